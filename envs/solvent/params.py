@@ -1,0 +1,454 @@
+"""Parameters: what does not change while the lab runs.
+
+Every default of the world lives here once, with its unit, its allowed range and its source. A source of
+``document`` means that the number comes from *Epistemic Debt Enforcement* and stays; ``measured`` means
+that it was found with this code and may be tuned (``docs/decisions.md`` says against what).
+
+Parameters are frozen and hashable, one group a mechanism. Derived constants (wells of a template, number
+of instrument states) are properties, never independent defaults.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import functools
+import math
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = [
+    "PRESETS",
+    "AssayParams",
+    "BudgetParams",
+    "ControlTemplate",
+    "DebtParams",
+    "DoseTemplate",
+    "LabParams",
+    "ObservationParams",
+    "ParamError",
+    "PlateParams",
+    "PublishingParams",
+    "VocabularyParams",
+    "preset",
+]
+
+
+class ParamError(ValueError):
+    """A parameter that can't be used. The message is one line: which one, what it got, what is allowed."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        self.path = path
+        self.problem = problem
+        super().__init__(f"{path}: {problem}" if path else problem)
+
+    def __reduce__(self) -> tuple[type[ParamError], tuple[str, str]]:
+        return type(self), (self.path, self.problem)
+
+
+def setting(
+    default: Any,
+    *,
+    unit: str,
+    doc: str,
+    low: float = -math.inf,
+    high: float = math.inf,
+    above: float = -math.inf,
+    choices: tuple[str, ...] = (),
+    source: str = "measured",
+) -> Any:
+    """One parameter: default, unit, meaning, inclusive range ``low..high``, exclusive bound ``above``."""
+    metadata = {
+        "unit": unit,
+        "doc": doc,
+        "low": low,
+        "high": high,
+        "above": above,
+        "choices": choices,
+        "source": source,
+    }
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def _allowed(metadata: Mapping[str, Any]) -> str:
+    if metadata["choices"]:
+        return "one of " + ", ".join(metadata["choices"])
+    low, high, above = metadata["low"], metadata["high"], metadata["above"]
+    parts = []
+    if above > -math.inf:
+        parts.append(f"above {above:g}")
+    if low > -math.inf:
+        parts.append(f"at least {low:g}")
+    if high < math.inf:
+        parts.append(f"at most {high:g}")
+    return "a finite number" + (", " + " and ".join(parts) if parts else "")
+
+
+def _check_value(path: str, value: Any, metadata: Mapping[str, Any]) -> None:
+    if isinstance(value, str):
+        if metadata["choices"] and value not in metadata["choices"]:
+            raise ParamError(path, f"got {value!r}; allowed: {_allowed(metadata)}")
+        return
+    if isinstance(value, tuple):
+        if not value:
+            raise ParamError(path, "got an empty list; allowed: at least one value")
+        for item in value:
+            _check_value(path, item, metadata)
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return
+    inside = metadata["low"] <= value <= metadata["high"] and value > metadata["above"]
+    if not (math.isfinite(value) and inside):
+        raise ParamError(path, f"got {value!r}; allowed: {_allowed(metadata)}")
+
+
+class ParamGroup:
+    """A frozen dataclass whose fields are settings or further groups."""
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            if field.metadata:
+                _check_value(field.name, getattr(self, field.name), field.metadata)
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Any], *, base: Any = None, path: str = "") -> Any:
+        """Return ``base`` (the defaults) with the differences in ``mapping``.
+
+        Raises:
+            ParamError: an unknown key (with the nearest valid one), a wrong type, an impossible value.
+        """
+        if not isinstance(mapping, Mapping):
+            raise ParamError(path, f"got {mapping!r}; allowed: a mapping of settings")
+        hints = _type_hints(cls)
+        changes: dict[str, Any] = {}
+        for key, value in mapping.items():
+            where = f"{path}.{key}" if path else str(key)
+            if key not in hints:
+                raise ParamError(where, "unknown key" + nearest(str(key), hints))
+            current = getattr(base, key) if base is not None else None
+            changes[key] = _convert(where, value, hints[key], current)
+        try:
+            return dataclasses.replace(base, **changes) if base is not None else cls(**changes)
+        except ParamError as error:
+            where = f"{path}.{error.path}" if path and error.path else path or error.path
+            raise ParamError(where, error.problem) from None
+        except TypeError as error:
+            raise ParamError(path, str(error).replace("__init__() ", "")) from None
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Plain nested dictionaries and lists, ready for YAML."""
+
+        def plain(value: Any) -> Any:
+            if isinstance(value, ParamGroup):
+                return value.to_mapping()
+            return list(value) if isinstance(value, tuple) else value
+
+        return {f.name: plain(getattr(self, f.name)) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+
+
+@functools.cache
+def _type_hints(cls: type) -> dict[str, Any]:
+    hints = typing.get_type_hints(cls)
+    return {f.name: hints[f.name] for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
+
+
+def nearest(key: str, known: typing.Iterable[str]) -> str:
+    """``; did you mean 'x'?`` for a misspelt key, or the list of valid ones."""
+    names = sorted(known)
+    close = difflib.get_close_matches(key, names, n=1, cutoff=0.5)
+    return f"; did you mean {close[0]!r}?" if close else f"; allowed: {', '.join(names)}"
+
+
+def _convert(path: str, value: Any, hint: Any, current: Any) -> Any:
+    """``value`` as the annotated type ``hint``, or a ParamError that names the type it should have."""
+    if isinstance(hint, type) and issubclass(hint, ParamGroup):
+        return hint.from_mapping(value, base=current, path=path)
+    if typing.get_origin(hint) is tuple:
+        (item, _) = typing.get_args(hint)
+        if not isinstance(value, list | tuple):
+            raise ParamError(path, f"got {value!r}; allowed: a list")
+        return tuple(_convert(f"{path}[{i}]", v, item, None) for i, v in enumerate(value))
+    if isinstance(hint, types.UnionType):
+        if value is None:
+            return None
+        hint = next(h for h in typing.get_args(hint) if h is not type(None))
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if hint is float and number:
+        return float(value)
+    if hint is int and number and float(value).is_integer():
+        return int(value)
+    if hint in (bool, str) and isinstance(value, hint):
+        return value
+    names = {float: "a number", int: "a whole number", bool: "true or false", str: "a text"}
+    raise ParamError(path, f"got {value!r}; allowed: {names[hint]}")
+
+
+@dataclasses.dataclass(frozen=True)
+class ControlTemplate(ParamGroup):
+    """A plate of vehicle (DMSO) wells: nothing of a compound in it, so it can only teach about the instrument."""
+
+    readouts: int = setting(1, unit="readouts", low=1, high=16, doc="independent plate readouts")
+    replicates: int = setting(8, unit="wells", low=1, high=384, doc="wells averaged in a readout")
+
+    @property
+    def wells(self) -> int:
+        """Base cost in wells."""
+        return self.readouts * self.replicates
+
+
+@dataclasses.dataclass(frozen=True)
+class DoseTemplate(ParamGroup):
+    """A plate of one compound: one readout a dose."""
+
+    doses: tuple[float, ...] = setting(
+        (1e-6, 1e-5), unit="mol/L", above=0.0, high=1.0, doc="final concentrations"
+    )
+    replicates: int = setting(4, unit="wells", low=1, high=384, doc="wells averaged in a readout")
+
+    @property
+    def readouts(self) -> int:
+        """One readout a dose."""
+        return len(self.doses)
+
+    @property
+    def wells(self) -> int:
+        """Base cost in wells."""
+        return self.readouts * self.replicates
+
+
+REFERENCE_COMPOUNDS = (
+    "nocodazole",
+    "paclitaxel",
+    "tunicamycin",
+    "thapsigargin",
+    "CCCP",
+    "oligomycin A",
+    "etoposide",
+    "MG-132",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class AssayParams(ParamGroup):
+    """The hidden world: compounds, the instrument, and what a readout shows of them."""
+
+    compounds: tuple[str, ...] = setting(
+        REFERENCE_COMPOUNDS, unit="names", doc="compounds on the bench (A549 cells)"
+    )
+    potency_classes: int = setting(
+        8, unit="classes", low=2, high=32, doc="class 0 is inactive, the others an EC50 on a grid"
+    )
+    lowest_ec50: float = setting(1e-8, unit="mol/L", above=0.0, high=1.0, doc="EC50 of class 1")
+    ec50_step: float = setting(0.5, unit="log10", above=0.0, high=3.0, doc="grid step of the EC50")
+    prior: tuple[float, ...] | None = setting(
+        None, unit="probability", above=0.0, high=1.0, doc="prior over classes; empty means uniform"
+    )
+    hill: float = setting(1.2, unit="1", above=0.0, high=10.0, doc="Hill slope")
+    bottom: float = setting(0.05, unit="viability", low=0.0, high=0.99, doc="viability at high dose")
+    technical_sd: float = setting(
+        0.15, unit="viability", above=0.0, high=2.0, doc="well noise; replicates average it out"
+    )
+    gains: tuple[float, ...] = setting(
+        (0.6, 0.8, 1.0, 1.25, 1.5), unit="1", above=0.0, high=10.0, doc="possible instrument gains"
+    )
+    plate_sds: tuple[float, ...] = setting(
+        (0.1, 0.2, 0.4), unit="viability", low=0.0, high=2.0, doc="plate noise; replicates do not help"
+    )
+    bins: int = setting(12, unit="bins", low=2, high=64, doc="bins of a readout; the outer two are open")
+    bin_low: float = setting(0.1, unit="viability", low=-5.0, high=5.0, doc="left edge of the scale")
+    bin_high: float = setting(1.3, unit="viability", low=-5.0, high=5.0, doc="right edge of the scale")
+    lot_heartbeats: int = setting(
+        12, unit="heartbeats", low=1, high=10_000, doc="life of a reagent lot; then a new instrument"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(set(self.compounds)) != len(self.compounds) or not all(self.compounds):
+            raise ParamError("compounds", f"got {self.compounds!r}; allowed: distinct, not empty names")
+        if len(self.compounds) > 64:
+            raise ParamError("compounds", f"got {len(self.compounds)}; allowed: at most 64")
+        if self.prior is not None and (
+            len(self.prior) != self.potency_classes or abs(sum(self.prior) - 1.0) > 1e-9
+        ):
+            raise ParamError(
+                "prior",
+                f"got {self.prior!r}; allowed: {self.potency_classes} positive numbers that sum to 1",
+            )
+        if not self.bin_low < self.bin_high:
+            raise ParamError("bin_high", f"got {self.bin_high!r}; allowed: above bin_low {self.bin_low!r}")
+
+    @property
+    def instrument_states(self) -> int:
+        """Number of (gain, plate noise) combinations."""
+        return len(self.gains) * len(self.plate_sds)
+
+    @property
+    def class_prior(self) -> tuple[float, ...]:
+        """The prior over potency classes, shape ``(potency_classes,)``."""
+        return self.prior or (1.0 / self.potency_classes,) * self.potency_classes
+
+    @property
+    def prior_entropy(self) -> float:
+        """Entropy of a compound's class before any evidence, bits."""
+        return -sum(p * math.log2(p) for p in self.class_prior)
+
+
+HALF_LOG_DOSES = (1e-8, 3.1622776601683795e-8, 1e-7, 3.1622776601683794e-7, 1e-6)
+HALF_LOG_DOSES += (3.1622776601683795e-6, 1e-5, 3.1622776601683795e-5)
+
+
+@dataclasses.dataclass(frozen=True)
+class PlateParams(ParamGroup):
+    """What each template puts on the plate."""
+
+    dmso: ControlTemplate = ControlTemplate(readouts=1, replicates=8)
+    baseline: ControlTemplate = ControlTemplate(readouts=1, replicates=12)
+    calibration: ControlTemplate = ControlTemplate(readouts=3, replicates=8)
+    screen: DoseTemplate = DoseTemplate(doses=(1e-7, 1e-6), replicates=4)
+    dose_response: DoseTemplate = DoseTemplate(doses=HALF_LOG_DOSES, replicates=6)
+
+
+@dataclasses.dataclass(frozen=True)
+class VocabularyParams(ParamGroup):
+    """What an agent can say."""
+
+    claims: tuple[float, ...] = setting(
+        (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5),
+        unit="bits",
+        low=0.0,
+        high=16.0,
+        doc="information gains that an exploration can claim",
+    )
+    confidences: tuple[float, ...] = setting(
+        (0.5, 0.75, 0.95), unit="probability", above=0.0, high=0.999, doc="confidences of a finding"
+    )
+    terminate: bool = setting(
+        False, unit="switch", doc="offer an action that ends the episode (a trap for learners)"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("claims", "confidences"):
+            values = getattr(self, name)
+            if list(values) != sorted(set(values)):
+                raise ParamError(name, f"got {values!r}; allowed: distinct values in rising order")
+
+
+@dataclasses.dataclass(frozen=True)
+class BudgetParams(ParamGroup):
+    """What an episode has to spend."""
+
+    wells: int = setting(
+        384, unit="wells", low=1, high=1_000_000, source="document", doc="wells at the start"
+    )
+    heartbeats: int = setting(40, unit="heartbeats", low=1, high=100_000, doc="horizon, one hour each")
+    start_hour: int = setting(6, unit="hour", low=0, high=23, doc="the lab's clock at the start")
+
+
+@dataclasses.dataclass(frozen=True)
+class DebtParams(ParamGroup):
+    """Epistemic debt: inflation, refusal, repayment, and the document's open questions."""
+
+    enforced: bool = setting(
+        True, unit="switch", source="document", doc="off: debt is tracked and has no consequence"
+    )
+    sensitivity: float = setting(
+        0.15, unit="1/bit", low=0.0, high=100.0, source="document", doc="cost inflation a bit of debt"
+    )
+    threshold: float = setting(
+        2.0, unit="bits", low=0.0, high=1000.0, source="document", doc="above it exploration is refused"
+    )
+    inflation: str = setting(
+        "linear", unit="rule", choices=("linear", "two_tier"), source="document", doc="inflation rule"
+    )
+    calibration_cap: float | None = setting(
+        1.5, unit="1", low=1.0, high=1000.0, doc="highest multiplier of a calibration; empty: none"
+    )
+    reserve: bool = setting(True, unit="switch", doc="keep back the cheapest calibration's cost")
+    repay_base: float = setting(0.25, unit="bits", low=0.0, high=100.0, doc="repaid by any calibration")
+    repay_per_bit: float = setting(
+        0.75, unit="bit/bit", low=0.0, high=100.0, doc="repaid a bit learnt about the instrument"
+    )
+    repay_learnt_max: float = setting(
+        0.75, unit="bits", low=0.0, high=100.0, doc="most that is repaid for what was learnt"
+    )
+    repay_max: float = setting(1.0, unit="bits", low=0.0, high=100.0, doc="most a calibration repays")
+    decay_per_heartbeat: float = setting(
+        0.0, unit="1/heartbeat", low=0.0, high=1.0, source="document", doc="share forgiven by time"
+    )
+    repay_for_accuracy: float = setting(
+        0.0, unit="bit/bit", low=0.0, high=1.0, doc="repaid a bit of an accurate claim"
+    )
+    carry_debt: bool = setting(
+        False, unit="switch", source="document", doc="debt rolls over into the next episode, unsettled"
+    )
+    bankruptcy: str = setting(
+        "terminate",
+        unit="rule",
+        choices=("terminate", "reset"),
+        doc="what bankruptcy does: end the episode, or settle the debt from the score at once and go on",
+    )
+    bankruptcy_after_refusals: int = setting(
+        0, unit="refusals", low=0, high=100_000, doc="bankrupt after so many refusals in a row; 0: never"
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class PublishingParams(ParamGroup):
+    """What a finding pays."""
+
+    private_share: float = setting(
+        0.5, unit="1", low=0.0, high=1.0, doc="share of the log score that a private finding pays"
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class ObservationParams(ParamGroup):
+    """What the agent sees."""
+
+    joint: bool = setting(
+        False,
+        unit="switch",
+        doc="append p(class | instrument) of every compound: exactly Markov, and seven times longer",
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class LabParams(ParamGroup):
+    """All parameters of a lab, one group a mechanism. A level is an instance of this, never a code path."""
+
+    assay: AssayParams = AssayParams()
+    plates: PlateParams = PlateParams()
+    vocabulary: VocabularyParams = VocabularyParams()
+    budget: BudgetParams = BudgetParams()
+    debt: DebtParams = DebtParams()
+    publishing: PublishingParams = PublishingParams()
+    observation: ObservationParams = ObservationParams()
+
+    @property
+    def ceiling(self) -> float:
+        """The prior entropy of all compounds, bits: no policy's expected return is above it."""
+        return len(self.assay.compounds) * self.assay.prior_entropy
+
+
+PRESETS: Mapping[str, LabParams] = types.MappingProxyType(
+    {
+        "default": LabParams(),
+        # Exactly the document: linear inflation of everything, no reserve, no cap.
+        "source": LabParams(debt=DebtParams(calibration_cap=None, reserve=False)),
+        "two_tier": LabParams(debt=DebtParams(inflation="two_tier")),
+    }
+)
+
+
+def preset(name: str) -> LabParams:
+    """The parameters of a preset by name.
+
+    Raises:
+        ParamError: no such preset; the message names the nearest.
+    """
+    if name not in PRESETS:
+        raise ParamError("preset", f"unknown preset {name!r}" + nearest(name, PRESETS))
+    return PRESETS[name]
