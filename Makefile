@@ -1,0 +1,137 @@
+# Solvent. `make` alone lists what there is; CONTRIBUTING.md says when to use which.
+
+PYTHON ?= python3
+VENV ?= .venv
+# Test processes for the compiled pass.
+WORKERS ?= 2
+ARGS ?=
+
+BIN := $(VENV)/bin
+REPORTS := build/test-reports
+SOURCE_ROOTS := envs agents experiments benchmarks
+SOURCES := $(shell find $(SOURCE_ROOTS) -name '*.py' 2>/dev/null)
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help quickstart test test-compiled test-plain totals lint format format-check types bench figures constraints clean
+.DELETE_ON_ERROR:
+
+help: ## this list
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@echo
+	@echo "  PYTHON=python3.12 chooses the interpreter, VENV=DIR the environment, WORKERS=N the test processes,"
+	@echo "  ARGS='...' is passed on to pytest, bench and figures."
+
+# ------------------------------------------------------------------------------------------- environment
+# A stamp for each set of extras: nothing is installed again until the requirements change.
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "Solvent needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>&1 | head -n 1). Choose another: make PYTHON=python3.12" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+
+$(VENV)/.installed-all: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing Solvent with its agents and experiments into $(VENV) (some minutes the first time)"
+	$(PIP_INSTALL) -e '.[all]'
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing Solvent with its development tools into $(VENV) (some minutes the first time)"
+	$(PIP_INSTALL) -e '.[dev]'
+	@touch $(VENV)/.installed-all $@
+
+# Numba renews a cached function when its own file changes, not when a function that it calls in another
+# file does. So whatever changed, compiled code from before it goes. (The tests keep a cache of their own.)
+$(VENV)/.compiled-is-current: $(SOURCES) | $(BIN)/python
+	@find $(wildcard $(SOURCE_ROOTS)) \( -name '*.nbi' -o -name '*.nbc' \) -delete
+	@touch $@
+
+quickstart: $(VENV)/.installed-all $(VENV)/.compiled-is-current ## install, then run a first small experiment
+	$(BIN)/solvent run configs/quickstart.yaml
+
+# ------------------------------------------------------------------------------------------------- tests
+# Both passes run even if the first fails; the totals are counted from their reports.
+
+test: $(VENV)/.installed-dev ## the whole suite compiled, then the mechanisms as plain Python
+	@rm -rf $(REPORTS); status=0; \
+	$(MAKE) --no-print-directory test-compiled || status=1; \
+	$(MAKE) --no-print-directory test-plain || status=1; \
+	$(MAKE) --no-print-directory --silent totals || status=1; \
+	exit $$status
+
+test-compiled: $(VENV)/.installed-dev ## only the first pass
+	@echo "== compiled: the whole suite"
+	$(BIN)/python -m pytest -n $(WORKERS) --junitxml=$(REPORTS)/compiled.xml $(ARGS)
+
+test-plain: $(VENV)/.installed-dev ## only the second pass
+	@echo "== plain Python: mechanisms and dynamics, nothing compiled"
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "plain and not slow" --junitxml=$(REPORTS)/plain.xml $(ARGS)
+
+define COUNT
+import pathlib, sys, xml.etree.ElementTree as tree
+total = [0, 0, 0]
+for name in ("compiled", "plain"):
+    path = pathlib.Path(sys.argv[1], name + ".xml")
+    if not path.exists():
+        sys.exit(f"{name}: no report, so the pass did not finish")
+    suites = list(tree.parse(path).getroot().iter("testsuite"))
+    ran, failed, broken, skipped = (sum(int(s.get(key)) for s in suites) for key in ("tests", "failures", "errors", "skipped"))
+    counts = [ran - failed - broken - skipped, failed + broken, skipped]
+    print("%-8s %d passed, %d failed, %d skipped" % (name, *counts))
+    total = [a + b for a, b in zip(total, counts)]
+print("%d passed, %d failed, %d skipped" % tuple(total))
+endef
+export COUNT
+
+totals: | $(BIN)/python
+	@$(BIN)/python -c "$$COUNT" $(REPORTS)
+
+# ------------------------------------------------------------------------------------------------ checks
+
+lint: $(VENV)/.installed-dev ## ruff's rules
+	$(BIN)/ruff check .
+
+format: $(VENV)/.installed-dev ## rewrite the sources in the one format, imports sorted
+	$(BIN)/ruff check --select I --fix .
+	$(BIN)/ruff format .
+
+format-check: $(VENV)/.installed-dev ## whether `make format` would change anything
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed-dev ## mypy, strict
+	$(BIN)/mypy
+
+# ------------------------------------------------------------------------------------------- measurement
+
+bench: $(VENV)/.installed-dev $(VENV)/.compiled-is-current ## speed of the environment on this machine
+	$(BIN)/python -m benchmarks $(ARGS)
+
+figures: $(VENV)/.installed-all ## draw the figures again from finished runs
+	$(BIN)/solvent figures $(ARGS)
+
+# ------------------------------------------------------------------------------------------- maintenance
+
+define PINS_HEADER
+# The versions this release is tested with: pip install -c constraints.txt -e '.[dev]'
+# Every direct and indirect requirement, resolved on Python 3.11. A constraint installs nothing by itself,
+# so the same file serves every extra and every platform. To renew it: make constraints
+endef
+export PINS_HEADER
+
+# Resolved in an environment of its own, with the newest versions that pyproject.toml admits. A local build's
+# suffix (+cpu) and what only one platform needs don't belong in it.
+constraints: pyproject.toml ## resolve the newest versions and pin them
+	rm -rf build/constraints
+	$(PYTHON) -m venv build/constraints
+	build/constraints/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	build/constraints/bin/python -m pip install --quiet --disable-pip-version-check $(if $(TORCH),torch==$(TORCH)) -e '.[dev]'
+	printf '%s\n' "$$PINS_HEADER" > build/constraints.txt
+	build/constraints/bin/python -m pip --disable-pip-version-check freeze --all --exclude pip --exclude-editable \
+	  | grep -Ev '^(#|nvidia-|cuda-|triton)' | sed 's/+[a-z0-9.]*$$//' | LC_ALL=C sort -f >> build/constraints.txt
+	mv build/constraints.txt constraints.txt
+	rm -rf build/constraints
+
+clean: ## remove caches and reports; the environment and the runs stay
+	rm -rf build dist .numba_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage htmlcov
+	find $(wildcard $(SOURCE_ROOTS)) tests -depth -name __pycache__ -exec rm -rf {} \;
