@@ -35,7 +35,7 @@ from solvent.mechanisms.publication import asserted_bits, log_score, most_probab
 from solvent.observation import write_observation
 from solvent.state import EndReason, Event
 
-__all__ = ["SAME_STEP_RESET", "NO_RESET", "advance", "begin", "begin_labs", "step_labs", "write_masks"]
+__all__ = ["advance", "begin", "begin_labs", "show_labs", "step_labs"]
 
 # Plain integers: members of an IntEnum are slow in plain Python and the compiler freezes these.
 REST, PUBLISH_PRIVATE, PUBLISH_PUBLIC, TERMINATE = (
@@ -59,9 +59,6 @@ HORIZON, EXHAUSTED, BANKRUPT, TERMINATED_BY_AGENT = (
     int(EndReason.BANKRUPT),
     int(EndReason.TERMINATED_BY_AGENT),
 )
-
-NO_RESET = False
-SAME_STEP_RESET = True
 
 
 # -- one step ----------------------------------------------------------------------------------
@@ -452,6 +449,14 @@ def begin_labs(labs, chosen, fresh, tables, observations, masks):  # type: ignor
             begin_next(lab, tables, uniforms)
         write_observation(lab, tables, observations[i])
         write_mask(lab, tables, masks[i])
+
+
+@njit(cache=True, nogil=True)
+def show_labs(labs, tables, observations, masks):  # type: ignore[no-untyped-def]
+    """Write what every lab looks like now."""
+    for i in range(labs.shape[0]):
+        write_observation(labs[i], tables, observations[i])
+        write_mask(labs[i], tables, masks[i])
 
 
 @njit(cache=True, nogil=True)

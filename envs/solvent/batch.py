@@ -1,0 +1,137 @@
+"""A batch of labs and the buffers that a step fills. Both Gymnasium shells are built on it; it holds no rule of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solvent.actions import action_table
+from solvent.draws import key_from_seed
+from solvent.dynamics import begin_labs, show_labs, step_labs
+from solvent.observation import observation_fields
+from solvent.params import LabParams, preset
+from solvent.state import lab_dtype, step_dtype
+from solvent.tables import tables_for
+
+__all__ = ["LabBatch", "resolve_params"]
+
+
+def resolve_params(params: LabParams | Mapping[str, Any] | None, preset_name: str) -> LabParams:
+    """Parameters as given, or the differences from a preset.
+
+    Raises:
+        ParamError: an unknown preset or key, a wrong type, an impossible value.
+    """
+    if isinstance(params, LabParams):
+        return params
+    resolved: LabParams = LabParams.from_mapping(params or {}, base=preset(preset_name))
+    return resolved
+
+
+class LabBatch:
+    """``n`` labs with the same parameters, stepped by the compiled dynamics.
+
+    Attributes:
+        labs: records, shape ``(n,)`` (``state.LAB_FIELDS``).
+        steps: what the last step did, shape ``(n,)`` (``state.STEP_FIELDS``).
+        observations: shape ``(n, n_fields)`` float32.
+        masks: which actions would execute, shape ``(n, n_actions)`` int8.
+        rewards: bits, shape ``(n,)``.
+        finals, final_observations: labs that ended in the last step, where they begin anew in that same step.
+    """
+
+    def __init__(self, params: LabParams, n: int, *, same_step: bool = False, threads: int = 1) -> None:
+        self.params = params
+        self.same_step = same_step
+        self.threads = max(1, min(threads, n))
+        fields, actions = len(observation_fields(params)), len(action_table(params))
+        self.labs = np.zeros(n, lab_dtype(params))
+        self.steps = np.zeros(n, step_dtype())
+        self.rewards = np.zeros(n)
+        self.observations = np.zeros((n, fields), np.float32)
+        self.masks = np.zeros((n, actions), np.int8)
+        held = n if same_step else 1
+        self.finals = np.zeros(held, lab_dtype(params))
+        self.final_observations = np.zeros((held, fields), np.float32)
+        self._tables = tables_for(params)
+        self._pool: ThreadPoolExecutor | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Tables are rebuilt from the parameters, threads belong to a process.
+        return {k: v for k, v in self.__dict__.items() if k not in ("_tables", "_pool")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._tables = tables_for(self.params)
+        self._pool = None
+
+    def begin(self, seeds: Sequence[int | None], chosen: NDArray[np.bool_], rng: np.random.Generator) -> None:
+        """Start an episode in the ``chosen`` labs: a new stream where there is a seed, else the next of the lab's own."""
+        fresh = np.zeros(len(self.labs), np.bool_)
+        for i, seed in enumerate(seeds):
+            if not chosen[i]:
+                continue
+            if seed is not None:
+                self.labs["key"][i] = key_from_seed(seed)
+            elif self.labs["key"][i] == 0:
+                self.labs["key"][i] = rng.integers(1, 2**64, dtype=np.uint64)
+            else:
+                continue
+            fresh[i] = True
+        begin_labs(self.labs, chosen, fresh, self._tables, self.observations, self.masks)
+
+    def step(self, actions: NDArray[np.int64]) -> None:
+        """Advance every lab by one action."""
+        n = len(self.labs)
+        if self.threads == 1:
+            self._step_range(actions, 0, n)
+            return
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="solvent")
+        edges = [n * i // self.threads for i in range(self.threads + 1)]
+        jobs = [
+            self._pool.submit(self._step_range, actions, first, last)
+            for first, last in zip(edges, edges[1:], strict=False)
+        ]
+        for job in jobs:
+            job.result()
+
+    def _step_range(self, actions: NDArray[np.int64], first: int, last: int) -> None:
+        step_labs(
+            self.labs,
+            actions,
+            self._tables,
+            self.steps,
+            self.rewards,
+            self.observations,
+            self.masks,
+            self.same_step,
+            self.finals,
+            self.final_observations,
+            first,
+            last,
+        )
+
+    def set_labs(self, labs: NDArray[Any]) -> None:
+        """Replace the records and show what they look like.
+
+        Raises:
+            ValueError: records of other parameters or another number of labs.
+        """
+        if labs.dtype != self.labs.dtype or labs.shape != self.labs.shape:
+            raise ValueError(
+                f"state: got {labs.shape} records of {labs.dtype.itemsize} bytes; allowed: {self.labs.shape} "
+                f"records of {self.labs.dtype.itemsize} bytes, from get_state() of a lab with the same parameters"
+            )
+        self.labs[...] = labs
+        show_labs(self.labs, self._tables, self.observations, self.masks)
+
+    def close(self) -> None:
+        """End the threads, if there are any."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None

@@ -1,0 +1,215 @@
+"""The single lab as a Gymnasium environment: a shell over the compiled dynamics."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from gymnasium.error import ResetNeeded
+from gymnasium.spaces import Discrete
+from numpy.typing import NDArray
+
+from solvent.actions import action_table, sentence
+from solvent.batch import LabBatch, resolve_params
+from solvent.ledger import append_refusals_jsonl
+from solvent.metrics import REFUSAL_REASONS, episode_record
+from solvent.observation import observation_fields, observation_space
+from solvent.params import LabParams
+from solvent.records import refusal_event
+
+__all__ = ["DETAILS", "RENDER_MODES", "LabEnv"]
+
+RENDER_MODES = ["human", "rgb_array", "ansi"]
+
+DETAILS = ("published_bits", "settled", "claim", "gain", "licence_added", "debt_repaid", "wells_charged")
+"""Fields of the step record that ``detailed_info=True`` adds to ``info``: the reward's parts first."""
+
+
+class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
+    """A small biology lab whose agent may believe only what it has paid for.
+
+    ## Description
+    Eight compounds have hidden potency classes, an instrument has a hidden state. The agent runs plates, claims beforehand what they will
+    teach, and publishes what it has found. A claim that the exact posterior does not bear out becomes epistemic debt, which inflates costs,
+    blocks exploration above a threshold and is settled from the score at the end.
+
+    ## Action space
+    ``Discrete(n)``; each index is a row ``(verb, compound, claim, confidence)`` of ``actions``. ``sentence(i)`` says it in words. By default 180:
+
+    | verb | wells | what it is |
+    |---|---|---|
+    | `rest` | 0 | ends the heartbeat |
+    | `dmso` | 8 | calibration: 1 readout of 8 vehicle wells |
+    | `baseline` | 12 | calibration: 1 readout of 12 vehicle wells |
+    | `calibration` | 24 | calibration: 3 readouts of 8 vehicle wells |
+    | `screen` | 8 | a compound at 2 doses, 4 wells each, with a claim in bits |
+    | `dose_response` | 48 | a compound at 8 doses, 6 wells each, with a claim in bits |
+    | `publish_private` | 0 | a compound's most probable class at a confidence, for one reader |
+    | `publish_public` | 0 | the same for all readers; a compound is published once |
+
+    ## Observation space
+    ``Box(-1, 1, (n,), float32)``; ``observation_fields`` names every element. By default 142:
+
+    | elements | number | what they show |
+    |---|---|---|
+    | books | 7 | wells, heartbeat, debt, margin to the threshold, inflation, lot countdown, refusals in a row |
+    | last event | 8 | one-hot |
+    | instrument | 15 | belief |
+    | compounds | 8 x 14 | belief, entropy, lowest entropy, licence, published privately and publicly, experiments |
+
+    ## Reward
+    Bits: the log score of each accepted finding against the prior, less the unpaid debt when the episode ends. Nothing else.
+
+    ## Starting state
+    384 wells, no debt; compounds and instrument are drawn from their priors.
+
+    ## Episode end
+    Truncated at the horizon (40 heartbeats). Terminated when nothing but resting can ever execute again (``exhausted``), or when the debt is above
+    the threshold and no calibration is affordable (``bankrupt``). In either way the debt is settled.
+
+    ## Arguments
+    See ``__init__``. ``preset`` is ``default``, ``source`` (exactly the source document) or ``two_tier``; ``params`` are differences from it.
+
+    ## Version history
+    * v0: first version.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": RENDER_MODES, "render_fps": 4}  # type: ignore[misc]
+
+    def __init__(
+        self,
+        params: LabParams | Mapping[str, Any] | None = None,
+        *,
+        preset: str = "default",
+        render_mode: str | None = None,
+        ledger_path: str | os.PathLike[str] | None = None,
+        detailed_info: bool = False,
+    ) -> None:
+        """Make a lab.
+
+        Args:
+            params: parameters, or a mapping of differences from the preset (``{"debt": {"threshold": 1.0}}``).
+            preset: ``default``, ``source`` or ``two_tier``.
+            render_mode: ``human``, ``rgb_array``, ``ansi`` or None.
+            ledger_path: where refusals are appended (``epistemic_refusals.jsonl``); None writes none.
+            detailed_info: add the reward's parts, claim, gain and costs to ``info`` on every step.
+
+        Raises:
+            ParamError: a parameter that can't be used; one line says which and what is allowed.
+            ValueError: an unknown render mode.
+        """
+        if render_mode is not None and render_mode not in RENDER_MODES:
+            raise ValueError(f"render_mode: got {render_mode!r}; allowed: {', '.join(RENDER_MODES)}")
+        self.params = resolve_params(params, preset)
+        self.render_mode = render_mode
+        self.ledger_path = ledger_path
+        self.detailed_info = detailed_info
+        self.actions = action_table(self.params)
+        self.observation_fields = observation_fields(self.params)
+        self.action_space = Discrete(len(self.actions))  # type: ignore[assignment]
+        self.observation_space = observation_space(self.params)
+        self.batch = LabBatch(self.params, 1)
+        self._action = np.zeros(1, np.int64)
+        self._renderer: Any = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Start an episode: the first of the seed's stream, or without a seed the next of the current one."""
+        super().reset(seed=seed)
+        self.batch.begin([seed], np.ones(1, np.bool_), self.np_random)
+        if self.render_mode == "human":
+            self.render()
+        return self.batch.observations[0].copy(), {"action_mask": self.batch.masks[0].copy()}
+
+    def step(
+        self, action: np.int64 | int
+    ) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        """Run one action; a refused one costs the heartbeat and nothing else.
+
+        Raises:
+            ResetNeeded: before the first ``reset`` and after the end of an episode.
+            ValueError: an action outside of the action space.
+        """
+        batch = self.batch
+        lab = batch.labs[0]
+        if lab["key"] == 0 or lab["end_reason"] != 0:
+            raise ResetNeeded("the episode is over or has not begun: call reset() first")
+        index = int(action)
+        if not 0 <= index < len(self.actions):
+            raise ValueError(f"action: got {action!r}; allowed: 0 to {len(self.actions) - 1}")
+        self._action[0] = index
+        batch.step(self._action)
+        step = batch.steps[0]
+        terminated, truncated = bool(step["terminated"]), bool(step["truncated"])
+        info = self._info(step)
+        if terminated or truncated:
+            info["episode"] = episode_record(self.params, batch.labs[0])
+        else:
+            info["action_mask"] = batch.masks[0].copy()
+        if self.render_mode == "human":
+            self.render()
+        return batch.observations[0].copy(), float(batch.rewards[0]), terminated, truncated, info
+
+    def _info(self, step: Any) -> dict[str, Any]:
+        refusal = int(step["refusal"])
+        new_debt = float(step["debt_added"])
+        info: dict[str, Any] = {
+            "cost": new_debt,
+            "cost_debt": new_debt,
+            "cost_refusal": float(refusal != 0),
+        }
+        if refusal:
+            info["refusal"] = REFUSAL_REASONS[refusal - 1]
+            if self.ledger_path is not None:
+                append_refusals_jsonl(self.ledger_path, [refusal_event(self.params, step)])
+        if self.detailed_info:
+            for name in DETAILS:
+                info[name] = float(step[name])
+        if not self.params.debt.enforced:
+            info["contaminated"] = True
+        return info
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Which actions would execute now, shape ``(n_actions,)``."""
+        return self.batch.masks[0].astype(np.bool_)
+
+    def sentence(self, action: int) -> str:
+        """The action as a sentence."""
+        return sentence(self.params, action)
+
+    def get_state(self) -> Any:
+        """A copy of the lab's record, hidden truth included; ``set_state`` takes it."""
+        return self.batch.labs.copy()[0]
+
+    def set_state(self, state: Any) -> NDArray[np.float32]:
+        """Continue from a record of ``get_state`` and return its observation.
+
+        Raises:
+            ValueError: the record of a lab with other parameters.
+        """
+        self.batch.set_labs(np.asarray(state).reshape(1).view(self.batch.labs.dtype))
+        return self.batch.observations[0].copy()
+
+    def render(self) -> Any:
+        """Draw the lab: a text (``ansi``), an image ``(height, width, 3)`` uint8 (``rgb_array``), or a window (``human``)."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() was called without a render_mode; give one to make()")
+            return None
+        if self._renderer is None:
+            from solvent.rendering import Renderer
+
+            self._renderer = Renderer(self.params, self.render_mode, self.metadata["render_fps"])
+        return self._renderer.draw(self.batch.labs[0], self.batch.steps[0])
+
+    def close(self) -> None:
+        """Close the window, if there is one. May be called again."""
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_renderer": None}

@@ -1,0 +1,284 @@
+"""A vector of labs as a Gymnasium vector environment: a shell over the same compiled dynamics.
+
+Lab ``i`` of a vector that is seeded with ``seed`` equals the single lab seeded with ``seed + i``, bit for bit, for any number of labs and threads. Infos have
+the form that ``gymnasium.vector.SyncVectorEnv`` gives them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.spaces import Discrete
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from solvent.actions import action_table, sentence
+from solvent.batch import LabBatch, resolve_params
+from solvent.environment import DETAILS
+from solvent.ledger import append_refusals_jsonl
+from solvent.metrics import REFUSAL_REASONS, episode_columns
+from solvent.observation import observation_fields, observation_space
+from solvent.params import LabParams
+from solvent.records import refusal_event
+
+__all__ = ["LabVectorEnv"]
+
+_REASONS = np.array((None, *REFUSAL_REASONS), dtype=object)
+
+
+class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
+    """``num_envs`` labs, stepped together. See ``LabEnv`` for actions, observations and rewards."""
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        params: LabParams | Mapping[str, Any] | None = None,
+        *,
+        preset: str = "default",
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        render_mode: str | None = None,
+        ledger_path: str | os.PathLike[str] | None = None,
+        detailed_info: bool = False,
+        copy: bool = True,
+        threads: int = 1,
+    ) -> None:
+        """Make a vector of labs.
+
+        Args:
+            num_envs: number of labs.
+            params: parameters, or a mapping of differences from the preset.
+            preset: ``default``, ``source`` or ``two_tier``.
+            autoreset_mode: ``NEXT_STEP`` or ``SAME_STEP``; also in ``metadata["autoreset_mode"]``.
+            render_mode: ``rgb_array``, ``ansi`` or None; ``render`` gives a frame a lab.
+            ledger_path: where refusals are appended, with the lab's number in ``design_id``.
+            detailed_info: add the reward's parts, claim, gain and costs to the infos.
+            copy: return copies of observations and masks (default), or views that the next step overwrites.
+            threads: threads to step with. One is the fastest on a busy machine.
+
+        Raises:
+            ParamError: a parameter that can't be used.
+            ValueError: an impossible number of labs or threads, another reset mode.
+        """
+        mode = AutoresetMode(autoreset_mode)
+        if mode is AutoresetMode.DISABLED:
+            raise ValueError("autoreset_mode: got DISABLED; allowed: NEXT_STEP, SAME_STEP")
+        if num_envs < 1 or threads < 1:
+            raise ValueError(f"num_envs, threads: got {num_envs}, {threads}; allowed: at least 1")
+        if render_mode not in (None, "rgb_array", "ansi"):
+            raise ValueError(f"render_mode: got {render_mode!r}; allowed: rgb_array, ansi")
+        self.metadata = {
+            "render_modes": ["rgb_array", "ansi"],
+            "render_fps": 4,
+            "autoreset_mode": mode,
+        }
+        self.num_envs = num_envs
+        self.params = resolve_params(params, preset)
+        self.render_mode = render_mode
+        self.ledger_path = ledger_path
+        self.detailed_info = detailed_info
+        self.copy = copy
+        self.actions = action_table(self.params)
+        self.observation_fields = observation_fields(self.params)
+        self.single_action_space = Discrete(len(self.actions))  # type: ignore[assignment]
+        self.single_observation_space = observation_space(self.params)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.batch = LabBatch(
+            self.params, num_envs, same_step=mode is AutoresetMode.SAME_STEP, threads=threads
+        )
+        self._all = np.ones(num_envs, np.bool_)
+        self._all.setflags(write=False)
+        self._renderer: Any = None
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Start an episode in every lab, or in those of ``options["reset_mask"]``.
+
+        Args:
+            seed: of the first lab (lab ``i`` takes ``seed + i``), or one a lab, or None to go on in each lab's stream.
+            options: ``reset_mask``, a boolean array of shape ``(num_envs,)``.
+
+        Raises:
+            ValueError: a sequence of seeds or a mask of another length.
+        """
+        super().reset(seed=seed if seed is None or isinstance(seed, int) else seed[0])
+        if seed is None or isinstance(seed, int | np.integer):
+            seeds = [None if seed is None else int(seed) + i for i in range(self.num_envs)]
+        else:
+            seeds = list(seed)
+        chosen = np.asarray((options or {}).get("reset_mask", self._all), np.bool_)
+        if len(seeds) != self.num_envs or chosen.shape != (self.num_envs,):
+            raise ValueError(
+                f"seed, reset_mask: got {len(seeds)} and {chosen.shape}; allowed: one for each of {self.num_envs} labs"
+            )
+        self.batch.begin(seeds, chosen, self.np_random)
+        infos: dict[str, Any] = {}
+        self._show_masks(infos, chosen)
+        return self._shown(self.batch.observations), infos
+
+    def step(
+        self, actions: NDArray[np.int64]
+    ) -> tuple[
+        NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]
+    ]:
+        """Run one action in every lab.
+
+        Raises:
+            ValueError: not one action a lab, or an action outside of the action space.
+        """
+        chosen = np.asarray(actions, np.int64)
+        if chosen.shape != (self.num_envs,) or chosen.min() < 0 or chosen.max() >= len(self.actions):
+            raise ValueError(
+                f"actions: got shape {chosen.shape}, {chosen.min()} to {chosen.max()}; allowed: shape "
+                f"({self.num_envs},), 0 to {len(self.actions) - 1}"
+            )
+        batch = self.batch
+        batch.step(chosen)
+        steps = batch.steps
+        terminated, truncated = steps["terminated"].copy(), steps["truncated"].copy()
+        return (
+            self._shown(batch.observations),
+            batch.rewards.copy(),
+            terminated,
+            truncated,
+            self._infos(terminated | truncated),
+        )
+
+    def _shown(self, array: NDArray[Any]) -> NDArray[Any]:
+        return array.copy() if self.copy else array
+
+    def _show_masks(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
+        """Action masks, of the labs ``where`` there is an episode to act in."""
+        masks = self.batch.masks
+        if not where.any():
+            return
+        everywhere = where.all()
+        infos["action_mask"] = self._shown(masks) if everywhere else masks * where[:, None]
+        infos["_action_mask"] = where.copy()
+
+    def _infos(self, ended: NDArray[np.bool_]) -> dict[str, Any]:
+        """Infos of a step. What belongs to labs that ended and began anew at once is in ``final_info``."""
+        batch = self.batch
+        infos: dict[str, Any] = {}
+        if not ended.any():
+            self._show_masks(infos, self._all)
+            self._step_infos(infos, batch.steps["action"] >= 0)
+        elif batch.same_step:
+            final: dict[str, Any] = {}
+            self._step_infos(final, ended)
+            self._episode_infos(final, batch.finals, ended)
+            last_observations = np.full(self.num_envs, None, dtype=object)
+            for i in np.flatnonzero(ended):
+                last_observations[i] = batch.final_observations[i].copy()
+            infos = {
+                "final_obs": last_observations,
+                "_final_obs": ended.copy(),
+                "final_info": final,
+                "_final_info": ended.copy(),
+            }
+            self._show_masks(infos, self._all)
+            self._step_infos(infos, ~ended)
+        else:
+            self._show_masks(infos, ~ended)
+            self._step_infos(infos, batch.steps["action"] >= 0)
+            self._episode_infos(infos, batch.labs, ended)
+        self._log_refusals()
+        return infos
+
+    def _step_infos(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
+        """What an ordinary step tells, of the labs ``where`` one was taken: nearly nothing."""
+        if not where.any():
+            return
+        steps = self.batch.steps
+        new_debt = np.where(where, steps["debt_added"], 0.0)
+        columns: dict[str, NDArray[Any]] = {"cost": new_debt, "cost_debt": new_debt.copy()}
+        refused = where & (steps["refusal"] != 0)
+        columns["cost_refusal"] = refused.astype(np.float64)
+        if self.detailed_info:
+            columns |= {name: np.where(where, steps[name], 0.0) for name in DETAILS}
+        if not self.params.debt.enforced:
+            columns["contaminated"] = where.copy()
+        for key, column in columns.items():
+            infos[key], infos[f"_{key}"] = column, where.copy()
+        if refused.any():
+            infos["refusal"] = _REASONS[np.where(refused, steps["refusal"], 0)]
+            infos["_refusal"] = refused
+
+    def _episode_infos(
+        self, infos: dict[str, Any], labs: NDArray[Any], ended: NDArray[np.bool_]
+    ) -> None:
+        infos["episode"] = _spread(episode_columns(self.params, labs[ended]), ended)
+        infos["_episode"] = ended.copy()
+
+    def _log_refusals(self) -> None:
+        if self.ledger_path is None:
+            return
+        steps = self.batch.steps
+        refused = np.flatnonzero(steps["refusal"])
+        if len(refused):
+            events = [refusal_event(self.params, steps[i], int(i)) for i in refused]
+            append_refusals_jsonl(self.ledger_path, events)
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Which actions would execute now, shape ``(num_envs, n_actions)``."""
+        return self.batch.masks.astype(np.bool_)
+
+    def sentence(self, action: int) -> str:
+        """The action as a sentence."""
+        return sentence(self.params, action)
+
+    def get_state(self) -> NDArray[Any]:
+        """A copy of the records, shape ``(num_envs,)``, hidden truth included."""
+        return self.batch.labs.copy()
+
+    def set_state(self, state: NDArray[Any]) -> NDArray[np.float32]:
+        """Continue from records of ``get_state`` and return their observations.
+
+        Raises:
+            ValueError: records of labs with other parameters, or of another number of labs.
+        """
+        self.batch.set_labs(np.asarray(state))
+        return self._shown(self.batch.observations)
+
+    def render(self) -> tuple[Any, ...] | None:
+        """A frame a lab."""
+        if self.render_mode is None:
+            return None
+        if self._renderer is None:
+            from solvent.rendering import Renderer
+
+            self._renderer = Renderer(self.params, self.render_mode, self.metadata["render_fps"])
+        pairs = zip(self.batch.labs, self.batch.steps, strict=True)
+        return tuple(self._renderer.draw(lab, step) for lab, step in pairs)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """End the threads and the renderer."""
+        self.batch.close()
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_renderer": None}
+
+
+def _spread(columns: dict[str, Any], where: NDArray[np.bool_]) -> dict[str, Any]:
+    """Columns of the labs ``where`` something ended, spread over all labs, with Gymnasium's masks beside them."""
+    spread: dict[str, Any] = {}
+    for key, column in columns.items():
+        if isinstance(column, dict):
+            spread[key] = _spread(column, where)
+        else:
+            fill = None if column.dtype == object else 0
+            spread[key] = np.full(where.shape, fill, dtype=column.dtype)
+            spread[key][where] = column
+        spread[f"_{key}"] = where.copy()
+    return spread

@@ -1,0 +1,3 @@
+"""Experiments: a config and a seed become an artifact."""
+
+__all__: list[str] = []
