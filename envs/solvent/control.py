@@ -18,7 +18,7 @@ from typing import Any
 from solvent.mechanisms.debt import decide, multiplier, overclaim, repayment
 from solvent.metrics import REFUSAL_REASONS
 from solvent.params import LabParams, preset
-from solvent.tables import tables_for
+from solvent.tables import debt_rules
 
 __all__ = ["CALIBRATION_TEMPLATES", "EpistemicController"]
 
@@ -39,7 +39,7 @@ class EpistemicController:
             raise ValueError(f"learnable_bits: got {learnable_bits!r}; allowed: finite, above 0")
         self.params = params if params is not None else preset("source")
         self.learnable_bits = learnable_bits
-        self._rules = tables_for(self.params).debt
+        self._rules = debt_rules(self.params)
         self._debt = 0.0
         self._open: dict[str, tuple[str, float]] = {}
         self._closed: set[str] = set()

@@ -11,7 +11,8 @@ Known approximation: uniforms have 32 bits, so outcomes rarer than 2.3e-10 are n
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from solvent.compiled import compiled, inlined
 
 __all__ = ["AT_READOUTS", "AT_RESET", "fill_uniforms", "key_from_seed", "philox"]
 
@@ -33,7 +34,7 @@ def key_from_seed(seed: int) -> int:
     return int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def philox(c0, c1, c2, c3, key):  # type: ignore[no-untyped-def]
     """Four 32-bit words (as uint64) of the counter ``(c0, c1, c2, c3)`` under a 64-bit ``key``."""
     k0 = key & _MASK
@@ -50,7 +51,7 @@ def philox(c0, c1, c2, c3, key):  # type: ignore[no-untyped-def]
     return c0, c1, c2, c3
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill_uniforms(out, count, key, episode, step, purpose):  # type: ignore[no-untyped-def]
     """Write the first ``count`` uniforms in [0, 1) of this address into ``out``."""
     for block in range((count + 3) // 4):

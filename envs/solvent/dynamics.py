@@ -10,9 +10,9 @@ Letters as in ``state.py``. Compiled by numba; with ``NUMBA_DISABLE_JIT=1`` the 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from solvent.actions import Verb
+from solvent.compiled import compiled
 from solvent.draws import AT_READOUTS, AT_RESET, fill_uniforms
 from solvent.mechanisms.assay import draw_bin
 from solvent.mechanisms.belief import (
@@ -64,7 +64,7 @@ HORIZON, EXHAUSTED, BANKRUPT, TERMINATED_BY_AGENT = (
 # -- one step ----------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def advance(lab, action, uniforms, tables, step, joint, evidence):  # type: ignore[no-untyped-def]
     """Move ``lab`` by one heartbeat and write into ``step`` what happened; return the reward in bits.
 
@@ -90,7 +90,7 @@ def advance(lab, action, uniforms, tables, step, joint, evidence):  # type: igno
     return close_step(lab, verb, tables, step)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def open_step(lab, action, verb, tables, step):  # type: ignore[no-untyped-def]
     """Write down what is to be done and decide whether it may be."""
     reason, inflated, by_threshold, by_cost, by_reserve = NOT_REFUSED, 0.0, False, False, False
@@ -123,7 +123,7 @@ def open_step(lab, action, verb, tables, step):  # type: ignore[no-untyped-def]
         lab.last_bins[r] = -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def refuse(lab, step):  # type: ignore[no-untyped-def]
     """A refused action costs nothing but the heartbeat."""
     step.event = REFUSED
@@ -131,7 +131,7 @@ def refuse(lab, step):  # type: ignore[no-untyped-def]
     lab.refusals_in_a_row += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def charge(lab, step):  # type: ignore[no-untyped-def]
     """Take the inflated wells off the budget."""
     step.wells_charged = wells_charged(step.inflated_cost)
@@ -139,7 +139,7 @@ def charge(lab, step):  # type: ignore[no-untyped-def]
     lab.wells_spent += step.wells_charged
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_debt(lab, bits, step):  # type: ignore[no-untyped-def]
     """Take on debt."""
     step.debt_added = bits
@@ -148,7 +148,7 @@ def add_debt(lab, bits, step):  # type: ignore[no-untyped-def]
     lab.debt_peak = max(lab.debt_peak, lab.debt)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def repay_debt(lab, bits, step):  # type: ignore[no-untyped-def]
     """Pay back debt, never below zero."""
     paid = min(lab.debt, bits)
@@ -157,7 +157,7 @@ def repay_debt(lab, bits, step):  # type: ignore[no-untyped-def]
     lab.debt_repaid += paid
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def calibrate(lab, verb, uniforms, tables, step):  # type: ignore[no-untyped-def]
     """Vehicle wells: learn about the instrument, repay debt."""
     charge(lab, step)
@@ -173,7 +173,7 @@ def calibrate(lab, verb, uniforms, tables, step):  # type: ignore[no-untyped-def
     repay_debt(lab, repayment(tables.debt, step.gain), step)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def explore(lab, verb, compound, claim, uniforms, tables, step, joint, evidence):  # type: ignore[no-untyped-def]
     """A plate of a compound: the claim is held against what the posterior really gained."""
     charge(lab, step)
@@ -206,7 +206,7 @@ def explore(lab, verb, compound, claim, uniforms, tables, step, joint, evidence)
     lab.gained += step.gain
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def publish(lab, verb, compound, confidence, tables, step):  # type: ignore[no-untyped-def]
     """Assert a compound's most probable class. An assertion is a claim too: what is not licensed becomes debt."""
     if lab.published[compound] != 0:
@@ -233,7 +233,7 @@ def publish(lab, verb, compound, confidence, tables, step):  # type: ignore[no-u
         lab.wrong += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def refresh_belief(lab):  # type: ignore[no-untyped-def]
     """Entropy of the instrument, and marginals of those compounds that depend on it."""
     lab.instrument_entropy = entropy_bits(lab.instrument_belief)
@@ -243,7 +243,7 @@ def refresh_belief(lab):  # type: ignore[no-untyped-def]
             lab.lowest_entropy[m] = min(lab.lowest_entropy[m], lab.entropy[m])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def close_heartbeat(lab, uniforms, tables, step):  # type: ignore[no-untyped-def]
     """The clock moves: books of the heartbeat, forgiveness by time, a new reagent lot where one is due."""
     lab.last_event = step.event
@@ -263,13 +263,13 @@ def close_heartbeat(lab, uniforms, tables, step):  # type: ignore[no-untyped-def
         change_lot(lab, uniforms[uniforms.shape[0] - 1], tables)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def lot_is_due(lab, tables):  # type: ignore[no-untyped-def]
     """Whether a new reagent lot arrives at this heartbeat."""
     return lab.heartbeat % tables.lot_heartbeats == 0 and lab.heartbeat < tables.horizon
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def change_lot(lab, uniform, tables):  # type: ignore[no-untyped-def]
     """A new instrument: what was learnt about it is void, what was learnt about each compound stays as its marginal."""
     n_states = lab.instrument_belief.shape[0]
@@ -285,7 +285,7 @@ def change_lot(lab, uniform, tables):  # type: ignore[no-untyped-def]
                     lab.conditional[m, n, g] = lab.marginal[m, g]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def close_step(lab, verb, tables, step):  # type: ignore[no-untyped-def]
     """Whether the episode is over, and the reward: bits published less debt settled."""
     reason = 0
@@ -313,7 +313,7 @@ def close_step(lab, verb, tables, step):  # type: ignore[no-untyped-def]
     return reward
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def settle(lab, step):  # type: ignore[no-untyped-def]
     """Settle the debt from the score."""
     step.settled += lab.debt
@@ -321,7 +321,7 @@ def settle(lab, step):  # type: ignore[no-untyped-def]
     lab.debt = 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def anything_can_execute(lab, tables):  # type: ignore[no-untyped-def]
     """Whether anything but resting can run, now or, where time forgives debt, ever again."""
     debt = 0.0 if tables.debt.decay_per_heartbeat > 0.0 else lab.debt
@@ -344,7 +344,7 @@ def anything_can_execute(lab, tables):  # type: ignore[no-untyped-def]
 # -- episodes ----------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def begin(lab, tables, uniforms):  # type: ignore[no-untyped-def]
     """Start the episode ``lab.episode`` of the stream ``lab.key``; ``lab.debt`` holds the debt that is carried over.
 
@@ -403,7 +403,7 @@ def begin(lab, tables, uniforms):  # type: ignore[no-untyped-def]
     lab.end_reason = 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def draw_class(prior, uniform):  # type: ignore[no-untyped-def]
     """The class into which ``uniform`` in [0, 1) falls under ``prior``."""
     cumulative = 0.0
@@ -414,14 +414,14 @@ def draw_class(prior, uniform):  # type: ignore[no-untyped-def]
     return prior.shape[0] - 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def begin_drawn(lab, tables, uniforms):  # type: ignore[no-untyped-def]
     """Draw the hidden world of this episode from the lab's stream and start it."""
     fill_uniforms(uniforms, lab.potency.shape[0] + 1, lab.key, lab.episode, 0, AT_RESET)
     begin(lab, tables, uniforms)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def begin_next(lab, tables, uniforms):  # type: ignore[no-untyped-def]
     """Start the next episode of the same stream."""
     lab.episode += 1
@@ -433,7 +433,7 @@ def begin_next(lab, tables, uniforms):  # type: ignore[no-untyped-def]
 # -- vectors of labs ---------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def begin_labs(labs, chosen, fresh, tables, observations, masks):  # type: ignore[no-untyped-def]
     """Start an episode in the labs that are ``chosen``; ``fresh`` ones begin their stream, the others go on in it."""
     uniforms = np.empty(labs[0].potency.shape[0] + 1)
@@ -451,7 +451,7 @@ def begin_labs(labs, chosen, fresh, tables, observations, masks):  # type: ignor
         write_mask(lab, tables, masks[i])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def show_labs(labs, tables, observations, masks):  # type: ignore[no-untyped-def]
     """Write what every lab looks like now."""
     for i in range(labs.shape[0]):
@@ -459,9 +459,20 @@ def show_labs(labs, tables, observations, masks):  # type: ignore[no-untyped-def
         write_mask(labs[i], tables, masks[i])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def step_labs(
-    labs, actions, tables, steps, rewards, observations, masks, same_step, finals, final_observations, first, last
+    labs,
+    actions,
+    tables,
+    steps,
+    rewards,
+    observations,
+    masks,
+    same_step,
+    finals,
+    final_observations,
+    first,
+    last,
 ):  # type: ignore[no-untyped-def]
     """Advance the labs ``first..last-1``. A lab that had ended begins its next episode instead (next-step reset).
 
@@ -492,7 +503,7 @@ def step_labs(
         write_mask(lab, tables, masks[i])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def draw_for_step(lab, action, tables, uniforms):  # type: ignore[no-untyped-def]
     """Draw what this step can need: one uniform a readout, and one where a new lot is due."""
     n_readouts = tables.readouts[tables.verb[action]]
@@ -501,7 +512,7 @@ def draw_for_step(lab, action, tables, uniforms):  # type: ignore[no-untyped-def
         fill_uniforms(uniforms[uniforms.shape[0] - 1 :], 1, lab.key, lab.episode, lab.heartbeat + 1, AT_RESET)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def clear_step(step):  # type: ignore[no-untyped-def]
     """What a step reports that only began an episode: nothing was done."""
     step.action = -1
@@ -520,7 +531,7 @@ def clear_step(step):  # type: ignore[no-untyped-def]
     step.truncated = False
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def write_mask(lab, tables, mask):  # type: ignore[no-untyped-def]
     """Write into ``mask``, shape ``(A,)`` int8, which actions would execute."""
     decided = -1

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box
-from numba import njit
 
+from solvent.compiled import compiled
 from solvent.mechanisms.debt import multiplier
 from solvent.params import LabParams
 from solvent.state import Event
@@ -23,7 +23,14 @@ from solvent.state import Event
 __all__ = ["observation_fields", "observation_space", "write_observation"]
 
 BOOKS = ("wells", "heartbeat", "debt", "debt_margin", "cost_inflation", "lot_countdown", "refusals_in_a_row")
-COMPOUND = ("entropy", "lowest_entropy", "licence", "published_privately", "published_publicly", "experiments")
+COMPOUND = (
+    "entropy",
+    "lowest_entropy",
+    "licence",
+    "published_privately",
+    "published_publicly",
+    "experiments",
+)
 N_EVENTS = len(Event)
 BITS = 2.0
 COUNT = 4.0
@@ -51,7 +58,7 @@ def observation_space(params: LabParams) -> Box:
     return Box(-1.0, 1.0, (len(observation_fields(params)),), np.float32)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def write_observation(lab: Any, tables: Any, out: Any) -> None:
     """Write the observation of ``lab`` into ``out``, shape ``(len(observation_fields),)`` float32."""
     n_compounds = lab.marginal.shape[0]

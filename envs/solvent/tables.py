@@ -17,11 +17,11 @@ from solvent.mechanisms.assay import bin_probabilities, viability
 from solvent.mechanisms.debt import DebtRules
 from solvent.params import ControlTemplate, DoseTemplate, LabParams
 
-__all__ = ["Tables", "tables_for"]
+__all__ = ["Tables", "debt_rules", "packed", "tables_for"]
 
 
 class Tables(NamedTuple):
-    """What the step looks up."""
+    """What the step looks up; ``tables_for`` returns a record of these fields."""
 
     verb: Any  # [A] Verb
     compound: Any  # [A] compound, -1 for none
@@ -29,7 +29,7 @@ class Tables(NamedTuple):
     confidence: Any  # [A] probability
     wells: Any  # [V] wells, base cost
     readouts: Any  # [V] readouts on the plate
-    is_calibration: Any  # [V] no compound in the wells
+    is_calibration: Any  # [V] flag: no compound in the wells
     control_cumulative: Any  # [V, N, B] distribution function of a vehicle readout
     control_likelihood: Any  # [V, B, N] p(bin | instrument)
     dose_cumulative: Any  # [V, R, N, G, B] distribution function of a dose readout
@@ -50,7 +50,8 @@ def _templates(params: LabParams) -> dict[Verb, ControlTemplate | DoseTemplate]:
     return {verb: getattr(params.plates, verb.name.lower()) for verb in TEMPLATES}
 
 
-def _debt_rules(params: LabParams) -> DebtRules:
+def debt_rules(params: LabParams) -> DebtRules:
+    """The debt rules alone, for who keeps books without a lab."""
     debt = params.debt
     controls = [t.wells for t in _templates(params).values() if isinstance(t, ControlTemplate)]
     return DebtRules(
@@ -73,8 +74,26 @@ def _debt_rules(params: LabParams) -> DebtRules:
     )
 
 
+def packed(values: Any) -> Any:
+    """A named tuple of numbers, arrays and further named tuples as one read-only record of the same fields.
+
+    A record is one pointer, and its shapes belong to its type: the compiled step hands it on for nothing and unrolls
+    the short loops. A tuple of arrays is copied at every call, and a reference to each array in it is counted.
+    """
+    parts = {
+        name: packed(value) if isinstance(value, tuple) else np.asarray(value)
+        for name, value in zip(values._fields, values, strict=True)
+    }
+    layout = np.dtype([(name, part.dtype, part.shape) for name, part in parts.items()], align=True)
+    record = np.zeros((), layout)
+    for name, part in parts.items():
+        record[name] = part
+    record.setflags(write=False)
+    return record
+
+
 @functools.lru_cache(maxsize=64)
-def tables_for(params: LabParams) -> Tables:
+def tables_for(params: LabParams) -> np.record:
     """The tables of a lab. Takes some milliseconds the first time for a set of parameters."""
     assay = params.assay
     templates = _templates(params)
@@ -84,7 +103,7 @@ def tables_for(params: LabParams) -> Tables:
 
     wells = np.zeros(n_verbs, np.int64)
     readouts = np.zeros(n_verbs, np.int64)
-    is_calibration = np.zeros(n_verbs, np.bool_)
+    is_calibration = np.zeros(n_verbs, np.uint8)
     control = np.zeros((n_verbs, n, b))
     dose = np.zeros((n_verbs, most_readouts, n, g, b))
     for verb, template in templates.items():
@@ -118,9 +137,6 @@ def tables_for(params: LabParams) -> Tables:
         lot_heartbeats=assay.lot_heartbeats,
         private_share=params.publishing.private_share,
         observe_joint=params.observation.joint,
-        debt=_debt_rules(params),
+        debt=debt_rules(params),
     )
-    for table in tables:
-        if isinstance(table, np.ndarray):
-            table.setflags(write=False)
-    return tables
+    return packed(tables).view(np.recarray)[()]

@@ -15,10 +15,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from solvent.compiled import inlined
 from solvent.params import AssayParams
 
 __all__ = ["bin_edges", "bin_probabilities", "draw_bin", "ec50_grid", "instrument_grid", "viability"]
@@ -60,7 +60,7 @@ def bin_probabilities(assay: AssayParams, viabilities: Any, replicates: int) -> 
     return np.where(upper_tail, ndtr(-left) - ndtr(-right), ndtr(right) - ndtr(left))
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def draw_bin(cumulative, uniform):  # type: ignore[no-untyped-def]
     """The bin into which ``uniform`` in [0, 1) falls; ``cumulative`` is the distribution function, shape ``(bins,)``."""
     last = cumulative.shape[0] - 1

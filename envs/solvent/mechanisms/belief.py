@@ -16,14 +16,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from solvent.compiled import inlined
 
 __all__ = ["condition_compound", "condition_instrument", "entropy_bits", "marginalise", "multiply_rows"]
 
 _NEGLIGIBLE = 1e-30
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def entropy_bits(distribution):  # type: ignore[no-untyped-def]
     """Entropy of a distribution, shape ``(K,)``, in bits; 0 log 0 is 0."""
     total = 0.0
@@ -34,7 +35,7 @@ def entropy_bits(distribution):  # type: ignore[no-untyped-def]
     return max(0.0, total)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def multiply_rows(joint, likelihood):  # type: ignore[no-untyped-def]
     """Multiply ``joint[n, g]`` by the likelihood of one readout; both of shape ``(N, G)``."""
     for n in range(joint.shape[0]):
@@ -42,7 +43,7 @@ def multiply_rows(joint, likelihood):  # type: ignore[no-untyped-def]
             joint[n, g] *= likelihood[n, g]
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def condition_instrument(belief, likelihood):  # type: ignore[no-untyped-def]
     """Bayes for the instrument: ``belief`` of shape ``(N,)`` times ``likelihood`` of shape ``(N,)``, normalised."""
     total = 0.0
@@ -54,7 +55,7 @@ def condition_instrument(belief, likelihood):  # type: ignore[no-untyped-def]
         belief[n] = p if p > _NEGLIGIBLE else 0.0
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def condition_compound(conditional, instrument_belief, joint, evidence):  # type: ignore[no-untyped-def]
     """Normalise ``joint[n, g]`` (conditional times likelihoods) into ``conditional``; its row sums condition the instrument.
 
@@ -71,7 +72,7 @@ def condition_compound(conditional, instrument_belief, joint, evidence):  # type
     condition_instrument(instrument_belief, evidence)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def marginalise(marginal, conditional, instrument_belief):  # type: ignore[no-untyped-def]
     """Write ``p(class)`` into ``marginal``, shape ``(G,)``, and return its entropy in bits."""
     for g in range(marginal.shape[0]):

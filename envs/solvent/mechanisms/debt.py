@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from numba import njit
+from solvent.compiled import inlined
 
 __all__ = [
     "ACTION_BLOCKED",
@@ -67,19 +67,19 @@ class DebtRules(NamedTuple):
     cheapest_calibration: int
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def overclaim(claim, gain):  # type: ignore[no-untyped-def]
     """Debt of a claim, bits: what was claimed and not gained."""
     return max(0.0, claim - gain)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def licence_credit(claim, lowest_entropy, entropy):  # type: ignore[no-untyped-def]
     """Licence bought, bits: progress below ``lowest_entropy``, up to the claim. Noise that is undone and redone buys nothing."""
     return max(0.0, min(claim, lowest_entropy - entropy))
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def multiplier(rules, debt, base_wells, is_calibration):  # type: ignore[no-untyped-def]
     """Cost multiplier, at least 1, of an action of ``base_wells`` wells at ``debt`` bits."""
     if not rules.enforced:
@@ -93,13 +93,13 @@ def multiplier(rules, debt, base_wells, is_calibration):  # type: ignore[no-unty
     return factor
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def wells_charged(inflated_cost):  # type: ignore[no-untyped-def]
     """Whole wells for an inflated cost: rounded up."""
     return int(math.ceil(inflated_cost - _WHOLE))
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def decide(rules, debt, base_wells, wells_left, is_calibration):  # type: ignore[no-untyped-def]
     """Refuse or allow, before anything runs.
 
@@ -112,9 +112,7 @@ def decide(rules, debt, base_wells, wells_left, is_calibration):  # type: ignore
     by_cost = cost > wells_left
     by_reserve = False
     if rules.enforced and rules.reserve and base_wells > 0 and not is_calibration:
-        recovery = rules.cheapest_calibration * multiplier(
-            rules, debt, rules.cheapest_calibration, True
-        )
+        recovery = rules.cheapest_calibration * multiplier(rules, debt, rules.cheapest_calibration, True)
         by_reserve = wells_left - cost < wells_charged(recovery)
     reason = NOT_REFUSED
     if by_threshold:
@@ -126,14 +124,14 @@ def decide(rules, debt, base_wells, wells_left, is_calibration):  # type: ignore
     return reason, inflated, by_threshold, by_cost, by_reserve
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def repayment(rules, bits_learnt):  # type: ignore[no-untyped-def]
     """Bits that a calibration repays which taught ``bits_learnt`` about the instrument."""
     learnt = min(rules.repay_learnt_max, rules.repay_per_bit * max(0.0, bits_learnt))
     return min(rules.repay_max, rules.repay_base + learnt)
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def is_bankrupt(rules, debt, wells_left, refusals_in_a_row):  # type: ignore[no-untyped-def]
     """Debt above the threshold and no calibration affordable; or too many refusals in a row, where that is asked for."""
     if not rules.enforced:

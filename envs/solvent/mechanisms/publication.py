@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
+from solvent.compiled import inlined
 
 __all__ = ["asserted_bits", "log_score", "most_probable"]
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def log_score(confidence, prior, right):  # type: ignore[no-untyped-def]
     """Bits that a reader gains who adopts the finding; ``prior`` is ``p0_k``. ``confidence`` and ``prior`` lie inside (0, 1)."""
     if right:
@@ -28,7 +28,7 @@ def log_score(confidence, prior, right):  # type: ignore[no-untyped-def]
     return math.log2((1.0 - confidence) / (1.0 - prior))
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def asserted_bits(confidence, prior):  # type: ignore[no-untyped-def]
     """Bits that a finding asserts: the divergence of the report from the prior."""
     return confidence * log_score(confidence, prior, True) + (1.0 - confidence) * log_score(
@@ -36,7 +36,7 @@ def asserted_bits(confidence, prior):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def most_probable(marginal):  # type: ignore[no-untyped-def]
     """The class a finding names: the most probable one, the lowest index of equals."""
     best = 0
