@@ -306,7 +306,8 @@ class PlateParams(ParamGroup):
     dmso: ControlTemplate = ControlTemplate(readouts=1, replicates=8)
     baseline: ControlTemplate = ControlTemplate(readouts=1, replicates=12)
     calibration: ControlTemplate = ControlTemplate(readouts=3, replicates=8)
-    screen: DoseTemplate = DoseTemplate(doses=(1e-7, 1e-6), replicates=4)
+    # The pair of the dose-response grid that teaches most, over five screens in a row (docs/decisions.md).
+    screen: DoseTemplate = DoseTemplate(doses=(1e-7, 3.1622776601683795e-6), replicates=4)
     dose_response: DoseTemplate = DoseTemplate(doses=HALF_LOG_DOSES, replicates=6)
 
 
