@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from solvent.actions import Verb
-from solvent.compiled import compiled
+from solvent.compiled import compiled, inlined
 from solvent.draws import AT_READOUTS, AT_RESET, fill_uniforms
 from solvent.mechanisms.assay import draw_bin
 from solvent.mechanisms.belief import (
@@ -64,7 +64,7 @@ HORIZON, EXHAUSTED, BANKRUPT, TERMINATED_BY_AGENT = (
 # -- one step ----------------------------------------------------------------------------------
 
 
-@compiled
+@inlined
 def advance(lab, action, uniforms, tables, step, joint, evidence):  # type: ignore[no-untyped-def]
     """Move ``lab`` by one heartbeat and write into ``step`` what happened; return the reward in bits.
 
@@ -90,7 +90,7 @@ def advance(lab, action, uniforms, tables, step, joint, evidence):  # type: igno
     return close_step(lab, verb, tables, step)
 
 
-@compiled
+@inlined
 def open_step(lab, action, verb, tables, step):  # type: ignore[no-untyped-def]
     """Write down what is to be done and decide whether it may be."""
     reason, inflated, by_threshold, by_cost, by_reserve = NOT_REFUSED, 0.0, False, False, False
@@ -123,7 +123,7 @@ def open_step(lab, action, verb, tables, step):  # type: ignore[no-untyped-def]
         lab.last_bins[r] = -1
 
 
-@compiled
+@inlined
 def refuse(lab, step):  # type: ignore[no-untyped-def]
     """A refused action costs nothing but the heartbeat."""
     step.event = REFUSED
@@ -157,7 +157,7 @@ def repay_debt(lab, bits, step):  # type: ignore[no-untyped-def]
     lab.debt_repaid += paid
 
 
-@compiled
+@inlined
 def calibrate(lab, verb, uniforms, tables, step):  # type: ignore[no-untyped-def]
     """Vehicle wells: learn about the instrument, repay debt."""
     charge(lab, step)
@@ -173,7 +173,7 @@ def calibrate(lab, verb, uniforms, tables, step):  # type: ignore[no-untyped-def
     repay_debt(lab, repayment(tables.debt, step.gain), step)
 
 
-@compiled
+@inlined
 def explore(lab, verb, compound, claim, uniforms, tables, step, joint, evidence):  # type: ignore[no-untyped-def]
     """A plate of a compound: the claim is held against what the posterior really gained."""
     charge(lab, step)
@@ -206,7 +206,7 @@ def explore(lab, verb, compound, claim, uniforms, tables, step, joint, evidence)
     lab.gained += step.gain
 
 
-@compiled
+@inlined
 def publish(lab, verb, compound, confidence, tables, step):  # type: ignore[no-untyped-def]
     """Assert a compound's most probable class. An assertion is a claim too: what is not licensed becomes debt."""
     if lab.published[compound] != 0:
@@ -243,7 +243,7 @@ def refresh_belief(lab):  # type: ignore[no-untyped-def]
             lab.lowest_entropy[m] = min(lab.lowest_entropy[m], lab.entropy[m])
 
 
-@compiled
+@inlined
 def close_heartbeat(lab, uniforms, tables, step):  # type: ignore[no-untyped-def]
     """The clock moves: books of the heartbeat, forgiveness by time, a new reagent lot where one is due."""
     lab.last_event = step.event
@@ -285,7 +285,7 @@ def change_lot(lab, uniform, tables):  # type: ignore[no-untyped-def]
                     lab.conditional[m, n, g] = lab.marginal[m, g]
 
 
-@compiled
+@inlined
 def close_step(lab, verb, tables, step):  # type: ignore[no-untyped-def]
     """Whether the episode is over, and the reward: bits published less debt settled."""
     reason = 0
@@ -503,7 +503,7 @@ def step_labs(
         write_mask(lab, tables, masks[i])
 
 
-@compiled
+@inlined
 def draw_for_step(lab, action, tables, uniforms):  # type: ignore[no-untyped-def]
     """Draw what this step can need: one uniform a readout, and one where a new lot is due."""
     n_readouts = tables.readouts[tables.verb[action]]
@@ -534,19 +534,26 @@ def clear_step(step):  # type: ignore[no-untyped-def]
 @compiled
 def write_mask(lab, tables, mask):  # type: ignore[no-untyped-def]
     """Write into ``mask``, shape ``(A,)`` int8, which actions would execute."""
-    decided = -1
-    executes = True
-    for action in range(mask.shape[0]):
-        verb = tables.verb[action]
-        if verb != decided:
-            decided = verb
-            executes = True
-            if verb != REST and verb != TERMINATE:
-                reason, _, _, _, _ = decide(
-                    tables.debt, lab.debt, tables.wells[verb], lab.wells, tables.is_calibration[verb]
-                )
-                executes = reason == NOT_REFUSED
-        if executes and (verb == PUBLISH_PRIVATE or verb == PUBLISH_PUBLIC):
-            mask[action] = lab.published[tables.compound[action]] == 0
-        else:
+    for verb in range(tables.wells.shape[0]):
+        executes = True
+        if verb != REST and verb != TERMINATE:
+            reason, _, _, _, _ = decide(
+                tables.debt, lab.debt, tables.wells[verb], lab.wells, tables.is_calibration[verb]
+            )
+            executes = reason == NOT_REFUSED
+        for action in range(tables.first_action[verb], tables.first_action[verb + 1]):
             mask[action] = executes
+    mask_published(lab, PUBLISH_PRIVATE, tables, mask)
+    mask_published(lab, PUBLISH_PUBLIC, tables, mask)
+
+
+@inlined
+def mask_published(lab, verb, tables, mask):  # type: ignore[no-untyped-def]
+    """A compound is published once."""
+    first = tables.first_action[verb]
+    n_compounds = lab.published.shape[0]
+    each = (tables.first_action[verb + 1] - first) // n_compounds
+    for m in range(n_compounds):
+        if lab.published[m] != 0:
+            for action in range(first + m * each, first + (m + 1) * each):
+                mask[action] = 0

@@ -25,6 +25,7 @@ class Tables(NamedTuple):
 
     verb: Any  # [A] Verb
     compound: Any  # [A] compound, -1 for none
+    first_action: Any  # [V + 1] first action of a verb; a verb's actions are in a row, compound by compound
     claim: Any  # [A] bits
     confidence: Any  # [A] probability
     wells: Any  # [V] wells, base cost
@@ -119,6 +120,7 @@ def tables_for(params: LabParams) -> np.record:
     tables = Tables(
         verb=actions["verb"].astype(np.int64),
         compound=actions["compound"].astype(np.int64),
+        first_action=np.searchsorted(actions["verb"], np.arange(n_verbs + 1)),
         claim=actions["claim"].copy(),
         confidence=actions["confidence"].copy(),
         wells=wells,
