@@ -103,7 +103,7 @@ def _labs(env: Any) -> LabVectorEnv:
     return inner
 
 
-class PotentialVectorShaping(VectorWrapper[Any, Any, Any, Any, Any, Any]):
+class PotentialVectorShaping(VectorWrapper):  # type: ignore[type-arg]
     """Potential-based shaping of a vector of labs, in either reset mode."""
 
     def __init__(self, env: Any, gamma: float = 1.0, licence_weight: float = 0.7) -> None:
@@ -115,6 +115,10 @@ class PotentialVectorShaping(VectorWrapper[Any, Any, Any, Any, Any, Any]):
 
     def _potential(self) -> Floats:
         return potential(self._lab_env.batch.labs, self.licence_weight)
+
+    def continue_from_state(self) -> None:
+        """Take the potential from the labs as they are, after their ``set_state``."""
+        self._before = self._potential()
 
     def reset(self, **kwargs: Any) -> Any:
         """Start episodes."""
@@ -134,7 +138,7 @@ class PotentialVectorShaping(VectorWrapper[Any, Any, Any, Any, Any, Any]):
         return observations, shaped, terminated, truncated, infos
 
 
-class LagrangianVectorReward(VectorWrapper[Any, Any, Any, Any, Any, Any]):
+class LagrangianVectorReward(VectorWrapper):  # type: ignore[type-arg]
     """``reward - multiplier * cost`` for a vector of labs; set ``multiplier`` between updates."""
 
     def __init__(self, env: Any, multiplier: float = 0.0) -> None:

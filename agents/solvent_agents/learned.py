@@ -1,0 +1,325 @@
+"""Learned agents: any Stable-Baselines3 algorithm on the native vector of labs, trained so that it can be stopped and resumed.
+
+On-policy training (PPO, A2C, MaskablePPO) is checkpointed between rollouts with everything that it depends on: networks, optimiser, random
+generators, and the labs' records. A resumed training is the same training, bit for bit. Off-policy algorithms start again.
+"""
+
+from __future__ import annotations
+
+import inspect
+import io
+import json
+import os
+import random
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sb3_contrib import QRDQN, TRPO, MaskablePPO
+from solvent.params import LabParams, ParamError, nearest
+from stable_baselines3 import A2C, DQN, PPO
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
+
+from solvent_agents.agent import Actions, Observations
+from solvent_agents.policies import MaskableSharedPolicy, SharedPolicy
+from solvent_agents.sb3 import LabVecEnv
+
+__all__ = ["ALGORITHMS", "LearnedAgent", "Recipe", "train"]
+
+ALGORITHMS: dict[str, type[BaseAlgorithm]] = {
+    "A2C": A2C,
+    "DQN": DQN,
+    "MaskablePPO": MaskablePPO,
+    "PPO": PPO,
+    "QRDQN": QRDQN,
+    "TRPO": TRPO,
+}
+
+OwnKeys = {"n_timesteps", "n_envs", "policy", "shaping_weight", "bootstrap_at_horizon"}
+SHARED = "SharedPolicy"
+POLICIES = (SHARED, "MlpPolicy")
+CHECKPOINT = "checkpoint.pt"
+MODEL = "model.zip"
+RECIPE = "recipe.json"
+CHECKPOINT_EVERY = 10  # rollouts
+
+Progress = Callable[[int, int], None]
+Episodes = Callable[[int, dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to train: an algorithm, how long, and its hyperparameters under Stable-Baselines3's names.
+
+    ``shaping_weight`` is the licence's weight in the shaping potential, None for the bare reward.
+    """
+
+    algorithm: str
+    n_timesteps: int
+    n_envs: int = 256
+    policy: str = SHARED
+    shaping_weight: float | None = 0.7
+    bootstrap_at_horizon: bool = False
+    hyperparameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_mapping(cls, algorithm: str, mapping: Mapping[str, Any], *, path: str = "") -> Recipe:
+        """A recipe from an entry in rl-zoo3's layout: ``n_timesteps``, ``n_envs``, ``policy`` and the algorithm's own arguments.
+
+        A rate such as ``learning_rate: lin_3e-4`` falls linearly to 0.
+
+        Raises:
+            ParamError: an unknown algorithm, key or policy, or an impossible number; one line says which and what is allowed.
+        """
+        where = f"{path}." if path else ""
+        if algorithm not in ALGORITHMS:
+            raise ParamError(path, f"unknown algorithm {algorithm!r}" + nearest(algorithm, ALGORITHMS))
+        known = set(inspect.signature(ALGORITHMS[algorithm].__init__).parameters) - {"self", "env", "policy"}
+        for key in mapping:
+            if key not in known | OwnKeys:
+                raise ParamError(f"{where}{key}", "unknown key" + nearest(str(key), known | OwnKeys))
+        for key in ("n_timesteps", "n_envs"):
+            value = mapping.get(key, 1)
+            whole = isinstance(value, int | float) and not isinstance(value, bool)
+            if not whole or not float(value).is_integer() or value < 1:
+                raise ParamError(f"{where}{key}", f"got {value!r}; allowed: a whole number, at least 1")
+        if "n_timesteps" not in mapping:
+            raise ParamError(f"{where}n_timesteps", "missing; allowed: a whole number, at least 1")
+        policy = mapping.get("policy", SHARED)
+        if policy not in POLICIES:
+            raise ParamError(f"{where}policy", f"got {policy!r}; allowed: {', '.join(POLICIES)}")
+        weight = mapping.get("shaping_weight", 0.7)
+        if weight is not None and not (isinstance(weight, int | float) and 0.0 <= weight < 100.0):
+            raise ParamError(f"{where}shaping_weight", f"got {weight!r}; allowed: empty, or 0 to 100")
+        for key, value in mapping.items():
+            if isinstance(value, str) and key not in OwnKeys and not _LINEAR.fullmatch(value):
+                raise ParamError(f"{where}{key}", f"got {value!r}; allowed: a number, or lin_<number>")
+        return cls(
+            algorithm=algorithm,
+            n_timesteps=int(mapping["n_timesteps"]),
+            n_envs=int(mapping.get("n_envs", 256)),
+            policy=policy,
+            shaping_weight=None if weight is None else float(weight),
+            bootstrap_at_horizon=bool(mapping.get("bootstrap_at_horizon", False)),
+            hyperparameters={k: v for k, v in mapping.items() if k not in OwnKeys},
+        )
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Plain values, ready for YAML or JSON."""
+        return {**asdict(self), "hyperparameters": dict(self.hyperparameters)}
+
+
+_LINEAR = re.compile(r"lin_([0-9.]+(?:e[+-]?[0-9]+)?)")
+
+
+class _Linear:
+    """A rate that falls linearly to 0; a class, so that it can be pickled with the model."""
+
+    def __init__(self, start: float) -> None:
+        self.start = start
+
+    def __call__(self, remaining: float) -> float:
+        return self.start * remaining
+
+
+def _arguments(recipe: Recipe, params: LabParams) -> tuple[Any, dict[str, Any]]:
+    """The policy and the keyword arguments of the algorithm's constructor."""
+    arguments = dict(recipe.hyperparameters)
+    for key, value in arguments.items():
+        match = _LINEAR.fullmatch(value) if isinstance(value, str) else None
+        if match:
+            arguments[key] = _Linear(float(match[1]))
+    if recipe.policy != SHARED:
+        return recipe.policy, arguments
+    own = arguments.get("policy_kwargs") or {}
+    arguments["policy_kwargs"] = {"lab_params": params, **own}
+    if recipe.algorithm == "MaskablePPO":
+        return MaskableSharedPolicy, arguments
+    if not issubclass(ALGORITHMS[recipe.algorithm], OnPolicyAlgorithm):
+        raise ParamError("policy", f"{SHARED} is for on-policy algorithms; {recipe.algorithm} takes MlpPolicy")
+    return SharedPolicy, arguments
+
+
+def make_vec_env(recipe: Recipe, params: LabParams) -> LabVecEnv:
+    """The labs that a recipe trains on."""
+    return LabVecEnv(
+        params,
+        recipe.n_envs,
+        shaping_weight=recipe.shaping_weight,
+        gamma=float(recipe.hyperparameters.get("gamma", 0.99)),
+        bootstrap_at_horizon=recipe.bootstrap_at_horizon,
+    )
+
+
+class _Reporter(BaseCallback):
+    """Reports progress and episodes, writes checkpoints between rollouts, and stops when asked."""
+
+    def __init__(
+        self, envs: LabVecEnv, folder: Path, total: int, progress: Progress, episodes: Episodes, stop: Callable[[], bool]
+    ) -> None:
+        super().__init__()
+        self.envs = envs
+        self.folder = folder
+        self.total = total
+        self.progress = progress
+        self.episodes = episodes
+        self.stop = stop
+        self.stopped = False
+        self.rollouts = 0
+
+    def _on_rollout_start(self) -> None:
+        self._report()
+        resumable = isinstance(self.model, OnPolicyAlgorithm)
+        if resumable and self.rollouts and self.rollouts % CHECKPOINT_EVERY == 0:
+            _write(self.folder / CHECKPOINT, _checkpoint(self.model, self.envs))
+        self.rollouts += 1
+
+    def _on_step(self) -> bool:
+        self.stopped = self.stopped or self.stop()
+        return not self.stopped
+
+    def _on_training_end(self) -> None:
+        self._report()
+
+    def _report(self) -> None:
+        columns = self.envs.take_finished()
+        if columns is not None:
+            for reason, counts in columns["refusals"].items():
+                self.logger.record_mean(f"lab/refusals/{reason}", float(counts.mean()))
+            for key in ("return", "debt", "accepted", "wrong", "calibrations", "claimed", "gained", "wells"):
+                self.logger.record_mean(f"lab/{key}", float(columns[key].mean()))
+            self.episodes(self.num_timesteps, columns)
+        self.progress(min(self.num_timesteps, self.total), self.total)
+
+
+def train(
+    recipe: Recipe,
+    params: LabParams,
+    *,
+    seed: int,
+    folder: Path,
+    on_progress: Progress = lambda done, total: None,
+    on_episodes: Episodes = lambda done, columns: None,
+    should_stop: Callable[[], bool] = lambda: False,
+    tensorboard: bool = True,
+) -> Path | None:
+    """Train a policy and return the path of ``model.zip`` in ``folder``, or None if it was stopped before the end.
+
+    Args:
+        recipe: algorithm and hyperparameters.
+        params: of the labs.
+        seed: of networks, action sampling and labs.
+        folder: for the model, its recipe, the checkpoint and TensorBoard's logs. A checkpoint in it is resumed.
+        on_progress: called with (steps done, steps in all), first with where the training resumes.
+        on_episodes: called with (steps done, ``episode`` columns of the episodes that ended since the last call).
+        should_stop: asked at every vector step; the work since the last checkpoint is done again on resuming.
+        tensorboard: write TensorBoard logs.
+    """
+    torch.set_num_threads(1)
+    folder.mkdir(parents=True, exist_ok=True)
+    envs = make_vec_env(recipe, params)
+    logs = str(folder / "tensorboard") if tensorboard else None
+    policy, arguments = _arguments(recipe, params)
+    cls = ALGORITHMS[recipe.algorithm]
+    model = cls(policy, envs, seed=seed, tensorboard_log=logs, **arguments)  # type: ignore[call-arg]
+    saved = folder / CHECKPOINT
+    if saved.exists():
+        model = _restore(cls, saved, envs, logs)
+    total = recipe.n_timesteps
+    on_progress(min(model.num_timesteps, total), total)
+    reporter = _Reporter(envs, folder, total, on_progress, on_episodes, should_stop)
+    try:
+        if model.num_timesteps < total:
+            model.learn(
+                total - model.num_timesteps,
+                callback=reporter,
+                reset_num_timesteps=model.num_timesteps == 0,
+                tb_log_name="run",
+            )
+        if reporter.stopped:
+            return None
+        _write(folder / RECIPE, json.dumps(recipe.to_mapping(), indent=2).encode())
+        buffer = io.BytesIO()
+        model.save(buffer)
+        _write(folder / MODEL, buffer.getvalue())
+        saved.unlink(missing_ok=True)
+        return folder / MODEL
+    finally:
+        envs.close()
+
+
+def _write(path: Path, content: bytes) -> None:
+    temporary = path.with_name(path.name + ".part")
+    temporary.write_bytes(content)
+    os.replace(temporary, path)
+
+
+def _checkpoint(model: BaseAlgorithm, envs: LabVecEnv) -> bytes:
+    """Everything that the rest of the training depends on."""
+    zipped = io.BytesIO()
+    model.save(zipped)
+    buffer = io.BytesIO()
+    torch.save(
+        {
+            "model": zipped.getvalue(),
+            "labs": envs.labs.get_state().tobytes(),
+            "torch": torch.get_rng_state(),
+            "numpy": np.random.get_state(),  # noqa: NPY002 - the generator that Stable-Baselines3 shuffles with
+            "python": random.getstate(),
+        },
+        buffer,
+    )
+    return buffer.getvalue()
+
+
+def _restore(cls: type[BaseAlgorithm], path: Path, envs: LabVecEnv, logs: str | None) -> BaseAlgorithm:
+    """The model of a checkpoint that ``train`` wrote, with labs and random generators as they were."""
+    saved = torch.load(path, weights_only=False)
+    model = cls.load(io.BytesIO(saved["model"]), env=envs, force_reset=False, tensorboard_log=logs)
+    envs.labs.set_state(np.frombuffer(saved["labs"], dtype=envs.labs.batch.labs.dtype))
+    if envs.shaping is not None:
+        envs.shaping.continue_from_state()
+    torch.set_rng_state(saved["torch"])
+    np.random.set_state(saved["numpy"])  # noqa: NPY002
+    random.setstate(saved["python"])
+    return model
+
+
+class LearnedAgent:
+    """A trained policy as an agent. Deterministic by default: the most probable action."""
+
+    def __init__(self, model: BaseAlgorithm, name: str, *, masked: bool, deterministic: bool = True) -> None:
+        self.name = name
+        self._model = model
+        self._masked = masked
+        self._deterministic = deterministic
+
+    @classmethod
+    def load(cls, path: Path, params: LabParams | None = None, *, deterministic: bool = True) -> LearnedAgent:
+        """The policy that ``train`` wrote to ``path`` (a ``model.zip`` with ``recipe.json`` beside it).
+
+        Models are pickles: load only files that you trust.
+
+        Raises:
+            FileNotFoundError: the model or its recipe is missing.
+        """
+        torch.set_num_threads(1)
+        path = Path(path)
+        recipe = json.loads((path.parent / RECIPE).read_text(encoding="utf-8"))
+        algorithm = recipe["algorithm"]
+        model = ALGORITHMS[algorithm].load(path, device="cpu")
+        masked = algorithm == "MaskablePPO"
+        return cls(model, algorithm.lower(), masked=masked, deterministic=deterministic)
+
+    def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:
+        """Actions for ``n`` labs; see ``Agent.act``."""
+        extra = {"action_masks": np.asarray(masks, np.bool_)} if self._masked else {}
+        actions, _ = self._model.predict(observations, deterministic=self._deterministic, **extra)
+        return np.asarray(actions, np.int64)

@@ -1,0 +1,139 @@
+"""Stable-Baselines3 on the native vector of labs.
+
+Stable-Baselines3 has a vector interface of its own and refuses Gymnasium's. ``LabVecEnv`` is a thin one over ``solvent.LabVectorEnv``: no process, no copy
+of the rules, empty ``infos`` on an ordinary step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+from solvent import LabParams, LabVectorEnv
+from solvent.metrics import episode_columns
+from solvent.wrappers import PotentialVectorShaping
+from stable_baselines3.common.vec_env import VecEnv
+
+__all__ = ["LabVecEnv"]
+
+
+class LabVecEnv(VecEnv):
+    """``n_envs`` labs as a Stable-Baselines3 ``VecEnv``.
+
+    Args:
+        params: of every lab.
+        n_envs: number of labs.
+        shaping_weight: of the licence in the shaping potential (``solvent.wrappers``), or None for the bare reward.
+        gamma: the learner's discount, for the shaping.
+        bootstrap_at_horizon: mark the horizon as ``TimeLimit.truncated``, so that learners bootstrap from the last observation. Off: the horizon is part of
+            the task (the clock is in the observation and debt is settled there), so the value after it is 0.
+    """
+
+    def __init__(
+        self,
+        params: LabParams,
+        n_envs: int,
+        *,
+        shaping_weight: float | None = None,
+        gamma: float = 1.0,
+        bootstrap_at_horizon: bool = False,
+    ) -> None:
+        self.labs = LabVectorEnv(n_envs, params, autoreset_mode="SameStep", copy=False)
+        self.bootstrap_at_horizon = bootstrap_at_horizon
+        self.finished: list[dict[str, Any]] = []
+        self._envs: Any = self.labs
+        self.shaping: PotentialVectorShaping | None = None
+        if shaping_weight is not None:
+            self.shaping = PotentialVectorShaping(self.labs, gamma, shaping_weight)
+            self._envs = self.shaping
+        self._actions: NDArray[np.int64] = np.zeros(n_envs, np.int64)
+        super().__init__(n_envs, self.labs.single_observation_space, self.labs.single_action_space)
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Seed the next reset; each lab's seed is drawn from ``seed``, so that training never meets an evaluation seed."""
+        if seed is None:
+            return super().seed(None)
+        drawn = np.random.SeedSequence(seed).generate_state(self.num_envs, np.uint64)
+        self._seeds = [int(word) for word in drawn]
+        return self._seeds
+
+    def reset(self) -> NDArray[np.float32]:
+        """Start an episode in every lab."""
+        observations, _ = self._envs.reset(seed=list(self._seeds))
+        self._reset_seeds()
+        self._reset_options()
+        return np.array(observations)
+
+    def step_async(self, actions: NDArray[Any]) -> None:
+        """Remember the actions."""
+        self._actions = np.asarray(actions, np.int64)
+
+    def step_wait(
+        self,
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
+        """Run the actions. A lab that ended shows the first observation of its next episode and the last one in ``infos``."""
+        observations, rewards, terminated, truncated, _ = self._envs.step(self._actions)
+        dones = terminated | truncated
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        if dones.any():
+            batch = self.labs.batch
+            ended = np.flatnonzero(dones)
+            columns = episode_columns(self.labs.params, batch.finals[ended])
+            self.finished.append(columns)
+            for row, i in enumerate(ended):
+                infos[i] = {
+                    "terminal_observation": batch.final_observations[i].copy(),
+                    "TimeLimit.truncated": self.bootstrap_at_horizon and bool(truncated[i]),
+                    "episode": {
+                        "r": float(columns["return"][row]),
+                        "l": int(columns["length"][row]),
+                        "t": 0.0,
+                    },
+                    "is_success": bool(columns["is_success"][row]),
+                }
+        return observations.copy(), rewards.astype(np.float32), dones, infos
+
+    def take_finished(self) -> dict[str, Any] | None:
+        """``episode`` columns of the episodes that ended since the last call, or None."""
+        if not self.finished:
+            return None
+        chunks, self.finished = self.finished, []
+        return _concatenate(chunks)
+
+    def close(self) -> None:
+        """Close the labs."""
+        self._envs.close()
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """An attribute of the labs, the same for each."""
+        value = getattr(self.labs, attr_name)
+        return [value for _ in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Not offered: labs of a vector share their parameters."""
+        raise AttributeError(f"{attr_name} can't be set on labs of a vector; make a new LabVecEnv")
+
+    def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
+        """Call a method of the labs; of ``action_masks`` each lab gets its row."""
+        result = getattr(self.labs, method_name)(*args, **kwargs)
+        rows = self._get_indices(indices)
+        if isinstance(result, np.ndarray) and result.shape[:1] == (self.num_envs,):
+            return [result[i] for i in rows]
+        return [result for _ in rows]
+
+    def env_is_wrapped(self, wrapper_class: type[gymnasium.Wrapper[Any, Any, Any, Any]], indices: Any = None) -> list[bool]:
+        """No lab is wrapped one by one."""
+        return [False for _ in self._get_indices(indices)]
+
+
+def _concatenate(chunks: list[dict[str, Any]]) -> dict[str, Any]:
+    first = chunks[0]
+    return {
+        key: _concatenate([chunk[key] for chunk in chunks])
+        if isinstance(value, dict)
+        else np.concatenate([chunk[key] for chunk in chunks])
+        for key, value in first.items()
+    }

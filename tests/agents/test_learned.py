@@ -1,0 +1,175 @@
+"""Training through the native adapter: what it hands to the learner, and that stopping and resuming changes nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import solvent
+import torch
+from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from solvent.actions import action_table
+from solvent_agents.learned import LearnedAgent, Recipe, train
+from solvent_agents.policies import CompoundNetwork, compound_columns
+from solvent_agents.sb3 import LabVecEnv
+
+PARAMS = solvent.preset("default")
+SMALL = {
+    "n_envs": 8,
+    "n_steps": 16,
+    "batch_size": 64,
+    "n_epochs": 2,
+    "gamma": 1.0,
+    "policy_kwargs": {"width": 8, "value_width": 8},
+}
+
+
+def test_the_adapter_hands_on_what_the_single_labs_give():
+    envs = LabVecEnv(PARAMS, 3)
+    envs.seed(5)
+    seeds = list(envs._seeds)
+    observations = envs.reset()
+    singles = [solvent.LabEnv(PARAMS) for _ in seeds]
+    rng = np.random.default_rng(0)
+    np.testing.assert_array_equal(
+        observations, [env.reset(seed=seed)[0] for env, seed in zip(singles, seeds, strict=True)]
+    )
+    ended = 0
+    for _ in range(90):
+        actions = rng.integers(0, 180, 3)
+        observations, rewards, dones, infos = envs.step(actions)
+        for i, env in enumerate(singles):
+            observation, reward, terminated, truncated, info = env.step(actions[i])
+            assert rewards[i] == np.float32(reward)
+            assert dones[i] == (terminated or truncated)
+            if dones[i]:
+                ended += 1
+                np.testing.assert_array_equal(infos[i]["terminal_observation"], observation)
+                assert infos[i]["episode"]["r"] == info["episode"]["return"]
+                assert infos[i]["episode"]["l"] == info["episode"]["length"]
+                assert infos[i]["TimeLimit.truncated"] is False
+                observation, _ = env.reset()
+            else:
+                assert infos[i] == {}
+            np.testing.assert_array_equal(observations[i], observation)
+    assert ended
+    finished = envs.take_finished()
+    assert finished is not None
+    assert len(finished["return"]) == ended
+    assert envs.take_finished() is None
+
+
+def test_bootstrapping_at_the_horizon_is_an_option():
+    envs = LabVecEnv(PARAMS, 1, bootstrap_at_horizon=True)
+    envs.reset()
+    for _ in range(40):
+        _, _, dones, infos = envs.step(np.array([0]))
+    assert dones[0]
+    assert infos[0]["TimeLimit.truncated"] is True
+
+
+def test_masks_reach_the_masked_learner():
+    envs = LabVecEnv(PARAMS, 2)
+    envs.reset()
+    assert is_masking_supported(envs)
+    masks = get_action_masks(envs)
+    assert masks.shape == (2, 180)
+    np.testing.assert_array_equal(masks, envs.labs.action_masks())
+
+
+def test_relabelling_the_compounds_relabels_the_logits():
+    torch.manual_seed(0)
+    network = CompoundNetwork(PARAMS, 16, 16)
+    shared, own = compound_columns(PARAMS)
+    rng = np.random.default_rng(1)
+    observation = rng.random((1, len(shared) + sum(map(len, own))), dtype=np.float32)
+    order = rng.permutation(len(own))
+    relabelled = observation.copy()
+    for m, columns in enumerate(own):
+        relabelled[:, own[order[m]]] = observation[:, columns]
+    with torch.no_grad():
+        before, after = (network(torch.as_tensor(o)) for o in (observation, relabelled))
+    table = action_table(PARAMS)
+    for action, row in enumerate(table):
+        twin = row.copy()
+        if row["compound"] >= 0:
+            twin["compound"] = order[row["compound"]]
+        same = [i for i, other in enumerate(table) if all(_equal(other[k], twin[k]) for k in table.dtype.names)]
+        assert len(same) == 1
+        assert before[0][0, action].item() == pytest.approx(after[0][0, same[0]].item(), abs=1e-5)
+    assert torch.allclose(before[1], after[1], atol=1e-5)
+
+
+def _equal(a, b):
+    return a == b or (np.isnan(a) and np.isnan(b))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", ["PPO", "MaskablePPO"])
+def test_a_training_that_was_stopped_and_resumed_is_the_same_training(tmp_path, monkeypatch, algorithm):
+    monkeypatch.setattr("solvent_agents.learned.CHECKPOINT_EVERY", 3)
+    recipe = Recipe.from_mapping(algorithm, {"n_timesteps": 8 * 16 * 8, **SMALL})
+
+    whole, parts = [], []
+    path = train(recipe, PARAMS, seed=3, folder=tmp_path / "whole", on_episodes=lambda n, c: whole.append((n, c)))
+    calls = iter(range(1000))
+    stopped = train(
+        recipe,
+        PARAMS,
+        seed=3,
+        folder=tmp_path / "parts",
+        on_episodes=lambda n, c: parts.append((n, c)),
+        should_stop=lambda: next(calls) > 16 * 5,
+    )
+    assert stopped is None
+    assert not (tmp_path / "parts" / "model.zip").exists()
+    resumed_at = []
+    again = train(
+        recipe,
+        PARAMS,
+        seed=3,
+        folder=tmp_path / "parts",
+        on_episodes=lambda n, c: parts.append((n, c)),
+        on_progress=lambda done, total: resumed_at.append(done),
+    )
+    assert 0 < resumed_at[0] < recipe.n_timesteps
+    assert again is not None
+    assert path is not None
+
+    kept = [(n, c) for n, c in parts[:-1] if n <= resumed_at[0]]
+    rng = np.random.default_rng(0)
+    observations = rng.random((50, 142), dtype=np.float32)
+    masks = np.ones((50, 180), np.int8)
+    agents = [LearnedAgent.load(p, PARAMS) for p in (path, again)]
+    for ours, theirs in zip(*(a._model.policy.state_dict().values() for a in agents), strict=True):
+        assert torch.equal(ours, theirs)
+    np.testing.assert_array_equal(agents[0].act(observations, masks), agents[1].act(observations, masks))
+    assert kept
+    assert not (tmp_path / "parts" / "checkpoint.pt").exists()
+
+
+@pytest.mark.slow
+def test_an_off_policy_algorithm_trains_too(tmp_path):
+    recipe = Recipe.from_mapping(
+        "DQN", {"n_timesteps": 400, "n_envs": 4, "policy": "MlpPolicy", "learning_starts": 100, "buffer_size": 1000}
+    )
+    path = train(recipe, PARAMS, seed=0, folder=tmp_path)
+    assert path is not None
+    action = LearnedAgent.load(path).act(np.zeros((2, 142), np.float32), np.ones((2, 180)))
+    assert action.shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("mapping", "words"),
+    [
+        ({"n_timesteps": 10, "leraning_rate": 1e-3}, "did you mean 'learning_rate'"),
+        ({}, "n_timesteps: missing"),
+        ({"n_timesteps": 0}, "at least 1"),
+        ({"n_timesteps": 10, "n_envs": 2.5}, "whole number"),
+        ({"n_timesteps": 10, "policy": "Mlp"}, "SharedPolicy, MlpPolicy"),
+        ({"n_timesteps": 10, "learning_rate": "fast"}, "lin_<number>"),
+        ({"n_timesteps": 10, "shaping_weight": -1}, "0 to 100"),
+    ],
+)
+def test_a_recipe_that_cannot_be_used_says_what_is_allowed(mapping, words):
+    with pytest.raises(solvent.ParamError, match=words):
+        Recipe.from_mapping("PPO", mapping, path="ppo.yml")
