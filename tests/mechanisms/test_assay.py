@@ -1,0 +1,203 @@
+"""The assay: likelihood tables against a direct simulation of the physics, and the curve at points known by heart."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from solvent.actions import Verb
+from solvent.draws import fill_uniforms, key_from_seed
+from solvent.mechanisms.assay import (
+    bin_edges,
+    bin_probabilities,
+    draw_bin,
+    ec50_grid,
+    instrument_grid,
+    viability,
+)
+from solvent.params import AssayParams, LabParams
+from solvent.tables import tables_for
+
+ASSAY = AssayParams()
+TABLES = tables_for(LabParams())
+CONTROLS = {Verb.DMSO: (1, 8), Verb.BASELINE: (1, 12), Verb.CALIBRATION: (3, 8)}
+DOSED = {
+    Verb.SCREEN: (LabParams().plates.screen.doses, 4),  # which two is tuned
+    Verb.DOSE_RESPONSE: ([1e-8 * 10 ** (0.5 * i) for i in range(8)], 6),
+}
+
+
+def assert_frequencies(counts, probabilities):
+    """A G-test at one in a million; bins that expect less than five are pooled."""
+    counts, expected = np.asarray(counts, float), np.asarray(probabilities) * np.sum(counts)
+    rare = expected < 5
+    if rare.any():
+        counts = np.append(counts[~rare], counts[rare].sum())
+        expected = np.append(expected[~rare], expected[rare].sum())
+        if expected[-1] < 5:  # too rare even together: at most a handful
+            assert counts[-1] < 30
+            counts, expected = counts[:-1], expected[:-1]
+    seen = counts > 0
+    g = 2 * (counts[seen] * np.log(counts[seen] / expected[seen])).sum()
+    assert g < chi2.isf(1e-6, max(1, len(counts) - 1)), (counts, expected)
+
+
+# -- the curve -----------------------------------------------------------------------------------
+
+
+def test_potencies_are_a_half_log_grid_from_10_nanomolar_to_10_micromolar():
+    grid = ec50_grid(ASSAY)
+    assert grid[0] == math.inf
+    assert grid[1:] == pytest.approx([1e-8, 3.16228e-8, 1e-7, 3.16228e-7, 1e-6, 3.16228e-6, 1e-5], rel=1e-5)
+
+
+def test_viability_at_the_ec50_is_the_midpoint_between_bottom_and_top():
+    at_ec50 = np.diag(viability(ASSAY, ec50_grid(ASSAY)[1:])[:, 1:])
+    assert at_ec50 == pytest.approx([(1 + 0.05) / 2] * 7, abs=1e-12)
+
+
+def test_an_inactive_compound_leaves_viability_at_1_at_every_dose():
+    assert (viability(ASSAY, [1e-12, 1e-6, 1.0])[:, 0] == 1.0).all()
+
+
+def test_viability_falls_with_dose_and_with_potency_between_top_and_bottom():
+    doses = np.logspace(-12, 0, 49)
+    curve = viability(ASSAY, doses)
+    assert (np.diff(curve[:, 1:], axis=0) < 0).all()
+    assert (np.diff(curve[:, 1:], axis=1) > 0).all()  # a higher class is a higher EC50
+    assert curve.max() <= 1.0
+    assert curve[0, 1:] == pytest.approx(1.0, abs=1e-3)
+    assert curve[-1, 1:] == pytest.approx(0.05, abs=1e-3)
+
+
+def test_the_hill_slope_by_hand():
+    # At ten times the EC50: 0.05 + 0.95 / (1 + 10 ** 1.2).
+    assert viability(ASSAY, [1e-7])[0, 1] == pytest.approx(0.05 + 0.95 / (1 + 10**1.2))
+
+
+def test_fifteen_instrument_states_every_gain_with_every_plate_noise():
+    states = {tuple(row) for row in instrument_grid(ASSAY)}
+    assert states == {(gain, sd) for gain in (0.6, 0.8, 1, 1.25, 1.5) for sd in (0.1, 0.2, 0.4)}
+
+
+def test_twelve_bins_over_0_1_to_1_3_the_outer_two_open():
+    edges = bin_edges(ASSAY)
+    assert edges[0] == -math.inf
+    assert edges[-1] == math.inf
+    assert edges[1:-1] == pytest.approx(np.arange(0.2, 1.25, 0.1))
+
+
+# -- the tables ----------------------------------------------------------------------------------
+
+
+def test_every_row_of_every_table_sums_to_1():
+    for verb in CONTROLS:
+        assert TABLES.control_likelihood[verb].sum(axis=0) == pytest.approx(1.0, abs=1e-12)
+        assert TABLES.control_cumulative[verb][:, -1] == pytest.approx(1.0, abs=1e-12)
+    for verb, (doses, _) in DOSED.items():
+        for r in range(len(doses)):
+            assert TABLES.dose_likelihood[verb, r].sum(axis=0) == pytest.approx(1.0, abs=1e-12)
+            assert TABLES.dose_cumulative[verb, r][..., -1] == pytest.approx(1.0, abs=1e-12)
+
+
+def test_tables_hold_probabilities_and_rising_distribution_functions():
+    for verb in CONTROLS:
+        assert (TABLES.control_likelihood[verb] >= 0).all()
+        assert (np.diff(TABLES.control_cumulative[verb], axis=-1) >= 0).all()
+    for verb, (doses, _) in DOSED.items():
+        assert (TABLES.dose_likelihood[verb, : len(doses)] >= 0).all()
+        assert (np.diff(TABLES.dose_cumulative[verb, : len(doses)], axis=-1) >= 0).all()
+
+
+def test_tables_are_read_only():
+    with pytest.raises(ValueError, match="read-only"):
+        TABLES.dose_likelihood[Verb.SCREEN, 0, 0, 0, 0] = 0.5
+
+
+def simulated_readouts(rng, gain, plate_sd, true_viability, replicates, n):
+    """The physics with no formula for the sum: plate noise once, technical noise once a well, then the mean."""
+    plate = rng.normal(0, plate_sd, n)
+    wells = rng.normal(0, 0.15, (n, replicates)).mean(axis=1)
+    readout = gain * true_viability + plate + wells
+    return np.clip(np.floor((readout - 0.1) / 0.1).astype(int), 0, 11)
+
+
+@pytest.mark.parametrize("verb", CONTROLS)
+def test_control_tables_against_a_simulation_of_every_well(verb):
+    rng = np.random.default_rng(11)
+    _, replicates = CONTROLS[verb]
+    for state, (gain, plate_sd) in enumerate(instrument_grid(ASSAY)):
+        bins = simulated_readouts(rng, gain, plate_sd, 1.0, replicates, 20_000)
+        assert_frequencies(np.bincount(bins, minlength=12), TABLES.control_likelihood[verb][:, state])
+
+
+@pytest.mark.parametrize("verb", DOSED)
+def test_dose_tables_against_a_simulation_of_every_well(verb):
+    rng = np.random.default_rng(12)
+    doses, replicates = DOSED[verb]
+    ec50 = [math.inf, *(1e-8 * 10 ** (0.5 * i) for i in range(7))]
+    for r, dose in enumerate(doses):
+        for state, potency in zip(rng.integers(0, 15, 6), rng.integers(0, 8, 6), strict=True):
+            gain, plate_sd = instrument_grid(ASSAY)[state]
+            v = 0.05 + 0.95 / (1 + (dose / ec50[potency]) ** 1.2)
+            bins = simulated_readouts(rng, gain, plate_sd, v, replicates, 20_000)
+            assert_frequencies(
+                np.bincount(bins, minlength=12), TABLES.dose_likelihood[verb, r, :, state, potency]
+            )
+
+
+def test_the_simulation_would_notice_a_wrong_table():
+    rng = np.random.default_rng(13)
+    bins = simulated_readouts(rng, 1.0, 0.1, 1.0, 8, 20_000)
+    wrong = bin_probabilities(AssayParams(technical_sd=0.3), [1.0], 8)[6, 0]
+    with pytest.raises(AssertionError):
+        assert_frequencies(np.bincount(bins, minlength=12), wrong)
+
+
+def test_replicates_average_out_the_technical_part_only():
+    def spread(replicates):
+        p = bin_probabilities(AssayParams(bins=64, bin_low=-1.0, bin_high=3.0), [1.0], replicates)[7, 0]
+        centres = -1.0 + (np.arange(64) + 0.5) / 16
+        return math.sqrt((p * centres**2).sum() - (p * centres).sum() ** 2)
+
+    assert instrument_grid(ASSAY)[7] == pytest.approx([1.0, 0.2])
+    assert spread(1) == pytest.approx(math.hypot(0.2, 0.15), abs=0.002)
+    assert spread(384) == pytest.approx(0.2, abs=0.002)
+
+
+def test_probabilities_far_in_either_tail_are_not_lost():
+    sharp = AssayParams(gains=(1.0,), plate_sds=(0.0,), technical_sd=0.01)
+    p = bin_probabilities(sharp, [0.25, 1.15], 1)[0]
+    assert 0 < p[0, 5] < 1e-100  # 0.35 standard deviations of 0.01 above
+    assert 0 < p[1, 6] < 1e-100
+    assert p[0, 5] == pytest.approx(p[1, 6], rel=1e-6)  # mirror images
+
+
+# -- draws ---------------------------------------------------------------------------------------
+
+
+def test_a_uniform_falls_into_the_bin_whose_interval_holds_it():
+    cumulative = np.array([0.2, 0.2, 0.7, 1.0])
+    for uniform, expected in [(0.0, 0), (0.1999, 0), (0.2, 2), (0.6999, 2), (0.7, 3), (1 - 2**-32, 3)]:
+        assert draw_bin(cumulative, uniform) == expected
+
+
+def test_a_distribution_function_just_short_of_1_still_gives_a_bin():
+    assert draw_bin(np.array([0.5, 1 - 1e-9]), 1 - 1e-12) == 1
+
+
+@pytest.mark.parametrize("verb", [Verb.CALIBRATION, Verb.DOSE_RESPONSE])
+def test_drawn_bins_have_the_frequencies_of_the_tables(verb):
+    uniforms = np.empty(5_000)
+    fill_uniforms(uniforms, len(uniforms), np.uint64(key_from_seed(14)), 0, 0, 1)
+    for state in (0, 7, 14):
+        if verb in CONTROLS:
+            cumulative, p = TABLES.control_cumulative[verb][state], TABLES.control_likelihood[verb][:, state]
+        else:
+            cumulative = TABLES.dose_cumulative[verb, 3, state, 4]
+            p = TABLES.dose_likelihood[verb, 3, :, state, 4]
+        counts = np.bincount([draw_bin(cumulative, u) for u in uniforms], minlength=12)
+        assert_frequencies(counts, p)
