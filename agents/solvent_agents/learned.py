@@ -1,7 +1,8 @@
-"""Learned agents: any Stable-Baselines3 algorithm on the native vector of labs, trained so that it can be stopped and resumed.
+"""Learned agents: any Stable-Baselines3 algorithm on the native vector of labs, to be stopped and resumed at will.
 
-On-policy training (PPO, A2C, MaskablePPO) is checkpointed between rollouts with everything that it depends on: networks, optimiser, random
-generators, and the labs' records. A resumed training is the same training, bit for bit. Off-policy algorithms start again.
+On-policy training (PPO, A2C, MaskablePPO) is checkpointed between rollouts with everything that it depends on:
+networks, optimiser, random generators, and the labs' records. A resumed training is the same training, bit for bit.
+Off-policy algorithms start again.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import inspect
 import io
 import json
-import os
 import random
 import re
 from collections.abc import Callable, Mapping
@@ -21,12 +21,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sb3_contrib import QRDQN, TRPO, MaskablePPO
-from solvent.params import LabParams, ParamError, nearest
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 
+from solvent.observation import observation_space
+from solvent.params import LabParams, ParamError, nearest
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.policies import MaskableSharedPolicy, SharedPolicy
 from solvent_agents.sb3 import LabVecEnv
@@ -71,12 +72,12 @@ class Recipe:
 
     @classmethod
     def from_mapping(cls, algorithm: str, mapping: Mapping[str, Any], *, path: str = "") -> Recipe:
-        """A recipe from an entry in rl-zoo3's layout: ``n_timesteps``, ``n_envs``, ``policy`` and the algorithm's own arguments.
+        """A recipe from an entry in rl-zoo3's layout: ``n_timesteps``, ``n_envs``, ``policy``, the algorithm's own.
 
         A rate such as ``learning_rate: lin_3e-4`` falls linearly to 0.
 
         Raises:
-            ParamError: an unknown algorithm, key or policy, or an impossible number; one line says which and what is allowed.
+            ParamError: an unknown algorithm, key or policy, or an impossible number; one line says what is allowed.
         """
         where = f"{path}." if path else ""
         if algorithm not in ALGORITHMS:
@@ -143,7 +144,9 @@ def _arguments(recipe: Recipe, params: LabParams) -> tuple[Any, dict[str, Any]]:
     if recipe.algorithm == "MaskablePPO":
         return MaskableSharedPolicy, arguments
     if not issubclass(ALGORITHMS[recipe.algorithm], OnPolicyAlgorithm):
-        raise ParamError("policy", f"{SHARED} is for on-policy algorithms; {recipe.algorithm} takes MlpPolicy")
+        raise ParamError(
+            "policy", f"{SHARED} is for on-policy algorithms; {recipe.algorithm} takes MlpPolicy"
+        )
     return SharedPolicy, arguments
 
 
@@ -162,7 +165,13 @@ class _Reporter(BaseCallback):
     """Reports progress and episodes, writes checkpoints between rollouts, and stops when asked."""
 
     def __init__(
-        self, envs: LabVecEnv, folder: Path, total: int, progress: Progress, episodes: Episodes, stop: Callable[[], bool]
+        self,
+        envs: LabVecEnv,
+        folder: Path,
+        total: int,
+        progress: Progress,
+        episodes: Episodes,
+        stop: Callable[[], bool],
     ) -> None:
         super().__init__()
         self.envs = envs
@@ -205,8 +214,8 @@ def train(
     *,
     seed: int,
     folder: Path,
-    on_progress: Progress = lambda done, total: None,
-    on_episodes: Episodes = lambda done, columns: None,
+    on_progress: Progress = lambda _done, _total: None,
+    on_episodes: Episodes = lambda _done, _columns: None,
     should_stop: Callable[[], bool] = lambda: False,
     tensorboard: bool = True,
 ) -> Path | None:
@@ -218,7 +227,7 @@ def train(
         seed: of networks, action sampling and labs.
         folder: for the model, its recipe, the checkpoint and TensorBoard's logs. A checkpoint in it is resumed.
         on_progress: called with (steps done, steps in all), first with where the training resumes.
-        on_episodes: called with (steps done, ``episode`` columns of the episodes that ended since the last call).
+        on_episodes: called with (steps done, ``episode`` columns of what ended since the last call).
         should_stop: asked at every vector step; the work since the last checkpoint is done again on resuming.
         tensorboard: write TensorBoard logs.
     """
@@ -228,7 +237,7 @@ def train(
     logs = str(folder / "tensorboard") if tensorboard else None
     policy, arguments = _arguments(recipe, params)
     cls = ALGORITHMS[recipe.algorithm]
-    model = cls(policy, envs, seed=seed, tensorboard_log=logs, **arguments)  # type: ignore[call-arg]
+    model = cls(policy, envs, seed=seed, tensorboard_log=logs, **arguments)
     saved = folder / CHECKPOINT
     if saved.exists():
         model = _restore(cls, saved, envs, logs)
@@ -258,7 +267,7 @@ def train(
 def _write(path: Path, content: bytes) -> None:
     temporary = path.with_name(path.name + ".part")
     temporary.write_bytes(content)
-    os.replace(temporary, path)
+    temporary.replace(path)
 
 
 def _checkpoint(model: BaseAlgorithm, envs: LabVecEnv) -> bytes:
@@ -302,24 +311,30 @@ class LearnedAgent:
         self._deterministic = deterministic
 
     @classmethod
-    def load(cls, path: Path, params: LabParams | None = None, *, deterministic: bool = True) -> LearnedAgent:
+    def load(cls, path: Path, params: LabParams, *, deterministic: bool = True) -> LearnedAgent:
         """The policy that ``train`` wrote to ``path`` (a ``model.zip`` with ``recipe.json`` beside it).
 
         Models are pickles: load only files that you trust.
 
         Raises:
             FileNotFoundError: the model or its recipe is missing.
+            ValueError: the policy was trained on labs of another shape than ``params``.
         """
         torch.set_num_threads(1)
         path = Path(path)
         recipe = json.loads((path.parent / RECIPE).read_text(encoding="utf-8"))
         algorithm = recipe["algorithm"]
         model = ALGORITHMS[algorithm].load(path, device="cpu")
+        space = observation_space(params)
+        if model.observation_space.shape != space.shape:
+            raise ValueError(
+                f"{path}: the policy sees {model.observation_space.shape} numbers, these labs show {space.shape}"
+            )
         masked = algorithm == "MaskablePPO"
         return cls(model, algorithm.lower(), masked=masked, deterministic=deterministic)
 
     def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:
         """Actions for ``n`` labs; see ``Agent.act``."""
-        extra = {"action_masks": np.asarray(masks, np.bool_)} if self._masked else {}
+        extra: dict[str, Any] = {"action_masks": np.asarray(masks, np.bool_)} if self._masked else {}
         actions, _ = self._model.predict(observations, deterministic=self._deterministic, **extra)
         return np.asarray(actions, np.int64)

@@ -1,8 +1,9 @@
 """A policy network that treats all compounds alike.
 
-The compounds of a lab are exchangeable: relabelling them relabels the best policy. A plain network has to learn everything eight times over. Here one
-network looks at each compound (its own row of the observation, the books and the instrument, and the mean and maximum over all compounds) and gives the
-logits of that compound's actions (Zaheer et al. 2017, "Deep Sets"); the actions that name no compound, and the value, read the pooled view.
+The compounds of a lab are exchangeable: relabelling them relabels the best policy. A plain network has to learn
+everything eight times over. Here one network looks at each compound (its own row of the observation, the books and the
+instrument, and the mean and maximum over all compounds) and gives the logits of that compound's actions (Zaheer et
+al. 2017, "Deep Sets"); the actions that name no compound, and the value, read the pooled view.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from typing import Any
 import numpy as np
 import torch
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+from stable_baselines3.common.policies import ActorCriticPolicy
+from torch import Tensor, nn
+
 from solvent.actions import action_table
 from solvent.observation import observation_fields
 from solvent.params import LabParams
-from stable_baselines3.common.policies import ActorCriticPolicy
-from torch import Tensor, nn
 
 __all__ = ["CompoundNetwork", "MaskableSharedPolicy", "SharedPolicy", "compound_columns"]
 
@@ -31,7 +33,10 @@ def compound_columns(params: LabParams) -> tuple[list[int], list[list[int]]]:
 
 
 def _logit_order(params: LabParams) -> tuple[int, int, list[int]]:
-    """Numbers of actions without and with a compound (each), and for every action its place in ``[without | compound 0 | compound 1 | ...]``."""
+    """How many actions name no compound, how many name each one, and every action's place among the logits.
+
+    The logits stand as ``[without | compound 0 | compound 1 | ...]``.
+    """
     table = action_table(params)
     without = [a for a, row in enumerate(table) if row["compound"] < 0]
     each = sum(row["compound"] == 0 for row in table)
@@ -47,7 +52,7 @@ def _logit_order(params: LabParams) -> tuple[int, int, list[int]]:
 
 
 class _Tower(nn.Module):
-    """Per-compound embedding with pooling: returns ``(each compound, pooled)``, shapes ``(n, M, width)`` and ``(n, width)``."""
+    """Embeds each compound, and all of them pooled: shapes ``(n, M, width)`` and ``(n, width)``."""
 
     def __init__(self, n_shared: int, n_own: int, width: int) -> None:
         super().__init__()
@@ -100,6 +105,10 @@ class CompoundNetwork(nn.Module):
 
 class _SharedMixin:
     """Puts ``CompoundNetwork`` in the place of the two separate towers; its logits are the action distribution's."""
+
+    # Typed loosely: the two policy classes that this is mixed into declare narrower types for the same attributes.
+    mlp_extractor: Any
+    action_net: Any
 
     def __init__(
         self, *args: Any, lab_params: LabParams, width: int = 64, value_width: int = 64, **kwargs: Any

@@ -1,7 +1,7 @@
 """Stable-Baselines3 on the native vector of labs.
 
-Stable-Baselines3 has a vector interface of its own and refuses Gymnasium's. ``LabVecEnv`` is a thin one over ``solvent.LabVectorEnv``: no process, no copy
-of the rules, empty ``infos`` on an ordinary step.
+Stable-Baselines3 has a vector interface of its own and refuses Gymnasium's. ``LabVecEnv`` is a thin one over
+``solvent.LabVectorEnv``: no process, no copy of the rules, empty ``infos`` on an ordinary step.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from typing import Any
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
+from stable_baselines3.common.vec_env import VecEnv
+
 from solvent import LabParams, LabVectorEnv
 from solvent.metrics import episode_columns
 from solvent.wrappers import PotentialVectorShaping
-from stable_baselines3.common.vec_env import VecEnv
 
 __all__ = ["LabVecEnv"]
 
@@ -28,8 +29,9 @@ class LabVecEnv(VecEnv):
         n_envs: number of labs.
         shaping_weight: of the licence in the shaping potential (``solvent.wrappers``), or None for the bare reward.
         gamma: the learner's discount, for the shaping.
-        bootstrap_at_horizon: mark the horizon as ``TimeLimit.truncated``, so that learners bootstrap from the last observation. Off: the horizon is part of
-            the task (the clock is in the observation and debt is settled there), so the value after it is 0.
+        bootstrap_at_horizon: mark the horizon as ``TimeLimit.truncated``, so that learners bootstrap from the last
+            observation. Off: the horizon is part of the task (the clock is in the observation and debt is settled
+            there), so the value after it is 0.
     """
 
     def __init__(
@@ -53,7 +55,7 @@ class LabVecEnv(VecEnv):
         super().__init__(n_envs, self.labs.single_observation_space, self.labs.single_action_space)
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Seed the next reset; each lab's seed is drawn from ``seed``, so that training never meets an evaluation seed."""
+        """Seed the next reset. Each lab's seed is drawn from ``seed``: training never meets an evaluation seed."""
         if seed is None:
             return super().seed(None)
         drawn = np.random.SeedSequence(seed).generate_state(self.num_envs, np.uint64)
@@ -74,7 +76,7 @@ class LabVecEnv(VecEnv):
     def step_wait(
         self,
     ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
-        """Run the actions. A lab that ended shows the first observation of its next episode and the last one in ``infos``."""
+        """Run the actions. A lab that ended shows its next episode; its last observation is in ``infos``."""
         observations, rewards, terminated, truncated, _ = self._envs.step(self._actions)
         dones = terminated | truncated
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
@@ -124,7 +126,9 @@ class LabVecEnv(VecEnv):
             return [result[i] for i in rows]
         return [result for _ in rows]
 
-    def env_is_wrapped(self, wrapper_class: type[gymnasium.Wrapper[Any, Any, Any, Any]], indices: Any = None) -> list[bool]:
+    def env_is_wrapped(
+        self, wrapper_class: type[gymnasium.Wrapper[Any, Any, Any, Any]], indices: Any = None
+    ) -> list[bool]:
         """No lab is wrapped one by one."""
         return [False for _ in self._get_indices(indices)]
 

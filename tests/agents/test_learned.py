@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import solvent
 import torch
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+
+import solvent
 from solvent.actions import action_table
 from solvent_agents.learned import LearnedAgent, Recipe, train
 from solvent_agents.policies import CompoundNetwork, compound_columns
@@ -93,7 +94,9 @@ def test_relabelling_the_compounds_relabels_the_logits():
         twin = row.copy()
         if row["compound"] >= 0:
             twin["compound"] = order[row["compound"]]
-        same = [i for i, other in enumerate(table) if all(_equal(other[k], twin[k]) for k in table.dtype.names)]
+        same = [
+            i for i, other in enumerate(table) if all(_equal(other[k], twin[k]) for k in table.dtype.names)
+        ]
         assert len(same) == 1
         assert before[0][0, action].item() == pytest.approx(after[0][0, same[0]].item(), abs=1e-5)
     assert torch.allclose(before[1], after[1], atol=1e-5)
@@ -110,7 +113,9 @@ def test_a_training_that_was_stopped_and_resumed_is_the_same_training(tmp_path, 
     recipe = Recipe.from_mapping(algorithm, {"n_timesteps": 8 * 16 * 8, **SMALL})
 
     whole, parts = [], []
-    path = train(recipe, PARAMS, seed=3, folder=tmp_path / "whole", on_episodes=lambda n, c: whole.append((n, c)))
+    path = train(
+        recipe, PARAMS, seed=3, folder=tmp_path / "whole", on_episodes=lambda n, c: whole.append((n, c))
+    )
     calls = iter(range(1000))
     stopped = train(
         recipe,
@@ -150,11 +155,12 @@ def test_a_training_that_was_stopped_and_resumed_is_the_same_training(tmp_path, 
 @pytest.mark.slow
 def test_an_off_policy_algorithm_trains_too(tmp_path):
     recipe = Recipe.from_mapping(
-        "DQN", {"n_timesteps": 400, "n_envs": 4, "policy": "MlpPolicy", "learning_starts": 100, "buffer_size": 1000}
+        "DQN",
+        {"n_timesteps": 400, "n_envs": 4, "policy": "MlpPolicy", "learning_starts": 100, "buffer_size": 1000},
     )
     path = train(recipe, PARAMS, seed=0, folder=tmp_path)
     assert path is not None
-    action = LearnedAgent.load(path).act(np.zeros((2, 142), np.float32), np.ones((2, 180)))
+    action = LearnedAgent.load(path, PARAMS).act(np.zeros((2, 142), np.float32), np.ones((2, 180)))
     assert action.shape == (2,)
 
 
