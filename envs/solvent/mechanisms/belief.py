@@ -45,30 +45,35 @@ def multiply_rows(joint, likelihood):  # type: ignore[no-untyped-def]
 
 @inlined
 def condition_instrument(belief, likelihood):  # type: ignore[no-untyped-def]
-    """Bayes for the instrument: ``belief`` of shape ``(N,)`` times ``likelihood`` of shape ``(N,)``, normalised."""
+    """Bayes for the instrument: ``belief`` times ``likelihood``, both of shape ``(N,)``, normalised.
+
+    Evidence that no instrument can explain (all was negligible) leaves the belief as it was.
+    """
     total = 0.0
     for n in range(belief.shape[0]):
-        belief[n] *= likelihood[n]
-        total += belief[n]
-    for n in range(belief.shape[0]):
-        p = belief[n] / total
-        belief[n] = p if p > _NEGLIGIBLE else 0.0
+        total += belief[n] * likelihood[n]
+    if total > 0.0:
+        for n in range(belief.shape[0]):
+            p = belief[n] * likelihood[n] / total
+            belief[n] = p if p > _NEGLIGIBLE else 0.0
 
 
 @inlined
 def condition_compound(conditional, instrument_belief, joint, evidence):  # type: ignore[no-untyped-def]
-    """Normalise ``joint[n, g]`` (conditional times likelihoods) into ``conditional``; its row sums condition the instrument.
+    """Normalise ``joint[n, g]`` (conditional times likelihoods) into ``conditional``, and condition the instrument.
 
-    ``evidence`` of shape ``(N,)`` is scratch space.
+    The evidence for an instrument is the sum of its row. A row without any evidence stays as it was: that instrument is ruled
+    out. ``evidence`` of shape ``(N,)`` is scratch space.
     """
     for n in range(joint.shape[0]):
         total = 0.0
         for g in range(joint.shape[1]):
             total += joint[n, g]
         evidence[n] = total
-        for g in range(joint.shape[1]):
-            p = joint[n, g] / total
-            conditional[n, g] = p if p > _NEGLIGIBLE else 0.0
+        if total > 0.0:
+            for g in range(joint.shape[1]):
+                p = joint[n, g] / total
+                conditional[n, g] = p if p > _NEGLIGIBLE else 0.0
     condition_instrument(instrument_belief, evidence)
 
 
