@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
@@ -126,9 +125,7 @@ class LabVecEnv(VecEnv):
             return [result[i] for i in rows]
         return [result for _ in rows]
 
-    def env_is_wrapped(
-        self, wrapper_class: type[gymnasium.Wrapper[Any, Any, Any, Any]], indices: Any = None
-    ) -> list[bool]:
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
         """No lab is wrapped one by one."""
         return [False for _ in self._get_indices(indices)]
 

@@ -134,7 +134,7 @@ def test_a_training_that_was_stopped_and_resumed_is_the_same_training(tmp_path, 
         seed=3,
         folder=tmp_path / "parts",
         on_episodes=lambda n, c: parts.append((n, c)),
-        on_progress=lambda done, total: resumed_at.append(done),
+        on_progress=lambda done, _total: resumed_at.append(done),
     )
     assert 0 < resumed_at[0] < recipe.n_timesteps
     assert again is not None
