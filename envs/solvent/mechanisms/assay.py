@@ -62,9 +62,11 @@ def bin_probabilities(assay: AssayParams, viabilities: Any, replicates: int) -> 
 
 @inlined
 def draw_bin(cumulative, uniform):  # type: ignore[no-untyped-def]
-    """The bin into which ``uniform`` in [0, 1) falls; ``cumulative`` is the distribution function, shape ``(bins,)``."""
-    last = cumulative.shape[0] - 1
-    for index in range(last):
-        if uniform < cumulative[index]:
-            return index
-    return last
+    """The bin into which ``uniform`` in [0, 1) falls; ``cumulative`` is the distribution function, shape ``(bins,)``.
+
+    It is the number of inner edges at or below ``uniform``: counted, since a search that stops is slower than one that need not.
+    """
+    index = 0
+    for edge in range(cumulative.shape[0] - 1):
+        index += uniform >= cumulative[edge]
+    return index
