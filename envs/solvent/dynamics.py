@@ -1,8 +1,9 @@
 """One step of the lab: the order in which the mechanisms act.
 
-``advance`` is a deterministic function of (lab, action, uniforms). Randomness is drawn before it is called, so a step can be computed by hand, its
-outcomes can be forced, and a vector of labs equals the single ones bit for bit. The mechanisms are in ``mechanisms/``; this is the only module
-that brings them together with the record of ``state.py``.
+``advance`` is a deterministic function of (lab, action, uniforms). Randomness is drawn before it is called,
+so a step can be computed by hand, its outcomes can be forced, and a vector of labs equals the single ones
+bit for bit. The mechanisms are in ``mechanisms/``; this is the only module that brings them together with
+the record of ``state.py``.
 
 Letters as in ``state.py``. Compiled by numba; with ``NUMBA_DISABLE_JIT=1`` the same text runs as Python.
 """
@@ -68,8 +69,8 @@ HORIZON, EXHAUSTED, BANKRUPT, TERMINATED_BY_AGENT = (
 def advance(lab, action, uniforms, tables, step, joint, evidence):  # type: ignore[no-untyped-def]
     """Move ``lab`` by one heartbeat and write into ``step`` what happened; return the reward in bits.
 
-    ``uniforms`` of shape ``(R + 1,)``: one a readout, the last for a new reagent lot. ``joint`` of shape ``(N, G)`` and ``evidence`` of shape
-    ``(N,)`` are scratch space.
+    ``uniforms`` of shape ``(R + 1,)``: one a readout, the last for a new reagent lot. ``joint`` of shape
+    ``(N, G)`` and ``evidence`` of shape ``(N,)`` are scratch space.
     """
     verb = tables.verb[action]
     compound = tables.compound[action]
@@ -474,9 +475,10 @@ def step_labs(
     first,
     last,
 ):  # type: ignore[no-untyped-def]
-    """Advance the labs ``first..last-1``. A lab that had ended begins its next episode instead (next-step reset).
+    """Advance the labs ``first..last-1``; one that had ended begins its next episode instead (next-step reset).
 
-    With ``same_step`` a lab that ends is copied to ``finals``, its observation to ``final_observations``, and it begins anew at once.
+    With ``same_step`` a lab that ends is copied to ``finals``, its observation to ``final_observations``, and it
+    begins anew at once.
     """
     n_readouts = labs[0].last_bins.shape[0]
     n_compounds = labs[0].potency.shape[0]

@@ -1,10 +1,11 @@
 """The observation: what the agent sees, every element named, everything in [-1, 1]. The hidden truth is not in it.
 
-Books first, then the instrument, then a row for each compound. A quantity ``x >= 0`` without a bound is shown as ``x / (x + scale)``, which loses nothing.
+Books first, then the instrument, then a row for each compound. A quantity ``x >= 0`` without a bound is
+shown as ``x / (x + scale)``, which loses nothing.
 
-Known approximation: the marginals do not show how far each compound's belief still depends on the instrument within a lot
-(``p(class | instrument)``). With ``observation.joint`` they are appended and the process is exactly Markov in the observation; without, it is so up to
-that dependence.
+Known approximation: the marginals do not show how far each compound's belief still depends on the
+instrument within a lot (``p(class | instrument)``). With ``observation.joint`` they are appended and the
+process is exactly Markov in the observation; without, it is so up to that dependence.
 """
 
 from __future__ import annotations

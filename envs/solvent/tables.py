@@ -1,7 +1,8 @@
 """Everything the compiled step looks up: parameters as numbers, likelihoods as arrays. Built once, cached, read-only.
 
-Letters: ``A`` actions, ``V`` verbs, ``R`` most readouts of a plate, ``B`` bins, ``N`` instrument states, ``G`` potency classes. Tables of controls and of
-dosed plates share the axis ``V``; what a verb does not have is padding that is never read.
+Letters: ``A`` actions, ``V`` verbs, ``R`` most readouts of a plate, ``B`` bins, ``N`` instrument states,
+``G`` potency classes. Tables of controls and of dosed plates share the axis ``V``; what a verb does not
+have is padding that is never read.
 """
 
 from __future__ import annotations

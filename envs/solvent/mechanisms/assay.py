@@ -64,7 +64,8 @@ def bin_probabilities(assay: AssayParams, viabilities: Any, replicates: int) -> 
 def draw_bin(cumulative, uniform):  # type: ignore[no-untyped-def]
     """The bin into which ``uniform`` in [0, 1) falls; ``cumulative`` is the distribution function, shape ``(bins,)``.
 
-    It is the number of inner edges at or below ``uniform``: counted, since a search that stops is slower than one that need not.
+    It is the number of inner edges at or below ``uniform``: counted, since a search that stops when it has
+    found the place costs more than it saves.
     """
     index = 0
     for edge in range(cumulative.shape[0] - 1):

@@ -3,12 +3,12 @@
 Letters: ``G`` potency classes, ``N`` instrument states.
 
 Mechanism. Within a reagent lot the compounds are independent given the instrument, so the posterior is
-``p(nu) * prod_m p(theta_m | nu)``. A readout of compound ``m`` multiplies ``p(theta_m | nu)`` by the likelihood of its bin; the
-row sums are the evidence for ``nu``. A readout of vehicle wells multiplies ``p(nu)`` alone. The marginal is
-``p(theta_m) = sum_nu p(nu) p(theta_m | nu)``, its entropy is in bits.
+``p(nu) * prod_m p(theta_m | nu)``. A readout of compound ``m`` multiplies ``p(theta_m | nu)`` by the
+likelihood of its bin; the row sums are the evidence for ``nu``. A readout of vehicle wells multiplies
+``p(nu)`` alone. The marginal is ``p(theta_m) = sum_nu p(nu) p(theta_m | nu)``, its entropy is in bits.
 
-Known approximation: at a lot change each compound keeps its marginal only (what ties compounds to each other through the
-old instrument is lost). Probabilities below 1e-30 are set to 0.
+Known approximation: at a lot change each compound keeps its marginal only (what ties compounds to each
+other through the old instrument is lost). Probabilities below 1e-30 are set to 0.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def condition_instrument(belief, likelihood):  # type: ignore[no-untyped-def]
 def condition_compound(conditional, instrument_belief, joint, evidence):  # type: ignore[no-untyped-def]
     """Normalise ``joint[n, g]`` (conditional times likelihoods) into ``conditional``, and condition the instrument.
 
-    The evidence for an instrument is the sum of its row. A row without any evidence stays as it was: that instrument is ruled
-    out. ``evidence`` of shape ``(N,)`` is scratch space.
+    The evidence for an instrument is the sum of its row. A row without any evidence stays as it was: that
+    instrument is ruled out. ``evidence`` of shape ``(N,)`` is scratch space.
     """
     for n in range(joint.shape[0]):
         total = 0.0
