@@ -142,4 +142,5 @@ def tables_for(params: LabParams) -> np.record:
         observe_joint=params.observation.joint,
         debt=debt_rules(params),
     )
-    return packed(tables).view(np.recarray)[()]
+    record: np.record = packed(tables).view(np.recarray)[()]
+    return record

@@ -1,0 +1,1 @@
+"""How fast it is: ``python -m benchmarks`` from the root of the repository."""

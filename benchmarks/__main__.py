@@ -1,0 +1,61 @@
+"""Time the lab and print a table."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.cases import SECTIONS, bytes_per_lab
+from benchmarks.measure import Row, machine, measure
+
+TITLES = ("case", "steps/s, median turn", "fastest turn")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run every section, print the table, and write it where that is asked for."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a few short turns: rough numbers in seconds")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="also write the results there")
+    options = parser.parse_args(arguments)
+
+    here = machine()
+    print(", ".join(f"{key} {value}" for key, value in here.items()))
+    print("compiling (some seconds the first time), then measuring ...", flush=True)
+    cases = [case for section in SECTIONS for case in section()]
+    rows = measure(cases, turns=5 if options.quick else 60, seconds=0.02 if options.quick else 0.05)
+    show(rows)
+    print(f"state of a lab: {bytes_per_lab():,} bytes")
+    if options.json is not None:
+        report: dict[str, Any] = {
+            "machine": here,
+            "bytes_per_lab": bytes_per_lab(),
+            "rows": [dataclasses.asdict(row) for row in rows],
+        }
+        options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+
+
+def show(rows: Sequence[Row]) -> None:
+    """Print the rows as a table."""
+    cells = [(row.name, *(f"{rate:,.0f}" for rate in (row.median, row.fastest))) for row in rows]
+    try:
+        from rich.console import Console
+        from rich.table import Table
+    except ImportError:
+        width = max(len(name) for name, *_ in cells)
+        for name, *numbers in (TITLES, *cells):
+            print(f"{name:{width}}" + "".join(f"{number:>22}" for number in numbers))
+        return
+    table = Table(*TITLES[:1])
+    for title in TITLES[1:]:
+        table.add_column(title, justify="right")
+    for cell in cells:
+        table.add_row(*cell)
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""What is timed. A section is a function that returns its cases; a new one is added to ``SECTIONS``.
+
+Every lab acts at random among the actions that would execute, so it runs plates, publishes and ends episodes;
+an agent that rests or is refused all day would look faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+import solvent  # noqa: F401  registers the environments
+from benchmarks.measure import Case
+from solvent.batch import LabBatch
+from solvent.params import LabParams
+
+__all__ = [
+    "SECTIONS",
+    "bytes_per_lab",
+    "core",
+    "gymnasium_peers",
+    "single_environments",
+    "vector_environments",
+]
+
+WIDE = 1024
+CORE_SIZES = (1, 64, 1024, 4096)
+ENV_ID = "Solvent/Debt-v0"
+
+
+@njit(cache=True)
+def sample(masks, uniforms, actions):  # type: ignore[no-untyped-def]
+    """Choose, for each row of ``masks``, one of the actions that would execute, all equally likely."""
+    for i in range(masks.shape[0]):
+        executable = 0
+        for action in range(masks.shape[1]):
+            executable += masks[i, action] != 0
+        left = int(uniforms[i] * executable)
+        for action in range(masks.shape[1]):
+            if masks[i, action] != 0:
+                if left == 0:
+                    actions[i] = action
+                    break
+                left -= 1
+
+
+class Sampler:
+    """Random executable actions for ``n`` labs."""
+
+    def __init__(self, n: int) -> None:
+        self.actions = np.zeros(n, np.int64)
+        self._rng = np.random.default_rng(0)
+        self._uniforms = np.zeros(n)
+
+    def __call__(self, masks: NDArray[Any]) -> NDArray[np.int64]:
+        """One action a row of ``masks``, in an array that is used again."""
+        self._rng.random(out=self._uniforms)
+        sample(masks, self._uniforms, self.actions)
+        return self.actions
+
+
+def bytes_per_lab() -> int:
+    """Bytes that the whole state of a lab takes."""
+    return LabBatch(LabParams(), 1).labs.dtype.itemsize
+
+
+def core() -> list[Case]:
+    """The compiled step alone, one call for all labs; a lab that ends begins anew in the same step."""
+    return [core_case(n, sampling) for n in CORE_SIZES for sampling in (False, True)]
+
+
+def core_case(n: int, sampling: bool) -> Case:
+    """``n`` labs, with or without the time that choosing their actions takes."""
+    batch, choose = LabBatch(LabParams(), n, same_step=True), Sampler(n)
+    batch.begin(list(range(n)), np.ones(n, np.bool_), np.random.default_rng(0))
+    name = f"compiled step, {n:,} lab{'s' if n > 1 else ''}"
+    if sampling:
+        return Case(f"{name}, actions chosen too", n, lambda: batch.step(choose(batch.masks)))
+    return Case(name, n, lambda: batch.step(choose.actions), prepare=lambda: choose(batch.masks))
+
+
+def single_environments() -> list[Case]:
+    """One lab as ``gymnasium.make`` gives it."""
+    env: Any = gymnasium.make(ENV_ID)
+    env.reset(seed=0)
+    masks, choose = env.unwrapped.batch.masks, Sampler(1)
+
+    def step() -> None:
+        _, _, terminated, truncated, _ = env.step(choose.actions[0])
+        if terminated or truncated:
+            env.reset()
+
+    return [Case(f"{ENV_ID}, single", 1, step, prepare=lambda: choose(masks), close=env.close)]
+
+
+def vector_environments() -> list[Case]:
+    """A wide vector as ``gymnasium.make_vec`` gives it, and without copies of what it returns."""
+    return [vector_case(WIDE, "", {}), vector_case(WIDE, ", views", {"copy": False})]
+
+
+def vector_case(n: int, note: str, kwargs: dict[str, Any]) -> Case:
+    """``n`` labs in one vector environment."""
+    env: Any = gymnasium.make_vec(ENV_ID, num_envs=n, vectorization_mode="vector_entry_point", **kwargs)
+    env.reset(seed=0)
+    masks, choose = env.unwrapped.batch.masks, Sampler(n)
+    return Case(
+        f"{ENV_ID}, vector of {n:,}{note}",
+        n,
+        lambda: env.step(choose.actions),
+        prepare=lambda: choose(masks),
+        close=env.close,
+    )
+
+
+def gymnasium_peers() -> list[Case]:
+    """Gymnasium's own cart-pole, single and in its hand-vectorised form: what the machine does today."""
+    single: Any = gymnasium.make("CartPole-v1")
+    vector: Any = gymnasium.make_vec("CartPole-v1", num_envs=WIDE, vectorization_mode="vector_entry_point")
+    single.reset(seed=0)
+    vector.reset(seed=0)
+    rng = np.random.default_rng(0)
+    one, many = np.zeros(1, np.int64), np.zeros(WIDE, np.int64)
+
+    def choose(actions: NDArray[np.int64]) -> None:
+        actions[:] = rng.integers(2, size=len(actions))
+
+    def step() -> None:
+        _, _, terminated, truncated, _ = single.step(one[0])
+        if terminated or truncated:
+            single.reset()
+
+    return [
+        Case("CartPole-v1, single", 1, step, prepare=lambda: choose(one), close=single.close),
+        Case(
+            f"CartPole-v1, vector of {WIDE:,}",
+            WIDE,
+            lambda: vector.step(many),
+            prepare=lambda: choose(many),
+            close=vector.close,
+        ),
+    ]
+
+
+SECTIONS: tuple[Callable[[], list[Case]], ...] = (
+    vector_environments,
+    single_environments,
+    gymnasium_peers,
+    core,
+)
+"""In the order in which they are shown."""
