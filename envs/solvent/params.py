@@ -163,6 +163,10 @@ def nearest(key: str, known: typing.Iterable[str]) -> str:
 
 def _convert(path: str, value: Any, hint: Any, current: Any) -> Any:
     """``value`` as the annotated type ``hint``, or a ParamError that names the type it should have."""
+    if isinstance(hint, types.UnionType):
+        if value is None:
+            return None
+        hint = next(h for h in typing.get_args(hint) if h is not type(None))
     if isinstance(hint, type) and issubclass(hint, ParamGroup):
         return hint.from_mapping(value, base=current, path=path)
     if typing.get_origin(hint) is tuple:
@@ -170,10 +174,6 @@ def _convert(path: str, value: Any, hint: Any, current: Any) -> Any:
         if not isinstance(value, list | tuple):
             raise ParamError(path, f"got {value!r}; allowed: a list")
         return tuple(_convert(f"{path}[{i}]", v, item, None) for i, v in enumerate(value))
-    if isinstance(hint, types.UnionType):
-        if value is None:
-            return None
-        hint = next(h for h in typing.get_args(hint) if h is not type(None))
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if hint is float and number:
         return float(value)
