@@ -1,3 +1,32 @@
-"""Experiments: a config and a seed become an artifact."""
+"""Experiments: a config and a seed become an artifact.
 
-__all__: list[str] = []
+The command line is ``solvent`` (``solvent_experiments.cli``); from Python:
+
+    experiment = load_experiment(Path("configs/quickstart.yaml"))
+    folder = run_experiment(experiment, Path("runs/quickstart"))
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from solvent_experiments.config import Experiment, load_experiment
+    from solvent_experiments.documents import ConfigError
+    from solvent_experiments.run import run_experiment
+
+__all__ = ["ConfigError", "Experiment", "load_experiment", "run_experiment"]
+
+_WHERE = {
+    "ConfigError": "documents",
+    "Experiment": "config",
+    "load_experiment": "config",
+    "run_experiment": "run",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Late, so that `solvent --help` waits for no compiler and no learner.
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)

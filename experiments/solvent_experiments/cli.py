@@ -1,0 +1,281 @@
+"""The command line, ``solvent``. Everything heavy is imported by the command that needs it.
+
+Errors are one line on stderr and exit code 2; a run that breaks ends with 1, one that is stopped with 130.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["app", "main"]
+
+PROG = "solvent"
+USAGE, BROKEN, STOPPED = 2, 1, 130
+
+app = typer.Typer(
+    name=PROG,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="""A lab in which an agent may believe only what it has paid for: train agents, compare them, watch
+    them, play.
+
+Start here:
+
+- `solvent run configs/quickstart.yaml`  trains PPO and compares it with scripted agents (some minutes)
+
+- `solvent play`  lets you run the lab yourself
+
+- `solvent evaluate honest random`  compares two scripted agents (seconds)
+""",
+)
+
+
+class _State:
+    debug = False
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"solvent {version('solvent-gym')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[  # noqa: ARG001
+        bool | None,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit."),
+    ] = None,
+) -> None:
+    _State.debug = debug
+
+
+@app.command()
+def run(
+    config: Annotated[
+        Path, typer.Argument(metavar="CONFIG", help="YAML file of the experiment.", show_default=False)
+    ],
+    seeds: Annotated[
+        str | None,
+        typer.Option(help="Training seeds in place of the config's: `0,1,2` or `0-4`.", show_default=False),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Processes at a time.  [default: one a core, at most one a training]",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write.  [default: runs/NAME]", show_default=False)
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only the results.")] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Move a run that is in the folder aside and start anew.")
+    ] = False,
+) -> None:
+    """Run an experiment: train every seed, evaluate every agent on the same episodes, draw the figures.
+
+    The same command goes on with a run that was stopped (Ctrl-C) or broke, and skips what is finished.
+
+    Examples:
+
+    - `solvent run configs/quickstart.yaml`
+
+    - `solvent run configs/quickstart.yaml --seeds 0-9 --out runs/ten-seeds`
+    """
+    from solvent_experiments.config import load_experiment
+    from solvent_experiments.run import run_experiment, show_results
+
+    experiment = load_experiment(config, seeds=None if seeds is None else parse_seeds(seeds))
+    root = out if out is not None else Path("runs") / experiment.name
+    folder = run_experiment(experiment, root, jobs=jobs, quiet=quiet, fresh=fresh, console=_console())
+    show_results(folder, _console())
+
+
+@app.command()
+def evaluate(
+    agents: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="AGENT...",
+            help="Names of scripted agents, or paths of trained models (model.zip).",
+            show_default=False,
+        ),
+    ],
+    env: Annotated[str, typer.Option(help="Environment id; `solvent envs` lists them.")] = "Solvent/Debt-v0",
+    episodes: Annotated[int, typer.Option(min=1, max=1_000_000, help="Episodes, one a seed.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the first episode.")] = 10_000,
+    out: Annotated[
+        Path | None, typer.Option(help="Parquet file for the episodes.", show_default=False)
+    ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="JSONL file for the refusals, of one agent.", show_default=False)
+    ] = None,
+) -> None:
+    """Evaluate agents, all on the same episodes, and show a table.
+
+    Examples:
+
+    - `solvent evaluate honest hermit --episodes 200`
+
+    - `solvent evaluate runs/quickstart/ppo/seed-0/model.zip --ledger refusals.jsonl`
+    """
+    from solvent_experiments.compare import evaluate_agents
+
+    evaluate_agents(agents, env, episodes, seed, out=out, ledger=ledger, console=_console())
+
+
+@app.command()
+def play(
+    env: Annotated[str, typer.Option(help="Environment id; `solvent envs` lists them.")] = "Solvent/Debt-v0",
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            help="Watch this agent (name, or path of a model) instead of playing.", show_default=False
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the lab.")] = 0,
+    delay: Annotated[
+        float, typer.Option(min=0.0, help="Seconds between the heartbeats of a watched agent.")
+    ] = 0.5,
+) -> None:
+    """Run the lab yourself in the terminal, or watch an agent run it.
+
+    Each heartbeat asks for a verb, then where it has them for a compound and a claim or a confidence, by
+    number; `q` quits.
+
+    Examples:
+
+    - `solvent play --seed 7`
+
+    - `solvent play --agent honest --delay 1`
+    """
+    from solvent_experiments.play import play_episode
+
+    play_episode(env, agent, seed, delay, console=_console())
+
+
+@app.command()
+def figures(
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="RUN...", help="Folders of finished runs.  [default: all in runs/]", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Draw the figures of finished runs again, from their artifacts alone.
+
+    Example: `solvent figures runs/quickstart`
+    """
+    from solvent_experiments.documents import ConfigError
+    from solvent_experiments.figures import draw_all
+    from solvent_experiments.store import RunFolder
+
+    folders = runs or sorted(path.parent for path in Path("runs").glob("*/summary.json"))
+    if not folders:
+        raise ConfigError(
+            "no finished run in it; allowed: folders that `solvent run` wrote", file=Path("runs")
+        )
+    for root in folders:
+        for path in draw_all(RunFolder(root)):
+            typer.echo(path)
+
+
+@app.command()
+def envs() -> None:
+    """List the environments and their sizes."""
+    from solvent_experiments.compare import environments_table
+
+    _console().print(environments_table())
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """``0,1,2``, ``0-4`` or both.
+
+    Raises:
+        ConfigError: anything else.
+    """
+    from solvent_experiments.config import SEED_LIMIT
+    from solvent_experiments.documents import ConfigError
+
+    seeds: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        bounds = [first, last] if dash else [first]
+        if not all(bound.isascii() and bound.isdigit() and int(bound) < SEED_LIMIT for bound in bounds):
+            raise ConfigError(
+                f"got {text!r}; allowed: whole numbers from 0, such as 0,1,2 or 0-4", key="--seeds"
+            )
+        numbers = range(int(bounds[0]), int(bounds[-1]) + 1)
+        if not 0 < len(numbers) <= 10_000:
+            raise ConfigError(
+                f"got {part.strip()!r}; allowed: a rising range of at most 10,000", key="--seeds"
+            )
+        seeds += numbers
+    return tuple(seeds)
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    console = Console()
+    # A log is as wide as its widest line; eighty columns would break the table.
+    return console if console.is_terminal else Console(width=max(console.width, 120))
+
+
+@contextlib.contextmanager
+def _one_line() -> Iterator[None]:
+    """Errors that a user can mend become one line."""
+    try:
+        yield
+    except (OSError, ValueError) as error:  # ConfigError and ParamError are ValueErrors
+        if _State.debug:
+            raise
+        _fail(str(error), USAGE)
+    except KeyboardInterrupt:
+        _fail("stopped", STOPPED)
+    except Exception as error:
+        kind = type(error).__name__
+        if kind == "Interrupted":
+            _fail("stopped; the same command goes on with it", STOPPED)
+        if _State.debug:
+            raise
+        _fail(str(error) if kind == "BrokenRunError" else f"{kind}: {error} (--debug shows where)", BROKEN)
+
+
+def _fail(text: str, code: int) -> None:
+    sys.stdout.flush()
+    for line in text.splitlines() if code == BROKEN else [" ".join(text.split())]:
+        print(f"{PROG}: {line}", file=sys.stderr)
+    sys.exit(code)
+
+
+def main() -> None:
+    """Entry point of the command ``solvent``."""
+    # Typer brings a Click of its own or asks for the public one, depending on its version.
+    usage_error: Any = typer.BadParameter.__base__
+    with _one_line():
+        try:
+            code = app(sys.argv[1:] or ["--help"], prog_name=PROG, standalone_mode=False)
+        except typer.Abort:
+            code = STOPPED
+        except usage_error as error:
+            command = error.ctx.command_path if error.ctx else PROG
+            _fail(f"{error.format_message().rstrip('.')}. See: {command} --help", USAGE)
+        if code == STOPPED:
+            _fail("stopped", STOPPED)
+        sys.exit(code)

@@ -1,0 +1,119 @@
+"""Comparisons without a run: agents on the same episodes, and the environments beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from solvent import ENVIRONMENTS, LabParams, append_refusals_jsonl
+from solvent.actions import action_table
+from solvent.observation import observation_fields
+from solvent_agents.agent import Agent
+from solvent_experiments.columns import NO_SEED, Columns, joined, write_parquet
+from solvent_experiments.config import SEED_LIMIT, Evaluation, environment_params, known_agent
+from solvent_experiments.documents import ConfigError
+from solvent_experiments.evaluation import evaluate
+from solvent_experiments.progress import shown_on
+from solvent_experiments.report import summary, table
+
+__all__ = ["environments_table", "evaluate_agents", "make_agent"]
+
+
+def make_agent(name: str, params: LabParams) -> Agent:
+    """A scripted agent by its name, or a trained one by the path of its model.
+
+    Raises:
+        ConfigError: neither, or the model of another lab.
+    """
+    path = Path(name)
+    if path.suffix == ".zip" or len(path.parts) > 1 or path.is_file():
+        if not path.is_file():
+            raise ConfigError("no such model; allowed: a model.zip that `solvent run` wrote", file=path)
+        from solvent_agents.learned import LearnedAgent
+
+        return LearnedAgent.load(path, params)
+    from solvent_agents import AGENTS
+
+    known_agent(name)
+    return AGENTS[name](params, 0)
+
+
+def evaluate_agents(
+    names: Sequence[str],
+    env: str,
+    episodes: int,
+    first_seed: int,
+    *,
+    out: Path | None,
+    ledger: Path | None,
+    console: Console,
+) -> None:
+    """Evaluate agents on the same episodes, print their table, and write what is asked for.
+
+    Raises:
+        ConfigError: an unknown agent or environment, a file that is there already, a ledger for several
+        agents.
+    """
+    params = environment_params(env)
+    if first_seed + episodes > SEED_LIMIT:
+        raise ConfigError(f"got {first_seed}; allowed: seeds below {SEED_LIMIT}", key="--seed")
+    if ledger is not None and len(names) > 1:
+        raise ConfigError(f"got {len(names)} agents; allowed: one, whose refusals they are", key="--ledger")
+    for option, path in (("--out", out), ("--ledger", ledger)):
+        if path is not None and path.exists():
+            raise ConfigError("exists already; allowed: a new file", file=path, key=option)
+    agents = [make_agent(name, params) for name in names]
+    evaluation = Evaluation(
+        episodes=episodes,
+        first_seed=first_seed,
+        ledger_episodes=0 if ledger is None else min(episodes, 100_000),
+        trace_episodes=0,
+    )
+    parts: list[Columns] = []
+    shown = shown_on(console)
+    with shown:
+        for name, agent in zip(names, agents, strict=True):
+
+            def on_progress(done: int, total: int, name: str = name) -> None:
+                shown.update(name, "evaluation", done, total, "episodes")
+
+            evaluated = evaluate(agent, params, evaluation, on_progress=on_progress)
+            assert evaluated is not None
+            owner = {"agent": np.full(episodes, name, object), "training_seed": np.full(episodes, NO_SEED)}
+            parts.append(owner | evaluated.episodes)
+            if ledger is not None:
+                append_refusals_jsonl(ledger, evaluated.refusals)
+    if out is not None:
+        write_parquet(out, joined(parts))
+    contaminated = not params.debt.enforced
+    title = f"{env}, seeds {first_seed} to {first_seed + episodes - 1}"
+    console.print(table(summary(joined(parts)), title=title, contaminated=contaminated))
+
+
+def environments_table() -> Table:
+    """Every registered environment: its preset and its sizes."""
+    drawn = Table(
+        title="Environments",
+        title_style="bold",
+        caption='gymnasium.make("solvent:ID")',
+        caption_justify="left",
+    )
+    drawn.add_column("id", no_wrap=True)
+    drawn.add_column("preset", no_wrap=True)
+    for name in ("compounds", "wells", "heartbeats", "actions", "observations", "most bits"):
+        drawn.add_column(name, justify="right")
+    for env, arguments in ENVIRONMENTS.items():
+        params = environment_params(env)
+        sizes = (
+            len(params.assay.compounds),
+            params.budget.wells,
+            params.budget.heartbeats,
+            len(action_table(params)),
+            len(observation_fields(params)),
+        )
+        drawn.add_row(env, str(arguments.get("preset", "default")), *map(str, sizes), f"{params.ceiling:g}")
+    return drawn

@@ -1,0 +1,138 @@
+"""YAML files that are read strictly: a broken line, a key given twice, an empty file are errors of one line.
+
+PyYAML lets the last of two equal keys win and takes ``1e-8`` for a text; neither is what the author of an
+experiment means. Each value's line is kept, so a later check can still say where the value came from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+__all__ = ["ConfigError", "Document", "dump_yaml", "read_document"]
+
+
+class ConfigError(ValueError):
+    """An input that can't be used. The message is one line: file, line, key, what it got, what is allowed."""
+
+    def __init__(
+        self, problem: str, *, file: Path | None = None, line: int | None = None, key: str = ""
+    ) -> None:
+        self.problem, self.file, self.line, self.key = problem, file, line, key
+        place = "" if file is None else f"{file}{'' if line is None else f', line {line}'}: "
+        text = f"{place}{key}{': ' if key else ''}{problem}"
+        super().__init__(" ".join(text.split()))
+
+
+@dataclass(frozen=True)
+class Document:
+    """What a file says, and on which line it says it."""
+
+    path: Path
+    data: Mapping[str, Any]
+    lines: Mapping[str, int]
+
+    def error(self, key: str, problem: str) -> ConfigError:
+        """The error of a key (``params.plates.screen.doses[0]``), placed at its line or at the nearest key above it."""
+        place = key
+        while place and place not in self.lines:
+            place = re.sub(r"(\[\d+\]|\.?[^.\[]*)$", "", place)
+        return ConfigError(problem, file=self.path, line=self.lines.get(place), key=key)
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe YAML, less keys that are given twice, plus numbers like ``1e-8``."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if key_node.tag == "tag:yaml.org,2002:merge" or not isinstance(key, Hashable):
+                continue
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"{key!r} is given twice; allowed: once", key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"^[-+]?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9_]+)[eE][-+]?[0-9]+$"),
+    list("-+0123456789."),
+)
+
+
+def read_document(path: Path) -> Document:
+    """Read a YAML file whose top is a mapping.
+
+    Raises:
+        ConfigError: no such file, not text, broken YAML, a key given twice, nothing in it.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ConfigError("no such file; allowed: a YAML file", file=path) from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"not a text in UTF-8 ({error.reason}); allowed: a YAML file", file=path) from None
+    except OSError as error:
+        raise ConfigError(f"can't be read ({error.strerror}); allowed: a YAML file", file=path) from None
+    loader = _Loader(text)
+    try:
+        node = loader.get_single_node()
+        data = None if node is None else loader.construct_document(node)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise ConfigError(
+            f"broken YAML: {error.problem or error.context}", file=path, line=mark.line + 1 if mark else None
+        ) from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ConfigError(f"broken YAML: {error}", file=path) from None
+    finally:
+        loader.dispose()
+    if not isinstance(data, dict):
+        got = "an empty file" if data is None else f"{data!r:.60}"
+        raise ConfigError(f"got {got}; allowed: a mapping of keys", file=path)
+    lines: dict[str, int] = {}
+    _note_lines(node, "", lines, depth=0)
+    return Document(path, data, lines)
+
+
+def _note_lines(node: Any, key: str, lines: dict[str, int], depth: int) -> None:
+    if depth > 20:  # anchors may nest without end
+        return
+    if isinstance(node, yaml.MappingNode):
+        for name, value in node.value:
+            inner = f"{key}.{name.value}" if key else str(name.value)
+            lines.setdefault(inner, name.start_mark.line + 1)
+            _note_lines(value, inner, lines, depth + 1)
+    elif isinstance(node, yaml.SequenceNode):
+        for i, value in enumerate(node.value):
+            lines.setdefault(f"{key}[{i}]", value.start_mark.line + 1)
+            _note_lines(value, f"{key}[{i}]", lines, depth + 1)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Lists of plain values on one line, no anchors: a resolved config is read by people."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+        return True
+
+
+def _represent_list(dumper: yaml.SafeDumper, data: list[Any]) -> yaml.Node:
+    plain = all(isinstance(item, int | float | str | None) for item in data)
+    return dumper.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=plain)
+
+
+_Dumper.add_representer(list, _represent_list)
+
+
+def dump_yaml(mapping: Mapping[str, Any]) -> str:
+    """The mapping as YAML, in its own order; ``read_document`` reads back equal values."""
+    return yaml.dump(dict(mapping), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)

@@ -1,0 +1,61 @@
+"""Budget and debt over an episode: how each agent spends what it has, and what it owes."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from solvent_experiments.columns import Columns
+from solvent_experiments.figures.data import RunData
+from solvent_experiments.figures.style import INK, colours, new_figure
+
+__all__ = ["budget_curve"]
+
+ROW_HEIGHT = 0.72
+
+
+def _held(traces: Columns, name: str, heartbeats: int) -> NDArray[np.float64]:
+    """One row an episode, shape ``(episodes, heartbeats + 1)``; after an episode's end its last value is held."""
+    starts = np.flatnonzero(traces["heartbeat"] == 0)
+    grid = np.empty((len(starts), heartbeats + 1))
+    for row, (first, end) in enumerate(zip(starts, [*starts[1:], len(traces["heartbeat"])], strict=True)):
+        values = traces[name][first:end]
+        grid[row, : len(values)] = values
+        grid[row, len(values) :] = values[-1]
+    return grid
+
+
+def _band(axes: Axes, grid: NDArray[np.float64], colour: str) -> None:
+    low, middle, high = np.percentile(grid, (10, 50, 90), axis=0)
+    heartbeats = np.arange(grid.shape[1])
+    axes.fill_between(heartbeats, low, high, color=colour, alpha=0.25, lw=0)
+    axes.plot(heartbeats, middle, color=colour)
+
+
+def budget_curve(run: RunData) -> Figure | None:
+    """Wells left and debt against heartbeats, a row for each agent: median, and 10th to 90th percentile."""
+    if not len(run.traces["heartbeat"]):
+        return None
+    agents = run.agents
+    horizon, threshold = run.params.budget.heartbeats, run.params.debt.threshold
+    colour = colours(agents)
+    figure = new_figure(0.8 + ROW_HEIGHT * len(agents))
+    grid = figure.subplots(len(agents), 2, sharex=True, sharey="col", squeeze=False)
+    highest = threshold
+    for (wells, debt), agent in zip(grid, agents, strict=True):
+        traces = run.traces_of(agent)
+        owed = _held(traces, "debt", horizon)
+        _band(wells, _held(traces, "wells", horizon), colour[agent])
+        _band(debt, owed, colour[agent])
+        debt.axhline(threshold, color=INK, lw=0.8, ls=(0, (4, 2)))
+        highest = max(highest, float(np.percentile(owed, 90, axis=0).max()))
+        wells.set_title(agent, loc="left", pad=2, color=colour[agent], fontweight="bold")
+    grid[0, 0].set_ylim(0, run.params.budget.wells * 1.02)
+    grid[0, 1].set_ylim(0, min(highest, 3 * threshold if threshold > 0 else highest) * 1.08 + 1e-9)
+    grid[0, 1].set_title("dashes: threshold", loc="right", pad=2, color=INK)
+    grid[-1, 0].set_xlim(0, horizon)
+    figure.supxlabel("heartbeat (hours)", fontsize=8)
+    figure.supylabel("left: wells left (wells)   right: debt (bits)", fontsize=8)
+    return figure

@@ -1,0 +1,58 @@
+"""Claimed against realised bits: whether an agent knows what its experiments will teach."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from solvent.state import Event
+from solvent_experiments.columns import select
+from solvent_experiments.figures.data import RunData
+from solvent_experiments.figures.style import GREY, colours, new_figure
+
+__all__ = ["claims"]
+
+COLUMNS = 2
+FEW = 20  # experiments: fewer say nothing about a claim
+
+
+def claims(run: RunData) -> Figure | None:
+    """For each claim an agent makes: mean gain, its 10-90 % range, how often it was claimed (the dot's area)."""
+    explored = {}
+    for agent in run.agents:
+        traces = run.traces_of(agent)
+        mine = select(traces, traces["event"] == int(Event.EXPLORED))
+        if len(mine["claim"]):
+            explored[agent] = (mine["claim"], mine["gain"])
+    if not explored:
+        return None
+    rows = -(-len(explored) // COLUMNS)
+    figure = new_figure(0.7 + 1.3 * rows)
+    grid = figure.subplots(rows, COLUMNS, sharex=True, sharey=True, squeeze=False)
+    colour = colours(run.agents)
+    longest = max(run.params.vocabulary.claims) or 1.0
+    for axes, (agent, (claim, gain)) in zip(grid.flat, explored.items(), strict=False):
+        axes.plot([0, longest], [0, longest], color=GREY, lw=0.8, ls=(0, (4, 2)), zorder=1)
+        levels, counts = np.unique(claim, return_counts=True)
+        for level, count in zip(levels, counts, strict=True):
+            gains = gain[claim == level]
+            if count >= FEW:
+                axes.vlines(level, *np.percentile(gains, (10, 90)), color=colour[agent], lw=1.0, alpha=0.6)
+            axes.scatter(
+                level, gains.mean(), s=8 + 60 * count / len(claim), color=colour[agent], lw=0, zorder=3
+            )
+        axes.set_title(agent, loc="left", pad=2, color=colour[agent], fontweight="bold")
+        axes.text(
+            0.97,
+            0.02,
+            f"claims {claim.mean():.2f}, gains {gain.mean():.2f}",
+            transform=axes.transAxes,
+            ha="right",
+            va="bottom",
+            color=GREY,
+        )
+    for axes in grid.flat[len(explored) :]:
+        axes.set_visible(False)
+    figure.supxlabel("claimed before the experiment (bits)", fontsize=8)
+    figure.supylabel("realised (bits): mean and 10-90 % range", fontsize=8)
+    return figure

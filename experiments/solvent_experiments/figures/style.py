@@ -1,0 +1,112 @@
+"""One look for all figures: column width, text of 8 points, colours for colour-blind readers (Okabe and Ito 2008)."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from solvent_experiments.figures.data import RunData
+from solvent_experiments.files import write_atomically
+from solvent_experiments.report import CONTAMINATED
+
+__all__ = ["GREY", "INK", "PALETTE", "REASONS", "WIDTH", "colours", "new_figure", "save", "spread", "styled"]
+
+WIDTH = 3.4  # inches: a column of a paper
+DPI = 200
+INK = "#222222"
+GREY = "#777777"
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D1F")
+
+REASONS = {
+    "epistemic_debt_action_blocked": ("debt above threshold", "#D55E00"),
+    "epistemic_debt_budget_exceeded": ("inflated cost above wells left", "#0072B2"),
+    "insufficient_budget_for_epistemic_recovery": ("no reserve for a calibration", "#E69F00"),
+}
+"""Reason of a refusal -> how a figure calls it, and its colour."""
+
+SETTINGS: dict[str, Any] = {
+    "font.size": 8,
+    "axes.labelsize": 8,
+    "axes.titlesize": 8,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "legend.fontsize": 8,
+    "font.family": "DejaVu Sans",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": GREY,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.6,
+    "xtick.color": GREY,
+    "ytick.color": GREY,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "axes.grid": True,
+    "grid.color": "#E6E6E6",
+    "grid.linewidth": 0.5,
+    "axes.axisbelow": True,
+    "lines.linewidth": 1.4,
+    "legend.frameon": False,
+    "legend.handlelength": 1.4,
+    "pdf.fonttype": 42,
+    "figure.constrained_layout.use": True,
+    "savefig.dpi": DPI,
+}
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Figures drawn within look alike, whatever the user's own settings are."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(SETTINGS)  # type: ignore[arg-type]
+        yield
+
+
+def new_figure(height: float) -> Figure:
+    """An empty figure of column width; no window and no global state."""
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def colours(agents: Sequence[str]) -> dict[str, str]:
+    """A colour for each agent."""
+    return {agent: PALETTE[i % len(PALETTE)] for i, agent in enumerate(agents)}
+
+
+def spread(places: Sequence[float], gap: float) -> list[float]:
+    """Places for labels that should be at ``places``, in rising order, moved apart to at least ``gap``."""
+    moved = list(places)
+    for _ in range(200):
+        overlaps = [i for i in range(len(moved) - 1) if moved[i + 1] - moved[i] < gap * 0.999]
+        if not overlaps:
+            break
+        for i in overlaps:
+            push = (gap - (moved[i + 1] - moved[i])) / 2
+            moved[i] -= push
+            moved[i + 1] += push
+    return moved
+
+
+def save(figure: Figure, stem: Path, run: RunData) -> Path:
+    """Write ``stem.png`` and ``stem.pdf``, the same bytes for the same run; contaminated ones say so."""
+    if run.contaminated:
+        figure.suptitle(CONTAMINATED, color="#B00020", fontsize=8, fontweight="bold")
+    for suffix, metadata in (
+        (".pdf", {"CreationDate": None, "Producer": None, "Creator": None}),
+        (".png", {"Software": None}),
+    ):
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format=suffix[1:], dpi=DPI, metadata=metadata)
+        write_atomically(stem.with_suffix(suffix), buffer.getvalue())
+    return stem.with_suffix(".png")

@@ -1,0 +1,151 @@
+"""What happened while the agents learned: return and refusals against steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
+from numpy.typing import NDArray
+
+from solvent_experiments.columns import Columns, select
+from solvent_experiments.figures.data import RunData
+from solvent_experiments.figures.style import GREY, INK, REASONS, colours, new_figure, spread
+from solvent_experiments.statistics import interval
+
+__all__ = ["learning_curve", "refusal_curve"]
+
+POINTS = 40
+DRAWS = 400
+LABEL_HEIGHT = 0.062  # of the axis: a line of text
+
+
+class _Bin(NamedTuple):
+    """Training episodes of a stretch of steps, a group for each seed."""
+
+    steps: float
+    rows: list[NDArray[Any]]
+
+
+def _bins(training: Columns) -> list[_Bin]:
+    """At most ``POINTS`` stretches; a seed that has no episode in one is not among its groups."""
+    steps, seeds = training["steps"], training["training_seed"]
+    reported = np.unique(steps)
+    edges = np.unique(
+        np.quantile(reported, np.linspace(0, 1, min(POINTS, len(reported)) + 1), method="higher")
+    )
+    places = np.searchsorted(edges[1:], steps, side="left")
+    found = []
+    for place in np.unique(places):
+        rows = np.flatnonzero(places == place)
+        groups = [rows[seeds[rows] == seed] for seed in np.unique(seeds[rows])]
+        found.append(_Bin(float(steps[rows].mean()), groups))
+    return found
+
+
+def _step_axis(axes: Axes) -> None:
+    axes.set_xlabel("training steps (heartbeats of all labs)")
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.set_xlim(left=0)
+
+
+def learning_curve(run: RunData) -> Figure | None:
+    """Return of the training episodes against steps, with the scripted agents' for comparison."""
+    training = run.training
+    if training is None or not len(training["steps"]):
+        return None
+    figure = new_figure(2.7)
+    axes = figure.subplots()
+    colour = colours(run.agents)
+    levels: list[tuple[float, str, str]] = []
+    low, high = np.inf, -np.inf
+    for agent in run.learned:
+        mine = select(training, training["agent"] == agent)
+        if not len(mine["steps"]):
+            continue
+        bins = _bins(mine)
+        steps = [b.steps for b in bins]
+        points = [interval([mine["return"][rows] for rows in b.rows], repetitions=DRAWS) for b in bins]
+        axes.fill_between(
+            steps, [p.low for p in points], [p.high for p in points], color=colour[agent], alpha=0.25, lw=0
+        )
+        axes.plot(steps, [p.value for p in points], color=colour[agent], zorder=3)
+        low = min(low, *(p.low for p in points))
+        high = max(high, *(p.high for p in points))
+        score = next(row.score for row in run.rows if row.agent == agent)
+        end = float(mine["steps"].max())
+        error = [[score.value - score.low], [score.high - score.value]]
+        axes.errorbar(
+            [end], [score.value], yerr=error, fmt="o", ms=3.5, color=colour[agent], zorder=4, clip_on=False
+        )
+        levels.append((score.value, agent, colour[agent]))
+    scripted = [row for row in run.rows if row.agent not in run.learned]
+    _set_range(axes, low, high, [row.score.value for row in run.rows])
+    bottom, top = axes.get_ylim()
+    outside = []
+    for row in scripted:
+        if bottom <= row.score.value <= top:
+            axes.axhline(row.score.value, color=GREY, lw=0.9, ls=(0, (4, 2)), zorder=1)
+            levels.append((row.score.value, row.agent, INK))
+        else:
+            outside.append(f"{row.agent} {row.score.value:.1f}")
+    _label_right(axes, levels)
+    _step_axis(axes)
+    axes.set_ylabel("return of an episode (bits)")
+    note = "line: training episodes, interquartile mean and 95 % band\ndot, dashes: evaluation"
+    if outside:
+        note += "\nbelow: " + ", ".join(outside)
+    axes.set_title(note, loc="left", color=GREY)
+    return figure
+
+
+def _set_range(axes: Axes, low: float, high: float, scores: Sequence[float]) -> None:
+    """Room for the curve and for the agents that are not far below it."""
+    high = max(high, *scores)
+    near = [score for score in scores if score > high - 1.5 * max(high - low, 1.0)]
+    low = min(low, *near) if near else low
+    margin = 0.06 * max(high - low, 0.5)
+    axes.set_ylim(low - margin, high + margin)
+
+
+def _label_right(axes: Axes, levels: list[tuple[float, str, str]]) -> None:
+    """Names at the right edge, moved apart where the levels are too near."""
+    levels = sorted(levels)
+    bottom, top = axes.get_ylim()
+    heights = [(value - bottom) / (top - bottom) for value, _, _ in levels]
+    for height, (_, name, colour) in zip(spread(heights, LABEL_HEIGHT), levels, strict=True):
+        axes.annotate(
+            name, (1.03, height), xycoords="axes fraction", va="center", color=colour, annotation_clip=False
+        )
+
+
+def refusal_curve(run: RunData) -> Figure | None:
+    """Refusals an episode over training, by reason, all seeds together."""
+    training = run.training
+    if training is None or not len(training["steps"]):
+        return None
+    learned = [agent for agent in run.learned if (training["agent"] == agent).any()]
+    figure = new_figure(0.75 + 1.6 * len(learned))
+    all_axes = figure.subplots(len(learned), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, agent in zip(all_axes, learned, strict=True):
+        mine = select(training, training["agent"] == agent)
+        bins = _bins(mine)
+        steps = [b.steps for b in bins]
+        base = np.zeros(len(bins))
+        for reason, (name, colour) in REASONS.items():
+            counts = mine[f"refusals_{reason}"]
+            height = np.array([np.mean([counts[rows].mean() for rows in b.rows]) for b in bins])
+            axes.fill_between(steps, base, base + height, color=colour, alpha=0.85, lw=0, label=name)
+            base = base + height
+        axes.plot(steps, base, color=INK, lw=0.8)
+        axes.set_ylim(0, max(1e-9, float(base.max())) * 1.05)
+        axes.set_ylabel("refusals an episode")
+        if len(learned) > 1:
+            axes.set_title(agent, loc="left")
+    _step_axis(all_axes[-1])
+    handles, names = all_axes[0].get_legend_handles_labels()
+    figure.legend(handles[::-1], names[::-1], loc="outside upper left", ncols=1)
+    return figure

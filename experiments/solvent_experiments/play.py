@@ -1,0 +1,141 @@
+"""Playing in the terminal: a person chooses by numbers, or watches an agent choose."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+
+import numpy as np
+from rich.console import Console
+from rich.text import Text
+
+from solvent import LabEnv
+from solvent.actions import VERBS, Verb
+from solvent_agents.agent import act_one
+from solvent_experiments.compare import make_agent
+from solvent_experiments.config import environment_params
+from solvent_experiments.report import CONTAMINATED
+
+__all__ = ["play_episode"]
+
+QUIT = ("q", "quit", "exit")
+
+
+class _Quit(Exception):  # noqa: N818 - no error
+    pass
+
+
+def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, console: Console) -> None:
+    """One episode, played by a person or by ``agent``.
+
+    Raises:
+        ConfigError: an unknown environment or agent.
+    """
+    params = environment_params(env_id)
+    chooser = None if agent is None else make_agent(agent, params)
+    env = LabEnv(params, render_mode="ansi", detailed_info=True)
+    observation, info = env.reset(seed=seed)
+    if not params.debt.enforced:
+        console.print(CONTAMINATED, style="bold red")
+    _show(env, console)
+    ended = False
+    while not ended:
+        mask = np.asarray(info["action_mask"], np.bool_)
+        if chooser is None:
+            try:
+                action = _ask_action(env, mask, console)
+            except _Quit:
+                console.print("You left; the episode is not over.")
+                return
+        else:
+            time.sleep(delay)
+            action = act_one(chooser, observation, mask)
+        console.print(f"\n> {env.sentence(action)}", style="bold", highlight=False)
+        observation, reward, terminated, truncated, info = env.step(action)
+        ended = terminated or truncated
+        _show(env, console)
+        console.print(_told(info, reward), highlight=False)
+    episode = info["episode"]
+    truth = ", ".join(
+        f"{compound} {potency}"
+        for compound, potency in zip(params.assay.compounds, env.get_state()["potency"], strict=True)
+    )
+    console.print(
+        f"\nOver ({episode['end_reason']}): {episode['return']:+.2f} bits. {episode['accepted']} findings, "
+        f"{episode['wrong']} of them wrong; {sum(episode['refusals'].values())} refusals; "
+        f"debt at the end {episode['debt']:.2f} bits."
+        f"\nThe classes were: {truth}.",
+        highlight=False,
+    )
+
+
+def _show(env: LabEnv, console: Console) -> None:
+    console.print(Text.from_ansi(str(env.render())))
+
+
+def _told(info: dict[str, float], reward: float) -> str:
+    """What the heartbeat brought, in a line."""
+    if "refusal" in info:
+        return f"Refused: {str(info['refusal']).replace('_', ' ')}. The heartbeat is lost."
+    parts = []
+    for key, text in (
+        ("wells_charged", "{:.0f} wells"),
+        ("gain", "learnt {:+.2f} bits"),
+        ("cost_debt", "new debt {:.2f} bits"),
+        ("debt_repaid", "repaid {:.2f} bits"),
+        ("licence_added", "licence {:+.2f} bits"),
+        ("published_bits", "published {:+.2f} bits"),
+    ):
+        if info[key]:
+            parts.append(text.format(info[key]))
+    if reward:
+        parts.append(f"reward {reward:+.2f} bits")
+    return ", ".join(parts) or "Nothing changed."
+
+
+def _ask_action(env: LabEnv, mask: np.ndarray, console: Console) -> int:
+    """A verb, then where it has them a compound and a claim or a confidence."""
+    table = env.actions
+    verbs = [Verb(verb) for verb in np.unique(table["verb"])]
+    words = []
+    for verb in verbs:
+        allowed = mask[table["verb"] == verb].any()
+        words.append(
+            f"{verb.name.lower():<16} {VERBS[verb].doc}" + ("" if allowed else "  (would be refused)")
+        )
+    rows = table["verb"] == verbs[_choose("What do you do?", words, console)]
+    compounds = np.unique(table["compound"][rows])
+    if compounds[0] >= 0:
+        names = []
+        for m in compounds:
+            allowed = mask[rows & (table["compound"] == m)].any()
+            names.append(
+                env.params.assay.compounds[m]
+                + ("" if allowed or not mask[rows].any() else "  (would not run)")
+            )
+        rows &= table["compound"] == compounds[_choose("Which compound?", names, console)]
+        (verb,) = np.unique(table["verb"][rows])
+        takes = VERBS[Verb(verb)].takes
+        question = "How many bits do you claim to learn?" if takes == "claim" else "How sure are you?"
+        values = [float(value) for value in table[takes][rows]]
+        chosen = _choose(question, [f"{value:g}" for value in values], console)
+        return int(np.flatnonzero(rows)[chosen])
+    return int(np.flatnonzero(rows)[0])
+
+
+def _choose(question: str, options: Sequence[str], console: Console) -> int:
+    """A number from a menu. The end of the input quits, as ``q`` does."""
+    width = math.ceil(math.log10(len(options) + 1))
+    lines = [f"  {i:>{width}}  {option}" for i, option in enumerate(options)]
+    console.print("\n" + question + "  (q quits)\n" + "\n".join(lines), highlight=False, markup=False)
+    while True:
+        try:
+            answer = console.input("> ").strip().lower()
+        except EOFError:
+            raise _Quit from None
+        if answer in QUIT:
+            raise _Quit
+        if answer.isascii() and answer.isdigit() and int(answer) < len(options):
+            return int(answer)
+        console.print(f"A number from 0 to {len(options) - 1}, or q.", highlight=False)

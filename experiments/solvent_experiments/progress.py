@@ -1,0 +1,174 @@
+"""How a run shows where it is: bars with the time left on a terminal, plain lines elsewhere, or nothing."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from typing import Protocol, Self
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+__all__ = ["Bars", "Lines", "Shown", "Silence", "shown_on"]
+
+LINE_EVERY = 0.1  # of the whole
+LINE_AFTER = 10.0  # seconds
+
+
+class Shown(Protocol):
+    """Shows progress. A label names what goes on; its total may grow from one stage to the next."""
+
+    def __enter__(self) -> Self:
+        """Begin to show."""
+        ...
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the screen tidy."""
+        ...
+
+    def say(self, text: str) -> None:
+        """A line that stays."""
+        ...
+
+    def update(self, label: str, stage: str, done: int, total: int, unit: str) -> None:
+        """So much is done of a stage."""
+        ...
+
+    def end(self, label: str, text: str) -> None:
+        """A label is over, and how."""
+        ...
+
+
+class Silence:
+    """Shows nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def say(self, text: str) -> None: ...
+
+    def update(self, label: str, stage: str, done: int, total: int, unit: str) -> None: ...
+
+    def end(self, label: str, text: str) -> None: ...
+
+
+class Lines:
+    """A line each tenth of a stage or each ten seconds, whichever is later: for logs."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        # Per label: stage, when and where it began, when and where the last line was.
+        self._stages: dict[str, tuple[str, float, int]] = {}
+        self._last: dict[str, tuple[float, int]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def say(self, text: str) -> None:
+        self._console.print(text, highlight=False, soft_wrap=True)
+
+    def update(self, label: str, stage: str, done: int, total: int, unit: str) -> None:
+        now = time.monotonic()
+        if self._stages.get(label, ("",))[0] != stage:
+            self._stages[label] = (stage, now, done)
+            self._last[label] = (now, done)
+            start = f" from {done:,}" if done else ""
+            self.say(f"{label}: {stage}{start}, {total:,} {unit}")
+            return
+        at, before = self._last[label]
+        if now - at < LINE_AFTER or done - before < LINE_EVERY * total:
+            return
+        self._last[label] = (now, done)
+        _, begun, start_done = self._stages[label]
+        left = (total - done) * (now - begun) / max(1, done - start_done)
+        self.say(f"{label}: {stage}, {done:,} of {total:,} {unit}, {_span(left)} left")
+
+    def end(self, label: str, text: str) -> None:
+        self._stages.pop(label, None)
+        self.say(f"{label}: {text}")
+
+
+class Bars:
+    """A bar each label, with the time left."""
+
+    def __init__(self, console: Console) -> None:
+        self._progress = Progress(
+            SpinnerColumn(finished_text="[green]✓"),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=30),
+            TextColumn("{task.fields[count]}", justify="right"),
+            TextColumn("[dim]left"),
+            TimeRemainingColumn(compact=True, elapsed_when_finished=False),
+            TextColumn("[dim]after"),
+            TimeElapsedColumn(),
+            console=console,
+        )
+        self._tasks: dict[str, tuple[TaskID, str]] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        self._stack.enter_context(self._progress)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def say(self, text: str) -> None:
+        self._progress.console.print(text, highlight=False)
+
+    def update(self, label: str, stage: str, done: int, total: int, unit: str) -> None:
+        count = f"{_short(done)} of {_short(total)} {unit}"
+        described = f"{label} [dim]{stage}"
+        task, shown = self._tasks.get(label, (None, ""))
+        if task is None:
+            task = self._progress.add_task(described, total=total, completed=done, count=count)
+        elif shown != stage:
+            self._progress.reset(task, total=total, completed=done, description=described, count=count)
+        else:
+            self._progress.update(task, completed=done, total=total, count=count)
+        self._tasks[label] = (task, stage)
+
+    def end(self, label: str, text: str) -> None:
+        task, _ = self._tasks.pop(label, (None, ""))
+        if task is not None:
+            self._progress.remove_task(task)
+        self.say(f"{label}: {text}")
+
+
+def shown_on(console: Console, *, quiet: bool = False) -> Shown:
+    """What suits the console."""
+    if quiet:
+        return Silence()
+    if console.is_terminal:
+        return Bars(console)
+    return Lines(console)
+
+
+def _short(number: int) -> str:
+    for limit, suffix in ((10**6, "M"), (10**4, "k")):
+        if number >= limit:
+            return f"{number / (10**6 if suffix == 'M' else 10**3):.3g}{suffix}"
+    return str(number)
+
+
+def _span(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    return (
+        f"{whole // 60} min {whole % 60:02d} s"
+        if whole < 3600
+        else f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    )

@@ -1,0 +1,110 @@
+"""The table of agents: what each earned, owed and was refused, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from rich.table import Table
+
+from solvent_experiments.columns import Columns
+from solvent_experiments.statistics import Interval, interval, mean_interval
+
+__all__ = ["CONTAMINATED", "Row", "groups_of", "summary", "table", "to_mapping"]
+
+CONTAMINATED = "CONTAMINATED: debt was tracked and not enforced"
+
+
+class Row(NamedTuple):
+    """One agent."""
+
+    agent: str
+    seeds: int
+    episodes: int
+    score: Interval
+    refusals: Interval
+    debt: Interval
+    accepted: float
+    wrong: float
+    successes: float
+
+
+def groups_of(columns: Columns, agent: str, name: str) -> list[Any]:
+    """One column of an agent, split by training seed: the groups that ``statistics.interval`` draws."""
+    mine = columns["agent"] == agent
+    seeds = columns["training_seed"][mine]
+    values = columns[name][mine]
+    return [values[seeds == seed] for seed in np.unique(seeds)]
+
+
+def summary(episodes: Columns) -> list[Row]:
+    """The agents of ``episodes``, best first."""
+    rows = []
+    for agent in dict.fromkeys(episodes["agent"]):
+        returns = groups_of(episodes, agent, "return")
+
+        def mean(name: str, agent: str = agent) -> float:
+            return float(np.concatenate(groups_of(episodes, agent, name)).mean())
+
+        rows.append(
+            Row(
+                agent=str(agent),
+                seeds=len(returns),
+                episodes=sum(map(len, returns)),
+                score=interval(returns),
+                refusals=mean_interval(groups_of(episodes, agent, "refusals")),
+                debt=mean_interval(groups_of(episodes, agent, "debt")),
+                accepted=mean("accepted"),
+                wrong=mean("wrong"),
+                successes=mean("is_success"),
+            )
+        )
+    return sorted(rows, key=lambda row: -row.score.value)
+
+
+def table(rows: Sequence[Row], *, title: str, contaminated: bool) -> Table:
+    """The rows for a terminal."""
+    warning = f"\n{CONTAMINATED}" if contaminated else ""
+    drawn = Table(
+        title=title + warning,
+        title_style="bold red" if contaminated else "bold",
+        caption="Interquartile mean of the return and its 95 % bootstrap interval over training seeds and episodes; "
+        "the rest are means an episode.",
+        caption_justify="left",
+    )
+    drawn.add_column("agent", no_wrap=True)
+    for name in (
+        "return\n(bits)",
+        "95 % interval\n",
+        "refusals\n",
+        "debt at end\n(bits)",
+        "accepted\n",
+        "wrong\n",
+    ):
+        drawn.add_column(name, justify="right", no_wrap=True)
+    drawn.add_column("seeds x\nepisodes", justify="right", no_wrap=True)
+    for row in rows:
+        drawn.add_row(
+            row.agent,
+            f"{row.score.value:.2f}",
+            f"{row.score.low:.2f} to {row.score.high:.2f}",
+            f"{row.refusals.value:.2f}",
+            f"{row.debt.value:.2f}",
+            f"{row.accepted:.2f}",
+            f"{row.wrong:.2f}",
+            f"{row.seeds} x {row.episodes // row.seeds}",
+        )
+    return drawn
+
+
+def to_mapping(rows: Sequence[Row], *, name: str, env: str, contaminated: bool) -> dict[str, Any]:
+    """The rows as plain values, for ``summary.json``."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Interval):
+            return {key: round(number, 6) for key, number in value._asdict().items()}
+        return round(value, 6) if isinstance(value, float) else value
+
+    agents = [{key: plain(value) for key, value in row._asdict().items()} for row in rows]
+    return {"name": name, "env": env, "contaminated": contaminated, "agents": agents}

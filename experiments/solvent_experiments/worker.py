@@ -1,0 +1,195 @@
+"""What one process of a run does: train a seed, or not, and evaluate.
+
+Started fresh (``spawn``), it leaves signals to the process that started it, and stops when that says so or is
+gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any, Literal, NamedTuple
+
+from solvent import append_refusals_jsonl
+from solvent_agents.agent import Agent
+from solvent_experiments.columns import NO_SEED, Columns, write_parquet
+from solvent_experiments.config import Experiment, make_recipe
+from solvent_experiments.evaluation import Evaluated, evaluate
+from solvent_experiments.files import write_atomically
+from solvent_experiments.store import Unit
+from solvent_experiments.training_log import TrainingLog
+
+__all__ = ["Message", "Task", "work"]
+
+REPORT_EVERY = 0.2  # seconds
+
+
+@dataclass(frozen=True)
+class Task:
+    """Units that one process does, one after the other."""
+
+    experiment: Experiment
+    units: tuple[Unit, ...]
+
+
+class Message(NamedTuple):
+    """What a worker tells: how far a unit is, or that it is finished (with its wall times), stopped or failed."""
+
+    kind: Literal["training", "evaluation", "finished", "stopped", "failed"]
+    label: str
+    done: int = 0
+    total: int = 0
+    detail: Any = None
+
+
+class _Stopped(Exception):  # noqa: N818 - no error
+    pass
+
+
+def work(task: Task, connection: Connection, stop: Any) -> None:
+    """Entry point of a worker process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    tell = _Teller(connection)
+
+    def should_stop() -> bool:
+        return bool(stop.is_set()) or (parent is not None and os.getppid() != parent.pid)
+
+    for unit in task.units:
+        try:
+            times = run_unit(task.experiment, unit, tell, should_stop)
+        except _Stopped:
+            tell.send(Message("stopped", unit.label))
+            return
+        except Exception as error:
+            write_atomically(unit.error, traceback.format_exc())
+            tell.send(Message("failed", unit.label, detail=f"{type(error).__name__}: {error}"))
+        else:
+            unit.error.unlink(missing_ok=True)
+            tell.send(Message("finished", unit.label, detail=times))
+
+
+def run_unit(
+    experiment: Experiment, unit: Unit, tell: Callable[[Message], None], should_stop: Callable[[], bool]
+) -> dict[str, float]:
+    """Do what is not done yet of a unit; returns wall times in seconds."""
+    times = {}
+    if unit.seed is not None and not unit.training.exists():
+        times["training"] = _timed(lambda: _train(experiment, unit, tell, should_stop))
+    if not unit.finished:
+        times["evaluation"] = _timed(lambda: _evaluate(experiment, unit, tell, should_stop))
+    return times
+
+
+def _timed(job: Callable[[], None]) -> float:
+    started = time.perf_counter()
+    job()
+    return round(time.perf_counter() - started, 3)
+
+
+def _train(
+    experiment: Experiment, unit: Unit, tell: Callable[[Message], None], should_stop: Callable[[], bool]
+) -> None:
+    from solvent_agents.learned import train
+
+    assert unit.seed is not None
+    unit.folder.mkdir(parents=True, exist_ok=True)
+    log = TrainingLog(unit.training_log)
+    resumed = False
+
+    def on_progress(done: int, total: int) -> None:
+        nonlocal resumed
+        if not resumed:
+            log.drop_after(done)
+            resumed = True
+        tell(Message("training", unit.label, done, total))
+
+    if not unit.model.exists():
+        model = train(
+            make_recipe(experiment.train[unit.agent]),
+            experiment.params,
+            seed=unit.seed,
+            folder=unit.folder,
+            on_progress=on_progress,
+            on_episodes=log.append,
+            should_stop=should_stop,
+        )
+        if model is None:
+            raise _Stopped
+    write_parquet(unit.training, log.read())
+    unit.training_log.unlink(missing_ok=True)
+
+
+def _evaluate(
+    experiment: Experiment, unit: Unit, tell: Callable[[Message], None], should_stop: Callable[[], bool]
+) -> None:
+    evaluated = evaluate(
+        _agent(experiment, unit),
+        experiment.params,
+        experiment.evaluation,
+        on_progress=lambda done, total: tell(Message("evaluation", unit.label, done, total)),
+        should_stop=should_stop,
+    )
+    if evaluated is None:
+        raise _Stopped
+    save(unit, evaluated)
+
+
+def _agent(experiment: Experiment, unit: Unit) -> Agent:
+    if unit.seed is None:
+        from solvent_agents import AGENTS
+
+        return AGENTS[unit.agent](experiment.params, 0)
+    from solvent_agents.learned import LearnedAgent
+
+    return LearnedAgent.load(unit.model, experiment.params)
+
+
+def save(unit: Unit, evaluated: Evaluated) -> None:
+    """Write what an evaluation gave. The episodes come last: they say that the unit is finished."""
+    unit.folder.mkdir(parents=True, exist_ok=True)
+    ledger = unit.ledger.with_name(f".{unit.ledger.name}.part")
+    ledger.unlink(missing_ok=True)
+    append_refusals_jsonl(ledger, evaluated.refusals)
+    ledger.replace(unit.ledger)
+    write_parquet(unit.traces, _owned(unit, evaluated.traces))
+    write_parquet(unit.episodes, _owned(unit, evaluated.episodes))
+
+
+def _owned(unit: Unit, columns: Columns) -> Columns:
+    import numpy as np
+
+    rows = len(next(iter(columns.values())))
+    owner: Columns = {
+        "agent": np.full(rows, unit.agent, object),
+        "training_seed": np.full(rows, NO_SEED if unit.seed is None else unit.seed, np.int64),
+    }
+    return owner | columns
+
+
+class _Teller:
+    """Sends messages, but progress no oftener than a person can see it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._last = 0.0
+
+    def __call__(self, message: Message) -> None:
+        now = time.monotonic()
+        ends = message.done in (0, message.total)
+        if ends or now - self._last >= REPORT_EVERY:
+            self._last = now
+            self.send(message)
+
+    def send(self, message: Message) -> None:
+        """Send it in any case. Whoever listened may be gone: then ``should_stop`` says so soon."""
+        with contextlib.suppress(OSError):
+            self._connection.send(message)
