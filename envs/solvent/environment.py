@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -138,7 +139,10 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         lab = batch.labs[0]
         if lab["key"] == 0 or lab["end_reason"] != 0:
             raise ResetNeeded("the episode is over or has not begun: call reset() first")
-        index = int(action)
+        try:
+            index = operator.index(action)
+        except TypeError:
+            index = -1
         if not 0 <= index < len(self.actions):
             raise ValueError(f"action: got {action!r}; allowed: 0 to {len(self.actions) - 1}")
         self._action[0] = index
@@ -183,7 +187,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     def get_state(self) -> Any:
         """A copy of the lab's record, hidden truth included; ``set_state`` takes it."""
-        return self.batch.labs.copy()[0]
+        return self.batch.get_labs()[0]
 
     def set_state(self, state: Any) -> NDArray[np.float32]:
         """Continue from a record of ``get_state`` and return its observation.

@@ -344,7 +344,7 @@ class BudgetParams(ParamGroup):
     wells: int = setting(
         384, unit="wells", low=1, high=1_000_000, source="document", doc="wells at the start"
     )
-    heartbeats: int = setting(40, unit="heartbeats", low=1, high=100_000, doc="horizon, one hour each")
+    heartbeats: int = setting(40, unit="heartbeats", low=1, high=32_767, doc="horizon, one hour each")
     start_hour: int = setting(6, unit="hour", low=0, high=23, doc="the lab's clock at the start")
 
 
@@ -392,7 +392,7 @@ class DebtParams(ParamGroup):
         doc="what bankruptcy does: end the episode, or settle the debt from the score at once and go on",
     )
     bankruptcy_after_refusals: int = setting(
-        0, unit="refusals", low=0, high=100_000, doc="bankrupt after so many refusals in a row; 0: never"
+        0, unit="refusals", low=0, high=32_767, doc="bankrupt after so many refusals in a row; 0: never"
     )
 
 

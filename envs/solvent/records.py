@@ -16,6 +16,7 @@ from solvent.state import Refusal
 __all__ = ["RefusalEvent", "lab_time", "refusal_event"]
 
 _FIRST_DAY = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
+_DAYS = 2_900_000  # dates end with the year 9999; a lab that plays on begins its calendar again
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def lab_time(params: LabParams, episode: int, heartbeat: int) -> str:
     """The lab's clock: ISO 8601, UTC. A heartbeat is an hour; each episode starts on a day of its own."""
     days_an_episode = -(-(params.budget.start_hour + params.budget.heartbeats) // 24)
     moment = _FIRST_DAY + datetime.timedelta(
-        days=episode * days_an_episode, hours=params.budget.start_hour + heartbeat
+        days=episode * days_an_episode % _DAYS, hours=params.budget.start_hour + heartbeat
     )
     return moment.strftime("%Y-%m-%dT%H:%M:%S.000Z")
 

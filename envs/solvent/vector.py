@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from gymnasium.error import ResetNeeded
 from gymnasium.spaces import Discrete
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
@@ -90,6 +91,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         self.batch = LabBatch(
             self.params, num_envs, same_step=mode is AutoresetMode.SAME_STEP, threads=threads
         )
+        self._begun = False
         self._all = np.ones(num_envs, np.bool_)
         self._all.setflags(write=False)
         self._renderer: Any = None
@@ -109,17 +111,18 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         Raises:
             ValueError: a sequence of seeds or a mask of another length.
         """
-        super().reset(seed=seed if seed is None or isinstance(seed, int) else seed[0])
         if seed is None or isinstance(seed, int | np.integer):
             seeds = [None if seed is None else int(seed) + i for i in range(self.num_envs)]
         else:
-            seeds = list(seed)
+            seeds = [None if one is None else int(one) for one in seed]
         chosen = np.asarray((options or {}).get("reset_mask", self._all), np.bool_)
         if len(seeds) != self.num_envs or chosen.shape != (self.num_envs,):
             raise ValueError(
                 f"seed, reset_mask: got {len(seeds)} and {chosen.shape}; allowed: one for each of {self.num_envs} labs"
             )
+        super().reset(seed=seeds[0])
         self.batch.begin(seeds, chosen, self.np_random)
+        self._begun = bool(self.batch.labs["key"].all())
         infos: dict[str, Any] = {}
         self._show_masks(infos, chosen)
         return self._shown(self.batch.observations), infos
@@ -132,13 +135,20 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         """Run one action in every lab.
 
         Raises:
+            ResetNeeded: before the first ``reset`` of every lab.
             ValueError: not one action a lab, or an action outside of the action space.
         """
-        chosen = np.asarray(actions, np.int64)
-        if chosen.shape != (self.num_envs,) or chosen.min() < 0 or chosen.max() >= len(self.actions):
+        if not self._begun:
+            raise ResetNeeded("not every lab has begun an episode: call reset() first")
+        given = np.asarray(actions)
+        if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":
             raise ValueError(
-                f"actions: got shape {chosen.shape}, {chosen.min()} to {chosen.max()}; allowed: shape "
-                f"({self.num_envs},), 0 to {len(self.actions) - 1}"
+                f"actions: got shape {given.shape} of {given.dtype}; allowed: shape ({self.num_envs},) of integers"
+            )
+        chosen = given.astype(np.int64, copy=False)
+        if chosen.min() < 0 or chosen.max() >= len(self.actions):
+            raise ValueError(
+                f"actions: got {chosen.min()} to {chosen.max()}; allowed: 0 to {len(self.actions) - 1}"
             )
         batch = self.batch
         batch.step(chosen)
@@ -237,7 +247,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
 
     def get_state(self) -> NDArray[Any]:
         """A copy of the records, shape ``(num_envs,)``, hidden truth included."""
-        return self.batch.labs.copy()
+        return self.batch.get_labs()
 
     def set_state(self, state: NDArray[Any]) -> NDArray[np.float32]:
         """Continue from records of ``get_state`` and return their observations.
@@ -246,6 +256,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
             ValueError: records of labs with other parameters, or of another number of labs.
         """
         self.batch.set_labs(np.asarray(state))
+        self._begun = bool(self.batch.labs["key"].all())
         return self._shown(self.batch.observations)
 
     def render(self) -> tuple[Any, ...] | None:
