@@ -1,0 +1,109 @@
+"""What a viewer remembers of an episode: the record shows only the last heartbeat, a chart wants the ones before.
+
+Histories are kept by the lab's random stream (``key``, ``episode``), so one viewer can follow a vector of labs. A lab
+that was not drawn at every heartbeat has gaps, which are shown as such. A heartbeat that goes backwards, or wells that
+grow, begin a new history.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import OrderedDict
+from typing import Any, NamedTuple
+
+from solvent.actions import TEMPLATES, Verb, action_table
+from solvent.params import LabParams
+
+__all__ = ["Beat", "History", "HistoryBook", "Plate"]
+
+NO_VERB = -1
+LABS_REMEMBERED = 4096
+
+
+class Beat(NamedTuple):
+    """The lab after one heartbeat."""
+
+    heartbeat: int
+    wells: int
+    debt: float
+    verb: int  # what was tried; -1 at the start
+    compound: int  # -1 for none
+    event: int  # Event
+    refusals: int  # so far
+
+
+class Plate(NamedTuple):
+    """The last plate that was read."""
+
+    verb: Verb
+    compound: int
+    bins: tuple[int, ...]
+
+
+@dataclasses.dataclass
+class History:
+    """One episode as far as it was seen."""
+
+    beats: list[Beat]
+    plate: Plate | None = None
+    findings: dict[int, int] = dataclasses.field(
+        default_factory=dict
+    )  # compound -> class it was published as
+
+    @property
+    def last(self) -> Beat:
+        """The lab now."""
+        return self.beats[-1]
+
+
+class HistoryBook:
+    """The histories of all labs that one viewer draws."""
+
+    def __init__(self, params: LabParams) -> None:
+        self.actions = action_table(params)
+        self.start_wells = params.budget.wells
+        self.histories: OrderedDict[tuple[int, int], History] = OrderedDict()
+
+    def see(self, lab: Any) -> History:
+        """The lab's history, this record included."""
+        beat = self._beat(lab)
+        which = (int(lab["key"]), int(lab["episode"]))
+        history = self.histories.get(which)
+        if history is None or beat.heartbeat < history.last.heartbeat or beat.wells > history.last.wells:
+            start = Beat(0, self.start_wells, float(lab["debt_at_start"]), NO_VERB, -1, 0, 0)
+            history = self.histories[which] = History([start])
+        self.histories.move_to_end(which)
+        while len(self.histories) > LABS_REMEMBERED:
+            self.histories.popitem(last=False)
+        if beat.heartbeat == history.last.heartbeat:
+            history.beats.pop()
+        history.beats.append(beat)
+        self._keep_plate(history, lab, beat)
+        self._keep_findings(history, lab)
+        return history
+
+    def _beat(self, lab: Any) -> Beat:
+        index = int(lab["last_action"])
+        row = self.actions[index] if index >= 0 else None
+        return Beat(
+            heartbeat=int(lab["heartbeat"]),
+            wells=int(lab["wells"]),
+            debt=float(lab["debt"]),
+            verb=NO_VERB if row is None else int(row["verb"]),
+            compound=-1 if row is None else int(row["compound"]),
+            event=int(lab["last_event"]),
+            refusals=int(lab["refusals"].sum()),
+        )
+
+    def _keep_plate(self, history: History, lab: Any, beat: Beat) -> None:
+        bins = tuple(int(b) for b in lab["last_bins"] if b >= 0)
+        if bins and beat.verb in TEMPLATES:
+            history.plate = Plate(Verb(beat.verb), beat.compound, bins)
+
+    def _keep_findings(self, history: History, lab: Any) -> None:
+        """A finding names the class that was the most probable when it was published; later the belief may move on."""
+        for compound, published in enumerate(lab["published"]):
+            if published:
+                history.findings.setdefault(compound, int(lab["marginal"][compound].argmax()))
+            else:
+                history.findings.pop(compound, None)

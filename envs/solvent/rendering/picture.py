@@ -1,0 +1,92 @@
+"""The lab as one picture: what is left of the wells, debt over time, what is believed of each compound, the last plate.
+
+Panels are functions of a ``Scene``; this module says where they stand.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from solvent.params import LabParams
+from solvent.rendering import beliefs, books
+from solvent.rendering.canvas import Canvas
+from solvent.rendering.history import History
+from solvent.rendering.palette import DEBT, FINDING, INK, MUTED, PAPER, RULE
+from solvent.rendering.scene import Box, Scene
+from solvent.rendering.words import bits, clock, lot_hours, tell
+from solvent.state import Event
+
+__all__ = ["HEIGHT", "WIDTH", "Picture"]
+
+WIDTH, HEIGHT = 960, 640
+MARGIN = 28
+
+LEFT = Box(MARGIN, 76, 404, 500)
+RIGHT = Box(472, 76, 460, 500)
+PLATE = Box(LEFT.x, LEFT.y, LEFT.width, 300)
+DEBT_CHART = Box(LEFT.x, 398, LEFT.width, 82)
+WELLS_CHART = Box(LEFT.x, 494, LEFT.width, 82)
+COMPOUNDS = Box(RIGHT.x, RIGHT.y, RIGHT.width, 344)
+INSTRUMENT = Box(RIGHT.x, 448, 216, 128)
+READOUTS = Box(RIGHT.x + 244, 448, 216, 128)
+FOOTER = 592
+
+
+class Picture:
+    """Draws labs with these parameters on its canvas."""
+
+    def __init__(self, params: LabParams, *, scale: int = 1, reveal: bool = False) -> None:
+        self.params = params
+        self.reveal = reveal
+        self.canvas = Canvas(WIDTH, HEIGHT, scale, PAPER)
+        self.canvas.across(MARGIN, WIDTH - MARGIN, 58, RULE)
+        self.canvas.across(MARGIN, WIDTH - MARGIN, FOOTER, RULE)
+        self.canvas.text("Solvent", MARGIN, 40, INK, 21, bold=True)
+        books.plate_background(self.canvas, params, PLATE)
+        self.background = self.canvas.keep()
+
+    def draw(self, lab: Any, step: Any, history: History) -> None:
+        """Draw one lab; the image stays on the canvas."""
+        self.canvas.start_from(self.background)
+        scene = Scene(self.canvas, self.params, lab, step, history, self.reveal)
+        _header(scene)
+        books.plate(scene, PLATE)
+        books.debt_chart(scene, DEBT_CHART)
+        books.wells_chart(scene, WELLS_CHART)
+        beliefs.compounds(scene, COMPOUNDS)
+        beliefs.instrument(scene, INSTRUMENT)
+        beliefs.readouts(scene, READOUTS)
+        _footer(scene)
+
+
+def _header(scene: Scene) -> None:
+    """Labels over values, from the right."""
+    lab, params = scene.lab, scene.params
+    facts = (
+        ("heartbeat", f"{lab['heartbeat']} of {params.budget.heartbeats}"),
+        ("clock", clock(params, lab)),
+        ("new reagent lot in", f"{lot_hours(params, lab)} h"),
+        ("findings", _findings(lab)),
+        ("score", f"{bits(lab['score'])} bits"),
+    )
+    for (label, value), x in zip(facts, (472, 578, 652, 774, 858), strict=True):
+        scene.canvas.text(label, x, 26, MUTED, 10)
+        scene.canvas.text(value, x, 43, INK, 13, bold=True)
+    if not params.debt.enforced:
+        scene.canvas.text("contaminated: debt is not enforced", 128, 40, DEBT, 11)
+
+
+def _findings(lab: Any) -> str:
+    wrong = f", {lab['wrong']} wrong" if lab["wrong"] else ""
+    return f"{lab['accepted']}{wrong}"
+
+
+def _footer(scene: Scene) -> None:
+    said, outcome = tell(scene.params, scene.lab, scene.step)
+    event = Event(int(scene.lab["last_event"]))
+    good = event is Event.PUBLISHED and "wrong" not in outcome
+    bad = event in (Event.REFUSED, Event.REJECTED) or "wrong" in outcome
+    mark = FINDING if good else DEBT if bad else INK
+    scene.canvas.rect(MARGIN, FOOTER + 11, 3, 27, mark)
+    scene.canvas.text(said, MARGIN + 12, FOOTER + 20, INK, 12.5, bold=True, width=890)
+    scene.canvas.text(outcome, MARGIN + 12, FOOTER + 36, INK, 11.5, width=890)
