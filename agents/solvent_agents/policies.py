@@ -60,10 +60,10 @@ class _Tower(nn.Module):
         self.mix, self.context = nn.Linear(width, width), nn.Linear(2 * width + n_shared, width)
 
     def forward(self, shared: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
-        first = torch.tanh(self.own(own) + self.shared(shared)[:, None, :])
+        first = torch.relu(self.own(own) + self.shared(shared)[:, None, :])
         pooled = torch.cat([first.mean(dim=1), first.amax(dim=1), shared], dim=1)
         context = self.context(pooled)
-        return torch.tanh(self.mix(first) + context[:, None, :]), torch.tanh(context)
+        return torch.relu(self.mix(first) + context[:, None, :]), torch.relu(context)
 
 
 class CompoundNetwork(nn.Module):

@@ -82,7 +82,7 @@ class LabVecEnv(VecEnv):
         if dones.any():
             batch = self.labs.batch
             ended = np.flatnonzero(dones)
-            columns = episode_columns(self.labs.params, batch.finals[ended])
+            columns = episode_columns(self.labs.params, batch.finals, ended)
             self.finished.append(columns)
             for row, i in enumerate(ended):
                 infos[i] = {

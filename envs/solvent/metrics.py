@@ -19,39 +19,48 @@ END_REASONS = tuple(reason.name.lower() for reason in EndReason)
 """Reasons why an episode ends, by code."""
 
 
-def episode_columns(params: LabParams, labs: NDArray[Any]) -> dict[str, Any]:
-    """The record of each episode in ``labs``, shape ``(n,)``, as columns of shape ``(n,)``.
+def episode_columns(
+    params: LabParams, labs: NDArray[Any], rows: NDArray[np.intp] | slice = slice(None)
+) -> dict[str, Any]:
+    """The record of each episode in ``labs[rows]`` (all by default), as columns.
 
     Bits: ``return``, ``published_bits``, ``debt`` (unpaid at the end), ``debt_added``, ``debt_repaid``, ``debt_peak``, ``claimed``, ``gained``.
     Wells: ``wells`` (left), ``wells_spent``. Counts: the rest.
     """
+
+    def taken(name: str) -> NDArray[Any]:
+        column: NDArray[Any] = np.array(labs[name][rows])  # the field of those rows, not whole records
+        return column
+
+    def counted(name: str) -> NDArray[np.int64]:
+        return taken(name).astype(np.int64)
+
+    score, refusals = taken("score"), counted("refusals")
     return {
-        "return": labs["score"].copy(),
-        "length": labs["heartbeat"].astype(np.int64),
-        "published_bits": labs["published_bits"].copy(),
-        "accepted": labs["accepted"].astype(np.int64),
-        "wrong": labs["wrong"].astype(np.int64),
-        "rejected": labs["rejected"].astype(np.int64),
-        "not_executed": labs["not_executed"].astype(np.int64),
-        "refusals": {
-            reason: labs["refusals"][:, i].astype(np.int64) for i, reason in enumerate(REFUSAL_REASONS)
-        },
-        "calibrations": labs["calibrations"].astype(np.int64),
-        "experiments": labs["experiments"].sum(axis=1, dtype=np.int64),
-        "wells": labs["wells"].astype(np.int64),
-        "wells_spent": labs["wells_spent"].astype(np.int64),
-        "debt": labs["settled"] + labs["debt"],
-        "debt_added": labs["debt_added"].copy(),
-        "debt_repaid": labs["debt_repaid"].copy(),
-        "debt_peak": labs["debt_peak"].copy(),
-        "claimed": labs["claimed"].copy(),
-        "gained": labs["gained"].copy(),
-        "bankruptcies": labs["bankruptcies"].astype(np.int64),
-        "beats_over_threshold": labs["beats_over_threshold"].astype(np.int64),
-        "longest_streak": labs["longest_streak"].astype(np.int64),
-        "end_reason": np.array(END_REASONS, dtype=object)[labs["end_reason"]],
-        "is_success": labs["score"] > 0.0,
-        "contaminated": np.full(labs.shape, not params.debt.enforced),
+        "return": score,
+        "length": counted("heartbeat"),
+        "published_bits": taken("published_bits"),
+        "accepted": counted("accepted"),
+        "wrong": counted("wrong"),
+        "rejected": counted("rejected"),
+        "not_executed": counted("not_executed"),
+        "refusals": {reason: refusals[:, i] for i, reason in enumerate(REFUSAL_REASONS)},
+        "calibrations": counted("calibrations"),
+        "experiments": counted("experiments").sum(axis=1),
+        "wells": counted("wells"),
+        "wells_spent": counted("wells_spent"),
+        "debt": taken("settled") + taken("debt"),
+        "debt_added": taken("debt_added"),
+        "debt_repaid": taken("debt_repaid"),
+        "debt_peak": taken("debt_peak"),
+        "claimed": taken("claimed"),
+        "gained": taken("gained"),
+        "bankruptcies": counted("bankruptcies"),
+        "beats_over_threshold": counted("beats_over_threshold"),
+        "longest_streak": counted("longest_streak"),
+        "end_reason": np.array(END_REASONS, dtype=object)[taken("end_reason")],
+        "is_success": score > 0.0,
+        "contaminated": np.full(score.shape, not params.debt.enforced),
     }
 
 

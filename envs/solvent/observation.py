@@ -11,6 +11,7 @@ process is exactly Markov in the observation; without, it is so up to that depen
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,7 @@ def write_observation(lab: Any, tables: Any, out: Any) -> None:
     n_compounds = lab.marginal.shape[0]
     n_classes = lab.marginal.shape[1]
     n_states = lab.instrument_belief.shape[0]
+    most_entropy = math.log2(n_classes)  # a skewed prior can be left upwards
     rules = tables.debt
 
     out[0] = lab.wells / tables.start_wells
@@ -86,8 +88,8 @@ def write_observation(lab: Any, tables: Any, out: Any) -> None:
         for g in range(n_classes):
             out[at + g] = lab.marginal[m, g]
         at += n_classes
-        out[at] = lab.entropy[m] / tables.prior_entropy
-        out[at + 1] = lab.lowest_entropy[m] / tables.prior_entropy
+        out[at] = lab.entropy[m] / most_entropy
+        out[at + 1] = lab.lowest_entropy[m] / most_entropy
         out[at + 2] = lab.licence[m] / (lab.licence[m] + BITS)
         out[at + 3] = lab.published[m] == 1
         out[at + 4] = lab.published[m] == 2

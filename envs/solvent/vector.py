@@ -170,8 +170,11 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         masks = self.batch.masks
         if not where.any():
             return
-        everywhere = where.all()
-        infos["action_mask"] = self._shown(masks) if everywhere else masks * where[:, None]
+        if where.all():
+            infos["action_mask"] = self._shown(masks)
+        else:
+            infos["action_mask"] = masks.copy()
+            infos["action_mask"][~where] = 0
         infos["_action_mask"] = where.copy()
 
     def _infos(self, ended: NDArray[np.bool_]) -> dict[str, Any]:
@@ -222,10 +225,8 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
             infos["refusal"] = _REASONS[np.where(refused, steps["refusal"], 0)]
             infos["_refusal"] = refused
 
-    def _episode_infos(
-        self, infos: dict[str, Any], labs: NDArray[Any], ended: NDArray[np.bool_]
-    ) -> None:
-        infos["episode"] = _spread(episode_columns(self.params, labs[ended]), ended)
+    def _episode_infos(self, infos: dict[str, Any], labs: NDArray[Any], ended: NDArray[np.bool_]) -> None:
+        infos["episode"] = _spread(episode_columns(self.params, labs, np.flatnonzero(ended)), ended)
         infos["_episode"] = ended.copy()
 
     def _log_refusals(self) -> None:
