@@ -1,0 +1,202 @@
+"""Trajectories depend on the seed alone: not on the process, its hash seed, nor on whether the code was compiled."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from solvent import LabEnv, LabVectorEnv
+
+# Two labs, 45 steps: through three lot changes, refusals, an end and a new episode. Prints one hash of everything told.
+PROGRAM = """
+import hashlib
+import numpy as np
+import solvent
+
+def fold(digest, value):
+    if isinstance(value, dict):
+        for key in sorted(value):
+            digest.update(key.encode())
+            fold(digest, value[key])
+    elif isinstance(value, np.ndarray) and value.dtype != object:
+        digest.update(str(value.dtype).encode() + value.tobytes())
+    else:
+        digest.update(repr(value).encode())
+
+digest = hashlib.sha256()
+for mode in ("SameStep", "NextStep"):
+    labs = solvent.LabVectorEnv(2, autoreset_mode=mode, detailed_info=True)
+    fold(digest, labs.reset(seed=2025)[0])
+    rng = np.random.default_rng(3)
+    events = set()
+    for beat in range(45):
+        masks = labs.action_masks()
+        wanted = [rng.choice(np.flatnonzero(mask)) if beat % 4 else rng.integers(180) for mask in masks]
+        for told in labs.step(np.array(wanted)):
+            fold(digest, told)
+        fold(digest, labs.get_state())
+        events |= set(labs.batch.steps["event"].tolist())
+    assert events >= {2, 3, 4, 6}, events  # calibrated, explored, published, refused
+    assert labs.get_state()["episode"].tolist() == [1, 1]
+single = solvent.LabEnv(preset="two_tier")
+fold(digest, single.reset(seed=7)[0])
+for action in (3, 100, 120, 170, 1, 60):
+    fold(digest, single.step(action))
+print(digest.hexdigest())
+"""
+
+
+def run(**environment):
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", PROGRAM],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def here():
+    """The hash in a process like this one."""
+    done = run()
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("seed", ["0", "1", "4242"])
+def test_the_hash_seed_of_python_makes_no_difference(here, seed):
+    done = run(PYTHONHASHSEED=seed)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == here
+    assert len(here.strip()) == 64
+
+
+def test_compiled_and_plain_python_agree_to_the_last_bit(here):
+    done = run(NUMBA_DISABLE_JIT="1")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == here
+
+
+def test_the_hash_would_notice_a_difference(here):
+    program = PROGRAM.replace("seed=2025", "seed=2026")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() != here.strip()
+
+
+# -- within a process ----------------------------------------------------------------------------
+
+
+def play(env, actions):
+    told = []
+    for action in actions:
+        observation, reward, terminated, truncated, info = env.step(action)
+        told.append((observation.tobytes(), reward, terminated, truncated, info.get("refusal")))
+        if terminated or truncated:
+            env.reset()
+    return told, env.get_state()
+
+
+ACTIONS = np.random.default_rng(1).integers(0, 180, 100)
+
+
+def test_a_seed_is_a_trajectory():
+    results = []
+    for _ in range(2):
+        env = LabEnv()
+        env.reset(seed=12)
+        results.append(play(env, ACTIONS))
+    assert results[0] == results[1]
+    env.reset(seed=13)
+    assert play(env, ACTIONS) != results[0]
+
+
+def test_reseeding_forgets_what_was_before():
+    fresh, used = LabEnv(), LabEnv()
+    used.reset(seed=1)
+    play(used, ACTIONS[::-1])
+    fresh.reset(seed=12)
+    used.reset(seed=12)
+    assert play(fresh, ACTIONS) == play(used, ACTIONS)
+
+
+def test_other_environments_in_the_process_do_not_matter():
+    alone = LabEnv()
+    alone.reset(seed=12)
+    expected = play(alone, ACTIONS)
+    env, noise = LabEnv(), LabVectorEnv(5, {"debt": {"threshold": 0.5}})
+    env.reset(seed=12)
+    noise.reset(seed=12)
+    told = []
+    for action in ACTIONS:
+        noise.step(np.full(5, action))
+        np.random.default_rng().random()
+        told += play(env, [action])[0]
+    assert (told, env.get_state()) == expected
+
+
+def test_episodes_of_a_stream_differ_and_come_again():
+    def worlds():
+        env = LabEnv()
+        env.reset(seed=3)
+        drawn = [env.get_state()["potency"].tolist()]
+        for _ in range(5):
+            env.reset()
+            drawn.append(env.get_state()["potency"].tolist())
+        return drawn
+
+    assert worlds() == worlds()
+    assert len({tuple(world) for world in worlds()}) == 6
+
+
+@pytest.mark.parametrize("seed", [0, 2**31 - 1, 2**32, 2**63, 2**64, 2**200])
+def test_any_integer_is_a_seed_of_its_own(seed):
+    env = LabEnv()
+    env.reset(seed=seed)
+    one = env.get_state()["key"]
+    env.reset(seed=seed + 1)
+    assert env.get_state()["key"] != one
+
+
+@pytest.mark.parametrize("through", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_continues_identically_and_apart(through):
+    env = LabEnv({"debt": {"carry_debt": True}}, preset="two_tier", detailed_info=True)
+    env.reset(seed=12)
+    play(env, ACTIONS[:17])
+    twin = through(env)
+    assert twin.get_state() == env.get_state()
+    assert (twin.action_masks() == env.action_masks()).all()
+    expected = play(env, ACTIONS[17:])
+    assert twin.get_state() != env.get_state()
+    assert play(twin, ACTIONS[17:]) == expected
+    assert twin.params == env.params
+    # Also where the next world is drawn.
+    env.reset()
+    twin.reset()
+    assert twin.get_state() == env.get_state()
+
+
+def test_a_copy_without_a_seed_draws_the_same_world_next():
+    env = LabEnv()
+    env.reset()
+    twin = copy.deepcopy(env)
+    env.reset()
+    twin.reset()
+    assert twin.get_state() == env.get_state()
+
+
+def test_equal_states_have_equal_bytes():
+    one, other = LabEnv(), LabEnv()
+    one.reset(seed=12)
+    other.reset(seed=12)
+    play(one, ACTIONS[:20])
+    play(other, ACTIONS[:20])
+    assert one.get_state().tobytes() == other.get_state().tobytes()
+    other.set_state(one.get_state())
+    assert other.get_state().tobytes() == one.get_state().tobytes()
