@@ -16,12 +16,14 @@ from gymnasium.error import DependencyNotInstalled
 from gymnasium.utils.env_checker import check_env
 
 import solvent
-from solvent.actions import TEMPLATES, Verb
+from solvent.actions import TEMPLATES, Verb, action_table
+from solvent.batch import resolve_params
+from solvent.params import LabParams
 from solvent.rendering import Renderer
 from solvent.rendering.history import HistoryBook
 from solvent.rendering.terminal import WIDTH
 from solvent.rendering.words import class_name, concentration
-from solvent.state import Event, step_dtype
+from solvent.state import Event, lab_dtype, step_dtype
 
 ID = "Solvent/Debt-v0"
 SHAPES = {
@@ -65,25 +67,49 @@ def plain(text: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
+def forged(params: LabParams, rng: np.random.Generator, heartbeat: int) -> tuple[Any, Any]:
+    """A lab's record and its step, made up: playing labs of other shapes would compile the dynamics for each."""
+    lab, step = np.zeros(1, lab_dtype(params))[0], np.zeros(1, step_dtype())[0]
+    lab["instrument_belief"] = rng.dirichlet(np.ones(len(lab["instrument_belief"])) / 4)
+    for m in range(len(lab["marginal"])):
+        lab["marginal"][m] = rng.dirichlet(np.ones(lab["marginal"].shape[1]) / 4)
+        lab["entropy"][m] = rng.uniform(0, params.assay.prior_entropy)
+        lab["licence"][m] = rng.uniform(0, params.assay.prior_entropy)
+    lab["published"] = rng.integers(0, 3, len(lab["published"]))
+    lab["experiments"] = rng.integers(0, 200, len(lab["experiments"]))
+    lab["potency"] = rng.integers(0, params.assay.potency_classes, len(lab["potency"]))
+    lab["heartbeat"] = heartbeat
+    lab["wells"] = round(params.budget.wells * (1 - heartbeat / params.budget.heartbeats))
+    lab["debt"], lab["score"] = rng.uniform(0, 9), rng.uniform(-99, 99)
+    actions = action_table(params)
+    step["action"] = lab["last_action"] = rng.integers(len(actions)) if heartbeat else -1
+    step["heartbeat"] = heartbeat - 1
+    step["refusal"] = rng.integers(1, 4)
+    lab["last_event"] = rng.integers(1, 8) if heartbeat else 0
+    verb = actions["verb"][lab["last_action"]] if heartbeat else -1
+    lab["last_bins"] = -1
+    if verb in TEMPLATES:
+        readouts = getattr(params.plates, Verb(verb).name.lower()).readouts
+        lab["last_bins"][:readouts] = rng.integers(0, params.assay.bins, readouts)
+    elif lab["last_event"] in (Event.CALIBRATED, Event.EXPLORED):
+        lab["last_event"] = Event.RESTED
+    lab["end_reason"] = 1 if heartbeat >= params.budget.heartbeats else 0
+    return lab, step
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("reveal", [False, True])
 def test_any_lab_can_be_drawn_at_any_time(shape: str, reveal: bool) -> None:
-    env = solvent.LabEnv(SHAPES[shape])
-    drawer = Renderer(env.params, "rgb_array", reveal=reveal)
-    writer = Renderer(env.params, "ansi", reveal=reveal)
-    env.reset(seed=1)
-    env.action_space.seed(1)
-    done = False
-    for _ in range(30):
-        lab, step = env.batch.labs[0], env.batch.steps[0]
+    params = resolve_params(SHAPES[shape], "default")
+    drawer = Renderer(params, "rgb_array", reveal=reveal)
+    writer = Renderer(params, "ansi", reveal=reveal)
+    rng = np.random.default_rng(7)
+    for heartbeat in {*range(8), params.budget.heartbeats // 2, params.budget.heartbeats}:
+        lab, step = forged(params, rng, heartbeat)
         frame, text = drawer.draw(lab, step), writer.draw(lab, step)
         assert frame.shape == (640, 960, 3)
         assert frame.dtype == np.uint8
         assert {len(line) for line in plain(text).split("\n")} == {WIDTH}
-        if done:
-            break
-        *_, terminated, truncated, _ = env.step(env.action_space.sample())
-        done = terminated or truncated
 
 
 def test_the_text_fits_a_terminal() -> None:

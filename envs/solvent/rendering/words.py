@@ -122,7 +122,7 @@ def _wells(params: LabParams, step: Any) -> str:
 def _reason(params: LabParams, step: Any) -> str:
     reason = Refusal(int(step["refusal"]))
     if reason is Refusal.EPISTEMIC_DEBT_ACTION_BLOCKED:
-        return f"debt of {step['debt_before']:.2f} bits is above {params.debt.threshold:g}, only calibration runs"
+        return f"debt of {step['debt_before']:.4g} bits is above {params.debt.threshold:g}, only calibration runs"
     elif reason is Refusal.EPISTEMIC_DEBT_BUDGET_EXCEEDED:
         return f"it would cost {step['inflated_cost']:.4g} wells, with {step['wells_before']} left"
     return f"of {step['wells_before']} wells too few would be left for a calibration"
