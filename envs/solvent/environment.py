@@ -195,7 +195,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         Raises:
             ValueError: the record of a lab with other parameters.
         """
-        self.batch.set_labs(np.asarray(state).reshape(1).view(self.batch.labs.dtype))
+        self.batch.set_labs(np.atleast_1d(np.asarray(state)))
         return self.batch.observations[0].copy()
 
     def render(self) -> Any:
