@@ -1,0 +1,492 @@
+"""The contract that every registered environment keeps, read off the registry; and what its docstring promises."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.spaces import Box, Discrete
+from gymnasium.utils.env_checker import check_env
+
+import solvent
+from solvent import ENVIRONMENTS, LabEnv, LabVectorEnv
+from solvent.actions import Verb
+from solvent.params import LabParams
+
+IDS = sorted(ENVIRONMENTS)
+every_id = pytest.mark.parametrize("env_id", IDS)
+
+
+def make(env_id, **arguments):
+    return gymnasium.make(env_id, **arguments)
+
+
+def bold(env, mask, rng):
+    """Claims much, publishes at once: meets debt, refusals, rejections."""
+    return rng.integers(len(mask))
+
+
+def able(env, mask, rng):
+    """Only what runs."""
+    return rng.choice(np.flatnonzero(mask))
+
+
+def careful(env, mask, rng):
+    """Learns first, claims little, publishes now and then."""
+    verb, claim = env.unwrapped.actions["verb"], env.unwrapped.actions["claim"]
+    wanted = (verb == rng.choice([1, 2, 3, 4, 5, 6, 7])) & ~(claim > 0.5) & mask
+    return rng.choice(np.flatnonzero(wanted if wanted.any() else mask))
+
+
+def hasty(env, mask, rng):
+    """Publishes whatever there is an experiment on, again and again."""
+    verb, compound, claim = (env.unwrapped.actions[name] for name in ("verb", "compound", "claim"))
+    known = env.unwrapped.get_state()["experiments"] > 0
+    social = (verb >= Verb.PUBLISH_PRIVATE) & known[compound]
+    wanted = social if known.any() and rng.random() < 0.5 else (verb == Verb.SCREEN) & (claim == 0)
+    return rng.choice(np.flatnonzero(wanted))
+
+
+POLICIES = (bold, able, careful, hasty)
+
+
+def episodes(env, policies=POLICIES, seeds=range(20)):
+    """Yield (observation, reward, terminated, truncated, info) of every step; the reset's with reward None."""
+    for policy in policies:
+        for seed in seeds:
+            rng = np.random.default_rng(seed)
+            observation, info = env.reset(seed=seed)
+            yield observation, None, False, False, info
+            over = False
+            while not over:
+                observation, reward, terminated, truncated, info = env.step(
+                    policy(env, info["action_mask"].astype(bool), rng)
+                )
+                yield observation, reward, terminated, truncated, info
+                over = terminated or truncated
+
+
+# -- the checkers --------------------------------------------------------------------------------
+
+
+def test_the_registry_is_not_empty_and_says_what_the_issue_asks_for():
+    assert set(IDS) >= {"Solvent/Debt-v0", "Solvent/Debt-source-v0", "Solvent/Debt-two-tier-v0"}
+    assert set(IDS) == {env_id for env_id in gymnasium.registry if env_id.startswith("Solvent/")}
+
+
+@every_id
+def test_gymnasiums_checker_has_no_objection(env_id):
+    # Warnings are errors in this suite.
+    check_env(make(env_id).unwrapped, skip_render_check=True)
+
+
+@every_id
+def test_stable_baselines3s_checker_has_no_objection(env_id):
+    checker = pytest.importorskip("stable_baselines3.common.env_checker")
+    checker.check_env(make(env_id).unwrapped, warn=True, skip_render_check=True)
+
+
+@every_id
+def test_it_can_be_made_single_and_as_a_vector(env_id):
+    env = make(env_id)
+    assert isinstance(env.unwrapped, LabEnv)
+    observation, info = env.reset(seed=3)
+    envs = gymnasium.make_vec(env_id, num_envs=3, vectorization_mode="vector_entry_point")
+    assert isinstance(envs.unwrapped, LabVectorEnv)
+    observations, infos = envs.reset(seed=3)
+    assert (observations[0] == observation).all()
+    assert (infos["action_mask"][0] == info["action_mask"]).all()
+    assert envs.unwrapped.params == env.unwrapped.params
+    assert envs.single_observation_space == env.observation_space
+    assert envs.single_action_space == env.action_space
+    assert envs.num_envs == 3
+    slow = gymnasium.make_vec(env_id, num_envs=2, vectorization_mode="sync")
+    assert (slow.reset(seed=3)[0] == observations[:2]).all()
+
+
+@every_id
+def test_the_spaces_are_those_of_the_parameters(env_id):
+    env = make(env_id).unwrapped
+    assert env.action_space == Discrete(len(env.actions))
+    assert env.observation_space == Box(-1.0, 1.0, (len(env.observation_fields),), np.float32)
+    assert len(set(env.observation_fields)) == len(env.observation_fields)
+
+
+def test_an_id_that_names_the_module_needs_no_import():
+    program = (
+        "import gymnasium\n"
+        "env = gymnasium.make('solvent:Solvent/Debt-v0')\n"
+        "env.reset(seed=0)\n"
+        "print(env.step(0)[1], env.spec.id)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["0.0", "Solvent/Debt-v0"]
+
+
+def test_importing_the_environment_imports_no_learner():
+    program = (
+        "import sys, solvent\n"
+        "env = solvent.LabEnv(); env.reset(seed=0); env.step(5)\n"
+        "print([m for m in ('torch', 'stable_baselines3', 'matplotlib', 'pygame', 'pandas') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_registering_twice_is_harmless():
+    before = dict(gymnasium.registry)
+    solvent.register_all()
+    assert dict(gymnasium.registry) == before
+
+
+# -- what holds in every episode -----------------------------------------------------------------
+
+
+@every_id
+def test_everything_is_finite_and_inside_the_space(env_id):
+    env = make(env_id)
+    for observation, reward, terminated, truncated, info in episodes(env, seeds=range(6)):
+        assert env.observation_space.contains(observation)
+        assert np.isfinite(observation).all()
+        if reward is not None:
+            assert type(reward) is float
+            assert np.isfinite(reward)
+            assert type(terminated) is type(truncated) is bool
+            assert np.isfinite([info["cost"], info["cost_debt"], info["cost_refusal"]]).all()
+        assert not (terminated and truncated)
+
+
+@every_id
+def test_no_element_of_the_observation_is_constant(env_id):
+    # No exceptions. An element that never changes tells nothing, or hides that it is not written.
+    env = make(env_id)
+    seen = np.array([observation for observation, *_ in episodes(env)])
+    constant = np.flatnonzero(seen.min(axis=0) == seen.max(axis=0))
+    assert not len(constant), [env.unwrapped.observation_fields[i] for i in constant]
+
+
+@every_id
+def test_the_start_is_randomised_though_it_looks_the_same(env_id):
+    env = make(env_id).unwrapped
+    worlds, looks = set(), set()
+    for seed in range(40):
+        observation, _ = env.reset(seed=seed)
+        state = env.get_state()
+        worlds.add((*state["potency"].tolist(), int(state["instrument"])))
+        looks.add(observation.tobytes())
+    assert len(worlds) == 40
+    assert len(looks) == 1  # the truth is not in the observation
+
+
+@every_id
+def test_the_truth_is_drawn_from_the_prior(env_id):
+    env = make(env_id).unwrapped
+    potency, instrument = np.zeros(8), np.zeros(15)
+    for seed in range(400):
+        env.reset(seed=seed)
+        state = env.get_state()
+        potency += np.bincount(state["potency"], minlength=8)
+        instrument[state["instrument"]] += 1
+    # Fixed seeds: five standard deviations of a multinomial.
+    assert np.abs(potency - 400).max() < 5 * np.sqrt(3200 * 7 / 64)
+    assert np.abs(instrument - 400 / 15).max() < 5 * np.sqrt(400 * 14 / 225)
+
+
+@every_id
+def test_the_observation_does_not_depend_on_the_hidden_truth(env_id):
+    env = make(env_id).unwrapped
+    observation, _ = env.reset(seed=0)
+    state = env.get_state()
+    state["potency"] = (state["potency"] + 1) % 8
+    state["instrument"] = (state["instrument"] + 1) % 15
+    assert (env.set_state(state) == observation).all()
+
+
+@every_id
+def test_observations_do_not_share_memory(env_id):
+    env = make(env_id).unwrapped
+    first, info = env.reset(seed=0)
+    kept, mask = first.copy(), info["action_mask"].copy()
+    second, *_, later = env.step(50)
+    assert not np.shares_memory(first, second)
+    assert not np.shares_memory(first, env.batch.observations)
+    assert (first == kept).all()
+    assert (info["action_mask"] == mask).all()
+    second[:] = 9
+    later["action_mask"][:] = 0
+    assert env.action_masks().any()
+    assert (env.step(0)[0] <= 1).all()
+
+
+@every_id
+def test_the_last_observation_is_kept_after_the_end(env_id):
+    env = make(env_id).unwrapped
+    for observation, _, terminated, truncated, _ in episodes(env, seeds=range(3)):
+        if terminated or truncated:
+            assert (env.set_state(env.get_state()) == observation).all()
+
+
+@every_id
+def test_the_info_of_an_ordinary_step_is_nearly_empty(env_id):
+    env = make(env_id)
+    env.reset(seed=0)
+    assert env.step(0)[-1].keys() == {"cost", "cost_debt", "cost_refusal", "action_mask"}
+
+
+@every_id
+def test_the_info_of_the_last_step_has_the_record_of_the_episode(env_id):
+    env = make(env_id)
+    total, length, refusals = 0.0, 0, 0
+    reasons = [
+        "epistemic_debt_action_blocked",
+        "epistemic_debt_budget_exceeded",
+        "insufficient_budget_for_epistemic_recovery",
+    ]
+    for _, reward, terminated, truncated, info in episodes(env, seeds=range(10)):
+        if reward is None:
+            total, length, refusals = 0.0, 0, 0
+            continue
+        total, length, refusals = total + reward, length + 1, refusals + ("refusal" in info)
+        assert info.get("refusal") in (None, *reasons)
+        if terminated or truncated:
+            episode = info["episode"]
+            assert episode["return"] == total
+            assert episode["length"] == length
+            assert list(episode["refusals"]) == reasons
+            assert sum(episode["refusals"].values()) == refusals
+            assert episode["is_success"] is (total > 0)
+            assert episode["contaminated"] is False
+            assert episode["end_reason"] in ("horizon", "exhausted", "bankrupt")
+            assert episode.keys() >= {
+                "accepted",
+                "wrong",
+                "wells",
+                "debt",
+                "calibrations",
+                "claimed",
+                "gained",
+            }
+            plain = [type(v) for k, v in episode.items() if k != "refusals"]
+            assert set(plain) <= {int, float, str, bool}
+        else:
+            assert "episode" not in info
+
+
+def test_detailed_infos_have_the_parts_of_the_reward():
+    env = LabEnv(detailed_info=True)
+    for _, reward, _, _, info in episodes(env, seeds=range(2)):
+        if reward is not None:
+            assert reward == info["published_bits"] - info["settled"]
+            assert info.keys() >= {"claim", "gain", "licence_added", "debt_repaid", "wells_charged"}
+
+
+# -- misuse --------------------------------------------------------------------------------------
+
+
+@every_id
+def test_a_step_before_the_first_reset_and_after_the_end_needs_a_reset(env_id):
+    env = make(env_id).unwrapped
+    with pytest.raises(ResetNeeded):
+        env.step(0)
+    env.reset(seed=0)
+    for _ in range(env.params.budget.heartbeats):
+        *_, truncated, _ = env.step(0)
+    assert truncated
+    with pytest.raises(ResetNeeded):
+        env.step(0)
+    env.reset()
+    env.step(0)
+
+
+@pytest.mark.parametrize(
+    "action", [-1, 180, 10**9, 1.5, float("nan"), None, "rest", np.array([1, 2]), np.array([3])]
+)
+def test_bad_actions_are_errors_and_change_nothing(action):
+    env = LabEnv()
+    env.reset(seed=0)
+    before = env.get_state()
+    with pytest.raises(ValueError, match="action: got"):
+        env.step(action)
+    assert env.get_state() == before
+
+
+@pytest.mark.parametrize("action", [3, np.int64(3), np.int8(3), np.uint64(3), np.array(3)])
+def test_an_action_can_be_of_any_integer_type(action):
+    env, other = LabEnv(), LabEnv()
+    env.reset(seed=0)
+    other.reset(seed=0)
+    assert env.step(action)[1] == other.step(3)[1]
+    assert env.get_state() == other.get_state()
+
+
+def test_an_unknown_render_mode_is_an_error_that_lists_the_known_ones():
+    with pytest.raises(ValueError, match=r"render_mode: got 'gif'; allowed: human, rgb_array, ansi"):
+        LabEnv(render_mode="gif")
+    with pytest.raises(ValueError, match="render_mode"):
+        LabVectorEnv(1, render_mode="gif")
+
+
+def test_a_state_of_other_parameters_is_an_error():
+    env = LabEnv()
+    env.reset(seed=0)
+    fewer = LabParams.from_mapping({"assay": {"compounds": ["a", "b"]}}, base=LabParams())
+    before = env.get_state()
+    for state in (LabEnv(fewer).get_state(), np.zeros(3), None):
+        with pytest.raises(ValueError, match=r"state: got .* get_state\(\)"):
+            env.set_state(state)
+    assert env.get_state() == before
+
+
+def test_closing_twice_is_harmless():
+    env = LabEnv()
+    env.reset(seed=0)
+    env.close()
+    env.close()
+
+
+def test_an_unknown_preset_is_an_error_that_names_the_nearest():
+    with pytest.raises(solvent.ParamError, match="did you mean 'two_tier'"):
+        LabEnv(preset="two-tier")
+
+
+def test_the_public_names_are_all_there_and_no_more():
+    assert sorted(solvent.__all__) == sorted(
+        [
+            "ENVIRONMENTS",
+            "EpistemicController",
+            "LabEnv",
+            "LabParams",
+            "LabVectorEnv",
+            "ParamError",
+            "RefusalEvent",
+            "__version__",
+            "append_refusals_jsonl",
+            "preset",
+            "read_refusals_jsonl",
+            "register_all",
+        ]
+    )
+    assert all(hasattr(solvent, name) for name in solvent.__all__)
+
+
+# -- the action table ----------------------------------------------------------------------------
+
+
+def test_every_action_is_a_row_and_a_sentence_of_its_own():
+    env = LabEnv()
+    assert len({env.sentence(a) for a in range(len(env.actions))}) == len(env.actions) == 180
+    with pytest.raises(ValueError, match="read-only"):
+        env.actions["claim"][60] = 9
+
+
+def test_rows_say_what_their_sentence_says():
+    env = LabEnv()
+
+    def rows(verb, **wanted):
+        return [
+            env.sentence(i)
+            for i, row in enumerate(env.actions)
+            if row["verb"] == verb and all(row[k] == v for k, v in wanted.items())
+        ]
+
+    assert rows(Verb.REST) == ["rest"]
+    assert rows(Verb.SCREEN, compound=6, claim=0.5) == ["screen etoposide, claiming 0.5 bits"]
+    assert rows(Verb.DOSE_RESPONSE, compound=7, claim=0.0) == ["dose response MG-132, claiming 0 bits"]
+    assert rows(Verb.PUBLISH_PUBLIC, compound=0, confidence=0.95) == ["publish nocodazole publicly at 0.95"]
+    assert rows(Verb.PUBLISH_PRIVATE, compound=1, confidence=0.5) == ["publish paclitaxel privately at 0.5"]
+
+
+def test_claims_belong_to_explorations_and_confidences_to_findings():
+    rows = LabEnv().actions
+    exploring = np.isin(rows["verb"], [Verb.SCREEN, Verb.DOSE_RESPONSE])
+    publishing = np.isin(rows["verb"], [Verb.PUBLISH_PRIVATE, Verb.PUBLISH_PUBLIC])
+    assert (np.isfinite(rows["claim"]) == exploring).all()
+    assert (np.isfinite(rows["confidence"]) == publishing).all()
+    assert ((rows["compound"] >= 0) == (exploring | publishing)).all()
+    assert set(rows["claim"][exploring]) == {0, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.5}
+    assert set(rows["confidence"][publishing]) == {0.5, 0.75, 0.95}
+
+
+# -- the docstring is a specification ------------------------------------------------------------
+
+
+def section(title):
+    text = re.split(r"^ *## ", LabEnv.__doc__, flags=re.MULTILINE)
+    return next(part for part in text if part.startswith(title))
+
+
+def table(title):
+    lines = [line.strip() for line in section(title).splitlines() if line.strip().startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def test_the_docstring_has_its_sections_in_the_fixed_order():
+    titles = re.findall(r"^ *## (.+)$", LabEnv.__doc__, flags=re.MULTILINE)
+    assert titles == [
+        "Description",
+        "Action space",
+        "Observation space",
+        "Reward",
+        "Starting state",
+        "Episode end",
+        "Arguments",
+        "Version history",
+    ]
+
+
+def test_the_docstrings_numbers_of_actions_and_elements_are_the_spaces():
+    env = LabEnv()
+    assert int(re.search(r"By default (\d+)", section("Action space"))[1]) == env.action_space.n
+    assert (
+        int(re.search(r"By default (\d+)", section("Observation space"))[1]) == env.observation_space.shape[0]
+    )
+
+
+def test_the_docstrings_verbs_and_wells_are_the_actions():
+    env = LabEnv()
+    documented = {row[0].strip("`"): int(row[1]) for row in table("Action space")}
+    verbs = {Verb(verb).name.lower() for verb in env.actions["verb"]}
+    assert documented.keys() == verbs
+    for verb, wells in documented.items():
+        plate = getattr(env.params.plates, verb, None)
+        assert wells == (plate.wells if plate else 0), verb
+
+
+def test_the_docstrings_readouts_are_the_plates():
+    plates = LabParams().plates
+    said = {row[0].strip("`"): row[2] for row in table("Action space")}
+    for verb in ("dmso", "baseline", "calibration"):
+        plate = getattr(plates, verb)
+        readouts, wells = map(int, re.search(r"(\d+) readouts? of (\d+)", said[verb]).groups())
+        assert (readouts, wells) == (plate.readouts, plate.replicates)
+    for verb in ("screen", "dose_response"):
+        plate = getattr(plates, verb)
+        doses, wells = map(int, re.search(r"(\d+) doses, (\d+) wells", said[verb]).groups())
+        assert (doses, wells) == (plate.readouts, plate.replicates)
+
+
+def test_the_docstrings_observation_table_is_the_observation():
+    fields = LabEnv().observation_fields
+    documented = {row[0]: eval(row[1].replace("x", "*")) for row in table("Observation space")}
+    assert sum(documented.values()) == len(fields)
+    assert documented["last event"] == sum(f.startswith("last_event/") for f in fields)
+    assert documented["instrument"] == sum(f.startswith("instrument/") for f in fields)
+    assert documented["books"] == sum("/" not in f for f in fields)
+    compounds = LabParams().assay.compounds
+    assert documented["compounds"] == sum(f.split("/")[0] in compounds for f in fields)
+    books = next(row[2] for row in table("Observation space") if row[0] == "books")
+    assert len(books.split(",")) == documented["books"]
+
+
+def test_the_docstrings_start_and_horizon_are_the_parameters():
+    budget = LabParams().budget
+    assert int(re.search(r"(\d+) wells", section("Starting state"))[1]) == budget.wells
+    assert int(re.search(r"(\d+) heartbeats", section("Episode end"))[1]) == budget.heartbeats
