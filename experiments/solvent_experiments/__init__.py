@@ -6,9 +6,9 @@ The command line is ``solvent`` (``solvent_experiments.cli``); from Python:
     folder = run_experiment(experiment, Path("runs/quickstart"))
 """
 
-from typing import TYPE_CHECKING, Any
+import typing
 
-if TYPE_CHECKING:
+if typing.TYPE_CHECKING:
     from solvent_experiments.config import Experiment, load_experiment
     from solvent_experiments.documents import ConfigError
     from solvent_experiments.run import run_experiment
@@ -23,7 +23,7 @@ _WHERE = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> typing.Any:
     # Late, so that `solvent --help` waits for no compiler and no learner.
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

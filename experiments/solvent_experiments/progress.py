@@ -38,6 +38,10 @@ class Shown(Protocol):
         """A line that stays."""
         ...
 
+    def begin(self, label: str) -> None:
+        """A label is about to begin; until its first update nothing can be measured."""
+        ...
+
     def update(self, label: str, stage: str, done: int, total: int, unit: str) -> None:
         """So much is done of a stage."""
         ...
@@ -56,6 +60,8 @@ class Silence:
     def __exit__(self, *_: object) -> None: ...
 
     def say(self, text: str) -> None: ...
+
+    def begin(self, label: str) -> None: ...
 
     def update(self, label: str, stage: str, done: int, total: int, unit: str) -> None: ...
 
@@ -78,6 +84,8 @@ class Lines:
 
     def say(self, text: str) -> None:
         self._console.print(text, highlight=False, soft_wrap=True)
+
+    def begin(self, label: str) -> None: ...
 
     def update(self, label: str, stage: str, done: int, total: int, unit: str) -> None:
         now = time.monotonic()
@@ -127,6 +135,10 @@ class Bars:
 
     def say(self, text: str) -> None:
         self._progress.console.print(text, highlight=False)
+
+    def begin(self, label: str) -> None:
+        task = self._progress.add_task(f"{label} [dim]starting", total=None, count="")
+        self._tasks[label] = (task, "starting")
 
     def update(self, label: str, stage: str, done: int, total: int, unit: str) -> None:
         count = f"{_short(done)} of {_short(total)} {unit}"

@@ -139,9 +139,16 @@ def _work(
     learned = [Task(experiment, (unit,)) for unit in left if unit.seed is not None]
     scripted = tuple(unit for unit in left if unit.seed is None)
     failures: dict[str, str] = {}
+    noted: set[str] = set()
 
     def on_message(message: Message) -> None:
-        if message.kind in UNITS:
+        if message.kind == "starting":
+            shown.begin(message.label)
+        elif message.kind == "note":
+            if message.detail not in noted:
+                noted.add(message.detail)
+                shown.say(f"note: {message.detail}")
+        elif message.kind in UNITS:
             shown.update(message.label, message.kind, message.done, message.total, UNITS[message.kind])
         elif message.kind == "finished":
             seconds[message.label] = message.detail

@@ -12,6 +12,7 @@ import os
 import signal
 import time
 import traceback
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -42,7 +43,7 @@ class Task:
 class Message(NamedTuple):
     """What a worker tells: how far a unit is, or that it is finished (with its wall times), stopped or failed."""
 
-    kind: Literal["training", "evaluation", "finished", "stopped", "failed"]
+    kind: Literal["starting", "note", "training", "evaluation", "finished", "stopped", "failed"]
     label: str
     done: int = 0
     total: int = 0
@@ -64,6 +65,8 @@ def work(task: Task, connection: Connection, stop: Any) -> None:
         return bool(stop.is_set()) or (parent is not None and os.getppid() != parent.pid)
 
     for unit in task.units:
+        tell.send(Message("starting", unit.label))
+        _pass_on_warnings(unit.label, tell)
         try:
             times = run_unit(task.experiment, unit, tell, should_stop)
         except _Stopped:
@@ -75,6 +78,15 @@ def work(task: Task, connection: Connection, stop: Any) -> None:
         else:
             unit.error.unlink(missing_ok=True)
             tell.send(Message("finished", unit.label, detail=times))
+
+
+def _pass_on_warnings(label: str, tell: _Teller) -> None:
+    """Warnings go where progress goes: written by this process they would tear the bars."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        tell.send(Message("note", label, detail=" ".join(str(message).split())))
+
+    warnings.showwarning = show
 
 
 def run_unit(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -41,21 +43,26 @@ def budget_curve(run: RunData) -> Figure | None:
     agents = run.agents
     horizon, threshold = run.params.budget.heartbeats, run.params.debt.threshold
     colour = colours(agents)
-    figure = new_figure(0.8 + ROW_HEIGHT * len(agents))
-    grid = figure.subplots(len(agents), 2, sharex=True, sharey="col", squeeze=False)
+    figure = new_figure(0.6 + ROW_HEIGHT * len(agents))
+    halves: Any = figure.subfigures(1, 2)
+    left, right = halves
+    wells = left.subplots(len(agents), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    debt = right.subplots(len(agents), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     highest = threshold
-    for (wells, debt), agent in zip(grid, agents, strict=True):
+    for agent, wells_axes, debt_axes in zip(agents, wells, debt, strict=True):
         traces = run.traces_of(agent)
         owed = _held(traces, "debt", horizon)
-        _band(wells, _held(traces, "wells", horizon), colour[agent])
-        _band(debt, owed, colour[agent])
-        debt.axhline(threshold, color=INK, lw=0.8, ls=(0, (4, 2)))
+        _band(wells_axes, _held(traces, "wells", horizon), colour[agent])
+        _band(debt_axes, owed, colour[agent])
+        debt_axes.axhline(threshold, color=INK, lw=0.8, ls=(0, (4, 2)))
         highest = max(highest, float(np.percentile(owed, 90, axis=0).max()))
-        wells.set_title(agent, loc="left", pad=2, color=colour[agent], fontweight="bold")
-    grid[0, 0].set_ylim(0, run.params.budget.wells * 1.02)
-    grid[0, 1].set_ylim(0, min(highest, 3 * threshold if threshold > 0 else highest) * 1.08 + 1e-9)
-    grid[0, 1].set_title("dashes: threshold", loc="right", pad=2, color=INK)
-    grid[-1, 0].set_xlim(0, horizon)
-    figure.supxlabel("heartbeat (hours)", fontsize=8)
-    figure.supylabel("left: wells left (wells)   right: debt (bits)", fontsize=8)
+        wells_axes.set_title(agent, loc="left", pad=2, color=colour[agent], fontweight="bold")
+        debt_axes.set_title(" ", loc="left", pad=2)
+    left.suptitle("wells left", fontsize=8)
+    right.suptitle("debt (bits), - - threshold", fontsize=8)
+    wells[0].set_ylim(0, run.params.budget.wells * 1.02)
+    debt[0].set_ylim(0, min(highest, 3 * threshold if threshold > 0 else highest) * 1.08 + 1e-9)
+    for axes in (wells[-1], debt[-1]):
+        axes.set_xlim(0, horizon)
+        axes.set_xlabel("heartbeat (hours)")
     return figure

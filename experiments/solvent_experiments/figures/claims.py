@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from solvent.state import Event
 from solvent_experiments.columns import select
 from solvent_experiments.figures.data import RunData
-from solvent_experiments.figures.style import GREY, colours, new_figure
+from solvent_experiments.figures.style import GREY, colours, new_figure, signed
 
 __all__ = ["claims"]
 
@@ -42,17 +42,13 @@ def claims(run: RunData) -> Figure | None:
                 level, gains.mean(), s=8 + 60 * count / len(claim), color=colour[agent], lw=0, zorder=3
             )
         axes.set_title(agent, loc="left", pad=2, color=colour[agent], fontweight="bold")
-        axes.text(
-            0.97,
-            0.02,
-            f"claims {claim.mean():.2f}, gains {gain.mean():.2f}",
-            transform=axes.transAxes,
-            ha="right",
-            va="bottom",
-            color=GREY,
-        )
+        means = f"{signed(claim.mean(), 2)} \N{RIGHTWARDS ARROW} {signed(gain.mean(), 2)}"
+        axes.set_title(means, loc="right", pad=2, color=GREY)
     for axes in grid.flat[len(explored) :]:
         axes.set_visible(False)
-    figure.supxlabel("claimed before the experiment (bits)", fontsize=8)
+    figure.supxlabel(
+        "claimed before the experiment (bits)\nabove each panel: mean claimed \N{RIGHTWARDS ARROW} mean realised",
+        fontsize=8,
+    )
     figure.supylabel("realised (bits): mean and 10-90 % range", fontsize=8)
     return figure

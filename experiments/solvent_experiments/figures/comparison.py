@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from solvent_experiments.figures.data import RunData
-from solvent_experiments.figures.style import GREY, INK, colours, new_figure
+from solvent_experiments.figures.style import GREY, INK, colours, new_figure, signed
 from solvent_experiments.statistics import performance_profile
 
 __all__ = ["comparison", "profiles"]
@@ -30,7 +30,7 @@ def comparison(run: RunData) -> Figure:
         )
         axes.plot(score.value, place, "o", ms=4, color=colour[row.agent])
         axes.annotate(
-            f"{score.value:.2f}", (1.02, place), xycoords=("axes fraction", "data"), va="center", color=INK
+            signed(score.value, 2), (1.02, place), xycoords=("axes fraction", "data"), va="center", color=INK
         )
     axes.axvline(0, color=GREY, lw=0.8)
     axes.set_yticks(range(len(rows)), [row.agent for row in rows])

@@ -16,7 +16,19 @@ from solvent_experiments.figures.data import RunData
 from solvent_experiments.files import write_atomically
 from solvent_experiments.report import CONTAMINATED
 
-__all__ = ["GREY", "INK", "PALETTE", "REASONS", "WIDTH", "colours", "new_figure", "save", "spread", "styled"]
+__all__ = [
+    "GREY",
+    "INK",
+    "PALETTE",
+    "REASONS",
+    "WIDTH",
+    "colours",
+    "new_figure",
+    "save",
+    "signed",
+    "spread",
+    "styled",
+]
 
 WIDTH = 3.4  # inches: a column of a paper
 DPI = 200
@@ -82,6 +94,11 @@ def new_figure(height: float) -> Figure:
 def colours(agents: Sequence[str]) -> dict[str, str]:
     """A colour for each agent."""
     return {agent: PALETTE[i % len(PALETTE)] for i, agent in enumerate(agents)}
+
+
+def signed(number: float, digits: int) -> str:
+    """A number with a true minus sign, as on the axes."""
+    return f"{number:.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
 def spread(places: Sequence[float], gap: float) -> list[float]:

@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import EngFormatter
 from numpy.typing import NDArray
 
 from solvent_experiments.columns import Columns, select
 from solvent_experiments.figures.data import RunData
-from solvent_experiments.figures.style import GREY, INK, REASONS, colours, new_figure, spread
+from solvent_experiments.figures.style import GREY, INK, PALETTE, REASONS, colours, new_figure, signed, spread
 from solvent_experiments.statistics import interval
 
 __all__ = ["learning_curve", "refusal_curve"]
@@ -57,7 +59,7 @@ def learning_curve(run: RunData) -> Figure | None:
     training = run.training
     if training is None or not len(training["steps"]):
         return None
-    figure = new_figure(2.7)
+    figure = new_figure(2.9)
     axes = figure.subplots()
     colour = colours(run.agents)
     levels: list[tuple[float, str, str]] = []
@@ -91,14 +93,25 @@ def learning_curve(run: RunData) -> Figure | None:
             axes.axhline(row.score.value, color=GREY, lw=0.9, ls=(0, (4, 2)), zorder=1)
             levels.append((row.score.value, row.agent, INK))
         else:
-            outside.append(f"{row.agent} {row.score.value:.1f}")
+            outside.append(f"{row.agent} {signed(row.score.value, 1)}")
     _label_right(axes, levels)
     _step_axis(axes)
     axes.set_ylabel("return of an episode (bits)")
-    note = "line: training episodes, interquartile mean and 95 % band\ndot, dashes: evaluation"
     if outside:
-        note += "\nbelow: " + ", ".join(outside)
-    axes.set_title(note, loc="left", color=GREY)
+        axes.text(
+            0.02, 0.02, "below: " + "\n".join(outside), transform=axes.transAxes, va="bottom", color=GREY
+        )
+    handles: list[Any] = [
+        (Patch(color=PALETTE[0], alpha=0.25, lw=0), Line2D([], [], color=PALETTE[0])),
+        Line2D([], [], color=PALETTE[0], marker="o", ms=3.5, lw=0),
+        Line2D([], [], color=GREY, lw=0.9, ls=(0, (4, 2))),
+    ]
+    names = [
+        "training: interquartile mean, 95 % band",
+        "trained policy, evaluated",
+        "scripted agent, evaluated",
+    ]
+    figure.legend(handles, names, loc="outside upper left")
     return figure
 
 

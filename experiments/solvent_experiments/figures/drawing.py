@@ -1,0 +1,46 @@
+"""Which figures there are, and drawing them all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from solvent_experiments.figures.budget import budget_curve
+from solvent_experiments.figures.claims import claims
+from solvent_experiments.figures.comparison import comparison, profiles
+from solvent_experiments.figures.data import RunData, load_run
+from solvent_experiments.figures.style import save, styled
+from solvent_experiments.figures.training import learning_curve, refusal_curve
+from solvent_experiments.store import RunFolder
+
+__all__ = ["FIGURES", "draw_all"]
+
+FIGURES: Mapping[str, Callable[[RunData], Figure | None]] = {
+    "learning_curve": learning_curve,
+    "refusal_curve": refusal_curve,
+    "budget_curve": budget_curve,
+    "claims": claims,
+    "comparison": comparison,
+    "profiles": profiles,
+}
+"""Name of the file -> what draws it; None where the run has nothing to show in it."""
+
+
+def draw_all(folder: RunFolder, *, on_progress: Callable[[int, int], None] = lambda *_: None) -> list[Path]:
+    """Draw every figure of a finished run into its ``figures`` folder; returns the images.
+
+    Raises:
+        ConfigError: no finished run.
+    """
+    run = load_run(folder)
+    drawn = []
+    for done, (name, draw) in enumerate(FIGURES.items()):
+        on_progress(done, len(FIGURES))
+        with styled():
+            figure = draw(run)
+            if figure is not None:
+                drawn.append(save(figure, folder.figures / name, run))
+    on_progress(len(FIGURES), len(FIGURES))
+    return drawn
