@@ -124,15 +124,18 @@ class EpistemicController:
             ``(should_refuse, reason, context)``; the reason is empty where nothing is refused, the context has the numeric fields of a ``RefusalEvent``.
 
         Raises:
-            ValueError: a cost, a budget or a threshold that is negative or not finite.
+            ValueError: a cost, a budget or a threshold that is negative or not finite, or part of a well.
         """
         for name, value in (
             ("base_cost_wells", base_cost_wells),
             ("budget_remaining", budget_remaining),
             ("debt_hard_threshold", debt_hard_threshold),
         ):
-            if _finite(name, value) < 0:
+            number = _finite(name, value)
+            if number < 0.0:
                 raise ValueError(f"{name}: got {value!r}; allowed: at least 0")
+            if name != "debt_hard_threshold" and not number.is_integer():
+                raise ValueError(f"{name}: got {value!r}; allowed: a whole number of wells")
         rules = self._rules._replace(threshold=float(debt_hard_threshold))
         code, inflated, by_threshold, by_cost, by_reserve = decide(
             rules,
