@@ -1,0 +1,339 @@
+"""The controller for agent loops: the document's three tests, the environment's very rules, and every misuse named."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from solvent import EpistemicController, LabEnv, preset
+from solvent.actions import Verb
+from solvent.control import CALIBRATION_TEMPLATES
+from solvent.params import LabParams
+
+
+def in_debt(bits, **arguments):
+    """A controller that owes ``bits``."""
+    controller = EpistemicController(**arguments)
+    for i in range(math.floor(bits)):
+        controller.claim_action(f"whole_{i}", "exploration", 1.0)
+        controller.resolve_action(f"whole_{i}", 0.0)
+    controller.claim_action("rest", "exploration", bits - math.floor(bits))
+    controller.resolve_action("rest", 0.0)
+    return controller
+
+
+# -- the document's tests ------------------------------------------------------------------------
+
+
+def test_debt_inflates_cost():
+    controller = EpistemicController()
+    controller.claim_action("action_1", "exploration", expected_gain_bits=1.0)
+    controller.resolve_action("action_1", actual_gain_bits=0.0)
+    first = controller.get_inflated_cost(100.0)
+    assert first == pytest.approx(115.0)
+    controller.claim_action("action_2", "exploration", expected_gain_bits=0.6)
+    controller.resolve_action("action_2", actual_gain_bits=0.0)
+    assert controller.get_total_debt() == pytest.approx(1.60)
+    assert controller.get_inflated_cost(100.0) == pytest.approx(124.0)
+    assert controller.get_inflated_cost(100.0) > first
+    two_tier = in_debt(1.6, params=preset("two_tier"))
+    assert two_tier.get_inflated_cost(100.0) == pytest.approx(127.968)  # the document's output: 128.0
+
+
+def test_debt_blocks_action_above_threshold():
+    controller = in_debt(2.5)
+    refuse, reason, context = controller.should_refuse_action(
+        template_name="dose_response",
+        base_cost_wells=48,
+        budget_remaining=200,
+        debt_hard_threshold=2.0,
+    )
+    assert refuse is True
+    assert reason == "epistemic_debt_action_blocked"
+    assert context["debt_bits"] == 2.5
+    refuse, reason, _ = controller.should_refuse_action(
+        template_name="calibration",
+        base_cost_wells=24,
+        budget_remaining=200,
+        debt_hard_threshold=2.0,
+        calibration_templates={"baseline", "calibration", "dmso"},
+    )
+    assert (refuse, reason) == (False, "")
+
+
+def test_debt_recovers_through_calibration():
+    controller = in_debt(0.5)
+    assert not controller.should_refuse_action("dose_response", 48, 200)[0]
+    controller = in_debt(2.5)
+    assert controller.should_refuse_action("dose_response", 48, 200)[0]
+    assert controller.repay_by_calibration(1.0) == 1.0
+    assert controller.get_total_debt() == 1.5
+    assert not controller.should_refuse_action("dose_response", 48, 200)[0]
+
+
+# -- the document's examples ---------------------------------------------------------------------
+
+
+def test_the_documents_refusal_by_cost():
+    refuse, reason, context = in_debt(1.5).should_refuse_action("any", 60, 70)
+    assert (refuse, reason) == (True, "epistemic_debt_budget_exceeded")
+    assert context["inflated_cost_wells"] == pytest.approx(73.5)
+    assert (context["blocked_by_cost"], context["blocked_by_threshold"]) == (True, False)
+
+
+def test_the_documents_refusal_in_cycle_5():
+    controller = in_debt(2.15)
+    refuse, reason, context = controller.should_refuse_action("dose_response", 48, 200)
+    assert (refuse, reason) == (True, "epistemic_debt_action_blocked")
+    assert context == {
+        "debt_bits": pytest.approx(2.15),
+        "base_cost_wells": 48,
+        "inflated_cost_wells": pytest.approx(63.48),
+        "budget_remaining": 200,
+        "debt_threshold": 2.0,
+        "blocked_by_cost": False,
+        "blocked_by_threshold": True,
+        "blocked_by_reserve": False,
+    }
+
+
+def test_the_documents_escape_hatch_and_four_refusals_on_end():
+    controller = in_debt(6.0)
+    for _ in range(4):
+        assert controller.should_refuse_action("dose_response", 48, 384)[0]
+    for template in CALIBRATION_TEMPLATES:
+        assert not controller.should_refuse_action(template, 12, 384)[0]
+    assert controller.get_total_debt() == 6.0
+
+
+def test_by_default_the_rules_are_exactly_the_documents():
+    controller = EpistemicController()
+    assert controller.params == preset("source")
+    assert controller.params.debt.inflation == "linear"
+    # No reserve: the last well can be spent. No cap: a calibration is inflated like all else.
+    assert not controller.should_refuse_action("screen", 8, 8)[0]
+    in_deep = in_debt(6.0)
+    assert not in_deep.should_refuse_action("dmso", 10, 19)[0]
+    assert in_deep.should_refuse_action("dmso", 10, 18)[0]
+    assert {"baseline", "calibration", "dmso"} == CALIBRATION_TEMPLATES
+
+
+def test_with_the_labs_default_rules_there_are_cap_and_reserve():
+    controller = in_debt(6.0, params=LabParams())
+    assert not controller.should_refuse_action("dmso", 10, 15)[0]  # 10 * 1.5
+    assert controller.should_refuse_action("dmso", 10, 14)[0]
+    refuse, reason, context = EpistemicController(LabParams()).should_refuse_action("screen", 8, 15)
+    assert (refuse, reason) == (True, "insufficient_budget_for_epistemic_recovery")
+    assert context["blocked_by_reserve"]
+
+
+# -- boundaries ----------------------------------------------------------------------------------
+
+
+def test_the_threshold_exactly_is_allowed_and_the_next_float_is_not():
+    controller = in_debt(2.0)
+    assert not controller.should_refuse_action("screen", 8, 200)[0]
+    assert controller.should_refuse_action("screen", 8, 200, float(np.nextafter(2.0, 0.0)))[0]
+    assert not controller.should_refuse_action("screen", 8, 200, float(np.nextafter(2.0, 3.0)))[0]
+
+
+def test_other_calibration_templates_can_be_named():
+    controller = in_debt(3.0)
+    assert controller.should_refuse_action("blank", 8, 200)[0]
+    assert not controller.should_refuse_action("blank", 8, 200, calibration_templates=["blank"])[0]
+    assert controller.should_refuse_action("dmso", 8, 200, calibration_templates=["blank"])[0]
+
+
+def test_asking_changes_nothing():
+    controller = in_debt(1.5)
+    once = controller.should_refuse_action("dose_response", 48, 200)
+    assert controller.should_refuse_action("dose_response", 48, 200) == once
+    assert controller.get_total_debt() == 1.5
+
+
+# -- claims --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("claim", "gain", "debt"), [(1.0, 0.25, 0.75), (1.0, 1.0, 0.0), (0.5, 2.0, 0.0), (0.5, -0.5, 1.0)]
+)
+def test_a_claim_is_held_against_its_gain(claim, gain, debt):
+    controller = EpistemicController()
+    controller.claim_action("a", "exploration", claim)
+    assert controller.get_total_debt() == 0.0
+    assert controller.resolve_action("a", gain) == debt
+    assert controller.get_total_debt() == debt
+
+
+def test_accuracy_never_subtracts():
+    controller = in_debt(1.0)
+    controller.claim_action("modest", "exploration", 0.1)
+    controller.resolve_action("modest", 3.0)
+    assert controller.get_total_debt() == 1.0
+
+
+def test_claims_left_open_count_as_gain_0_when_the_books_are_closed():
+    controller = in_debt(0.5)
+    controller.claim_action("open", "exploration", 0.75)
+    controller.claim_action("other", "exploration", 0.25)
+    controller.claim_action("resolved", "exploration", 1.0)
+    controller.resolve_action("resolved", 1.0)
+    assert controller.get_total_debt() == 0.5
+    assert controller.close_books() == 1.5 == controller.get_total_debt()
+    assert controller.close_books() == 1.5
+    with pytest.raises(ValueError, match="resolved already"):
+        controller.resolve_action("open", 1.0)
+
+
+@pytest.mark.parametrize(
+    "claim", [-0.1, -1e-300, float("nan"), float("inf"), float("-inf"), 3.0001, "much", None]
+)
+def test_a_claim_that_can_not_be_one_is_an_error(claim):
+    controller = EpistemicController()
+    with pytest.raises(ValueError, match="expected_gain_bits: got"):
+        controller.claim_action("a", "exploration", claim)
+    controller.claim_action("a", "exploration", 1.0)  # and nothing was booked
+
+
+@pytest.mark.parametrize("claim", [0.0, 3.0])
+def test_claims_at_the_ends_of_what_could_be_learnt_are_allowed(claim):
+    EpistemicController().claim_action("a", "exploration", claim)
+
+
+def test_what_could_be_learnt_can_be_said():
+    EpistemicController(learnable_bits=5.0).claim_action("a", "exploration", 4.5)
+    with pytest.raises(ValueError, match=r"0 to 0\.5 bits"):
+        EpistemicController(learnable_bits=0.5).claim_action("a", "exploration", 0.6)
+    for nonsense in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="learnable_bits"):
+            EpistemicController(learnable_bits=nonsense)
+
+
+def test_an_action_is_claimed_once_and_resolved_once():
+    controller = EpistemicController()
+    with pytest.raises(ValueError, match="'a' was never claimed"):
+        controller.resolve_action("a", 1.0)
+    controller.claim_action("a", "exploration", 1.0)
+    with pytest.raises(ValueError, match="'a' was claimed before"):
+        controller.claim_action("a", "exploration", 1.0)
+    controller.resolve_action("a", 0.5)
+    with pytest.raises(ValueError, match="'a' is resolved already"):
+        controller.resolve_action("a", 0.5)
+    with pytest.raises(ValueError, match="'a' was claimed before"):
+        controller.claim_action("a", "exploration", 1.0)
+    assert controller.get_total_debt() == 0.5
+
+
+@pytest.mark.parametrize("gain", [float("nan"), float("inf"), float("-inf"), "much", None])
+def test_a_gain_that_is_no_number_is_an_error_and_leaves_the_claim_open(gain):
+    controller = EpistemicController()
+    controller.claim_action("a", "exploration", 1.0)
+    with pytest.raises(ValueError, match="actual_gain_bits: got"):
+        controller.resolve_action("a", gain)
+    assert controller.resolve_action("a", 0.5) == 0.5
+
+
+@pytest.mark.parametrize("bad", [-1, float("nan"), float("inf"), None])
+def test_costs_budgets_and_thresholds_that_can_not_be_are_errors(bad):
+    controller = EpistemicController()
+    good = {
+        "template_name": "screen",
+        "base_cost_wells": 8,
+        "budget_remaining": 100,
+        "debt_hard_threshold": 2.0,
+    }
+    for name in ("base_cost_wells", "budget_remaining", "debt_hard_threshold"):
+        with pytest.raises(ValueError, match=f"{name}: got"):
+            controller.should_refuse_action(**{**good, name: bad})
+    with pytest.raises(ValueError, match="base_cost: got"):
+        controller.get_inflated_cost(bad)
+
+
+def test_half_a_well_is_an_error_not_rounded_away():
+    controller = EpistemicController()
+    with pytest.raises(ValueError, match="base_cost_wells: got"):
+        controller.should_refuse_action("screen", 8.5, 100)
+    with pytest.raises(ValueError, match="budget_remaining: got"):
+        controller.should_refuse_action("screen", 8, 8.5)
+    assert not controller.should_refuse_action("screen", 8.0, np.int64(8))[0]
+
+
+def test_repayment_is_the_environments_and_never_more_than_is_owed():
+    controller = in_debt(2.0)
+    assert controller.repay_by_calibration(0.4) == pytest.approx(0.55)
+    assert controller.repay_by_calibration(-3.0) == 0.25
+    assert in_debt(0.125).repay_by_calibration(5.0) == 0.125
+    with pytest.raises(ValueError, match="bits_learnt"):
+        controller.repay_by_calibration(float("nan"))
+
+
+# -- the same functions as the environment -------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["default", "source", "two_tier"])
+@pytest.mark.parametrize("seed", range(5))
+def test_beside_an_environment_the_controller_owes_and_decides_the_same(name, seed):
+    env = LabEnv(preset=name, detailed_info=True)
+    env.reset(seed=seed)
+    controller = EpistemicController(preset(name))
+    rng = np.random.default_rng(seed)
+    decisions = set()
+    for beat in range(40):
+        action = int(rng.integers(len(env.actions)))
+        row, wells = env.actions[action], int(env.get_state()["wells"])
+        verb = Verb(row["verb"])
+        plate = getattr(env.params.plates, verb.name.lower(), None)
+        already = row["compound"] >= 0 and env.get_state()["published"][row["compound"]] and plate is None
+        refuse, reason, context = controller.should_refuse_action(
+            verb.name.lower(), plate.wells if plate else 0, wells
+        )
+        *_, terminated, truncated, info = env.step(action)
+        if verb != Verb.REST:
+            step = env.batch.steps[0]
+            assert (info.get("refusal") or "") == reason
+            assert refuse == (reason != "")
+            assert context["inflated_cost_wells"] == step["inflated_cost"]
+            assert [context[f"blocked_by_{flag}"] for flag in ("threshold", "cost", "reserve")] == [
+                bool(step[f"blocked_by_{flag}"]) for flag in ("threshold", "cost", "reserve")
+            ]
+            decisions.add(reason)
+            if plate and not refuse:
+                cost = math.ceil(round(context["inflated_cost_wells"], 6))
+                assert info["wells_charged"] == cost
+                if verb not in (Verb.DMSO, Verb.BASELINE, Verb.CALIBRATION):
+                    assert controller.get_inflated_cost(plate.wells) == context["inflated_cost_wells"]
+        if "refusal" not in info and not already:
+            if verb in (Verb.DMSO, Verb.BASELINE, Verb.CALIBRATION):
+                assert controller.repay_by_calibration(info["gain"]) == info["debt_repaid"]
+            elif row["compound"] >= 0:
+                gain = info["gain"] if plate else _licence_before(env, row, info)
+                controller.claim_action(f"beat_{beat}", "exploration", info["claim"])
+                assert controller.resolve_action(f"beat_{beat}", gain) == pytest.approx(
+                    info["cost"], abs=1e-12
+                )
+        if terminated or truncated:
+            assert controller.close_books() == pytest.approx(info["settled"], abs=1e-9)
+            break
+        assert controller.get_total_debt() == pytest.approx(env.get_state()["debt"], abs=1e-9)
+    assert len(decisions) >= 2
+
+
+def _licence_before(env, row, info):
+    """What a finding's assertion is held against: the compound's licence, which publishing does not change."""
+    return float(env.get_state()["licence"][row["compound"]])
+
+
+@given(st.lists(st.tuples(st.floats(0, 3), st.floats(-3, 3)), max_size=30))
+def test_the_total_is_the_sum_of_overclaims(pairs):
+    controller = EpistemicController()
+    expected = 0.0
+    for i, (claim, gain) in enumerate(pairs):
+        controller.claim_action(str(i), "exploration", claim)
+        expected += controller.resolve_action(str(i), gain)
+        assert controller.get_total_debt() == expected
+    assert expected == pytest.approx(sum(max(0.0, c - g) for c, g in pairs))
+    assert controller.close_books() == expected

@@ -1,0 +1,339 @@
+"""The ledger: the source document's fields in its order, the same bytes for the same seed, nothing ever rewritten."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import itertools
+import json
+import re
+
+import numpy as np
+import pytest
+
+from solvent import (
+    LabEnv,
+    LabParams,
+    LabVectorEnv,
+    RefusalEvent,
+    append_refusals_jsonl,
+    read_refusals_jsonl,
+)
+from solvent.records import lab_time
+
+# "Refusal Log Format" of the source document.
+FIELDS = [
+    "cycle",
+    "timestamp",
+    "refusal_reason",
+    "proposed_template",
+    "proposed_hypothesis",
+    "proposed_wells",
+    "debt_bits",
+    "base_cost_wells",
+    "inflated_cost_wells",
+    "budget_remaining",
+    "debt_threshold",
+    "blocked_by_cost",
+    "blocked_by_threshold",
+    "design_id",
+]
+ISO_8601_UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+
+EVENT = RefusalEvent(
+    cycle=5,
+    timestamp="2025-12-21T14:30:22.150Z",
+    refusal_reason="epistemic_debt_action_blocked",
+    proposed_template="dose_response",
+    proposed_hypothesis="Microtubule disruption shows dose-dependent morphology changes",
+    proposed_wells=48,
+    debt_bits=2.15,
+    base_cost_wells=48,
+    inflated_cost_wells=63.48,
+    budget_remaining=200,
+    debt_threshold=2.0,
+    blocked_by_cost=False,
+    blocked_by_threshold=True,
+    design_id="dose_response_nocodazole_001",
+)
+
+
+def play(env, seed=1, episodes=3):
+    """Random actions, which overclaim and are refused soon. Returns the infos of refused steps."""
+    rng = np.random.default_rng(seed)
+    env.reset(seed=seed)
+    refused = []
+    for _ in range(episodes):
+        over = False
+        while not over:
+            state = env.get_state()
+            *_, terminated, truncated, info = env.step(rng.integers(env.action_space.n))
+            over = terminated or truncated
+            if "refusal" in info:
+                refused.append((info, state, env.batch.steps[0].copy()))
+        env.reset()
+    return refused
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+# -- the document's event ------------------------------------------------------------------------
+
+
+def test_the_fields_are_the_documents_in_its_order():
+    assert [field.name for field in dataclasses.fields(RefusalEvent)] == FIELDS
+    assert list(EVENT.to_dict()) == FIELDS
+
+
+def test_the_documents_example_survives_the_ledger(tmp_path):
+    path = tmp_path / "epistemic_refusals.jsonl"
+    append_refusals_jsonl(path, [EVENT])
+    assert list(lines(path)[0]) == FIELDS
+    assert lines(path)[0]["debt_bits"] == 2.15
+    assert lines(path)[0]["blocked_by_threshold"] is True
+    assert read_refusals_jsonl(path) == [EVENT]
+
+
+def test_an_event_is_frozen():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        EVENT.debt_bits = 0.0
+
+
+def test_the_documents_example_happens_in_the_lab(tmp_path):
+    """48 wells at 2.15 bits with 200 left: cycle 5, 63.48 wells, blocked by the threshold and not by cost."""
+    path = tmp_path / "refusals.jsonl"
+    env = LabEnv(preset="source", ledger_path=path)
+    env.reset(seed=42)
+    state = env.get_state()
+    state["debt"], state["wells"], state["heartbeat"] = 2.15, 200, 4
+    env.set_state(state)
+    action = np.flatnonzero((env.actions["verb"] == 5) & (env.actions["compound"] == 0))[2]
+    env.step(action)
+    (event,) = read_refusals_jsonl(path)
+    same = [name for name in FIELDS if name not in ("timestamp", "proposed_hypothesis", "design_id")]
+    for name in same:
+        assert getattr(event, name) == pytest.approx(getattr(EVENT, name)), name
+    assert event.design_id == "dose_response_nocodazole_005"
+    assert event.timestamp == "2025-01-01T10:00:00.000Z"
+    assert "nocodazole" in event.proposed_hypothesis
+    assert "0.5 bits" in event.proposed_hypothesis
+
+
+# -- the environment's events --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("preset", ["default", "source", "two_tier"])
+def test_every_refusal_of_the_environment_is_in_the_ledger_and_nothing_else(tmp_path, preset):
+    path = tmp_path / "refusals.jsonl"
+    env = LabEnv(preset=preset, ledger_path=path)
+    refused = play(env)
+    events = read_refusals_jsonl(path)
+    assert len(events) == len(refused) > 20
+    for event, (info, state, step) in zip(events, refused, strict=True):
+        row = env.actions[step["action"]]
+        plate = getattr(env.params.plates, event.proposed_template, None)
+        assert event.refusal_reason == info["refusal"]
+        assert event.cycle == state["heartbeat"] + 1
+        assert event.debt_bits == state["debt"]
+        assert event.budget_remaining == state["wells"]
+        assert event.debt_threshold == 2.0
+        assert event.base_cost_wells == event.proposed_wells == (plate.wells if plate else 0)
+        assert event.inflated_cost_wells >= event.base_cost_wells
+        assert event.blocked_by_threshold == (event.debt_bits > 2.0 and row["compound"] >= 0)
+        assert event.blocked_by_cost == (event.inflated_cost_wells > event.budget_remaining)
+        if row["compound"] >= 0:
+            name = env.params.assay.compounds[row["compound"]]
+            assert name in event.proposed_hypothesis
+            assert name.replace(" ", "-") in event.design_id
+    assert {e.proposed_template for e in events} >= {"dose_response", "screen", "publish_public"}
+
+
+def test_the_linear_cost_of_an_event_can_be_recomputed_from_it(tmp_path):
+    path = tmp_path / "refusals.jsonl"
+    play(LabEnv(preset="source", ledger_path=path))
+    for event in read_refusals_jsonl(path):
+        expected = event.base_cost_wells * (1 + 0.15 * event.debt_bits)
+        assert event.inflated_cost_wells == pytest.approx(expected, abs=1e-9)
+
+
+def test_types_in_the_file_are_the_documents(tmp_path):
+    path = tmp_path / "refusals.jsonl"
+    play(LabEnv(ledger_path=path), episodes=1)
+    whole = {"cycle", "proposed_wells", "base_cost_wells", "budget_remaining"}
+    for line in lines(path):
+        assert list(line) == FIELDS
+        for name, value in line.items():
+            if name in whole:
+                assert type(value) is int
+            elif name.startswith("blocked"):
+                assert type(value) is bool
+            elif name in ("debt_bits", "inflated_cost_wells", "debt_threshold"):
+                assert type(value) in (int, float)
+            else:
+                assert type(value) is str
+                assert value
+
+
+def test_two_runs_of_a_seed_write_the_same_bytes(tmp_path):
+    written = []
+    for name in ("one", "two"):
+        path = tmp_path / f"{name}.jsonl"
+        play(LabEnv(ledger_path=path))
+        written.append(path.read_bytes())
+    assert written[0] == written[1]
+    assert written[0].endswith(b"\n")
+    play(LabEnv(ledger_path=tmp_path / "three.jsonl"), seed=2)
+    assert (tmp_path / "three.jsonl").read_bytes() != written[0]
+
+
+def test_the_ledger_is_append_only_across_resets_and_environments(tmp_path):
+    path = tmp_path / "refusals.jsonl"
+    path.write_text(json.dumps(EVENT.to_dict()) + "\n", encoding="utf-8")
+    before = path.read_bytes()
+    for seed in (1, 2):
+        play(LabEnv(ledger_path=path), seed=seed, episodes=2)
+        after = path.read_bytes()
+        assert after.startswith(before)
+        assert len(after) > len(before)
+        before = after
+
+
+def test_an_event_is_on_disk_when_the_step_returns(tmp_path):
+    path = tmp_path / "refusals.jsonl"
+    env = LabEnv(ledger_path=path)
+    env.reset(seed=0)
+    state = env.get_state()
+    state["debt"] = 3.0
+    env.set_state(state)
+    for n in range(1, 4):
+        env.step(60)
+        assert len(read_refusals_jsonl(path)) == n
+
+
+def test_no_ledger_is_written_without_a_path_or_without_a_refusal(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    play(LabEnv())
+    env = LabEnv(ledger_path=tmp_path / "refusals.jsonl")
+    env.reset(seed=0)
+    env.step(0)
+    assert not list(tmp_path.iterdir())
+
+
+# -- time ----------------------------------------------------------------------------------------
+
+
+def test_timestamps_are_the_labs_clock_in_utc_and_rise(tmp_path):
+    path = tmp_path / "refusals.jsonl"
+    play(LabEnv(ledger_path=path), episodes=5)
+    stamps = [event.timestamp for event in read_refusals_jsonl(path)]
+    assert all(ISO_8601_UTC.fullmatch(stamp) for stamp in stamps)
+    moments = [datetime.datetime.fromisoformat(stamp) for stamp in stamps]
+    assert all(moment.tzinfo == datetime.UTC for moment in moments)
+    assert all(a < b for a, b in itertools.pairwise(moments))
+
+
+def test_a_heartbeat_is_an_hour_and_the_day_starts_at_six():
+    params = LabParams()
+    assert lab_time(params, 0, 0) == "2025-01-01T06:00:00.000Z"
+    assert lab_time(params, 0, 1) == "2025-01-01T07:00:00.000Z"
+    assert lab_time(params, 0, 18) == "2025-01-02T00:00:00.000Z"
+    assert lab_time(params, 1, 0) == "2025-01-03T06:00:00.000Z"
+
+
+@pytest.mark.parametrize("heartbeats", [1, 18, 19, 40, 48, 1_000])
+def test_an_episode_starts_after_the_one_before_has_ended(heartbeats):
+    params = LabParams.from_mapping({"budget": {"heartbeats": heartbeats}}, base=LabParams())
+    for episode in (0, 1, 50):
+        assert lab_time(params, episode, heartbeats) <= lab_time(params, episode + 1, 0)
+
+
+def test_a_lab_that_plays_for_ages_does_not_run_out_of_dates():
+    assert ISO_8601_UTC.fullmatch(lab_time(LabParams(), 2**32 - 1, 39))
+
+
+# -- vectors -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["SameStep", "NextStep"])
+def test_a_vectors_ledger_names_the_lab_and_holds_what_single_labs_hold(tmp_path, mode):
+    path = tmp_path / "vector.jsonl"
+    labs = LabVectorEnv(3, ledger_path=path, autoreset_mode=mode)
+    actions = np.random.default_rng(3).integers(0, 180, (100, 3))
+    labs.reset(seed=20)
+    told = 0
+    for action in actions:
+        *_, infos = labs.step(action)
+        for where in (infos, infos.get("final_info", {})):
+            told += int(where.get("_refusal", np.zeros(1)).sum())
+    events = read_refusals_jsonl(path)
+    assert len(events) == told > 20
+    assert {event.design_id.rsplit("_", 1)[1] for event in events} == {"lab0", "lab1", "lab2"}
+
+    for lab in range(3):
+        alone = tmp_path / f"single_{lab}.jsonl"
+        env = LabEnv(ledger_path=alone)
+        env.reset(seed=20 + lab)
+        over = False
+        for action in actions[:, lab]:
+            if over and mode == "NextStep":
+                env.reset()
+                over = False
+                continue
+            *_, terminated, truncated, _ = env.step(action)
+            over = terminated or truncated
+            if over and mode == "SameStep":
+                env.reset()
+        suffix = f"_lab{lab}"
+        mine = [event for event in events if event.design_id.endswith(suffix)]
+        named = [
+            dataclasses.replace(event, design_id=event.design_id + suffix)
+            for event in read_refusals_jsonl(alone)
+        ]
+        assert mine == named
+
+
+# -- trouble -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("broken", ["{", "[]", '{"cycle": 1}', '{"cycle": 1, "what": 2}', "", "null"])
+def test_a_broken_line_is_reported_by_its_number(tmp_path, broken):
+    path = tmp_path / "refusals.jsonl"
+    append_refusals_jsonl(path, [EVENT, EVENT])
+    with path.open("a", encoding="utf-8") as ledger:
+        ledger.write(broken + "\n")
+    with pytest.raises(ValueError, match=r"refusals\.jsonl, line 3: not a refusal event"):
+        read_refusals_jsonl(path)
+
+
+def test_a_path_that_can_not_be_written_is_an_os_error(tmp_path):
+    for path in (tmp_path, tmp_path / "no" / "such" / "folder.jsonl"):
+        with pytest.raises(OSError, match=re.escape(str(path))):
+            append_refusals_jsonl(path, [EVENT])
+        env = LabEnv(ledger_path=path)
+        env.reset(seed=0)
+        state = env.get_state()
+        state["debt"] = 3.0
+        env.set_state(state)
+        with pytest.raises(OSError, match=re.escape(str(path))):
+            env.step(60)
+
+
+def test_a_ledger_that_does_not_exist_is_an_os_error(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_refusals_jsonl(tmp_path / "none.jsonl")
+
+
+def test_an_empty_ledger_holds_no_events(tmp_path):
+    (tmp_path / "empty.jsonl").touch()
+    assert read_refusals_jsonl(tmp_path / "empty.jsonl") == []
+    append_refusals_jsonl(tmp_path / "empty.jsonl", [])
+    assert (tmp_path / "empty.jsonl").read_bytes() == b""
+
+
+def test_names_beyond_ascii_are_readable_in_the_file(tmp_path):
+    path = tmp_path / "refusals.jsonl"
+    append_refusals_jsonl(path, [dataclasses.replace(EVENT, proposed_hypothesis="α-amanitin kills")])
+    assert "α-amanitin" in path.read_text(encoding="utf-8")
+    assert read_refusals_jsonl(path)[0].proposed_hypothesis == "α-amanitin kills"
