@@ -8,9 +8,36 @@ vectorised: where a divisor can be zero, the text says what happens.
 
 from __future__ import annotations
 
-from numba import njit
+import contextlib
+from pathlib import Path
 
-__all__ = ["compiled", "inlined"]
+from numba import config, njit
+
+__all__ = ["compiled", "drop_stale_cache", "inlined"]
+
+
+def drop_stale_cache(package: Path) -> int:
+    """Delete compiled code that is older than the newest source of ``package``; return how many files.
+
+    Numba renews a cached function when its own file changes, not when a function that it calls, in another file,
+    does: after an edit or an update the step would go on with the old rule inside.
+    """
+    cached = [path for kind in ("*.nbi", "*.nbc") for path in package.rglob(kind)]
+    newest = max(path.stat().st_mtime for path in package.rglob("*.py"))
+    stale = bool(cached) and min(path.stat().st_mtime for path in cached) < newest
+    dropped = 0
+    if stale:
+        for path in cached:
+            # Another process may have been first, and an installed package may not be ours to change.
+            with contextlib.suppress(OSError):
+                path.unlink()
+                dropped += 1
+    return dropped
+
+
+if not config.CACHE_DIR:  # a cache elsewhere is its owner's to keep
+    with contextlib.suppress(OSError):
+        drop_stale_cache(Path(__file__).parent)
 
 compiled = njit(cache=True, nogil=True, error_model="numpy")
 """For a function with a body of its own."""
