@@ -12,7 +12,9 @@ from rich.text import Text
 
 from solvent import LabEnv
 from solvent.actions import VERBS, Verb
+from solvent.rendering.words import class_name
 from solvent_agents.agent import act_one
+from solvent_agents.rollout import DrawsLots
 from solvent_experiments.compare import make_agent
 from solvent_experiments.config import environment_params
 from solvent_experiments.report import CONTAMINATED
@@ -34,11 +36,14 @@ def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, con
     """
     params = environment_params(env_id)
     chooser = None if agent is None else make_agent(agent, params)
-    env = LabEnv(params, render_mode="ansi", detailed_info=True)
+    env = LabEnv(params, render_mode="ansi")
     observation, info = env.reset(seed=seed)
+    if isinstance(chooser, DrawsLots):
+        chooser.start([seed])
     if not params.debt.enforced:
         console.print(CONTAMINATED, style="bold red")
-    _show(env, console)
+    watched = chooser is not None and console.is_terminal
+    _show(env, console, clear=watched)
     ended = False
     while not ended:
         mask = np.asarray(info["action_mask"], np.bool_)
@@ -51,47 +56,27 @@ def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, con
         else:
             time.sleep(delay)
             action = act_one(chooser, observation, mask)
-        console.print(f"\n> {env.sentence(action)}", style="bold", highlight=False)
-        observation, reward, terminated, truncated, info = env.step(action)
+        observation, _, terminated, truncated, info = env.step(action)
         ended = terminated or truncated
-        _show(env, console)
-        console.print(_told(info, reward), highlight=False)
+        _show(env, console, clear=watched)
     episode = info["episode"]
     truth = ", ".join(
-        f"{compound} {potency}"
+        f"{compound} {class_name(params, potency)}"
         for compound, potency in zip(params.assay.compounds, env.get_state()["potency"], strict=True)
     )
     console.print(
         f"\nOver ({episode['end_reason']}): {episode['return']:+.2f} bits. {episode['accepted']} findings, "
         f"{episode['wrong']} of them wrong; {sum(episode['refusals'].values())} refusals; "
         f"debt at the end {episode['debt']:.2f} bits."
-        f"\nThe classes were: {truth}.",
+        f"\nThe truth: {truth}.",
         highlight=False,
     )
 
 
-def _show(env: LabEnv, console: Console) -> None:
+def _show(env: LabEnv, console: Console, *, clear: bool) -> None:
+    if clear:
+        console.clear()
     console.print(Text.from_ansi(str(env.render())))
-
-
-def _told(info: dict[str, float], reward: float) -> str:
-    """What the heartbeat brought, in a line."""
-    if "refusal" in info:
-        return f"Refused: {str(info['refusal']).replace('_', ' ')}. The heartbeat is lost."
-    parts = []
-    for key, text in (
-        ("wells_charged", "{:.0f} wells"),
-        ("gain", "learnt {:+.2f} bits"),
-        ("cost_debt", "new debt {:.2f} bits"),
-        ("debt_repaid", "repaid {:.2f} bits"),
-        ("licence_added", "licence {:+.2f} bits"),
-        ("published_bits", "published {:+.2f} bits"),
-    ):
-        if info[key]:
-            parts.append(text.format(info[key]))
-    if reward:
-        parts.append(f"reward {reward:+.2f} bits")
-    return ", ".join(parts) or "Nothing changed."
 
 
 def _ask_action(env: LabEnv, mask: np.ndarray, console: Console) -> int:
@@ -122,6 +107,11 @@ def _ask_action(env: LabEnv, mask: np.ndarray, console: Console) -> int:
         chosen = _choose(question, [f"{value:g}" for value in values], console)
         return int(np.flatnonzero(rows)[chosen])
     return int(np.flatnonzero(rows)[0])
+
+
+def _price(env: LabEnv, verb: Verb) -> str:
+    plate = getattr(env.params.plates, verb.name.lower(), None)
+    return "" if plate is None else f", {plate.wells} wells"
 
 
 def _choose(question: str, options: Sequence[str], console: Console) -> int:
