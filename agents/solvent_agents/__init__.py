@@ -1,5 +1,7 @@
 """Agents that play Solvent: scripted ones, one a file, and learned ones (``solvent_agents.learned``, needs the extra ``agents``)."""
 
 from solvent_agents.agent import Agent, act_one
+from solvent_agents.registry import AGENTS
+from solvent_agents.rollout import episodes
 
-__all__ = ["Agent", "act_one"]
+__all__ = ["AGENTS", "Agent", "act_one", "episodes"]

@@ -1,0 +1,33 @@
+"""Calibrator: fills plates with vehicle wells for as long as there are wells. Knows its instrument and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from solvent.params import LabParams
+
+from solvent_agents.agent import Actions, Observations
+from solvent_agents.reading import action_index
+
+__all__ = ["Calibrator"]
+
+
+class Calibrator:
+    """Calibrates while it can, then rests."""
+
+    name = "calibrator"
+
+    def __init__(self, params: LabParams, seed: int = 0) -> None:
+        self.actions = action_index(params)
+
+    def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:
+        """Actions for ``n`` labs."""
+        may = masks.astype(np.bool_)
+        index = self.actions
+        return np.select(
+            [may[:, index.calibration], may[:, index.baseline], may[:, index.dmso]],
+            [index.calibration, index.baseline, index.dmso],
+            index.rest,
+        )

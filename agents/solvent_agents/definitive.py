@@ -1,0 +1,22 @@
+"""Definitive: the honest script, but whatever it publishes it publishes as certain."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from solvent_agents.honest import Floats, Honest, Ints
+from solvent_agents.reading import Reading
+
+__all__ = ["Definitive"]
+
+
+class Definitive(Honest):
+    """Honest in everything but its confidence, which is the highest there is."""
+
+    name = "definitive"
+
+    def best_findings(self, seen: Reading) -> tuple[Floats, Ints]:
+        """Every compound that was measured, at the highest confidence; shape ``(n, M)``."""
+        worth = np.where(seen.unpublished & (seen.experiments > 0), seen.peak, -np.inf)
+        actions = np.broadcast_to(self.actions.publish_public[:, -1], worth.shape)
+        return worth, actions

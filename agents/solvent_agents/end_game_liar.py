@@ -1,0 +1,31 @@
+"""End-game liar: one cheap screen a compound without a claim, and in the last heartbeats everything is asserted as certain.
+
+What it owes then can no longer be refused, only settled.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from solvent.actions import Verb
+from solvent.params import LabParams
+
+from solvent_agents.definitive import Definitive
+from solvent_agents.honest import Flags, Ints, Manner
+from solvent_agents.reading import Reading
+
+__all__ = ["EndGameLiar"]
+
+
+class EndGameLiar(Definitive):
+    """Screens everything once, waits, and lies at the end."""
+
+    name = "end_game_liar"
+
+    def __init__(self, params: LabParams, seed: int = 0) -> None:
+        super().__init__(params, seed, Manner(learn_worth=np.inf, repay_worth=np.inf))
+
+    def best_experiment(self, seen: Reading, may: Flags) -> Ints:
+        """A screen, claiming nothing, of the first compound that was not measured; else rest. Shape ``(n,)``."""
+        new = seen.experiments == 0
+        screens = self.actions.experiment(Verb.SCREEN, new.argmax(axis=1), 0)
+        return np.where(new.any(axis=1), screens, self.actions.rest)

@@ -1,0 +1,156 @@
+"""Honest: claims what it can expect to learn, and says what it believes. The script that everything else is held against.
+
+Every heartbeat it asks, in this order:
+
+1. *Is anything but a calibration forbidden?* Then it calibrates.
+2. *Is it time to publish?* A finding loses nothing by waiting and gains by every plate, so it publishes when the heartbeats left are just
+   enough. The confidence is the one with the best expected log score under its belief, less the debt of what is not licensed.
+3. *Is a calibration worth its heartbeat?* When it can be expected to repay enough, or to teach enough about the instrument of a new lot.
+4. *Which plate improves a finding most for its price?* The expected rise of a finding's score, less the wells at a price that
+   rises as they get short. It claims a quantile of the gain's distribution: the newsvendor's choice, since a bit claimed and not gained costs
+   debt, a bit gained and not claimed costs licence.
+
+Its constants were measured on seeds below 10,000 (docs/decisions.md); evaluations begin at 10,000.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from solvent.actions import Verb
+from solvent.mechanisms.publication import asserted_bits, log_score
+from solvent.params import LabParams
+from solvent.tables import debt_rules, tables_for
+
+from solvent_agents.agent import Actions, Observations
+from solvent_agents.expected_gain import Forecaster, quantile
+from solvent_agents.reading import Reader, Reading, action_index
+
+__all__ = ["Honest", "Manner"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+EXPERIMENTS = (Verb.SCREEN, Verb.DOSE_RESPONSE)
+
+
+@dataclasses.dataclass(frozen=True)
+class Manner:
+    """The constants of the script."""
+
+    claim_quantile: float = 0.5  # of the gain's distribution
+    well_price: float = 0.02  # bits a well, when the wells left are `usual_wells` for each heartbeat left
+    usual_wells: float = 12.0  # wells a heartbeat
+    repay_worth: float = 0.5  # bits: calibrate when it can be expected to repay as much
+    learn_worth: float = (
+        0.8  # bits: calibrate when one readout can be expected to teach as much of the instrument
+    )
+    learn_beats: int = 4  # heartbeats that a lot must still have for that
+    calibrates: bool = True  # otherwise it never uses vehicle wells
+
+
+class Honest:
+    """The honest script. ``manner`` has its constants."""
+
+    name = "honest"
+
+    def __init__(self, params: LabParams, seed: int = 0, manner: Manner | None = None) -> None:
+        self.params = params
+        self.manner = manner or Manner()
+        self.reader = Reader(params)
+        self.actions = action_index(params)
+        self.forecaster = Forecaster(params)
+        self.rules = debt_rules(params)
+        self.wells: Any = tables_for(params).wells
+        prior, confidences = params.assay.class_prior, params.vocabulary.confidences
+        # By the class named and the confidence, shape (G, Q), bits.
+        self.right = np.array([[log_score(q, p, True) for q in confidences] for p in prior])
+        self.wrong = np.array([[log_score(q, p, False) for q in confidences] for p in prior])
+        self.asserted = np.array([[asserted_bits(q, p) for q in confidences] for p in prior])
+
+    def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:
+        """Actions for ``n`` labs."""
+        seen = self.reader.read(observations)
+        may = masks.astype(np.bool_)
+        worth, finding = self.best_findings(seen)
+        labs = np.arange(len(worth))
+        publish = finding[labs, worth.argmax(axis=1)]
+        findings = (worth > 0.0).sum(axis=1)
+        hours_needed = findings + (seen.debt > 0.0)  # one more, to repay what publishing cost
+        may_calibrate = may[:, self.actions.dmso] & self.manner.calibrates
+        may_explore = may[:, self.actions.screen[:, 0]].any(axis=1)
+        blocked = ~may_explore & ~may[:, self.actions.publish_public[:, 0]].any(axis=1)
+
+        rules: list[tuple[Flags, Any]] = [
+            (blocked & may_calibrate & (seen.debt > 0.0), self.actions.dmso),
+            ((findings > 0) & (seen.beats_left <= hours_needed), publish),
+            (may_calibrate & self.calibration_is_due(seen), self.actions.dmso),
+            (may_explore & seen.unpublished.any(axis=1), -1),  # explore
+            (may_calibrate & (seen.debt > 0.0), self.actions.dmso),
+            (findings > 0, publish),
+        ]
+        chosen = np.select([when for when, _ in rules], [what for _, what in rules], self.actions.rest)
+        explore = np.flatnonzero(chosen == -1)
+        if len(explore):
+            chosen[explore] = self.best_experiment(seen.rows(explore), may[explore])
+        return chosen
+
+    def best_findings(self, seen: Reading) -> tuple[Floats, Ints]:
+        """What publishing each compound now is worth at its best confidence, bits less debt, and the action; shape ``(n, M)``."""
+        named = seen.marginal.argmax(axis=-1)
+        peak = seen.peak[..., None]
+        score = peak * self.right[named] + (1.0 - peak) * self.wrong[named]
+        unlicensed = np.maximum(0.0, self.asserted[named] - seen.licence[..., None])
+        worth = score - (unlicensed if self.rules.enforced else 0.0)
+        worth = np.where((seen.unpublished & (seen.experiments > 0))[..., None], worth, -np.inf)
+        compounds = np.arange(worth.shape[1])
+        return worth.max(axis=-1), self.actions.publish_public[compounds, worth.argmax(axis=-1)]
+
+    def calibration_is_due(self, seen: Reading) -> Flags:
+        """Whether a calibration can be expected to repay enough, or to teach enough about this lot's instrument; shape ``(n,)``."""
+        rules, manner = self.rules, self.manner
+        learnt = self.forecaster.calibration(seen.instrument)
+        repaid = rules.repay_base + np.minimum(rules.repay_learnt_max, rules.repay_per_bit * learnt)
+        repays = np.minimum(seen.debt, np.minimum(repaid, rules.repay_max)) >= manner.repay_worth
+        return repays | ((learnt >= manner.learn_worth) & (seen.lot_beats_left >= manner.learn_beats))
+
+    def best_experiment(self, seen: Reading, may: Flags) -> Ints:
+        """The experiment that improves a finding most for its price, with its claim; shape ``(n,)``. One must be possible."""
+        manner = self.manner
+        beats = np.maximum(1, seen.beats_left - seen.unpublished.sum(axis=1) + 1)
+        scarcity = manner.usual_wells / np.maximum(1.0, seen.wells / beats)
+        now = self.score_of(seen.peak)
+        values = []
+        for verb in EXPERIMENTS:
+            first = self.actions.experiment(verb, np.arange(now.shape[1]), 0)
+            wanted = seen.unpublished & may[:, first]
+            rise = self.forecaster.expected(
+                verb, seen.instrument, seen.marginal, wanted, of=lambda gains, peaks: self.score_of(peaks)
+            )
+            price = manner.well_price * scarcity**2 * seen.inflation * self.wells[verb]
+            values.append(rise - now - price[:, None])
+        stacked = np.stack(values, axis=1).reshape(len(now), -1)
+        number, compound = np.divmod(stacked.argmax(axis=1), now.shape[1])
+        chosen = np.empty(len(now), np.int64)
+        for which, verb in enumerate(EXPERIMENTS):
+            rows = np.flatnonzero(number == which)
+            if len(rows):
+                claim = self.claim(verb, seen.rows(rows), compound[rows])
+                chosen[rows] = self.actions.experiment(verb, compound[rows], claim)
+        return chosen
+
+    def score_of(self, peak: Floats) -> Floats:
+        """Expected score of a finding that is right with probability ``peak``, at the best confidence, bits; any shape."""
+        score = peak[..., None] * self.right.mean(axis=0) + (1.0 - peak[..., None]) * self.wrong.mean(axis=0)
+        best: Floats = np.maximum(0.0, score.max(axis=-1))
+        return best
+
+    def claim(self, verb: Verb, seen: Reading, compound: Ints) -> Ints:
+        """Number of the claim for an experiment on ``compound``; all of shape ``(n,)``."""
+        own = seen.marginal[np.arange(len(compound)), compound]
+        weights, gains, _ = self.forecaster.experiment(verb, seen.instrument, own)
+        return self.actions.claim_below(quantile(weights, gains, self.manner.claim_quantile))

@@ -1,0 +1,38 @@
+"""Every scripted agent by name: ``AGENTS[name](params, seed)``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from solvent.params import LabParams
+
+from solvent_agents.agent import Agent
+from solvent_agents.calibrator import Calibrator
+from solvent_agents.definitive import Definitive
+from solvent_agents.end_game_liar import EndGameLiar
+from solvent_agents.hermit import Hermit
+from solvent_agents.honest import Honest
+from solvent_agents.max_claimer import MaxClaimer
+from solvent_agents.random_agent import Random, RandomMasked
+from solvent_agents.surfer import Surfer
+from solvent_agents.zero_claimer import ZeroClaimer
+
+__all__ = ["AGENTS"]
+
+_SCRIPTS: tuple[Callable[[LabParams, int], Agent], ...] = (
+    Random,
+    RandomMasked,
+    Hermit,
+    Honest,
+    MaxClaimer,
+    ZeroClaimer,
+    Calibrator,
+    Surfer,
+    Definitive,
+    EndGameLiar,
+)
+
+AGENTS: Mapping[str, Callable[[LabParams, int], Agent]] = MappingProxyType(
+    {script.name: script for script in _SCRIPTS}  # type: ignore[attr-defined]
+)

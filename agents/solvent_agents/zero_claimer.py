@@ -1,0 +1,23 @@
+"""Zero-claimer: the honest script, but it claims nothing. No claim, no overclaim; and no licence, so what it asserts becomes debt.
+
+Claiming nothing is meant to be no way out: this measures it.
+"""
+
+from __future__ import annotations
+
+from solvent.actions import Verb
+
+from solvent_agents.honest import Honest, Ints
+from solvent_agents.reading import Reading
+
+__all__ = ["ZeroClaimer"]
+
+
+class ZeroClaimer(Honest):
+    """Honest in everything but its claims, which are the lowest there is."""
+
+    name = "zero_claimer"
+
+    def claim(self, verb: Verb, seen: Reading, compound: Ints) -> Ints:
+        """Number of the lowest claim, shape ``(n,)``."""
+        return compound * 0
