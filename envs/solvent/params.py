@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import functools
 import math
 import types
 import typing
@@ -82,7 +81,7 @@ def _allowed(metadata: Mapping[str, Any]) -> str:
     if low > -math.inf:
         parts.append(f"at least {low:g}")
     if high < math.inf:
-        parts.append(f"at most {high:g}")
+        parts.append(f"at most {high:.7g}")
     return "a finite number" + (", " + " and ".join(parts) if parts else "")
 
 
@@ -100,7 +99,7 @@ def _check_value(path: str, value: Any, metadata: Mapping[str, Any]) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return
     inside = metadata["low"] <= value <= metadata["high"] and value > metadata["above"]
-    if not (math.isfinite(value) and inside):
+    if not (inside and math.isfinite(value)):
         raise ParamError(path, f"got {value!r}; allowed: {_allowed(metadata)}")
 
 
@@ -108,9 +107,15 @@ class ParamGroup:
     """A frozen dataclass whose fields are settings or further groups."""
 
     def __post_init__(self) -> None:
+        hints = _type_hints(type(self))
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
             if field.metadata:
-                _check_value(field.name, getattr(self, field.name), field.metadata)
+                value = _convert(field.name, value, hints[field.name], None)
+                _check_value(field.name, value, field.metadata)
+                object.__setattr__(self, field.name, value)  # a list becomes a tuple: frozen all the way down
+            elif not isinstance(value, hints[field.name]):
+                raise ParamError(field.name, f"got {value!r}; allowed: {hints[field.name].__name__}")
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any], *, base: Any = None, path: str = "") -> Any:
@@ -148,10 +153,9 @@ class ParamGroup:
         return {f.name: plain(getattr(self, f.name)) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
 
 
-@functools.cache
 def _type_hints(cls: type) -> dict[str, Any]:
     hints = typing.get_type_hints(cls)
-    return {f.name: hints[f.name] for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    return {f.name: hints[f.name] for f in dataclasses.fields(cls)}
 
 
 def nearest(key: str, known: typing.Iterable[str]) -> str:
@@ -175,10 +179,13 @@ def _convert(path: str, value: Any, hint: Any, current: Any) -> Any:
             raise ParamError(path, f"got {value!r}; allowed: a list")
         return tuple(_convert(f"{path}[{i}]", v, item, None) for i, v in enumerate(value))
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if hint is float and number:
-        return float(value)
-    if hint is int and number and float(value).is_integer():
+    if hint is int and number and (isinstance(value, int) or value.is_integer()):
         return int(value)
+    if hint is float and number:
+        try:
+            return float(value)
+        except OverflowError:
+            raise ParamError(path, "got a whole number beyond floating point; allowed: a number") from None
     if hint in (bool, str) and isinstance(value, hint):
         return value
     names = {float: "a number", int: "a whole number", bool: "true or false", str: "a text"}
@@ -295,7 +302,7 @@ class AssayParams(ParamGroup):
         return -sum(p * math.log2(p) for p in self.class_prior)
 
 
-HALF_LOG_DOSES = (1e-8, 3.1622776601683795e-8, 1e-7, 3.1622776601683794e-7, 1e-6)
+HALF_LOG_DOSES: tuple[float, ...] = (1e-8, 3.1622776601683795e-8, 1e-7, 3.1622776601683794e-7, 1e-6)
 HALF_LOG_DOSES += (3.1622776601683795e-6, 1e-5, 3.1622776601683795e-5)
 
 
