@@ -1,0 +1,413 @@
+"""Parameters: frozen, documented, and every mistake one line that names the setting and what is allowed."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import pickle
+import subprocess
+import sys
+import types
+import typing
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from solvent import LabEnv, LabParams, ParamError, preset
+from solvent.actions import Verb
+from solvent.params import (
+    PRESETS,
+    AssayParams,
+    BudgetParams,
+    DebtParams,
+    DoseTemplate,
+    ParamGroup,
+    PlateParams,
+)
+from solvent.reference import parameters_page
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def settings_of(group, path=""):
+    """Yield (path, type, value, metadata) of every setting, at any depth."""
+    hints = typing.get_type_hints(type(group))
+    for field in dataclasses.fields(group):
+        value, where = getattr(group, field.name), f"{path}.{field.name}".lstrip(".")
+        if isinstance(value, ParamGroup):
+            yield from settings_of(value, where)
+        else:
+            yield where, hints[field.name], value, field.metadata
+
+
+SETTINGS = list(settings_of(LabParams()))
+PATHS = [path for path, *_ in SETTINGS]
+
+
+def nested(path, value):
+    """{"a": {"b": value}} for "a.b"."""
+    *groups, name = path.split(".")
+    mapping = {name: value}
+    for group in reversed(groups):
+        mapping = {group: mapping}
+    return mapping
+
+
+def plain_type(hint):
+    """int, float, bool or str: of the setting, or of each item of a list."""
+    if isinstance(hint, types.UnionType):
+        hint = typing.get_args(hint)[0]
+    return typing.get_args(hint)[0] if typing.get_origin(hint) is tuple else hint
+
+
+def is_list(hint):
+    if isinstance(hint, types.UnionType):
+        hint = typing.get_args(hint)[0]
+    return typing.get_origin(hint) is tuple
+
+
+NUMBERS = [(p, h, v, m) for p, h, v, m in SETTINGS if plain_type(h) in (int, float)]
+
+
+def refused(mapping, match):
+    with pytest.raises(ParamError, match=match) as caught:
+        LabParams.from_mapping(mapping, base=LabParams())
+    assert "\n" not in str(caught.value)
+    return caught.value
+
+
+# -- every setting -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_every_setting_has_a_unit_a_meaning_a_source_and_a_range(path):
+    hint, value, about = next((h, v, m) for p, h, v, m in SETTINGS if p == path)
+    assert about["unit"]
+    assert len(about["doc"]) > 5
+    assert about["source"] in ("document", "measured")
+    if plain_type(hint) in (int, float):
+        assert max(about["low"], about["above"]) > -math.inf
+        assert math.isfinite(about["high"])
+    elif plain_type(hint) is str and not is_list(hint):
+        assert value in about["choices"]
+
+
+@pytest.mark.parametrize(("path", "hint", "value", "about"), NUMBERS)
+def test_a_number_outside_its_range_or_none_at_all_is_an_error(path, hint, value, about):
+    def put(number):
+        return nested(path, [number] if is_list(hint) else number)
+
+    lowest = about["low"] if about["low"] > -math.inf else about["above"]
+    for bad in (lowest - 1, about["high"] + 1, float("nan"), float("inf"), -float("inf")):
+        error = refused(put(bad), "allowed: ")
+        assert error.path.startswith(path)
+    if about["above"] > -math.inf:
+        refused(put(about["above"]), f"above {about['above']:g}")
+
+
+@pytest.mark.parametrize(("path", "hint", "value", "about"), NUMBERS)
+@pytest.mark.parametrize("bad", [True, False, "3", [[]], {"a": 1}, "many"])
+def test_what_is_no_number_is_an_error(path, hint, value, about, bad):
+    error = refused(
+        nested(path, [bad] if is_list(hint) else bad), "allowed: a (whole )?number|allowed: a list"
+    )
+    assert error.path.startswith(path)
+
+
+@pytest.mark.parametrize("path", [p for p, h, *_ in SETTINGS if h is bool])
+@pytest.mark.parametrize("bad", [0, 1, "yes", None])
+def test_a_switch_is_true_or_false(path, bad):
+    assert refused(nested(path, bad), "allowed: true or false").path == path
+
+
+@pytest.mark.parametrize("path", [p for p, h, *_ in SETTINGS if is_list(h)])
+def test_a_list_is_a_list_and_not_empty(path):
+    assert refused(nested(path, []), "got an empty list").path == path
+    assert refused(nested(path, "abc"), "allowed: a list").path == path
+
+
+@pytest.mark.parametrize("path", [p for p, h, *_ in SETTINGS if not isinstance(h, types.UnionType)])
+def test_only_what_may_be_empty_can_be(path):
+    refused(nested(path, None), "allowed: ")
+
+
+# -- the mistakes of the issue, word for word ----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        ({"debt": {"treshold": 1}}, "debt.treshold: unknown key; did you mean 'threshold'?"),
+        ({"dept": {}}, "dept: unknown key; did you mean 'debt'?"),
+        (
+            {"budget": {"wells": -3}},
+            "budget.wells: got -3; allowed: a finite number, at least 1 and at most 1000000",
+        ),
+        ({"budget": {"wells": 1.5}}, "budget.wells: got 1.5; allowed: a whole number"),
+        ({"budget": {"wells": True}}, "budget.wells: got True; allowed: a whole number"),
+        ({"debt": {"threshold": True}}, "debt.threshold: got True; allowed: a number"),
+        ({"debt": {"threshold": "2"}}, "debt.threshold: got '2'; allowed: a number"),
+        (
+            {"debt": {"threshold": float("nan")}},
+            "debt.threshold: got nan; allowed: a finite number, at least 0 and at most 1000",
+        ),
+        ({"debt": {"inflation": "cubic"}}, "debt.inflation: got 'cubic'; allowed: one of linear, two_tier"),
+        ({"debt": 3}, "debt: got 3; allowed: a mapping of settings"),
+        (
+            {"plates": {"screen": {"doses": []}}},
+            "plates.screen.doses: got an empty list; allowed: at least one value",
+        ),
+        (
+            {"plates": {"dmso": {"replicates": 0}}},
+            "plates.dmso.replicates: got 0; allowed: a finite number, at least 1 and at most 384",
+        ),
+    ],
+)
+def test_a_mistake_is_one_line_that_names_the_setting_and_what_is_allowed(mapping, message):
+    with pytest.raises(ParamError) as caught:
+        LabParams.from_mapping(mapping, base=LabParams())
+    assert str(caught.value) == message
+
+
+def test_a_key_like_no_other_lists_the_valid_ones():
+    refused({"xyz": 1}, "xyz: unknown key; allowed: assay, budget, debt")
+
+
+@pytest.mark.parametrize("nonsense", [None, 3, "debt", [1]])
+def test_what_is_no_mapping_is_an_error(nonsense):
+    refused(nonsense, "allowed: a mapping of settings")
+
+
+def test_a_key_that_is_no_text_is_an_error():
+    refused({3: 4}, "3: unknown key")
+
+
+def test_numbers_beyond_floating_point_are_errors():
+    refused({"debt": {"threshold": 10**400}}, "debt.threshold")
+    refused({"budget": {"wells": 10**400}}, "budget.wells")
+
+
+def test_what_must_fit_together_does():
+    refused({"assay": {"compounds": ["a", "a"]}}, "assay.compounds: .*distinct")
+    refused({"assay": {"compounds": [""]}}, "assay.compounds: .*not empty names")
+    refused({"assay": {"compounds": [f"c{i}" for i in range(65)]}}, "at most 64")
+    refused({"assay": {"prior": [0.5, 0.5]}}, "assay.prior: .*8 positive numbers that sum to 1")
+    refused({"assay": {"prior": [0.2] * 8}}, "assay.prior: .*sum to 1")
+    refused({"assay": {"bin_low": 1.3}}, "assay.bin_high: .*above bin_low")
+    refused({"vocabulary": {"claims": [1.0, 0.5]}}, "vocabulary.claims: .*rising order")
+    refused({"vocabulary": {"confidences": [0.5, 0.5]}}, "vocabulary.confidences: .*distinct")
+
+
+def test_the_environment_says_it_too():
+    with pytest.raises(ParamError, match=r"debt\.threshold: got nan"):
+        LabEnv({"debt": {"threshold": float("nan")}})
+    with pytest.raises(ParamError, match="unknown preset 'sauce'; did you mean 'source'"):
+        preset("sauce")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: DebtParams(threshold="2"),
+        lambda: DebtParams(threshold=True),
+        lambda: DebtParams(threshold=float("nan")),
+        lambda: DebtParams(enforced=1),
+        lambda: BudgetParams(wells=100.5),
+        lambda: BudgetParams(wells=-1),
+        lambda: DoseTemplate(doses=()),
+        lambda: LabParams(debt={"threshold": 1.0}),
+        lambda: PlateParams(dmso=DoseTemplate()),
+    ],
+)
+def test_built_in_python_they_are_checked_as_well(make):
+    with pytest.raises(ParamError, match=r"got .*; allowed: |empty list"):
+        make()
+
+
+def test_an_error_survives_a_process_pool():
+    error = refused({"debt": {"treshold": 1}}, "treshold")
+    twin = pickle.loads(pickle.dumps(error))
+    assert (str(twin), twin.path, twin.problem) == (str(error), error.path, error.problem)
+
+
+# -- values --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_goes_through_a_mapping_and_through_yaml_unchanged(name):
+    params = preset(name)
+    assert LabParams.from_mapping(params.to_mapping(), base=LabParams()) == params
+    assert LabParams.from_mapping(params.to_mapping()) == params
+    assert LabParams.from_mapping(yaml.safe_load(yaml.safe_dump(params.to_mapping()))) == params
+
+
+@given(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "debt": st.fixed_dictionaries(
+                {},
+                optional={
+                    "threshold": st.floats(0, 1000),
+                    "enforced": st.booleans(),
+                    "calibration_cap": st.none() | st.floats(1, 1000),
+                    "inflation": st.sampled_from(["linear", "two_tier"]),
+                },
+            ),
+            "budget": st.fixed_dictionaries({"wells": st.integers(1, 10**6)}),
+            "vocabulary": st.fixed_dictionaries(
+                {"claims": st.sets(st.floats(0, 16), min_size=1, max_size=5).map(sorted)}
+            ),
+        },
+    )
+)
+def test_any_valid_differences_survive_the_round_trip_and_touch_nothing_else(mapping):
+    params = LabParams.from_mapping(mapping, base=LabParams())
+    assert LabParams.from_mapping(params.to_mapping()) == params
+    for group in ("assay", "plates", "publishing"):
+        assert getattr(params, group) == getattr(LabParams(), group)
+    for group, changes in mapping.items():
+        for name, value in changes.items():
+            found = getattr(getattr(params, group), name)
+            assert found == (tuple(value) if isinstance(value, list) else value)
+
+
+def test_a_mapping_is_of_plain_lists_and_values():
+    def check(value):
+        if isinstance(value, dict):
+            return all(type(key) is str and check(item) for key, item in value.items())
+        if isinstance(value, list):
+            return all(check(item) for item in value)
+        return value is None or type(value) in (int, float, bool, str)
+
+    assert check(LabParams().to_mapping())
+
+
+def test_parameters_are_frozen_hashable_and_equal_by_value():
+    assert hash(LabParams()) == hash(LabParams())
+    assert LabParams() == LabParams()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        LabParams().debt.threshold = 1.0
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        LabParams().debt = DebtParams()
+    with pytest.raises(TypeError):
+        PRESETS["default"] = LabParams()
+
+
+def test_a_list_given_in_python_is_frozen_too():
+    assay = AssayParams(compounds=["a", "b"], gains=[1])
+    assert assay.compounds == ("a", "b")
+    assert assay.gains == (1.0,)
+    assert hash(assay) == hash(AssayParams(compounds=("a", "b"), gains=(1.0,)))
+
+
+def test_whole_numbers_may_be_written_with_a_point_and_reals_without():
+    params = LabParams.from_mapping({"budget": {"wells": 96.0}, "debt": {"threshold": 1}}, base=LabParams())
+    assert type(params.budget.wells) is int
+    assert type(params.debt.threshold) is float
+
+
+def test_differences_are_from_the_preset():
+    env = LabEnv({"debt": {"threshold": 1.0}}, preset="source")
+    assert env.params.debt.threshold == 1.0
+    assert env.params.debt.reserve is False
+    assert LabEnv(preset("two_tier")).params == preset("two_tier")
+
+
+# -- the numbers of the document and of the world ------------------------------------------------
+
+
+def test_the_documents_numbers_are_the_defaults():
+    params = LabParams()
+    assert (params.debt.sensitivity, params.debt.threshold) == (0.15, 2.0)
+    assert params.debt.decay_per_heartbeat == 0.0
+    assert params.debt.carry_debt is False
+    assert params.budget.wells == 384
+    assert params.plates.baseline.wells == 12
+    assert params.plates.dose_response.wells == 48
+
+
+def test_the_worlds_numbers_are_the_defaults():
+    params = LabParams()
+    assert params.ceiling == 24.0
+    assert params.assay.prior_entropy == 3.0
+    assert params.assay.instrument_states == 15
+    assert params.budget.heartbeats == 40
+    assert params.assay.lot_heartbeats == 12
+    assert [params.plates.dmso.wells, params.plates.calibration.wells, params.plates.screen.wells] == [
+        8,
+        24,
+        8,
+    ]
+    assert params.assay.compounds == (
+        "nocodazole",
+        "paclitaxel",
+        "tunicamycin",
+        "thapsigargin",
+        "CCCP",
+        "oligomycin A",
+        "etoposide",
+        "MG-132",
+    )
+
+
+def test_presets_differ_from_the_default_where_they_say_and_nowhere_else():
+    default = LabParams()
+    document = DebtParams(calibration_cap=None, reserve=False)
+    assert preset("default") == default
+    assert preset("source") == dataclasses.replace(default, debt=document)
+    assert preset("two_tier") == dataclasses.replace(default, debt=DebtParams(inflation="two_tier"))
+
+
+def test_what_is_derived_follows_what_it_is_derived_from():
+    changed = LabParams.from_mapping(
+        {
+            "assay": {"compounds": ["a", "b"], "gains": [1.0, 2.0]},
+            "plates": {"screen": {"doses": [1e-7, 1e-6, 1e-5], "replicates": 2}},
+        },
+        base=LabParams(),
+    )
+    assert changed.ceiling == 6.0
+    assert changed.assay.instrument_states == 6
+    assert changed.plates.screen.wells == 6
+    env = LabEnv(changed)
+    assert (env.actions["verb"] == Verb.SCREEN).sum() == 2 * 8
+
+
+def test_every_setting_is_used_where_the_lab_is_built():
+    """A setting that nothing reads is a promise broken: its name occurs outside of params.py."""
+    sources = [p for p in (ROOT / "envs" / "solvent").rglob("*.py") if p.name != "params.py"]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
+    derived = {"replicates", "doses", "readouts", "potency_classes", "prior"}
+    unread = [
+        path for path in PATHS if path.split(".")[-1] not in derived and f".{path.split('.')[-1]}" not in text
+    ]
+    assert not unread
+
+
+# -- the page ------------------------------------------------------------------------------------
+
+
+def test_the_page_of_parameters_is_what_the_code_says():
+    written = (ROOT / "docs" / "parameters.md").read_text(encoding="utf-8")
+    assert written == parameters_page(), "renew it: python -m solvent.reference > docs/parameters.md"
+
+
+def test_the_page_has_a_row_for_every_setting():
+    page = parameters_page()
+    for path, *_, about in SETTINGS:
+        group, name = path.rsplit(".", 1)
+        section = page.split(f"## `{group}`\n")[1].split("\n## ")[0]
+        assert f"| `{name}` |" in section, path
+        assert about["doc"] in section
+    assert sum(line.startswith("| `") for line in page.splitlines()) == len(SETTINGS)
+
+
+def test_the_page_is_written_by_the_command_it_names():
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "solvent.reference"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == parameters_page()
