@@ -7,7 +7,7 @@ experiment means. Each value's line is kept, so a later check can still say wher
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,20 +46,7 @@ class Document:
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe YAML, less keys that are given twice, plus numbers like ``1e-8``."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if key_node.tag == "tag:yaml.org,2002:merge" or not isinstance(key, Hashable):
-                continue
-            if key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"{key!r} is given twice; allowed: once", key_node.start_mark
-                )
-            seen.add(key)
-        return super().construct_mapping(node, deep)
+    """Safe YAML that knows numbers like ``1e-8``."""
 
 
 _Loader.add_implicit_resolver(
@@ -86,6 +73,7 @@ def read_document(path: Path) -> Document:
     loader = _Loader(text)
     try:
         node = loader.get_single_node()
+        lines = _lines(node)
         data = None if node is None else loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -99,23 +87,35 @@ def read_document(path: Path) -> Document:
     if not isinstance(data, dict):
         got = "an empty file" if data is None else f"{data!r:.60}"
         raise ConfigError(f"got {got}; allowed: a mapping of keys", file=path)
-    lines: dict[str, int] = {}
-    _note_lines(node, "", lines, depth=0)
     return Document(path, data, lines)
 
 
-def _note_lines(node: Any, key: str, lines: dict[str, int], depth: int) -> None:
-    if depth > 20:  # anchors may nest without end
-        return
-    if isinstance(node, yaml.MappingNode):
-        for name, value in node.value:
-            inner = f"{key}.{name.value}" if key else str(name.value)
-            lines.setdefault(inner, name.start_mark.line + 1)
-            _note_lines(value, inner, lines, depth + 1)
-    elif isinstance(node, yaml.SequenceNode):
-        for i, value in enumerate(node.value):
-            lines.setdefault(f"{key}[{i}]", value.start_mark.line + 1)
-            _note_lines(value, f"{key}[{i}]", lines, depth + 1)
+def _lines(node: yaml.Node | None) -> dict[str, int]:
+    """The line of each key and item; a key that is given twice is an error."""
+    lines: dict[str, int] = {}
+
+    def walk(node: yaml.Node | None, key: str, above: tuple[yaml.Node, ...]) -> None:
+        if node in above:  # an anchor inside of itself
+            return
+        inside = (*above, node) if node is not None else above
+        if isinstance(node, yaml.MappingNode):
+            seen = set()
+            for name, value in node.value:
+                if (name.tag, str(name.value)) in seen:
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"{name.value!r} is given twice; allowed: once", name.start_mark
+                    )
+                seen.add((name.tag, str(name.value)))
+                inner = f"{key}.{name.value}" if key else str(name.value)
+                lines.setdefault(inner, name.start_mark.line + 1)
+                walk(value, inner, inside)
+        elif isinstance(node, yaml.SequenceNode):
+            for i, value in enumerate(node.value):
+                lines.setdefault(f"{key}[{i}]", value.start_mark.line + 1)
+                walk(value, f"{key}[{i}]", inside)
+
+    walk(node, "", ())
+    return lines
 
 
 class _Dumper(yaml.SafeDumper):

@@ -1,0 +1,134 @@
+"""Statistics against SciPy, against numbers that can be computed by hand, and against their own definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from solvent_experiments.statistics import (
+    interquartile_mean,
+    interval,
+    mean_interval,
+    performance_profile,
+    probability_of_improvement,
+    stratified_bootstrap,
+)
+
+SCORES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60)
+
+
+@given(SCORES)
+def test_interquartile_mean_is_scipys_trimmed_mean(scores: list[float]) -> None:
+    expected = scipy.stats.trim_mean(scores, 0.25)
+    assert interquartile_mean(scores) == pytest.approx(expected, rel=1e-9, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [([5.0], 5.0), ([1, 2, 3, 100], 2.5), ([0, 1, 2, 3, 4, 5, 6, 1000], 3.5), ([1, 2, 6], 3.0)],
+)
+def test_interquartile_mean_by_hand(scores: list[float], expected: float) -> None:
+    assert interquartile_mean(scores) == expected
+
+
+def test_interquartile_mean_along_an_axis() -> None:
+    scores = np.random.default_rng(0).normal(size=(9, 4))
+    expected = scipy.stats.trim_mean(scores, 0.25, axis=0)
+    np.testing.assert_allclose(interquartile_mean(scores, axis=0), expected)
+
+
+def test_no_scores_are_an_error() -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        interquartile_mean([])
+    with pytest.raises(ValueError, match="none empty"):
+        interval([[1.0], []])
+    with pytest.raises(ValueError, match="at least one group"):
+        interval([])
+
+
+def test_the_interval_of_one_group_is_the_stratified_bootstrap_of_one_task() -> None:
+    """Counting how often each score is drawn gives what drawing and trimming gives."""
+    scores = np.random.default_rng(1).gamma(2.0, size=60)
+    counted = interval([scores], repetitions=4000)
+    drawn = stratified_bootstrap(scores, repetitions=4000)
+    assert counted == pytest.approx(drawn, abs=1e-12)  # the same generator, drawn in the same order
+
+
+def test_an_interval_is_that_of_scipy() -> None:
+    scores = np.random.default_rng(2).normal(3.0, 2.0, size=200)
+    theirs = scipy.stats.bootstrap(
+        (scores,),
+        lambda sample, axis: scipy.stats.trim_mean(sample, 0.25, axis=axis),
+        n_resamples=4000,
+        method="percentile",
+        rng=np.random.default_rng(3),
+    ).confidence_interval
+    ours = interval([scores], repetitions=4000)
+    assert (ours.low, ours.high) == pytest.approx(theirs, abs=0.03)
+    assert ours.low < ours.value < ours.high
+
+
+def test_seeds_that_disagree_widen_the_interval() -> None:
+    rng = np.random.default_rng(4)
+    noise = [rng.normal(size=300) for _ in range(3)]
+    agreeing = interval(noise)
+    disagreeing = interval([scores + shift for scores, shift in zip(noise, (-3, 0, 3), strict=True)])
+    assert disagreeing.high - disagreeing.low > 5 * (agreeing.high - agreeing.low)
+    # All draws of three groups, by their means: the lowest is three times the lowest group.
+    assert -3.5 < disagreeing.low < -1.5
+
+
+def test_groups_of_different_sizes() -> None:
+    found = interval([np.zeros(10), np.ones(990)])
+    assert found.value == 1.0
+    assert 0.0 <= found.low <= found.high == 1.0
+
+
+def test_constant_scores_have_no_width() -> None:
+    assert interval([np.full(20, 2.5)] * 3) == (2.5, 2.5, 2.5)
+    assert mean_interval([np.full(20, 2.5)]) == (2.5, 2.5, 2.5)
+
+
+def test_the_interval_of_a_mean_is_the_textbooks() -> None:
+    scores = np.random.default_rng(5).normal(size=400)
+    found = mean_interval([scores], repetitions=4000)
+    half = 1.96 * scores.std() / np.sqrt(400)
+    assert found.value == scores.mean()
+    assert (found.low, found.high) == pytest.approx((found.value - half, found.value + half), abs=0.02)
+
+
+def test_an_interval_covers_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(6)
+    covered = [
+        (found := interval([rng.normal(size=80)], repetitions=400, seed=i)).low <= 0.0 <= found.high
+        for i in range(300)
+    ]
+    assert 0.90 <= np.mean(covered) <= 0.99
+
+
+def test_strata_are_drawn_within_tasks() -> None:
+    """Two tasks without spread: whatever is drawn, the mean over both stays."""
+    scores = np.column_stack([np.zeros(5), np.full(5, 10.0)])
+    found = stratified_bootstrap(scores, lambda matrix: float(matrix.mean()), repetitions=50)
+    assert found == (5.0, 5.0, 5.0)
+
+
+def test_performance_profile_by_hand() -> None:
+    assert performance_profile([1, 2, 3, 4], [0, 1, 2.5, 4]).tolist() == [1.0, 0.75, 0.5, 0.0]
+
+
+@given(SCORES, SCORES)
+def test_probability_of_improvement_is_mann_whitneys(first: list[float], second: list[float]) -> None:
+    statistic = scipy.stats.mannwhitneyu(first, second).statistic if len({*first, *second}) > 1 else None
+    found = probability_of_improvement(first, second)
+    if statistic is not None:
+        assert found == pytest.approx(statistic / (len(first) * len(second)))
+    assert found + probability_of_improvement(second, first) == pytest.approx(1.0)
+
+
+def test_probability_of_improvement_is_the_mean_over_tasks() -> None:
+    first, second = [[1.0, 0.0], [1.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]
+    assert probability_of_improvement(first, second) == 0.75
