@@ -1,4 +1,7 @@
-"""Agents that play Solvent: scripted ones, one a file, and learned ones (``solvent_agents.learned``, needs the extra ``agents``)."""
+"""Agents that play Solvent: scripted ones, one a file, and learned ones.
+
+The learned ones are in ``solvent_agents.learned`` and need the extra ``agents``.
+"""
 
 from solvent_agents.agent import Agent, act_one
 from solvent_agents.registry import AGENTS

@@ -29,6 +29,7 @@ from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from solvent.observation import observation_space
 from solvent.params import LabParams, ParamError, nearest
 from solvent_agents.agent import Actions, Observations
+from solvent_agents.imitation import clone, demonstrate
 from solvent_agents.policies import MaskableSharedPolicy, SharedPolicy
 from solvent_agents.sb3 import LabVecEnv
 
@@ -43,7 +44,6 @@ ALGORITHMS: dict[str, type[BaseAlgorithm]] = {
     "TRPO": TRPO,
 }
 
-OwnKeys = {"n_timesteps", "n_envs", "policy", "shaping_weight", "bootstrap_at_horizon"}
 SHARED = "SharedPolicy"
 POLICIES = (SHARED, "MlpPolicy")
 CHECKPOINT = "checkpoint.pt"
@@ -59,7 +59,18 @@ Episodes = Callable[[int, dict[str, Any]], None]
 class Recipe:
     """How to train: an algorithm, how long, and its hyperparameters under Stable-Baselines3's names.
 
-    ``shaping_weight`` is the licence's weight in the shaping potential, None for the bare reward.
+    Attributes:
+        algorithm: a key of ``ALGORITHMS``.
+        n_timesteps: environment steps in all; demonstrations are not counted.
+        n_envs: labs stepped together.
+        policy: ``SharedPolicy`` (treats compounds alike) or ``MlpPolicy``.
+        shaping_weight: the licence's weight in the shaping potential, None for no shaping.
+        well_price: of a well in the shaping potential, bits.
+        expected_score: reward a finding with its expected score instead of the drawn one.
+        imitation_episodes: episodes of the honest script to clone before training; 0 for none.
+        imitation_epochs: passes over them.
+        bootstrap_at_horizon: bootstrap from the last observation at the horizon.
+        hyperparameters: the algorithm's own.
     """
 
     algorithm: str
@@ -67,6 +78,10 @@ class Recipe:
     n_envs: int = 256
     policy: str = SHARED
     shaping_weight: float | None = 0.7
+    well_price: float = 0.0
+    expected_score: bool = False
+    imitation_episodes: int = 0
+    imitation_epochs: int = 20
     bootstrap_at_horizon: bool = False
     hyperparameters: Mapping[str, Any] = field(default_factory=dict)
 
@@ -82,40 +97,52 @@ class Recipe:
         where = f"{path}." if path else ""
         if algorithm not in ALGORITHMS:
             raise ParamError(path, f"unknown algorithm {algorithm!r}" + nearest(algorithm, ALGORITHMS))
-        known = set(inspect.signature(ALGORITHMS[algorithm].__init__).parameters) - {"self", "env", "policy"}
-        for key in mapping:
-            if key not in known | OwnKeys:
-                raise ParamError(f"{where}{key}", "unknown key" + nearest(str(key), known | OwnKeys))
-        for key in ("n_timesteps", "n_envs"):
-            value = mapping.get(key, 1)
-            whole = isinstance(value, int | float) and not isinstance(value, bool)
-            if not whole or not float(value).is_integer() or value < 1:
-                raise ParamError(f"{where}{key}", f"got {value!r}; allowed: a whole number, at least 1")
-        if "n_timesteps" not in mapping:
-            raise ParamError(f"{where}n_timesteps", "missing; allowed: a whole number, at least 1")
-        policy = mapping.get("policy", SHARED)
-        if policy not in POLICIES:
-            raise ParamError(f"{where}policy", f"got {policy!r}; allowed: {', '.join(POLICIES)}")
-        weight = mapping.get("shaping_weight", 0.7)
-        if weight is not None and not (isinstance(weight, int | float) and 0.0 <= weight < 100.0):
-            raise ParamError(f"{where}shaping_weight", f"got {weight!r}; allowed: empty, or 0 to 100")
+        arguments = set(inspect.signature(ALGORITHMS[algorithm].__init__).parameters) - {"self", "env"}
+        known = arguments | _OWN.keys()
         for key, value in mapping.items():
-            if isinstance(value, str) and key not in OwnKeys and not _LINEAR.fullmatch(value):
-                raise ParamError(f"{where}{key}", f"got {value!r}; allowed: a number, or lin_<number>")
-        return cls(
-            algorithm=algorithm,
-            n_timesteps=int(mapping["n_timesteps"]),
-            n_envs=int(mapping.get("n_envs", 256)),
-            policy=policy,
-            shaping_weight=None if weight is None else float(weight),
-            bootstrap_at_horizon=bool(mapping.get("bootstrap_at_horizon", False)),
-            hyperparameters={k: v for k, v in mapping.items() if k not in OwnKeys},
-        )
+            if key not in known:
+                raise ParamError(f"{where}{key}", "unknown key" + nearest(str(key), known))
+            allowed, fits = _OWN.get(key, ("a number, or lin_<number>", _fits_argument))
+            if not fits(value):
+                raise ParamError(f"{where}{key}", f"got {value!r}; allowed: {allowed}")
+        if "n_timesteps" not in mapping:
+            raise ParamError(f"{where}n_timesteps", "missing; allowed: " + _OWN["n_timesteps"][0])
+        own = {key: value for key, value in mapping.items() if key in _OWN}
+        for key in _WHOLE & own.keys():
+            own[key] = int(own[key])
+        rest = {key: value for key, value in mapping.items() if key not in _OWN}
+        return cls(algorithm=algorithm, hyperparameters=rest, **own)
 
     def to_mapping(self) -> dict[str, Any]:
         """Plain values, ready for YAML or JSON."""
         return {**asdict(self), "hyperparameters": dict(self.hyperparameters)}
 
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _whole_from(low: int) -> Callable[[Any], bool]:
+    return lambda value: _number(value) and float(value).is_integer() and value >= low
+
+
+def _fits_argument(value: Any) -> bool:
+    return not isinstance(value, str) or _LINEAR.fullmatch(value) is not None
+
+
+_WHOLE = {"n_timesteps", "n_envs", "imitation_episodes", "imitation_epochs"}
+_OWN: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "n_timesteps": ("a whole number, at least 1", _whole_from(1)),
+    "n_envs": ("a whole number, at least 1", _whole_from(1)),
+    "policy": (", ".join(POLICIES), lambda value: value in POLICIES),
+    "shaping_weight": ("empty, or 0 to 100", lambda v: v is None or (_number(v) and 0.0 <= v <= 100.0)),
+    "well_price": ("0 to 1", lambda v: _number(v) and 0.0 <= v <= 1.0),
+    "expected_score": ("true or false", lambda value: isinstance(value, bool)),
+    "imitation_episodes": ("a whole number, at least 0", _whole_from(0)),
+    "imitation_epochs": ("a whole number, at least 1", _whole_from(1)),
+    "bootstrap_at_horizon": ("true or false", lambda value: isinstance(value, bool)),
+}
+"""The recipe's own keys: what is allowed in words, and as a test."""
 
 _LINEAR = re.compile(r"lin_([0-9.]+(?:e[+-]?[0-9]+)?)")
 
@@ -150,13 +177,19 @@ def _arguments(recipe: Recipe, params: LabParams) -> tuple[Any, dict[str, Any]]:
     return SharedPolicy, arguments
 
 
-def make_vec_env(recipe: Recipe, params: LabParams) -> LabVecEnv:
-    """The labs that a recipe trains on."""
+def _gamma(recipe: Recipe) -> float:
+    return float(recipe.hyperparameters.get("gamma", 0.99))
+
+
+def make_vec_env(recipe: Recipe, params: LabParams, n_envs: int) -> LabVecEnv:
+    """``n_envs`` labs with the rewards that a recipe trains on."""
     return LabVecEnv(
         params,
-        recipe.n_envs,
+        n_envs,
         shaping_weight=recipe.shaping_weight,
-        gamma=float(recipe.hyperparameters.get("gamma", 0.99)),
+        well_price=recipe.well_price,
+        expected_score=recipe.expected_score,
+        gamma=_gamma(recipe),
         bootstrap_at_horizon=recipe.bootstrap_at_horizon,
     )
 
@@ -217,6 +250,7 @@ def train(
     on_progress: Progress = lambda _done, _total: None,
     on_episodes: Episodes = lambda _done, _columns: None,
     should_stop: Callable[[], bool] = lambda: False,
+    on_note: Callable[[str], None] = lambda _note: None,
     tensorboard: bool = True,
 ) -> Path | None:
     """Train a policy and return the path of ``model.zip`` in ``folder``, or None if it was stopped before the end.
@@ -229,11 +263,12 @@ def train(
         on_progress: called with (steps done, steps in all), first with where the training resumes.
         on_episodes: called with (steps done, ``episode`` columns of what ended since the last call).
         should_stop: asked at every vector step; the work since the last checkpoint is done again on resuming.
+        on_note: called with a line about what goes on besides.
         tensorboard: write TensorBoard logs.
     """
     torch.set_num_threads(1)
     folder.mkdir(parents=True, exist_ok=True)
-    envs = make_vec_env(recipe, params)
+    envs = make_vec_env(recipe, params, recipe.n_envs)
     logs = str(folder / "tensorboard") if tensorboard else None
     policy, arguments = _arguments(recipe, params)
     cls = ALGORITHMS[recipe.algorithm]
@@ -243,6 +278,9 @@ def train(
         model = _restore(cls, saved, envs, logs)
     total = recipe.n_timesteps
     on_progress(min(model.num_timesteps, total), total)
+    if recipe.imitation_episodes and model.num_timesteps == 0:
+        on_note(f"learns from {recipe.imitation_episodes} episodes of the honest script first")
+        _imitate(model, recipe, params, seed)
     reporter = _Reporter(envs, folder, total, on_progress, on_episodes, should_stop)
     try:
         if model.num_timesteps < total:
@@ -262,6 +300,16 @@ def train(
         return folder / MODEL
     finally:
         envs.close()
+
+
+def _imitate(model: BaseAlgorithm, recipe: Recipe, params: LabParams, seed: int) -> None:
+    """Warm start (``imitation``). On-policy algorithms only: the others have no action distribution to fit."""
+    if not isinstance(model, OnPolicyAlgorithm):
+        raise ParamError("imitation_episodes", f"is for on-policy algorithms; {recipe.algorithm} takes 0")
+    demonstrators = make_vec_env(recipe, params, recipe.imitation_episodes)
+    shown = demonstrate(demonstrators, seed, _gamma(recipe))
+    demonstrators.close()
+    clone(model, shown, recipe.imitation_epochs, masked=recipe.algorithm == "MaskablePPO")
 
 
 def _write(path: Path, content: bytes) -> None:

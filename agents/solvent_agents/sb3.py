@@ -15,7 +15,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from solvent import LabParams, LabVectorEnv
 from solvent.metrics import episode_columns
-from solvent.wrappers import PotentialVectorShaping
+from solvent.wrappers import ExpectedScoreVectorReward, PotentialVectorShaping
 
 __all__ = ["LabVecEnv"]
 
@@ -27,6 +27,8 @@ class LabVecEnv(VecEnv):
         params: of every lab.
         n_envs: number of labs.
         shaping_weight: of the licence in the shaping potential (``solvent.wrappers``), or None for the bare reward.
+        well_price: of a well in the shaping potential, bits.
+        expected_score: reward a finding with its expected score instead of the drawn one.
         gamma: the learner's discount, for the shaping.
         bootstrap_at_horizon: mark the horizon as ``TimeLimit.truncated``, so that learners bootstrap from the last
             observation. Off: the horizon is part of the task (the clock is in the observation and debt is settled
@@ -39,16 +41,18 @@ class LabVecEnv(VecEnv):
         n_envs: int,
         *,
         shaping_weight: float | None = None,
+        well_price: float = 0.0,
+        expected_score: bool = False,
         gamma: float = 1.0,
         bootstrap_at_horizon: bool = False,
     ) -> None:
         self.labs = LabVectorEnv(n_envs, params, autoreset_mode="SameStep", copy=False)
         self.bootstrap_at_horizon = bootstrap_at_horizon
         self.finished: list[dict[str, Any]] = []
-        self._envs: Any = self.labs
+        self._envs: Any = ExpectedScoreVectorReward(self.labs) if expected_score else self.labs
         self.shaping: PotentialVectorShaping | None = None
         if shaping_weight is not None:
-            self.shaping = PotentialVectorShaping(self.labs, gamma, shaping_weight)
+            self.shaping = PotentialVectorShaping(self._envs, gamma, shaping_weight, well_price)
             self._envs = self.shaping
         self._actions: NDArray[np.int64] = np.zeros(n_envs, np.int64)
         super().__init__(n_envs, self.labs.single_observation_space, self.labs.single_action_space)

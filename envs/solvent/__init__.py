@@ -1,8 +1,11 @@
 """Solvent: a small biology lab whose agent may believe only what it has paid for.
 
-    import gymnasium, solvent
-    env = gymnasium.make("Solvent/Debt-v0")
-    envs = gymnasium.make_vec("Solvent/Debt-v0", num_envs=1024, vectorization_mode="vector_entry_point")
+```python
+import gymnasium, solvent
+
+env = gymnasium.make("Solvent/Debt-v0")
+envs = gymnasium.make_vec("Solvent/Debt-v0", num_envs=1024, vectorization_mode="vector_entry_point")
+```
 """
 
 from solvent.control import EpistemicController

@@ -1,7 +1,11 @@
-"""A batch of labs and the buffers that a step fills. Both Gymnasium shells are built on it; it holds no rule of the model."""
+"""A batch of labs and the buffers that a step fills.
+
+Both Gymnasium shells are built on it; it holds no rule of the model.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -70,7 +74,7 @@ class LabBatch:
         self._pool = None
 
     def begin(self, seeds: Sequence[int | None], chosen: NDArray[np.bool_], rng: np.random.Generator) -> None:
-        """Start an episode in the ``chosen`` labs: a new stream where there is a seed, else the next of the lab's own."""
+        """Start an episode in the ``chosen`` labs: of a new stream where there is a seed, else of the lab's own."""
         fresh = np.zeros(len(self.labs), np.bool_)
         for i, seed in enumerate(seeds):
             if not chosen[i]:
@@ -95,7 +99,7 @@ class LabBatch:
         edges = [n * i // self.threads for i in range(self.threads + 1)]
         jobs = [
             self._pool.submit(self._step_range, actions, first, last)
-            for first, last in zip(edges, edges[1:], strict=False)
+            for first, last in itertools.pairwise(edges)
         ]
         for job in jobs:
             job.result()

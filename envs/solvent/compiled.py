@@ -35,7 +35,7 @@ def drop_stale_cache(package: Path) -> int:
     return dropped
 
 
-if not config.CACHE_DIR:  # a cache elsewhere is its owner's to keep
+if not config.CACHE_DIR:  # type: ignore[attr-defined]  # a cache elsewhere is its owner's to keep
     with contextlib.suppress(OSError):
         drop_stale_cache(Path(__file__).parent)
 

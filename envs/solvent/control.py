@@ -1,7 +1,7 @@
 """The debt rules for an agent loop that is no reinforcement-learning environment.
 
-Names as in the source document (*Epistemic Debt Enforcement*); the rules are the functions of ``mechanisms/debt.py``, the very ones that the
-environment runs.
+Names as in the source document (*Epistemic Debt Enforcement*); the rules are the functions of
+``mechanisms/debt.py``, the very ones that the environment runs.
 
     controller = EpistemicController()
     controller.claim_action("a1", "exploration", expected_gain_bits=1.0)
@@ -48,7 +48,8 @@ class EpistemicController:
         """Claim what an action will teach, before it runs.
 
         Raises:
-            ValueError: a claim that is negative, not finite or above what could be learnt, or an id that was claimed before.
+            ValueError: a claim that is negative, not finite or above what could be learnt, or an id that was
+                claimed before.
         """
         claim = _finite("expected_gain_bits", expected_gain_bits)
         if not 0.0 <= claim <= self.learnable_bits:
@@ -83,7 +84,10 @@ class EpistemicController:
         return self._debt
 
     def repay_by_calibration(self, bits_learnt: float) -> float:
-        """Repay debt by a calibration that ran and taught ``bits_learnt`` about the instrument; return what was repaid, bits."""
+        """Repay debt by a calibration that ran and taught ``bits_learnt`` about the instrument.
+
+        Return what was repaid, bits.
+        """
         paid = min(self._debt, float(repayment(self._rules, _finite("bits_learnt", bits_learnt))))
         self._debt -= paid
         return paid
@@ -121,7 +125,8 @@ class EpistemicController:
             calibration_templates: names of templates that are calibrations.
 
         Returns:
-            ``(should_refuse, reason, context)``; the reason is empty where nothing is refused, the context has the numeric fields of a ``RefusalEvent``.
+            ``(should_refuse, reason, context)``; the reason is empty where nothing is refused, the context
+                has the numeric fields of a ``RefusalEvent``.
 
         Raises:
             ValueError: a cost, a budget or a threshold that is negative or not finite, or part of a well.

@@ -272,7 +272,10 @@ def lot_is_due(lab, tables):  # type: ignore[no-untyped-def]
 
 @compiled
 def change_lot(lab, uniform, tables):  # type: ignore[no-untyped-def]
-    """A new instrument: what was learnt about it is void, what was learnt about each compound stays as its marginal."""
+    """A new instrument: what was learnt about it is void.
+
+    What was learnt about each compound stays as its marginal.
+    """
     n_states = lab.instrument_belief.shape[0]
     lab.instrument = int(uniform * n_states)
     for n in range(n_states):
@@ -347,7 +350,9 @@ def anything_can_execute(lab, tables):  # type: ignore[no-untyped-def]
 
 @compiled
 def begin(lab, tables, uniforms):  # type: ignore[no-untyped-def]
-    """Start the episode ``lab.episode`` of the stream ``lab.key``; ``lab.debt`` holds the debt that is carried over.
+    """Start the episode ``lab.episode`` of the stream ``lab.key``.
+
+    ``lab.debt`` holds the debt that is carried over.
 
     ``uniforms`` of shape ``(M + 1,)``: one a compound, the last for the instrument.
     """
@@ -436,7 +441,10 @@ def begin_next(lab, tables, uniforms):  # type: ignore[no-untyped-def]
 
 @compiled
 def begin_labs(labs, chosen, fresh, tables, observations, masks):  # type: ignore[no-untyped-def]
-    """Start an episode in the labs that are ``chosen``; ``fresh`` ones begin their stream, the others go on in it."""
+    """Start an episode in the labs that are ``chosen``.
+
+    ``fresh`` ones begin their stream, the others go on in it.
+    """
     uniforms = np.empty(labs[0].potency.shape[0] + 1)
     for i in range(labs.shape[0]):
         if not chosen[i]:
@@ -461,7 +469,7 @@ def show_labs(labs, tables, observations, masks):  # type: ignore[no-untyped-def
 
 
 @compiled
-def step_labs(
+def step_labs(  # type: ignore[no-untyped-def]
     labs,
     actions,
     tables,
@@ -474,7 +482,7 @@ def step_labs(
     final_observations,
     first,
     last,
-):  # type: ignore[no-untyped-def]
+):
     """Advance the labs ``first..last-1``; one that had ended begins its next episode instead (next-step reset).
 
     With ``same_step`` a lab that ends is copied to ``finals``, its observation to ``final_observations``, and it

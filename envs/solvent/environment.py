@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import gymnasium
 import numpy as np
 from gymnasium.error import ResetNeeded
-from gymnasium.spaces import Discrete
+from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
 from solvent.actions import action_table, sentence
@@ -33,12 +33,14 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     """A small biology lab whose agent may believe only what it has paid for.
 
     ## Description
-    Eight compounds have hidden potency classes, an instrument has a hidden state. The agent runs plates, claims beforehand what they will
-    teach, and publishes what it has found. A claim that the exact posterior does not bear out becomes epistemic debt, which inflates costs,
-    blocks exploration above a threshold and is settled from the score at the end.
+    Eight compounds have hidden potency classes, an instrument has a hidden state. The agent runs plates,
+    claims beforehand what they will teach, and publishes what it has found. A claim that the exact posterior
+    does not bear out becomes epistemic debt, which inflates costs, blocks exploration above a threshold and
+    is settled from the score at the end.
 
     ## Action space
-    ``Discrete(n)``; each index is a row ``(verb, compound, claim, confidence)`` of ``actions``. ``sentence(i)`` says it in words. By default 180:
+    ``Discrete(n)``; each index is a row ``(verb, compound, claim, confidence)`` of ``actions``.
+    ``sentence(i)`` says it in words. By default 180:
 
     | verb | wells | what it is |
     |---|---|---|
@@ -62,17 +64,20 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     | compounds | 8 x 14 | belief, entropy, lowest entropy, licence, published privately and publicly, experiments |
 
     ## Reward
-    Bits: the log score of each accepted finding against the prior, less the unpaid debt when the episode ends. Nothing else.
+    Bits: the log score of each accepted finding against the prior, less the unpaid debt when the episode
+    ends. Nothing else.
 
     ## Starting state
     384 wells, no debt; compounds and instrument are drawn from their priors.
 
     ## Episode end
-    Truncated at the horizon (40 heartbeats). Terminated when nothing but resting can ever execute again (``exhausted``), or when the debt is above
-    the threshold and no calibration is affordable (``bankrupt``). In either way the debt is settled.
+    Truncated at the horizon (40 heartbeats). Terminated when nothing but resting can ever execute again
+    (``exhausted``), or when the debt is above the threshold and no calibration is affordable (``bankrupt``).
+    In either way the debt is settled.
 
     ## Arguments
-    See ``__init__``. ``preset`` is ``default``, ``source`` (exactly the source document) or ``two_tier``; ``params`` are differences from it.
+    See ``__init__``. ``preset`` is ``default``, ``source`` (exactly the source document) or ``two_tier``;
+    ``params`` are differences from it.
 
     ## Version history
     * v0: first version.
@@ -110,8 +115,8 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self.detailed_info = detailed_info
         self.actions = action_table(self.params)
         self.observation_fields = observation_fields(self.params)
-        self.action_space = Discrete(len(self.actions))  # type: ignore[assignment]
-        self.observation_space = observation_space(self.params)
+        self.action_space = Discrete(len(self.actions))
+        self.observation_space: Box = observation_space(self.params)  # type: ignore[assignment]
         self.batch = LabBatch(self.params, 1)
         self._action = np.zeros(1, np.int64)
         self._renderer: Any = None
@@ -120,15 +125,13 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Start an episode: the first of the seed's stream, or without a seed the next of the current one."""
-        super().reset(seed=seed)
+        super().reset(seed=seed, options=options)
         self.batch.begin([seed], np.ones(1, np.bool_), self.np_random)
         if self.render_mode == "human":
             self.render()
         return self.batch.observations[0].copy(), {"action_mask": self.batch.masks[0].copy()}
 
-    def step(
-        self, action: np.int64 | int
-    ) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+    def step(self, action: np.int64 | int) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Run one action; a refused one costs the heartbeat and nothing else.
 
         Raises:
@@ -179,7 +182,8 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Which actions would execute now, shape ``(n_actions,)``."""
-        return self.batch.masks[0].astype(np.bool_)
+        masks: NDArray[np.bool_] = self.batch.masks[0].astype(np.bool_)
+        return masks
 
     def sentence(self, action: int) -> str:
         """The action as a sentence."""
@@ -196,10 +200,11 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             ValueError: the record of a lab with other parameters.
         """
         self.batch.set_labs(np.atleast_1d(np.asarray(state)))
-        return self.batch.observations[0].copy()
+        shown: NDArray[np.float32] = self.batch.observations[0].copy()
+        return shown
 
     def render(self) -> Any:
-        """Draw the lab: a text (``ansi``), an image ``(height, width, 3)`` uint8 (``rgb_array``), or a window (``human``)."""
+        """Draw the lab: a text (``ansi``), ``(height, width, 3)`` uint8 (``rgb_array``), or a window (``human``)."""
         if self.render_mode is None:
             gymnasium.logger.warn("render() was called without a render_mode; give one to make()")
             return None

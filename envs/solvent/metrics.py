@@ -24,8 +24,8 @@ def episode_columns(
 ) -> dict[str, Any]:
     """The record of each episode in ``labs[rows]`` (all by default), as columns.
 
-    Bits: ``return``, ``published_bits``, ``debt`` (unpaid at the end), ``debt_added``, ``debt_repaid``, ``debt_peak``, ``claimed``, ``gained``.
-    Wells: ``wells`` (left), ``wells_spent``. Counts: the rest.
+    Bits: ``return``, ``published_bits``, ``debt`` (unpaid at the end), ``debt_added``, ``debt_repaid``,
+    ``debt_peak``, ``claimed``, ``gained``. Wells: ``wells`` (left), ``wells_spent``. Counts: the rest.
     """
 
     def taken(name: str) -> NDArray[Any]:
@@ -77,8 +77,14 @@ def episode_record(params: LabParams, lab: Any) -> dict[str, Any]:
     return {key: first(column) for key, column in episode_columns(params, labs).items()}
 
 
-def potential(labs: NDArray[Any], licence_weight: float = 0.7) -> NDArray[np.float64]:
-    """Potential for shaping, bits, shape ``(n,)``: ``licence_weight * (licence of what is unpublished) - debt``."""
+def potential(
+    labs: NDArray[Any], licence_weight: float = 0.7, well_price: float = 0.0
+) -> NDArray[np.float64]:
+    """Potential for shaping, bits, shape ``(n,)``.
+
+    ``licence_weight * (licence of what is unpublished) + well_price * (wells left) - debt``, the price in
+    bits a well.
+    """
     unpublished = np.where(labs["published"] == 0, labs["licence"], 0.0).sum(axis=1)
-    value: NDArray[np.float64] = licence_weight * unpublished - labs["debt"]
+    value: NDArray[np.float64] = licence_weight * unpublished + well_price * labs["wells"] - labs["debt"]
     return value

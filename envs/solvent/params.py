@@ -196,8 +196,8 @@ def _convert(path: str, value: Any, hint: Any, current: Any) -> Any:
 class ControlTemplate(ParamGroup):
     """A plate of vehicle (DMSO) wells: nothing of a compound in it, so it can only teach about the instrument."""
 
-    readouts: int = setting(1, unit="readouts", low=1, high=16, doc="independent plate readouts")
-    replicates: int = setting(8, unit="wells", low=1, high=384, doc="wells averaged in a readout")
+    readouts: int = setting(4, unit="readouts", low=1, high=16, doc="independent plate readouts")
+    replicates: int = setting(2, unit="wells", low=1, high=384, doc="wells averaged in a readout")
 
     @property
     def wells(self) -> int:
@@ -310,9 +310,11 @@ HALF_LOG_DOSES += (3.1622776601683795e-6, 1e-5, 3.1622776601683795e-5)
 class PlateParams(ParamGroup):
     """What each template puts on the plate."""
 
-    dmso: ControlTemplate = ControlTemplate(readouts=1, replicates=8)
-    baseline: ControlTemplate = ControlTemplate(readouts=1, replicates=12)
-    calibration: ControlTemplate = ControlTemplate(readouts=3, replicates=8)
+    # Many readouts of few wells: with one readout of 8 wells a calibration taught less than its heartbeat was worth
+    # (docs/decisions.md). Wells are as in the document.
+    dmso: ControlTemplate = ControlTemplate(readouts=4, replicates=2)
+    baseline: ControlTemplate = ControlTemplate(readouts=4, replicates=3)
+    calibration: ControlTemplate = ControlTemplate(readouts=8, replicates=3)
     # The pair of the dose-response grid that teaches most, over five screens in a row (docs/decisions.md).
     screen: DoseTemplate = DoseTemplate(doses=(1e-7, 3.1622776601683795e-6), replicates=4)
     dose_response: DoseTemplate = DoseTemplate(doses=HALF_LOG_DOSES, replicates=6)

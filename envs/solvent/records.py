@@ -1,6 +1,7 @@
 """Records that outlive a step: what was refused, and the one-line reading of an episode.
 
-The fields of ``RefusalEvent`` are the source document's (*Epistemic Debt Enforcement*, "Refusal Log Format"), in its order.
+The fields of ``RefusalEvent`` are the source document's (*Epistemic Debt Enforcement*, "Refusal Log Format"),
+in its order.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ def _hypothesis(params: LabParams, verb: Verb, compound: int, row: Any) -> str:
     name = params.assay.compounds[compound]
     if verb in (Verb.PUBLISH_PRIVATE, Verb.PUBLISH_PUBLIC):
         return f"The most probable potency class of {name} is right with probability {row['confidence']:g}"
-    return f"{name} changes A549 viability with its dose; this plate tells {row['claim']:g} bits about its EC50"
+    return (
+        f"{name} changes A549 viability with its dose; this plate tells {row['claim']:g} bits about its EC50"
+    )
 
 
 def refusal_event(params: LabParams, step: Any, lab_index: int | None = None) -> RefusalEvent:

@@ -1,4 +1,6 @@
-"""Everything the compiled step looks up: parameters as numbers, likelihoods as arrays. Built once, cached, read-only.
+"""Everything the compiled step looks up: parameters as numbers, likelihoods as arrays.
+
+Built once, cached, read-only.
 
 Letters: ``A`` actions, ``V`` verbs, ``R`` most readouts of a plate, ``B`` bins, ``N`` instrument states,
 ``G`` potency classes. Tables of controls and of dosed plates share the axis ``V``; what a verb does not
@@ -79,8 +81,9 @@ def debt_rules(params: LabParams) -> DebtRules:
 def packed(values: Any) -> Any:
     """A named tuple of numbers, arrays and further named tuples as one read-only record of the same fields.
 
-    A record is one pointer, and its shapes belong to its type: the compiled step hands it on for nothing and unrolls
-    the short loops. A tuple of arrays is copied at every call, and a reference to each array in it is counted.
+    A record is one pointer, and its shapes belong to its type: the compiled step hands it on for nothing and
+    unrolls the short loops. A tuple of arrays is copied at every call, and a reference to each array in it is
+    counted.
     """
     parts = {
         name: packed(value) if isinstance(value, tuple) else np.asarray(value)

@@ -1,7 +1,8 @@
 """A vector of labs as a Gymnasium vector environment: a shell over the same compiled dynamics.
 
-Lab ``i`` of a vector that is seeded with ``seed`` equals the single lab seeded with ``seed + i``, bit for bit, for any number of labs and threads. Infos have
-the form that ``gymnasium.vector.SyncVectorEnv`` gives them.
+Lab ``i`` of a vector that is seeded with ``seed`` equals the single lab seeded with ``seed + i``, bit for
+bit, for any number of labs and threads. Infos have the form that ``gymnasium.vector.SyncVectorEnv`` gives
+them.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         self.copy = copy
         self.actions = action_table(self.params)
         self.observation_fields = observation_fields(self.params)
-        self.single_action_space = Discrete(len(self.actions))  # type: ignore[assignment]
+        self.single_action_space = Discrete(len(self.actions))
         self.single_observation_space = observation_space(self.params)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
@@ -105,7 +106,8 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         """Start an episode in every lab, or in those of ``options["reset_mask"]``.
 
         Args:
-            seed: of the first lab (lab ``i`` takes ``seed + i``), or one a lab, or None to go on in each lab's stream.
+            seed: of the first lab (lab ``i`` takes ``seed + i``), or one a lab, or None to go on in each
+                lab's stream.
             options: ``reset_mask``, a boolean array of shape ``(num_envs,)``.
 
         Raises:
@@ -271,7 +273,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         pairs = zip(self.batch.labs, self.batch.steps, strict=True)
         return tuple(self._renderer.draw(lab, step) for lab, step in pairs)
 
-    def close_extras(self, **kwargs: Any) -> None:
+    def close_extras(self, **kwargs: Any) -> None:  # noqa: ARG002 - part of the interface
         """End the threads and the renderer."""
         self.batch.close()
         if self._renderer is not None:

@@ -1,11 +1,12 @@
-"""Wrappers: the six-tuple with cost, vector rewards, Lagrangian rewards, and potential-based shaping.
+"""Wrappers: cost as a sixth value, vector and Lagrangian rewards, and two that help training without changing its goal.
 
-Shaping adds ``gamma * Phi(s') - Phi(s)`` with ``Phi = weight * (licence of what is unpublished) - debt`` and ``Phi = 0`` at the end, which leaves the
-optimal policy unchanged (Ng, Harada and Russell 1999).
+Shaping adds ``gamma * Phi(s') - Phi(s)`` with ``Phi = weight * (licence of what is unpublished) + price * wells -
+debt`` and ``Phi = 0`` at the end, which leaves the optimal policy unchanged (Ng, Harada and Russell 1999).
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import gymnasium
@@ -14,11 +15,15 @@ from gymnasium.spaces import Box
 from gymnasium.vector import VectorWrapper
 from numpy.typing import NDArray
 
+from solvent.actions import Verb
+from solvent.mechanisms.publication import log_score
 from solvent.metrics import potential
+from solvent.state import Event
 from solvent.vector import LabVectorEnv
 
 __all__ = [
     "CostTuple",
+    "ExpectedScoreVectorReward",
     "LagrangianReward",
     "LagrangianVectorReward",
     "PotentialShaping",
@@ -30,7 +35,10 @@ Floats = NDArray[np.float64]
 
 
 class CostTuple(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """``step`` gives six values, ``(observation, reward, cost, terminated, truncated, info)``, as safe-RL code expects; cost in bits of new debt."""
+    """``step`` gives six values, ``(observation, reward, cost, terminated, truncated, info)``, as safe-RL code expects.
+
+    The cost is in bits of new debt.
+    """
 
     def step(self, action: Any) -> Any:
         """Run one action and show its cost beside the reward."""
@@ -70,16 +78,21 @@ class PotentialShaping(gymnasium.Wrapper[Any, Any, Any, Any]):
     """Potential-based shaping of a single lab; ``gamma`` is the learner's discount."""
 
     def __init__(
-        self, env: gymnasium.Env[Any, Any], gamma: float = 1.0, licence_weight: float = 0.7
+        self,
+        env: gymnasium.Env[Any, Any],
+        gamma: float = 1.0,
+        licence_weight: float = 0.7,
+        well_price: float = 0.0,
     ) -> None:
         super().__init__(env)
         self.gamma = gamma
         self.licence_weight = licence_weight
+        self.well_price = well_price
         self._before = 0.0
 
     def _potential(self) -> float:
         labs = self.env.unwrapped.batch.labs  # type: ignore[attr-defined]
-        return float(potential(labs, self.licence_weight)[0])
+        return float(potential(labs, self.licence_weight, self.well_price)[0])
 
     def reset(self, **kwargs: Any) -> Any:
         """Start an episode."""
@@ -103,18 +116,21 @@ def _labs(env: Any) -> LabVectorEnv:
     return inner
 
 
-class PotentialVectorShaping(VectorWrapper):  # type: ignore[type-arg]
+class PotentialVectorShaping(VectorWrapper):
     """Potential-based shaping of a vector of labs, in either reset mode."""
 
-    def __init__(self, env: Any, gamma: float = 1.0, licence_weight: float = 0.7) -> None:
+    def __init__(
+        self, env: Any, gamma: float = 1.0, licence_weight: float = 0.7, well_price: float = 0.0
+    ) -> None:
         super().__init__(env)
         self.gamma = gamma
         self.licence_weight = licence_weight
+        self.well_price = well_price
         self._before: Floats = np.zeros(self.num_envs)
         self._lab_env = _labs(env)
 
     def _potential(self) -> Floats:
-        return potential(self._lab_env.batch.labs, self.licence_weight)
+        return potential(self._lab_env.batch.labs, self.licence_weight, self.well_price)
 
     def continue_from_state(self) -> None:
         """Take the potential from the labs as they are, after their ``set_state``."""
@@ -138,7 +154,43 @@ class PotentialVectorShaping(VectorWrapper):  # type: ignore[type-arg]
         return observations, shaped, terminated, truncated, infos
 
 
-class LagrangianVectorReward(VectorWrapper):  # type: ignore[type-arg]
+class ExpectedScoreVectorReward(VectorWrapper):
+    """The log score of an accepted finding is replaced by its expectation under the reference belief at that moment.
+
+    The belief is the exact posterior, so the expected return of every policy stays what it is, up to the belief's known
+    approximation; what goes is the luck of the draw, which is most of the return's variance (Rao-Blackwell).
+    """
+
+    def __init__(self, env: Any) -> None:
+        super().__init__(env)
+        self._lab_env = _labs(env)
+        params, actions = self._lab_env.params, self._lab_env.actions
+        self._compound = np.maximum(actions["compound"], 0)
+        self._share = np.where(actions["verb"] == Verb.PUBLISH_PRIVATE, params.publishing.private_share, 1.0)
+        scores = [
+            [
+                [log_score(q, p, right) if math.isfinite(q) else 0.0 for p in params.assay.class_prior]
+                for q in actions["confidence"]
+            ]
+            for right in (True, False)
+        ]
+        self._right, self._wrong = np.array(scores)  # [A, G] bits
+
+    def step(self, actions: Any) -> Any:
+        """Run one action a lab; findings pay what they were worth before the truth was known."""
+        batch = self._lab_env.batch
+        lab = np.arange(self.num_envs)
+        belief = batch.labs["marginal"][lab, self._compound[actions]]
+        asserted = belief.argmax(axis=1)
+        p = belief[lab, asserted]
+        right, wrong = self._right[actions, asserted], self._wrong[actions, asserted]
+        worth = self._share[actions] * (p * right + (1.0 - p) * wrong)
+        observations, rewards, terminated, truncated, infos = self.env.step(actions)
+        luck = np.where(batch.steps["event"] == Event.PUBLISHED, batch.steps["published_bits"] - worth, 0.0)
+        return observations, rewards - luck, terminated, truncated, infos
+
+
+class LagrangianVectorReward(VectorWrapper):
     """``reward - multiplier * cost`` for a vector of labs; set ``multiplier`` between updates."""
 
     def __init__(self, env: Any, multiplier: float = 0.0) -> None:

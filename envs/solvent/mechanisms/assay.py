@@ -35,7 +35,8 @@ def ec50_grid(assay: AssayParams) -> Floats:
 def viability(assay: AssayParams, doses: Any) -> Floats:
     """Viability of each class at each dose (mol/L), shape ``(len(doses), G)``, in [bottom, 1]."""
     ratio = np.asarray(doses, dtype=np.float64)[:, None] / ec50_grid(assay)[None, :]
-    return assay.bottom + (1.0 - assay.bottom) / (1.0 + ratio**assay.hill)
+    logistic: Floats = 1.0 / (1.0 + ratio**assay.hill)
+    return assay.bottom + (1.0 - assay.bottom) * logistic
 
 
 def instrument_grid(assay: AssayParams) -> Floats:
@@ -57,12 +58,15 @@ def bin_probabilities(assay: AssayParams, viabilities: Any, replicates: int) -> 
     z = (bin_edges(assay) - mean) / np.sqrt(plate_sd**2 + assay.technical_sd**2 / replicates)
     left, right = z[..., :-1], z[..., 1:]
     upper_tail = left > 0.0
-    return np.where(upper_tail, ndtr(-left) - ndtr(-right), ndtr(right) - ndtr(left))
+    masses: Floats = np.where(upper_tail, ndtr(-left) - ndtr(-right), ndtr(right) - ndtr(left))
+    return masses
 
 
 @inlined
 def draw_bin(cumulative, uniform):  # type: ignore[no-untyped-def]
-    """The bin into which ``uniform`` in [0, 1) falls; ``cumulative`` is the distribution function, shape ``(bins,)``.
+    """The bin into which ``uniform`` in [0, 1) falls.
+
+    ``cumulative`` is the distribution function, shape ``(bins,)``.
 
     It is the number of inner edges at or below ``uniform``: counted, since a search that stops when it has
     found the place costs more than it saves.

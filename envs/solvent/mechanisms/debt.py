@@ -1,18 +1,19 @@
 """Epistemic debt: what an overclaim costs, and what it forbids.
 
-Mechanism (source: *Epistemic Debt Enforcement*). A claim of ``c`` bits that gained ``g`` bits adds ``max(0, c - g)`` to the debt; accurate
-claims and underclaims never subtract. Debt ``d`` multiplies every cost:
+Mechanism (source: *Epistemic Debt Enforcement*). A claim of ``c`` bits that gained ``g`` bits adds
+``max(0, c - g)`` to the debt; accurate claims and underclaims never subtract. Debt ``d`` multiplies every cost:
 
     linear     1 + s * d
     two_tier   (1 + 0.02 d) * (1 + s * base / 100 * d)
 
-and above the threshold refuses everything that is not calibration. A calibration that taught ``b`` bits about the instrument repays
-``min(repay_max, repay_base + min(repay_learnt_max, repay_per_bit * max(0, b)))``.
+and above the threshold refuses everything that is not calibration. A calibration that taught ``b`` bits about
+the instrument repays ``min(repay_max, repay_base + min(repay_learnt_max, repay_per_bit * max(0, b)))``.
 
-Claims buy licence: of a gain, what was claimed and lies below the lowest entropy reached so far is credited to the compound.
+Claims buy licence: of a gain, what was claimed and lies below the lowest entropy reached so far is credited
+to the compound.
 
-Departures from the document (``params.PRESETS["source"]`` undoes them): a calibration's multiplier is capped, and the cost of the cheapest calibration
-is kept in reserve.
+Departures from the document (``params.PRESETS["source"]`` undoes them): a calibration's multiplier is capped,
+and the cost of the cheapest calibration is kept in reserve.
 """
 
 from __future__ import annotations
@@ -75,7 +76,10 @@ def overclaim(claim, gain):  # type: ignore[no-untyped-def]
 
 @inlined
 def licence_credit(claim, lowest_entropy, entropy):  # type: ignore[no-untyped-def]
-    """Licence bought, bits: progress below ``lowest_entropy``, up to the claim. Noise that is undone and redone buys nothing."""
+    """Licence bought, bits: progress below ``lowest_entropy``, up to the claim.
+
+    Noise that is undone and redone buys nothing.
+    """
     return max(0.0, min(claim, lowest_entropy - entropy))
 
 
@@ -103,8 +107,9 @@ def wells_charged(inflated_cost):  # type: ignore[no-untyped-def]
 def decide(rules, debt, base_wells, wells_left, is_calibration):  # type: ignore[no-untyped-def]
     """Refuse or allow, before anything runs.
 
-    Returns ``(reason, inflated_cost, blocked_by_threshold, blocked_by_cost, blocked_by_reserve)``. The first reason that holds counts; all
-    flags are returned. ``base_wells`` is 0 for an action that uses none (publishing), and such an action is never blocked by cost.
+    Returns ``(reason, inflated_cost, blocked_by_threshold, blocked_by_cost, blocked_by_reserve)``. The first
+    reason that holds counts; all flags are returned. ``base_wells`` is 0 for an action that uses none
+    (publishing), and such an action is never blocked by cost.
     """
     inflated = base_wells * multiplier(rules, debt, base_wells, is_calibration)
     cost = wells_charged(inflated)
@@ -133,7 +138,7 @@ def repayment(rules, bits_learnt):  # type: ignore[no-untyped-def]
 
 @inlined
 def is_bankrupt(rules, debt, wells_left, refusals_in_a_row):  # type: ignore[no-untyped-def]
-    """Debt above the threshold and no calibration affordable; or too many refusals in a row, where that is asked for."""
+    """Debt above the threshold and no calibration affordable; or, where asked for, too many refusals in a row."""
     if not rules.enforced:
         return False
     if 0 < rules.bankruptcy_after_refusals <= refusals_in_a_row:

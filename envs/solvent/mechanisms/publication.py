@@ -4,11 +4,12 @@ Mechanism. A finding says "the class is ``k``" with probability ``q``. Against t
 
     b(q) = q log2(q / p0_k) + (1 - q) log2((1 - q) / (1 - p0_k))   bits,
 
-and pays the logarithmic score against the prior, ``log2(q / p0_k)`` if it is right and ``log2((1 - q) / (1 - p0_k))`` if it is wrong. The
-score is strictly proper (Good 1952; Gneiting and Raftery 2007): stating one's real confidence is optimal, and ``b(q)`` is its expectation for
-one who really believes ``q``.
+and pays the logarithmic score against the prior, ``log2(q / p0_k)`` if it is right and ``log2((1 - q) / (1 -
+p0_k))`` if it is wrong. The score is strictly proper (Good 1952; Gneiting and Raftery 2007): stating one's
+real confidence is optimal, and ``b(q)`` is its expectation for one who really believes ``q``.
 
-Known approximation: the score is of the event "class is k" only; how a wrong finding's class was believed instead does not count.
+Known approximation: the score is of the event "class is k" only; how a wrong finding's class was believed
+instead does not count.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ __all__ = ["asserted_bits", "log_score", "most_probable"]
 
 @inlined
 def log_score(confidence, prior, right):  # type: ignore[no-untyped-def]
-    """Bits that a reader gains who adopts the finding; ``prior`` is ``p0_k``. ``confidence`` and ``prior`` lie inside (0, 1)."""
+    """Bits that a reader gains who adopts the finding; ``prior`` is ``p0_k``.
+
+    ``confidence`` and ``prior`` lie inside (0, 1).
+    """
     if right:
         return math.log2(confidence / prior)
     return math.log2((1.0 - confidence) / (1.0 - prior))

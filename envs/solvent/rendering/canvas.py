@@ -1,7 +1,8 @@
 """A sheet to draw on: antialiased type and dots on a pygame surface, in units that do not depend on the pixels.
 
-pygame ships one typeface, a bold one. The regular weight is made of it: glyphs are drawn large, thinned by erosion, and
-averaged down, at quarter pixels for even spacing. Glyphs and whole texts are cached, so a frame costs a few blits.
+pygame ships one typeface, a bold one. The regular weight is made of it: glyphs are drawn large, thinned by
+erosion, and averaged down, at quarter pixels for even spacing. Glyphs and whole texts are cached, so a frame
+costs a few blits.
 """
 
 from __future__ import annotations

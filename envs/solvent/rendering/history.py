@@ -1,8 +1,10 @@
-"""What a viewer remembers of an episode: the record shows only the last heartbeat, a chart wants the ones before.
+"""What a viewer remembers of an episode.
 
-Histories are kept by the lab's random stream (``key``, ``episode``), so one viewer can follow a vector of labs. A lab
-that was not drawn at every heartbeat has gaps, which are shown as such. A heartbeat that goes backwards, or wells that
-grow, begin a new history.
+The record shows only the last heartbeat, a chart wants the ones before.
+
+Histories are kept by the lab's random stream (``key``, ``episode``), so one viewer can follow a vector of
+labs. A lab that was not drawn at every heartbeat has gaps, which are shown as such. A heartbeat that goes
+backwards, or wells that grow, begin a new history.
 """
 
 from __future__ import annotations
@@ -101,7 +103,10 @@ class HistoryBook:
             history.plate = Plate(Verb(beat.verb), beat.compound, bins)
 
     def _keep_findings(self, history: History, lab: Any) -> None:
-        """A finding names the class that was the most probable when it was published; later the belief may move on."""
+        """A finding names the class that was the most probable when it was published.
+
+        Later the belief may move on.
+        """
         for compound, published in enumerate(lab["published"]):
             if published:
                 history.findings.setdefault(compound, int(lab["marginal"][compound].argmax()))

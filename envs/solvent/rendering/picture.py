@@ -1,4 +1,6 @@
-"""The lab as one picture: what is left of the wells, debt over time, what is believed of each compound, the last plate.
+"""The lab as one picture: what is left of the wells, debt over time, what is believed of each compound.
+
+The last plate.
 
 Panels are functions of a ``Scene``; this module says where they stand.
 """

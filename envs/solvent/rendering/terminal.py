@@ -1,4 +1,7 @@
-"""The lab as a text of fixed width, for a terminal. Colour helps where it can; with ``NO_COLOR`` nothing is lost."""
+"""The lab as a text of fixed width, for a terminal.
+
+Colour helps where it can; with ``NO_COLOR`` nothing is lost.
+"""
 
 from __future__ import annotations
 

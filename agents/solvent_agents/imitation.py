@@ -1,0 +1,93 @@
+"""A warm start: before it is trained by reinforcement, a policy learns to do what the honest script does.
+
+Behaviour cloning (Pomerleau 1991): the script plays some episodes, the policy's action distribution is fitted to its
+actions by cross-entropy, the value to the rewards that followed. The labs of the demonstrations are drawn from the
+training seed and are neither training nor evaluation labs.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
+from torch import Tensor
+from torch.nn.functional import cross_entropy, mse_loss
+
+from solvent_agents.honest import Honest
+from solvent_agents.sb3 import LabVecEnv
+
+__all__ = ["Demonstrations", "clone", "demonstrate"]
+
+BATCH = 1024
+LEARNING_RATE = 2e-3
+VALUE_WEIGHT = 0.05
+FORBIDDEN = -1e8
+
+
+class Demonstrations(NamedTuple):
+    """Steps of the script.
+
+    Shapes: observations ``(n, n_fields)``, masks ``(n, n_actions)``, actions and returns to go ``(n,)``.
+    """
+
+    observations: Tensor
+    masks: Tensor
+    actions: Tensor
+    returns: Tensor
+
+
+def demonstrate(envs: LabVecEnv, seed: int, gamma: float) -> Demonstrations:
+    """One episode of the honest script in each lab of ``envs``."""
+    params = envs.labs.params
+    script = Honest(params, seed)
+    word = int(np.random.SeedSequence([seed, 1]).generate_state(1)[0])
+    envs.seed(word)
+    observations: Any = envs.reset()
+    alive = np.ones(envs.num_envs, np.bool_)
+    rows: list[tuple[Any, ...]] = []
+    for _ in range(params.budget.heartbeats):
+        masks = envs.labs.action_masks()
+        actions = script.act(observations, masks)
+        seen, was_alive = observations, alive
+        observations, rewards, dones, _ = envs.step(actions)
+        rows.append((seen, masks, actions, rewards, was_alive))
+        alive = alive & ~dones
+    seen_all, masks_all, actions_all, rewards_all, alive_all = (
+        np.array(column) for column in zip(*rows, strict=True)
+    )
+    returns = np.zeros(rewards_all.shape)
+    ahead = np.zeros(envs.num_envs)
+    for t in reversed(range(len(returns))):
+        ahead = np.where(alive_all[t], rewards_all[t] + gamma * ahead, 0.0)
+        returns[t] = ahead
+    return Demonstrations(
+        torch.as_tensor(seen_all[alive_all]),
+        torch.as_tensor(masks_all[alive_all]),
+        torch.as_tensor(actions_all[alive_all]),
+        torch.as_tensor(returns[alive_all], dtype=torch.float32),
+    )
+
+
+def clone(model: OnPolicyAlgorithm, shown: Demonstrations, epochs: int, *, masked: bool) -> None:
+    """Fit the model's policy and value to the demonstrations; the step size falls linearly to 0."""
+    policy: Any = model.policy
+    optimiser = torch.optim.Adam(policy.parameters(), lr=LEARNING_RATE)
+    n = len(shown.actions)
+    batches = -(-n // BATCH)
+    for update in range(epochs * batches):
+        if update % batches == 0:
+            order = torch.randperm(n)
+        for group in optimiser.param_groups:
+            group["lr"] = LEARNING_RATE * (1.0 - update / (epochs * batches))
+        rows = order[update % batches * BATCH :][:BATCH]
+        latent, latent_value = policy.mlp_extractor(policy.extract_features(shown.observations[rows]))
+        logits = policy.action_net(latent)
+        if masked:
+            logits = logits.masked_fill(~shown.masks[rows], FORBIDDEN)
+        value = policy.value_net(latent_value)[:, 0]
+        loss = cross_entropy(logits, shown.actions[rows])
+        optimiser.zero_grad()
+        (loss + VALUE_WEIGHT * mse_loss(value, shown.returns[rows])).backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
