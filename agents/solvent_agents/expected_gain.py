@@ -6,7 +6,7 @@ enumerated where there are few of them (a screen has 12 x 12), and else drawn at
 weight, the gain it would bring (entropy before less entropy after, bits) and the peak (probability of the most probable class) it would leave.
 
 Known approximation: within a lot the compound's class and the instrument are not independent once the compound was measured; only
-``p(class)`` is shown, so the forecast overstates a repetition's gain a little. A calibration is forecast exactly.
+``p(class)`` is shown, so the forecast overstates a repetition's gain a little.
 
 Letters as in ``solvent.tables``; ``K`` outcomes.
 """
@@ -101,11 +101,11 @@ class Forecaster:
         means[labs, compounds] = (weights * values).sum(axis=1)[same.reshape(-1)]
         return means
 
-    def calibration(self, instrument: Floats) -> Floats:
-        """Expected bits about the instrument of one readout of vehicle wells (``dmso``), shape ``(n,)``."""
-        likelihood = self.tables.control_likelihood[int(Verb.DMSO)]
+    def calibration(self, instrument: Floats, verb: Verb = Verb.DMSO) -> Floats:
+        """Expected bits about the instrument of a plate of vehicle wells, shape ``(n,)``; at fixed points too."""
+        points = fixed_points(self._points, int(self.tables.readouts[int(verb)]) + 1)
         bits = np.zeros(len(instrument))
-        _forecast_control(instrument, likelihood, bits)
+        _forecast_control(int(verb), instrument, self.tables, points, bits)
         return bits
 
 
@@ -181,20 +181,19 @@ def _forecast(verb, instrument, marginal, tables, points, enumerate_all, weights
 
 
 @compiled
-def _forecast_control(instrument, likelihood, bits):  # type: ignore[no-untyped-def]
-    """Write the expected gain about the instrument, shape ``(n,)``; ``likelihood`` of shape ``(B, N)``."""
+def _forecast_control(verb, instrument, tables, points, bits):  # type: ignore[no-untyped-def]
+    """Write the expected gain about the instrument, shape ``(n,)``."""
     belief = np.empty(instrument.shape[1])
     for i in range(instrument.shape[0]):
         after = 0.0
-        for b in range(likelihood.shape[0]):
-            weight = 0.0
-            for s in range(belief.shape[0]):
-                belief[s] = instrument[i, s]
-                weight += belief[s] * likelihood[b, s]
-            if weight > 0.0:
-                condition_instrument(belief, likelihood[b])
-                after += weight * entropy_bits(belief)
-        bits[i] = entropy_bits(instrument[i]) - after
+        for k in range(points.shape[0]):
+            belief[:] = instrument[i]
+            state = draw_from(instrument[i], points[k, 0])
+            for r in range(tables.readouts[verb]):
+                observed = draw_bin(tables.control_cumulative[verb, state], points[k, r + 1])
+                condition_instrument(belief, tables.control_likelihood[verb, observed])
+            after += entropy_bits(belief)
+        bits[i] = entropy_bits(instrument[i]) - after / points.shape[0]
 
 
 @compiled

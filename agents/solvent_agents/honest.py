@@ -47,7 +47,7 @@ class Manner:
     usual_wells: float = 12.0  # wells a heartbeat
     repay_worth: float = 0.5  # bits: calibrate when it can be expected to repay as much
     learn_worth: float = (
-        0.8  # bits: calibrate when one readout can be expected to teach as much of the instrument
+        0.8  # bits: calibrate when one readout can be expected to teach as much about the instrument
     )
     learn_beats: int = 4  # heartbeats that a lot must still have for that
     calibrates: bool = True  # otherwise it never uses vehicle wells
