@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import importlib.util
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.cases import SECTIONS, bytes_per_lab
+from benchmarks.learners import learners
 from benchmarks.measure import Row, machine, measure
 
 TITLES = ("case", "steps/s, median turn", "fastest turn")
@@ -27,6 +29,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print("compiling (some seconds the first time), then measuring ...", flush=True)
     cases = [case for section in SECTIONS for case in section()]
     rows = measure(cases, turns=5 if options.quick else 60, seconds=0.02 if options.quick else 0.05)
+    if importlib.util.find_spec("stable_baselines3"):
+        rows += measure(learners(), turns=2 if options.quick else 8, seconds=0.02)
+    else:
+        print("without the extra `agents` the learners are left out")
     show(rows)
     print(f"state of a lab: {bytes_per_lab():,} bytes")
     if options.json is not None:
