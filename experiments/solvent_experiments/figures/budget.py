@@ -13,12 +13,12 @@ from solvent_experiments.columns import Columns
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.style import INK, colours, new_figure
 
-__all__ = ["budget_curve"]
+__all__ = ["budget_curve", "held"]
 
 ROW_HEIGHT = 0.72
 
 
-def _held(traces: Columns, name: str, heartbeats: int) -> NDArray[np.float64]:
+def held(traces: Columns, name: str, heartbeats: int) -> NDArray[np.float64]:
     """One row an episode, shape ``(episodes, heartbeats + 1)``; after an episode's end its last value is held."""
     starts = np.flatnonzero(traces["heartbeat"] == 0)
     grid = np.empty((len(starts), heartbeats + 1))
@@ -51,8 +51,8 @@ def budget_curve(run: RunData) -> Figure | None:
     highest = threshold
     for agent, wells_axes, debt_axes in zip(agents, wells, debt, strict=True):
         traces = run.traces_of(agent)
-        owed = _held(traces, "debt", horizon)
-        _band(wells_axes, _held(traces, "wells", horizon), colour[agent])
+        owed = held(traces, "debt", horizon)
+        _band(wells_axes, held(traces, "wells", horizon), colour[agent])
         _band(debt_axes, owed, colour[agent])
         debt_axes.axhline(threshold, color=INK, lw=0.8, ls=(0, (4, 2)))
         highest = max(highest, float(np.percentile(owed, 90, axis=0).max()))

@@ -49,6 +49,7 @@ def profiles(run: RunData) -> Figure:
     returns = {agent: run.episodes["return"][run.episodes["agent"] == agent] for agent in run.agents}
     everything = np.concatenate(list(returns.values()))
     low, high = np.percentile(everything, (1, 99.5))
+    low, high = min(low, high - 0.5), high + 0.02 * max(high - low, 0.5)
     values = np.linspace(low, high, 300)
     styles = ("-", (0, (4, 1.5)), (0, (1, 1)))
     for i, (agent, scores) in enumerate(returns.items()):

@@ -1,0 +1,36 @@
+"""One small run that the tests of this folder look at; no test changes it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from solvent_experiments.config import Experiment, load_experiment
+from solvent_experiments.documents import ConfigError
+from solvent_experiments.run import run_experiment
+from solvent_experiments.store import RunFolder
+
+ROOT = Path(__file__).resolve().parents[2]
+SMOKE = ROOT / "configs" / "smoke.yaml"
+
+
+@pytest.fixture(scope="session")
+def smoke() -> Experiment:
+    return load_experiment(SMOKE)
+
+
+@pytest.fixture(scope="session")
+def smoke_run(smoke: Experiment, tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> RunFolder:
+    """The smoke config, run once for all test processes: the run's own lock keeps the others waiting."""
+    shared = tmp_path_factory.getbasetemp()
+    root = (shared if worker_id == "master" else shared.parent) / "smoke-run"
+    deadline = time.monotonic() + 300
+    while True:
+        try:
+            return run_experiment(smoke, root, quiet=True)
+        except ConfigError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)

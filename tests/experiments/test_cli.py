@@ -1,0 +1,157 @@
+"""The command line as a newcomer meets it."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from solvent import ENVIRONMENTS, __version__, read_refusals_jsonl
+from solvent_experiments import cli
+from solvent_experiments.columns import read_parquet
+from solvent_experiments.store import RunFolder
+
+COMMANDS = ("run", "evaluate", "play", "figures", "envs")
+
+
+def call(monkeypatch: pytest.MonkeyPatch, *arguments: str, typed: str = "") -> int:
+    """Exit code of the command line, with ``typed`` at the keyboard."""
+    monkeypatch.setattr(sys, "argv", ["solvent", *arguments])
+    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    return 0 if left.value.code is None else int(left.value.code)  # type: ignore[arg-type]
+
+
+def test_help_needs_nothing_heavy() -> None:
+    code = (
+        "import sys; sys.argv = ['solvent', '--help']\n"
+        "from solvent_experiments.cli import main\n"
+        "try: main()\n"
+        "except SystemExit as left: assert not left.code\n"
+        "heavy = {'torch', 'matplotlib', 'numba', 'pyarrow', 'pydantic', 'solvent', 'scipy'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    for command in COMMANDS:
+        assert f" {command} " in result.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_and_an_example(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(monkeypatch, command, "--help") == 0
+    shown = capsys.readouterr().out
+    assert f"Usage: solvent {command}" in shown
+    assert command == "envs" or "Example" in shown
+
+
+def test_version_and_no_arguments(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(monkeypatch, "--version") == 0
+    assert capsys.readouterr().out == f"solvent {__version__}\n"
+    assert call(monkeypatch) == 0
+    assert "quickstart" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("rnu",), "Did you mean 'run'"),
+        (("run",), "Missing argument 'CONFIG'"),
+        (("run", "x.yaml", "--jobs", "0"), "--jobs"),
+        (("run", "x.yaml", "--job", "2"), "--jobs"),
+        (("evaluate", "onest"), "did you mean 'honest'"),
+        (("evaluate", "none/model.zip"), "no such model"),
+        (("evaluate", "honest", "--env", "Solvent/Debt-v1"), "did you mean 'Solvent/Debt-v0'"),
+        (("evaluate", "honest", "--episodes", "0"), "--episodes"),
+        (("evaluate", "honest", "hermit", "--ledger", "x.jsonl"), "allowed: one"),
+        (("play", "--env", "Chess-v0"), "unknown environment"),
+        (("play", "--agent", "onest"), "did you mean 'honest'"),
+        (("figures", "nowhere"), "no run"),
+        (("figures",), "no finished run"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_a_mistake_is_one_line(
+    arguments: tuple[str, ...],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert call(monkeypatch, *arguments) == 2
+    shown = capsys.readouterr()
+    assert shown.err.count("\n") == 1
+    assert said in shown.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["solvent", "--debug", "run", "none.yaml"])
+    try:
+        with pytest.raises(ValueError, match="no such file"):
+            cli.main()
+    finally:
+        cli._State.debug = False
+
+
+def test_environments_are_listed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(monkeypatch, "envs") == 0
+    shown = capsys.readouterr().out
+    for env in ENVIRONMENTS:
+        assert env in shown
+    assert " 180 " in shown
+
+
+def test_evaluate_scripted_and_learned_agents(
+    smoke_run: RunFolder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out, ledger = tmp_path / "e.parquet", tmp_path / "r.jsonl"
+    model = str(smoke_run.unit("ppo", 0).model)
+    assert call(monkeypatch, "evaluate", "hermit", model, "--episodes", "5", "--out", str(out)) == 0
+    assert "interval" in capsys.readouterr().out
+    assert sorted(set(read_parquet(out)["agent"])) == sorted(["hermit", model])
+    assert call(monkeypatch, "evaluate", "random", "--episodes", "5", "--ledger", str(ledger)) == 0
+    assert read_refusals_jsonl(ledger)
+    before = ledger.read_bytes()
+    assert call(monkeypatch, "evaluate", "random", "--episodes", "5", "--ledger", str(ledger)) == 2
+    assert ledger.read_bytes() == before
+
+
+def test_play_to_the_end(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A wrong answer is asked again; then a claim, a finding, and rest until the horizon."""
+    typed = "nine\n99\n5\n0\n7\n" + "7\n0\n2\n" + "0\n" * 40
+    assert call(monkeypatch, "play", "--seed", "3", typed=typed) == 0
+    shown = capsys.readouterr().out
+    assert "A number from 0 to 7, or q." in shown
+    assert "How many bits do you claim to learn?" in shown
+    assert "How sure are you?" in shown
+    assert "Over (horizon)" in shown
+    assert "The truth: nocodazole " in shown
+
+
+@pytest.mark.parametrize("typed", ["", "q\n", "4\nquit\n", "4\n2\n"])
+def test_play_can_be_left_at_any_question(
+    typed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(monkeypatch, "play", typed=typed) == 0
+    assert "You left" in capsys.readouterr().out
+
+
+def test_watch_an_agent(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    for agent in ("honest", "random"):
+        assert call(monkeypatch, "play", "--agent", agent, "--delay", "0") == 0
+        assert "Over (" in capsys.readouterr().out

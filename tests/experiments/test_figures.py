@@ -1,0 +1,142 @@
+"""Figures re-derive from artifacts, say what has to be said, and don't hide an agent."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.image import imread
+from matplotlib.text import Text
+
+from solvent import LabParams
+from solvent_experiments.config import Experiment
+from solvent_experiments.documents import ConfigError
+from solvent_experiments.figures import FIGURES, draw_all
+from solvent_experiments.figures.budget import held
+from solvent_experiments.figures.data import RunData, load_run
+from solvent_experiments.figures.style import DPI, WIDTH, spread, styled
+from solvent_experiments.report import CONTAMINATED, summary, table
+from solvent_experiments.run import run_experiment
+from solvent_experiments.store import RunFolder
+
+
+def words(figure: Figure) -> str:
+    """Everything that is written on a figure."""
+    return "\n".join(text.get_text() for text in figure.findobj(lambda artist: hasattr(artist, "get_text")))  # type: ignore[attr-defined]
+
+
+@pytest.fixture(scope="module")
+def run(smoke_run: RunFolder) -> RunData:
+    return load_run(smoke_run)
+
+
+def test_they_are_drawn_again_from_the_artifacts_alone(smoke_run: RunFolder, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for name in ("config.yaml", "episodes.parquet", "training.parquet", "traces.parquet"):
+        shutil.copy(smoke_run.root / name, copy / name)
+    drawn = draw_all(RunFolder(copy))
+    assert [path.stem for path in drawn] == list(FIGURES)
+    for path in drawn:
+        again, first = path.read_bytes(), (smoke_run.figures / path.name).read_bytes()
+        assert again == first, path.name
+        assert (
+            path.with_suffix(".pdf").read_bytes()
+            == (smoke_run.figures / path.name).with_suffix(".pdf").read_bytes()
+        )
+
+
+def test_they_are_a_column_wide_and_not_blank(smoke_run: RunFolder) -> None:
+    for name in FIGURES:
+        image = imread(smoke_run.figures / f"{name}.png")
+        assert image.shape[1] == round(WIDTH * DPI)
+        assert image[..., :3].std() > 0.02
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_no_text_is_small_or_cut_off(name: str, run: RunData) -> None:
+    with styled():
+        figure = FIGURES[name](run)
+        assert figure is not None
+        figure.canvas.draw()
+        drawn, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
+        assert min(drawn.x0, drawn.y0) >= -0.01
+        assert drawn.x1 <= width + 0.01
+        assert drawn.y1 <= height + 0.01
+        for text in figure.findobj(Text):
+            assert text.get_fontsize() >= 8, text  # type: ignore[attr-defined]
+
+
+def test_every_agent_and_unit_is_named(run: RunData) -> None:
+    with styled():
+        for name in ("budget_curve", "comparison", "profiles"):
+            figure = FIGURES[name](run)
+            assert figure is not None
+            for agent in ("ppo", "random", "honest", "hermit"):
+                assert agent in words(figure), (name, agent)
+        learning, refusals, budget, claims = (
+            words(FIGURES[name](run))  # type: ignore[arg-type]
+            for name in ("learning_curve", "refusal_curve", "budget_curve", "claims")
+        )
+    assert "(bits)" in learning
+    assert "steps" in learning
+    assert "refusals an episode" in refusals
+    assert "debt above threshold" in refusals
+    assert "wells left" in budget
+    assert "debt (bits)" in budget
+    assert "realised (bits)" in claims
+    assert "hermit" not in claims  # it never claims anything
+
+
+def test_a_contaminated_run_says_so_everywhere(smoke: Experiment, tmp_path: Path) -> None:
+    params: LabParams = LabParams.from_mapping({"debt": {"enforced": False}}, base=smoke.params)
+    few = smoke.evaluation.model_copy(update={"episodes": 5})
+    experiment = replace(smoke, params=params, train={}, agents=("random", "honest"), evaluation=few)
+    folder = run_experiment(experiment, tmp_path / "run", quiet=True)
+    run = load_run(folder)
+    assert run.contaminated
+    assert run.episodes["contaminated"].all()
+    assert '"contaminated": true' in folder.manifest.read_text()
+    assert '"contaminated": true' in folder.summary.read_text()
+    assert CONTAMINATED in str(table(summary(run.episodes), title="x", contaminated=True).title)
+    clean = replace(run, params=smoke.params)
+    with styled():
+        from solvent_experiments.figures.style import save
+
+        for name in ("budget_curve", "comparison"):
+            figure, other = FIGURES[name](run), FIGURES[name](clean)
+            assert figure is not None
+            assert other is not None
+            save(figure, tmp_path / name, run)
+            save(other, tmp_path / f"{name}-clean", clean)
+            assert CONTAMINATED in words(figure)
+            assert CONTAMINATED not in words(other)
+    assert not (folder.figures / "learning_curve.png").exists()
+
+
+def test_values_are_held_after_the_end() -> None:
+    traces = {
+        "heartbeat": np.array([0, 1, 2, 0, 1]),
+        "wells": np.array([9, 8, 7, 9, 5]),
+    }
+    assert held(traces, "wells", 3).tolist() == [[9, 8, 7, 7], [9, 5, 5, 5]]
+
+
+def test_labels_are_moved_apart() -> None:
+    moved = spread([0.5, 0.5, 0.51, 0.9], 0.1)
+    assert all(b - a >= 0.099 for a, b in itertools.pairwise(moved))
+    assert moved[3] == pytest.approx(0.9, abs=0.05)
+    assert spread([0.1, 0.9], 0.1) == [0.1, 0.9]
+
+
+def test_no_run_is_an_error(tmp_path: Path, smoke_run: RunFolder) -> None:
+    with pytest.raises(ConfigError, match="no run"):
+        draw_all(RunFolder(tmp_path))
+    shutil.copy(smoke_run.config, tmp_path / "config.yaml")
+    with pytest.raises(ConfigError, match="not finished"):
+        draw_all(RunFolder(tmp_path))
