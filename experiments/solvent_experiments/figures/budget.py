@@ -62,7 +62,7 @@ def budget_curve(run: RunData) -> Figure | None:
     right.suptitle("debt (bits), - - threshold", fontsize=8)
     wells[0].set_ylim(0, run.params.budget.wells * 1.02)
     debt[0].set_ylim(0, min(highest, 3 * threshold if threshold > 0 else highest) * 1.08 + 1e-9)
-    for axes in (wells[-1], debt[-1]):
+    for axes, meaning in ((wells[-1], "line: median"), (debt[-1], "band: 10-90 %")):
         axes.set_xlim(0, horizon)
-        axes.set_xlabel("heartbeat (hours)")
+        axes.set_xlabel(f"heartbeat (hours)\n{meaning}")
     return figure

@@ -13,6 +13,7 @@ from solvent_experiments.figures.style import GREY, colours, new_figure, signed
 __all__ = ["claims"]
 
 COLUMNS = 2
+ROOM = 0.14  # of the axis: a line of text above what is drawn
 FEW = 20  # experiments: fewer say nothing about a claim
 
 
@@ -43,11 +44,13 @@ def claims(run: RunData) -> Figure | None:
             )
         axes.set_title(agent, loc="left", pad=2, color=colour[agent], fontweight="bold")
         means = f"{signed(claim.mean(), 2)} \N{RIGHTWARDS ARROW} {signed(gain.mean(), 2)}"
-        axes.set_title(means, loc="right", pad=2, color=GREY)
+        axes.text(0.02, 0.99, means, transform=axes.transAxes, ha="left", va="top", color=GREY)
+    bottom, top = grid[0, 0].get_ylim()
+    grid[0, 0].set_ylim(bottom, top + ROOM * (top - bottom))
     for axes in grid.flat[len(explored) :]:
         axes.set_visible(False)
     figure.supxlabel(
-        "claimed before the experiment (bits)\nabove each panel: mean claimed \N{RIGHTWARDS ARROW} mean realised",
+        "claimed before the experiment (bits)\nupper left: mean claimed \N{RIGHTWARDS ARROW} mean realised",
         fontsize=8,
     )
     figure.supylabel("realised (bits): mean and 10-90 % range", fontsize=8)

@@ -129,9 +129,19 @@ def _label_right(axes: Axes, levels: list[tuple[float, str, str]]) -> None:
     levels = sorted(levels)
     bottom, top = axes.get_ylim()
     heights = [(value - bottom) / (top - bottom) for value, _, _ in levels]
-    for height, (_, name, colour) in zip(spread(heights, LABEL_HEIGHT), levels, strict=True):
+    labels = spread(heights, LABEL_HEIGHT)
+    for height, label, (_, name, colour) in zip(heights, labels, levels, strict=True):
+        leader = {"arrowstyle": "-", "color": GREY, "lw": 0.5, "shrinkA": 0, "shrinkB": 0}
         axes.annotate(
-            name, (1.03, height), xycoords="axes fraction", va="center", color=colour, annotation_clip=False
+            name,
+            xy=(1.0, height),
+            xytext=(1.05, label),
+            xycoords="axes fraction",
+            textcoords="axes fraction",
+            va="center",
+            color=colour,
+            arrowprops={**leader, "relpos": (0.0, 0.5)},
+            annotation_clip=False,
         )
 
 
