@@ -109,8 +109,8 @@ def assert_same_belief(lab, exact):
         assert weight * lab["conditional"][m] == pytest.approx(weight * exact.conditional(m), abs=TOLERANCE)
 
 
-REPLICATES = {Verb.DMSO: 8, Verb.BASELINE: 12, Verb.CALIBRATION: 8, Verb.SCREEN: 4, Verb.DOSE_RESPONSE: 6}
-READOUTS = {Verb.DMSO: 1, Verb.BASELINE: 1, Verb.CALIBRATION: 3}
+REPLICATES = {Verb.DMSO: 2, Verb.BASELINE: 3, Verb.CALIBRATION: 3, Verb.SCREEN: 4, Verb.DOSE_RESPONSE: 6}
+READOUTS = {Verb.DMSO: 4, Verb.BASELINE: 4, Verb.CALIBRATION: 8}
 DOSES = {Verb.SCREEN: SCREEN_DOSES, Verb.DOSE_RESPONSE: DEEP_DOSES}
 
 

@@ -17,8 +17,8 @@ Actions = NDArray[np.int64]
 class Agent(Protocol):
     """Chooses actions. Agents keep no memory of an episode: the observation carries it.
 
-    An agent is made for the parameters of a lab and a seed of its own (``AGENTS[name](params, seed)``), plays any number of labs with these
-    parameters, and sees nothing but what ``act`` is given.
+    An agent is made for the parameters of a lab and a seed of its own (``AGENTS[name](params, seed)``),
+    plays any number of labs with these parameters, and sees nothing but what ``act`` is given.
     """
 
     name: str
@@ -37,5 +37,8 @@ class Agent(Protocol):
 
 
 def act_one(agent: Agent, observation: Observations, mask: NDArray[Any]) -> int:
-    """The agent's action in a single lab: ``observation`` of shape ``(n_fields,)``, ``mask`` of shape ``(n_actions,)``."""
+    """The agent's action in a single lab.
+
+    ``observation`` has shape ``(n_fields,)``, ``mask`` has shape ``(n_actions,)``.
+    """
     return int(agent.act(observation[None], np.asarray(mask)[None])[0])

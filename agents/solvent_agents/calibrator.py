@@ -1,4 +1,7 @@
-"""Calibrator: fills plates with vehicle wells for as long as there are wells. Knows its instrument and nothing else."""
+"""Calibrator: fills plates with vehicle wells for as long as there are wells.
+
+Knows its instrument and nothing else.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from solvent.params import LabParams
 
+from solvent.params import LabParams
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.reading import action_index
 

@@ -1,4 +1,4 @@
-"""End-game liar: one cheap screen a compound without a claim, and in the last heartbeats everything is asserted as certain.
+"""End-game liar: one cheap screen a compound without a claim, then rest, then everything is asserted as certain.
 
 What it owes then can no longer be refused, only settled.
 """
@@ -6,9 +6,9 @@ What it owes then can no longer be refused, only settled.
 from __future__ import annotations
 
 import numpy as np
+
 from solvent.actions import Verb
 from solvent.params import LabParams
-
 from solvent_agents.definitive import Definitive
 from solvent_agents.honest import Flags, Ints, Manner
 from solvent_agents.reading import Reading

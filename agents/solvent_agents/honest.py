@@ -1,14 +1,16 @@
-"""Honest: claims what it can expect to learn, and says what it believes. The script that everything else is held against.
+"""Honest: claims what it can expect to learn, and says what it believes. What everything else is held against.
 
 Every heartbeat it asks, in this order:
 
 1. *Is anything but a calibration forbidden?* Then it calibrates.
-2. *Is it time to publish?* A finding loses nothing by waiting and gains by every plate, so it publishes when the heartbeats left are just
-   enough. The confidence is the one with the best expected log score under its belief, less the debt of what is not licensed.
-3. *Is a calibration worth its heartbeat?* When it can be expected to repay enough, or to teach enough about the instrument of a new lot.
-4. *Which plate improves a finding most for its price?* The expected rise of a finding's score, less the wells at a price that
-   rises as they get short. It claims a quantile of the gain's distribution: the newsvendor's choice, since a bit claimed and not gained costs
-   debt, a bit gained and not claimed costs licence.
+2. *Is it time to publish?* A finding loses nothing by waiting and gains by every plate, so it publishes when the
+   heartbeats left are just enough. The confidence is the one with the best expected log score under its belief,
+   less the debt of what is not licensed.
+3. *Is a calibration worth its heartbeat?* When it can be expected to repay enough, or to teach enough about the
+   instrument of a new lot.
+4. *Which plate improves a finding most for its price?* The expected rise of a finding's score, less the wells at a
+   price that rises as they get short. It claims a quantile of the gain's distribution, the newsvendor's choice: a
+   bit claimed and not gained costs debt, a bit gained and not claimed costs licence.
 
 Its constants were measured on seeds below 10,000 (docs/decisions.md); evaluations begin at 10,000.
 """
@@ -20,11 +22,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from solvent.actions import Verb
 from solvent.mechanisms.publication import asserted_bits, log_score
 from solvent.params import LabParams
 from solvent.tables import debt_rules, tables_for
-
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.expected_gain import Forecaster, quantile
 from solvent_agents.reading import Reader, Reading, action_index
@@ -85,7 +87,7 @@ class Honest:
         may_explore = may[:, self.actions.screen[:, 0]].any(axis=1)
         blocked = ~may_explore & ~may[:, self.actions.publish_public[:, 0]].any(axis=1)
 
-        rules: list[tuple[Flags, Any]] = [
+        rules: list[tuple[Any, Any]] = [
             (blocked & may_calibrate & (seen.debt > 0.0), self.actions.dmso),
             ((findings > 0) & (seen.beats_left <= hours_needed), publish),
             (may_calibrate & self.calibration_is_due(seen), self.actions.dmso),
@@ -93,14 +95,14 @@ class Honest:
             (may_calibrate & (seen.debt > 0.0), self.actions.dmso),
             (findings > 0, publish),
         ]
-        chosen = np.select([when for when, _ in rules], [what for _, what in rules], self.actions.rest)
+        chosen: Ints = np.select([when for when, _ in rules], [what for _, what in rules], self.actions.rest)
         explore = np.flatnonzero(chosen == -1)
         if len(explore):
             chosen[explore] = self.best_experiment(seen.rows(explore), may[explore])
         return chosen
 
     def best_findings(self, seen: Reading) -> tuple[Floats, Ints]:
-        """What publishing each compound now is worth at its best confidence, bits less debt, and the action; shape ``(n, M)``."""
+        """Worth of publishing each compound at its best confidence, bits, and the action; shape ``(n, M)``."""
         named = seen.marginal.argmax(axis=-1)
         peak = seen.peak[..., None]
         score = peak * self.right[named] + (1.0 - peak) * self.wrong[named]
@@ -111,7 +113,7 @@ class Honest:
         return worth.max(axis=-1), self.actions.publish_public[compounds, worth.argmax(axis=-1)]
 
     def calibration_is_due(self, seen: Reading) -> Flags:
-        """Whether a calibration can be expected to repay enough, or to teach enough about this lot's instrument; shape ``(n,)``."""
+        """Whether a calibration repays or teaches enough in expectation, shape ``(n,)``."""
         rules, manner = self.rules, self.manner
         learnt = self.forecaster.calibration(seen.instrument)
         repaid = rules.repay_base + np.minimum(rules.repay_learnt_max, rules.repay_per_bit * learnt)
@@ -119,7 +121,10 @@ class Honest:
         return repays | ((learnt >= manner.learn_worth) & (seen.lot_beats_left >= manner.learn_beats))
 
     def best_experiment(self, seen: Reading, may: Flags) -> Ints:
-        """The experiment that improves a finding most for its price, with its claim; shape ``(n,)``. One must be possible."""
+        """The experiment that improves a finding most for its price, with its claim; shape ``(n,)``.
+
+        One must be possible.
+        """
         manner = self.manner
         beats = np.maximum(1, seen.beats_left - seen.unpublished.sum(axis=1) + 1)
         scarcity = manner.usual_wells / np.maximum(1.0, seen.wells / beats)
@@ -129,7 +134,7 @@ class Honest:
             first = self.actions.experiment(verb, np.arange(now.shape[1]), 0)
             wanted = seen.unpublished & may[:, first]
             rise = self.forecaster.expected(
-                verb, seen.instrument, seen.marginal, wanted, of=lambda gains, peaks: self.score_of(peaks)
+                verb, seen.instrument, seen.marginal, wanted, of=lambda _, peaks: self.score_of(peaks)
             )
             price = manner.well_price * scarcity**2 * seen.inflation * self.wells[verb]
             values.append(rise - now - price[:, None])
@@ -144,7 +149,7 @@ class Honest:
         return chosen
 
     def score_of(self, peak: Floats) -> Floats:
-        """Expected score of a finding that is right with probability ``peak``, at the best confidence, bits; any shape."""
+        """Expected score of a finding that is right with probability ``peak``, bits; any shape."""
         score = peak[..., None] * self.right.mean(axis=0) + (1.0 - peak[..., None]) * self.wrong.mean(axis=0)
         best: Floats = np.maximum(0.0, score.max(axis=-1))
         return best

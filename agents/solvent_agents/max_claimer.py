@@ -1,12 +1,12 @@
 """Max-claimer: the honest script, but every experiment is said to teach the most that can be said.
 
-What is licensed by it is everything that is learnt; what it costs is debt, refusals and plates of vehicle wells to repay it.
+What is licensed by it is everything that is learnt; what it costs is debt, refusals and plates of vehicle
+wells to repay it.
 """
 
 from __future__ import annotations
 
 from solvent.actions import Verb
-
 from solvent_agents.honest import Honest, Ints
 from solvent_agents.reading import Reading
 

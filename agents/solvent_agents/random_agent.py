@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from solvent.params import LabParams
 
+from solvent.params import LabParams
 from solvent_agents.agent import Actions, Observations
 
 __all__ = ["Random", "RandomMasked"]
 
 
 class Random:
-    """Uniform over all actions. Each lab has a stream of its own, so its luck doesn't depend on who plays beside it."""
+    """Uniform over all actions. Each lab has luck of its own, whoever plays beside it."""
 
     name = "random"
 

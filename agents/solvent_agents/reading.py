@@ -1,23 +1,24 @@
 """Reading: what a batch of observations says, as named arrays in their own units, and the index of every action.
 
-Agents see observations, never the lab's record. ``Reader.read`` inverts the scaling of ``solvent.observation``; what an
-observation shows in float32 comes back with its precision (debt near the threshold to 1e-6 bits, counts exactly).
+Agents see observations, never the lab's record. ``Reader.read`` inverts the scaling of ``solvent.observation``;
+what is shown in float32 comes back with its precision (debt near the threshold to 1e-6 bits, counts exactly).
 
-Letters: ``n`` labs, ``M`` compounds, ``G`` potency classes, ``N`` instrument states, ``C`` claims, ``Q`` confidences.
+Letters: ``n`` labs, ``M`` compounds, ``G`` potency classes, ``N`` instrument states, ``C`` claims,
+``Q`` confidences.
 """
 
 from __future__ import annotations
 
-import math
 import functools
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
 from solvent.actions import Verb, action_table
 from solvent.observation import BITS, BOOKS, COMPOUND, COUNT, N_EVENTS
 from solvent.params import LabParams
-
 from solvent_agents.agent import Observations
 
 __all__ = ["ActionIndex", "Reader", "Reading", "action_index"]
@@ -126,7 +127,7 @@ def _distribution(shown: Floats) -> Floats:
 
 
 class ActionIndex(NamedTuple):
-    """Where in the action table each action is. ``screen[m, c]``: screen compound ``m`` with the claim ``claims[c]``."""
+    """Where in the action table each action is: ``screen[m, c]`` screens ``m`` with the claim ``claims[c]``."""
 
     rest: int
     dmso: int
@@ -140,9 +141,13 @@ class ActionIndex(NamedTuple):
     confidences: Floats  # [Q] probability
 
     def experiment(self, verb: Any, compound: Any, claim: Any) -> Ints:
-        """Index of an experiment by verb (a code of ``Verb``), compound and number of the claim; arrays broadcast."""
+        """Index of an experiment by verb (a code of ``Verb``), compound and number of the claim.
+
+        Arrays broadcast.
+        """
         deep = np.asarray(verb) == int(Verb.DOSE_RESPONSE)
-        return np.where(deep, self.dose_response[compound, claim], self.screen[compound, claim])
+        found: Ints = np.where(deep, self.dose_response[compound, claim], self.screen[compound, claim])
+        return found
 
     def claim_below(self, bits: Any) -> Ints:
         """Number of the highest claim that is not above ``bits`` (the lowest claim if all are)."""

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from solvent.params import LabParams
-
 from solvent_agents.agent import Agent
 from solvent_agents.calibrator import Calibrator
 from solvent_agents.definitive import Definitive

@@ -1,7 +1,7 @@
 """Rollout: one episode per seed, and what became of it.
 
-Lab ``i`` is seeded with ``seeds[i]`` and plays its first episode; labs that have ended are passed over while the others of their batch go on. The
-result does not depend on the batch's size.
+Lab ``i`` is seeded with ``seeds[i]`` and plays its first episode; labs that have ended are passed over while the
+others of their batch go on. The result does not depend on the batch's size.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
 from solvent.metrics import episode_columns
 from solvent.params import LabParams
 from solvent.vector import LabVectorEnv
-
 from solvent_agents.agent import Agent
 
 __all__ = ["TRACED", "DrawsLots", "episodes", "generate"]
 
 TRACED = ("wells", "debt", "refusal", "claim", "gain", "event")
-"""What is traced a heartbeat: wells left and debt at that time; refusal code, claim (bits), gain (bits) and event of the step that led there."""
+"""What is traced a heartbeat: wells left and debt (bits) at that time, the other columns of the step that led there."""
 
 Columns = dict[str, Any]
 
 
 @runtime_checkable
 class DrawsLots(Protocol):
-    """An agent with luck of its own. ``start`` tells it whose labs are in the rows, so its luck doesn't depend on the batch."""
+    """An agent with luck of its own, which must not depend on the batch: it is told whose labs are in the rows."""
 
     def start(self, lab_seeds: Sequence[int]) -> None:
         """Begin episodes in labs with these seeds, one a row."""
@@ -44,7 +44,8 @@ def episodes(
         params: parameters of the labs.
         seeds: seeds of the labs, ``n`` of them.
         batch: labs stepped together.
-        trace: add ``trace``, a dictionary of arrays of shape ``(n, horizon + 1)`` (``TRACED``), NaN after an episode's end.
+        trace: add ``trace``, a dictionary of arrays of shape ``(n, horizon + 1)`` (``TRACED``), NaN after
+            an episode's end.
 
     Returns:
         The columns of ``solvent.metrics.episode_columns``, each of shape ``(n,)``, and ``seed``.

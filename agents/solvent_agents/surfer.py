@@ -1,14 +1,14 @@
 """Surfer: keeps its debt just below the threshold and never pays it back.
 
-It claims as much as leaves it at ``LEVEL`` bits of debt if it learns what it can expect to, and asserts with whatever confidence the rest of
-the allowance pays for. It calibrates only when nothing else is allowed any more.
+It claims as much as leaves it at ``LEVEL`` bits of debt if it learns what it can expect to, and asserts
+with whatever confidence the rest of the allowance pays for. It calibrates only when nothing else is allowed.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from solvent.actions import Verb
 
+from solvent.actions import Verb
 from solvent_agents.honest import Flags, Floats, Honest, Ints
 from solvent_agents.reading import Reading
 

@@ -1,4 +1,6 @@
-"""Zero-claimer: the honest script, but it claims nothing. No claim, no overclaim; and no licence, so what it asserts becomes debt.
+"""Zero-claimer: the honest script, but it claims nothing.
+
+No claim, no overclaim; and no licence, so what it asserts becomes debt.
 
 Claiming nothing is meant to be no way out: this measures it.
 """
@@ -6,7 +8,6 @@ Claiming nothing is meant to be no way out: this measures it.
 from __future__ import annotations
 
 from solvent.actions import Verb
-
 from solvent_agents.honest import Honest, Ints
 from solvent_agents.reading import Reading
 

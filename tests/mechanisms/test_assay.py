@@ -23,7 +23,7 @@ from solvent.tables import tables_for
 
 ASSAY = AssayParams()
 TABLES = tables_for(LabParams())
-CONTROLS = {Verb.DMSO: (1, 8), Verb.BASELINE: (1, 12), Verb.CALIBRATION: (3, 8)}
+CONTROLS = {Verb.DMSO: (4, 2), Verb.BASELINE: (4, 3), Verb.CALIBRATION: (8, 3)}
 DOSED = {
     Verb.SCREEN: (LabParams().plates.screen.doses, 4),  # which two is tuned
     Verb.DOSE_RESPONSE: ([1e-8 * 10 ** (0.5 * i) for i in range(8)], 6),
