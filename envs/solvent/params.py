@@ -310,8 +310,8 @@ HALF_LOG_DOSES += (3.1622776601683795e-6, 1e-5, 3.1622776601683795e-5)
 class PlateParams(ParamGroup):
     """What each template puts on the plate."""
 
-    # Many readouts of few wells: with one readout of 8 wells a calibration taught less than its heartbeat was worth
-    # (docs/decisions.md). Wells are as in the document.
+    # Many readouts of few wells: one readout of all wells taught less than a heartbeat is worth, these about as much
+    # (docs/decisions.md). The wells a plate costs are unchanged.
     dmso: ControlTemplate = ControlTemplate(readouts=4, replicates=2)
     baseline: ControlTemplate = ControlTemplate(readouts=4, replicates=3)
     calibration: ControlTemplate = ControlTemplate(readouts=8, replicates=3)
