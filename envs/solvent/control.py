@@ -16,8 +16,8 @@ from collections.abc import Collection
 from typing import Any
 
 from solvent.mechanisms.debt import decide, multiplier, overclaim, repayment
-from solvent.metrics import REFUSAL_REASONS
 from solvent.params import LabParams, preset
+from solvent.records import REFUSAL_REASONS
 from solvent.tables import debt_rules
 
 __all__ = ["CALIBRATION_TEMPLATES", "EpistemicController"]

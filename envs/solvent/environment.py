@@ -45,9 +45,9 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     | verb | wells | what it is |
     |---|---|---|
     | `rest` | 0 | ends the heartbeat |
-    | `dmso` | 8 | calibration: 1 readout of 8 vehicle wells |
-    | `baseline` | 12 | calibration: 1 readout of 12 vehicle wells |
-    | `calibration` | 24 | calibration: 3 readouts of 8 vehicle wells |
+    | `dmso` | 8 | calibration: 4 readouts of 2 vehicle wells |
+    | `baseline` | 12 | calibration: 4 readouts of 3 vehicle wells |
+    | `calibration` | 24 | calibration: 8 readouts of 3 vehicle wells |
     | `screen` | 8 | a compound at 2 doses, 4 wells each, with a claim in bits |
     | `dose_response` | 48 | a compound at 8 doses, 6 wells each, with a claim in bits |
     | `publish_private` | 0 | a compound's most probable class at a confidence, for one reader |

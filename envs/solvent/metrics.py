@@ -8,12 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvent.params import LabParams
-from solvent.state import EndReason, Refusal
+from solvent.records import REFUSAL_REASONS
+from solvent.state import EndReason
 
 __all__ = ["END_REASONS", "REFUSAL_REASONS", "episode_columns", "episode_record", "potential"]
-
-REFUSAL_REASONS = tuple(reason.name.lower() for reason in Refusal if reason is not Refusal.NONE)
-"""Reasons of refusal as they are logged, in the order in which they are tried."""
 
 END_REASONS = tuple(reason.name.lower() for reason in EndReason)
 """Reasons why an episode ends, by code."""

@@ -14,7 +14,10 @@ from solvent.actions import Verb, action_table
 from solvent.params import LabParams
 from solvent.state import Refusal
 
-__all__ = ["RefusalEvent", "lab_time", "refusal_event"]
+__all__ = ["REFUSAL_REASONS", "RefusalEvent", "lab_time", "refusal_event"]
+
+REFUSAL_REASONS = tuple(reason.name.lower() for reason in Refusal if reason is not Refusal.NONE)
+"""Reasons of refusal as they are logged, in the order in which they are tried."""
 
 _FIRST_DAY = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
 _DAYS = 2_900_000  # dates end with the year 9999; a lab that plays on begins its calendar again
