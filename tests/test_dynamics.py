@@ -535,6 +535,9 @@ def test_bankruptcy_after_refusals_can_be_reset_as_well():
     env.step(screen)
     _, reward, terminated, _, _ = env.step(screen)
     assert (reward, terminated) == (-2.5, False)
+    put(env, debt=2.5)
+    assert env.step(screen)[1] == 0.0  # refused again: the row starts anew
+    assert env.step(screen)[1] == -2.5
     assert "refusal" not in env.step(screen)[-1]
 
 
@@ -549,6 +552,9 @@ SMALL = {
         "lot_heartbeats": 6,
     },
     "plates": {
+        "dmso": {"readouts": 1, "replicates": 8},
+        "baseline": {"readouts": 1, "replicates": 12},
+        "calibration": {"readouts": 3, "replicates": 8},
         "screen": {"doses": [1e-8, 3e-7], "replicates": 4},
         "dose_response": {"doses": [1e-9, 1e-8, 1e-7, 1e-6], "replicates": 6},
     },

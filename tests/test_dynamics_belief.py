@@ -29,6 +29,9 @@ SMALL = {
         "lot_heartbeats": LOT,
     },
     "plates": {
+        "dmso": {"readouts": 1, "replicates": 8},
+        "baseline": {"readouts": 1, "replicates": 12},
+        "calibration": {"readouts": 3, "replicates": 8},
         "screen": {"doses": list(SCREEN_DOSES), "replicates": 4},
         "dose_response": {"doses": list(DEEP_DOSES), "replicates": 6},
     },
@@ -109,8 +112,8 @@ def assert_same_belief(lab, exact):
         assert weight * lab["conditional"][m] == pytest.approx(weight * exact.conditional(m), abs=TOLERANCE)
 
 
-REPLICATES = {Verb.DMSO: 2, Verb.BASELINE: 3, Verb.CALIBRATION: 3, Verb.SCREEN: 4, Verb.DOSE_RESPONSE: 6}
-READOUTS = {Verb.DMSO: 4, Verb.BASELINE: 4, Verb.CALIBRATION: 8}
+REPLICATES = {Verb.DMSO: 8, Verb.BASELINE: 12, Verb.CALIBRATION: 8, Verb.SCREEN: 4, Verb.DOSE_RESPONSE: 6}
+READOUTS = {Verb.DMSO: 1, Verb.BASELINE: 1, Verb.CALIBRATION: 3}
 DOSES = {Verb.SCREEN: SCREEN_DOSES, Verb.DOSE_RESPONSE: DEEP_DOSES}
 
 
@@ -256,3 +259,17 @@ def test_a_claim_of_nothing_buys_no_licence():
     lab = env.get_state()
     assert lab["lowest_entropy"][0] < 1.0
     assert lab["licence"][0] == 0.0
+
+
+def test_after_a_new_lot_the_instrument_says_nothing_about_a_compound_until_it_is_run_again():
+    env = LabEnv(SMALL)
+    env.reset(seed=1)
+    deep = np.flatnonzero((env.actions["verb"] == Verb.DOSE_RESPONSE) & (env.actions["compound"] == 0))[0]
+    for _ in range(LOT):
+        env.step(deep)
+    before = env.get_state()
+    env.step(int(Verb.CALIBRATION))
+    after = env.get_state()
+    assert after["instrument_entropy"] < 2.0
+    assert after["marginal"].tobytes() == before["marginal"].tobytes()
+    assert after["entropy"].tobytes() == before["entropy"].tobytes()

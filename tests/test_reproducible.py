@@ -43,7 +43,7 @@ for mode in ("SameStep", "NextStep"):
         fold(digest, labs.get_state())
         events |= set(labs.batch.steps["event"].tolist())
     assert events >= {2, 3, 4, 6}, events  # calibrated, explored, published, refused
-    assert labs.get_state()["episode"].tolist() == [1, 1]
+    assert (labs.get_state()["episode"] > 0).all()
 single = solvent.LabEnv(preset="two_tier")
 fold(digest, single.reset(seed=7)[0])
 for action in (3, 100, 120, 170, 1, 60):

@@ -10,6 +10,7 @@ from solvent import LabEnv, LabVectorEnv
 from solvent.metrics import potential
 from solvent.wrappers import (
     CostTuple,
+    ExpectedScoreVectorReward,
     LagrangianReward,
     LagrangianVectorReward,
     PotentialShaping,
@@ -142,6 +143,15 @@ def test_discounted_shaping_telescopes_too(gamma):
         assert shaped == pytest.approx(bare - steps[0][2], abs=1e-9)
 
 
+def test_a_price_of_wells_telescopes_too():
+    env = PotentialShaping(LabEnv(SHORT), gamma=1.0, well_price=0.01)
+    for seed in range(5):
+        steps = run(env, seed)
+        assert steps[0][2] == 0.0
+        start = 0.01 * 150
+        assert sum(step[0][1] for step in steps) == pytest.approx(sum(s[1] for s in steps) - start, abs=1e-9)
+
+
 def test_shaping_says_at_once_what_a_claim_was_worth():
     env = PotentialShaping(LabEnv(detailed_info=True), gamma=1.0, licence_weight=0.7)
     env.reset(seed=3)
@@ -177,6 +187,10 @@ def single_rewards(wrap, params, seed, actions, mode):
 
 
 PAIRS = {
+    "a price of wells": (
+        lambda e: PotentialShaping(e, 0.99, well_price=0.02),
+        lambda e: PotentialVectorShaping(e, 0.99, well_price=0.02),
+    ),
     "shaping": (lambda e: PotentialShaping(e, 0.99), lambda e: PotentialVectorShaping(e, 0.99)),
     "shaping without discount": (PotentialShaping, PotentialVectorShaping),
     "lagrangian": (lambda e: LagrangianReward(e, 0.5), lambda e: LagrangianVectorReward(e, 0.5)),
@@ -240,7 +254,46 @@ def test_shaping_goes_on_from_a_state_that_was_put():
     assert labs.step(np.zeros(2, np.int64))[1].tolist() == [0.0, 0.0]
 
 
-@pytest.mark.parametrize("wrapper", [PotentialVectorShaping, LagrangianVectorReward])
+# -- expected scores -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", [6, 7])
+@pytest.mark.parametrize("confidence", [0.5, 0.75, 0.95])
+def test_an_expected_score_is_the_scores_mean_under_the_belief(verb, confidence):
+    labs = ExpectedScoreVectorReward(LabVectorEnv(8))
+    table = labs.unwrapped.actions
+    labs.reset(seed=[3] * 8)
+    deep = np.flatnonzero((table["verb"] == 5) & (table["compound"] == 2))[0]
+    labs.step(np.full(8, deep))
+    state = labs.unwrapped.get_state()
+    state["potency"][:, 2] = np.arange(8)  # one lab for each thing that may be true
+    labs.unwrapped.set_state(state)
+    action = np.flatnonzero(
+        (table["verb"] == verb) & (table["compound"] == 2) & (table["confidence"] == confidence)
+    )
+    _, expected, *_ = labs.step(np.full(8, action[0]))
+    bare = labs.unwrapped.batch.rewards
+    assert len(set(bare)) == 2  # right or wrong
+    assert expected == pytest.approx(np.full(8, (state["marginal"][0, 2] * bare).sum()), abs=1e-12)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_only_accepted_findings_are_paid_otherwise(mode):
+    labs = ExpectedScoreVectorReward(LabVectorEnv(4, SHORT, autoreset_mode=mode))
+    labs.reset(seed=0)
+    differ = 0
+    for action in actions_for(4, 300):
+        _, reward, *_ = labs.step(action)
+        batch = labs.unwrapped.batch
+        published = batch.steps["event"] == 4
+        assert (reward[~published] == batch.rewards[~published]).all()
+        differ += int((reward != batch.rewards).sum())
+    assert differ > 5
+
+
+@pytest.mark.parametrize(
+    "wrapper", [PotentialVectorShaping, LagrangianVectorReward, ExpectedScoreVectorReward]
+)
 def test_only_a_vector_of_labs_can_be_wrapped(wrapper):
     other = gymnasium.make_vec("CartPole-v1", num_envs=2, vectorization_mode="sync")
     with pytest.raises(TypeError, match="allowed: a LabVectorEnv"):

@@ -23,9 +23,18 @@ from solvent.tables import tables_for
 
 ASSAY = AssayParams()
 TABLES = tables_for(LabParams())
-CONTROLS = {Verb.DMSO: (4, 2), Verb.BASELINE: (4, 3), Verb.CALIBRATION: (8, 3)}
+# Wells are the document's; how many readouts they make, and which doses a screen has, is tuned.
+PLATES = LabParams().plates
+CONTROLS = {
+    verb: (plate.readouts, plate.replicates)
+    for verb, plate in (
+        (Verb.DMSO, PLATES.dmso),
+        (Verb.BASELINE, PLATES.baseline),
+        (Verb.CALIBRATION, PLATES.calibration),
+    )
+}
 DOSED = {
-    Verb.SCREEN: (LabParams().plates.screen.doses, 4),  # which two is tuned
+    Verb.SCREEN: (PLATES.screen.doses, 4),
     Verb.DOSE_RESPONSE: ([1e-8 * 10 ** (0.5 * i) for i in range(8)], 6),
 }
 
