@@ -36,8 +36,9 @@ STATELESS = (
     "solvent.ledger",
     "solvent.control",
 )
-# Events spell out the state's codes, and are made without a lab too: by the controller of an agent loop.
-NAMES_THE_CODES = {"solvent.records"}
+# Events spell out the state's codes, and are made without a lab too: by the controller of an agent loop. Wrappers stand
+# outside of the shells and read what a step was.
+NAMES_THE_CODES = {"solvent.records", "solvent.wrappers"}
 SHELLS = {"solvent.environment", "solvent.vector", "solvent.registration"}
 
 
