@@ -6,6 +6,7 @@ Errors are one line on stderr and exit code 2; a run that breaks ends with 1, on
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -242,6 +243,9 @@ def _one_line() -> Iterator[None]:
     """Errors that a user can mend become one line."""
     try:
         yield
+    except BrokenPipeError:  # whoever read the output has left, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(STOPPED)
     except (OSError, ValueError) as error:  # ConfigError and ParamError are ValueErrors
         if _State.debug:
             raise

@@ -19,7 +19,7 @@ from rich.console import Console
 
 from solvent_experiments import manifest as manifests
 from solvent_experiments.columns import Columns, joined, read_parquet, write_parquet
-from solvent_experiments.config import Experiment
+from solvent_experiments.config import Experiment, make_recipe
 from solvent_experiments.files import sha256, write_json
 from solvent_experiments.processes import run_tasks
 from solvent_experiments.progress import Shown, shown_on
@@ -138,6 +138,8 @@ def _work(
     seconds["compilation"] = _timed(lambda: _compile(experiment, shown))
     learned = [Task(experiment, (unit,)) for unit in left if unit.seed is not None]
     scripted = tuple(unit for unit in left if unit.seed is None)
+    # With more trainings than processes the bars of those that go on don't say when all are done.
+    trained = _waiting_steps(experiment, left) if len(learned) > jobs else {}
     failures: dict[str, str] = {}
     noted: set[str] = set()
 
@@ -150,6 +152,10 @@ def _work(
                 shown.say(f"note: {message.detail}")
         elif message.kind in UNITS:
             shown.update(message.label, message.kind, message.done, message.total, UNITS[message.kind])
+            if message.kind == "training" and message.label in trained:
+                trained[message.label] = (message.done, message.total)
+                done, total = (sum(column) for column in zip(*trained.values(), strict=True))
+                shown.update("all trainings", "training", done, total, "steps")
         elif message.kind == "finished":
             seconds[message.label] = message.detail
             shown.end(message.label, _spoken(message.detail))
@@ -167,6 +173,15 @@ def _work(
         places = {unit.label: unit.error for unit in left}
         lines = [f"{label}: {problem} (details: {places[label]})" for label, problem in failures.items()]
         raise BrokenRunError("\n".join(lines))
+
+
+def _waiting_steps(experiment: Experiment, left: list[Unit]) -> dict[str, tuple[int, int]]:
+    """Steps done and to do of every training that is not over, by label."""
+    return {
+        unit.label: (0, make_recipe(experiment.train[unit.agent]).n_timesteps)
+        for unit in left
+        if unit.seed is not None and not unit.training.exists()
+    }
 
 
 def _spoken(times: Mapping[str, float]) -> str:

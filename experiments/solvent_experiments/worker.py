@@ -10,6 +10,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import threading
 import time
 import traceback
 import warnings
@@ -30,6 +31,7 @@ from solvent_experiments.training_log import TrainingLog
 __all__ = ["Message", "Task", "work"]
 
 REPORT_EVERY = 0.2  # seconds
+PARENT_EVERY = 0.5
 
 
 @dataclass(frozen=True)
@@ -58,17 +60,13 @@ def work(task: Task, connection: Connection, stop: Any) -> None:
     """Entry point of a worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
     tell = _Teller(connection)
-
-    def should_stop() -> bool:
-        return bool(stop.is_set()) or (parent is not None and os.getppid() != parent.pid)
-
     for unit in task.units:
         tell.send(Message("starting", unit.label))
         _pass_on_warnings(unit.label, tell)
         try:
-            times = run_unit(task.experiment, unit, tell, should_stop)
+            times = run_unit(task.experiment, unit, tell, stop.is_set)
         except _Stopped:
             tell.send(Message("stopped", unit.label))
             return
@@ -78,6 +76,17 @@ def work(task: Task, connection: Connection, stop: Any) -> None:
         else:
             unit.error.unlink(missing_ok=True)
             tell.send(Message("finished", unit.label, detail=times))
+
+
+def _leave_with_parent() -> None:
+    """End at once when the parent is gone: another run may soon work in the same folder.
+
+    What is written is whole at any moment.
+    """
+    parent = multiprocessing.parent_process()
+    while parent is not None and os.getppid() == parent.pid:
+        time.sleep(PARENT_EVERY)
+    os._exit(1)
 
 
 def _pass_on_warnings(label: str, tell: _Teller) -> None:
@@ -202,6 +211,6 @@ class _Teller:
             self.send(message)
 
     def send(self, message: Message) -> None:
-        """Send it in any case. Whoever listened may be gone: then ``should_stop`` says so soon."""
+        """Send it in any case. Whoever listened may be gone; then this process ends soon."""
         with contextlib.suppress(OSError):
             self._connection.send(message)
