@@ -142,6 +142,7 @@ def _train(
             on_progress=on_progress,
             on_episodes=log.append,
             should_stop=should_stop,
+            on_note=lambda line: tell(Message("note", unit.label, detail=line)),
         )
         if model is None:
             raise _Stopped
