@@ -138,9 +138,15 @@ class RunFolder:
         return next(differences(known, resolved), "")
 
     def set_aside(self) -> Path | None:
-        """Move what is there out of the way; returns where to, or None if there is nothing."""
+        """Move what is there out of the way; returns where to, or None if there is nothing.
+
+        Raises:
+            ConfigError: another process runs in the folder.
+        """
         if not self.root.exists():
             return None
+        if holder := _living_holder(self._lock):
+            raise self._in_use(holder)
         stamp = time.strftime("%Y%m%d-%H%M%S")
         names = (
             f"{self.root.name}-before-{stamp}{suffix}" for suffix in ("", *(f"-{i}" for i in range(1, 1000)))
@@ -167,14 +173,15 @@ class RunFolder:
                 break
             except FileExistsError:
                 if holder := _living_holder(self._lock):
-                    raise ConfigError(
-                        f"process {holder} is running in it; allowed: one at a time", file=self.root
-                    ) from None
+                    raise self._in_use(holder) from None
                 self._lock.unlink(missing_ok=True)
         try:
             yield
         finally:
             self._lock.unlink(missing_ok=True)
+
+    def _in_use(self, holder: int) -> ConfigError:
+        return ConfigError(f"process {holder} is running in it; allowed: one at a time", file=self.root)
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Write the manifest."""

@@ -186,6 +186,11 @@ def test_one_process_at_a_time(smoke: Experiment, tmp_path: Path) -> None:
         pytest.raises(ConfigError, match="is running in it"),
     ):
         run_experiment(smoke, tmp_path / "run", quiet=True)
+    with (
+        RunFolder(tmp_path / "run").locked(),
+        pytest.raises(ConfigError, match="is running in it"),
+    ):
+        run_experiment(smoke, tmp_path / "run", quiet=True, fresh=True)
     (tmp_path / "run" / ".lock").write_text(json.dumps({"pid": os.getpid(), "started": 1.0}))
     with RunFolder(tmp_path / "run").locked():  # a process of that number, but not that one
         pass
