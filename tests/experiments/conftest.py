@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from solvent_experiments.config import Experiment, load_experiment
-from solvent_experiments.documents import ConfigError
+from solvent_experiments.documents import ConfigError, dump_yaml
 from solvent_experiments.run import run_experiment
 from solvent_experiments.store import RunFolder
 
@@ -19,6 +19,14 @@ SMOKE = ROOT / "configs" / "smoke.yaml"
 @pytest.fixture(scope="session")
 def smoke() -> Experiment:
     return load_experiment(SMOKE)
+
+
+@pytest.fixture(scope="session")
+def smoke_config(smoke: Experiment, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The resolved config as a file, for other processes to run."""
+    path = tmp_path_factory.mktemp("config") / "smoke.yaml"
+    path.write_text(dump_yaml(smoke.to_mapping()), encoding="utf-8")
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -26,7 +26,6 @@ from solvent_experiments.documents import ConfigError, read_document
 from solvent_experiments.run import BrokenRunError, run_experiment, show_results
 from solvent_experiments.store import RunFolder
 
-SMOKE = Path(__file__).resolve().parents[2] / "configs" / "smoke.yaml"
 SAME = ("episodes.parquet", "traces.parquet", "training.parquet", "epistemic_refusals.jsonl")
 
 
@@ -157,10 +156,10 @@ def test_the_table_and_the_figures_are_shown(
     assert "CONTAMINATED" not in shown
 
 
-def test_another_config_in_the_same_folder_is_an_error(smoke: Experiment, smoke_run: RunFolder) -> None:
+def test_another_config_in_the_same_folder_is_an_error(smoke_config: Path, smoke_run: RunFolder) -> None:
     before = contents(smoke_run.root)
     result = subprocess.run(
-        command("run", str(SMOKE), "--seeds", "0", "--out", str(smoke_run.root)),
+        command("run", str(smoke_config), "--seeds", "0", "--out", str(smoke_run.root)),
         capture_output=True,
         text=True,
         timeout=120,
@@ -203,10 +202,10 @@ def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
 
 
 @pytest.fixture
-def started(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+def started(smoke_config: Path, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """`solvent run` of the smoke config in a process of its own, stopped at the end in any case."""
     process = subprocess.Popen(
-        command("run", str(SMOKE), "--out", str(tmp_path / "run")),
+        command("run", str(smoke_config), "--out", str(tmp_path / "run")),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
