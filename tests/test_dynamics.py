@@ -692,3 +692,18 @@ def test_bankruptcy_and_the_episode_end_leave_a_readable_reason():
         "bankrupt",
         "terminated_by_agent",
     ]
+
+
+def test_refusals_that_lead_to_a_reset_are_a_way_out_of_exhaustion():
+    env = LabEnv({"debt": {"bankruptcy": "reset", "bankruptcy_after_refusals": 2}})
+    env.reset(seed=0)
+    state = env.get_state()
+    state["wells"], state["debt"], state["published"] = 9, 1.9, 2
+    env.set_state(state)
+    _, _, terminated, _, _ = env.step(1)
+    assert not terminated
+    _, reward, terminated, _, info = env.step(1)
+    assert not terminated
+    assert reward == -1.9
+    _, _, _, _, info = env.step(1)
+    assert "refusal" not in info

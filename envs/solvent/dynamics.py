@@ -327,16 +327,20 @@ def settle(lab, step):  # type: ignore[no-untyped-def]
 
 @compiled
 def anything_can_execute(lab, tables):  # type: ignore[no-untyped-def]
-    """Whether anything but resting can run, now or, where time forgives debt, ever again."""
-    debt = 0.0 if tables.debt.decay_per_heartbeat > 0.0 else lab.debt
+    """Whether anything but resting can run, now or, where time or a run of refusals ends the debt, ever again."""
+    rules = tables.debt
+    forgiven = rules.decay_per_heartbeat > 0.0 or (
+        rules.reset_bankrupt and rules.bankruptcy_after_refusals > 0
+    )
+    debt = 0.0 if forgiven else lab.debt
     for verb in range(tables.wells.shape[0]):
         if tables.wells[verb] > 0:
             reason, _, _, _, _ = decide(
-                tables.debt, debt, tables.wells[verb], lab.wells, tables.is_calibration[verb]
+                rules, debt, tables.wells[verb], lab.wells, tables.is_calibration[verb]
             )
             if reason == NOT_REFUSED:
                 return True
-    reason, _, _, _, _ = decide(tables.debt, debt, 0, lab.wells, False)
+    reason, _, _, _, _ = decide(rules, debt, 0, lab.wells, False)
     if reason != NOT_REFUSED:
         return False
     for m in range(lab.published.shape[0]):
