@@ -24,9 +24,7 @@ PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(enco
 METADATA: dict[str, Any] = PROJECT["project"]
 NAME = canonicalize_name(METADATA["name"])
 EXTRAS: dict[str, list[str]] = METADATA["optional-dependencies"]
-PACKAGES = [
-    Path(package) for package in PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
-]
+PACKAGES = [Path(package) for package in PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]]
 HEAVY = {
     "matplotlib",
     "pandas",
