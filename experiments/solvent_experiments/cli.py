@@ -75,7 +75,7 @@ def run(
         int | None,
         typer.Option(
             min=1,
-            help="Processes at a time.  [default: one a core, at most one a training]",
+            help="Processes at a time.  [default: three on two cores, at most one a training]",
             show_default=False,
         ),
     ] = None,

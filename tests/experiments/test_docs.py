@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
+import yaml
+
+from solvent_agents.learned import Recipe
 from solvent_experiments.columns import read_parquet
 from solvent_experiments.config import Evaluation, ExperimentFile
 from solvent_experiments.figures import FIGURES
@@ -17,6 +21,15 @@ def test_every_key_is_documented_with_its_default() -> None:
         assert f"| `{name}` |" in DOCS or f"| `{name}." in DOCS, name
     for name, field in Evaluation.model_fields.items():
         assert f"| `evaluation.{name}` | {field.default} |" in DOCS, name
+
+
+def test_every_key_of_a_recipe_is_documented_with_its_default() -> None:
+    for field in dataclasses.fields(Recipe):
+        if field.name not in ("algorithm", "hyperparameters"):
+            (row,) = (line for line in DOCS.splitlines() if line.startswith(f"| `{field.name}` |"))
+            default = row.split("|")[2].strip().strip("`")
+            written = yaml.safe_load(default) if default else dataclasses.MISSING
+            assert written == field.default, field.name
 
 
 def test_every_figure_is_documented() -> None:
