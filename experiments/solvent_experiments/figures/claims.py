@@ -28,7 +28,7 @@ def claims(run: RunData) -> Figure | None:
     if not explored:
         return None
     rows = -(-len(explored) // COLUMNS)
-    figure = new_figure(0.7 + 1.3 * rows)
+    figure = new_figure(0.8 + 1.3 * rows)
     grid = figure.subplots(rows, COLUMNS, sharex=True, sharey=True, squeeze=False)
     colour = colours(run.agents)
     longest = max(run.params.vocabulary.claims) or 1.0
@@ -50,8 +50,10 @@ def claims(run: RunData) -> Figure | None:
     for axes in grid.flat[len(explored) :]:
         axes.set_visible(False)
     figure.supxlabel(
-        "claimed before the experiment (bits)\nupper left: mean claimed \N{RIGHTWARDS ARROW} mean realised",
+        "claimed before the experiment (bits)\n"
+        "dots: mean, bars: 10-90 %\n"
+        "numbers: mean claimed \N{RIGHTWARDS ARROW} mean realised",
         fontsize=8,
     )
-    figure.supylabel("realised (bits): mean and 10-90 % range", fontsize=8)
+    figure.supylabel("realised (bits)", fontsize=8)
     return figure
