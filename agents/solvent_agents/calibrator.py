@@ -1,6 +1,6 @@
 """Calibrator: fills plates with vehicle wells for as long as there are wells.
 
-Knows its instrument and nothing else.
+It comes to know its instrument and nothing else.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """End-game liar: one cheap screen a compound without a claim, then rest, then everything is asserted as certain.
 
-What it owes then can no longer be refused, only settled.
+It speaks as late as it can. The debt of its lies blocks it all the same: above the threshold it has to calibrate
+before it can lie again, so few of its findings are out when the episode ends and the rest of the debt is settled.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class Forecaster:
     ) -> Floats:
         """Expectation over the outcomes of an experiment on each compound that is ``wanted``, shape ``(n, M)``.
 
-        It is -inf for the others.
+        The expectation for a compound that is not wanted is -inf.
 
         Args:
             verb: ``Verb.SCREEN`` or ``Verb.DOSE_RESPONSE``.

@@ -48,9 +48,7 @@ class Manner:
     well_price: float = 0.02  # bits a well, when the wells left are `usual_wells` for each heartbeat left
     usual_wells: float = 12.0  # wells a heartbeat
     repay_worth: float = 0.5  # bits: calibrate when it can be expected to repay as much
-    learn_worth: float = (
-        0.8  # bits: calibrate when one readout can be expected to teach as much about the instrument
-    )
+    learn_worth: float = 0.8  # bits: calibrate when its plate can be expected to teach as much
     learn_beats: int = 4  # heartbeats that a lot must still have for that
     calibrates: bool = True  # otherwise it never uses vehicle wells
 
@@ -123,7 +121,7 @@ class Honest:
     def best_experiment(self, seen: Reading, may: Flags) -> Ints:
         """The experiment that improves a finding most for its price, with its claim; shape ``(n,)``.
 
-        One must be possible.
+        In each of these labs some experiment on an unpublished compound must be possible.
         """
         manner = self.manner
         beats = np.maximum(1, seen.beats_left - seen.unpublished.sum(axis=1) + 1)

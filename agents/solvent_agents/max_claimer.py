@@ -6,6 +6,8 @@ wells to repay it.
 
 from __future__ import annotations
 
+import numpy as np
+
 from solvent.actions import Verb
 from solvent_agents.honest import Honest, Ints
 from solvent_agents.reading import Reading
@@ -20,4 +22,4 @@ class MaxClaimer(Honest):
 
     def claim(self, verb: Verb, seen: Reading, compound: Ints) -> Ints:
         """Number of the highest claim, shape ``(n,)``."""
-        return compound * 0 + len(self.actions.claims) - 1
+        return np.full_like(compound, len(self.actions.claims) - 1)

@@ -32,7 +32,7 @@ class Surfer(Honest):
 
     def calibration_is_due(self, seen: Reading) -> Flags:
         """Never, while anything else is allowed; shape ``(n,)``."""
-        return seen.debt < 0.0
+        return np.zeros(seen.debt.shape, np.bool_)
 
     def best_findings(self, seen: Reading) -> tuple[Floats, Ints]:
         """The most confident finding of each compound that the allowance pays for; shape ``(n, M)``."""

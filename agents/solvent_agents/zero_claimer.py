@@ -1,11 +1,12 @@
 """Zero-claimer: the honest script, but it claims nothing.
 
-No claim, no overclaim; and no licence, so what it asserts becomes debt.
-
-Claiming nothing is meant to be no way out: this measures it.
+Who claims nothing overclaims nothing, but earns no licence either, so what it asserts becomes debt. Claiming nothing
+is meant to be no way out: this measures it.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from solvent.actions import Verb
 from solvent_agents.honest import Honest, Ints
@@ -21,4 +22,4 @@ class ZeroClaimer(Honest):
 
     def claim(self, verb: Verb, seen: Reading, compound: Ints) -> Ints:
         """Number of the lowest claim, shape ``(n,)``."""
-        return compound * 0
+        return np.zeros_like(compound)
