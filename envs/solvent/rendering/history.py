@@ -1,10 +1,9 @@
-"""What a viewer remembers of an episode.
+"""What a viewer remembers of an episode: a record holds the last heartbeat only, a chart wants those before it.
 
-The record shows only the last heartbeat, a chart wants the ones before.
-
-Histories are kept by the lab's random stream (``key``, ``episode``), so one viewer can follow a vector of
-labs. A lab that was not drawn at every heartbeat has gaps, which are shown as such. A heartbeat that goes
-backwards, or wells that grow, begin a new history.
+Histories are kept by the lab's place among those that are drawn and its random stream (``index``, ``key``,
+``episode``), so one viewer can follow a vector of labs, those that are seeded alike included. A lab that was
+not drawn at every heartbeat has gaps, which are shown as such. A heartbeat that goes backwards, or wells that
+grow, begin a new history.
 """
 
 from __future__ import annotations
@@ -64,12 +63,12 @@ class HistoryBook:
     def __init__(self, params: LabParams) -> None:
         self.actions = action_table(params)
         self.start_wells = params.budget.wells
-        self.histories: OrderedDict[tuple[int, int], History] = OrderedDict()
+        self.histories: OrderedDict[tuple[int, int, int], History] = OrderedDict()
 
-    def see(self, lab: Any) -> History:
-        """The lab's history, this record included."""
+    def see(self, lab: Any, index: int = 0) -> History:
+        """The history of the lab at ``index``, this record included."""
         beat = self._beat(lab)
-        which = (int(lab["key"]), int(lab["episode"]))
+        which = (index, int(lab["key"]), int(lab["episode"]))
         history = self.histories.get(which)
         if history is None or beat.heartbeat < history.last.heartbeat or beat.wells > history.last.wells:
             start = Beat(0, self.start_wells, float(lab["debt_at_start"]), NO_VERB, -1, 0, 0)
@@ -103,10 +102,7 @@ class HistoryBook:
             history.plate = Plate(Verb(beat.verb), beat.compound, bins)
 
     def _keep_findings(self, history: History, lab: Any) -> None:
-        """A finding names the class that was the most probable when it was published.
-
-        Later the belief may move on.
-        """
+        """Note the class that was the most probable when a finding appeared, since the belief may move on later."""
         for compound, published in enumerate(lab["published"]):
             if published:
                 history.findings.setdefault(compound, int(lab["marginal"][compound].argmax()))

@@ -59,17 +59,18 @@ class Renderer:
         if self.mode == "human":
             self._window = LabWindow(self._picture.canvas.size, self.fps)
 
-    def draw(self, lab: Any, step: Any) -> Any:
+    def draw(self, lab: Any, step: Any, index: int = 0) -> Any:
         """Draw one lab.
 
         Args:
             lab: a record of ``state.LAB_FIELDS``.
             step: the record of its last step; ignored where it does not belong to the lab's last heartbeat.
+            index: which lab of a vector it is. What was drawn before of other labs is not remembered for it.
 
         Returns:
             A text (``ansi``), a uint8 array of shape ``(height, width, 3)`` (``rgb_array``), or None (``human``).
         """
-        history = self.book.see(lab)
+        history = self.book.see(lab, index)
         if self._picture is None:
             return draw_text(self.params, lab, step, history, reveal=self.reveal)
         if self._window is None:
