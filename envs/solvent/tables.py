@@ -1,6 +1,6 @@
 """Everything the compiled step looks up: parameters as numbers, likelihoods as arrays.
 
-Built once, cached, read-only.
+The tables of a set of parameters are built once, cached, and read-only.
 
 Letters: ``A`` actions, ``V`` verbs, ``R`` most readouts of a plate, ``B`` bins, ``N`` instrument states,
 ``G`` potency classes. Tables of controls and of dosed plates share the axis ``V``; what a verb does not

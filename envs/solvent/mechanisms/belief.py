@@ -60,12 +60,10 @@ def condition_instrument(belief, likelihood):  # type: ignore[no-untyped-def]
 
 @inlined
 def condition_compound(conditional, instrument_belief, joint, evidence):  # type: ignore[no-untyped-def]
-    """Normalise ``joint[n, g]`` (conditional times likelihoods) into ``conditional``.
+    """Normalise ``joint[n, g]`` (conditional times likelihoods) into ``conditional``, and condition the instrument.
 
-    Its row sums condition the instrument.
-
-    The evidence for an instrument is the sum of its row. A row without any evidence stays as it was: that
-    instrument is ruled out. ``evidence`` of shape ``(N,)`` is scratch space.
+    The evidence for an instrument is the sum of its row in ``joint``. A row without any evidence stays as it
+    was: that instrument is ruled out. ``evidence`` of shape ``(N,)`` is scratch space.
     """
     for n in range(joint.shape[0]):
         total = 0.0

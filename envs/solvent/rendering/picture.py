@@ -1,6 +1,4 @@
-"""The lab as one picture: what is left of the wells, debt over time, what is believed of each compound.
-
-The last plate.
+"""The lab as one picture: wells and debt over time, what is believed of each compound, and the last plate.
 
 Panels are functions of a ``Scene``; this module says where they stand.
 """

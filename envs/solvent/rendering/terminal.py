@@ -1,6 +1,6 @@
 """The lab as a text of fixed width, for a terminal.
 
-Colour helps where it can; with ``NO_COLOR`` nothing is lost.
+Colour helps where there is any; with ``NO_COLOR`` set, nothing but the colour is lost.
 """
 
 from __future__ import annotations
