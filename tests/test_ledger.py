@@ -212,13 +212,14 @@ def test_an_event_is_on_disk_when_the_step_returns(tmp_path):
         assert len(read_refusals_jsonl(path)) == n
 
 
-def test_no_ledger_is_written_without_a_path_or_without_a_refusal(tmp_path, monkeypatch):
+def test_no_ledger_is_written_without_a_path_and_it_is_empty_without_a_refusal(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     play(LabEnv())
+    assert not list(tmp_path.iterdir())
     env = LabEnv(ledger_path=tmp_path / "refusals.jsonl")
     env.reset(seed=0)
     env.step(0)
-    assert not list(tmp_path.iterdir())
+    assert read_refusals_jsonl(tmp_path / "refusals.jsonl") == []
 
 
 # -- time ----------------------------------------------------------------------------------------
@@ -311,13 +312,8 @@ def test_a_path_that_can_not_be_written_is_an_os_error(tmp_path):
     for path in (tmp_path, tmp_path / "no" / "such" / "folder.jsonl"):
         with pytest.raises(OSError, match=re.escape(str(path))):
             append_refusals_jsonl(path, [EVENT])
-        env = LabEnv(ledger_path=path)
-        env.reset(seed=0)
-        state = env.get_state()
-        state["debt"] = 3.0
-        env.set_state(state)
         with pytest.raises(OSError, match=re.escape(str(path))):
-            env.step(60)
+            LabEnv(ledger_path=path)
 
 
 def test_a_ledger_that_does_not_exist_is_an_os_error(tmp_path):

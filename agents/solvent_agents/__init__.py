@@ -3,8 +3,13 @@
 The learned ones are in ``solvent_agents.learned`` and need the extra ``agents``.
 """
 
+import pathlib
+
+import solvent.compiled
 from solvent_agents.agent import Agent, act_one
 from solvent_agents.registry import AGENTS
 from solvent_agents.rollout import episodes
 
 __all__ = ["AGENTS", "Agent", "act_one", "episodes"]
+
+solvent.compiled.renew_cache(pathlib.Path(__file__).parent)  # before anything here is called, and so compiled

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import io
 import json
+import math
 import random
 import re
 from collections.abc import Callable, Mapping
@@ -97,12 +98,12 @@ class Recipe:
         where = f"{path}." if path else ""
         if algorithm not in ALGORITHMS:
             raise ParamError(path, f"unknown algorithm {algorithm!r}" + nearest(algorithm, ALGORITHMS))
-        arguments = set(inspect.signature(ALGORITHMS[algorithm].__init__).parameters) - {"self", "env"}
+        arguments = inspect.signature(ALGORITHMS[algorithm].__init__).parameters.keys() - _GIVEN
         known = arguments | _OWN.keys()
         for key, value in mapping.items():
             if key not in known:
                 raise ParamError(f"{where}{key}", "unknown key" + nearest(str(key), known))
-            allowed, fits = _OWN.get(key, ("a number, or lin_<number>", _fits_argument))
+            allowed, fits = _OWN.get(key, ("a number that is not negative, or lin_<number>", _fits_argument))
             if not fits(value):
                 raise ParamError(f"{where}{key}", f"got {value!r}; allowed: {allowed}")
         if "n_timesteps" not in mapping:
@@ -127,8 +128,15 @@ def _whole_from(low: int) -> Callable[[Any], bool]:
 
 
 def _fits_argument(value: Any) -> bool:
-    return not isinstance(value, str) or _LINEAR.fullmatch(value) is not None
+    if isinstance(value, str):
+        return _LINEAR.fullmatch(value) is not None
+    if isinstance(value, bool | Mapping) or value is None:
+        return True
+    return _number(value) and math.isfinite(value) and value >= 0
 
+
+_GIVEN = {"self", "env", "policy", "seed", "tensorboard_log", "verbose", "device", "_init_setup_model"}
+"""Arguments of an algorithm that ``train`` gives itself, or that change nothing that is learnt."""
 
 _WHOLE = {"n_timesteps", "n_envs", "imitation_episodes", "imitation_epochs"}
 _OWN: dict[str, tuple[str, Callable[[Any], bool]]] = {
@@ -144,7 +152,7 @@ _OWN: dict[str, tuple[str, Callable[[Any], bool]]] = {
 }
 """The recipe's own keys: what is allowed in words, and as a test."""
 
-_LINEAR = re.compile(r"lin_([0-9.]+(?:e[+-]?[0-9]+)?)")
+_LINEAR = re.compile(r"lin_([0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?)")
 
 
 class _Linear:

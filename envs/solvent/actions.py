@@ -82,8 +82,15 @@ def action_table(params: LabParams) -> np.ndarray:
 
 
 def sentence(params: LabParams, action: int) -> str:
-    """The action as a person would say it: ``screen etoposide, claiming 0.5 bits``."""
-    row = action_table(params)[action]
+    """The action as a person would say it: ``screen etoposide, claiming 0.5 bits``.
+
+    Raises:
+        ValueError: an action outside of the table.
+    """
+    table = action_table(params)
+    if not 0 <= action < len(table):
+        raise ValueError(f"action: got {action!r}; allowed: 0 to {len(table) - 1}")
+    row = table[action]
     verb = Verb(row["verb"])
     words = verb.name.lower().replace("_", " ")
     if row["compound"] < 0:

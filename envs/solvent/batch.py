@@ -6,6 +6,7 @@ Both Gymnasium shells are built on it; it holds no rule of the model.
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -21,7 +22,7 @@ from solvent.params import LabParams, preset
 from solvent.state import lab_dtype, step_dtype
 from solvent.tables import tables_for
 
-__all__ = ["LabBatch", "resolve_params"]
+__all__ = ["LabBatch", "resolve_params", "resolve_seed"]
 
 
 def resolve_params(params: LabParams | Mapping[str, Any] | None, preset_name: str) -> LabParams:
@@ -30,10 +31,28 @@ def resolve_params(params: LabParams | Mapping[str, Any] | None, preset_name: st
     Raises:
         ParamError: an unknown preset or key, a wrong type, an impossible value.
     """
+    base = preset(preset_name)
     if isinstance(params, LabParams):
         return params
-    resolved: LabParams = LabParams.from_mapping(params or {}, base=preset(preset_name))
+    resolved: LabParams = LabParams.from_mapping({} if params is None else params, base=base)
     return resolved
+
+
+def resolve_seed(name: str, seed: Any) -> int | None:
+    """A seed as a plain integer, or None.
+
+    Raises:
+        ValueError: a seed that is no whole number or is negative; one line names it.
+    """
+    if seed is None:
+        return None
+    try:
+        number = operator.index(seed)
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise ValueError(f"{name}: got {seed!r}; allowed: a whole number, at least 0, or None")
+    return number
 
 
 class LabBatch:
@@ -74,7 +93,10 @@ class LabBatch:
         self._pool = None
 
     def begin(self, seeds: Sequence[int | None], chosen: NDArray[np.bool_], rng: np.random.Generator) -> None:
-        """Start an episode in the ``chosen`` labs: of a new stream where there is a seed, else of the lab's own."""
+        """Start an episode in the ``chosen`` labs.
+
+        Of a new stream where there is a seed, else of the lab's own.
+        """
         fresh = np.zeros(len(self.labs), np.bool_)
         for i, seed in enumerate(seeds):
             if not chosen[i]:

@@ -13,17 +13,18 @@ from pathlib import Path
 
 from numba import config, njit
 
-__all__ = ["compiled", "drop_stale_cache", "inlined"]
+__all__ = ["compiled", "drop_stale_cache", "inlined", "renew_cache"]
 
 
-def drop_stale_cache(package: Path) -> int:
-    """Delete compiled code that is older than the newest source of ``package``; return how many files.
+def drop_stale_cache(package: Path, *others: Path) -> int:
+    """Delete compiled code of ``package`` that is older than the newest source of it or of ``others``.
 
-    Numba renews a cached function when its own file changes, not when a function that it calls, in another file,
-    does: after an edit or an update the step would go on with the old rule inside.
+    Returns how many files. Numba renews a cached function when its own file changes, not when a function that it
+    calls, in another file, does: after an edit or an update the step would go on with the old rule inside.
     """
     cached = [path for kind in ("*.nbi", "*.nbc") for path in package.rglob(kind)]
-    newest = max(path.stat().st_mtime for path in package.rglob("*.py"))
+    sources = [path for folder in (package, *others) for path in folder.rglob("*.py")]
+    newest = max(path.stat().st_mtime for path in sources)
     stale = bool(cached) and min(path.stat().st_mtime for path in cached) < newest
     dropped = 0
     if stale:
@@ -35,9 +36,15 @@ def drop_stale_cache(package: Path) -> int:
     return dropped
 
 
-if not config.CACHE_DIR:  # type: ignore[attr-defined]  # a cache elsewhere is its owner's to keep
+def renew_cache(package: Path) -> None:
+    """Drop what was compiled in ``package`` before its sources, or the environment's, last changed."""
+    if config.CACHE_DIR:  # type: ignore[attr-defined]
+        return  # a cache elsewhere is its owner's to keep
     with contextlib.suppress(OSError):
-        drop_stale_cache(Path(__file__).parent)
+        drop_stale_cache(package, Path(__file__).parent)
+
+
+renew_cache(Path(__file__).parent)
 
 compiled = njit(cache=True, nogil=True, error_model="numpy")
 """For a function with a body of its own."""

@@ -22,6 +22,10 @@ from solvent.tables import debt_rules
 
 __all__ = ["CALIBRATION_TEMPLATES", "EpistemicController"]
 
+MOST_BITS = 1000.0
+MOST_WELLS = 10**9
+"""Bounds of what the books can hold; far above any lab, and below where whole numbers lose their ones."""
+
 CALIBRATION_TEMPLATES = frozenset({"baseline", "calibration", "dmso"})
 """Templates that are always allowed above the threshold."""
 
@@ -30,21 +34,32 @@ class EpistemicController:
     """Books of claims and debt.
 
     Args:
-        params: whose debt rules to apply; by default the document's (preset ``source``).
+        params: whose debt rules to apply; by default the document's (preset ``source``). The threshold is not
+            one of them: as in the document it is an argument of ``should_refuse_action``.
         learnable_bits: what could be learnt at most by one action, bits; a claim above it is an error.
+
+    Raises:
+        ValueError: ``learnable_bits`` that are not above 0 and at most 1000.
     """
 
     def __init__(self, params: LabParams | None = None, *, learnable_bits: float = 3.0) -> None:
-        if not (math.isfinite(learnable_bits) and learnable_bits > 0.0):
-            raise ValueError(f"learnable_bits: got {learnable_bits!r}; allowed: finite, above 0")
+        if not 0.0 < _finite("learnable_bits", learnable_bits) <= MOST_BITS:
+            raise ValueError(
+                f"learnable_bits: got {learnable_bits!r}; allowed: above 0 and at most {MOST_BITS:g}"
+            )
         self.params = params if params is not None else preset("source")
         self.learnable_bits = learnable_bits
         self._rules = debt_rules(self.params)
         self._debt = 0.0
-        self._open: dict[str, tuple[str, float]] = {}
+        self._open: dict[str, float] = {}
         self._closed: set[str] = set()
 
-    def claim_action(self, action_id: str, action_type: str, expected_gain_bits: float) -> None:
+    def claim_action(
+        self,
+        action_id: str,
+        action_type: str,  # noqa: ARG002 - the document's signature; no rule depends on it
+        expected_gain_bits: float,
+    ) -> None:
         """Claim what an action will teach, before it runs.
 
         Raises:
@@ -58,7 +73,7 @@ class EpistemicController:
             )
         if action_id in self._open or action_id in self._closed:
             raise ValueError(f"action_id: {action_id!r} was claimed before; allowed: a new id")
-        self._open[action_id] = (action_type, claim)
+        self._open[action_id] = claim
 
     def resolve_action(self, action_id: str, actual_gain_bits: float) -> float:
         """Hold a claim against what was gained and return the new debt of it, bits. A gain may be negative.
@@ -71,7 +86,7 @@ class EpistemicController:
             raise ValueError(f"action_id: {action_id!r} is resolved already")
         if action_id not in self._open:
             raise ValueError(f"action_id: {action_id!r} was never claimed")
-        _, claim = self._open.pop(action_id)
+        claim = self._open.pop(action_id)
         self._closed.add(action_id)
         new_debt = float(overclaim(claim, gain))
         self._debt += new_debt
@@ -86,7 +101,11 @@ class EpistemicController:
     def repay_by_calibration(self, bits_learnt: float) -> float:
         """Repay debt by a calibration that ran and taught ``bits_learnt`` about the instrument.
 
-        Return what was repaid, bits.
+        Returns:
+            What was repaid, bits.
+
+        Raises:
+            ValueError: bits that are not finite.
         """
         paid = min(self._debt, float(repayment(self._rules, _finite("bits_learnt", bits_learnt))))
         self._debt -= paid
@@ -139,8 +158,10 @@ class EpistemicController:
             number = _finite(name, value)
             if number < 0.0:
                 raise ValueError(f"{name}: got {value!r}; allowed: at least 0")
-            if name != "debt_hard_threshold" and not number.is_integer():
-                raise ValueError(f"{name}: got {value!r}; allowed: a whole number of wells")
+            if name != "debt_hard_threshold" and not (number.is_integer() and number <= MOST_WELLS):
+                raise ValueError(
+                    f"{name}: got {value!r}; allowed: a whole number of wells, at most {MOST_WELLS}"
+                )
         rules = self._rules._replace(threshold=float(debt_hard_threshold))
         code, inflated, by_threshold, by_cost, by_reserve = decide(
             rules,

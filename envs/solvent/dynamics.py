@@ -117,6 +117,7 @@ def open_step(lab, action, verb, tables, step):  # type: ignore[no-untyped-def]
     step.debt_repaid = 0.0
     step.licence_added = 0.0
     step.published_bits = 0.0
+    step.right = False
     step.settled = 0.0
     step.terminated = False
     step.truncated = False
@@ -226,6 +227,7 @@ def publish(lab, verb, compound, confidence, tables, step):  # type: ignore[no-u
     right = asserted == lab.potency[compound]
     share = tables.private_share if verb == PUBLISH_PRIVATE else 1.0
     step.event = PUBLISHED
+    step.right = right
     step.published_bits = share * log_score(confidence, prior, right)
     lab.published_bits += step.published_bits
     lab.published[compound] = 1 if verb == PUBLISH_PRIVATE else 2
@@ -311,6 +313,7 @@ def close_step(lab, verb, tables, step):  # type: ignore[no-untyped-def]
         step.terminated = reason != HORIZON
         step.truncated = reason == HORIZON
         if tables.debt.enforced and not tables.debt.carry_debt:
+            lab.settled_at_end = lab.debt
             settle(lab, step)
     reward = step.published_bits - step.settled
     lab.score += reward
@@ -393,6 +396,7 @@ def begin(lab, tables, uniforms):  # type: ignore[no-untyped-def]
     lab.score = 0.0
     lab.published_bits = 0.0
     lab.settled = 0.0
+    lab.settled_at_end = 0.0
     lab.debt_added = 0.0
     lab.debt_repaid = 0.0
     lab.claimed = 0.0
@@ -530,6 +534,13 @@ def draw_for_step(lab, action, tables, uniforms):  # type: ignore[no-untyped-def
 def clear_step(step):  # type: ignore[no-untyped-def]
     """What a step reports that only began an episode: nothing was done."""
     step.action = -1
+    step.heartbeat = 0
+    step.blocked_by_threshold = False
+    step.blocked_by_cost = False
+    step.blocked_by_reserve = False
+    step.debt_before = 0.0
+    step.wells_before = 0
+    step.inflated_cost = 0.0
     step.executed = False
     step.event = 0
     step.refusal = 0
@@ -540,6 +551,7 @@ def clear_step(step):  # type: ignore[no-untyped-def]
     step.debt_repaid = 0.0
     step.licence_added = 0.0
     step.published_bits = 0.0
+    step.right = False
     step.settled = 0.0
     step.terminated = False
     step.truncated = False

@@ -14,8 +14,8 @@ from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
 from solvent.actions import action_table, sentence
-from solvent.batch import LabBatch, resolve_params
-from solvent.ledger import append_refusals_jsonl
+from solvent.batch import LabBatch, resolve_params, resolve_seed
+from solvent.ledger import append_refusals_jsonl, begin_ledger
 from solvent.metrics import REFUSAL_REASONS, episode_record
 from solvent.observation import observation_fields, observation_space
 from solvent.params import LabParams
@@ -79,6 +79,9 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     See ``__init__``. ``preset`` is ``default``, ``source`` (exactly the source document) or ``two_tier``;
     ``params`` are differences from it.
 
+    ``info["episode"]`` at the end is this environment's record of the episode. Gymnasium's ``RecordEpisodeStatistics``
+    wants that key for itself: give it another, ``RecordEpisodeStatistics(env, stats_key="statistics")``.
+
     ## Version history
     * v0: first version.
     """
@@ -106,6 +109,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         Raises:
             ParamError: a parameter that can't be used; one line says which and what is allowed.
             ValueError: an unknown render mode.
+            OSError: a ledger that can't be written.
         """
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise ValueError(f"render_mode: got {render_mode!r}; allowed: {', '.join(RENDER_MODES)}")
@@ -118,21 +122,37 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self.action_space = Discrete(len(self.actions))
         self.observation_space: Box = observation_space(self.params)  # type: ignore[assignment]
         self.batch = LabBatch(self.params, 1)
+        if ledger_path is not None:
+            begin_ledger(ledger_path)
         self._action = np.zeros(1, np.int64)
         self._renderer: Any = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Start an episode: the first of the seed's stream, or without a seed the next of the current one."""
+        """Start an episode: the first of the seed's stream, or without a seed the next of the current one.
+
+        Returns:
+            The observation, shape ``(n_fields,)`` float32, and ``info`` with ``action_mask``, shape
+                ``(n_actions,)`` int8.
+
+        Raises:
+            ValueError: a seed that is no whole number, or negative.
+        """
+        seed = resolve_seed("seed", seed)
         super().reset(seed=seed, options=options)
         self.batch.begin([seed], np.ones(1, np.bool_), self.np_random)
         if self.render_mode == "human":
             self.render()
-        return self.batch.observations[0].copy(), {"action_mask": self.batch.masks[0].copy()}
+        info = self._marked({"action_mask": self.batch.masks[0].copy()})
+        return self.batch.observations[0].copy(), info
 
     def step(self, action: np.int64 | int) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Run one action; a refused one costs the heartbeat and nothing else.
+
+        Returns:
+            Observation, shape ``(n_fields,)`` float32; reward in bits; whether the episode was terminated and
+                whether it was truncated; ``info``.
 
         Raises:
             ResetNeeded: before the first ``reset`` and after the end of an episode.
@@ -176,6 +196,10 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         if self.detailed_info:
             for name in DETAILS:
                 info[name] = float(step[name])
+        return self._marked(info)
+
+    def _marked(self, info: dict[str, Any]) -> dict[str, Any]:
+        """Every info of a lab whose debt has no consequence says so."""
         if not self.params.debt.enforced:
             info["contaminated"] = True
         return info
@@ -204,7 +228,10 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return shown
 
     def render(self) -> Any:
-        """Draw the lab: a text (``ansi``), ``(height, width, 3)`` uint8 (``rgb_array``), or a window (``human``)."""
+        """Draw the lab: a text (``ansi``), ``(height, width, 3)`` uint8 (``rgb_array``).
+
+        Or a window (``human``).
+        """
         if self.render_mode is None:
             gymnasium.logger.warn("render() was called without a render_mode; give one to make()")
             return None

@@ -9,7 +9,17 @@ from pathlib import Path
 
 from solvent.records import RefusalEvent
 
-__all__ = ["append_refusals_jsonl", "read_refusals_jsonl"]
+__all__ = ["append_refusals_jsonl", "begin_ledger", "read_refusals_jsonl"]
+
+
+def begin_ledger(path: str | os.PathLike[str]) -> None:
+    """Make sure now, not at the first refusal, that ``path`` can be appended to.
+
+    Raises:
+        OSError: the file can't be written.
+    """
+    with Path(path).open("a", encoding="utf-8"):
+        pass
 
 
 def append_refusals_jsonl(path: str | os.PathLike[str], events: Iterable[RefusalEvent]) -> None:
@@ -28,6 +38,7 @@ def read_refusals_jsonl(path: str | os.PathLike[str]) -> list[RefusalEvent]:
     """All events of a ledger.
 
     Raises:
+        OSError: the file can't be read.
         ValueError: a line is no refusal event; the message names the file and the line.
     """
     events = []

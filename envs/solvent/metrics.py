@@ -22,7 +22,7 @@ def episode_columns(
 ) -> dict[str, Any]:
     """The record of each episode in ``labs[rows]`` (all by default), as columns.
 
-    Bits: ``return``, ``published_bits``, ``debt`` (unpaid at the end), ``debt_added``, ``debt_repaid``,
+    Bits: ``return``, ``published_bits``, ``debt`` (unpaid at the end), ``settled``, ``debt_added``, ``debt_repaid``,
     ``debt_peak``, ``claimed``, ``gained``. Wells: ``wells`` (left), ``wells_spent``. Counts: the rest.
     """
 
@@ -47,7 +47,8 @@ def episode_columns(
         "experiments": counted("experiments").sum(axis=1),
         "wells": counted("wells"),
         "wells_spent": counted("wells_spent"),
-        "debt": taken("settled") + taken("debt"),
+        "debt": taken("settled_at_end") + taken("debt"),
+        "settled": taken("settled"),
         "debt_added": taken("debt_added"),
         "debt_repaid": taken("debt_repaid"),
         "debt_peak": taken("debt_peak"),

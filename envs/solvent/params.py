@@ -255,7 +255,7 @@ class AssayParams(ParamGroup):
     hill: float = setting(1.2, unit="1", above=0.0, high=10.0, doc="Hill slope")
     bottom: float = setting(0.05, unit="viability", low=0.0, high=0.99, doc="viability at high dose")
     technical_sd: float = setting(
-        0.15, unit="viability", above=0.0, high=2.0, doc="well noise; replicates average it out"
+        0.15, unit="viability", low=1e-6, high=2.0, doc="well noise; replicates average it out"
     )
     gains: tuple[float, ...] = setting(
         (0.6, 0.8, 1.0, 1.25, 1.5), unit="1", above=0.0, high=10.0, doc="possible instrument gains"
@@ -282,6 +282,21 @@ class AssayParams(ParamGroup):
             raise ParamError(
                 "prior",
                 f"got {self.prior!r}; allowed: {self.potency_classes} positive numbers that sum to 1",
+            )
+        if self.prior is not None and max(self.prior) > 1.0 - 1e-9:
+            raise ParamError("prior", f"got {self.prior!r}; allowed: every class below certainty")
+        for name in ("gains", "plate_sds"):
+            values = getattr(self, name)
+            if len(set(values)) != len(values):
+                raise ParamError(name, f"got {values!r}; allowed: distinct values")
+        reserved = [name for name in self.compounds if "/" in name or name in ("instrument", "last_event")]
+        if reserved:
+            raise ParamError(
+                "compounds", f"got {reserved[0]!r}; allowed: no '/', and not 'instrument' or 'last_event'"
+            )
+        if self.instrument_states > 1024:
+            raise ParamError(
+                "plate_sds", f"got {self.instrument_states} instrument states; allowed: at most 1024"
             )
         if not self.bin_low < self.bin_high:
             raise ParamError("bin_high", f"got {self.bin_high!r}; allowed: above bin_low {self.bin_low!r}")

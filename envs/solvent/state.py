@@ -79,7 +79,7 @@ LAB_FIELDS = (
     Field("heartbeat", "i4", "", "heartbeats", "heartbeats gone by"),
     # The hidden truth.
     Field("potency", "i1", "M", "class", "hidden potency class"),
-    Field("instrument", "i1", "", "state", "hidden instrument state of this lot"),
+    Field("instrument", "i2", "", "state", "hidden instrument state of this lot"),
     # Belief.
     Field("instrument_belief", "f8", "N", "probability", "p(instrument)"),
     Field("instrument_entropy", "f8", "", "bits", "entropy of p(instrument)"),
@@ -102,6 +102,7 @@ LAB_FIELDS = (
     Field("score", "f8", "", "bits", "sum of rewards"),
     Field("published_bits", "f8", "", "bits", "sum of log scores paid"),
     Field("settled", "f8", "", "bits", "debt settled from the score"),
+    Field("settled_at_end", "f8", "", "bits", "of it, when the episode ended"),
     Field("debt_added", "f8", "", "bits", "debt taken on"),
     Field("debt_repaid", "f8", "", "bits", "debt repaid or forgiven"),
     Field("debt_at_start", "f8", "", "bits", "debt carried over from the episode before"),
@@ -140,9 +141,10 @@ STEP_FIELDS = (
     Field("claim", "f8", "", "bits", "claimed, by an exploration or a finding"),
     Field("gain", "f8", "", "bits", "realised: about the compound, or about the instrument"),
     Field("debt_added", "f8", "", "bits", "new debt"),
-    Field("debt_repaid", "f8", "", "bits", "debt repaid by the action"),
+    Field("debt_repaid", "f8", "", "bits", "debt repaid by the action or forgiven by time"),
     Field("licence_added", "f8", "", "bits", "licence bought"),
     Field("published_bits", "f8", "", "bits", "log score paid"),
+    Field("right", "b1", "", "flag", "the finding that was accepted is right"),
     Field("settled", "f8", "", "bits", "debt settled from the score"),
     Field("terminated", "b1", "", "flag", "the episode is over"),
     Field("truncated", "b1", "", "flag", "the horizon is reached"),

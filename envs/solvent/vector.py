@@ -8,7 +8,7 @@ them.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,9 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from solvent.actions import action_table, sentence
-from solvent.batch import LabBatch, resolve_params
+from solvent.batch import LabBatch, resolve_params, resolve_seed
 from solvent.environment import DETAILS
-from solvent.ledger import append_refusals_jsonl
+from solvent.ledger import append_refusals_jsonl, begin_ledger
 from solvent.metrics import REFUSAL_REASONS, episode_columns
 from solvent.observation import observation_fields, observation_space
 from solvent.params import LabParams
@@ -64,10 +64,9 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         Raises:
             ParamError: a parameter that can't be used.
             ValueError: an impossible number of labs or threads, another reset mode.
+            OSError: a ledger that can't be written.
         """
-        mode = AutoresetMode(autoreset_mode)
-        if mode is AutoresetMode.DISABLED:
-            raise ValueError("autoreset_mode: got DISABLED; allowed: NEXT_STEP, SAME_STEP")
+        mode = _reset_mode(autoreset_mode)
         if num_envs < 1 or threads < 1:
             raise ValueError(f"num_envs, threads: got {num_envs}, {threads}; allowed: at least 1")
         if render_mode not in (None, "rgb_array", "ansi"):
@@ -92,6 +91,8 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         self.batch = LabBatch(
             self.params, num_envs, same_step=mode is AutoresetMode.SAME_STEP, threads=threads
         )
+        if ledger_path is not None:
+            begin_ledger(ledger_path)
         self._begun = False
         self._all = np.ones(num_envs, np.bool_)
         self._all.setflags(write=False)
@@ -111,12 +112,14 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
             options: ``reset_mask``, a boolean array of shape ``(num_envs,)``.
 
         Raises:
-            ValueError: a sequence of seeds or a mask of another length.
+            ValueError: a seed that is no whole number or negative, a sequence of seeds or a mask of another
+                length.
         """
-        if seed is None or isinstance(seed, int | np.integer):
-            seeds = [None if seed is None else int(seed) + i for i in range(self.num_envs)]
+        if isinstance(seed, Iterable):
+            seeds = [resolve_seed(f"seed[{i}]", one) for i, one in enumerate(seed)]
         else:
-            seeds = [None if one is None else int(one) for one in seed]
+            first = resolve_seed("seed", seed)
+            seeds = [None if first is None else first + i for i in range(self.num_envs)]
         chosen = np.asarray((options or {}).get("reset_mask", self._all), np.bool_)
         if len(seeds) != self.num_envs or chosen.shape != (self.num_envs,):
             raise ValueError(
@@ -127,6 +130,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         self._begun = bool(self.batch.labs["key"].all())
         infos: dict[str, Any] = {}
         self._show_masks(infos, chosen)
+        self._mark(infos, chosen)
         return self._shown(self.batch.observations), infos
 
     def step(
@@ -135,6 +139,11 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]
     ]:
         """Run one action in every lab.
+
+        Returns:
+            Observations, shape ``(num_envs, n_fields)`` float32; rewards in bits, terminations and
+                truncations, each of shape
+            ``(num_envs,)``; infos in Gymnasium's vector form.
 
         Raises:
             ResetNeeded: before the first ``reset`` of every lab.
@@ -186,9 +195,11 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         if not ended.any():
             self._show_masks(infos, self._all)
             self._step_infos(infos, batch.steps["action"] >= 0)
+            self._mark(infos, self._all)
         elif batch.same_step:
             final: dict[str, Any] = {}
             self._step_infos(final, ended)
+            self._mark(final, ended)
             self._episode_infos(final, batch.finals, ended)
             last_observations = np.full(self.num_envs, None, dtype=object)
             for i in np.flatnonzero(ended):
@@ -201,12 +212,19 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
             }
             self._show_masks(infos, self._all)
             self._step_infos(infos, ~ended)
+            self._mark(infos, self._all)
         else:
             self._show_masks(infos, ~ended)
             self._step_infos(infos, batch.steps["action"] >= 0)
             self._episode_infos(infos, batch.labs, ended)
+            self._mark(infos, self._all)
         self._log_refusals()
         return infos
+
+    def _mark(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
+        """Every info of a lab whose debt has no consequence says so."""
+        if not self.params.debt.enforced:
+            infos["contaminated"], infos["_contaminated"] = where.copy(), where.copy()
 
     def _step_infos(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
         """What an ordinary step tells, of the labs ``where`` one was taken: nearly nothing."""
@@ -219,8 +237,6 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         columns["cost_refusal"] = refused.astype(np.float64)
         if self.detailed_info:
             columns |= {name: np.where(where, steps[name], 0.0) for name in DETAILS}
-        if not self.params.debt.enforced:
-            columns["contaminated"] = where.copy()
         for key, column in columns.items():
             infos[key], infos[f"_{key}"] = column, where.copy()
         if refused.any():
@@ -263,7 +279,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         return self._shown(self.batch.observations)
 
     def render(self) -> tuple[Any, ...] | None:
-        """A frame a lab."""
+        """A frame a lab: a text, or an image of shape ``(height, width, 3)`` uint8."""
         if self.render_mode is None:
             return None
         if self._renderer is None:
@@ -282,6 +298,15 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_renderer": None}
+
+
+def _reset_mode(mode: AutoresetMode | str) -> AutoresetMode:
+    """The reset mode by member, value (``SameStep``) or name (``SAME_STEP``)."""
+    offered = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
+    for member in offered:
+        if mode in (member, member.value, member.name):
+            return member
+    raise ValueError(f"autoreset_mode: got {mode!r}; allowed: {', '.join(m.name for m in offered)}")
 
 
 def _spread(columns: dict[str, Any], where: NDArray[np.bool_]) -> dict[str, Any]:

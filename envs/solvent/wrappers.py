@@ -94,6 +94,10 @@ class PotentialShaping(gymnasium.Wrapper[Any, Any, Any, Any]):
         labs = self.env.unwrapped.batch.labs  # type: ignore[attr-defined]
         return float(potential(labs, self.licence_weight, self.well_price)[0])
 
+    def continue_from_state(self) -> None:
+        """Take the potential from the lab as it is, after its ``set_state``."""
+        self._before = self._potential()
+
     def reset(self, **kwargs: Any) -> Any:
         """Start an episode."""
         result = self.env.reset(**kwargs)
@@ -180,12 +184,13 @@ class ExpectedScoreVectorReward(VectorWrapper):
         """Run one action a lab; findings pay what they were worth before the truth was known."""
         batch = self._lab_env.batch
         lab = np.arange(self.num_envs)
-        belief = batch.labs["marginal"][lab, self._compound[actions]]
+        beliefs = batch.labs["marginal"].copy()
+        observations, rewards, terminated, truncated, infos = self.env.step(actions)
+        belief = beliefs[lab, self._compound[actions]]
         asserted = belief.argmax(axis=1)
         p = belief[lab, asserted]
         right, wrong = self._right[actions, asserted], self._wrong[actions, asserted]
         worth = self._share[actions] * (p * right + (1.0 - p) * wrong)
-        observations, rewards, terminated, truncated, infos = self.env.step(actions)
         luck = np.where(batch.steps["event"] == Event.PUBLISHED, batch.steps["published_bits"] - worth, 0.0)
         return observations, rewards - luck, terminated, truncated, infos
 

@@ -93,9 +93,7 @@ def _outcome(params: LabParams, step: Any, event: Event) -> str:
             f"Learnt {_gain(step)} of {step['claim']:.2f} bits claimed{_debt(step)}; {_wells(params, step)}."
         )
     elif event is Event.PUBLISHED:
-        verdict = "right" if step["published_bits"] > 0 else "wrong"
-        if step["published_bits"] == 0:
-            verdict = "it pays nothing"
+        verdict = "right" if step["right"] else "wrong"
         return f"Accepted, and {verdict}: {bits(step['published_bits'])} bits{_debt(step)}."
     elif event is Event.REJECTED:
         return f"Rejected: no experiment was run on it{_debt(step)}."

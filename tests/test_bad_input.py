@@ -1,0 +1,116 @@
+"""What can't be used is one clear line that names it, and says what is allowed, before anything has changed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+
+import solvent
+from solvent import LabEnv, LabVectorEnv, ParamError
+from solvent.actions import sentence
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: LabEnv(solvent.preset("default"), preset="nonsense"), "unknown preset 'nonsense'"),
+        (lambda: LabEnv(0), "got 0; allowed: a mapping"),
+        (lambda: LabEnv({"assay": {"prior": [1.0, 1e-12], "potency_classes": 2}}), "prior"),
+        (lambda: LabEnv({"assay": {"gains": [1.0, 1.0]}}), "gains: got .* distinct"),
+        (lambda: LabEnv({"assay": {"compounds": ["instrument"]}}), "not 'instrument'"),
+        (lambda: LabEnv({"assay": {"compounds": ["a/b"]}}), "no '/'"),
+        (lambda: LabEnv({"assay": {"technical_sd": 1e-200}}), "technical_sd: .* at least"),
+        (
+            lambda: LabEnv(
+                {
+                    "assay": {
+                        "gains": list(np.linspace(0.1, 9, 200)),
+                        "plate_sds": [0.1] + [0.2 + i / 100 for i in range(9)],
+                    }
+                }
+            ),
+            "2000 instrument states; allowed: at most 1024",
+        ),
+    ],
+)
+def test_parameters(make, words):
+    with pytest.raises(ParamError, match=words) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "seven"])
+def test_seeds(seed):
+    with pytest.raises(ValueError, match=r"seed: got .*; allowed: a whole number, at least 0"):
+        LabEnv().reset(seed=seed)
+
+
+@pytest.mark.parametrize("seeds", [[3, -1], [3, 1.9]])
+def test_seeds_of_a_vector(seeds):
+    with pytest.raises(ValueError, match=r"seed\[1\]: got .*; allowed: a whole number"):
+        LabVectorEnv(2).reset(seed=seeds)
+
+
+@pytest.mark.parametrize("mode", ["SAME_STEP", "SameStep", AutoresetMode.SAME_STEP])
+def test_reset_modes_by_any_of_their_names(mode):
+    assert LabVectorEnv(1, autoreset_mode=mode).metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+
+
+@pytest.mark.parametrize("mode", ["foo", "DISABLED", AutoresetMode.DISABLED])
+def test_other_reset_modes(mode):
+    with pytest.raises(ValueError, match=r"autoreset_mode: got .*; allowed: NEXT_STEP, SAME_STEP"):
+        LabVectorEnv(1, autoreset_mode=mode)
+
+
+@pytest.mark.parametrize("make", [LabEnv, LabVectorEnv])
+def test_a_ledger_that_cannot_be_written_is_found_before_the_first_step(make, tmp_path):
+    with pytest.raises(FileNotFoundError):
+        make(ledger_path=tmp_path / "no" / "ledger.jsonl")
+
+
+@pytest.mark.parametrize("action", [-1, 180])
+def test_a_sentence_of_no_action(action):
+    with pytest.raises(ValueError, match=r"action: got .*; allowed: 0 to 179"):
+        sentence(solvent.preset("default"), action)
+
+
+def test_many_instrument_states_are_told_apart():
+    params = {
+        "assay": {"gains": list(np.linspace(0.5, 1.5, 20)), "plate_sds": list(np.linspace(0.1, 0.4, 10))}
+    }
+    envs = LabVectorEnv(500, params)
+    envs.reset(seed=0)
+    drawn = envs.get_state()["instrument"]
+    assert drawn.min() >= 0
+    assert drawn.max() > 127
+    assert drawn.max() < 200
+
+
+def test_every_info_of_a_lab_without_enforcement_says_so():
+    params = {"debt": {"enforced": False}, "budget": {"heartbeats": 3}}
+    env = LabEnv(params)
+    infos = [env.reset(seed=0)[1]] + [env.step(0)[4] for _ in range(3)]
+    assert all(info["contaminated"] is True for info in infos)
+    for mode in ("NEXT_STEP", "SAME_STEP"):
+        envs = LabVectorEnv(2, params, autoreset_mode=mode)
+        infos = [envs.reset(seed=0)[1]] + [envs.step(np.zeros(2, int))[4] for _ in range(8)]
+        assert all(info["contaminated"].all() and info["_contaminated"].all() for info in infos)
+
+
+def test_the_debt_at_the_end_is_not_what_was_settled_before():
+    env = LabEnv(
+        {"debt": {"bankruptcy": "reset", "bankruptcy_after_refusals": 2}, "budget": {"heartbeats": 6}}
+    )
+    env.reset(seed=0)
+    state = env.get_state()
+    state["debt"] = 2.5
+    env.set_state(state)
+    screen = next(a for a in range(180) if env.sentence(a).startswith("screen"))
+    settled = [env.step(action)[1] for action in (screen, screen)]
+    assert settled == [0.0, -2.5]
+    for _ in range(4):
+        info = env.step(0)[4]
+    assert info["episode"]["debt"] == 0.0
+    assert info["episode"]["settled"] == 2.5
+    assert info["episode"]["return"] == -2.5
