@@ -81,6 +81,26 @@ def claims(params: LabParams, seeds: range) -> None:
         print(line(f"{quantile:g}", honest(params, seeds, claim_quantile=quantile)), flush=True)
 
 
+def mechanisms(params: LabParams, seeds: range) -> None:
+    """9.2: what the honest script earns without debt, and without changes of the reagent lot."""
+    print("\n9.2 mechanisms switched off; differences are paired\n" + HEADER)
+    off = dataclasses.replace(params.debt, enforced=False)
+    one_lot = dataclasses.replace(params.assay, lot_heartbeats=params.budget.heartbeats)
+    default = honest(params, seeds)
+    # Where debt has no consequence, it repays none.
+    free = honest(dataclasses.replace(params, debt=off), seeds, repay_worth=NEVER)
+    lasting = honest(dataclasses.replace(params, assay=one_lot), seeds)
+    neither = honest(dataclasses.replace(params, debt=off, assay=one_lot), seeds, repay_worth=NEVER)
+    print(line("default", default))
+    for name, played, against, what in (
+        ("no debt", free, default, "default"),
+        ("one lot", lasting, default, "default"),
+        ("neither", neither, free, "no debt"),
+    ):
+        print(line(name, played))
+        print(f"{f'  against {what}':22}{interval(played['return'] - against['return']):>16}", flush=True)
+
+
 def doses(params: LabParams, seeds: range) -> None:
     """Bits about one compound after k screens in a row, for each pair of doses of the dose-response grid."""
     print("\nbits after k screens of one compound, the ten best pairs of doses (mol/L) after five")
@@ -106,6 +126,7 @@ def main() -> None:
     params = LabParams()
     doses(params, seeds)
     agents(params, seeds)
+    mechanisms(params, seeds)
     calibration(params, seeds)
     claims(params, seeds)
 
