@@ -14,7 +14,7 @@ from benchmarks.cases import SECTIONS, bytes_per_lab
 from benchmarks.learners import learners
 from benchmarks.measure import Row, machine, measure
 
-TITLES = ("case", "steps/s, median turn", "fastest turn")
+TITLES = ("steps/s, fastest turn", "steps/s, median turn")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -28,6 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(", ".join(f"{key} {value}" for key, value in here.items()))
     print("compiling (some seconds the first time), then measuring ...", flush=True)
     cases = [case for section in SECTIONS for case in section()]
+    # Learners have turns of their own: one is a rollout and its training, seconds where the others take a twentieth.
+    # In one round with them the short cases would lie minutes apart, and so would what slows them.
     rows = measure(cases, turns=5 if options.quick else 60, seconds=0.02 if options.quick else 0.05)
     if importlib.util.find_spec("stable_baselines3"):
         rows += measure(learners(), turns=2 if options.quick else 8, seconds=0.02)
@@ -45,22 +47,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def show(rows: Sequence[Row]) -> None:
-    """Print the rows as a table."""
-    cells = [(row.name, *(f"{rate:,.0f}" for rate in (row.median, row.fastest))) for row in rows]
-    try:
-        from rich.console import Console
-        from rich.table import Table
-    except ImportError:
-        width = max(len(name) for name, *_ in cells)
-        for name, *numbers in (TITLES, *cells):
-            print(f"{name:{width}}" + "".join(f"{number:>22}" for number in numbers))
-        return
-    table = Table(*TITLES[:1])
-    for title in TITLES[1:]:
-        table.add_column(title, justify="right")
-    for cell in cells:
-        table.add_row(*cell)
-    Console().print(table)
+    """Print the rows as the table of docs/benchmarks.md."""
+    width = max(len(row.name) for row in rows)
+    rules = " | ".join(f"{'-' * (len(title) - 1)}:" for title in TITLES)
+    print(f"| {'case':{width}} | {' | '.join(TITLES)} |")
+    print(f"| {'-' * width} | {rules} |")
+    for row in rows:
+        rates = (row.fastest, row.median)
+        cells = " | ".join(f"{rate:{len(title)},.0f}" for rate, title in zip(rates, TITLES, strict=True))
+        print(f"| {row.name:{width}} | {cells} |")
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 WIDE = 1024
-CORE_SIZES = (1, 64, 1024, 4096)
+SIZES = (1, 64, WIDE, 4096)
 ENV_ID = "Solvent/Debt-v0"
 
 
@@ -71,7 +71,7 @@ def bytes_per_lab() -> int:
 
 def core() -> list[Case]:
     """The compiled step alone, one call for all labs; a lab that ends begins anew in the same step."""
-    return [core_case(n, sampling) for n in CORE_SIZES for sampling in (False, True)]
+    return [core_case(n, sampling) for n in SIZES for sampling in (False, True)]
 
 
 def core_case(n: int, sampling: bool) -> Case:
@@ -99,8 +99,8 @@ def single_environments() -> list[Case]:
 
 
 def vector_environments() -> list[Case]:
-    """A wide vector as ``gymnasium.make_vec`` gives it, and without copies of what it returns."""
-    return [vector_case(WIDE, "", {}), vector_case(WIDE, ", views", {"copy": False})]
+    """Vectors as ``gymnasium.make_vec`` gives them, and a wide one without copies of what it returns."""
+    return [*(vector_case(n, "", {}) for n in SIZES), vector_case(WIDE, ", copy=False", {"copy": False})]
 
 
 def vector_case(n: int, note: str, kwargs: dict[str, Any]) -> Case:
