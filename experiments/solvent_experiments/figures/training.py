@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ __all__ = ["learning_curve", "refusal_curve"]
 
 POINTS = 40
 DRAWS = 400
+NOTE_WIDTH = 46  # characters under the axis
 LABEL_HEIGHT = 0.062  # of the axis: a line of text
 
 
@@ -98,9 +100,8 @@ def learning_curve(run: RunData) -> Figure | None:
     _step_axis(axes)
     axes.set_ylabel("return of an episode (bits)")
     if outside:
-        axes.text(
-            0.02, 0.02, "below: " + "\n".join(outside), transform=axes.transAxes, va="bottom", color=GREY
-        )
+        below = textwrap.fill("below the axis: " + ", ".join(outside), NOTE_WIDTH)
+        axes.set_xlabel(f"{axes.get_xlabel()}\n{below}")
     handles: list[Any] = [
         (Patch(color=PALETTE[0], alpha=0.25, lw=0), Line2D([], [], color=PALETTE[0])),
         Line2D([], [], color=PALETTE[0], marker="o", ms=3.5, lw=0),
