@@ -87,7 +87,8 @@ def _ask_action(env: LabEnv, mask: np.ndarray, console: Console) -> int:
     for verb in verbs:
         allowed = mask[table["verb"] == verb].any()
         words.append(
-            f"{verb.name.lower():<16} {VERBS[verb].doc}" + ("" if allowed else "  (would be refused)")
+            f"{verb.name.lower():<16} {VERBS[verb].doc}{_price(env, verb)}"
+            + ("" if allowed else "  (would be refused)")
         )
     rows = table["verb"] == verbs[_choose("What do you do?", words, console)]
     compounds = np.unique(table["compound"][rows])
