@@ -367,3 +367,37 @@ def test_a_person_may_close_the_window_while_the_lab_runs() -> None:
     assert staying.is_open
     for renderer in renderers:
         renderer.close()
+
+
+def test_labs_that_were_seeded_alike_are_remembered_apart() -> None:
+    envs = solvent.LabVectorEnv(2, render_mode="ansi")
+    envs.reset(seed=[5, 5])
+    single = solvent.LabEnv(render_mode="ansi")
+    single.reset(seed=5)
+    rest, screen = index_of(envs, Verb.REST), index_of(envs, Verb.SCREEN, 0)
+    envs.step(np.array([screen, rest]))
+    single.step(rest)
+    frames = envs.render()
+    assert frames is not None
+    assert frames[0] != frames[1]
+    assert frames[1] == single.render()
+    envs.close()
+
+
+def test_a_right_finding_that_pays_less_than_nothing_is_told_as_right() -> None:
+    env = solvent.LabEnv(
+        {
+            "assay": {"prior": [0.97] + [0.03 / 7] * 7},
+            "vocabulary": {"confidences": [0.95]},
+        },
+        render_mode="ansi",
+    )
+    for seed in range(20):
+        env.reset(seed=seed)
+        env.step(next(a for a in range(len(env.actions)) if env.sentence(a).startswith("screen nocodazole")))
+        _, reward, _, _, _ = env.step(index_of(env, Verb.PUBLISH_PUBLIC, 0))
+        if reward < 0 and env.get_state()["accepted"] == 1 and env.get_state()["wrong"] == 0:
+            break
+    else:
+        pytest.fail("no right finding below the prior in 20 labs")
+    assert "Accepted, and right" in plain(env.render())
