@@ -312,12 +312,16 @@ def _reset_mode(mode: AutoresetMode | str) -> AutoresetMode:
 def _spread(columns: dict[str, Any], where: NDArray[np.bool_]) -> dict[str, Any]:
     """Columns of the labs ``where`` something ended, spread over all labs, with Gymnasium's masks beside them."""
     spread: dict[str, Any] = {}
+    mask = where.copy()  # one for all keys
     for key, column in columns.items():
         if isinstance(column, dict):
             spread[key] = _spread(column, where)
         else:
-            fill = None if column.dtype == object else 0
-            spread[key] = np.full(where.shape, fill, dtype=column.dtype)
+            spread[key] = (
+                np.empty(where.shape, object)
+                if column.dtype == object
+                else np.zeros(where.shape, column.dtype)
+            )
             spread[key][where] = column
-        spread[f"_{key}"] = where.copy()
+        spread[f"_{key}"] = mask
     return spread
