@@ -7,6 +7,7 @@ training seed and are neither training nor evaluation labs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,8 +39,10 @@ class Demonstrations(NamedTuple):
     returns: Tensor
 
 
-def demonstrate(envs: LabVecEnv, seed: int, gamma: float) -> Demonstrations:
-    """One episode of the honest script in each lab of ``envs``."""
+def demonstrate(
+    envs: LabVecEnv, seed: int, gamma: float, should_stop: Callable[[], bool] = lambda: False
+) -> Demonstrations | None:
+    """One episode of the honest script in each lab of ``envs``; None if it was stopped before the end."""
     params = envs.labs.params
     script = Honest(params, seed)
     word = int(np.random.SeedSequence([seed, 1]).generate_state(1)[0])
@@ -48,6 +51,8 @@ def demonstrate(envs: LabVecEnv, seed: int, gamma: float) -> Demonstrations:
     alive = np.ones(envs.num_envs, np.bool_)
     rows: list[tuple[Any, ...]] = []
     for _ in range(params.budget.heartbeats):
+        if should_stop():
+            return None
         masks = envs.labs.action_masks()
         actions = script.act(observations, masks)
         seen, was_alive = observations, alive
@@ -70,13 +75,25 @@ def demonstrate(envs: LabVecEnv, seed: int, gamma: float) -> Demonstrations:
     )
 
 
-def clone(model: OnPolicyAlgorithm, shown: Demonstrations, epochs: int, *, masked: bool) -> None:
-    """Fit the model's policy and value to the demonstrations; the step size falls linearly to 0."""
+def clone(
+    model: OnPolicyAlgorithm,
+    shown: Demonstrations,
+    epochs: int,
+    *,
+    masked: bool,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> bool:
+    """Fit the model's policy and value to the demonstrations; whether it came to its end.
+
+    The step size falls linearly to 0.
+    """
     policy: Any = model.policy
     optimiser = torch.optim.Adam(policy.parameters(), lr=LEARNING_RATE)
     n = len(shown.actions)
     batches = -(-n // BATCH)
     for update in range(epochs * batches):
+        if should_stop():
+            return False
         if update % batches == 0:
             order = torch.randperm(n)
         for group in optimiser.param_groups:
@@ -91,3 +108,4 @@ def clone(model: OnPolicyAlgorithm, shown: Demonstrations, epochs: int, *, maske
         optimiser.zero_grad()
         (loss + VALUE_WEIGHT * mse_loss(value, shown.returns[rows])).backward()  # type: ignore[no-untyped-call]
         optimiser.step()
+    return True

@@ -99,6 +99,7 @@ def open_step(lab, action, verb, tables, step):  # type: ignore[no-untyped-def]
         reason, inflated, by_threshold, by_cost, by_reserve = decide(
             tables.debt, lab.debt, tables.wells[verb], lab.wells, tables.is_calibration[verb]
         )
+    clear_step(step)
     step.action = action
     step.heartbeat = lab.heartbeat
     step.episode = lab.episode
@@ -110,6 +111,25 @@ def open_step(lab, action, verb, tables, step):  # type: ignore[no-untyped-def]
     step.debt_before = lab.debt
     step.wells_before = lab.wells
     step.inflated_cost = inflated
+    for r in range(lab.last_bins.shape[0]):
+        lab.last_bins[r] = -1
+
+
+@inlined
+def clear_step(step):  # type: ignore[no-untyped-def]
+    """Nothing was done: so a step is reported that only began an episode, and so every step starts."""
+    step.action = -1
+    step.heartbeat = 0
+    step.episode = 0
+    step.blocked_by_threshold = False
+    step.blocked_by_cost = False
+    step.blocked_by_reserve = False
+    step.debt_before = 0.0
+    step.wells_before = 0
+    step.inflated_cost = 0.0
+    step.executed = False
+    step.event = 0
+    step.refusal = 0
     step.wells_charged = 0
     step.claim = 0.0
     step.gain = 0.0
@@ -121,8 +141,6 @@ def open_step(lab, action, verb, tables, step):  # type: ignore[no-untyped-def]
     step.settled = 0.0
     step.terminated = False
     step.truncated = False
-    for r in range(lab.last_bins.shape[0]):
-        lab.last_bins[r] = -1
 
 
 @inlined
@@ -528,33 +546,6 @@ def draw_for_step(lab, action, tables, uniforms):  # type: ignore[no-untyped-def
     fill_uniforms(uniforms, n_readouts, lab.key, lab.episode, lab.heartbeat, AT_READOUTS)
     if (lab.heartbeat + 1) % tables.lot_heartbeats == 0:
         fill_uniforms(uniforms[uniforms.shape[0] - 1 :], 1, lab.key, lab.episode, lab.heartbeat + 1, AT_RESET)
-
-
-@compiled
-def clear_step(step):  # type: ignore[no-untyped-def]
-    """What a step reports that only began an episode: nothing was done."""
-    step.action = -1
-    step.heartbeat = 0
-    step.blocked_by_threshold = False
-    step.blocked_by_cost = False
-    step.blocked_by_reserve = False
-    step.debt_before = 0.0
-    step.wells_before = 0
-    step.inflated_cost = 0.0
-    step.executed = False
-    step.event = 0
-    step.refusal = 0
-    step.wells_charged = 0
-    step.claim = 0.0
-    step.gain = 0.0
-    step.debt_added = 0.0
-    step.debt_repaid = 0.0
-    step.licence_added = 0.0
-    step.published_bits = 0.0
-    step.right = False
-    step.settled = 0.0
-    step.terminated = False
-    step.truncated = False
 
 
 @compiled

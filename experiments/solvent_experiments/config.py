@@ -19,7 +19,7 @@ from solvent.params import nearest
 from solvent_experiments.documents import ConfigError, Document, read_document
 
 if TYPE_CHECKING:
-    from solvent_agents.learned import Recipe
+    from solvent_agents.recipe import Recipe
 
 __all__ = [
     "Evaluation",
@@ -263,7 +263,7 @@ def _recipe(document: Document, name: str, changes: Mapping[str, Any], env: str)
 
 def _algorithm(recipes: Document, name: str) -> str:
     """The algorithm that a recipe file is for, by its name: ``maskable_ppo.yml`` is MaskablePPO's."""
-    from solvent_agents.learned import ALGORITHMS
+    from solvent_agents.recipe import ALGORITHMS
 
     by_name = {algorithm.lower(): algorithm for algorithm in ALGORITHMS}
     plain = name.replace("_", "").lower()
@@ -285,7 +285,7 @@ def make_recipe(mapping: Mapping[str, Any], path: str = "") -> Recipe:
     Raises:
         ParamError: something in it can't be used.
     """
-    from solvent_agents.learned import Recipe
+    from solvent_agents.recipe import Recipe
 
     settings = {key: value for key, value in mapping.items() if key != "algorithm"}
     return Recipe.from_mapping(mapping["algorithm"], settings, path=path)

@@ -9,8 +9,10 @@ from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_suppo
 
 import solvent
 from solvent.actions import action_table
-from solvent_agents.learned import LearnedAgent, Recipe, train
+from solvent_agents.imitation import demonstrate
+from solvent_agents.learned import LearnedAgent, train
 from solvent_agents.policies import CompoundNetwork, compound_columns
+from solvent_agents.recipe import Recipe
 from solvent_agents.sb3 import LabVecEnv
 
 PARAMS = solvent.preset("default")
@@ -150,6 +152,40 @@ def test_a_training_that_was_stopped_and_resumed_is_the_same_training(tmp_path, 
     np.testing.assert_array_equal(agents[0].act(observations, masks), agents[1].act(observations, masks))
     assert kept
     assert not (tmp_path / "parts" / "checkpoint.pt").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stop_at", [0, 7, 45])
+def test_a_warm_start_can_be_stopped_and_is_done_again(tmp_path, stop_at):
+    recipe = Recipe.from_mapping(
+        "PPO", {"n_timesteps": 8 * 16, **SMALL, "imitation_episodes": 4, "imitation_epochs": 8}
+    )
+    calls = iter(range(10_000))
+    stopped = train(recipe, PARAMS, seed=3, folder=tmp_path / "a", should_stop=lambda: next(calls) >= stop_at)
+    assert stopped is None
+    notes = []
+    again = train(recipe, PARAMS, seed=3, folder=tmp_path / "a", on_note=notes.append)
+    whole = train(recipe, PARAMS, seed=3, folder=tmp_path / "b")
+    assert notes == ["learns from 4 episodes of the honest script first"]
+    ours, theirs = (LearnedAgent.load(path, PARAMS)._model.policy.state_dict() for path in (again, whole))
+    assert all(torch.equal(ours[key], theirs[key]) for key in ours)
+
+
+@pytest.mark.slow
+def test_a_warm_start_makes_the_policy_do_what_the_script_does(tmp_path):
+    small = {**SMALL, "policy_kwargs": {"width": 32, "value_width": 8}, "learning_rate": 0.0}
+    likeness = []
+    for episodes in (0, 40):
+        recipe = Recipe.from_mapping(
+            "PPO", {"n_timesteps": 1, **small, "imitation_episodes": episodes, "imitation_epochs": 300}
+        )
+        path = train(recipe, PARAMS, seed=3, folder=tmp_path / str(episodes))
+        shown = demonstrate(LabVecEnv(PARAMS, 20), seed=9, gamma=1.0)
+        actions = LearnedAgent.load(path, PARAMS).act(shown.observations.numpy(), shown.masks.numpy())
+        likeness.append(
+            (action_table(PARAMS)["verb"][actions] == action_table(PARAMS)["verb"][shown.actions]).mean()
+        )
+    assert likeness[0] < 0.5 < 0.7 < likeness[1]
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from solvent_agents.learned import Recipe
+from solvent_agents.recipe import Recipe
 from solvent_experiments.columns import read_parquet
 from solvent_experiments.config import Evaluation, ExperimentFile
 from solvent_experiments.figures import FIGURES

@@ -1,0 +1,183 @@
+"""How a policy is trained: an algorithm, how long, its hyperparameters, and what helps it while it trains.
+
+Recipes are laid out as rl-zoo3's. What can't be used is found before anything is trained.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from sb3_contrib import QRDQN, TRPO, MaskablePPO
+from stable_baselines3 import A2C, DQN, PPO
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
+
+from solvent.params import LabParams, ParamError, nearest
+from solvent_agents.policies import MaskableSharedPolicy, SharedPolicy
+from solvent_agents.sb3 import LabVecEnv
+
+__all__ = ["ALGORITHMS", "Recipe", "algorithm_arguments", "discount", "make_vec_env"]
+
+ALGORITHMS: dict[str, type[BaseAlgorithm]] = {
+    "A2C": A2C,
+    "DQN": DQN,
+    "MaskablePPO": MaskablePPO,
+    "PPO": PPO,
+    "QRDQN": QRDQN,
+    "TRPO": TRPO,
+}
+
+SHARED = "SharedPolicy"
+POLICIES = (SHARED, "MlpPolicy")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to train: an algorithm, how long, and its hyperparameters under Stable-Baselines3's names.
+
+    Attributes:
+        algorithm: a key of ``ALGORITHMS``.
+        n_timesteps: environment steps in all; demonstrations are not counted.
+        n_envs: labs stepped together.
+        policy: ``SharedPolicy`` (treats compounds alike) or ``MlpPolicy``.
+        shaping_weight: the licence's weight in the shaping potential, None for no shaping.
+        well_price: of a well in the shaping potential, bits.
+        expected_score: reward a finding with its expected score instead of the drawn one.
+        imitation_episodes: episodes of the honest script to clone before training; 0 for none.
+        imitation_epochs: passes over them.
+        bootstrap_at_horizon: bootstrap from the last observation at the horizon.
+        hyperparameters: the algorithm's own.
+    """
+
+    algorithm: str
+    n_timesteps: int
+    n_envs: int = 256
+    policy: str = SHARED
+    shaping_weight: float | None = 0.7
+    well_price: float = 0.0
+    expected_score: bool = False
+    imitation_episodes: int = 0
+    imitation_epochs: int = 20
+    bootstrap_at_horizon: bool = False
+    hyperparameters: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_mapping(cls, algorithm: str, mapping: Mapping[str, Any], *, path: str = "") -> Recipe:
+        """A recipe from an entry in rl-zoo3's layout: ``n_timesteps``, ``n_envs``, ``policy``, the algorithm's own.
+
+        A rate such as ``learning_rate: lin_3e-4`` falls linearly to 0.
+
+        Raises:
+            ParamError: an unknown algorithm, key or policy, or an impossible number; one line says what is allowed.
+        """
+        where = f"{path}." if path else ""
+        if algorithm not in ALGORITHMS:
+            raise ParamError(path, f"unknown algorithm {algorithm!r}" + nearest(algorithm, ALGORITHMS))
+        arguments = inspect.signature(ALGORITHMS[algorithm].__init__).parameters.keys() - _GIVEN
+        known = arguments | _OWN.keys()
+        for key, value in mapping.items():
+            if key not in known:
+                raise ParamError(f"{where}{key}", "unknown key" + nearest(str(key), known))
+            allowed, fits = _OWN.get(key, ("a number that is not negative, or lin_<number>", _fits_argument))
+            if not fits(value):
+                raise ParamError(f"{where}{key}", f"got {value!r}; allowed: {allowed}")
+        if "n_timesteps" not in mapping:
+            raise ParamError(f"{where}n_timesteps", "missing; allowed: " + _OWN["n_timesteps"][0])
+        own = {key: value for key, value in mapping.items() if key in _OWN}
+        for key in _WHOLE & own.keys():
+            own[key] = int(own[key])
+        rest = {key: value for key, value in mapping.items() if key not in _OWN}
+        return cls(algorithm=algorithm, hyperparameters=rest, **own)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Plain values, ready for YAML or JSON."""
+        return {**asdict(self), "hyperparameters": dict(self.hyperparameters)}
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _whole_from(low: int) -> Callable[[Any], bool]:
+    return lambda value: _number(value) and float(value).is_integer() and value >= low
+
+
+def _fits_argument(value: Any) -> bool:
+    if isinstance(value, str):
+        return _LINEAR.fullmatch(value) is not None
+    if isinstance(value, bool | Mapping) or value is None:
+        return True
+    return _number(value) and math.isfinite(value) and value >= 0
+
+
+_GIVEN = {"self", "env", "policy", "seed", "tensorboard_log", "verbose", "device", "_init_setup_model"}
+"""Arguments of an algorithm that ``train`` gives itself, or that change nothing that is learnt."""
+
+_WHOLE = {"n_timesteps", "n_envs", "imitation_episodes", "imitation_epochs"}
+_OWN: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "n_timesteps": ("a whole number, at least 1", _whole_from(1)),
+    "n_envs": ("a whole number, at least 1", _whole_from(1)),
+    "policy": (", ".join(POLICIES), lambda value: value in POLICIES),
+    "shaping_weight": ("empty, or 0 to 100", lambda v: v is None or (_number(v) and 0.0 <= v <= 100.0)),
+    "well_price": ("0 to 1", lambda v: _number(v) and 0.0 <= v <= 1.0),
+    "expected_score": ("true or false", lambda value: isinstance(value, bool)),
+    "imitation_episodes": ("a whole number, at least 0", _whole_from(0)),
+    "imitation_epochs": ("a whole number, at least 1", _whole_from(1)),
+    "bootstrap_at_horizon": ("true or false", lambda value: isinstance(value, bool)),
+}
+"""The recipe's own keys: what is allowed in words, and as a test."""
+
+_LINEAR = re.compile(r"lin_([0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?)")
+
+
+class _Linear:
+    """A rate that falls linearly to 0; a class, so that it can be pickled with the model."""
+
+    def __init__(self, start: float) -> None:
+        self.start = start
+
+    def __call__(self, remaining: float) -> float:
+        return self.start * remaining
+
+
+def algorithm_arguments(recipe: Recipe, params: LabParams) -> tuple[Any, dict[str, Any]]:
+    """The policy and the keyword arguments of the algorithm's constructor."""
+    arguments = dict(recipe.hyperparameters)
+    for key, value in arguments.items():
+        match = _LINEAR.fullmatch(value) if isinstance(value, str) else None
+        if match:
+            arguments[key] = _Linear(float(match[1]))
+    if recipe.policy != SHARED:
+        return recipe.policy, arguments
+    own = arguments.get("policy_kwargs") or {}
+    arguments["policy_kwargs"] = {"lab_params": params, **own}
+    if recipe.algorithm == "MaskablePPO":
+        return MaskableSharedPolicy, arguments
+    if not issubclass(ALGORITHMS[recipe.algorithm], OnPolicyAlgorithm):
+        raise ParamError(
+            "policy", f"{SHARED} is for on-policy algorithms; {recipe.algorithm} takes MlpPolicy"
+        )
+    return SharedPolicy, arguments
+
+
+def discount(recipe: Recipe) -> float:
+    """The learner's discount."""
+    return float(recipe.hyperparameters.get("gamma", 0.99))
+
+
+def make_vec_env(recipe: Recipe, params: LabParams, n_envs: int) -> LabVecEnv:
+    """``n_envs`` labs with the rewards that a recipe trains on."""
+    return LabVecEnv(
+        params,
+        n_envs,
+        shaping_weight=recipe.shaping_weight,
+        well_price=recipe.well_price,
+        expected_score=recipe.expected_score,
+        gamma=discount(recipe),
+        bootstrap_at_horizon=recipe.bootstrap_at_horizon,
+    )
