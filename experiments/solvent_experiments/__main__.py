@@ -1,0 +1,24 @@
+"""The command ``solvent``, also as ``python -m solvent_experiments``."""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line, or say in one line which extra it needs."""
+    try:
+        from solvent_experiments import cli
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("solvent"):
+            raise
+        needed = "pip install 'solvent-gym[experiments]', or pip install '.[all]' in a clone"
+        print(f"solvent: the command line needs the package {error.name}: {needed}", file=sys.stderr)
+        sys.exit(2)
+    cli.main()
+
+
+if __name__ == "__main__":
+    main()
