@@ -32,6 +32,8 @@ def test_its_code_runs_as_it_stands(block: str, tmp_path: Path) -> None:
     )
     assert result.returncode == 0, result.stderr
     assert not list(tmp_path.iterdir())
+    for promised in re.findall(r"print\(.*\)  # (.*)", block):
+        assert promised in result.stdout
 
 
 def test_what_it_links_to_is_there() -> None:
