@@ -40,9 +40,16 @@ class Demonstrations(NamedTuple):
 
 
 def demonstrate(
-    envs: LabVecEnv, seed: int, gamma: float, should_stop: Callable[[], bool] = lambda: False
+    envs: LabVecEnv,
+    seed: int,
+    gamma: float,
+    should_stop: Callable[[], bool] = lambda: False,
+    on_progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Demonstrations | None:
-    """One episode of the honest script in each lab of ``envs``; None if it was stopped before the end."""
+    """One episode of the honest script in each lab of ``envs``; None if it was stopped before the end.
+
+    ``on_progress`` is called with (heartbeats done, heartbeats in all).
+    """
     params = envs.labs.params
     script = Honest(params, seed)
     word = int(np.random.SeedSequence([seed, 1]).generate_state(1)[0])
@@ -50,7 +57,8 @@ def demonstrate(
     observations: Any = envs.reset()
     alive = np.ones(envs.num_envs, np.bool_)
     rows: list[tuple[Any, ...]] = []
-    for _ in range(params.budget.heartbeats):
+    for heartbeat in range(params.budget.heartbeats):
+        on_progress(heartbeat, params.budget.heartbeats)
         if should_stop():
             return None
         masks = envs.labs.action_masks()
@@ -82,10 +90,11 @@ def clone(
     *,
     masked: bool,
     should_stop: Callable[[], bool] = lambda: False,
+    on_progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> bool:
     """Fit the model's policy and value to the demonstrations; whether it came to its end.
 
-    The step size falls linearly to 0.
+    The step size falls linearly to 0. ``on_progress`` is called with (epochs done, epochs in all).
     """
     policy: Any = model.policy
     optimiser = torch.optim.Adam(policy.parameters(), lr=LEARNING_RATE)
@@ -95,6 +104,7 @@ def clone(
         if should_stop():
             return False
         if update % batches == 0:
+            on_progress(update // batches, epochs)
             order = torch.randperm(n)
         for group in optimiser.param_groups:
             group["lr"] = LEARNING_RATE * (1.0 - update / (epochs * batches))

@@ -11,6 +11,7 @@ import io
 import json
 import random
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from solvent_agents.imitation import clone, demonstrate
 from solvent_agents.recipe import ALGORITHMS, Recipe, algorithm_arguments, discount, make_vec_env
 from solvent_agents.sb3 import LabVecEnv
 
-__all__ = ["LearnedAgent", "train"]
+__all__ = ["CLONING", "WATCHING", "LearnedAgent", "train"]
 
 CHECKPOINT = "checkpoint.pt"
 MODEL = "model.zip"
@@ -36,6 +37,8 @@ RECIPE = "recipe.json"
 CHECKPOINT_EVERY = 10  # rollouts
 
 Progress = Callable[[int, int], None]
+Stage = Callable[[str, int, int], None]
+WATCHING, CLONING = "watching the honest script", "cloning it"  # stages of a warm start
 Episodes = Callable[[int, dict[str, Any]], None]
 
 
@@ -96,6 +99,7 @@ def train(
     on_episodes: Episodes = lambda _done, _columns: None,
     should_stop: Callable[[], bool] = lambda: False,
     on_note: Callable[[str], None] = lambda _note: None,
+    on_stage: Stage = lambda _label, _done, _total: None,
     tensorboard: bool = True,
 ) -> Path | None:
     """Train a policy and return the path of ``model.zip`` in ``folder``, or None if it was stopped before the end.
@@ -105,10 +109,13 @@ def train(
         params: of the labs.
         seed: of networks, action sampling and labs.
         folder: for the model, its recipe, the checkpoint and TensorBoard's logs. A checkpoint in it is resumed.
-        on_progress: called with (steps done, steps in all), first with where the training resumes.
+        on_progress: called with (steps done, steps in all), first with where the training resumes; a warm start
+            comes before.
         on_episodes: called with (steps done, ``episode`` columns of what ended since the last call).
         should_stop: asked at every vector step; the work since the last checkpoint is done again on resuming.
         on_note: called with a line about what goes on besides.
+        on_stage: called in a warm start with (``WATCHING``, heartbeats done, heartbeats in all), then with
+            (``CLONING``, epochs done, epochs in all).
         tensorboard: write TensorBoard logs.
     """
     torch.set_num_threads(1)
@@ -122,12 +129,12 @@ def train(
     if saved.exists():
         model = _restore(cls, saved, envs, logs)
     total = recipe.n_timesteps
-    on_progress(min(model.num_timesteps, total), total)
     if recipe.imitation_episodes and model.num_timesteps == 0:
         on_note(f"learns from {recipe.imitation_episodes} episodes of the honest script first")
-        if not _imitate(model, recipe, params, seed, should_stop):
+        if not _imitate(model, recipe, params, seed, should_stop, on_stage):
             envs.close()
             return None
+    on_progress(min(model.num_timesteps, total), total)
     reporter = _Reporter(envs, folder, total, on_progress, on_episodes, should_stop)
     try:
         if model.num_timesteps < total:
@@ -150,7 +157,12 @@ def train(
 
 
 def _imitate(
-    model: BaseAlgorithm, recipe: Recipe, params: LabParams, seed: int, should_stop: Callable[[], bool]
+    model: BaseAlgorithm,
+    recipe: Recipe,
+    params: LabParams,
+    seed: int,
+    should_stop: Callable[[], bool],
+    on_stage: Stage,
 ) -> bool:
     """Warm start (``imitation``); whether it came to its end.
 
@@ -159,12 +171,19 @@ def _imitate(
     if not isinstance(model, OnPolicyAlgorithm):
         raise ParamError("imitation_episodes", f"is for on-policy algorithms; {recipe.algorithm} takes 0")
     demonstrators = make_vec_env(recipe, params, recipe.imitation_episodes)
-    shown = demonstrate(demonstrators, seed, discount(recipe), should_stop)
+    shown = demonstrate(demonstrators, seed, discount(recipe), should_stop, partial(on_stage, WATCHING))
     demonstrators.close()
     if shown is None:
         return False
     masked = recipe.algorithm == "MaskablePPO"
-    return clone(model, shown, recipe.imitation_epochs, masked=masked, should_stop=should_stop)
+    return clone(
+        model,
+        shown,
+        recipe.imitation_epochs,
+        masked=masked,
+        should_stop=should_stop,
+        on_progress=partial(on_stage, CLONING),
+    )
 
 
 def _write(path: Path, content: bytes) -> None:

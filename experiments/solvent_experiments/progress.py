@@ -95,11 +95,15 @@ class Lines:
             start = f" from {done:,}" if done else ""
             self.say(f"{label}: {stage}{start}, {total:,} {unit}")
             return
+        _, begun, start_done = self._stages[label]
+        if done == start_done:  # nothing yet: what was set up so far says nothing about the time left
+            self._stages[label] = (stage, now, done)
+            self._last[label] = (now, done)
+            return
         at, before = self._last[label]
         if now - at < LINE_AFTER or done - before < LINE_EVERY * total:
             return
         self._last[label] = (now, done)
-        _, begun, start_done = self._stages[label]
         left = (total - done) * (now - begun) / max(1, done - start_done)
         self.say(f"{label}: {stage}, {done:,} of {total:,} {unit}, {_span(left)} left")
 

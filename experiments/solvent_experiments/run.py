@@ -153,6 +153,9 @@ def _work(
             if message.detail not in noted:
                 noted.add(message.detail)
                 shown.say(f"note: {message.detail}")
+        elif message.kind == "warm_start":
+            stage, counted = message.detail
+            shown.update(message.label, stage, message.done, message.total, counted)
         elif message.kind in UNITS:
             shown.update(message.label, message.kind, message.done, message.total, UNITS[message.kind])
             if message.kind == "training" and message.label in trained:

@@ -43,9 +43,12 @@ class Task:
 
 
 class Message(NamedTuple):
-    """What a worker tells: how far a unit is, or that it is finished (with its wall times), stopped or failed."""
+    """What a worker tells: how far a unit is, or that it is finished (with its wall times), stopped or failed.
 
-    kind: Literal["starting", "note", "training", "evaluation", "finished", "stopped", "failed"]
+    The detail of a ``warm_start`` is its stage and what that counts.
+    """
+
+    kind: Literal["starting", "note", "warm_start", "training", "evaluation", "finished", "stopped", "failed"]
     label: str
     done: int = 0
     total: int = 0
@@ -119,8 +122,9 @@ def _timed(job: Callable[[], None]) -> float:
 def _train(
     experiment: Experiment, unit: Unit, tell: Callable[[Message], None], should_stop: Callable[[], bool]
 ) -> None:
-    from solvent_agents.learned import train
+    from solvent_agents.learned import CLONING, WATCHING, train
 
+    counted = {WATCHING: "heartbeats", CLONING: "epochs"}
     assert unit.seed is not None
     unit.folder.mkdir(parents=True, exist_ok=True)
     log = TrainingLog(unit.training_log)
@@ -143,6 +147,9 @@ def _train(
             on_episodes=log.append,
             should_stop=should_stop,
             on_note=lambda line: tell(Message("note", unit.label, detail=line)),
+            on_stage=lambda stage, done, total: tell(
+                Message("warm_start", unit.label, done, total, (stage, counted[stage]))
+            ),
         )
         if model is None:
             raise _Stopped

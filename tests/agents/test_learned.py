@@ -10,7 +10,7 @@ from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_suppo
 import solvent
 from solvent.actions import action_table
 from solvent_agents.imitation import demonstrate
-from solvent_agents.learned import LearnedAgent, train
+from solvent_agents.learned import CLONING, WATCHING, LearnedAgent, train
 from solvent_agents.policies import CompoundNetwork, compound_columns
 from solvent_agents.recipe import Recipe
 from solvent_agents.sb3 import LabVecEnv
@@ -215,3 +215,23 @@ def test_an_off_policy_algorithm_trains_too(tmp_path):
 def test_a_recipe_that_cannot_be_used_says_what_is_allowed(mapping, words):
     with pytest.raises(solvent.ParamError, match=words):
         Recipe.from_mapping("PPO", mapping, path="ppo.yml")
+
+
+def test_a_warm_start_tells_its_stages_before_the_first_step(tmp_path):
+    recipe = Recipe.from_mapping(
+        "PPO", {"n_timesteps": 8 * 16, **SMALL, "imitation_episodes": 2, "imitation_epochs": 3}
+    )
+    told = []
+    train(
+        recipe,
+        PARAMS,
+        seed=3,
+        folder=tmp_path,
+        on_progress=lambda done, total: told.append(("training", done, total)),
+        on_stage=lambda *stage: told.append(stage),
+    )
+    heartbeats = PARAMS.budget.heartbeats
+    warm = [(WATCHING, i, heartbeats) for i in range(heartbeats)] + [(CLONING, i, 3) for i in range(3)]
+    assert told[: len(warm)] == warm
+    assert told[len(warm)][:2] == ("training", 0)
+    assert {label for label, _, _ in told[len(warm) :]} == {"training"}
