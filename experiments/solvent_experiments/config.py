@@ -195,7 +195,7 @@ def _checked(model: type[M], document: Document) -> M:
         raise document.error(key, "missing; it has no default")
     allowed = (
         first["msg"].removeprefix("Input should be ").removesuffix(", unable to parse string as an integer")
-    )
+    ).replace("a valid integer", "a whole number")
     raise document.error(key, f"got {first['input']!r:.80}; allowed: {allowed}")
 
 
@@ -242,11 +242,12 @@ def _recipe(document: Document, name: str, changes: Mapping[str, Any], env: str)
     base = changes.get("recipe", name)
     path = document.path.parent / "hyperparameters" / f"{base}.yml"
     if not path.is_file():
+        _check_keys(document, key, base, changes)
         known = sorted(file.stem for file in path.parent.glob("*.yml"))
         place = f"{key}.recipe" if "recipe" in changes else key
-        files = f" ({', '.join(known)})" if known else ", or a mapping that names its algorithm"
+        instead = ", ".join(known) if known else "a mapping that names its algorithm"
         raise document.error(
-            place, f"no recipe {base!r}; allowed: the name of a file in {path.parent}{files}"
+            place, f"no such file: {path} (recipes lie beside the config); allowed: {instead}"
         )
     recipes = read_document(path)
     if env not in recipes.data:
@@ -259,6 +260,16 @@ def _recipe(document: Document, name: str, changes: Mapping[str, Any], env: str)
     resolved = {"algorithm": algorithm, **recipe, **{k: v for k, v in changes.items() if k != "recipe"}}
     _check_recipe(document, key, resolved)
     return resolved
+
+
+def _check_keys(document: Document, key: str, base: Any, changes: Mapping[str, Any]) -> None:
+    """A wrong key in the differences from a recipe whose file is missing: as far as its name tells the algorithm."""
+    from solvent_agents.recipe import ALGORITHMS
+
+    algorithm = {name.lower(): name for name in ALGORITHMS}.get(str(base).replace("_", "").lower())
+    if algorithm is not None:
+        given = {name: value for name, value in changes.items() if name != "recipe"}
+        _check_recipe(document, key, {"algorithm": algorithm, "n_timesteps": 1, **given})
 
 
 def _algorithm(recipes: Document, name: str) -> str:

@@ -40,8 +40,8 @@ WRONG = {
     "unknown parameter": (GOOD + "params: {debt: {treshold: 1}}\n", ["params.debt.treshold", "'threshold'"]),
     "unknown group": (GOOD + "params: {debts: {threshold: 1}}\n", ["params.debts", "'debt'"]),
     "wrong type": (GOOD + "seeds: three\n", ["line 3", "seeds", "valid list"]),
-    "wrong type of an item": (GOOD + "seeds: [0, 1.5]\n", ["seeds[1]", "valid integer"]),
-    "a switch for a number": (GOOD + "seeds: [true]\n", ["seeds[0]", "valid integer"]),
+    "wrong type of an item": (GOOD + "seeds: [0, 1.5]\n", ["seeds[1]", "whole number"]),
+    "a switch for a number": (GOOD + "seeds: [true]\n", ["seeds[0]", "whole number"]),
     "wrong type of a parameter": (
         GOOD + "params: {budget: {wells: many}}\n",
         ["params.budget.wells", "whole number"],
@@ -104,7 +104,8 @@ WRONG = {
         GOOD + "evaluation: {episodes: 0}\n",
         ["evaluation.episodes", "greater than or equal to 1"],
     ),
-    "no recipe": (GOOD + "train: {sac: {}}\n", ["line 3", "train.sac", "no recipe 'sac'"]),
+    "no recipe": (GOOD + "train: {sac: {}}\n", ["line 3", "train.sac", "no such file: ", "sac.yml"]),
+    "no recipe, and a wrong key": (GOOD + "train: {ppo: {n_step: 8}}\n", ["train.ppo.n_step", "'n_steps'"]),
     "unknown algorithm": (GOOD + "train: {p: {algorithm: POP, n_timesteps: 9}}\n", ["train.p", "'POP'"]),
     "unknown hyperparameter": (
         GOOD + f"train: {{p: {{{RECIPE}, n_step: 8}}}}\n",
