@@ -85,12 +85,23 @@ def test_every_agent_and_unit_is_named(run: RunData) -> None:
         )
     assert "(bits)" in learning
     assert "steps" in learning
-    assert "refusals an episode" in refusals
+    assert "refusals per episode" in refusals
+    assert "ppo, mean of 2 training seeds" in refusals
+    assert "ppo: 2 training seeds" in learning
     assert "debt above threshold" in refusals
     assert "wells left" in budget
     assert "debt (bits)" in budget
     assert "realised (bits)" in claims
+    assert "dashed: claim = realised" in claims
     assert "hermit" not in claims  # it never claims anything
+
+
+def test_a_warm_start_is_noted_under_the_learning_curve(run: RunData) -> None:
+    with styled():
+        for cloned in ((), ("ppo",)):
+            figure = FIGURES["learning_curve"](replace(run, cloned=cloned))
+            assert figure is not None
+            assert ("ppo starts as a clone of the honest script" in words(figure)) == bool(cloned)
 
 
 def test_a_contaminated_run_says_so_everywhere(smoke: Experiment, tmp_path: Path) -> None:

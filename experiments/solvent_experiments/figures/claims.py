@@ -28,7 +28,7 @@ def claims(run: RunData) -> Figure | None:
     if not explored:
         return None
     rows = -(-len(explored) // COLUMNS)
-    figure = new_figure(0.8 + 1.3 * rows)
+    figure = new_figure(0.94 + 1.3 * rows)
     grid = figure.subplots(rows, COLUMNS, sharex=True, sharey=True, squeeze=False)
     colour = colours(run.agents)
     longest = max(run.params.vocabulary.claims) or 1.0
@@ -51,7 +51,8 @@ def claims(run: RunData) -> Figure | None:
         axes.set_visible(False)
     figure.supxlabel(
         "claimed before the experiment (bits)\n"
-        "dots: mean, bars: 10-90 %\n"
+        "dots: mean, their area how often it is claimed\n"
+        "bars: 10-90 %, dashed: claim = realised\n"
         "numbers: mean claimed \N{RIGHTWARDS ARROW} mean realised",
         fontsize=8,
     )

@@ -15,7 +15,7 @@ __all__ = ["comparison", "profiles"]
 def comparison(run: RunData) -> Figure:
     """Interquartile mean of the return, and its 95 % interval, of every agent."""
     rows = run.rows[::-1]
-    figure = new_figure(0.7 + 0.24 * len(rows))
+    figure = new_figure(0.96 + 0.24 * len(rows))
     axes = figure.subplots()
     colour = colours(run.agents)
     for place, row in enumerate(rows):
@@ -30,14 +30,18 @@ def comparison(run: RunData) -> Figure:
         )
         axes.plot(score.value, place, "o", ms=4, color=colour[row.agent])
         axes.annotate(
-            signed(score.value, 2), (1.02, place), xycoords=("axes fraction", "data"), va="center", color=INK
+            f"{signed(score.value, 2)}  {signed(score.low, 2)} to {signed(score.high, 2)}",
+            (1.02, place),
+            xycoords=("axes fraction", "data"),
+            va="center",
+            color=INK,
         )
     axes.axvline(0, color=GREY, lw=0.8)
     axes.set_yticks(range(len(rows)), [row.agent for row in rows])
     axes.set_ylim(-0.6, len(rows) - 0.4)
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel("return (bits): interquartile mean and 95 % interval")
+    axes.set_xlabel("return (bits):\ninterquartile mean\nand 95 % interval")
     return figure
 
 
@@ -60,7 +64,7 @@ def profiles(run: RunData) -> Figure:
         )
     axes.set_xlim(low, high)
     axes.set_ylim(0, 1.01)
-    axes.set_xlabel("return of an episode (bits)")
-    axes.set_ylabel("share of episodes above it")
+    axes.set_xlabel("x, return of an episode (bits)")
+    axes.set_ylabel("share of episodes\nwith a return above x")
     figure.legend(loc="outside lower center", ncols=3, columnspacing=1.0)
     return figure

@@ -15,12 +15,13 @@ __all__ = ["RunData", "load_run"]
 
 @dataclass(frozen=True)
 class RunData:
-    """A finished run in memory. ``rows`` are its agents, best first."""
+    """A finished run in memory. ``rows`` are its agents, best first; ``cloned`` those with a warm start."""
 
     name: str
     env: str
     params: LabParams
     learned: tuple[str, ...]
+    cloned: tuple[str, ...]
     rows: tuple[Row, ...]
     episodes: Columns
     traces: Columns
@@ -62,6 +63,7 @@ def load_run(folder: RunFolder) -> RunData:
         env=str(config["env"]),
         params=LabParams.from_mapping(config["params"]),
         learned=tuple(config["train"]),
+        cloned=tuple(name for name, recipe in config["train"].items() if recipe.get("imitation_episodes")),
         rows=tuple(summary(episodes)),
         episodes=episodes,
         traces=read_parquet(folder.traces),

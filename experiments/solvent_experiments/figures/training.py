@@ -24,6 +24,7 @@ __all__ = ["learning_curve", "refusal_curve"]
 POINTS = 40
 DRAWS = 400
 NOTE_WIDTH = 46  # characters under the axis
+LINE = 0.14  # inches: a line of text under the axis
 LABEL_HEIGHT = 0.062  # of the axis: a line of text
 
 
@@ -56,12 +57,23 @@ def _step_axis(axes: Axes) -> None:
     axes.set_xlim(left=0)
 
 
+def _seeds(run: RunData, agent: str) -> str:
+    seeds = next(row.seeds for row in run.rows if row.agent == agent)
+    return f"{seeds} training seed{'' if seeds == 1 else 's'}"
+
+
+def _note(axes: Axes, notes: Sequence[str]) -> None:
+    """Lines under the axis."""
+    lines = [textwrap.fill(note, NOTE_WIDTH) for note in notes]
+    axes.set_xlabel("\n".join([axes.get_xlabel(), *lines]))
+
+
 def learning_curve(run: RunData) -> Figure | None:
     """Return of the training episodes against steps, with the scripted agents' for comparison."""
     training = run.training
     if training is None or not len(training["steps"]):
         return None
-    figure = new_figure(2.9)
+    figure = new_figure(2.9 + LINE * (len(run.learned) + len(run.cloned)))
     axes = figure.subplots()
     colour = colours(run.agents)
     levels: list[tuple[float, str, str]] = []
@@ -99,9 +111,11 @@ def learning_curve(run: RunData) -> Figure | None:
     _label_right(axes, levels)
     _step_axis(axes)
     axes.set_ylabel("return of an episode (bits)")
+    notes = [f"{agent}: {_seeds(run, agent)}" for agent in run.learned]
+    notes += [f"{agent} starts as a clone of the honest script" for agent in run.cloned]
     if outside:
-        below = textwrap.fill("below the axis: " + ", ".join(outside), NOTE_WIDTH)
-        axes.set_xlabel(f"{axes.get_xlabel()}\n{below}")
+        notes.append("below the axis: " + ", ".join(outside))
+    _note(axes, notes)
     handles: list[Any] = [
         (Patch(color=PALETTE[0], alpha=0.25, lw=0), Line2D([], [], color=PALETTE[0])),
         Line2D([], [], color=PALETTE[0], marker="o", ms=3.5, lw=0),
@@ -152,7 +166,7 @@ def refusal_curve(run: RunData) -> Figure | None:
     if training is None or not len(training["steps"]):
         return None
     learned = [agent for agent in run.learned if (training["agent"] == agent).any()]
-    figure = new_figure(0.75 + 1.6 * len(learned))
+    figure = new_figure(0.75 + 1.6 * len(learned) + LINE * len(learned))
     all_axes = figure.subplots(len(learned), 1, sharex=True, squeeze=False)[:, 0]
     for axes, agent in zip(all_axes, learned, strict=True):
         mine = select(training, training["agent"] == agent)
@@ -166,10 +180,11 @@ def refusal_curve(run: RunData) -> Figure | None:
             base = base + height
         axes.plot(steps, base, color=INK, lw=0.8)
         axes.set_ylim(0, max(1e-9, float(base.max())) * 1.05)
-        axes.set_ylabel("refusals an episode")
+        axes.set_ylabel("refusals per episode")
         if len(learned) > 1:
             axes.set_title(agent, loc="left")
     _step_axis(all_axes[-1])
+    _note(all_axes[-1], [f"{agent}, mean of {_seeds(run, agent)}" for agent in learned])
     handles, names = all_axes[0].get_legend_handles_labels()
     figure.legend(handles[::-1], names[::-1], loc="outside upper left", ncols=1)
     return figure
