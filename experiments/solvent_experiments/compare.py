@@ -20,7 +20,9 @@ from solvent_experiments.evaluation import evaluate
 from solvent_experiments.progress import shown_on
 from solvent_experiments.report import summary, table
 
-__all__ = ["environments_table", "evaluate_agents", "make_agent"]
+__all__ = ["environments_table", "evaluate_agents", "make_agent", "short_names"]
+
+MODEL = "model.zip"
 
 
 def make_agent(name: str, params: LabParams) -> Agent:
@@ -40,6 +42,20 @@ def make_agent(name: str, params: LabParams) -> Agent:
 
     known_agent(name)
     return AGENTS[name](params, 0)
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Names for a table: of a model's path the last folders, as many as tell the models apart (``ppo/seed-0``)."""
+    short = {}
+    for name in dict.fromkeys(names):
+        folders = Path(name).parent.parts
+        if Path(name).name != MODEL or len(folders) < 2:
+            short[name] = name
+            continue
+        others = [Path(other).parent.parts for other in names if other != name]
+        alike = [n for n in range(2, len(folders) + 1) if all(other[-n:] != folders[-n:] for other in others)]
+        short[name] = Path(*folders[-alike[0] :]).as_posix() if alike else name
+    return [short[name] for name in names]
 
 
 def evaluate_agents(
@@ -73,6 +89,7 @@ def evaluate_agents(
         ledger_episodes=0 if ledger is None else min(episodes, 100_000),
         trace_episodes=0,
     )
+    names = short_names(names)
     parts: list[Columns] = []
     shown = shown_on(console)
     with shown:

@@ -10,7 +10,7 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from solvent import LabEnv
+from solvent import LabEnv, LabParams
 from solvent.actions import VERBS, Verb
 from solvent.rendering.words import class_name
 from solvent_agents.agent import act_one
@@ -87,12 +87,14 @@ def _ask_action(env: LabEnv, mask: np.ndarray, console: Console) -> int:
     for verb in verbs:
         allowed = mask[table["verb"] == verb].any()
         words.append(
-            f"{verb.name.lower():<16} {VERBS[verb].doc}{_price(env, verb)}"
+            f"{verb.name.lower():<16} {VERBS[verb].doc}{_price(env, verb)}{_meaning(env.params, verb)}"
             + ("" if allowed else "  (would be refused)")
         )
     rows = table["verb"] == verbs[_choose("What do you do?", words, console)]
     compounds = np.unique(table["compound"][rows])
     if compounds[0] >= 0:
+        (verb,) = np.unique(table["verb"][rows])
+        takes = VERBS[Verb(verb)].takes
         names = []
         for m in compounds:
             allowed = mask[rows & (table["compound"] == m)].any()
@@ -100,10 +102,12 @@ def _ask_action(env: LabEnv, mask: np.ndarray, console: Console) -> int:
                 env.params.assay.compounds[m]
                 + ("" if allowed or not mask[rows].any() else "  (would not run)")
             )
-        rows &= table["compound"] == compounds[_choose("Which compound?", names, console)]
-        (verb,) = np.unique(table["verb"][rows])
-        takes = VERBS[Verb(verb)].takes
-        question = "How many bits do you claim to learn?" if takes == "claim" else "How sure are you?"
+        m = compounds[_choose("Which compound?", names, console)]
+        rows &= table["compound"] == m
+        if takes == "claim":
+            question = "How many bits do you claim to learn?"
+        else:
+            question = f"{_most_probable(env, m)}. How sure are you?"
         values = [float(value) for value in table[takes][rows]]
         chosen = _choose(question, [f"{value:g}" for value in values], console)
         return int(np.flatnonzero(rows)[chosen])
@@ -113,6 +117,29 @@ def _ask_action(env: LabEnv, mask: np.ndarray, console: Console) -> int:
 def _price(env: LabEnv, verb: Verb) -> str:
     plate = getattr(env.params.plates, verb.name.lower(), None)
     return "" if plate is None else f", {plate.wells} wells"
+
+
+def _meaning(params: LabParams, verb: Verb) -> str:
+    """What a choice brings, where its name doesn't say."""
+    if VERBS[verb].intent == "maintenance":
+        return "; repays debt"
+    if verb is Verb.PUBLISH_PRIVATE:
+        share = params.publishing.private_share
+        paid = "half" if share == 0.5 else f"{share:g}"
+        return f": names your most probable potency, pays {paid}"
+    if verb is Verb.PUBLISH_PUBLIC:
+        return ": names your most probable potency"
+    return ""
+
+
+def _most_probable(env: LabEnv, m: int) -> str:
+    """What a finding on a compound would name, and how probable the belief makes it."""
+    belief = env.get_state()["marginal"][m]
+    named = int(belief.argmax())
+    return (
+        f"{env.params.assay.compounds[m]}: most probable {class_name(env.params, named)}, "
+        f"p = {belief[named]:.2f}"
+    )
 
 
 def _choose(question: str, options: Sequence[str], console: Console) -> int:

@@ -70,7 +70,8 @@ def table(rows: Sequence[Row], *, title: str, contaminated: bool) -> Table:
         title=title + warning,
         title_style="bold red" if contaminated else "bold",
         caption="Interquartile mean of the return and its 95 % bootstrap interval over training seeds and episodes; "
-        "the rest are means an episode.",
+        "the rest are means an episode. Wrong findings are among the accepted. Evaluations take the most probable "
+        "action of a trained policy.",
         caption_justify="left",
     )
     drawn.add_column("agent", no_wrap=True)

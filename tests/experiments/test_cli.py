@@ -12,6 +12,7 @@ import pytest
 from solvent import ENVIRONMENTS, __version__, read_refusals_jsonl
 from solvent_experiments import cli
 from solvent_experiments.columns import read_parquet
+from solvent_experiments.compare import short_names
 from solvent_experiments.store import RunFolder
 
 COMMANDS = ("run", "evaluate", "play", "figures", "envs")
@@ -123,12 +124,21 @@ def test_evaluate_scripted_and_learned_agents(
     model = str(smoke_run.unit("ppo", 0).model)
     assert call(monkeypatch, "evaluate", "hermit", model, "--episodes", "5", "--out", str(out)) == 0
     assert "interval" in capsys.readouterr().out
-    assert sorted(set(read_parquet(out)["agent"])) == sorted(["hermit", model])
+    assert sorted(set(read_parquet(out)["agent"])) == ["hermit", "ppo/seed-0"]
     assert call(monkeypatch, "evaluate", "random", "--episodes", "5", "--ledger", str(ledger)) == 0
     assert read_refusals_jsonl(ledger)
     before = ledger.read_bytes()
     assert call(monkeypatch, "evaluate", "random", "--episodes", "5", "--ledger", str(ledger)) == 2
     assert ledger.read_bytes() == before
+
+
+def test_a_model_is_named_by_its_last_folders() -> None:
+    assert short_names(["honest", "runs/a/ppo/seed-0/model.zip"]) == ["honest", "ppo/seed-0"]
+    assert short_names(["runs/a/ppo/seed-0/model.zip", "runs/b/ppo/seed-0/model.zip"]) == [
+        "a/ppo/seed-0",
+        "b/ppo/seed-0",
+    ]
+    assert short_names(["model.zip", "x/other.zip"]) == ["model.zip", "x/other.zip"]
 
 
 def test_play_to_the_end(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -138,6 +148,9 @@ def test_play_to_the_end(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     shown = capsys.readouterr().out
     assert "A number from 0 to 7, or q." in shown
     assert "How many bits do you claim to learn?" in shown
+    assert "dmso             a short plate of vehicle wells, 8 wells; repays debt" in shown
+    assert "names your most probable potency, pays half" in shown
+    assert "nocodazole: most probable " in shown
     assert "How sure are you?" in shown
     assert "Over (horizon)" in shown
     assert "The truth: nocodazole " in shown
