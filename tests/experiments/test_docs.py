@@ -7,6 +7,7 @@ from pathlib import Path
 
 import yaml
 
+from solvent_agents import AGENTS
 from solvent_agents.recipe import Recipe
 from solvent_experiments.columns import read_parquet
 from solvent_experiments.config import Evaluation, ExperimentFile
@@ -30,6 +31,11 @@ def test_every_key_of_a_recipe_is_documented_with_its_default() -> None:
             default = row.split("|")[2].strip().strip("`")
             written = yaml.safe_load(default) if default else dataclasses.MISSING
             assert written == field.default, field.name
+
+
+def test_every_scripted_agent_is_documented() -> None:
+    for name in AGENTS:
+        assert f"| `{name}` |" in DOCS, name
 
 
 def test_every_figure_is_documented() -> None:
