@@ -279,7 +279,8 @@ def main() -> None:
             code = STOPPED
         except usage_error as error:
             command = error.ctx.command_path if error.ctx else PROG
-            _fail(f"{error.format_message().rstrip('.')}. See: {command} --help", USAGE)
+            said = error.format_message()
+            _fail(f"{said if said.endswith(('.', '?')) else said + '.'} See: {command} --help", USAGE)
         if code == STOPPED:
             _fail("stopped", STOPPED)
         sys.exit(code)
