@@ -93,10 +93,7 @@ class LabBatch:
         self._pool = None
 
     def begin(self, seeds: Sequence[int | None], chosen: NDArray[np.bool_], rng: np.random.Generator) -> None:
-        """Start an episode in the ``chosen`` labs.
-
-        Of a new stream where there is a seed, else of the lab's own.
-        """
+        """Start an episode in the ``chosen`` labs: of a new stream where there is a seed, else of the lab's own."""
         fresh = np.zeros(len(self.labs), np.bool_)
         for i, seed in enumerate(seeds):
             if not chosen[i]:

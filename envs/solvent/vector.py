@@ -141,9 +141,8 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         """Run one action in every lab.
 
         Returns:
-            Observations, shape ``(num_envs, n_fields)`` float32; rewards in bits, terminations and
-                truncations, each of shape
-            ``(num_envs,)``; infos in Gymnasium's vector form.
+            Observations, shape ``(num_envs, n_fields)`` float32; rewards in bits, terminations and truncations, each
+                of shape ``(num_envs,)``; infos in Gymnasium's vector form.
 
         Raises:
             ResetNeeded: before the first ``reset`` of every lab.
