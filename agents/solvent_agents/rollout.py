@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.metrics import episode_columns
+from solvent.metrics import episode_columns, join_columns
 from solvent.params import LabParams
 from solvent.vector import LabVectorEnv
 from solvent_agents.agent import Agent
@@ -50,7 +50,7 @@ def episodes(
     Returns:
         The columns of ``solvent.metrics.episode_columns``, each of shape ``(n,)``, and ``seed``.
     """
-    return _joined(list(generate(agent, params, seeds, batch=batch, trace=trace)))
+    return join_columns(list(generate(agent, params, seeds, batch=batch, trace=trace)))
 
 
 def generate(
@@ -111,11 +111,3 @@ def _trace(
     traces["debt"][running, heartbeat] = debt[running]
     for name in ("refusal", "claim", "gain", "event"):
         traces[name][running, heartbeat] = steps[name][running]
-
-
-def _joined(parts: list[Columns]) -> Columns:
-    joined: Columns = {}
-    for key, value in parts[0].items():
-        columns = [part[key] for part in parts]
-        joined[key] = _joined(columns) if isinstance(value, dict) else np.concatenate(columns)
-    return joined

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
 from solvent import LabParams, LabVectorEnv
-from solvent.metrics import episode_columns
+from solvent.metrics import episode_columns, join_columns
 from solvent.wrappers import ExpectedScoreVectorReward, PotentialVectorShaping
 
 __all__ = ["LabVecEnv"]
@@ -106,7 +106,7 @@ class LabVecEnv(VecEnv):
         if not self.finished:
             return None
         chunks, self.finished = self.finished, []
-        return _concatenate(chunks)
+        return join_columns(chunks)
 
     def close(self) -> None:
         """Close the labs."""
@@ -132,13 +132,3 @@ class LabVecEnv(VecEnv):
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
         """No lab is wrapped one by one."""
         return [False for _ in self._get_indices(indices)]
-
-
-def _concatenate(chunks: list[dict[str, Any]]) -> dict[str, Any]:
-    first = chunks[0]
-    return {
-        key: _concatenate([chunk[key] for chunk in chunks])
-        if isinstance(value, dict)
-        else np.concatenate([chunk[key] for chunk in chunks])
-        for key, value in first.items()
-    }

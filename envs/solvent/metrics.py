@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from solvent.params import LabParams
 from solvent.records import REFUSAL_REASONS
 from solvent.state import EndReason
 
-__all__ = ["END_REASONS", "REFUSAL_REASONS", "episode_columns", "episode_record", "potential"]
+__all__ = ["END_REASONS", "REFUSAL_REASONS", "episode_columns", "episode_record", "join_columns", "potential"]
 
 END_REASONS = tuple(reason.name.lower() for reason in EndReason)
 """Reasons why an episode ends, by code."""
@@ -61,6 +62,18 @@ def episode_columns(
         "is_success": score > 0.0,
         "contaminated": np.full(score.shape, not params.debt.enforced),
     }
+
+
+def join_columns(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Columns of several batches of episodes, one after the other; nested columns stay nested.
+
+    ``parts`` holds one batch or more, all with the same keys.
+    """
+    joined: dict[str, Any] = {}
+    for key, value in parts[0].items():
+        columns = [part[key] for part in parts]
+        joined[key] = join_columns(columns) if isinstance(value, dict) else np.concatenate(columns)
+    return joined
 
 
 def episode_record(params: LabParams, lab: Any) -> dict[str, Any]:

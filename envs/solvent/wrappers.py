@@ -74,41 +74,42 @@ class LagrangianReward(gymnasium.Wrapper[Any, Any, Any, Any]):
         return observation, float(reward) - self.multiplier * info["cost"], terminated, truncated, info
 
 
-class PotentialShaping(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Potential-based shaping of a single lab; ``gamma`` is the learner's discount."""
+class _Shaping:
+    """What shaping a single lab and a vector of them share; ``_before`` is the potential, bits, shape ``(n,)``."""
+
+    unwrapped: Any
 
     def __init__(
-        self,
-        env: gymnasium.Env[Any, Any],
-        gamma: float = 1.0,
-        licence_weight: float = 0.7,
-        well_price: float = 0.0,
+        self, env: Any, gamma: float = 1.0, licence_weight: float = 0.7, well_price: float = 0.0
     ) -> None:
-        super().__init__(env)
+        super().__init__(env)  # type: ignore[call-arg]
         self.gamma = gamma
         self.licence_weight = licence_weight
         self.well_price = well_price
-        self._before = 0.0
+        self._before: Floats = np.zeros(len(self.unwrapped.batch.labs))
 
-    def _potential(self) -> float:
-        labs = self.env.unwrapped.batch.labs  # type: ignore[attr-defined]
-        return float(potential(labs, self.licence_weight, self.well_price)[0])
+    def _potential(self) -> Floats:
+        return potential(self.unwrapped.batch.labs, self.licence_weight, self.well_price)
 
     def continue_from_state(self) -> None:
-        """Take the potential from the lab as it is, after its ``set_state``."""
+        """Take the potential from the labs as they are, after their ``set_state``."""
         self._before = self._potential()
 
     def reset(self, **kwargs: Any) -> Any:
-        """Start an episode."""
-        result = self.env.reset(**kwargs)
+        """Start episodes."""
+        result = super().reset(**kwargs)  # type: ignore[misc]
         self._before = self._potential()
         return result
+
+
+class PotentialShaping(_Shaping, gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Potential-based shaping of a single lab; ``gamma`` is the learner's discount."""
 
     def step(self, action: Any) -> Any:
         """Run one action; the reward has the shaping in it."""
         observation, reward, terminated, truncated, info = self.env.step(action)
-        after = 0.0 if terminated or truncated else self._potential()
-        shaped = float(reward) + self.gamma * after - self._before
+        after = np.zeros(1) if terminated or truncated else self._potential()
+        shaped = float(reward) + self.gamma * float(after[0]) - float(self._before[0])
         self._before = after
         return observation, shaped, terminated, truncated, info
 
@@ -120,31 +121,14 @@ def _labs(env: Any) -> LabVectorEnv:
     return inner
 
 
-class PotentialVectorShaping(VectorWrapper):
+class PotentialVectorShaping(_Shaping, VectorWrapper):
     """Potential-based shaping of a vector of labs, in either reset mode."""
 
     def __init__(
         self, env: Any, gamma: float = 1.0, licence_weight: float = 0.7, well_price: float = 0.0
     ) -> None:
-        super().__init__(env)
-        self.gamma = gamma
-        self.licence_weight = licence_weight
-        self.well_price = well_price
-        self._before: Floats = np.zeros(self.num_envs)
         self._lab_env = _labs(env)
-
-    def _potential(self) -> Floats:
-        return potential(self._lab_env.batch.labs, self.licence_weight, self.well_price)
-
-    def continue_from_state(self) -> None:
-        """Take the potential from the labs as they are, after their ``set_state``."""
-        self._before = self._potential()
-
-    def reset(self, **kwargs: Any) -> Any:
-        """Start episodes."""
-        result = self.env.reset(**kwargs)
-        self._before = self._potential()
-        return result
+        super().__init__(env, gamma, licence_weight, well_price)
 
     def step(self, actions: Any) -> Any:
         """Run one action a lab; the rewards have the shaping in them."""

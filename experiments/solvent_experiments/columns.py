@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from solvent.metrics import join_columns
 from solvent_experiments.files import write_atomically
 
 __all__ = ["NO_SEED", "Columns", "flatten", "joined", "read_parquet", "select", "write_parquet"]
@@ -38,7 +39,7 @@ def flatten(columns: Mapping[str, Any]) -> Columns:
 
 def joined(parts: Sequence[Columns]) -> Columns:
     """The rows of all parts, one after the other. All have the same columns."""
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
+    return join_columns(parts) if parts else {}
 
 
 def select(columns: Columns, rows: NDArray[Any]) -> Columns:
