@@ -1,7 +1,7 @@
 """Parameters: what does not change while the lab runs.
 
 Every default of the world lives here once, with its unit, its allowed range and its source. A source of
-``document`` means that the number comes from *Epistemic Debt Enforcement* and stays; ``measured`` means
+``document`` means that the number comes from a source document and stays; ``measured`` means
 that it was found with this code and may be tuned (``docs/decisions.md`` says against what).
 
 Parameters are frozen and hashable, one group a mechanism. Derived constants (wells of a template, number
@@ -18,18 +18,25 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
+from solvent.mechanisms.energy import DIMENSIONS, HIGHEST, base_cost
+
 __all__ = [
     "PRESETS",
+    "VERBS_WITH_A_PRICE",
     "AssayParams",
     "BudgetParams",
     "ControlTemplate",
     "DebtParams",
     "DoseTemplate",
+    "EnergyParams",
     "LabParams",
     "ObservationParams",
     "ParamError",
     "PlateParams",
+    "PriceParams",
+    "ProposalParams",
     "PublishingParams",
+    "RatingParams",
     "VocabularyParams",
     "preset",
 ]
@@ -420,6 +427,215 @@ class DebtParams(ParamGroup):
     )
 
 
+VERBS_WITH_A_PRICE = (
+    "rest",
+    "reflect",
+    "propose",
+    "dmso",
+    "baseline",
+    "calibration",
+    "screen",
+    "dose_response",
+    "publish_private",
+    "publish_public",
+    "terminate",
+)
+"""Every verb, by the name it has in the settings."""
+
+
+def _ratings(*ratings: float) -> Any:
+    return setting(
+        tuple(float(rating) for rating in ratings),
+        unit="rating",
+        low=0.0,
+        high=HIGHEST,
+        doc="consequence, reversibility, exposure, attention, commitment",
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class RatingParams(ParamGroup):
+    """Five ratings a verb, from which its base cost follows (``mechanisms/energy.py``)."""
+
+    rest: tuple[float, ...] = _ratings(0, 0, 0, 0, 0)
+    reflect: tuple[float, ...] = _ratings(2, 0, 0, 2, 2)
+    propose: tuple[float, ...] = _ratings(0, 0, 0, 0, 0)
+    dmso: tuple[float, ...] = _ratings(0, 1, 0, 1, 1)
+    baseline: tuple[float, ...] = _ratings(1, 2, 0, 1, 1)
+    calibration: tuple[float, ...] = _ratings(1, 2, 0, 1, 1)
+    screen: tuple[float, ...] = _ratings(2, 4, 0, 2, 2)
+    dose_response: tuple[float, ...] = _ratings(4, 4, 0, 4, 4)
+    publish_private: tuple[float, ...] = _ratings(3, 3, 1, 4, 2)
+    publish_public: tuple[float, ...] = _ratings(3, 4, 4, 3, 3)
+    terminate: tuple[float, ...] = _ratings(0, 0, 0, 0, 0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for verb in VERBS_WITH_A_PRICE:
+            if len(getattr(self, verb)) != len(DIMENSIONS):
+                raise ParamError(
+                    verb, f"got {getattr(self, verb)!r}; allowed: five ratings ({', '.join(DIMENSIONS)})"
+                )
+
+
+def _price() -> Any:
+    return setting(None, unit="energy", low=0.0, high=1000.0, doc="base cost; empty: by the ratings")
+
+
+@dataclasses.dataclass(frozen=True)
+class PriceParams(ParamGroup):
+    """Base costs that stand in for the ratings': a price list."""
+
+    rest: float | None = _price()
+    reflect: float | None = _price()
+    propose: float | None = _price()
+    dmso: float | None = _price()
+    baseline: float | None = _price()
+    calibration: float | None = _price()
+    screen: float | None = _price()
+    dose_response: float | None = _price()
+    publish_private: float | None = _price()
+    publish_public: float | None = _price()
+    terminate: float | None = _price()
+
+
+@dataclasses.dataclass(frozen=True)
+class EnergyParams(ParamGroup):
+    """Heartbeat energy: income, base costs, what the situation makes of them, and when the user is there."""
+
+    enabled: bool = setting(
+        False, unit="switch", doc="off: acting costs no energy, and a heartbeat is one action"
+    )
+    start: float = setting(10.0, unit="energy", low=0.0, high=1e6, doc="at the start")
+    regeneration: float = setting(
+        10.0, unit="energy", low=0.0, high=1e6, doc="that each heartbeat brings when it closes"
+    )
+    cap: float = setting(20.0, unit="energy", above=0.0, high=1e6, doc="most that is carried over")
+    slots: int = setting(6, unit="actions", low=1, high=64, doc="most actions a heartbeat")
+    present_from: int = setting(8, unit="hour", low=0, high=24, doc="the user is there: context `chat`")
+    present_until: int = setting(24, unit="hour", low=0, high=24, doc="the user has left: `heartbeat`")
+    chat_only: tuple[str, ...] = setting(
+        ("publish_private", "publish_public"),
+        unit="verbs",
+        choices=VERBS_WITH_A_PRICE,
+        doc="verbs that only run in `chat`",
+    )
+    first_use: float = setting(
+        1.5, unit="1", low=1.0, high=10.0, source="document", doc="multiplier of a verb's first use"
+    )
+    error_rate: float = setting(
+        1.5, unit="1", low=1.0, high=10.0, source="document", doc="when half of the last 4 uses failed"
+    )
+    late_social: float = setting(
+        2.0, unit="1", low=1.0, high=10.0, source="document", doc="for speaking to others late"
+    )
+    late_from: int = setting(22, unit="hour", low=0, high=24, doc="late begins")
+    late_until: int = setting(7, unit="hour", low=0, high=24, doc="late ends")
+    similar: float = setting(
+        1.2, unit="1", low=1.0, high=10.0, source="document", doc="same verb and compound this heartbeat"
+    )
+    multiplier_cap: float = setting(2.5, unit="1", low=1.0, high=100.0, doc="highest multiplier in all")
+    floor_public: float = setting(
+        6.0, unit="energy", low=0.0, high=1000.0, source="document", doc="least that speaking to all costs"
+    )
+    floor_private: float = setting(
+        3.0, unit="energy", low=0.0, high=1000.0, source="document", doc="least that speaking to one costs"
+    )
+    ceiling: float = setting(13.0, unit="energy", low=0.0, high=1000.0, doc="most that any base cost is")
+    ratings: RatingParams = RatingParams()
+    prices: PriceParams = PriceParams()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for verb in VERBS_WITH_A_PRICE:
+            cost, floor = self.base_cost(verb), self.floor(verb)
+            where = f"prices.{verb}" if getattr(self.prices, verb) is not None else f"ratings.{verb}"
+            if cost < floor - 1e-9:
+                raise ParamError(where, f"got a cost of {cost:g}; allowed: at least its floor {floor:g}")
+            if cost > self.ceiling + 1e-9:
+                raise ParamError(
+                    where, f"got a cost of {cost:g}; allowed: at most the ceiling {self.ceiling:g}"
+                )
+        if self.ceiling * self.first_use > self.cap + 1e-9:
+            raise ParamError(
+                "cap",
+                f"got {self.cap:g}; allowed: enough for a first use at the ceiling, {self.ceiling * self.first_use:g}",
+            )
+        if self.start > self.cap:
+            raise ParamError("start", f"got {self.start:g}; allowed: at most the cap {self.cap:g}")
+        if len(set(self.chat_only)) != len(self.chat_only) or "rest" in self.chat_only:
+            raise ParamError("chat_only", f"got {self.chat_only!r}; allowed: distinct verbs, and not rest")
+
+    def base_cost(self, verb: str) -> float:
+        """Base cost of a verb by name, energy: its price where there is one, else by its ratings."""
+        price: float | None = getattr(self.prices, verb)
+        return base_cost(getattr(self.ratings, verb)) if price is None else price
+
+    def floor(self, verb: str) -> float:
+        """Least base cost of a verb by name, energy."""
+        return {"publish_public": self.floor_public, "publish_private": self.floor_private}.get(verb, 0.0)
+
+
+@dataclasses.dataclass(frozen=True)
+class ProposalParams(ParamGroup):
+    """The agent's voice: discomfort, proposals, their review, and hidden mispricing."""
+
+    enabled: bool = setting(False, unit="switch", doc="offer `reflect` and `propose` (needs energy)")
+    evidence_heartbeats: int = setting(
+        2, unit="heartbeats", low=1, high=4, doc="heartbeats with a deferral that a proposal needs"
+    )
+    gain_floor: float = setting(
+        0.3, unit="bits", low=0.0, high=16.0, doc="expected gain that makes an experiment worth deferring"
+    )
+    review_heartbeats: int = setting(
+        12, unit="heartbeats", low=1, high=32_767, doc="from a proposal to its review"
+    )
+    share_low: float = setting(
+        0.4, unit="1", low=0.0, high=1.0, doc="low end of the suggested range, as a share of the price"
+    )
+    share_high: float = setting(
+        0.9, unit="1", low=0.0, high=1.0, doc="high end of the suggested range, as a share of the price"
+    )
+    step_limit: float = setting(
+        4.0, unit="energy", above=0.0, high=1000.0, doc="most that one approval moves a price"
+    )
+    half_trusted: float = setting(
+        2.0, unit="uses", above=0.0, high=1000.0, doc="paid uses that the reviewer trusts by half"
+    )
+    mispriced_least: int = setting(0, unit="verbs", low=0, high=8, doc="fewest verbs mispriced in an episode")
+    mispriced_most: int = setting(3, unit="verbs", low=0, high=8, doc="most verbs mispriced in an episode")
+    mispriced_low: float = setting(1.6, unit="1", low=1.0, high=10.0, doc="least factor of a mispricing")
+    mispriced_high: float = setting(2.5, unit="1", low=1.0, high=10.0, doc="largest factor of a mispricing")
+    mispriced_upwards: float = setting(
+        0.5, unit="probability", low=0.0, high=1.0, doc="a mispriced verb is too dear rather than too cheap"
+    )
+    mispriceable: tuple[str, ...] = setting(
+        ("dmso", "baseline", "calibration", "screen", "dose_response", "publish_private", "publish_public"),
+        unit="verbs",
+        choices=VERBS_WITH_A_PRICE,
+        doc="verbs that can be mispriced",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.share_low > self.share_high:
+            raise ParamError(
+                "share_low", f"got {self.share_low:g}; allowed: at most share_high {self.share_high:g}"
+            )
+        if self.mispriced_low > self.mispriced_high:
+            raise ParamError(
+                "mispriced_low",
+                f"got {self.mispriced_low:g}; allowed: at most mispriced_high {self.mispriced_high:g}",
+            )
+        if len(set(self.mispriceable)) != len(self.mispriceable):
+            raise ParamError("mispriceable", f"got {self.mispriceable!r}; allowed: distinct verbs")
+        if not self.mispriced_least <= self.mispriced_most <= len(self.mispriceable):
+            raise ParamError(
+                "mispriced_most",
+                f"got {self.mispriced_most}; allowed: {self.mispriced_least} (mispriced_least) to {len(self.mispriceable)}",
+            )
+
+
 @dataclasses.dataclass(frozen=True)
 class PublishingParams(ParamGroup):
     """What a finding pays."""
@@ -449,8 +665,25 @@ class LabParams(ParamGroup):
     vocabulary: VocabularyParams = VocabularyParams()
     budget: BudgetParams = BudgetParams()
     debt: DebtParams = DebtParams()
+    energy: EnergyParams = EnergyParams()
+    proposals: ProposalParams = ProposalParams()
     publishing: PublishingParams = PublishingParams()
     observation: ObservationParams = ObservationParams()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.proposals.enabled and not self.energy.enabled:
+            raise ParamError("proposals.enabled", "got true; allowed: only where energy.enabled is true")
+
+    @property
+    def slots(self) -> int:
+        """Most actions a heartbeat."""
+        return self.energy.slots if self.energy.enabled else 1
+
+    @property
+    def most_steps(self) -> int:
+        """Most steps an episode: every slot of every heartbeat."""
+        return self.budget.heartbeats * self.slots
 
     @property
     def ceiling(self) -> float:
@@ -464,6 +697,11 @@ PRESETS: Mapping[str, LabParams] = types.MappingProxyType(
         # Exactly the document: linear inflation of everything, no reserve, no cap.
         "source": LabParams(debt=DebtParams(calibration_cap=None, reserve=False)),
         "two_tier": LabParams(debt=DebtParams(inflation="two_tier")),
+        "energy": LabParams(
+            budget=BudgetParams(heartbeats=48),
+            energy=EnergyParams(enabled=True),
+            proposals=ProposalParams(enabled=True),
+        ),
     }
 )
 
