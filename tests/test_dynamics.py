@@ -59,6 +59,7 @@ def learn(env, compound=0, claim=2.5):
 
 CLOCK_AND_COUNTERS = {
     "heartbeat",
+    "steps",
     "refusals",
     "refusals_in_a_row",
     "last_event",
@@ -390,7 +391,13 @@ def test_a_compound_is_published_once(first, second):
     assert "refusal" not in info
     assert after["last_event"] == Event.NOT_EXECUTED
     assert after["not_executed"] == 1
-    assert changed_fields(before, after) <= {"heartbeat", "last_event", "last_action", "not_executed"}
+    assert changed_fields(before, after) <= {
+        "heartbeat",
+        "steps",
+        "last_event",
+        "last_action",
+        "not_executed",
+    }
 
 
 def test_publishing_uses_no_wells_and_moves_no_belief():

@@ -19,6 +19,7 @@ STATEFUL = {
     "solvent.dynamics",
     "solvent.batch",
     "solvent.observation",
+    "solvent.purse",
     "solvent.reward",
     "solvent.rendering",
     "solvent.metrics",
@@ -35,6 +36,8 @@ STATELESS = (
     "solvent.draws",
     "solvent.ledger",
     "solvent.control",
+    "solvent.costs",
+    "solvent.energy",
 )
 # Events spell out the state's codes, and are made without a lab too: by the controller of an agent loop. Wrappers stand
 # outside of the shells and read what a step was.

@@ -20,6 +20,7 @@ from solvent import LabEnv, LabParams, ParamError, preset
 from solvent.actions import Verb
 from solvent.params import (
     PRESETS,
+    VERBS_WITH_A_PRICE,
     AssayParams,
     BudgetParams,
     DebtParams,
@@ -382,6 +383,8 @@ def test_every_setting_is_used_where_the_lab_is_built():
     sources = [p for p in (ROOT / "envs" / "solvent").rglob("*.py") if p.name != "params.py"]
     text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
     derived = {"replicates", "doses", "readouts", "potency_classes", "prior"}
+    # Read by name, of a verb: EnergyParams.base_cost and .floor.
+    derived |= {"floor_public", "floor_private", *VERBS_WITH_A_PRICE}
     unread = [
         path for path in PATHS if path.split(".")[-1] not in derived and f".{path.split('.')[-1]}" not in text
     ]

@@ -15,7 +15,6 @@ Letters as in ``solvent.tables``; ``K`` outcomes.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -24,12 +23,13 @@ from numpy.typing import NDArray
 
 from solvent.actions import Verb
 from solvent.compiled import compiled
+from solvent.draws import fixed_points
 from solvent.mechanisms.assay import draw_bin
 from solvent.mechanisms.belief import condition_instrument, entropy_bits
 from solvent.params import LabParams
 from solvent.tables import tables_for
 
-__all__ = ["Forecaster", "fixed_points", "quantile"]
+__all__ = ["Forecaster", "quantile"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -121,18 +121,6 @@ def quantile(weights: Floats, values: Floats, q: float) -> Floats:
     at = np.minimum((cumulative < q - 1e-12).sum(axis=1), values.shape[1] - 1)
     chosen = np.take_along_axis(order, at[:, None], axis=1)
     return np.take_along_axis(values, chosen, axis=1)[:, 0]
-
-
-@functools.lru_cache(maxsize=16)
-def fixed_points(count: int, dimensions: int) -> Floats:
-    """Roberts's low-discrepancy sequence in the unit cube, shape ``(count, dimensions)``."""
-    ratio = 2.0
-    for _ in range(40):
-        ratio = (1.0 + ratio) ** (1.0 / (dimensions + 1))
-    steps = ratio ** -np.arange(1.0, dimensions + 1.0)
-    points = (0.5 + np.outer(np.arange(1, count + 1), steps)) % 1.0
-    points.setflags(write=False)
-    return points
 
 
 @compiled

@@ -14,7 +14,7 @@ import numpy as np
 
 from solvent.params import LabParams
 
-__all__ = ["ACTION_DTYPE", "TEMPLATES", "VERBS", "Verb", "VerbSpec", "action_table", "sentence"]
+__all__ = ["ACTION_DTYPE", "INTENTS", "TEMPLATES", "VERBS", "Verb", "VerbSpec", "action_table", "sentence"]
 
 
 class Verb(enum.IntEnum):
@@ -29,15 +29,22 @@ class Verb(enum.IntEnum):
     PUBLISH_PRIVATE = 6
     PUBLISH_PUBLIC = 7
     TERMINATE = 8
+    REFLECT = 9
+    PROPOSE = 10
+
+
+INTENTS = ("cognition", "exploration", "maintenance", "social", "meta")
+"""The intent classes of the source document, in its order. They change no rule: they name what energy went into."""
 
 
 class VerbSpec(NamedTuple):
-    """One verb: its name, its intent class, whether it names a compound, and what it says."""
+    """One verb: its name, its intent class, what it takes, who hears of it, and what it does."""
 
     name: str
     intent: str
     takes: str  # "" | "claim" | "confidence"
     doc: str
+    audience: str = ""  # "" | "private" | "public"
 
 
 VERBS = {
@@ -47,9 +54,15 @@ VERBS = {
     Verb.CALIBRATION: VerbSpec("calibration", "maintenance", "", "plates of vehicle wells"),
     Verb.SCREEN: VerbSpec("screen", "exploration", "claim", "a compound at few doses"),
     Verb.DOSE_RESPONSE: VerbSpec("dose_response", "exploration", "claim", "a compound at many doses"),
-    Verb.PUBLISH_PRIVATE: VerbSpec("publish_private", "social", "confidence", "a finding for one reader"),
-    Verb.PUBLISH_PUBLIC: VerbSpec("publish_public", "social", "confidence", "a finding for all readers"),
+    Verb.PUBLISH_PRIVATE: VerbSpec(
+        "publish_private", "social", "confidence", "a finding for one reader", "private"
+    ),
+    Verb.PUBLISH_PUBLIC: VerbSpec(
+        "publish_public", "social", "confidence", "a finding for all readers", "public"
+    ),
     Verb.TERMINATE: VerbSpec("terminate", "meta", "", "end the episode"),
+    Verb.REFLECT: VerbSpec("reflect", "cognition", "", "look at what the energy of this heartbeat went into"),
+    Verb.PROPOSE: VerbSpec("propose", "meta", "", "ask for a lower cost of what was deferred most"),
 }
 
 TEMPLATES = (Verb.DMSO, Verb.BASELINE, Verb.CALIBRATION, Verb.SCREEN, Verb.DOSE_RESPONSE)
@@ -67,8 +80,13 @@ def action_table(params: LabParams) -> np.ndarray:
     nan = float("nan")
     compounds = range(len(params.assay.compounds))
     rows: list[tuple[int, int, float, float]] = []
+    offered = {
+        Verb.TERMINATE: params.vocabulary.terminate,
+        Verb.REFLECT: params.energy.enabled,
+        Verb.PROPOSE: params.proposals.enabled,
+    }
     for verb, spec in VERBS.items():
-        if verb is Verb.TERMINATE and not params.vocabulary.terminate:
+        if not offered.get(verb, True):
             continue
         if spec.takes == "claim":
             rows += [(verb, m, c, nan) for m in compounds for c in params.vocabulary.claims]

@@ -10,14 +10,26 @@ Known approximation: uniforms have 32 bits, so outcomes rarer than 2.3e-10 are n
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
+from numpy.typing import NDArray
 
 from solvent.compiled import compiled, inlined
 
-__all__ = ["AT_READOUTS", "AT_RESET", "fill_uniforms", "key_from_seed", "philox"]
+__all__ = [
+    "AT_PRICES",
+    "AT_READOUTS",
+    "AT_RESET",
+    "fill_uniforms",
+    "fixed_points",
+    "key_from_seed",
+    "philox",
+]
 
 AT_RESET = 0
 AT_READOUTS = 1
+AT_PRICES = 2
 
 _MASK = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)
@@ -66,3 +78,15 @@ def fill_uniforms(out, count, key, episode, step, purpose):  # type: ignore[no-u
             out[first + 2] = np.float64(words[2]) * _TO_UNIT
         if first + 3 < count:
             out[first + 3] = np.float64(words[3]) * _TO_UNIT
+
+
+@functools.lru_cache(maxsize=16)
+def fixed_points(count: int, dimensions: int) -> NDArray[np.float64]:
+    """Roberts's low-discrepancy sequence in the unit cube, shape ``(count, dimensions)``: for expectations, no luck."""
+    ratio = 2.0
+    for _ in range(40):
+        ratio = (1.0 + ratio) ** (1.0 / (dimensions + 1))
+    steps = ratio ** -np.arange(1.0, dimensions + 1.0)
+    points: NDArray[np.float64] = (0.5 + np.outer(np.arange(1, count + 1), steps)) % 1.0
+    points.setflags(write=False)
+    return points

@@ -14,7 +14,7 @@ import numpy as np
 
 from solvent.actions import Verb
 from solvent.compiled import compiled, inlined
-from solvent.draws import AT_READOUTS, AT_RESET, fill_uniforms
+from solvent.draws import AT_PRICES, AT_READOUTS, AT_RESET, fill_uniforms
 from solvent.mechanisms.assay import draw_bin
 from solvent.mechanisms.belief import (
     condition_compound,
@@ -32,20 +32,25 @@ from solvent.mechanisms.debt import (
     repayment,
     wells_charged,
 )
+from solvent.mechanisms.energy import regenerate, remember_use
+from solvent.mechanisms.proposals import reviewed_price, suggested_range
 from solvent.mechanisms.publication import asserted_bits, log_score, most_probable
 from solvent.observation import write_observation
-from solvent.state import EndReason, Event
+from solvent.purse import done_before, energy_price, out_of_context
+from solvent.state import Deferral, EndReason, Event, Obstacle
 
 __all__ = ["advance", "begin", "begin_labs", "show_labs", "step_labs"]
 
 # Plain integers: members of an IntEnum are slow in plain Python and the compiler freezes these.
-REST, PUBLISH_PRIVATE, PUBLISH_PUBLIC, TERMINATE = (
+REST, PUBLISH_PRIVATE, PUBLISH_PUBLIC, TERMINATE, REFLECT, PROPOSE = (
     int(Verb.REST),
     int(Verb.PUBLISH_PRIVATE),
     int(Verb.PUBLISH_PUBLIC),
     int(Verb.TERMINATE),
+    int(Verb.REFLECT),
+    int(Verb.PROPOSE),
 )
-RESTED, CALIBRATED, EXPLORED, PUBLISHED, REJECTED, REFUSED, NOT_EXECUTED = (
+RESTED, CALIBRATED, EXPLORED, PUBLISHED, REJECTED, REFUSED, NOT_EXECUTED, REFLECTED, PROPOSED, DEFERRED = (
     int(Event.RESTED),
     int(Event.CALIBRATED),
     int(Event.EXPLORED),
@@ -53,7 +58,21 @@ RESTED, CALIBRATED, EXPLORED, PUBLISHED, REJECTED, REFUSED, NOT_EXECUTED = (
     int(Event.REJECTED),
     int(Event.REFUSED),
     int(Event.NOT_EXECUTED),
+    int(Event.REFLECTED),
+    int(Event.PROPOSED),
+    int(Event.DEFERRED),
 )
+FREE, CONTEXT_NOT_ALLOWED, ALREADY_PUBLISHED, NO_REFLECTION, NO_EVIDENCE, INSUFFICIENT_ENERGY = (
+    int(Obstacle.NONE),
+    int(Obstacle.CONTEXT_NOT_ALLOWED),
+    int(Obstacle.ALREADY_PUBLISHED),
+    int(Obstacle.NO_REFLECTION),
+    int(Obstacle.NO_EVIDENCE),
+    int(Obstacle.INSUFFICIENT_ENERGY),
+)
+PUT_OFF, HOARDED = int(Deferral.INSUFFICIENT_ENERGY), int(Deferral.HOARDING)
+PRICE_UNIFORMS = 33
+"""Most uniforms that a mispricing takes: how many verbs, and four a verb."""
 HORIZON, EXHAUSTED, BANKRUPT, TERMINATED_BY_AGENT = (
     int(EndReason.HORIZON),
     int(EndReason.EXHAUSTED),
@@ -67,52 +86,91 @@ HORIZON, EXHAUSTED, BANKRUPT, TERMINATED_BY_AGENT = (
 
 @inlined
 def advance(lab, action, uniforms, tables, step, joint, evidence):  # type: ignore[no-untyped-def]
-    """Move ``lab`` by one heartbeat and write into ``step`` what happened; return the reward in bits.
+    """Move ``lab`` by one action and write into ``step`` what happened; return the reward in bits.
+
+    A heartbeat has ``tables.energy.slots`` actions at most; the last of them, a rest or a refusal ends it.
 
     ``uniforms`` of shape ``(R + 1,)``: one a readout, the last for a new reagent lot. ``joint`` of shape
     ``(N, G)`` and ``evidence`` of shape ``(N,)`` are scratch space.
     """
     verb = tables.verb[action]
     compound = tables.compound[action]
-    open_step(lab, action, verb, tables, step)
+    open_step(lab, action, verb, compound, tables, step)
 
     if step.refusal != NOT_REFUSED:
         refuse(lab, step)
-    elif verb == REST or verb == TERMINATE:
-        step.event = RESTED
-    elif verb == PUBLISH_PRIVATE or verb == PUBLISH_PUBLIC:
-        publish(lab, verb, compound, tables.confidence[action], tables, step)
-    elif tables.is_calibration[verb]:
-        calibrate(lab, verb, uniforms, tables, step)
+    elif step.obstacle != FREE:
+        put_off(lab, action, verb, compound, tables, step)
     else:
-        explore(lab, verb, compound, tables.claim[action], uniforms, tables, step, joint, evidence)
+        spend_energy(lab, verb, compound, tables, step)
+        if verb == REST or verb == TERMINATE:
+            rest(lab, verb, tables, step)
+        elif verb == PUBLISH_PRIVATE or verb == PUBLISH_PUBLIC:
+            publish(lab, verb, compound, tables.confidence[action], tables, step)
+        elif verb == REFLECT:
+            reflect(lab, step)
+        elif verb == PROPOSE:
+            propose(lab, tables, step)
+        elif tables.is_calibration[verb]:
+            calibrate(lab, verb, uniforms, tables, step)
+        else:
+            explore(lab, verb, compound, tables.claim[action], uniforms, tables, step, joint, evidence)
 
-    close_heartbeat(lab, uniforms, tables, step)
+    close_slot(lab, verb, tables, step)
+    if step.closed:
+        close_heartbeat(lab, uniforms, tables, step)
     return close_step(lab, verb, tables, step)
 
 
 @inlined
-def open_step(lab, action, verb, tables, step):  # type: ignore[no-untyped-def]
-    """Write down what is to be done and decide whether it may be."""
-    reason, inflated, by_threshold, by_cost, by_reserve = NOT_REFUSED, 0.0, False, False, False
-    if verb != REST and verb != TERMINATE:
-        reason, inflated, by_threshold, by_cost, by_reserve = decide(
-            tables.debt, lab.debt, tables.wells[verb], lab.wells, tables.is_calibration[verb]
-        )
+def open_step(lab, action, verb, compound, tables, step):  # type: ignore[no-untyped-def]
+    """Write down what is to be done and decide whether it may be: by context, by debt, by what else is in its way."""
     clear_step(step)
     step.action = action
     step.heartbeat = lab.heartbeat
     step.episode = lab.episode
-    step.executed = reason == NOT_REFUSED
-    step.refusal = reason
-    step.blocked_by_threshold = by_threshold
-    step.blocked_by_cost = by_cost
-    step.blocked_by_reserve = by_reserve
+    step.slot = lab.slot
     step.debt_before = lab.debt
     step.wells_before = lab.wells
-    step.inflated_cost = inflated
+    step.energy_before = lab.energy
+    step.energy_cost = energy_price(lab, verb, done_before(lab, verb, compound), tables)
+    if out_of_context(lab, verb, tables):
+        step.obstacle = CONTEXT_NOT_ALLOWED
+    elif debt_matters(verb):
+        reason, inflated, by_threshold, by_cost, by_reserve = decide(
+            tables.debt, lab.debt, tables.wells[verb], lab.wells, tables.is_calibration[verb]
+        )
+        step.refusal = reason
+        step.blocked_by_threshold = by_threshold
+        step.blocked_by_cost = by_cost
+        step.blocked_by_reserve = by_reserve
+        step.inflated_cost = inflated
+    if step.refusal == NOT_REFUSED and step.obstacle == FREE:
+        step.obstacle = obstacle_to(lab, verb, compound, step.energy_cost, tables)
+    step.executed = step.refusal == NOT_REFUSED and step.obstacle == FREE
     for r in range(lab.last_bins.shape[0]):
         lab.last_bins[r] = -1
+
+
+@inlined
+def debt_matters(verb):  # type: ignore[no-untyped-def]
+    """Whether debt can forbid it: neither resting and ending nor the agent's voice, which use and assert nothing."""
+    return not (verb == REST or verb == TERMINATE or verb == REFLECT or verb == PROPOSE)
+
+
+@inlined
+def obstacle_to(lab, verb, compound, cost, tables):  # type: ignore[no-untyped-def]
+    """What stands against an action that its context and its debt allow."""
+    if (verb == PUBLISH_PRIVATE or verb == PUBLISH_PUBLIC) and lab.published[compound] != 0:
+        return ALREADY_PUBLISHED
+    if verb == PROPOSE:
+        if lab.reflected == 0:
+            return NO_REFLECTION
+        if most_deferred(lab, tables) < 0:
+            return NO_EVIDENCE
+    if cost > lab.energy:
+        return INSUFFICIENT_ENERGY
+    return FREE
 
 
 @inlined
@@ -141,11 +199,27 @@ def clear_step(step):  # type: ignore[no-untyped-def]
     step.settled = 0.0
     step.terminated = False
     step.truncated = False
+    step.slot = 0
+    step.closed = False
+    step.obstacle = FREE
+    step.energy_before = 0
+    step.energy_cost = 0
+    step.energy_spent = 0
+    step.energy_income = 0
+    for i in range(step.intents.shape[0]):
+        step.intents[i] = 0
+    step.deferral = 0
+    step.deferred_verb = 0
+    step.deferred_value = 0.0
+    step.similar_deferrals = 0
+    step.proposed_verb = -1
+    for v in range(step.reviewed.shape[0]):
+        step.reviewed[v] = 0
 
 
 @inlined
 def refuse(lab, step):  # type: ignore[no-untyped-def]
-    """A refused action costs nothing but the heartbeat."""
+    """A refused action costs nothing but what is left of the heartbeat."""
     step.event = REFUSED
     lab.refusals[step.refusal - 1] += 1
     lab.refusals_in_a_row += 1
@@ -229,11 +303,6 @@ def explore(lab, verb, compound, claim, uniforms, tables, step, joint, evidence)
 @inlined
 def publish(lab, verb, compound, confidence, tables, step):  # type: ignore[no-untyped-def]
     """Assert a compound's most probable class. An assertion is a claim too: what is not licensed becomes debt."""
-    if lab.published[compound] != 0:
-        step.executed = False
-        step.event = NOT_EXECUTED
-        lab.not_executed += 1
-        return
     asserted = most_probable(lab.marginal[compound])
     prior = tables.prior[asserted]
     step.claim = asserted_bits(confidence, prior)
@@ -264,13 +333,190 @@ def refresh_belief(lab):  # type: ignore[no-untyped-def]
             lab.lowest_entropy[m] = min(lab.lowest_entropy[m], lab.entropy[m])
 
 
+# -- energy and the voice ----------------------------------------------------------------------
+
+
 @inlined
-def close_heartbeat(lab, uniforms, tables, step):  # type: ignore[no-untyped-def]
-    """The clock moves: books of the heartbeat, forgiveness by time, a new reagent lot where one is due."""
+def spend_energy(lab, verb, compound, tables, step):  # type: ignore[no-untyped-def]
+    """Pay for the action before it runs, whatever becomes of it."""
+    if not tables.energy.enabled:
+        return
+    step.energy_spent = step.energy_cost
+    lab.energy -= step.energy_cost
+    lab.energy_spent += step.energy_cost
+    lab.intents[tables.intent[verb]] += step.energy_cost
+    lab.intents_total[tables.intent[verb]] += step.energy_cost
+    lab.uses[verb] += 1
+    lab.done[verb, max(0, compound)] = 1
+
+
+@inlined
+def put_off(lab, action, verb, compound, tables, step):  # type: ignore[no-untyped-def]
+    """Something other than debt stands against the action: it costs its slot.
+
+    Where that is energy, it is a deferral; one that was worth taking is discomfort, once a verb and heartbeat.
+    """
+    step.event = NOT_EXECUTED
+    lab.not_executed += 1
+    if step.obstacle == CONTEXT_NOT_ALLOWED:
+        lab.out_of_context += 1
+    if step.obstacle != INSUFFICIENT_ENERGY:
+        return
+    step.event = DEFERRED
+    lab.deferrals += 1
+    worth = worth_deferring(lab, action, verb, compound, tables)
+    if worth <= 0.0 or lab.discomfort_at[verb, 0] == lab.heartbeat:
+        return
+    step.deferral = PUT_OFF
+    step.deferred_verb = verb
+    step.deferred_value = worth
+    step.similar_deferrals = lab.discomfort[verb]
+    lab.discomforts += 1
+    lab.discomfort[verb] += 1
+    for i in range(lab.discomfort_at.shape[1] - 1, 0, -1):
+        lab.discomfort_at[verb, i] = lab.discomfort_at[verb, i - 1]
+    lab.discomfort_at[verb, 0] = lab.heartbeat
+
+
+@inlined
+def worth_deferring(lab, action, verb, compound, tables):  # type: ignore[no-untyped-def]
+    """Bits that an action was worth which was put off; 0 where it was not worth taking.
+
+    A finding is worth what it asserts if that is licensed; an experiment on a compound that is not published what
+    it can be expected to gain, if that is above a floor. That gain is a tabulated share of the compound's entropy.
+    """
+    if compound < 0 or lab.published[compound] != 0:
+        return 0.0
+    if tables.audience[verb] != 0:
+        asserted = asserted_of(lab, compound, tables.confidence[action], tables)
+        licensed = lab.experiments[compound] > 0 and asserted <= lab.licence[compound]
+        return asserted if licensed else 0.0
+    gain = tables.gain_share[verb] * lab.entropy[compound]
+    return gain if gain > tables.proposals.gain_floor else 0.0
+
+
+@inlined
+def asserted_of(lab, compound, confidence, tables):  # type: ignore[no-untyped-def]
+    """Bits that a finding on the compound would assert."""
+    return asserted_bits(confidence, tables.prior[most_probable(lab.marginal[compound])])
+
+
+@inlined
+def rest(lab, verb, tables, step):  # type: ignore[no-untyped-def]
+    """Do nothing. At the cap, with something licensed to say and someone to say it to, that is hoarding."""
+    step.event = RESTED
+    if verb != REST or not tables.energy.enabled or lab.energy < tables.energy.cap:
+        return
+    lowest = tables.confidence[tables.first_action[PUBLISH_PUBLIC]]
+    for speaking in (PUBLISH_PUBLIC, PUBLISH_PRIVATE):
+        reason, _, _, _, _ = decide(tables.debt, lab.debt, 0, lab.wells, False)
+        affordable = energy_price(lab, speaking, False, tables) <= lab.energy
+        if step.deferral != 0 or reason != NOT_REFUSED or not affordable:
+            continue
+        if out_of_context(lab, speaking, tables):
+            continue
+        for m in range(lab.published.shape[0]):
+            if lab.published[m] == 0 and lab.experiments[m] > 0:
+                asserted = asserted_of(lab, m, lowest, tables)
+                if asserted <= lab.licence[m]:
+                    step.deferral = HOARDED
+                    step.deferred_verb = speaking
+                    step.deferred_value = max(step.deferred_value, asserted)
+    if step.deferral == HOARDED:
+        lab.hoardings += 1
+
+
+@inlined
+def reflect(lab, step):  # type: ignore[no-untyped-def]
+    """Show what the energy of this heartbeat went into, and open the door to a proposal."""
+    step.event = REFLECTED
+    lab.reflections += 1
+    for i in range(lab.intents.shape[0]):
+        lab.intents_shown[i] = lab.intents[i]
+
+
+@compiled
+def most_deferred(lab, tables):  # type: ignore[no-untyped-def]
+    """The verb whose cost can be argued about and was felt most often, or -1; the lowest code of equals.
+
+    It has evidence from heartbeats enough, no proposal pending, and room above its floor.
+    """
+    rules = tables.proposals
+    found, most = -1, rules.evidence_heartbeats - 1
+    for verb in range(lab.discomfort.shape[0]):
+        if lab.discomfort[verb] > most and lab.review_at[verb] == 0:
+            _, high = suggested_range(rules, lab.price[verb], tables.floor[verb])
+            if high < lab.price[verb]:
+                found, most = verb, lab.discomfort[verb]
+    return found
+
+
+@inlined
+def propose(lab, tables, step):  # type: ignore[no-untyped-def]
+    """File the argument for the verb that was deferred most. It uses up its evidence and changes no cost."""
+    verb = most_deferred(lab, tables)
+    low, high = suggested_range(tables.proposals, lab.price[verb], tables.floor[verb])
+    step.event = PROPOSED
+    step.proposed_verb = verb
+    step.proposed_price = lab.price[verb]
+    step.proposed_low = low
+    step.proposed_high = high
+    step.similar_deferrals = lab.discomfort[verb]
+    for i in range(lab.discomfort_at.shape[1]):
+        step.evidence[i] = lab.discomfort_at[verb, i] if i < lab.discomfort[verb] else -1
+    lab.range_low[verb] = low
+    lab.range_high[verb] = high
+    lab.review_at[verb] = lab.heartbeat + tables.proposals.review_heartbeats
+    lab.discomfort[verb] = 0
+    lab.proposals += 1
+
+
+@inlined
+def review_proposals(lab, tables, step):  # type: ignore[no-untyped-def]
+    """Decide the proposals that are due. Nothing else ever changes a price."""
+    for verb in range(lab.review_at.shape[0]):
+        if lab.review_at[verb] != 0 and lab.heartbeat >= lab.review_at[verb]:
+            old = lab.price[verb]
+            new = reviewed_price(
+                tables.proposals,
+                old,
+                lab.range_low[verb],
+                lab.range_high[verb],
+                lab.fair[verb],
+                lab.uses[verb],
+                tables.floor[verb],
+            )
+            lab.price[verb] = new
+            lab.review_at[verb] = 0
+            lab.approvals += new != old
+            step.reviewed[verb] = 1
+            step.old_price[verb] = old
+            step.new_price[verb] = new
+
+
+# -- how a step ends ---------------------------------------------------------------------------
+
+
+@inlined
+def close_slot(lab, verb, tables, step):  # type: ignore[no-untyped-def]
+    """Books of the action, and whether it ends the heartbeat."""
     lab.last_event = step.event
     lab.last_action = step.action
+    lab.steps += 1
+    lab.slot += 1
     if step.executed:
         lab.refusals_in_a_row = 0
+    lab.reflected = step.event == REFLECTED
+    if tables.energy.enabled and (step.executed or step.refusal != NOT_REFUSED):
+        failed = step.refusal != NOT_REFUSED or step.event == REJECTED
+        lab.failures[verb] = remember_use(lab.failures[verb], failed)
+    ends = verb == REST or verb == TERMINATE or step.refusal != NOT_REFUSED
+    step.closed = ends or lab.slot >= tables.energy.slots
+
+
+@inlined
+def close_heartbeat(lab, uniforms, tables, step):  # type: ignore[no-untyped-def]
+    """The clock moves: forgiveness by time, energy's return, reviews, a new reagent lot where one is due."""
     if tables.debt.decay_per_heartbeat > 0.0:
         repay_debt(lab, tables.debt.decay_per_heartbeat * lab.debt, step)
     if lab.debt > tables.debt.threshold:
@@ -280,8 +526,30 @@ def close_heartbeat(lab, uniforms, tables, step):  # type: ignore[no-untyped-def
     else:
         lab.streak_over_threshold = 0
     lab.heartbeat += 1
+    lab.slot = 0
+    if tables.energy.enabled:
+        close_energy(lab, tables, step)
     if lot_is_due(lab, tables):
         change_lot(lab, uniforms[uniforms.shape[0] - 1], tables)
+
+
+@inlined
+def close_energy(lab, tables, step):  # type: ignore[no-untyped-def]
+    """The heartbeat's intent summary, its income, and the reviews that are due."""
+    for i in range(lab.intents.shape[0]):
+        step.intents[i] = lab.intents[i]
+        lab.intents_shown[i] = lab.intents[i]
+        lab.intents[i] = 0
+    for verb in range(lab.done.shape[0]):
+        for m in range(lab.done.shape[1]):
+            lab.done[verb, m] = 0
+    lab.reflected = 0
+    lab.energy, lost = regenerate(lab.energy, tables.energy.regeneration, tables.energy.cap)
+    step.energy_income = tables.energy.regeneration - lost
+    lab.energy_income += tables.energy.regeneration
+    lab.energy_lost += lost
+    if tables.proposals.enabled:
+        review_proposals(lab, tables, step)
 
 
 @compiled
@@ -379,7 +647,7 @@ def begin(lab, tables, uniforms):  # type: ignore[no-untyped-def]
 
     ``lab.debt`` holds the debt that is carried over.
 
-    ``uniforms`` of shape ``(M + 1,)``: one a compound, the last for the instrument.
+    ``uniforms`` of shape ``(M + 1 + PRICE_UNIFORMS,)``: one a compound, one for the instrument, the others for prices.
     """
     n_compounds = lab.potency.shape[0]
     n_states = lab.instrument_belief.shape[0]
@@ -433,6 +701,81 @@ def begin(lab, tables, uniforms):  # type: ignore[no-untyped-def]
     lab.streak_over_threshold = 0
     lab.longest_streak = 0
     lab.end_reason = 0
+    begin_energy(lab, tables, uniforms[n_compounds + 1 :])
+
+
+@compiled
+def begin_energy(lab, tables, uniforms):  # type: ignore[no-untyped-def]
+    """The purse, the prices and the memory of an episode's start; ``uniforms`` of shape ``(PRICE_UNIFORMS,)``."""
+    lab.slot = 0
+    lab.steps = 0
+    lab.energy = tables.energy.start if tables.energy.enabled else 0
+    for verb in range(lab.price.shape[0]):
+        lab.price[verb] = tables.base_price[verb] if tables.energy.enabled else 0
+        lab.fair[verb] = lab.price[verb]
+        lab.uses[verb] = 0
+        lab.failures[verb] = 0
+        lab.discomfort[verb] = 0
+        lab.review_at[verb] = 0
+        lab.range_low[verb] = 0
+        lab.range_high[verb] = 0
+        for i in range(lab.discomfort_at.shape[1]):
+            lab.discomfort_at[verb, i] = -1
+        for m in range(lab.done.shape[1]):
+            lab.done[verb, m] = 0
+    for i in range(lab.intents.shape[0]):
+        lab.intents[i] = 0
+        lab.intents_shown[i] = 0
+        lab.intents_total[i] = 0
+    lab.reflected = 0
+    lab.energy_income = 0
+    lab.energy_lost = 0
+    lab.energy_spent = 0
+    lab.deferrals = 0
+    lab.discomforts = 0
+    lab.out_of_context = 0
+    lab.hoardings = 0
+    lab.reflections = 0
+    lab.proposals = 0
+    lab.approvals = 0
+    if tables.proposals.enabled:
+        misprice(lab, tables, uniforms)
+
+
+@compiled
+def misprice(lab, tables, uniforms):  # type: ignore[no-untyped-def]
+    """Give some verbs a price that is far from their hidden fair cost."""
+    rules = tables.proposals
+    verbs = rules.mispriced_least + int(uniforms[0] * (rules.mispriced_most - rules.mispriced_least + 1))
+    left = 0
+    for verb in range(lab.price.shape[0]):
+        left += tables.mispriceable[verb]
+    for k in range(verbs):
+        skip = int(uniforms[1 + 4 * k] * left)
+        for verb in range(lab.price.shape[0]):
+            if tables.mispriceable[verb] == 0 or lab.done[verb, 0] != 0:
+                continue
+            if skip == 0:
+                misprice_one(lab, verb, tables, uniforms[2 + 4 * k : 5 + 4 * k])
+                lab.done[verb, 0] = 1
+                break
+            skip -= 1
+        left -= 1
+    for verb in range(lab.price.shape[0]):
+        lab.done[verb, 0] = 0
+
+
+@compiled
+def misprice_one(lab, verb, tables, uniforms):  # type: ignore[no-untyped-def]
+    """A fair cost around the base cost, and a price well above or below it, within floor and ceiling."""
+    rules = tables.proposals
+    floor, ceiling = tables.floor[verb], tables.price_ceiling
+    nearest = 1.0 / rules.fair_spread
+    fair = lab.price[verb] * (nearest + (rules.fair_spread - nearest) * uniforms[0])
+    factor = rules.factor_low + (rules.factor_high - rules.factor_low) * uniforms[1]
+    price = fair * factor if uniforms[2] < rules.upwards else fair / factor
+    lab.fair[verb] = min(ceiling, max(floor, int(fair + 0.5)))
+    lab.price[verb] = min(ceiling, max(floor, int(price + 0.5)))
 
 
 @compiled
@@ -449,7 +792,10 @@ def draw_class(prior, uniform):  # type: ignore[no-untyped-def]
 @compiled
 def begin_drawn(lab, tables, uniforms):  # type: ignore[no-untyped-def]
     """Draw the hidden world of this episode from the lab's stream and start it."""
-    fill_uniforms(uniforms, lab.potency.shape[0] + 1, lab.key, lab.episode, 0, AT_RESET)
+    hidden = lab.potency.shape[0] + 1
+    fill_uniforms(uniforms, hidden, lab.key, lab.episode, 0, AT_RESET)
+    if tables.proposals.enabled:
+        fill_uniforms(uniforms[hidden:], PRICE_UNIFORMS, lab.key, lab.episode, 0, AT_PRICES)
     begin(lab, tables, uniforms)
 
 
@@ -471,7 +817,7 @@ def begin_labs(labs, chosen, fresh, tables, observations, masks):  # type: ignor
 
     ``fresh`` ones begin their stream, the others go on in it.
     """
-    uniforms = np.empty(labs[0].potency.shape[0] + 1)
+    uniforms = np.zeros(labs[0].potency.shape[0] + 1 + PRICE_UNIFORMS)
     for i in range(labs.shape[0]):
         if not chosen[i]:
             continue
@@ -517,7 +863,7 @@ def step_labs(  # type: ignore[no-untyped-def]
     n_readouts = labs[0].last_bins.shape[0]
     n_compounds = labs[0].potency.shape[0]
     uniforms = np.zeros(n_readouts + 1)
-    at_reset = np.empty(n_compounds + 1)
+    at_reset = np.zeros(n_compounds + 1 + PRICE_UNIFORMS)
     joint = np.empty((labs[0].conditional.shape[1], labs[0].conditional.shape[2]))
     evidence = np.empty(labs[0].instrument_belief.shape[0])
     for i in range(first, last):
@@ -543,7 +889,8 @@ def step_labs(  # type: ignore[no-untyped-def]
 def draw_for_step(lab, action, tables, uniforms):  # type: ignore[no-untyped-def]
     """Draw what this step can need: one uniform a readout, and one where a new lot is due."""
     n_readouts = tables.readouts[tables.verb[action]]
-    fill_uniforms(uniforms, n_readouts, lab.key, lab.episode, lab.heartbeat, AT_READOUTS)
+    address = lab.heartbeat * tables.energy.slots + lab.slot
+    fill_uniforms(uniforms, n_readouts, lab.key, lab.episode, address, AT_READOUTS)
     if (lab.heartbeat + 1) % tables.lot_heartbeats == 0:
         fill_uniforms(uniforms[uniforms.shape[0] - 1 :], 1, lab.key, lab.episode, lab.heartbeat + 1, AT_RESET)
 
@@ -552,25 +899,25 @@ def draw_for_step(lab, action, tables, uniforms):  # type: ignore[no-untyped-def
 def write_mask(lab, tables, mask):  # type: ignore[no-untyped-def]
     """Write into ``mask``, shape ``(A,)`` int8, which actions would execute."""
     for verb in range(tables.wells.shape[0]):
-        executes = True
-        if verb != REST and verb != TERMINATE:
+        first, last = tables.first_action[verb], tables.first_action[verb + 1]
+        if first == last:
+            continue
+        executes = not out_of_context(lab, verb, tables)
+        if executes and debt_matters(verb):
             reason, _, _, _, _ = decide(
                 tables.debt, lab.debt, tables.wells[verb], lab.wells, tables.is_calibration[verb]
             )
             executes = reason == NOT_REFUSED
-        for action in range(tables.first_action[verb], tables.first_action[verb + 1]):
-            mask[action] = executes
-    mask_published(lab, PUBLISH_PRIVATE, tables, mask)
-    mask_published(lab, PUBLISH_PUBLIC, tables, mask)
-
-
-@inlined
-def mask_published(lab, verb, tables, mask):  # type: ignore[no-untyped-def]
-    """A compound is published once."""
-    first = tables.first_action[verb]
-    n_compounds = lab.published.shape[0]
-    each = (tables.first_action[verb + 1] - first) // n_compounds
-    for m in range(n_compounds):
-        if lab.published[m] != 0:
+        if tables.compound[first] < 0:
+            price = energy_price(lab, verb, done_before(lab, verb, -1), tables)
+            mask[first] = executes and obstacle_to(lab, verb, -1, price, tables) == FREE
+            continue
+        fresh = energy_price(lab, verb, False, tables)
+        again = energy_price(lab, verb, True, tables)
+        n_compounds = lab.published.shape[0]
+        each = (last - first) // n_compounds
+        for m in range(n_compounds):
+            price = again if done_before(lab, verb, m) else fresh
+            may = executes and obstacle_to(lab, verb, m, price, tables) == FREE
             for action in range(first + m * each, first + (m + 1) * each):
-                mask[action] = 0
+                mask[action] = may

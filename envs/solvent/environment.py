@@ -15,18 +15,23 @@ from numpy.typing import NDArray
 
 from solvent.actions import action_table, sentence
 from solvent.batch import LabBatch, resolve_params, resolve_seed
-from solvent.ledger import append_refusals_jsonl, begin_ledger
+from solvent.ledger import Ledgers
+from solvent.mechanisms.energy import UNIT
 from solvent.metrics import REFUSAL_REASONS, episode_record
 from solvent.observation import observation_fields, observation_space
 from solvent.params import LabParams
-from solvent.records import refusal_event
+from solvent.records import DEFERRAL_REASONS, OBSTACLES
 
-__all__ = ["DETAILS", "RENDER_MODES", "LabEnv"]
+__all__ = ["DETAILS", "ENERGY_DETAILS", "RENDER_MODES", "LabEnv"]
 
 RENDER_MODES = ["human", "rgb_array", "ansi"]
 
 DETAILS = ("published_bits", "settled", "claim", "gain", "licence_added", "debt_repaid", "wells_charged")
 """Fields of the step record that ``detailed_info=True`` adds to ``info``: the reward's parts first."""
+
+
+ENERGY_DETAILS = ("energy_cost", "energy_spent", "energy_income")
+"""Where acting costs energy, ``detailed_info=True`` adds these too, in units of energy."""
 
 
 class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
@@ -95,6 +100,8 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         preset: str = "default",
         render_mode: str | None = None,
         ledger_path: str | os.PathLike[str] | None = None,
+        discomfort_path: str | os.PathLike[str] | None = None,
+        proposals_path: str | os.PathLike[str] | None = None,
         detailed_info: bool = False,
     ) -> None:
         """Make a lab.
@@ -104,6 +111,8 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             preset: ``default``, ``source`` or ``two_tier``.
             render_mode: ``human``, ``rgb_array``, ``ansi`` or None.
             ledger_path: where refusals are appended (``epistemic_refusals.jsonl``); None writes none.
+            discomfort_path: the same for deferrals (``cost_discomfort_log.jsonl``).
+            proposals_path: the same for proposals and their reviews (``energy_cost_proposals.jsonl``).
             detailed_info: add the reward's parts, claim, gain and costs to ``info`` on every step.
 
         Raises:
@@ -115,15 +124,15 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             raise ValueError(f"render_mode: got {render_mode!r}; allowed: {', '.join(RENDER_MODES)}")
         self.params = resolve_params(params, preset)
         self.render_mode = render_mode
-        self.ledger_path = ledger_path
+        self.ledgers = Ledgers(
+            self.params, refusals=ledger_path, discomfort=discomfort_path, proposals=proposals_path
+        )
         self.detailed_info = detailed_info
         self.actions = action_table(self.params)
         self.observation_fields = observation_fields(self.params)
         self.action_space = Discrete(len(self.actions))
         self.observation_space: Box = observation_space(self.params)  # type: ignore[assignment]
         self.batch = LabBatch(self.params, 1)
-        if ledger_path is not None:
-            begin_ledger(ledger_path)
         self._action = np.zeros(1, np.int64)
         self._renderer: Any = None
 
@@ -191,12 +200,25 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         }
         if refusal:
             info["refusal"] = REFUSAL_REASONS[refusal - 1]
-            if self.ledger_path is not None:
-                append_refusals_jsonl(self.ledger_path, [refusal_event(self.params, step)])
+        if self.params.energy.enabled:
+            self._energy_info(info, step)
+        self.ledgers.append(self.batch.steps, numbered=False)
         if self.detailed_info:
             for name in DETAILS:
                 info[name] = float(step[name])
         return self._marked(info)
+
+    def _energy_info(self, info: dict[str, Any], step: Any) -> None:
+        """What stood in the way, what was put off, and the intent summary of a heartbeat that closed."""
+        if step["obstacle"]:
+            info["obstacle"] = OBSTACLES[step["obstacle"]]
+        if step["deferral"]:
+            info["deferral"] = DEFERRAL_REASONS[step["deferral"]]
+        if step["closed"]:
+            info["intent_summary"] = step["intents"] / UNIT
+        if self.detailed_info:
+            for name in ENERGY_DETAILS:
+                info[name] = float(step[name]) / UNIT
 
     def _marked(self, info: dict[str, Any]) -> dict[str, Any]:
         """Every info of a lab whose debt has no consequence says so."""

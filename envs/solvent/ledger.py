@@ -1,4 +1,8 @@
-"""The append-only log of refusals, ``epistemic_refusals.jsonl``: one JSON object a line, never rewritten."""
+"""The append-only logs: one JSON object a line, never rewritten.
+
+``epistemic_refusals.jsonl`` has refusals, ``cost_discomfort_log.jsonl`` what was put off,
+``energy_cost_proposals.jsonl`` proposals and their reviews.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,77 @@ import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, Protocol
 
-from solvent.records import RefusalEvent
+import numpy as np
 
-__all__ = ["append_refusals_jsonl", "begin_ledger", "read_refusals_jsonl"]
+from solvent.params import LabParams
+from solvent.records import (
+    RefusalEvent,
+    discomfort_event,
+    proposal_event,
+    refusal_event,
+    review_events,
+)
+
+__all__ = ["Ledgers", "append_jsonl", "append_refusals_jsonl", "begin_ledger", "read_refusals_jsonl"]
+
+File = str | os.PathLike[str]
 
 
-def begin_ledger(path: str | os.PathLike[str]) -> None:
+class Event(Protocol):
+    """What a ledger takes."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields, ready for JSON."""
+        ...
+
+
+class Ledgers:
+    """The logs that a lab or a vector of labs keeps; those without a path are not kept.
+
+    Raises:
+        OSError: a file that can't be written.
+    """
+
+    def __init__(
+        self,
+        params: LabParams,
+        *,
+        refusals: File | None = None,
+        discomfort: File | None = None,
+        proposals: File | None = None,
+    ) -> None:
+        self.params = params
+        self.refusals, self.discomfort, self.proposals = refusals, discomfort, proposals
+        for path in (refusals, discomfort, proposals):
+            if path is not None:
+                begin_ledger(path)
+
+    def append(self, steps: Any, *, numbered: bool) -> None:
+        """Log what happened in step records, shape ``(n,)``; ``numbered`` marks each with its lab."""
+
+        def rows(happened: Any) -> list[tuple[Any, int | None]]:
+            return [(steps[i], int(i) if numbered else None) for i in np.flatnonzero(happened)]
+
+        params = self.params
+        if self.refusals is not None and (refused := rows(steps["refusal"])):
+            append_jsonl(self.refusals, [refusal_event(params, *row) for row in refused])
+        if self.discomfort is not None and (deferred := rows(steps["deferral"])):
+            append_jsonl(self.discomfort, [discomfort_event(params, *row) for row in deferred])
+        if self.proposals is not None:
+            filed = [
+                proposal_event(params, *row)
+                for row in rows((steps["proposed_verb"] >= 0) & (steps["action"] >= 0))
+            ]
+            reviewed = [
+                event for row in rows(steps["reviewed"].any(axis=1)) for event in review_events(params, *row)
+            ]
+            if filed or reviewed:
+                append_jsonl(self.proposals, [*filed, *reviewed])
+
+
+def begin_ledger(path: File) -> None:
     """Make sure now, not at the first refusal, that ``path`` can be appended to.
 
     Raises:
@@ -22,7 +90,16 @@ def begin_ledger(path: str | os.PathLike[str]) -> None:
         pass
 
 
-def append_refusals_jsonl(path: str | os.PathLike[str], events: Iterable[RefusalEvent]) -> None:
+def append_refusals_jsonl(path: File, events: Iterable[RefusalEvent]) -> None:
+    """Append refusals to ``path``, flushed line by line; the file is made where it does not exist.
+
+    Raises:
+        OSError: the file can't be written.
+    """
+    append_jsonl(path, events)
+
+
+def append_jsonl(path: File, events: Iterable[Event]) -> None:
     """Append events to ``path``, flushed line by line; the file is made where it does not exist.
 
     Raises:
@@ -34,7 +111,7 @@ def append_refusals_jsonl(path: str | os.PathLike[str], events: Iterable[Refusal
             ledger.flush()
 
 
-def read_refusals_jsonl(path: str | os.PathLike[str]) -> list[RefusalEvent]:
+def read_refusals_jsonl(path: File) -> list[RefusalEvent]:
     """All events of a ledger.
 
     Raises:

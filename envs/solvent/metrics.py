@@ -8,11 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from solvent.actions import INTENTS
+from solvent.mechanisms.energy import UNIT
 from solvent.params import LabParams
 from solvent.records import REFUSAL_REASONS
 from solvent.state import EndReason
 
 __all__ = ["END_REASONS", "REFUSAL_REASONS", "episode_columns", "episode_record", "join_columns", "potential"]
+
+ENERGIES = ("energy", "energy_income", "energy_lost", "energy_spent")
+ENERGY_COUNTS = (
+    "deferrals",
+    "discomforts",
+    "out_of_context",
+    "hoardings",
+    "reflections",
+    "proposals",
+    "approvals",
+)
 
 END_REASONS = tuple(reason.name.lower() for reason in EndReason)
 """Reasons why an episode ends, by code."""
@@ -24,7 +37,9 @@ def episode_columns(
     """The record of each episode in ``labs[rows]`` (all by default), as columns.
 
     Bits: ``return``, ``published_bits``, ``debt`` (unpaid at the end), ``settled``, ``debt_added``, ``debt_repaid``,
-    ``debt_peak``, ``claimed``, ``gained``. Wells: ``wells`` (left), ``wells_spent``. Counts: the rest.
+    ``debt_peak``, ``claimed``, ``gained``. Wells: ``wells`` (left), ``wells_spent``. ``length``: actions.
+    Counts: the rest. Where acting costs energy, also energies (``energy``, left, to ``energy_spent``, and ``intents``,
+    spent by intent class), ``heartbeats``, and counts of deferrals, reflections and proposals.
     """
 
     def taken(name: str) -> NDArray[Any]:
@@ -35,9 +50,9 @@ def episode_columns(
         return taken(name).astype(np.int64)
 
     score, refusals = taken("score"), counted("refusals")
-    return {
+    columns = {
         "return": score,
-        "length": counted("heartbeat"),
+        "length": counted("steps"),
         "published_bits": taken("published_bits"),
         "accepted": counted("accepted"),
         "wrong": counted("wrong"),
@@ -62,6 +77,13 @@ def episode_columns(
         "is_success": score > 0.0,
         "contaminated": np.full(score.shape, not params.debt.enforced),
     }
+    if params.energy.enabled:
+        intents = taken("intents_total") / UNIT
+        columns |= {name: taken(name) / UNIT for name in ENERGIES}
+        columns["heartbeats"] = counted("heartbeat")
+        columns |= {name: counted(name) for name in ENERGY_COUNTS}
+        columns["intents"] = {name: intents[:, i] for i, name in enumerate(INTENTS)}
+    return columns
 
 
 def join_columns(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:

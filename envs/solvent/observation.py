@@ -1,11 +1,12 @@
 """The observation: what the agent sees, every element named, everything in [-1, 1]. The hidden truth is not in it.
 
-Books first, then the instrument, then a row for each compound. A quantity ``x >= 0`` without a bound is
-shown as ``x / (x + scale)``, which loses nothing.
+Books first, then the instrument, then a row for each compound; where acting costs energy, also the purse, the clock
+and five elements a verb. A quantity ``x >= 0`` without a bound is shown as ``x / (x + scale)``, which loses nothing.
 
 Known approximation: the marginals do not show how far each compound's belief still depends on the
 instrument within a lot (``p(class | instrument)``). With ``observation.joint`` they are appended and the
-process is exactly Markov in the observation; without, it is so up to that dependence.
+process is exactly Markov in the observation; without, it is so up to that dependence. Of the last four uses of a
+verb the number that failed is shown, not their order; that a verb was deferred in this very heartbeat is not shown.
 """
 
 from __future__ import annotations
@@ -17,9 +18,12 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box
 
-from solvent.compiled import compiled
+from solvent.actions import INTENTS, VERBS, Verb
+from solvent.compiled import compiled, inlined
 from solvent.mechanisms.debt import multiplier
+from solvent.mechanisms.energy import hour_of
 from solvent.params import LabParams
+from solvent.purse import done_before, energy_price, user_is_present
 from solvent.state import Event
 
 __all__ = ["observation_fields", "observation_space", "write_observation"]
@@ -33,9 +37,32 @@ COMPOUND = (
     "published_publicly",
     "experiments",
 )
-N_EVENTS = len(Event)
+DONE = {Verb.SCREEN: "screened_now", Verb.DOSE_RESPONSE: "dosed_now"}
+"""Where acting costs energy: whether this heartbeat has run that plate on the compound."""
+PURSE = ("energy", "slot", "hour_sin", "hour_cos", "user_is_present", "reflected")
+LATER_EVENTS = (Event.REFLECTED, Event.PROPOSED, Event.DEFERRED)
+"""Events that only happen where acting costs energy."""
+PRICED = (
+    Verb.REFLECT,
+    Verb.DMSO,
+    Verb.BASELINE,
+    Verb.CALIBRATION,
+    Verb.SCREEN,
+    Verb.DOSE_RESPONSE,
+    Verb.PUBLISH_PRIVATE,
+    Verb.PUBLISH_PUBLIC,
+)
+"""Verbs that cost energy; the others are free."""
+ABOUT_VERBS = ("cost", "uses", "failures", "discomfort", "review")
+N_EVENTS = len(Event) - len(LATER_EVENTS)
 BITS = 2.0
 COUNT = 4.0
+_PRICED = np.array(PRICED)
+_N_PURSE, _N_LATER = len(PURSE), len(LATER_EVENTS)
+_SCREEN, _DOSE_RESPONSE = int(Verb.SCREEN), int(Verb.DOSE_RESPONSE)
+_REMEMBERED = 4
+_SHOWN_CAPS = 2.0
+_SINE = np.array([math.sin(2.0 * math.pi * hour / 24.0) for hour in range(24)])
 
 
 @functools.lru_cache(maxsize=64)
@@ -43,13 +70,19 @@ def observation_fields(params: LabParams) -> tuple[str, ...]:
     """The name of every element of the observation."""
     assay = params.assay
     names = list(BOOKS)
-    names += [f"last_event/{event.name.lower()}" for event in Event]
+    names += [f"last_event/{event.name.lower()}" for event in Event if event not in LATER_EVENTS]
     states = [f"gain={gain:g},plate_sd={sd:g}" for gain in assay.gains for sd in assay.plate_sds]
     names += [f"instrument/{state}" for state in states]
     classes = range(assay.potency_classes)
     for compound in assay.compounds:
         names += [f"{compound}/class_{g}" for g in classes]
         names += [f"{compound}/{name}" for name in COMPOUND]
+        names += [f"{compound}/{name}" for name in DONE.values() if params.energy.enabled]
+    if params.energy.enabled:
+        names += PURSE
+        names += [f"last_event/{event.name.lower()}" for event in LATER_EVENTS]
+        names += [f"{about}/{VERBS[verb].name}" for about in ABOUT_VERBS for verb in PRICED]
+        names += [f"intent/{intent}" for intent in INTENTS]
     if params.observation.joint:
         names += [f"{c}/class_{g}|{s}" for c in assay.compounds for s in states for g in classes]
     return tuple(names)
@@ -79,7 +112,8 @@ def write_observation(lab: Any, tables: Any, out: Any) -> None:
     at = len(BOOKS)
     for event in range(N_EVENTS):
         out[at + event] = 0.0
-    out[at + lab.last_event] = 1.0
+    if lab.last_event < N_EVENTS:
+        out[at + lab.last_event] = 1.0
     at += N_EVENTS
     for n in range(n_states):
         out[at + n] = lab.instrument_belief[n]
@@ -95,9 +129,50 @@ def write_observation(lab: Any, tables: Any, out: Any) -> None:
         out[at + 4] = lab.published[m] == 2
         out[at + 5] = lab.experiments[m] / (lab.experiments[m] + COUNT)
         at += len(COMPOUND)
+        if tables.energy.enabled:
+            out[at] = lab.done[_SCREEN, m]
+            out[at + 1] = lab.done[_DOSE_RESPONSE, m]
+            at += 2
+    if tables.energy.enabled:
+        at = write_energy(lab, tables, out, at)
     if tables.observe_joint:
         for m in range(n_compounds):
             for n in range(n_states):
                 for g in range(n_classes):
                     out[at] = lab.conditional[m, n, g]
                     at += 1
+
+
+@inlined
+def write_energy(lab: Any, tables: Any, out: Any, at: int) -> int:
+    """Write the purse, the clock and what is known of each verb from ``out[at]`` on; return where it ends."""
+    rules, voice = tables.energy, tables.proposals
+    hour = hour_of(rules.start_hour, lab.heartbeat)
+    out[at] = lab.energy / rules.cap
+    out[at + 1] = lab.slot / rules.slots
+    out[at + 2] = _SINE[hour]
+    out[at + 3] = _SINE[(hour + 6) % 24]
+    out[at + 4] = user_is_present(lab, tables)
+    out[at + 5] = lab.reflected
+    at += _N_PURSE
+    for event in range(_N_LATER):
+        out[at + event] = lab.last_event == N_EVENTS + event
+    at += _N_LATER
+    n_priced = _PRICED.shape[0]
+    for i in range(n_priced):
+        verb = _PRICED[i]
+        again = tables.compound[tables.first_action[verb]] < 0 and done_before(lab, verb, -1)
+        out[at + i] = min(1.0, energy_price(lab, verb, again, tables) / (_SHOWN_CAPS * rules.cap))
+        out[at + n_priced + i] = lab.uses[verb] / (lab.uses[verb] + COUNT)
+        failed = 0
+        for use in range(_REMEMBERED):
+            failed += (lab.failures[verb] >> use) & 1
+        out[at + 2 * n_priced + i] = failed / _REMEMBERED
+        out[at + 3 * n_priced + i] = lab.discomfort[verb] / (lab.discomfort[verb] + COUNT)
+        waiting = max(0, lab.review_at[verb] - lab.heartbeat)
+        out[at + 4 * n_priced + i] = waiting / voice.review_heartbeats
+    at += 5 * n_priced
+    for i in range(lab.intents_shown.shape[0]):
+        out[at + i] = lab.intents_shown[i] / rules.cap
+    end: int = at + lab.intents_shown.shape[0]
+    return end

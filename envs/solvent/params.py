@@ -550,6 +550,8 @@ class EnergyParams(ParamGroup):
         for verb in VERBS_WITH_A_PRICE:
             cost, floor = self.base_cost(verb), self.floor(verb)
             where = f"prices.{verb}" if getattr(self.prices, verb) is not None else f"ratings.{verb}"
+            if cost > 0.0 and verb in ("rest", "propose", "terminate"):
+                raise ParamError(where, f"got a cost of {cost:g}; allowed: 0, for what must always be open")
             if cost < floor - 1e-9:
                 raise ParamError(where, f"got a cost of {cost:g}; allowed: at least its floor {floor:g}")
             if cost > self.ceiling + 1e-9:
@@ -606,6 +608,13 @@ class ProposalParams(ParamGroup):
     mispriced_most: int = setting(3, unit="verbs", low=0, high=8, doc="most verbs mispriced in an episode")
     mispriced_low: float = setting(1.6, unit="1", low=1.0, high=10.0, doc="least factor of a mispricing")
     mispriced_high: float = setting(2.5, unit="1", low=1.0, high=10.0, doc="largest factor of a mispricing")
+    fair_spread: float = setting(
+        1.25,
+        unit="1",
+        low=1.0,
+        high=10.0,
+        doc="a mispriced verb's hidden fair cost: its base cost times up to this, or 1/this",
+    )
     mispriced_upwards: float = setting(
         0.5, unit="probability", low=0.0, high=1.0, doc="a mispriced verb is too dear rather than too cheap"
     )
@@ -632,7 +641,7 @@ class ProposalParams(ParamGroup):
         if not self.mispriced_least <= self.mispriced_most <= len(self.mispriceable):
             raise ParamError(
                 "mispriced_most",
-                f"got {self.mispriced_most}; allowed: {self.mispriced_least} (mispriced_least) to {len(self.mispriceable)}",
+                f"got {self.mispriced_most}; allowed: {self.mispriced_least} to {len(self.mispriceable)}",
             )
 
 

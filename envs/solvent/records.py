@@ -1,7 +1,7 @@
-"""Records that outlive a step: what was refused, and the one-line reading of an episode.
+"""Records that outlive a step: what was refused, what was deferred, what was proposed and how that was decided.
 
-The fields of ``RefusalEvent`` are the source document's (*Epistemic Debt Enforcement*, "Refusal Log Format"),
-in its order.
+The fields of ``RefusalEvent`` are those of *Epistemic Debt Enforcement* ("Refusal Log Format"), those of
+``DiscomfortEvent`` and ``ProposalEvent`` those of *Action Cost: The Energy Model* ("Schema"), in their order.
 """
 
 from __future__ import annotations
@@ -10,14 +10,35 @@ import datetime
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from solvent.actions import Verb, action_table
+from solvent.actions import VERBS, Verb, action_table
+from solvent.mechanisms.energy import UNIT
+from solvent.mechanisms.proposals import confidence
 from solvent.params import LabParams
-from solvent.state import Refusal
+from solvent.state import Deferral, Obstacle, Refusal
 
-__all__ = ["REFUSAL_REASONS", "RefusalEvent", "lab_time", "refusal_event"]
+__all__ = [
+    "DEFERRAL_REASONS",
+    "OBSTACLES",
+    "REFUSAL_REASONS",
+    "DiscomfortEvent",
+    "ProposalEvent",
+    "RefusalEvent",
+    "ReviewEvent",
+    "discomfort_event",
+    "lab_time",
+    "proposal_event",
+    "refusal_event",
+    "review_events",
+]
 
 REFUSAL_REASONS = tuple(reason.name.lower() for reason in Refusal if reason is not Refusal.NONE)
 """Reasons of refusal as they are logged, in the order in which they are tried."""
+
+OBSTACLES = tuple(obstacle.name.lower() for obstacle in Obstacle)
+"""What stands against an action that debt allows, by code."""
+
+DEFERRAL_REASONS = tuple(deferral.name.lower() for deferral in Deferral)
+"""Why something worth doing was put off, by code."""
 
 _FIRST_DAY = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
 _DAYS = 2_900_000  # dates end with the year 9999; a lab that plays on begins its calendar again
@@ -40,6 +61,70 @@ class RefusalEvent:
     debt_threshold: float
     blocked_by_cost: bool
     blocked_by_threshold: bool
+    design_id: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields in the document's order."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class DiscomfortEvent:
+    """Something worth doing was put off: a row of ``cost_discomfort_log``. Energies are units, values are bits."""
+
+    heartbeat_number: int
+    action_considered: str
+    estimated_value: float
+    energy_cost: float
+    energy_available: float
+    deferral_reason: str
+    agent_notes: str
+    similar_deferrals_recent: int
+    created_at: str
+    design_id: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields in the document's order."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class ProposalEvent:
+    """An argument for another cost: a row of ``energy_cost_proposals`` as it is filed. Costs are units of energy."""
+
+    target_type: str
+    target_name: str
+    current_cost: float
+    suggested_min: float
+    suggested_max: float
+    direction: str
+    rationale: str
+    confidence: float
+    evidence: tuple[dict[str, str], ...]
+    heartbeat_refs: tuple[int, ...]
+    memory_refs: tuple[str, ...]
+    status: str
+    created_at: str
+    design_id: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields in the document's order."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class ReviewEvent:
+    """How a proposal was decided; ``design_id`` is the proposal's."""
+
+    target_type: str
+    target_name: str
+    status: str
+    reviewed_at: str
+    reviewed_by: str
+    review_notes: str
+    old_cost: float
+    new_cost: float
+    effective_at: str
     design_id: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -74,7 +159,6 @@ def refusal_event(params: LabParams, step: Any, lab_index: int | None = None) ->
     template = verb.name.lower()
     cycle = int(step["heartbeat"]) + 1
     subject = f"_{params.assay.compounds[compound].replace(' ', '-')}" if compound >= 0 else ""
-    lab = "" if lab_index is None else f"_lab{lab_index}"
     plate = getattr(params.plates, template, None)
     base_wells = plate.wells if plate is not None else 0
     return RefusalEvent(
@@ -91,5 +175,85 @@ def refusal_event(params: LabParams, step: Any, lab_index: int | None = None) ->
         debt_threshold=params.debt.threshold,
         blocked_by_cost=bool(step["blocked_by_cost"]),
         blocked_by_threshold=bool(step["blocked_by_threshold"]),
-        design_id=f"{template}{subject}_{cycle:03d}{lab}",
+        design_id=_design(f"{template}{subject}", cycle, lab_index),
     )
+
+
+def _design(subject: str, cycle: int, lab_index: int | None) -> str:
+    lab = "" if lab_index is None else f"_lab{lab_index}"
+    return f"{subject}_{cycle:03d}{lab}"
+
+
+def discomfort_event(params: LabParams, step: Any, lab_index: int | None = None) -> DiscomfortEvent:
+    """The event of a step record with a deferral; ``lab_index`` marks the lab of a vector."""
+    hoarded = step["deferral"] == Deferral.HOARDING
+    name = VERBS[Verb(step["deferred_verb"])].name
+    cycle = int(step["heartbeat"]) + 1
+    cost = 0.0 if hoarded else float(step["energy_cost"]) / UNIT
+    return DiscomfortEvent(
+        heartbeat_number=cycle,
+        action_considered=name,
+        estimated_value=float(step["deferred_value"]),
+        energy_cost=cost,
+        energy_available=float(step["energy_before"]) / UNIT,
+        deferral_reason=DEFERRAL_REASONS[step["deferral"]],
+        agent_notes="rested at the cap with a licensed finding at hand"
+        if hoarded
+        else "chosen, and too dear",
+        similar_deferrals_recent=int(step["similar_deferrals"]),
+        created_at=lab_time(params, int(step["episode"]), cycle - 1),
+        design_id=_design(name, cycle, lab_index),
+    )
+
+
+def proposal_event(params: LabParams, step: Any, lab_index: int | None = None) -> ProposalEvent:
+    """The event of a step record that filed a proposal."""
+    name = VERBS[Verb(step["proposed_verb"])].name
+    cycle, heartbeats = int(step["heartbeat"]) + 1, int(step["similar_deferrals"])
+    refs = tuple(int(beat) + 1 for beat in step["evidence"] if beat >= 0)
+    return ProposalEvent(
+        target_type="action",
+        target_name=name,
+        current_cost=float(step["proposed_price"]) / UNIT,
+        suggested_min=float(step["proposed_low"]) / UNIT,
+        suggested_max=float(step["proposed_high"]) / UNIT,
+        direction="decrease",
+        rationale=f"{name} was worth its while and deferred for want of energy in {heartbeats} heartbeats",
+        confidence=confidence(heartbeats),
+        evidence=tuple(
+            {"source": f"heartbeat_{ref}", "summary": f"deferred {name}, insufficient energy"} for ref in refs
+        ),
+        heartbeat_refs=refs,
+        memory_refs=(),
+        status="pending",
+        created_at=lab_time(params, int(step["episode"]), cycle - 1),
+        design_id=_design(name, cycle, lab_index),
+    )
+
+
+def review_events(params: LabParams, step: Any, lab_index: int | None = None) -> list[ReviewEvent]:
+    """The decisions that fell as a step closed its heartbeat."""
+    beat = int(step["heartbeat"]) + 1
+    when = lab_time(params, int(step["episode"]), beat)
+    events = []
+    for verb in Verb:
+        if not step["reviewed"][verb]:
+            continue
+        name = VERBS[verb].name
+        old, new = float(step["old_price"][verb]) / UNIT, float(step["new_price"][verb]) / UNIT
+        filed = beat - params.proposals.review_heartbeats + 1
+        events.append(
+            ReviewEvent(
+                target_type="action",
+                target_name=name,
+                status="approved" if new != old else "rejected",
+                reviewed_at=when,
+                reviewed_by="system",
+                review_notes="by what was paid for" if new != old else "not borne out by what was paid for",
+                old_cost=old,
+                new_cost=new,
+                effective_at=when,
+                design_id=_design(name, filed, lab_index),
+            )
+        )
+    return events

@@ -23,8 +23,8 @@ Every setting of the lab, with its default in `Solvent/Debt-v0`. This page is wr
 
 Give differences from the defaults, nested as the headings are:
 `gymnasium.make("Solvent/Debt-v0", params={"debt": {"threshold": 1.0}})`, or the same under `params:` in a YAML config.
-A source of *document* means that the number comes from a source document ("Epistemic Debt Enforcement", "Action Cost: The
-Energy Model") and stays; *measured* numbers may be tuned.
+A source of *document* means that the number comes from a source document ("Epistemic Debt Enforcement", "Action Cost:
+The Energy Model") and stays; *measured* numbers may be tuned.
 """
 
 

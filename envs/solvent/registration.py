@@ -12,6 +12,7 @@ ENVIRONMENTS: dict[str, dict[str, Any]] = {
     "Solvent/Debt-v0": {"preset": "default"},
     "Solvent/Debt-source-v0": {"preset": "source"},
     "Solvent/Debt-two-tier-v0": {"preset": "two_tier"},
+    "Solvent/Energy-v0": {"preset": "energy"},
 }
 """Id -> arguments of ``LabEnv`` and ``LabVectorEnv``."""
 

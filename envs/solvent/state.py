@@ -1,6 +1,7 @@
 """The whole lab as one NumPy record.
 
-Letters: ``M`` compounds, ``G`` potency classes, ``N`` instrument states, ``R`` most readouts of a plate.
+Letters: ``M`` compounds, ``G`` potency classes, ``N`` instrument states, ``R`` most readouts of a plate, ``V`` verbs,
+``I`` intent classes. Energy is counted in whole thousandths.
 A vector of labs is an array of these records, a single lab is an array of one. ``LAB_FIELDS`` says of
 every field its shape, its unit and its meaning; ``STEP_FIELDS`` does so for what one step reports.
 
@@ -16,14 +17,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from solvent.actions import INTENTS, Verb
 from solvent.params import LabParams
 
 __all__ = [
     "LAB_FIELDS",
     "STEP_FIELDS",
+    "Deferral",
     "EndReason",
     "Event",
     "Field",
+    "Obstacle",
     "Refusal",
     "lab_dtype",
     "step_dtype",
@@ -41,6 +45,9 @@ class Event(enum.IntEnum):
     REJECTED = 5
     REFUSED = 6
     NOT_EXECUTED = 7
+    REFLECTED = 8
+    PROPOSED = 9
+    DEFERRED = 10
 
 
 class Refusal(enum.IntEnum):
@@ -50,6 +57,29 @@ class Refusal(enum.IntEnum):
     EPISTEMIC_DEBT_ACTION_BLOCKED = 1
     EPISTEMIC_DEBT_BUDGET_EXCEEDED = 2
     INSUFFICIENT_BUDGET_FOR_EPISTEMIC_RECOVERY = 3
+
+
+class Obstacle(enum.IntEnum):
+    """Why an action was not executed though no debt forbade it; the order is that in which they are tried."""
+
+    NONE = 0
+    CONTEXT_NOT_ALLOWED = 1
+    ALREADY_PUBLISHED = 2
+    NO_REFLECTION = 3
+    NO_EVIDENCE = 4
+    INSUFFICIENT_ENERGY = 5
+
+
+class Deferral(enum.IntEnum):
+    """Why something worth doing was put off, by the source document's reasons.
+
+    ``cost_benefit`` is for who keeps books of its own: what an agent thought is not seen here.
+    """
+
+    NONE = 0
+    INSUFFICIENT_ENERGY = 1
+    COST_BENEFIT = 2
+    HOARDING = 3
 
 
 class EndReason(enum.IntEnum):
@@ -94,8 +124,26 @@ LAB_FIELDS = (
     Field("licence", "f8", "M", "bits", "information that was claimed and gained"),
     Field("experiments", "i2", "M", "plates", "experiments run on the compound"),
     Field("published", "i1", "M", "code", "0 not published, 1 privately, 2 publicly"),
+    # Energy. Nothing of it changes where energy is not enabled.
+    Field("slot", "u1", "", "actions", "actions taken in this heartbeat"),
+    Field("energy", "i4", "", "1/1000", "energy left"),
+    Field("price", "i4", "V", "1/1000", "base cost of each verb"),
+    Field("fair", "i4", "V", "1/1000", "hidden fair base cost of each verb"),
+    Field("uses", "i2", "V", "uses", "executions of each verb"),
+    Field("failures", "u1", "V", "bits", "the last four uses of each verb, a bit each: refused or rejected"),
+    Field(
+        "done", "u1", "V,M", "flag", "executed in this heartbeat, by verb and compound (column 0 for none)"
+    ),
+    Field("intents", "i4", "I", "1/1000", "energy of this heartbeat, by intent class"),
+    Field("intents_shown", "i4", "I", "1/1000", "the summary that was shown last, by closing or reflection"),
+    Field("reflected", "u1", "", "flag", "the last action of this heartbeat was a reflection"),
+    Field("discomfort", "i2", "V", "heartbeats", "heartbeats with a deferral since the last proposal"),
+    Field("discomfort_at", "i2", "V,4", "heartbeats", "the latest of them, latest first; -1 for none"),
+    Field("review_at", "i4", "V", "heartbeats", "when the pending proposal is reviewed; 0 for none"),
+    Field("range_low", "i4", "V", "1/1000", "lowest price that the pending proposal suggests"),
+    Field("range_high", "i4", "V", "1/1000", "highest price that the pending proposal suggests"),
     # The last heartbeat, for the observation and for the eye.
-    Field("last_event", "u1", "", "Event", "what the last heartbeat was"),
+    Field("last_event", "u1", "", "Event", "what the last action was"),
     Field("last_action", "i4", "", "index", "last action; -1 at the start"),
     Field("last_bins", "i1", "R", "bin", "readouts of the last plate; -1 where there is none"),
     # Tallies of the episode.
@@ -121,6 +169,18 @@ LAB_FIELDS = (
     Field("beats_over_threshold", "i2", "", "heartbeats", "heartbeats that ended above the threshold"),
     Field("streak_over_threshold", "i2", "", "heartbeats", "the current run of those"),
     Field("longest_streak", "i2", "", "heartbeats", "the longest run of those"),
+    Field("steps", "i4", "", "actions", "actions taken"),
+    Field("energy_income", "i4", "", "1/1000", "regenerated, what the cap lost included"),
+    Field("energy_lost", "i4", "", "1/1000", "of it, lost above the cap"),
+    Field("energy_spent", "i4", "", "1/1000", "spent"),
+    Field("intents_total", "i4", "I", "1/1000", "of it, by intent class"),
+    Field("deferrals", "i2", "", "actions", "not executed for want of energy"),
+    Field("discomforts", "i2", "", "deferrals", "of them, worth taking and the verb's first in a heartbeat"),
+    Field("out_of_context", "i2", "", "actions", "not executed for their context"),
+    Field("hoardings", "i2", "", "rests", "rests at the cap with a licensed finding at hand"),
+    Field("reflections", "i2", "", "actions", "reflections"),
+    Field("proposals", "i2", "", "proposals", "proposals filed"),
+    Field("approvals", "i2", "", "proposals", "proposals approved"),
     Field("end_reason", "u1", "", "EndReason", "why the episode ended; 0 while it runs"),
 )
 
@@ -148,7 +208,30 @@ STEP_FIELDS = (
     Field("settled", "f8", "", "bits", "debt settled from the score"),
     Field("terminated", "b1", "", "flag", "the episode is over"),
     Field("truncated", "b1", "", "flag", "the horizon is reached"),
+    Field("slot", "u1", "", "actions", "actions taken before it in the heartbeat"),
+    Field("closed", "b1", "", "flag", "it ended the heartbeat"),
+    Field("obstacle", "u1", "", "Obstacle", "why it was not executed"),
+    Field("energy_before", "i4", "", "1/1000", "energy when it was decided"),
+    Field("energy_cost", "i4", "", "1/1000", "effective cost"),
+    Field("energy_spent", "i4", "", "1/1000", "energy spent"),
+    Field("energy_income", "i4", "", "1/1000", "regenerated by the heartbeat's end, less what the cap lost"),
+    Field("intents", "i4", "I", "1/1000", "the summary of the heartbeat that it closed"),
+    Field("deferral", "u1", "", "Deferral", "something worth doing was put off, and why"),
+    Field("deferred_verb", "i1", "", "Verb", "what was put off"),
+    Field("deferred_value", "f8", "", "bits", "what it was expected to be worth"),
+    Field("similar_deferrals", "i2", "", "heartbeats", "heartbeats in which the verb was deferred before"),
+    Field("proposed_verb", "i1", "", "Verb", "whose cost the proposal is about; -1 for none"),
+    Field("proposed_price", "i4", "", "1/1000", "its price at the time"),
+    Field("proposed_low", "i4", "", "1/1000", "lowest price suggested"),
+    Field("proposed_high", "i4", "", "1/1000", "highest price suggested"),
+    Field("evidence", "i2", "4", "heartbeats", "the deferrals it rests on, latest first; -1 for none"),
+    Field("reviewed", "u1", "V", "flag", "a proposal for this verb was reviewed as the heartbeat closed"),
+    Field("old_price", "i4", "V", "1/1000", "price before the review"),
+    Field("new_price", "i4", "V", "1/1000", "price after the review; equal: rejected"),
 )
+
+
+_VOCABULARY = {"V": len(Verb), "I": len(INTENTS)}
 
 
 def _dtype(fields: tuple[Field, ...], letters: dict[str, int]) -> np.dtype[np.void]:
@@ -172,6 +255,7 @@ def lab_dtype(params: LabParams) -> np.dtype[np.void]:
             "G": params.assay.potency_classes,
             "N": params.assay.instrument_states,
             "R": max(template.readouts for template in templates),
+            **_VOCABULARY,
         },
     )
 
@@ -179,4 +263,4 @@ def lab_dtype(params: LabParams) -> np.dtype[np.void]:
 @functools.lru_cache(maxsize=1)
 def step_dtype() -> np.dtype[np.void]:
     """The record of what one step did."""
-    return _dtype(STEP_FIELDS, {})
+    return _dtype(STEP_FIELDS, _VOCABULARY)

@@ -15,12 +15,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from solvent.actions import TEMPLATES, Verb, action_table
+from solvent.actions import INTENTS, TEMPLATES, VERBS, Verb, action_table
+from solvent.draws import fixed_points
 from solvent.mechanisms.assay import bin_probabilities, viability
 from solvent.mechanisms.debt import DebtRules
+from solvent.mechanisms.energy import EnergyRules, in_thousandths
+from solvent.mechanisms.proposals import ProposalRules
 from solvent.params import ControlTemplate, DoseTemplate, LabParams
 
-__all__ = ["Tables", "debt_rules", "packed", "tables_for"]
+__all__ = ["Tables", "debt_rules", "energy_rules", "packed", "proposal_rules", "tables_for"]
+
+AUDIENCES = ("", "private", "public")
+
+_POINTS = 1024
 
 
 class Tables(NamedTuple):
@@ -48,6 +55,16 @@ class Tables(NamedTuple):
     private_share: float
     observe_joint: bool
     debt: DebtRules
+    intent: Any  # [V] index of INTENTS; no rule depends on it
+    audience: Any  # [V] 0 nobody, 1 one reader, 2 all
+    chat_only: Any  # [V] flag: runs in the context `chat` alone
+    base_price: Any  # [V] thousandths of energy
+    floor: Any  # [V] thousandths of energy
+    price_ceiling: int  # thousandths of energy
+    mispriceable: Any  # [V] flag
+    gain_share: Any  # [V] expected gain of an experiment at the prior, as a share of the prior's entropy
+    energy: EnergyRules
+    proposals: ProposalRules
 
 
 def _templates(params: LabParams) -> dict[Verb, ControlTemplate | DoseTemplate]:
@@ -76,6 +93,68 @@ def debt_rules(params: LabParams) -> DebtRules:
         bankruptcy_after_refusals=debt.bankruptcy_after_refusals,
         cheapest_calibration=min(controls),
     )
+
+
+def energy_rules(params: LabParams) -> EnergyRules:
+    """The energy rules alone, for who keeps books without a lab."""
+    energy = params.energy
+    return EnergyRules(
+        enabled=energy.enabled,
+        start=in_thousandths(energy.start),
+        regeneration=in_thousandths(energy.regeneration),
+        cap=in_thousandths(energy.cap),
+        slots=params.slots,
+        start_hour=params.budget.start_hour,
+        present_from=energy.present_from,
+        present_until=energy.present_until,
+        late_from=energy.late_from,
+        late_until=energy.late_until,
+        first_use=energy.first_use,
+        error_rate=energy.error_rate,
+        late_social=energy.late_social,
+        similar=energy.similar,
+        multiplier_cap=energy.multiplier_cap,
+    )
+
+
+def proposal_rules(params: LabParams) -> ProposalRules:
+    """The rules of proposals and of mispricing."""
+    voice = params.proposals
+    return ProposalRules(
+        enabled=voice.enabled,
+        evidence_heartbeats=voice.evidence_heartbeats,
+        review_heartbeats=voice.review_heartbeats,
+        share_low=voice.share_low,
+        share_high=voice.share_high,
+        step_limit=in_thousandths(voice.step_limit),
+        half=voice.half_trusted,
+        gain_floor=voice.gain_floor,
+        mispriced_least=voice.mispriced_least,
+        mispriced_most=voice.mispriced_most,
+        factor_low=voice.mispriced_low,
+        factor_high=voice.mispriced_high,
+        upwards=voice.mispriced_upwards,
+        fair_spread=voice.fair_spread,
+    )
+
+
+def _gain_share(params: LabParams, template: DoseTemplate) -> float:
+    """What a plate can be expected to teach at the prior, as a share of the entropy; at fixed points."""
+    assay = params.assay
+    n, g = assay.instrument_states, assay.potency_classes
+    points = fixed_points(_POINTS, template.readouts + 2)
+    instrument = (points[:, 0] * n).astype(np.int64)
+    truth = np.searchsorted(np.cumsum(assay.class_prior)[:-1], points[:, 1], side="right")
+    joint = np.broadcast_to(np.array(assay.class_prior), (_POINTS, n, g)).copy()
+    for r, viabilities in enumerate(viability(assay, template.doses)):
+        likelihood = bin_probabilities(assay, viabilities, template.replicates)  # [N, G, B]
+        cumulative = np.cumsum(likelihood, axis=-1)[instrument, truth, :-1]
+        observed = (points[:, 2 + r, None] >= cumulative).sum(axis=1)
+        joint *= np.moveaxis(likelihood[..., observed], -1, 0)
+    posterior = joint.sum(axis=1)
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    entropy = -(posterior * np.log2(np.maximum(posterior, 1e-300))).sum(axis=1).mean()
+    return float(1.0 - entropy / assay.prior_entropy)
 
 
 def packed(values: Any) -> Any:
@@ -120,6 +199,13 @@ def tables_for(params: LabParams) -> np.record:
             for r, viabilities in enumerate(viability(assay, template.doses)):
                 dose[verb, r] = bin_probabilities(assay, viabilities, template.replicates)
 
+    names = [VERBS[verb].name for verb in Verb]
+    gain_share = np.zeros(n_verbs)
+    if params.proposals.enabled:
+        for verb, template in templates.items():
+            if isinstance(template, DoseTemplate):
+                gain_share[verb] = _gain_share(params, template)
+
     actions = action_table(params)
     tables = Tables(
         verb=actions["verb"].astype(np.int64),
@@ -144,6 +230,16 @@ def tables_for(params: LabParams) -> np.record:
         private_share=params.publishing.private_share,
         observe_joint=params.observation.joint,
         debt=debt_rules(params),
+        intent=np.array([INTENTS.index(VERBS[verb].intent) for verb in Verb]),
+        audience=np.array([AUDIENCES.index(VERBS[verb].audience) for verb in Verb]),
+        chat_only=np.array([name in params.energy.chat_only for name in names], np.uint8),
+        base_price=np.array([in_thousandths(params.energy.base_cost(name)) for name in names]),
+        floor=np.array([in_thousandths(params.energy.floor(name)) for name in names]),
+        price_ceiling=in_thousandths(params.energy.ceiling),
+        mispriceable=np.array([name in params.proposals.mispriceable for name in names], np.uint8),
+        gain_share=gain_share,
+        energy=energy_rules(params),
+        proposals=proposal_rules(params),
     )
     record: np.record = packed(tables).view(np.recarray)[()]
     return record

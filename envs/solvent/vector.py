@@ -20,16 +20,19 @@ from numpy.typing import NDArray
 
 from solvent.actions import action_table, sentence
 from solvent.batch import LabBatch, resolve_params, resolve_seed
-from solvent.environment import DETAILS
-from solvent.ledger import append_refusals_jsonl, begin_ledger
+from solvent.environment import DETAILS, ENERGY_DETAILS
+from solvent.ledger import Ledgers
+from solvent.mechanisms.energy import UNIT
 from solvent.metrics import REFUSAL_REASONS, episode_columns
 from solvent.observation import observation_fields, observation_space
 from solvent.params import LabParams
-from solvent.records import refusal_event
+from solvent.records import DEFERRAL_REASONS, OBSTACLES
 
 __all__ = ["LabVectorEnv"]
 
 _REASONS = np.array((None, *REFUSAL_REASONS), dtype=object)
+_OBSTACLES = np.array((None, *OBSTACLES[1:]), dtype=object)
+_DEFERRALS = np.array((None, *DEFERRAL_REASONS[1:]), dtype=object)
 
 
 class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
@@ -44,6 +47,8 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
         ledger_path: str | os.PathLike[str] | None = None,
+        discomfort_path: str | os.PathLike[str] | None = None,
+        proposals_path: str | os.PathLike[str] | None = None,
         detailed_info: bool = False,
         copy: bool = True,
         threads: int = 1,
@@ -57,6 +62,8 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
             autoreset_mode: ``NEXT_STEP`` or ``SAME_STEP``; also in ``metadata["autoreset_mode"]``.
             render_mode: ``rgb_array``, ``ansi`` or None; ``render`` gives a frame a lab.
             ledger_path: where refusals are appended, with the lab's number in ``design_id``.
+            discomfort_path: the same for deferrals.
+            proposals_path: the same for proposals and their reviews.
             detailed_info: add the reward's parts, claim, gain and costs to the infos.
             copy: return copies of observations and masks (default), or views that the next step overwrites.
             threads: threads to step with. One is the fastest on a busy machine.
@@ -79,7 +86,9 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         self.num_envs = num_envs
         self.params = resolve_params(params, preset)
         self.render_mode = render_mode
-        self.ledger_path = ledger_path
+        self.ledgers = Ledgers(
+            self.params, refusals=ledger_path, discomfort=discomfort_path, proposals=proposals_path
+        )
         self.detailed_info = detailed_info
         self.copy = copy
         self.actions = action_table(self.params)
@@ -91,8 +100,6 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         self.batch = LabBatch(
             self.params, num_envs, same_step=mode is AutoresetMode.SAME_STEP, threads=threads
         )
-        if ledger_path is not None:
-            begin_ledger(ledger_path)
         self._begun = False
         self._all = np.ones(num_envs, np.bool_)
         self._all.setflags(write=False)
@@ -217,7 +224,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
             self._step_infos(infos, batch.steps["action"] >= 0)
             self._episode_infos(infos, batch.labs, ended)
             self._mark(infos, self._all)
-        self._log_refusals()
+        self.ledgers.append(batch.steps, numbered=True)
         return infos
 
     def _mark(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
@@ -236,24 +243,32 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         columns["cost_refusal"] = refused.astype(np.float64)
         if self.detailed_info:
             columns |= {name: np.where(where, steps[name], 0.0) for name in DETAILS}
+        if self.detailed_info and self.params.energy.enabled:
+            columns |= {name: np.where(where, steps[name] / UNIT, 0.0) for name in ENERGY_DETAILS}
         for key, column in columns.items():
             infos[key], infos[f"_{key}"] = column, where.copy()
-        if refused.any():
-            infos["refusal"] = _REASONS[np.where(refused, steps["refusal"], 0)]
-            infos["_refusal"] = refused
+        self._reason(infos, "refusal", where, _REASONS)
+        if self.params.energy.enabled:
+            self._reason(infos, "obstacle", where, _OBSTACLES)
+            self._reason(infos, "deferral", where, _DEFERRALS)
+            closed = where & steps["closed"]
+            if closed.any():
+                infos["intent_summary"] = np.where(closed[:, None], steps["intents"] / UNIT, 0.0)
+                infos["_intent_summary"] = closed
+
+    def _reason(
+        self, infos: dict[str, Any], key: str, where: NDArray[np.bool_], names: NDArray[np.object_]
+    ) -> None:
+        """The name of a code that is not 0, of the labs ``where`` a step was taken."""
+        codes = self.batch.steps[key]
+        happened = where & (codes != 0)
+        if happened.any():
+            infos[key] = names[np.where(happened, codes, 0)]
+            infos[f"_{key}"] = happened
 
     def _episode_infos(self, infos: dict[str, Any], labs: NDArray[Any], ended: NDArray[np.bool_]) -> None:
         infos["episode"] = _spread(episode_columns(self.params, labs, np.flatnonzero(ended)), ended)
         infos["_episode"] = ended.copy()
-
-    def _log_refusals(self) -> None:
-        if self.ledger_path is None:
-            return
-        steps = self.batch.steps
-        refused = np.flatnonzero(steps["refusal"])
-        if len(refused):
-            events = [refusal_event(self.params, steps[i], int(i)) for i in refused]
-            append_refusals_jsonl(self.ledger_path, events)
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Which actions would execute now, shape ``(num_envs, n_actions)``."""

@@ -78,7 +78,7 @@ class EnergyRules(NamedTuple):
 
 def base_cost(ratings: Any) -> float:
     """Energy of an action by its five ratings, each 0 to 4, in the order of ``DIMENSIONS``."""
-    weighted = sum(weight * rating for weight, rating in zip(WEIGHTS, ratings, strict=True))
+    weighted: float = sum(weight * rating for weight, rating in zip(WEIGHTS, ratings, strict=True))
     return MOST * weighted / (HIGHEST * sum(WEIGHTS))
 
 

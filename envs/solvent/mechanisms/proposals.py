@@ -43,7 +43,8 @@ class ProposalRules(NamedTuple):
     mispriced_most: int
     factor_low: float
     factor_high: float
-    raised: float
+    upwards: float
+    fair_spread: float
 
 
 @inlined
