@@ -1,0 +1,156 @@
+"""One shared pool of energy: what comes in, what the cap loses, what is spent.
+
+Mechanism (source: *Action Cost: The Energy Model*, "Energy Budget"): a fixed income each heartbeat, carried over up to
+a cap, spent by acting, never negative, and given back by nothing. At every moment and to the thousandth
+
+    balance = start + income - lost - spent
+
+because energy is counted in whole thousandths, as the environment counts it.
+
+Known approximation: a cost is rounded to the nearest thousandth, a positive one to one thousandth at least.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from solvent.energy.numbers import MOST_ENERGY, number, text
+from solvent.mechanisms.energy import UNIT, in_thousandths, regenerate
+from solvent.params import EnergyParams
+
+__all__ = ["EnergyBooks", "EnergyBudget", "InsufficientEnergyError"]
+
+_DEFAULTS = EnergyParams()
+_MOST_HEARTBEATS = 1_000_000
+
+
+class InsufficientEnergyError(ValueError):
+    """More was to be spent than there is. ``cost`` and ``balance`` are in units of energy."""
+
+    def __init__(self, cost: float, balance: float) -> None:
+        self.cost = cost
+        self.balance = balance
+        super().__init__(f"cost: got {text(cost)} energy; allowed: at most {text(balance)}, what is left")
+
+    def __reduce__(self) -> tuple[type[InsufficientEnergyError], tuple[float, float]]:
+        return type(self), (self.cost, self.balance)
+
+
+class EnergyBooks(NamedTuple):
+    """All entries so far, whole thousandths of energy: ``start + income - lost - spent == balance``, exactly."""
+
+    start: int
+    income: int
+    lost: int
+    spent: int
+    balance: int
+
+
+class EnergyBudget:
+    """A budget of energy with fixed rules; the defaults are those of ``params.EnergyParams``.
+
+    Args:
+        start: energy at the start, at most ``cap``.
+        regeneration: energy that a heartbeat brings.
+        cap: most that is carried over, above 0.
+
+    Raises:
+        ValueError: a number that is negative, not finite or above a million, or a start above the cap.
+    """
+
+    __slots__ = ("_balance", "_cap", "_income", "_lost", "_regeneration", "_spent", "_start")
+
+    def __init__(
+        self,
+        start: float = _DEFAULTS.start,
+        regeneration: float = _DEFAULTS.regeneration,
+        cap: float = _DEFAULTS.cap,
+    ) -> None:
+        self._start = in_thousandths(number("start", start, 0.0, MOST_ENERGY))
+        self._regeneration = in_thousandths(number("regeneration", regeneration, 0.0, MOST_ENERGY))
+        self._cap = in_thousandths(number("cap", cap, 1.0 / UNIT, MOST_ENERGY))
+        if self._start > self._cap:
+            raise ValueError(f"start: got {text(start)}; allowed: at most the cap {text(cap)}")
+        self._balance = self._start
+        self._income = self._lost = self._spent = 0
+
+    @classmethod
+    def from_params(cls, params: EnergyParams) -> EnergyBudget:
+        """A budget by the rules of a lab."""
+        return cls(params.start, params.regeneration, params.cap)
+
+    @property
+    def start(self) -> float:
+        """Energy at the start."""
+        return self._start / UNIT
+
+    @property
+    def regeneration(self) -> float:
+        """Energy that a heartbeat brings."""
+        return self._regeneration / UNIT
+
+    @property
+    def cap(self) -> float:
+        """Most energy that is carried over."""
+        return self._cap / UNIT
+
+    @property
+    def balance(self) -> float:
+        """Energy that is left, never negative."""
+        return self._balance / UNIT
+
+    @property
+    def books(self) -> EnergyBooks:
+        """All entries so far, whole thousandths of energy."""
+        return EnergyBooks(self._start, self._income, self._lost, self._spent, self._balance)
+
+    def regenerate(self, heartbeats: int = 1) -> float:
+        """Close ``heartbeats`` heartbeats and return the energy they added; what is above the cap is lost.
+
+        Raises:
+            ValueError: heartbeats that are no whole number from 0 to a million.
+        """
+        count = number("heartbeats", heartbeats, 0, _MOST_HEARTBEATS)
+        if not count.is_integer():
+            raise ValueError(f"heartbeats: got {count:g}; allowed: a whole number")
+        income = self._regeneration * int(count)
+        before = self._balance
+        balance, lost = regenerate(before, income, self._cap)
+        self._balance = int(balance)
+        self._income += income
+        self._lost += int(lost)
+        return (self._balance - before) / UNIT
+
+    def can_afford(self, cost: float) -> bool:
+        """Whether ``cost`` energy is there to be spent.
+
+        Raises:
+            ValueError: a cost that is negative, not finite or above a million.
+        """
+        return _cost(cost) <= self._balance
+
+    def spend(self, cost: float) -> float:
+        """Spend ``cost`` energy and return the balance.
+
+        Raises:
+            InsufficientEnergyError: more than there is; nothing is spent then.
+            ValueError: a cost that is negative, not finite or above a million.
+        """
+        thousandths = _cost(cost)
+        if thousandths > self._balance:
+            raise InsufficientEnergyError(thousandths / UNIT, self.balance)
+        self._balance -= thousandths
+        self._spent += thousandths
+        return self.balance
+
+    def __repr__(self) -> str:
+        return (
+            f"EnergyBudget(balance={text(self.balance)}, regeneration={text(self.regeneration)}, "
+            f"cap={text(self.cap)})"
+        )
+
+
+def _cost(cost: float) -> int:
+    energy = number("cost", cost, 0.0, MOST_ENERGY)
+    # Rounded to nothing, an action could be had for nothing, as often as one likes.
+    return max(1, in_thousandths(energy)) if energy > 0.0 else 0

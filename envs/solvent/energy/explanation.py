@@ -1,0 +1,173 @@
+"""What an agent is told about its energy, with the numbers of the lab it is in.
+
+Source: *Action Cost: The Energy Model*, "Agent-Facing Explanation" and "Intent Classes"; the words are ours. Every
+number in the text is a parameter of the lab.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from solvent.actions import INTENTS, VERBS, VerbSpec
+from solvent.energy.numbers import MOST_ENERGY, number, text
+from solvent.params import VERBS_WITH_A_PRICE, LabParams
+
+__all__ = ["explain", "intent_summary_text"]
+
+
+_HEADING = (
+    "# Your energy\n\n"
+    "Acting has a price here, paid in energy. It isn't the price of computing: it says how much an action changes, "
+    "how hard that is to undo, who sees it, whose attention it takes and what it commits you to. Finding out is "
+    "cheap. Speaking for all to hear is not."
+)
+
+
+def intent_summary_text(spent: Mapping[str, float]) -> str:
+    """The energy of one heartbeat by intent class, in the source's format: a heading and a line a class.
+
+    Args:
+        spent: energy by class; a class that is left out counts as 0.
+
+    Raises:
+        ValueError: a class that doesn't exist, or energy that is negative or not finite.
+    """
+    for intent in spent:
+        if intent not in INTENTS:
+            raise ValueError(f"spent: got the intent class {intent!r}; allowed: {', '.join(INTENTS)}")
+    lines = [
+        f"- {intent}: {text(number(f'spent[{intent!r}]', spent.get(intent, 0.0), 0.0, MOST_ENERGY))}"
+        for intent in INTENTS
+    ]
+    return "\n".join(["Energy spent this heartbeat:", *lines])
+
+
+def explain(params: LabParams) -> str:
+    """What the agent of a lab with ``params`` has to know of its energy: Markdown, in short sections."""
+    if not params.energy.enabled:
+        return _without_energy(params)
+    sections = (_HEADING, _budget(params), _costs(params), _situation(params), _presence(params))
+    return "\n\n".join([*sections, _intents(), _voice(params), _advice(params)]) + "\n"
+
+
+def _without_energy(params: LabParams) -> str:
+    return (
+        "# Energy\n\n"
+        "This lab has no energy: an action costs wells and time, and nothing else.\n\n"
+        f"There are {params.budget.wells} wells and {params.budget.heartbeats} heartbeats. "
+        "A heartbeat is a single action.\n"
+    )
+
+
+def _budget(params: LabParams) -> str:
+    energy = params.energy
+    return (
+        "## What you have\n\n"
+        f"- You start with {text(energy.start)} energy, and each heartbeat brings {text(energy.regeneration)}.\n"
+        f"- What you don't spend is kept, up to {text(energy.cap)}. What would go above that is lost.\n"
+        "- There is one pool for everything. It is never below zero, and nothing is ever given back.\n"
+        f"- A heartbeat has room for {_count(energy.slots, 'action')}. `rest` ends it early.\n"
+        "- What you can't afford doesn't happen; it is noted as deferred."
+    )
+
+
+def _costs(params: LabParams) -> str:
+    cells = [
+        (
+            f"`{spec.name}`",
+            text(params.energy.base_cost(spec.name)),
+            spec.intent,
+            _contexts(spec.name, params),
+        )
+        for spec in _offered(params)
+    ]
+    rows = [f"| {' | '.join(row)} |" for row in cells]
+    floors = [
+        f"`{spec.name}` below {text(params.energy.floor(spec.name))}"
+        for spec in _offered(params)
+        if params.energy.floor(spec.name) > 0.0
+    ]
+    table = "\n".join(["| action | energy | class | when |", "|---|---:|---|---|", *rows])
+    floor = f"\n\nWhatever is decided, no review takes {' or '.join(floors)}." if floors else ""
+    return f"## What actions cost\n\n{table}{floor}"
+
+
+def _situation(params: LabParams) -> str:
+    energy = params.energy
+    hours = _hours(energy.late_from, energy.late_until)
+    return (
+        "## What makes them dearer\n\n"
+        "Each that holds multiplies the cost:\n\n"
+        f"- the first time you do it: ×{text(energy.first_use)}\n"
+        f"- half or more of its last four uses failed: ×{text(energy.error_rate)}\n"
+        f"- you speak to others late, {hours}: ×{text(energy.late_social)}\n"
+        f"- you did the same in this heartbeat: ×{text(energy.similar)}\n\n"
+        f"Together they multiply by at most {text(energy.multiplier_cap)}, and nothing "
+        "makes an action cheaper than its cost above."
+    )
+
+
+def _presence(params: LabParams) -> str:
+    energy = params.energy
+    names = [f"`{spec.name}`" for spec in _offered(params) if spec.name in energy.chat_only]
+    if not names:
+        return "## When you may\n\nEvery action is allowed at any hour."
+    return (
+        "## When you may\n\n"
+        f"The user is there {_hours(energy.present_from, energy.present_until)}: that is `chat`. "
+        f"The other hours are `heartbeat`: you are on your own, and {' and '.join(names)} "
+        f"{'is' if len(names) == 1 else 'are'} not allowed."
+    )
+
+
+def _intents() -> str:
+    return (
+        "## What it went into\n\n"
+        f"Every action belongs to one class: {', '.join(INTENTS[:-1])} or {INTENTS[-1]}. When a heartbeat closes you "
+        "see what each class took. The classes change no cost and forbid nothing; they are there for you to notice "
+        "what you do much of, and what you never do."
+    )
+
+
+def _voice(params: LabParams) -> str:
+    voice = params.proposals
+    begin = "## When a cost seems wrong\n\nYou choose actions; you don't choose what they cost. "
+    if not voice.enabled:
+        return begin + "In this lab costs stay as they are."
+    return (
+        begin + "But you can be heard:\n\n"
+        "1. `reflect`: see what you put off for want of energy.\n"
+        "2. `propose`, right after it: ask for a lower cost of what you put off most, as a range with your reasons. "
+        f"It takes evidence from {_count(voice.evidence_heartbeats, 'heartbeat')} or more.\n"
+        f"3. The review comes {_count(voice.review_heartbeats, 'heartbeat')} later. It looks at what the action was "
+        f"worth when it was paid for, and moves a cost by at most {text(voice.step_limit)}, or not at all.\n\n"
+        "Until then nothing changes. A cost can be too low as well: notice what you do without a second thought."
+    )
+
+
+def _advice(params: LabParams) -> str:
+    return (
+        "## In short\n\n"
+        "- Being able to act is no reason to.\n"
+        f"- Energy above {text(params.energy.cap)} is lost: saving has an end, and resting is no aim in itself.\n"
+        "- When a cost holds you back, notice what it kept you from.\n"
+        "- A dear action isn't a forbidden one: it is one to mean."
+    )
+
+
+def _offered(params: LabParams) -> Sequence[VerbSpec]:
+    hidden = {"terminate": not params.vocabulary.terminate, "propose": not params.proposals.enabled}
+    specs = {spec.name: spec for spec in VERBS.values()}
+    return [specs[name] for name in VERBS_WITH_A_PRICE if not hidden.get(name, False)]
+
+
+def _contexts(verb: str, params: LabParams) -> str:
+    return "chat" if verb in params.energy.chat_only else "any time"
+
+
+def _hours(begins: int, ends: int) -> str:
+    return f"{begins:02d}:00 to {ends:02d}:00"
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" + ("" if n == 1 else "s")

@@ -1,0 +1,34 @@
+"""Numbers from outside: finite, within bounds, and named where they are not."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+__all__ = ["MOST_ENERGY", "number", "text"]
+
+MOST_ENERGY = 1e6
+"""Most energy that a budget or a cost can hold; far above any lab, and below where thousandths lose their ones."""
+
+
+def number(name: str, value: Any, low: float, high: float) -> float:
+    """``value`` as a float in ``[low, high]``.
+
+    Raises:
+        ValueError: no number, not finite, or out of the range; one line that says which, what and what is allowed.
+    """
+    allowed = f"allowed: a number from {low:g} to {high:.7g}"
+    if isinstance(value, bool | str | bytes):
+        raise ValueError(f"{name}: got {value!r}; {allowed}")  # noqa: TRY004 - one kind of error for a bad value
+    try:
+        result = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name}: got {type(value).__name__}; {allowed}") from None
+    if not (math.isfinite(result) and low <= result <= high):
+        raise ValueError(f"{name}: got {result:g}; {allowed}")
+    return result
+
+
+def text(value: float) -> str:
+    """A number without trailing zeros, to the thousandth: ``6``, ``4.5``."""
+    return f"{round(float(value), 3) + 0.0:.3f}".rstrip("0").rstrip(".")

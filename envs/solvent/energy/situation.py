@@ -1,0 +1,123 @@
+"""What the situation makes of a base cost.
+
+Mechanism (source: *Action Cost: The Energy Model*, "Context Modifiers"):
+
+    effective = base * clip(first_use * error_rate * late_social * similar, 1, multiplier_cap)
+
+Multipliers are bounded on both sides: no situation makes an action cheaper than its base cost.
+
+Known approximation: as in the environment, errors count as many when half or more of the last four uses failed, and
+costs are rounded to the nearest thousandth, halves up.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Mapping
+
+from solvent.energy.numbers import MOST_ENERGY, number
+from solvent.mechanisms.energy import (
+    UNIT,
+    EnergyRules,
+    error_prone,
+    in_thousandths,
+    multiplier,
+    remember_use,
+    within_hours,
+)
+from solvent.mechanisms.energy import effective_cost as scaled
+from solvent.params import EnergyParams, LabParams
+from solvent.tables import energy_rules
+
+__all__ = ["EnergyContext", "effective_cost"]
+
+_MANY_ERRORS = 0.5
+_DEFAULTS = EnergyParams()
+
+
+@dataclasses.dataclass(frozen=True)
+class EnergyContext:
+    """The situation an action is taken in; the default is one that changes no cost.
+
+    Attributes:
+        first_use: the tool was never used before.
+        error_rate: share of its recent uses that failed, 0 to 1; half or more counts. Or, instead,
+        recent_failures: its last uses, the latest last, true where one failed; two of the last four count.
+        hour: hour of the day, 0 to 23.
+        social: the action reaches other people; it is dearer late at night.
+        recent_similar: much the same was done in this heartbeat.
+
+    Raises:
+        ValueError: an error rate or an hour out of its range, or both an error rate and uses.
+    """
+
+    first_use: bool = False
+    error_rate: float | None = None
+    recent_failures: tuple[bool, ...] = ()
+    hour: int | None = None
+    social: bool = False
+    recent_similar: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "recent_failures", tuple(bool(failed) for failed in self.recent_failures))
+        if self.error_rate is not None:
+            number("error_rate", self.error_rate, 0.0, 1.0)
+            if self.recent_failures:
+                raise ValueError("error_rate: got recent_failures as well; allowed: one of the two")
+        if self.hour is not None and not number("hour", self.hour, 0, 23).is_integer():
+            raise ValueError(f"hour: got {self.hour!r}; allowed: a whole number from 0 to 23")
+
+    @property
+    def errors(self) -> bool:
+        """Whether the tool failed often of late."""
+        if self.error_rate is not None:
+            return self.error_rate >= _MANY_ERRORS
+        record = 0
+        for failed in self.recent_failures:
+            record = remember_use(record, failed)
+        return bool(error_prone(record))
+
+    def is_late(self, params: EnergyParams) -> bool:
+        """Whether the hour is one at which people sleep, by the hours in ``params``."""
+        return self.hour is not None and bool(
+            within_hours(int(self.hour), params.late_from, params.late_until)
+        )
+
+
+def effective_cost(
+    base: float, context: EnergyContext | None = None, params: EnergyParams | None = None
+) -> tuple[float, Mapping[str, float]]:
+    """What an action of base cost ``base`` costs in a situation, energy.
+
+    Args:
+        base: base cost, energy, 0 to a million.
+        context: the situation; by default one that changes nothing.
+        params: multipliers, hours and the bound; by default those of the source.
+
+    Returns:
+        ``(cost, factors)``: the factors that applied by name (``first_use``, ``error_rate``, ``late_social``,
+            ``similar``), and ``clipped``: whether their product was above the bound.
+
+    Raises:
+        ValueError: a base cost that is negative, not finite or above a million.
+    """
+    energy = in_thousandths(number("base", base, 0.0, MOST_ENERGY))
+    context = context if context is not None else EnergyContext()
+    params = params if params is not None else _DEFAULTS
+    flags = {
+        "first_use": context.first_use,
+        "error_rate": context.errors,
+        "late_social": context.social and context.is_late(params),
+        "similar": context.recent_similar,
+    }
+    cost = scaled(energy, multiplier(_rules(params), *map(bool, flags.values())))
+    factors: dict[str, float] = {name: getattr(params, name) for name, holds in flags.items() if holds}
+    factors["clipped"] = math.prod(factors.values()) > params.multiplier_cap
+    return int(cost) / UNIT, factors
+
+
+@functools.lru_cache(maxsize=64)
+def _rules(params: EnergyParams) -> EnergyRules:
+    return energy_rules(LabParams(energy=params))

@@ -1,0 +1,455 @@
+"""What using a discovered tool costs: its category, its place in the category's range, its floor and its contexts.
+
+Mechanism (source: *Action Cost: The Energy Model*, "MCP Tool Mapping"). A tool falls into one of six categories, each
+with a range of costs. Five ratings 0 to 4, the same that price the lab's own verbs, place it in the range:
+
+    cost = clip(base_cost(ratings), low, high)
+
+The ranges follow one another on the scale of ``mechanisms.energy.base_cost``, so a category's own ratings give the low
+end of its range, and what is known of the tool raises them.
+
+What is read, in this order: the annotations of the Model Context Protocol (``readOnlyHint``, ``destructiveHint``,
+``idempotentHint``, ``openWorldHint``), the verbs of the name, the fields of the input schema. The description is not
+read: it is written to persuade. All of it comes from a server that nobody has vouched for. So a hint can make a tool
+dearer than its name, never cheaper; where two things disagree, the dearer holds; what isn't said is taken as the
+protocol's default, which is the dear one; and what can't be told at all counts as destructive.
+
+Known approximation: a server that lies in name and hints alike is believed, and the heuristic reads no grammar.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import unicodedata
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from solvent.actions import VERBS
+from solvent.energy.lexicon import (
+    ADDRESS_FIELDS,
+    ANYTHING,
+    CODE_FIELDS,
+    EITHER,
+    FORCE_FIELDS,
+    MANY,
+    ONE_READER_FIELDS,
+    PLURAL_FIELDS,
+    RECIPIENT_FIELDS,
+    TO_ALL,
+    TO_ONE,
+    VISIBILITY_FIELDS,
+    VISIBLE_CHOICES,
+    WORDS_FIELDS,
+    Reading,
+    read_name,
+    words_of,
+)
+from solvent.energy.numbers import text
+from solvent.mechanisms.energy import DIMENSIONS, HIGHEST, WEIGHTS, base_cost
+from solvent.params import VERBS_WITH_A_PRICE, EnergyParams, nearest
+
+__all__ = ["CATEGORIES", "Category", "ToolEnergy", "energy_for_tool", "energy_for_verb"]
+
+LONGEST_NAME = 1000
+"""Characters of a name that are read at all. The protocol recommends at most ``PLAIN_NAME``."""
+PLAIN_NAME = 128
+
+BOTH, CHAT = ("heartbeat", "chat"), ("chat",)
+
+
+class Category(NamedTuple):
+    """One line of the source's table: range of costs, floor, contexts, and the ratings a tool of it starts from."""
+
+    label: str
+    low: float  # energy
+    high: float  # energy
+    floor: float | None  # energy
+    contexts: tuple[str, ...]
+    ratings: tuple[int, int, int, int, int]  # in the order of DIMENSIONS
+
+
+CATEGORIES: Mapping[str, Category] = MappingProxyType(
+    {
+        "read": Category("read / search", 0.5, 1.0, None, BOTH, (1, 0, 0, 0, 0)),
+        "create": Category("draft / create", 1.0, 2.0, None, BOTH, (2, 0, 0, 0, 0)),
+        "modify": Category("modify / update", 2.0, 3.0, None, CHAT, (2, 2, 0, 0, 0)),
+        "send_private": Category("send private", 3.0, 5.0, 3.0, CHAT, (3, 2, 0, 2, 0)),
+        "delete": Category("delete / destroy", 5.0, 7.0, 5.0, CHAT, (3, 4, 0, 3, 3)),
+        "send_public": Category("send public", 6.0, 8.0, 6.0, CHAT, (3, 3, 4, 2, 2)),
+    }
+)
+"""The source's categories from the cheapest to the dearest."""
+
+ACTION = "action"
+"""The category of those of the lab's own verbs that reach nobody."""
+
+_RANK = {name: rank for rank, name in enumerate(CATEGORIES)}
+
+_MANY_REQUIRED = 4
+
+
+@dataclasses.dataclass(frozen=True)
+class ToolEnergy:
+    """What using a tool costs, and why.
+
+    Attributes:
+        name: the tool's name as it was given.
+        category: a key of ``CATEGORIES``; ``action`` for a verb of the lab that reaches nobody.
+        energy_cost: base cost, energy.
+        energy_cost_floor: least that it may ever cost, energy; none for what is neither sent nor destroyed.
+        energy_cost_factors: ``base`` (energy by the ratings alone), the five ratings, their ``weights``, the range
+            ``low`` to ``high`` and the ``position`` in it, 0 to 1.
+        allowed_contexts: ``heartbeat`` and ``chat``, or ``chat`` alone.
+        reasons: sentences, the most important first.
+        unsure: the dear reading was taken for want of a clear one.
+    """
+
+    name: str
+    category: str
+    energy_cost: float
+    energy_cost_floor: float | None
+    energy_cost_factors: Mapping[str, Any]
+    allowed_contexts: tuple[str, ...]
+    reasons: tuple[str, ...] = ()
+    unsure: bool = False
+
+    def to_row(self) -> dict[str, Any]:
+        """The energy columns of the source's table ``mcp_tools``, ready for JSON and SQL."""
+        return {
+            "energy_cost": self.energy_cost,
+            "energy_cost_category": self.category,
+            "energy_cost_factors": copy.deepcopy(dict(self.energy_cost_factors)),
+            "energy_cost_floor": self.energy_cost_floor,
+            "allowed_contexts": list(self.allowed_contexts),
+        }
+
+
+class _Hints(NamedTuple):
+    """The four hints; ``None`` where the server doesn't say."""
+
+    read_only: bool | None
+    destructive: bool | None
+    idempotent: bool | None
+    open_world: bool | None
+
+
+class _Fields(NamedTuple):
+    """What the input schema tells."""
+
+    recipients: tuple[str, ...]
+    one_reader: bool
+    addressed_text: bool
+    visibility: tuple[str, ...]
+    force: tuple[str, ...]
+    code: tuple[str, ...]
+    several: tuple[str, ...]
+    required: int
+
+
+def energy_for_tool(
+    name: str, annotations: object = None, schema: Mapping[str, Any] | None = None
+) -> ToolEnergy:
+    """Price a tool by what its server says of it.
+
+    Args:
+        name: the tool's name.
+        annotations: the protocol's annotations: a mapping, or an object with the hints as attributes. A hint that
+            is not true or false counts as not given.
+        schema: the tool's input schema (JSON Schema); its top level is read.
+
+    Raises:
+        ValueError: a name that is no text, is empty or has more than 1000 characters.
+    """
+    _check_name(name)
+    reasons: list[str] = []
+    hints = _hints(annotations, reasons)
+    fields = _fields(schema, reasons)
+    reading = read_name(name)
+    category, unsure = _categorise(name, reading, hints, fields, reasons)
+    ratings = _ratings(category, hints, fields, reading, reasons)
+    contexts = CATEGORIES[category].contexts
+    if category == "modify" and hints.idempotent is True and hints.open_world is False:
+        contexts = BOTH
+        reasons.append(
+            "It can be repeated without harm and reaches nothing outside: allowed in heartbeats too."
+        )
+    low, high = CATEGORIES[category].low, CATEGORIES[category].high
+    cost = min(max(base_cost(ratings), low), high)
+    return ToolEnergy(
+        name=name,
+        category=category,
+        energy_cost=cost,
+        energy_cost_floor=CATEGORIES[category].floor,
+        energy_cost_factors=_factors(ratings, low, high, cost),
+        allowed_contexts=contexts,
+        reasons=tuple(reasons),
+        unsure=unsure,
+    )
+
+
+def energy_for_verb(verb: str, params: EnergyParams | None = None) -> ToolEnergy:
+    """Price one of the lab's own verbs, by the ratings (or the price list) in ``params``.
+
+    Raises:
+        ValueError: no such verb; the message names the nearest.
+    """
+    if verb not in VERBS_WITH_A_PRICE:
+        raise ValueError(f"verb: got {verb!r}" + nearest(str(verb), VERBS_WITH_A_PRICE))
+    params = params if params is not None else EnergyParams()
+    spec = next(spec for spec in VERBS.values() if spec.name == verb)
+    ratings: tuple[float, ...] = getattr(params.ratings, verb)
+    cost, floor = params.base_cost(verb), params.floor(verb)
+    listed = getattr(params.prices, verb) is not None
+    return ToolEnergy(
+        name=verb,
+        category=f"send_{spec.audience}" if spec.audience else ACTION,
+        energy_cost=cost,
+        energy_cost_floor=floor or None,
+        energy_cost_factors=_factors(ratings, 0.0, params.ceiling, cost),
+        allowed_contexts=CHAT if verb in params.chat_only else BOTH,
+        reasons=(
+            f"A verb of the lab: {spec.doc}.",
+            f"Its cost is {'on the price list' if listed else 'what its ratings give'}: {text(cost)}.",
+        ),
+    )
+
+
+def _check_name(name: Any) -> None:
+    if isinstance(name, str) and name.strip() and len(name) <= LONGEST_NAME:
+        return
+    got = f"{len(name)} characters" if isinstance(name, str) else type(name).__name__
+    got = "nothing but blanks" if isinstance(name, str) and not name.strip() else got
+    raise ValueError(f"name: got {got}; allowed: a text of 1 to {LONGEST_NAME} characters")
+
+
+def _factors(ratings: Iterable[float], low: float, high: float, cost: float) -> dict[str, Any]:
+    ratings = tuple(float(rating) for rating in ratings)
+    position = (cost - low) / (high - low) if high > low else 0.0
+    return (
+        {"base": base_cost(ratings)}
+        | dict(zip(DIMENSIONS, ratings, strict=True))
+        | {
+            "weights": dict(zip(DIMENSIONS, WEIGHTS, strict=True)),
+            "low": low,
+            "high": high,
+            "position": position,
+        }
+    )
+
+
+def _hints(annotations: object, reasons: list[str]) -> _Hints:
+    names = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+    if isinstance(annotations, Mapping):
+        given = [annotations.get(name) for name in names]
+    else:
+        given = [getattr(annotations, name, None) for name in names]
+    for name, value in zip(names, given, strict=True):
+        if value is not None and not isinstance(value, bool):
+            reasons.append(f"Its {name} is neither true nor false and counts as not given.")
+    if given == [None] * len(names):
+        reasons.append("Its server gives no hints: the protocol's defaults hold.")
+    return _Hints(*(value if isinstance(value, bool) else None for value in given))
+
+
+def _fields(schema: object, reasons: list[str]) -> _Fields:
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    required = schema.get("required") if isinstance(schema, Mapping) else None
+    if (schema is not None and not isinstance(schema, Mapping)) or not isinstance(properties, Mapping | None):
+        reasons.append("Its input schema can't be read and tells nothing.")
+    properties = properties if isinstance(properties, Mapping) else {}
+    kinds = [(_field_name(key), value) for key, value in properties.items()]
+    names = frozenset(name for name, _ in kinds)
+    shown = {name for name, kind in kinds if not VISIBLE_CHOICES.isdisjoint(_choices(kind))}
+    several = {name for name, kind in kinds if _is_list(kind) and name in RECIPIENT_FIELDS}
+    return _Fields(
+        recipients=tuple(sorted(names & RECIPIENT_FIELDS)),
+        one_reader=bool(names & ONE_READER_FIELDS),
+        addressed_text=bool(names & ADDRESS_FIELDS) and bool(names & WORDS_FIELDS),
+        visibility=tuple(sorted(names & VISIBILITY_FIELDS | shown)),
+        force=tuple(sorted(names & FORCE_FIELDS)),
+        code=tuple(sorted(names & CODE_FIELDS)),
+        several=tuple(sorted(names & PLURAL_FIELDS | several)),
+        required=len({str(key) for key in required}) if isinstance(required, list | tuple) else 0,
+    )
+
+
+def _field_name(key: object) -> str:
+    return "_".join(words_of(str(key)[:LONGEST_NAME]))
+
+
+def _choices(kind: object) -> set[str]:
+    choices = kind.get("enum") if isinstance(kind, Mapping) else None
+    return (
+        {c.casefold() for c in choices if isinstance(c, str)} if isinstance(choices, list | tuple) else set()
+    )
+
+
+def _is_list(kind: object) -> bool:
+    return isinstance(kind, Mapping) and kind.get("type") == "array"
+
+
+def _categorise(
+    name: str, reading: Reading, hints: _Hints, fields: _Fields, reasons: list[str]
+) -> tuple[str, bool]:
+    by_name = _by_name(reading, fields, reasons)
+    unsure = False
+    by_hints = _by_hints(hints)
+    if _is_disguised(name):
+        reasons.insert(
+            0, "Its name has hidden or look-alike characters, or is very long: nothing it says is believed."
+        )
+        return _dearest(["delete", *filter(None, (by_name,))]), True
+    if by_name is None or (by_name == "read" and hints.read_only is False):
+        if by_name == "read":
+            reasons.append(
+                "The name says it reads, the server says it isn't read-only: the server is believed."
+            )
+            unsure = True
+        category, guessed = _without_a_name(hints, reasons)
+        unsure |= guessed
+    else:
+        category = by_name
+        if by_hints == "read" and by_name != "read":
+            reasons.append(
+                f"The server says it only reads, the name says {CATEGORIES[by_name].label}: the dearer holds."
+            )
+            unsure = True
+        elif by_hints == "delete" and _RANK[by_name] < _RANK["delete"]:
+            reasons.append("The server says it can destroy (destructiveHint): that is dearer than its name.")
+            category = "delete"
+        elif by_name == "delete" and hints.destructive is False:
+            reasons.append("The server says it only adds, the name says it destroys: the dearer holds.")
+            unsure = True
+        if reading.open_ended:
+            guess, guessed = _without_a_name(hints, reasons)
+            category, unsure = _dearest([category, guess]), unsure or guessed
+    if hints.read_only is True and hints.destructive is True:
+        reasons.append("The server says both that it only reads and that it destroys: the dearer holds.")
+        unsure = True
+    if fields.code and not (category == "read" and hints.read_only is True):
+        if _RANK[category] < _RANK["delete"]:
+            reasons.append(f"Its field '{fields.code[0]}' is carried out, and can say anything.")
+            unsure = True
+        category = _dearest([category, "delete"])
+    return _by_fields(category, by_name, fields, reasons), unsure
+
+
+def _by_name(reading: Reading, fields: _Fields, reasons: list[str]) -> str | None:
+    found: dict[str, str] = {}
+    for deed, word in reading.deeds:
+        found.setdefault(_audience(deed, word, reading, fields), word)
+    if not found:
+        reasons.append("No verb in its name says what it does.")
+        return None
+    category = _dearest(found)
+    says = CATEGORIES[category].label
+    if (ANYTHING, found[category]) in reading.deeds:
+        says = "it does what it is told, and that can be anything"
+    reasons.append(f"The word '{found[category]}' in its name says: {says}.")
+    return category
+
+
+def _audience(deed: str, word: str, reading: Reading, fields: _Fields) -> str:
+    """Who hears of what is sent: a word of the name, else its fields, else everybody."""
+    if not deed.startswith("send"):
+        return "delete" if deed == ANYTHING else deed
+    if fields.visibility or not (reading.words - {word}).isdisjoint(TO_ALL):
+        return "send_public"
+    if deed == "send_private" or not reading.words.isdisjoint(TO_ONE):
+        return "send_private"
+    return "send_private" if deed == EITHER and fields.one_reader else "send_public"
+
+
+def _by_hints(hints: _Hints) -> str | None:
+    if hints.destructive is True:
+        return "delete"
+    return "read" if hints.read_only is True else None
+
+
+def _without_a_name(hints: _Hints, reasons: list[str]) -> tuple[str, bool]:
+    """The category by the hints alone, and whether it is a guess: what isn't said counts as the dear default."""
+    if hints.destructive is True:
+        reasons.append("The server says it can destroy (destructiveHint).")
+        return "delete", False
+    if hints.read_only is True:
+        reasons.append("The server says it only reads (readOnlyHint).")
+        return "read", False
+    if hints.destructive is None:
+        reasons.append("Nothing says that it spares what is there: it counts as destructive.")
+        return "delete", True
+    if hints.open_world is False:
+        reasons.append("The server says it only adds, in a world of its own: it counts as a change.")
+        return "modify", True
+    reasons.append("The server says it only adds, but to an open world: it counts as speaking to someone.")
+    return "send_private", True
+
+
+def _by_fields(category: str, by_name: str | None, fields: _Fields, reasons: list[str]) -> str:
+    if category == "read":
+        return category
+    if fields.visibility and by_name != "delete":
+        if category != "send_public":
+            reasons.append(f"Its field '{fields.visibility[0]}' decides who sees it: that can be everybody.")
+        return "send_public"
+    if category in ("create", "modify") and fields.addressed_text:
+        reasons.append("It has fields for an address and for words: it can send them.")
+        return "send_private"
+    return category
+
+
+def _ratings(
+    category: str, hints: _Hints, fields: _Fields, reading: Reading, reasons: list[str]
+) -> tuple[float, ...]:
+    rating = dict(zip(DIMENSIONS, map(float, CATEGORIES[category].ratings), strict=True))
+
+    def raise_by_one(reason: str, *dimensions: str) -> None:
+        reasons.append(reason)
+        for dimension in dimensions:
+            rating[dimension] = min(rating[dimension] + 1.0, HIGHEST)
+
+    if hints.open_world is not False:
+        said = "The server says" if hints.open_world else "The server doesn't deny"
+        raise_by_one(f"{said} that it reaches the outside world (exposure +1).", "exposure")
+    if fields.required >= _MANY_REQUIRED:
+        raise_by_one(f"It asks for {fields.required} fields at least (commitment +1).", "commitment")
+    if category == "read":
+        return tuple(rating.values())
+    if hints.idempotent is not True:
+        said = "The server says" if hints.idempotent is False else "The server doesn't deny"
+        raise_by_one(f"{said} that a second call does more (commitment +1).", "commitment")
+    if hints.destructive is not False and category != "delete":
+        raise_by_one("The server doesn't say that it only adds (reversibility +1).", "reversibility")
+    if fields.recipients:
+        raise_by_one(
+            f"Its field '{fields.recipients[0]}' names who is reached (exposure, attention +1).",
+            "exposure",
+            "attention",
+        )
+    if fields.force:
+        raise_by_one(
+            f"Its field '{fields.force[0]}' overrides a safeguard (consequence, reversibility +1).",
+            "consequence",
+            "reversibility",
+        )
+    if fields.several or not reading.words.isdisjoint(MANY):
+        raise_by_one("It acts on many at once (consequence +1).", "consequence")
+    return tuple(rating.values())
+
+
+def _dearest(categories: Iterable[str]) -> str:
+    return max(categories, key=_RANK.__getitem__)
+
+
+def _is_disguised(name: str) -> bool:
+    """Hidden characters, or Latin letters mixed with letters that only look like them, or an enormous length."""
+    if len(name) > PLAIN_NAME or any(
+        unicodedata.category(ch) in ("Cc", "Cf", "Co", "Cn", "Cs") for ch in name
+    ):
+        return True
+    letters = [ch for ch in unicodedata.normalize("NFKD", name) if ch.isalpha()]
+    foreign = [
+        ch for ch in letters if unicodedata.name(ch, "?").split()[0] in ("CYRILLIC", "GREEK", "CHEROKEE")
+    ]
+    return bool(foreign) and any(ch.isascii() for ch in letters)
