@@ -14,6 +14,8 @@ from typing import Annotated, Any
 
 import typer
 
+from solvent_experiments.proposals import app as proposals
+
 __all__ = ["app", "main"]
 
 PROG = "solvent"
@@ -37,6 +39,8 @@ Start here:
 - `solvent evaluate honest random`  compares two scripted agents (seconds)
 """,
 )
+
+app.add_typer(proposals, name="proposals")
 
 
 class _State:
@@ -202,6 +206,81 @@ def envs() -> None:
     from solvent_experiments.compare import environments_table
 
     _console().print(environments_table())
+
+
+@app.command()
+def tools(
+    servers: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SERVER...",
+            help="URL of a server, or the command line that runs one, in quotes.",
+            show_default=False,
+        ),
+    ],
+    timeout: Annotated[
+        float, typer.Option(min=0.1, max=3600.0, help="Seconds that a server has to answer.")
+    ] = 20.0,
+    env: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="Variable for the commands; KEY alone passes on your own. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    why: Annotated[bool, typer.Option("--why", help="Say how each tool came by its price.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the rows of the table `mcp_tools` as JSON.")
+    ] = False,
+) -> None:
+    """Price the tools of servers of the Model Context Protocol.
+
+    A tool's category, cost, floor and contexts come from the server's hints, the tool's name and its fields;
+    what is unclear counts as dear. No tool is called.
+
+    Examples:
+
+    - `solvent tools "python -m mcp_server_time"`
+
+    - `solvent tools http://127.0.0.1:8000/mcp --why`
+    """
+    from solvent_experiments.tools import environment_of, show_tools
+
+    answered = show_tools(
+        servers,
+        timeout=timeout,
+        env=environment_of(env or []),
+        as_json=as_json,
+        why=why,
+        debug=_State.debug,
+        console=_console(),
+    )
+    if not answered:
+        raise typer.Exit(USAGE)
+
+
+@app.command()
+def explain(
+    env: Annotated[
+        str, typer.Option(help="Environment id; `solvent envs` lists them.")
+    ] = "Solvent/Energy-v0",
+) -> None:
+    """Show what an environment's agent is told about its energy.
+
+    Example: `solvent explain --env Solvent/Debt-v0`
+    """
+    from rich.markdown import Markdown
+
+    from solvent.energy import explain as explanation
+    from solvent_experiments.config import environment_params
+
+    text = explanation(environment_params(env))
+    console = _console()
+    if console.is_terminal:
+        console.print(Markdown(text))
+    else:
+        typer.echo(text, nl=False)
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:

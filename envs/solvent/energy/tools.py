@@ -177,6 +177,7 @@ def energy_for_tool(
         )
     low, high = CATEGORIES[category].low, CATEGORIES[category].high
     cost = min(max(base_cost(ratings), low), high)
+    reasons.append(f"In all that is {text(cost)}, in the range {text(low)} to {text(high)} of its category.")
     return ToolEnergy(
         name=name,
         category=category,
@@ -322,6 +323,8 @@ def _categorise(
         elif by_name == "delete" and hints.destructive is False:
             reasons.append("The server says it only adds, the name says it destroys: the dearer holds.")
             unsure = True
+        elif by_hints == by_name:
+            reasons.append("The server says the same.")
         if reading.open_ended:
             guess, guessed = _without_a_name(hints, reasons)
             category, unsure = _dearest([category, guess]), unsure or guessed
