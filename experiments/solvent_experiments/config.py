@@ -6,6 +6,7 @@ line, key and what is allowed.
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from solvent_agents.recipe import Recipe
 
 __all__ = [
+    "Costs",
     "Evaluation",
     "Experiment",
     "ExperimentFile",
@@ -29,6 +31,7 @@ __all__ = [
     "known_agent",
     "load_experiment",
     "make_recipe",
+    "moment",
 ]
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -58,6 +61,13 @@ class Evaluation(_Model):
         return range(self.first_seed, self.first_seed + self.episodes)
 
 
+class Costs(_Model):
+    """A price list of a store of costs. In a resolved config, whose parameters have the prices, only its date."""
+
+    store: str | None = None
+    as_of: datetime.datetime | datetime.date | str | None = None
+
+
 class ExperimentFile(_Model):
     """The keys of an experiment's YAML file."""
 
@@ -65,6 +75,7 @@ class ExperimentFile(_Model):
     env: str = "Solvent/Debt-v0"
     preset: str | None = None
     params: dict[str, Any] = {}
+    costs: Costs | None = None
     agents: list[str] = []
     train: dict[str, dict[str, Any] | None] = {}
     seeds: Annotated[list[Seed], Field(min_length=1)] = [0]
@@ -83,6 +94,9 @@ class Experiment:
     train: Mapping[str, Mapping[str, Any]]
     seeds: tuple[int, ...]
     evaluation: Evaluation
+    costs: Mapping[str, str] | None = (
+        None  # {"as_of": ...}: when the prices among the parameters were in force
+    )
 
     def to_mapping(self) -> dict[str, Any]:
         """Plain values, ready for YAML."""
@@ -91,6 +105,7 @@ class Experiment:
             "env": self.env,
             "preset": self.preset,
             "params": self.params.to_mapping(),
+            "costs": None if self.costs is None else dict(self.costs),
             "agents": list(self.agents),
             "train": {name: dict(recipe) for name, recipe in self.train.items()},
             "seeds": list(self.seeds),
@@ -120,11 +135,16 @@ def load_experiment(path: Path, *, seeds: tuple[int, ...] | None = None) -> Expe
     preset_name = (
         file.preset if file.preset is not None else str(ENVIRONMENTS[file.env].get("preset", "default"))
     )
+    given, costs = _priced(document, file)
     try:
         base = environment_params(file.env, file.preset)
-        params: LabParams = LabParams.from_mapping(file.params, base=base, path="params")
+        params: LabParams = LabParams.from_mapping(given, base=base, path="params")
     except ParamError as error:
         raise document.error(error.path, error.problem) from None
+    if costs is not None and not params.energy.enabled:
+        raise document.error(
+            "costs", "actions cost no energy in this lab; allowed: params.energy.enabled: true"
+        )
     chosen = seeds if seeds is not None else tuple(file.seeds)
     _check_seeds(document, chosen, file.evaluation)
     _check_agents(document, file)
@@ -139,7 +159,62 @@ def load_experiment(path: Path, *, seeds: tuple[int, ...] | None = None) -> Expe
         },
         seeds=chosen,
         evaluation=file.evaluation,
+        costs=costs,
     )
+
+
+def moment(value: datetime.datetime | datetime.date | str, key: str = "as_of") -> datetime.datetime:
+    """A point in time, UTC where no zone is given; a date is its beginning.
+
+    Raises:
+        ConfigError: a text that is no date or time.
+    """
+    if isinstance(value, str):
+        try:
+            value = datetime.datetime.fromisoformat(value)
+        except ValueError:
+            raise ConfigError(
+                f"got {value!r:.60}; allowed: a date or time such as 2026-11-01 or 2026-11-01T12:00:00Z",
+                key=key,
+            ) from None
+    if not isinstance(value, datetime.datetime):
+        value = datetime.datetime.combine(value, datetime.time())
+    return value.replace(tzinfo=datetime.UTC) if value.tzinfo is None else value.astimezone(datetime.UTC)
+
+
+def _priced(document: Document, file: ExperimentFile) -> tuple[dict[str, Any], dict[str, str] | None]:
+    """The parameters with the prices of the list that ``costs`` names, and the list's date."""
+    energy = file.params.get("energy", {})
+    prices = energy.get("prices", {}) if isinstance(energy, Mapping) else None
+    if file.costs is None or not isinstance(prices, Mapping):  # what is no mapping, LabParams will say
+        return file.params, None
+    named = {verb for verb, price in prices.items() if price is not None}
+    try:
+        as_of = None if file.costs.as_of is None else moment(file.costs.as_of)
+    except ConfigError as error:
+        raise document.error("costs.as_of", error.problem) from None
+    if file.costs.store is None:
+        if as_of is None or not named:
+            raise document.error("costs.store", "missing; allowed: the path or URL of a store of costs")
+        return file.params, {"as_of": as_of.isoformat()}
+    from solvent.costs import StoreError, dated_prices
+    from solvent.costs.connection import url_of
+
+    try:
+        url = url_of(file.costs.store, document.path.parent)
+        place = url.database if url.drivername == "sqlite" else url.render_as_string(hide_password=False)
+        listed = dated_prices(str(place), as_of)
+    except StoreError as error:
+        problem = str(error)
+        key = "costs.as_of" if problem.startswith("as_of: ") else "costs.store"
+        raise document.error(key, problem.removeprefix("as_of: ").removeprefix("store: ")) from None
+    if twice := sorted(named & set(listed.costs)):
+        raise document.error(
+            f"params.energy.prices.{twice[0]}",
+            "is in the price list of costs.store as well; allowed: one of both",
+        )
+    merged = {**file.params, "energy": {**energy, "prices": {**prices, **listed.costs}}}
+    return merged, {"as_of": listed.as_of.isoformat()}
 
 
 def environment_params(env: str, preset_name: str | None = None) -> LabParams:
