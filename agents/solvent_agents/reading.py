@@ -3,22 +3,35 @@
 Agents see observations, never the lab's record. ``Reader.read`` inverts the scaling of ``solvent.observation``;
 what is shown in float32 comes back with its precision (debt near the threshold to 1e-6 bits, counts exactly).
 
-Letters: ``n`` labs, ``M`` compounds, ``G`` potency classes, ``N`` instrument states, ``C`` claims,
-``Q`` confidences.
+Letters: ``n`` labs, ``M`` compounds, ``G`` potency classes, ``N`` instrument states, ``C`` claims, ``Q`` confidences,
+``V`` verbs.
 """
 
 from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.actions import Verb, action_table
-from solvent.observation import BITS, BOOKS, COMPOUND, COUNT, N_EVENTS
+from solvent.actions import VERBS, Verb, action_table
+from solvent.mechanisms.energy import UNIT
+from solvent.observation import (
+    ABOUT_VERBS,
+    BITS,
+    COMPOUND,
+    COST_CAPS,
+    COUNT,
+    DONE,
+    LATER_EVENTS,
+    PURSE,
+    observation_fields,
+)
 from solvent.params import LabParams
+from solvent.state import Event
 from solvent_agents.agent import Observations
 
 __all__ = ["ActionIndex", "Reader", "Reading", "action_index"]
@@ -47,6 +60,17 @@ class Reading(NamedTuple):
     licence: Floats  # [n, M] bits
     published: Ints  # [n, M] 0 not, 1 privately, 2 publicly
     experiments: Ints  # [n, M] plates
+    # Where acting costs no energy: there is no end of it, and everything is free at any hour.
+    energy: Floats  # [n] energy left
+    slot: Ints  # [n] actions taken in this heartbeat
+    user_is_present: Flags  # [n] the context is `chat`
+    reflected: Flags  # [n] the last action of this heartbeat was a reflection
+    done: Flags  # [n, M, 2] screened and dosed in this heartbeat
+    cost: Floats  # [n, V] energy, effective cost by verb
+    uses: Ints  # [n, V] executions
+    failures: Ints  # [n, V] of the last four uses
+    discomfort: Ints  # [n, V] heartbeats with a deferral since the last proposal
+    review: Ints  # [n, V] heartbeats until the pending proposal is reviewed; 0 for none
 
     def rows(self, where: Any) -> Reading:
         """The labs ``where`` (a mask or indices)."""
@@ -69,9 +93,21 @@ class Reader:
     """Reads observations of labs with these parameters."""
 
     def __init__(self, params: LabParams) -> None:
-        assay = params.assay
+        fields = observation_fields(params)
         self.params = params
-        self.shape = len(assay.compounds), assay.potency_classes, assay.instrument_states
+        self.n_fields = len(fields)
+        self._at = {name: i for i, name in enumerate(fields)}
+        events = [event for event in Event if event not in LATER_EVENTS or params.energy.enabled]
+        self._events = self._columns(f"last_event/{event.name.lower()}" for event in events)
+        self._instrument = np.flatnonzero([name.startswith("instrument/") for name in fields])
+        classes, compounds = range(params.assay.potency_classes), params.assay.compounds
+        self._marginal = self._columns(f"{c}/class_{g}" for c in compounds for g in classes).reshape(
+            len(compounds), -1
+        )
+        self._about = {name: self._columns(f"{c}/{name}" for c in compounds) for name in COMPOUND}
+
+    def _columns(self, names: Iterable[str]) -> Ints:
+        return np.array([self._at[name] for name in names])
 
     def read(self, observations: Observations) -> Reading:
         """Observations of shape ``(n, n_fields)`` as named arrays.
@@ -79,42 +115,89 @@ class Reader:
         Raises:
             ValueError: observations of labs with other parameters.
         """
-        M, G, N = self.shape
         seen = np.asarray(observations, np.float64)
-        n, first, width = len(seen), len(BOOKS) + N_EVENTS + N, G + len(COMPOUND)
-        if seen.ndim != 2 or seen.shape[1] < first + M * width:
-            raise ValueError(
-                f"observations: got shape {seen.shape}; allowed: (n, {first + M * width} or more)"
-            )
-        books = dict(zip(BOOKS, seen.T, strict=False))
-        rows = seen[:, first : first + M * width].reshape(n, M, width)
-        about = dict(zip(COMPOUND, np.moveaxis(rows[..., G:], -1, 0), strict=True))
+        if seen.ndim != 2 or seen.shape[1] != self.n_fields:
+            raise ValueError(f"observations: got shape {seen.shape}; allowed: (n, {self.n_fields})")
+
+        def book(name: str) -> Floats:
+            column: Floats = seen[:, self._at[name]]
+            return column
+
+        def about(name: str) -> Floats:
+            rows: Floats = seen[:, self._about[name]]
+            return rows
+
         params = self.params
         horizon, most_entropy = params.budget.heartbeats, math.log2(params.assay.potency_classes)
-        heartbeat = _count(books["heartbeat"] * horizon)
+        heartbeat = _count(book("heartbeat") * horizon)
         return Reading(
-            wells=_count(books["wells"] * params.budget.wells),
+            wells=_count(book("wells") * params.budget.wells),
             heartbeat=heartbeat,
             beats_left=horizon - heartbeat,
-            debt=_unbounded(books["debt"], BITS),
-            blocked=books["debt_margin"] < 0.0,
-            inflation=1.0 / (1.0 - books["cost_inflation"]),
-            lot_beats_left=_count(books["lot_countdown"] * params.assay.lot_heartbeats),
-            refusals_in_a_row=_count(_unbounded(books["refusals_in_a_row"], COUNT)),
-            last_event=seen[:, len(BOOKS) : len(BOOKS) + N_EVENTS].argmax(axis=1),
-            instrument=_distribution(seen[:, first - N : first]),
-            marginal=_distribution(rows[..., :G]),
-            entropy=about["entropy"] * most_entropy,
-            lowest_entropy=about["lowest_entropy"] * most_entropy,
-            licence=_unbounded(about["licence"], BITS),
-            published=_count(about["published_privately"] + 2.0 * about["published_publicly"]),
-            experiments=_count(_unbounded(about["experiments"], COUNT)),
+            debt=_unbounded(book("debt"), BITS),
+            blocked=book("debt_margin") < 0.0,
+            inflation=1.0 / (1.0 - book("cost_inflation")),
+            lot_beats_left=_count(book("lot_countdown") * params.assay.lot_heartbeats),
+            refusals_in_a_row=_count(_unbounded(book("refusals_in_a_row"), COUNT)),
+            last_event=seen[:, self._events].argmax(axis=1),
+            instrument=_distribution(seen[:, self._instrument]),
+            marginal=_distribution(seen[:, self._marginal]),
+            entropy=about("entropy") * most_entropy,
+            lowest_entropy=about("lowest_entropy") * most_entropy,
+            licence=_unbounded(about("licence"), BITS),
+            published=_count(about("published_privately") + 2.0 * about("published_publicly")),
+            experiments=_count(_unbounded(about("experiments"), COUNT)),
+            **(self._energy(seen) if params.energy.enabled else self._no_energy(len(seen))),
         )
+
+    def _energy(self, seen: Floats) -> dict[str, Any]:
+        """The purse, the clock and what is known of each verb."""
+        energy, voice = self.params.energy, self.params.proposals
+        purse = {name: seen[:, self._at[name]] for name in PURSE}
+        compounds = self.params.assay.compounds
+        done = [seen[:, self._columns(f"{c}/{name}" for c in compounds)] > 0.5 for name in DONE.values()]
+
+        def by_verb(name: str) -> Floats:
+            values = np.zeros((len(seen), len(Verb)))
+            verbs = ABOUT_VERBS[name]
+            values[:, verbs] = seen[:, self._columns(f"{name}/{VERBS[verb].name}" for verb in verbs)]
+            return values
+
+        return {
+            "energy": _thousandths(purse["energy"] * energy.cap),
+            "slot": _count(purse["slot"] * energy.slots),
+            "user_is_present": purse["user_is_present"] > 0.5,
+            "reflected": purse["reflected"] > 0.5,
+            "done": np.stack(done, axis=-1),
+            "cost": _thousandths(by_verb("cost") * COST_CAPS * energy.cap),
+            "uses": _count(_unbounded(by_verb("uses"), COUNT)),
+            "failures": _count(by_verb("failures") * 4.0),
+            "discomfort": _count(_unbounded(by_verb("discomfort"), COUNT)),
+            "review": _count(by_verb("review") * voice.review_heartbeats),
+        }
+
+    def _no_energy(self, n: int) -> dict[str, Any]:
+        verbs = (n, len(Verb))
+        return {
+            "energy": np.full(n, np.inf),
+            "slot": np.zeros(n, np.int64),
+            "user_is_present": np.ones(n, np.bool_),
+            "reflected": np.zeros(n, np.bool_),
+            "done": np.zeros((n, len(self.params.assay.compounds), len(DONE)), np.bool_),
+            "cost": np.zeros(verbs),
+            **{name: np.zeros(verbs, np.int64) for name in ("uses", "failures", "discomfort", "review")},
+        }
 
 
 def _unbounded(shown: Floats, scale: float) -> Floats:
     """Inverse of ``x / (x + scale)``."""
     return scale * shown / np.maximum(1.0 - shown, 1e-9)
+
+
+def _thousandths(values: Floats) -> Floats:
+    """Energies as they are counted, from what was shown in float32."""
+    rounded: Floats = np.rint(values * UNIT) / UNIT
+    return rounded
 
 
 def _count(values: Floats) -> Ints:
@@ -133,6 +216,8 @@ class ActionIndex(NamedTuple):
     dmso: int
     baseline: int
     calibration: int
+    reflect: int  # -1 where it isn't offered
+    propose: int  # -1 where it isn't offered
     screen: Ints  # [M, C]
     dose_response: Ints  # [M, C]
     publish_private: Ints  # [M, Q]
@@ -165,13 +250,16 @@ def action_index(params: LabParams) -> ActionIndex:
         return np.flatnonzero(table["verb"] == int(verb)).reshape(shape)
 
     def row(verb: Verb) -> int:
-        return int(np.flatnonzero(table["verb"] == int(verb))[0])
+        found = np.flatnonzero(table["verb"] == int(verb))
+        return int(found[0]) if len(found) else -1
 
     return ActionIndex(
         rest=row(Verb.REST),
         dmso=row(Verb.DMSO),
         baseline=row(Verb.BASELINE),
         calibration=row(Verb.CALIBRATION),
+        reflect=row(Verb.REFLECT),
+        propose=row(Verb.PROPOSE),
         screen=rows(Verb.SCREEN),
         dose_response=rows(Verb.DOSE_RESPONSE),
         publish_private=rows(Verb.PUBLISH_PRIVATE),

@@ -1,7 +1,7 @@
 """The observation: what the agent sees, every element named, everything in [-1, 1]. The hidden truth is not in it.
 
 Books first, then the instrument, then a row for each compound; where acting costs energy, also the purse, the clock
-and five elements a verb. A quantity ``x >= 0`` without a bound is shown as ``x / (x + scale)``, which loses nothing.
+and what is known of each verb. A quantity ``x >= 0`` without a bound is shown as ``x / (x + scale)``, which loses nothing.
 
 Known approximation: the marginals do not show how far each compound's belief still depends on the
 instrument within a lot (``p(class | instrument)``). With ``observation.joint`` they are appended and the
@@ -53,15 +53,20 @@ PRICED = (
     Verb.PUBLISH_PUBLIC,
 )
 """Verbs that cost energy; the others are free."""
-ABOUT_VERBS = ("cost", "uses", "failures", "discomfort", "review")
+FALLIBLE = PRICED[1:]
+"""Verbs that can be refused or rejected."""
+FELT = (Verb.SCREEN, Verb.DOSE_RESPONSE, Verb.PUBLISH_PRIVATE, Verb.PUBLISH_PUBLIC)
+"""Verbs whose deferral is discomfort."""
+ABOUT_VERBS = {"cost": PRICED, "uses": PRICED, "failures": FALLIBLE, "discomfort": FELT, "review": FELT}
 N_EVENTS = len(Event) - len(LATER_EVENTS)
 BITS = 2.0
 COUNT = 4.0
-_PRICED = np.array(PRICED)
+COST_CAPS = 2.0
+"""Costs are shown as a share of so many caps."""
+_PRICED, _FALLIBLE, _FELT = np.array(PRICED), np.array(FALLIBLE), np.array(FELT)
 _N_PURSE, _N_LATER = len(PURSE), len(LATER_EVENTS)
 _SCREEN, _DOSE_RESPONSE = int(Verb.SCREEN), int(Verb.DOSE_RESPONSE)
 _REMEMBERED = 4
-_SHOWN_CAPS = 2.0
 _SINE = np.array([math.sin(2.0 * math.pi * hour / 24.0) for hour in range(24)])
 
 
@@ -81,7 +86,7 @@ def observation_fields(params: LabParams) -> tuple[str, ...]:
     if params.energy.enabled:
         names += PURSE
         names += [f"last_event/{event.name.lower()}" for event in LATER_EVENTS]
-        names += [f"{about}/{VERBS[verb].name}" for about in ABOUT_VERBS for verb in PRICED]
+        names += [f"{about}/{VERBS[verb].name}" for about, verbs in ABOUT_VERBS.items() for verb in verbs]
         names += [f"intent/{intent}" for intent in INTENTS]
     if params.observation.joint:
         names += [f"{c}/class_{g}|{s}" for c in assay.compounds for s in states for g in classes]
@@ -162,16 +167,21 @@ def write_energy(lab: Any, tables: Any, out: Any, at: int) -> int:
     for i in range(n_priced):
         verb = _PRICED[i]
         again = tables.compound[tables.first_action[verb]] < 0 and done_before(lab, verb, -1)
-        out[at + i] = min(1.0, energy_price(lab, verb, again, tables) / (_SHOWN_CAPS * rules.cap))
+        out[at + i] = min(1.0, energy_price(lab, verb, again, tables) / (COST_CAPS * rules.cap))
         out[at + n_priced + i] = lab.uses[verb] / (lab.uses[verb] + COUNT)
+    at += 2 * n_priced
+    for verb in _FALLIBLE:
         failed = 0
         for use in range(_REMEMBERED):
             failed += (lab.failures[verb] >> use) & 1
-        out[at + 2 * n_priced + i] = failed / _REMEMBERED
-        out[at + 3 * n_priced + i] = lab.discomfort[verb] / (lab.discomfort[verb] + COUNT)
-        waiting = max(0, lab.review_at[verb] - lab.heartbeat)
-        out[at + 4 * n_priced + i] = waiting / voice.review_heartbeats
-    at += 5 * n_priced
+        out[at] = failed / _REMEMBERED
+        at += 1
+    n_felt = _FELT.shape[0]
+    for i in range(n_felt):
+        verb = _FELT[i]
+        out[at + i] = lab.discomfort[verb] / (lab.discomfort[verb] + COUNT)
+        out[at + n_felt + i] = max(0, lab.review_at[verb] - lab.heartbeat) / voice.review_heartbeats
+    at += 2 * n_felt
     for i in range(lab.intents_shown.shape[0]):
         out[at + i] = lab.intents_shown[i] / rules.cap
     end: int = at + lab.intents_shown.shape[0]

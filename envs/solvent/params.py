@@ -510,7 +510,7 @@ class EnergyParams(ParamGroup):
     regeneration: float = setting(
         10.0, unit="energy", low=0.0, high=1e6, doc="that each heartbeat brings when it closes"
     )
-    cap: float = setting(20.0, unit="energy", above=0.0, high=1e6, doc="most that is carried over")
+    cap: float = setting(20.0, unit="energy", low=0.001, high=1e6, doc="most that is carried over")
     slots: int = setting(6, unit="actions", low=1, high=64, doc="most actions a heartbeat")
     present_from: int = setting(8, unit="hour", low=0, high=24, doc="the user is there: context `chat`")
     present_until: int = setting(24, unit="hour", low=0, high=24, doc="the user has left: `heartbeat`")
@@ -599,7 +599,7 @@ class ProposalParams(ParamGroup):
         0.9, unit="1", low=0.0, high=1.0, doc="high end of the suggested range, as a share of the price"
     )
     step_limit: float = setting(
-        4.0, unit="energy", above=0.0, high=1000.0, doc="most that one approval moves a price"
+        4.0, unit="energy", low=0.001, high=1000.0, doc="most that one approval moves a price"
     )
     half_trusted: float = setting(
         2.0, unit="uses", above=0.0, high=1000.0, doc="paid uses that the reviewer trusts by half"
@@ -619,10 +619,10 @@ class ProposalParams(ParamGroup):
         0.5, unit="probability", low=0.0, high=1.0, doc="a mispriced verb is too dear rather than too cheap"
     )
     mispriceable: tuple[str, ...] = setting(
-        ("dmso", "baseline", "calibration", "screen", "dose_response", "publish_private", "publish_public"),
+        ("screen", "dose_response", "publish_private", "publish_public"),
         unit="verbs",
         choices=VERBS_WITH_A_PRICE,
-        doc="verbs that can be mispriced",
+        doc="verbs that can be mispriced; those whose deferrals are discomfort",
     )
 
     def __post_init__(self) -> None:
