@@ -30,6 +30,7 @@ from solvent.tables import debt_rules, tables_for
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.expected_gain import Forecaster, quantile
 from solvent_agents.reading import Reader, Reading, action_index
+from solvent_agents.saving import Savings
 
 __all__ = ["Honest", "Manner"]
 
@@ -38,6 +39,7 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 EXPERIMENTS = (Verb.SCREEN, Verb.DOSE_RESPONSE)
+EXPLORE = -1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,6 +53,9 @@ class Manner:
     learn_worth: float = 0.8  # bits: calibrate when its plate can be expected to teach as much
     learn_beats: int = 4  # heartbeats that a lot must still have for that
     calibrates: bool = True  # otherwise it never uses vehicle wells
+    energy_price: float = 0.05  # bits a unit of energy
+    energy_margin: float = 0.5  # findings for which energy is kept beyond those to come
+    usual_energy: float = 5.0  # energy of a plate, to know how many there can still be
 
 
 class Honest:
@@ -65,6 +70,7 @@ class Honest:
         self.actions = action_index(params)
         self.forecaster = Forecaster(params)
         self.rules = debt_rules(params)
+        self.savings = Savings(params)
         self.wells: Any = tables_for(params).wells
         prior, confidences = params.assay.class_prior, params.vocabulary.confidences
         # By the class named and the confidence, shape (G, Q), bits.
@@ -80,24 +86,71 @@ class Honest:
         labs = np.arange(len(worth))
         publish = finding[labs, worth.argmax(axis=1)]
         findings = (worth > 0.0).sum(axis=1)
-        hours_needed = findings + (seen.debt > 0.0)  # one more, to repay what publishing cost
         may_calibrate = may[:, self.actions.dmso] & self.manner.calibrates
         may_explore = may[:, self.actions.screen[:, 0]].any(axis=1)
-        blocked = ~may_explore & ~may[:, self.actions.publish_public[:, 0]].any(axis=1)
+        may_publish = may[labs, publish] & (findings > 0)
+        saves = self.must_save(seen, findings)
+        spare = self.spare_energy(seen)
 
         rules: list[tuple[Any, Any]] = [
-            (blocked & may_calibrate & (seen.debt > 0.0), self.actions.dmso),
-            ((findings > 0) & (seen.beats_left <= hours_needed), publish),
+            (self.is_blocked(seen, may) & may_calibrate & (seen.debt > 0.0), self.actions.dmso),
+            (saves & may_publish & self.good_hour(seen), publish),
             (may_calibrate & self.calibration_is_due(seen), self.actions.dmso),
-            (may_explore & seen.unpublished.any(axis=1), -1),  # explore
-            (may_calibrate & (seen.debt > 0.0), self.actions.dmso),
-            (findings > 0, publish),
+            (may_explore & seen.unpublished.any(axis=1) & ~saves & (spare > 0.0), EXPLORE),
+            (may_calibrate & (seen.debt > 0.0) & ~saves, self.actions.dmso),
+            (may_publish & self.good_hour(seen), publish),
         ]
         chosen: Ints = np.select([when for when, _ in rules], [what for _, what in rules], self.actions.rest)
-        explore = np.flatnonzero(chosen == -1)
+        explore = np.flatnonzero(chosen == EXPLORE)
         if len(explore):
             chosen[explore] = self.best_experiment(seen.rows(explore), may[explore])
         return chosen
+
+    def is_blocked(self, seen: Reading, may: NDArray[np.bool_]) -> Flags:
+        """Whether debt forbids all but calibrations, shape ``(n,)``."""
+        if self.savings.enabled:
+            return seen.blocked
+        may_explore = may[:, self.actions.screen[:, 0]].any(axis=1)
+        blocked: Flags = ~may_explore & ~may[:, self.actions.publish_public[:, 0]].any(axis=1)
+        return blocked
+
+    def must_save(self, seen: Reading, findings: Ints) -> Flags:
+        """Whether from now on heartbeats, or energy, are just enough to publish what is worth it; shape ``(n,)``."""
+        hours_needed = findings + (seen.debt > 0.0)  # one more, to repay what publishing cost
+        if not self.savings.enabled:
+            late: Flags = (findings > 0) & (seen.beats_left <= hours_needed)
+            return late
+        short: Flags = self.savings.publishable(seen.heartbeat, seen.energy) < self.needed(seen)
+        return short & (findings > 0)
+
+    def needed(self, seen: Reading) -> Floats:
+        """Energy to publish every compound that is not published yet, and a little more; shape ``(n,)``."""
+        return (seen.unpublished.sum(axis=1) + self.manner.energy_margin) * self.price(seen)[
+            :, Verb.PUBLISH_PUBLIC
+        ]
+
+    def price(self, seen: Reading) -> Floats:
+        """Base cost of every verb, from what it costs now; shape ``(n, V)``."""
+        energy = self.params.energy
+        factor = np.where(seen.uses == 0, energy.first_use, 1.0)
+        factor = factor * np.where(seen.failures >= 2, energy.error_rate, 1.0)
+        hour = (self.params.budget.start_hour + seen.heartbeat) % 24
+        late = (hour >= energy.late_from) | (hour < energy.late_until)
+        factor[late, Verb.PUBLISH_PRIVATE] *= energy.late_social
+        factor[late, Verb.PUBLISH_PUBLIC] *= energy.late_social
+        return seen.cost / np.clip(factor, 1.0, energy.multiplier_cap)
+
+    def good_hour(self, seen: Reading) -> Flags:
+        """Whether speaking costs no more than it must, or will not get cheaper; shape ``(n,)``."""
+        if not self.savings.enabled:
+            return np.ones(len(seen.heartbeat), np.bool_)
+        good: Flags = self.savings.good[seen.heartbeat]
+        last: Flags = self.savings.next_good[seen.heartbeat] >= self.params.budget.heartbeats
+        return good | last
+
+    def spare_energy(self, seen: Reading) -> Floats:
+        """Energy that findings will not need, shape ``(n,)``."""
+        return self.savings.spendable(seen.heartbeat, seen.energy, self.needed(seen))
 
     def best_findings(self, seen: Reading) -> tuple[Floats, Ints]:
         """Worth of publishing each compound at its best confidence, bits, and the action; shape ``(n, M)``."""
@@ -124,7 +177,8 @@ class Honest:
         In each of these labs some experiment on an unpublished compound must be possible.
         """
         manner = self.manner
-        beats = np.maximum(1, seen.beats_left - seen.unpublished.sum(axis=1) + 1)
+        beats = self.plates_left(seen)
+        spare = self.spare_energy(seen)
         scarcity = manner.usual_wells / np.maximum(1.0, seen.wells / beats)
         now = self.score_of(seen.peak)
         values = []
@@ -135,7 +189,11 @@ class Honest:
                 verb, seen.instrument, seen.marginal, wanted, of=lambda _, peaks: self.score_of(peaks)
             )
             price = manner.well_price * scarcity**2 * seen.inflation * self.wells[verb]
-            values.append(rise - now - price[:, None])
+            value = rise - now - price[:, None]
+            if self.savings.enabled:
+                energy = self.cost_of(seen, verb)
+                value = np.where(energy <= spare[:, None], value - manner.energy_price * energy, -np.inf)
+            values.append(value)
         stacked = np.stack(values, axis=1).reshape(len(now), -1)
         number, compound = np.divmod(stacked.argmax(axis=1), now.shape[1])
         chosen = np.empty(len(now), np.int64)
@@ -144,7 +202,22 @@ class Honest:
             if len(rows):
                 claim = self.claim(verb, seen.rows(rows), compound[rows])
                 chosen[rows] = self.actions.experiment(verb, compound[rows], claim)
+        if self.savings.enabled:
+            chosen = np.where(stacked.max(axis=1) > -np.inf, chosen, self.actions.rest)
         return chosen
+
+    def plates_left(self, seen: Reading) -> Any:
+        """How many plates there can still be: by heartbeats, or by energy; shape ``(n,)``."""
+        if not self.savings.enabled:
+            return np.maximum(1, seen.beats_left - seen.unpublished.sum(axis=1) + 1)
+        energy = seen.energy + self.savings.income * (seen.beats_left - 1) - self.needed(seen)
+        return np.maximum(1.0, energy / self.manner.usual_energy)
+
+    def cost_of(self, seen: Reading, verb: Verb) -> Floats:
+        """Energy of an experiment on each compound, shape ``(n, M)``."""
+        again = np.where(seen.done[:, :, EXPERIMENTS.index(verb)], self.params.energy.similar, 1.0)
+        cost: Floats = seen.cost[:, verb, None] * again
+        return cost
 
     def score_of(self, peak: Floats) -> Floats:
         """Expected score of a finding that is right with probability ``peak``, bits; any shape."""

@@ -12,15 +12,27 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from solvent.actions import VERBS
+from solvent.mechanisms.energy import UNIT
 from solvent.metrics import episode_columns, join_columns
 from solvent.params import LabParams
+from solvent.tables import tables_for
 from solvent.vector import LabVectorEnv
 from solvent_agents.agent import Agent
 
-__all__ = ["TRACED", "DrawsLots", "episodes", "generate"]
+__all__ = ["TRACED", "TRACED_ENERGY", "DrawsLots", "episodes", "generate", "traced_prices"]
 
 TRACED = ("wells", "debt", "refusal", "claim", "gain", "event")
-"""What is traced a heartbeat: wells left and debt (bits) at that time, the other columns of the step that led there."""
+"""What is traced an action: wells left and debt (bits) after it, and of the action itself the other columns."""
+
+TRACED_ENERGY = (
+    *("heartbeat", "energy", "approvals"),
+    *("hour", "slot", "closed", "verb", "obstacle", "deferral", "proposed_verb"),
+    *("energy_cost", "energy_spent", "energy_income"),
+)
+"""Also traced where acting costs energy: heartbeats gone by, energy left and approvals so far after the action, and of
+the action itself the hour of the day, the other fields of ``solvent.state.STEP_FIELDS``, and its verb. After these
+the prices of ``traced_prices``. Energies are in units."""
 
 Columns = dict[str, Any]
 
@@ -44,8 +56,9 @@ def episodes(
         params: parameters of the labs.
         seeds: seeds of the labs, ``n`` of them.
         batch: labs stepped together.
-        trace: add ``trace``, a dictionary of arrays of shape ``(n, horizon + 1)`` (``TRACED``), NaN after
-            an episode's end.
+        trace: add ``trace``, a dictionary of arrays of shape ``(n, most_steps + 1)`` (``TRACED``, and
+            ``TRACED_ENERGY`` where acting costs energy): column ``i`` is what ``i`` actions led to, NaN after an
+            episode's end.
 
     Returns:
         The columns of ``solvent.metrics.episode_columns``, each of shape ``(n,)``, and ``seed``.
@@ -54,9 +67,17 @@ def episodes(
 
 
 def generate(
-    agent: Agent, params: LabParams, seeds: Sequence[int], *, batch: int = 256, trace: bool = False
+    agent: Agent,
+    params: LabParams,
+    seeds: Sequence[int],
+    *,
+    batch: int = 256,
+    trace: bool = False,
+    traced: int | None = None,
 ) -> Iterator[Columns]:
     """The columns of ``episodes``, one batch after the other, for who wants to show progress.
+
+    With ``traced`` only so many first episodes are traced; the traces of a batch have fewer rows then.
 
     Raises:
         ValueError: no seeds, or an impossible batch.
@@ -64,10 +85,22 @@ def generate(
     if batch < 1 or not len(seeds):
         raise ValueError(f"batch, seeds: got {batch} and {len(seeds)} seeds; allowed: at least 1 each")
     for first in range(0, len(seeds), batch):
-        yield _play(agent, params, [int(seed) for seed in seeds[first : first + batch]], trace)
+        chosen = [int(seed) for seed in seeds[first : first + batch]]
+        rows = len(chosen) if traced is None else max(0, min(len(chosen), traced - first))
+        yield _play(agent, params, chosen, rows if trace else None)
 
 
-def _play(agent: Agent, params: LabParams, seeds: list[int], trace: bool) -> Columns:
+def traced_prices(params: LabParams) -> dict[str, int]:
+    """Verbs that cost energy, by name: those whose base cost is traced as ``price_<verb>``, its hidden fair value as
+    ``fair_<verb>``. Nothing where acting costs no energy.
+    """
+    if not params.energy.enabled:
+        return {}
+    base = tables_for(params).base_price
+    return {spec.name: int(verb) for verb, spec in VERBS.items() if base[verb] > 0}
+
+
+def _play(agent: Agent, params: LabParams, seeds: list[int], traced: int | None) -> Columns:
     """One batch: labs and agent go on until every lab's first episode has ended."""
     n = len(seeds)
     envs = LabVectorEnv(n, params, autoreset_mode="SameStep", copy=False)
@@ -76,38 +109,77 @@ def _play(agent: Agent, params: LabParams, seeds: list[int], trace: bool) -> Col
     observations, infos = envs.reset(seed=seeds)
     running = np.ones(n, np.bool_)
     ended_labs = np.zeros_like(envs.batch.labs)
-    traces = {name: np.full((n, params.budget.heartbeats + 1), np.nan) for name in TRACED}
-    if trace:
-        traces["wells"][:, 0] = envs.batch.labs["wells"]
-        traces["debt"][:, 0] = envs.batch.labs["debt"]
-    heartbeat = 0
+    tracer = _Tracer(envs, traced or 0)
     while running.any():
         actions = np.zeros(n, np.int64)
         actions[:] = agent.act(observations, infos["action_mask"])
         observations, _, terminated, truncated, infos = envs.step(actions)
-        heartbeat += 1
         ends = running & (terminated | truncated)
         ended_labs[ends] = envs.batch.finals[ends]
-        if trace:
-            _trace(traces, envs, running, ends, heartbeat)
+        tracer.add(running, ends)
         running &= ~ends
     columns = {"seed": np.array(seeds), **episode_columns(params, ended_labs)}
-    if trace:
-        columns["trace"] = traces
+    if traced is not None:
+        columns["trace"] = tracer.columns
     return columns
 
 
-def _trace(
-    traces: dict[str, NDArray[np.float64]],
-    envs: LabVectorEnv,
-    running: NDArray[np.bool_],
-    ends: NDArray[np.bool_],
-    heartbeat: int,
-) -> None:
-    labs, finals, steps = envs.batch.labs, envs.batch.finals, envs.batch.steps
-    traces["wells"][running, heartbeat] = np.where(ends, finals["wells"], labs["wells"])[running]
-    # At the end the debt is settled: what is shown is the debt that was settled.
-    debt = np.where(ends, finals["debt"] + steps["settled"], labs["debt"])
-    traces["debt"][running, heartbeat] = debt[running]
-    for name in ("refusal", "claim", "gain", "event"):
-        traces[name][running, heartbeat] = steps[name][running]
+class _Tracer:
+    """Writes down what the first ``rows`` labs of a batch do; ``columns`` are of shape ``(rows, most_steps + 1)``."""
+
+    def __init__(self, envs: LabVectorEnv, rows: int) -> None:
+        params = envs.params
+        self._batch, self._rows, self._at = envs.batch, rows, 0
+        self._start_hour, self._energy = params.budget.start_hour, params.energy.enabled
+        self._prices = traced_prices(params)
+        names = [*TRACED, *(TRACED_ENERGY if self._energy else ())]
+        names += [f"{kind}_{verb}" for kind in ("price", "fair") for verb in self._prices]
+        self.columns = {name: np.full((rows, params.most_steps + 1), np.nan) for name in names}
+        if not rows:
+            return
+        nobody = np.zeros(rows, np.bool_)
+        start = self._state(nobody)
+        if self._energy:
+            start |= {"hour": self._start_hour, "verb": -1, "proposed_verb": -1}
+        for name, values in start.items():
+            self.columns[name][:, 0] = values
+
+    def add(self, running: NDArray[np.bool_], ends: NDArray[np.bool_]) -> None:
+        """Write down the action that the ``running`` labs have just taken; ``ends`` marks those that it ended."""
+        if not self._rows:
+            return
+        self._at += 1
+        mine = running[: self._rows]
+        for name, values in (self._state(ends[: self._rows]) | self._step()).items():
+            self.columns[name][mine, self._at] = values[mine]
+
+    def _state(self, ends: NDArray[np.bool_]) -> Columns:
+        """The labs after an action; those that it ``ends`` have begun anew, and are shown as they ended."""
+        labs, finals = self._batch.labs[: self._rows], self._batch.finals[: self._rows]
+
+        def now(name: str) -> NDArray[Any]:
+            return np.where(ends.reshape(-1, *[1] * (labs[name].ndim - 1)), finals[name], labs[name])
+
+        # At the end the debt is settled: what is shown is the debt that was settled.
+        settled = np.where(ends, self._batch.steps["settled"][: self._rows], 0.0)
+        state: Columns = {"wells": now("wells"), "debt": now("debt") + settled}
+        if self._energy:
+            state |= {"heartbeat": now("heartbeat"), "energy": now("energy") / UNIT}
+            state["approvals"] = now("approvals")
+            for kind in ("price", "fair"):
+                costs = now(kind) / UNIT
+                state |= {f"{kind}_{name}": costs[:, verb] for name, verb in self._prices.items()}
+        return state
+
+    def _step(self) -> Columns:
+        """The action itself."""
+        steps = self._batch.steps[: self._rows]
+        taken: Columns = {name: steps[name] for name in ("refusal", "claim", "gain", "event")}
+        if self._energy:
+            taken["hour"] = (self._start_hour + steps["heartbeat"]) % 24
+            for name in ("slot", "closed", "obstacle", "deferral", "proposed_verb"):
+                taken[name] = steps[name]
+            taken["verb"] = tables_for(self._batch.params).verb[steps["action"]]
+            for name in ("energy_cost", "energy_spent", "energy_income"):
+                taken[name] = steps[name] / UNIT
+        return taken

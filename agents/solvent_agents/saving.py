@@ -1,0 +1,73 @@
+"""Saving: how much energy can still go into publishing, and what has to be kept for it.
+
+Mechanism. Findings can only be published while the user is there, and cost double late; energy comes a little each
+heartbeat and is lost above a cap. From a heartbeat ``t`` with energy ``e``, the most that can be spent on publishing
+is what there will be at the next good hour ``g``, and after it what each heartbeat brings until the last good hour,
+where a night brings no more than the cap:
+
+    publishable(t, e) = min(cap, e + regeneration (g - t)) + later(g)
+
+What exceeds the need of the findings that are still to come can be spent on something else.
+
+Known approximation: energies are divisible; the last of them may not reach for another finding.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solvent.mechanisms.energy import hour_of, within_hours
+from solvent.params import LabParams
+
+__all__ = ["Savings"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Savings:
+    """Forecasts of a purse in labs with these parameters; without energy there is no end of it."""
+
+    def __init__(self, params: LabParams) -> None:
+        energy, horizon = params.energy, params.budget.heartbeats
+        self.enabled = energy.enabled
+        self.cap, self.income = energy.cap, energy.regeneration
+        hours = [hour_of(params.budget.start_hour, t) for t in range(horizon)]
+        self.good = np.array(
+            [
+                within_hours(hour, energy.present_from, energy.present_until)
+                and not within_hours(hour, energy.late_from, energy.late_until)
+                for hour in hours
+            ]
+        )
+        # From each heartbeat: the next good hour (the horizon if there is none), and what later ones bring after it.
+        self.next_good = np.full(horizon + 1, horizon)
+        self.later = np.zeros(horizon + 1)
+        for t in reversed(range(horizon)):
+            self.next_good[t] = t if self.good[t] else self.next_good[t + 1]
+            if self.good[t]:
+                following = self.next_good[t + 1]
+                if following < horizon:
+                    saved = min(self.cap, self.income * (following - t))
+                    self.later[t] = saved + self.later[following]
+
+    def publishable(self, heartbeat: Ints, energy: Floats) -> Floats:
+        """The most energy that can go into findings from now on, shape ``(n,)``."""
+        if not self.enabled:
+            return np.full(len(heartbeat), np.inf)
+        at = self.next_good[heartbeat]
+        reaches = at < len(self.good)
+        ready = np.minimum(self.cap, energy + self.income * (at - heartbeat))
+        return np.where(reaches, ready + self.later[at], 0.0)
+
+    def spendable(self, heartbeat: Ints, energy: Floats, kept: Floats) -> Floats:
+        """Energy that can be spent now and leaves ``kept`` publishable, shape ``(n,)``; at most ``energy``."""
+        if not self.enabled:
+            return energy
+        at = np.minimum(self.next_good[heartbeat], len(self.good))
+        waits = self.income * (at - heartbeat)
+        later = self.later[at]
+        needed_then = np.maximum(0.0, kept - later)  # at the next good hour
+        needed_now = np.where(at < len(self.good), needed_then - waits, 0.0)
+        return np.clip(energy - np.maximum(0.0, needed_now), 0.0, energy)
