@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime
+import functools
 import importlib.util
 import os
 import pwd
 import shutil
+import sqlite3
 import subprocess
 import tempfile
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 
 from solvent import LabParams
-from solvent.costs import CostStore
+from solvent.costs import CostStore, EnergyCostProposal
 
 DATABASES = ("sqlite", "postgresql")
 PROGRAMS = ("initdb", "pg_ctl", "postgres")
@@ -149,3 +155,82 @@ def store(place: str) -> Iterator[CostStore]:
     with CostStore(place) as opened:
         opened.register_verbs(LabParams())
         yield opened
+
+
+class Raw:
+    """SQL from outside of the store: every connection on its own, as another program's would be."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        self.sqlite = "://" not in place
+
+    def __call__(self, *statements: str) -> list[tuple[Any, ...]]:
+        """Run statements in one transaction; returns the rows of the last."""
+        if not self.sqlite:
+            with psycopg.connect(self.place) as connection:
+                for statement in statements:
+                    cursor = connection.execute(statement)  # type: ignore[call-overload]
+                return list(cursor.fetchall()) if cursor.description else []
+        with contextlib.closing(sqlite3.connect(self.place)) as connection, connection:
+            for statement in statements:
+                rows = connection.execute(statement).fetchall()
+            return rows
+
+    def refused(self, statement: str, *said: str) -> None:
+        """The database refuses, with one of these messages if any are given, and nothing has changed."""
+        before = self.everything()
+        # A rule refused: nothing that is merely wrong SQL counts.
+        with pytest.raises((sqlite3.IntegrityError, psycopg.IntegrityError)) as refusal:
+            self(statement)
+        assert not said or any(text in str(refusal.value) for text in said), refusal.value
+        assert self.everything() == before
+
+    def everything(self) -> dict[str, list[tuple[Any, ...]]]:
+        tables = ("energy_cost_proposals", "energy_costs", "mcp_tools", "cost_discomfort_log", "heartbeats")
+        return {table: sorted(self(f"SELECT * FROM {table}"), key=repr) for table in tables}
+
+    def now(self, seconds: float = 0.0) -> str:
+        """A moment, as a literal."""
+        moment = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=seconds)
+        return f"'{moment:%Y-%m-%d %H:%M:%S.%f}'" if self.sqlite else f"'{moment.isoformat()}'"
+
+    def insert(self, table: str, *, how: str = "INSERT", **values: Any) -> str:
+        """An INSERT statement; a text that begins with a bracket or is a number stays as it is."""
+
+        def literal(value: Any) -> str:
+            if value is None:
+                return "NULL"
+            if isinstance(value, uuid.UUID):
+                return f"'{value.hex}'"
+            return repr(value) if isinstance(value, int | float) else f"'{str(value).strip(chr(39))}'"
+
+        return f"{how} INTO {table} ({', '.join(values)}) VALUES ({', '.join(map(literal, values.values()))})"
+
+
+@pytest.fixture
+def raw(place: str, store: CostStore) -> Raw:
+    return Raw(place)
+
+
+EVIDENCE = ({"source": "heartbeat_102", "summary": "deferred, energy cited"},)
+
+
+def argue(store: CostStore, target: str = "screen", **changes: Any) -> EnergyCostProposal:
+    """A proposal that would make ``target``, by default a screen of 4, cheaper."""
+    kind = "mcp_tool" if ":" in target else "action"
+    arguments: dict[str, Any] = {
+        "suggested_min": 2.0,
+        "suggested_max": 3.0,
+        "direction": "decrease",
+        "rationale": "repeated avoidance despite high benefit",
+        "confidence": 0.6,
+        "evidence": EVIDENCE,
+        "heartbeat_refs": [102, 109],
+        "memory_refs": [uuid.UUID(int=7)],
+    }
+    return store.file_proposal(kind, target, **{**arguments, **changes})
+
+
+@pytest.fixture
+def file_one(store: CostStore) -> Callable[..., EnergyCostProposal]:
+    return functools.partial(argue, store)
