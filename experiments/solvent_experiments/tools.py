@@ -38,6 +38,7 @@ __all__ = ["Listing", "ServerError", "environment_of", "list_tools", "printable"
 
 MOST_PAGES, MOST_TOOLS, MOST_JUNK = 200, 10_000, 100
 LONGEST_SAID, LONGEST_NAME = 120, 60
+_CLOSED = (CONNECTION_CLOSED, "Connection closed")  # the SDK's own; servers use the code for other things
 _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, ConnectionError)
 
 
@@ -69,6 +70,7 @@ class _Heard:
     complete: bool = False
     endless: bool = False
     junk: list[str] = field(default_factory=list)
+    hopeless: bool = False  # too much of it
     leaders: set[int] = field(default_factory=set)  # its processes' sessions
 
 
@@ -133,12 +135,15 @@ def list_tools(
         try:
             anyio.run(_ask, server, timeout, dict(env or {}), errlog, heard)
         except Exception as error:
-            if not heard.complete:  # what goes wrong after that is only the farewell
+            # What goes wrong after the last page, or after giving up, is only the farewell.
+            if not (heard.complete or heard.hopeless):
                 raise ServerError(server, _problem(error, timeout, heard, errlog)) from error
         finally:
             _end_all(heard.leaders)
             if show_stderr:
                 _copy_lines(errlog, server)
+        if heard.hopeless and not heard.complete:
+            raise ServerError(server, "sent nothing that the protocol knows" + _sample(heard))
         if heard.endless:
             raise ServerError(
                 server, f"its list of tools has no end ({len(heard.tools)} tools and still more pages)"
@@ -218,23 +223,15 @@ async def _ask_command(
         # The limit lies within the transport, so that ending the server is not cut short by it.
         with anyio.fail_after(timeout) as scope:
             await _converse(read, write, heard, scope, MOST_JUNK)
-    _raise_junk(heard, MOST_JUNK)
 
 
 async def _ask_url(url: str, timeout: float, heard: _Heard) -> None:
-    most_junk = 1  # an answer that can't be read won't be sent again
     with anyio.fail_after(timeout) as scope:
         async with (
             httpx.AsyncClient(timeout=timeout) as client,
             streamable_http_client(url, http_client=client) as (read, write, _),
         ):
-            await _converse(read, write, heard, scope, most_junk)
-    _raise_junk(heard, most_junk)
-
-
-def _raise_junk(heard: _Heard, most: int) -> None:
-    if len(heard.junk) >= most and not heard.complete:
-        raise ConfigError("sent nothing that the protocol knows" + _sample(heard))
+            await _converse(read, write, heard, scope, 1)  # an answer that can't be read won't come again
 
 
 async def _converse(read: Any, write: Any, heard: _Heard, scope: anyio.CancelScope, most_junk: int) -> None:
@@ -242,6 +239,7 @@ async def _converse(read: Any, write: Any, heard: _Heard, scope: anyio.CancelSco
         if isinstance(message, Exception):
             heard.junk.append(_junk(message))
             if len(heard.junk) >= most_junk:
+                heard.hopeless = True
                 scope.cancel()
         await anyio.lowlevel.checkpoint()
 
@@ -282,7 +280,7 @@ def _problem(error: BaseException, timeout: float, heard: _Heard, errlog: TextIO
             return f"no answer within {timeout:g} s" + (_sample(heard) or last)
         case FileNotFoundError():
             return "no such command"
-        case McpError() if error.error.code == CONNECTION_CLOSED:
+        case McpError() if (error.error.code, error.error.message) == _CLOSED:
             return "ended before it answered" + (last or _sample(heard))
         case McpError():
             return f"answered with an error: {_one_line(error.error.message)}"

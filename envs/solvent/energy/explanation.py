@@ -101,7 +101,7 @@ def _situation(params: LabParams) -> str:
         f"- the first time you do it: ×{text(energy.first_use)}\n"
         f"- half or more of its last four uses failed: ×{text(energy.error_rate)}\n"
         f"- you speak to others late, {hours}: ×{text(energy.late_social)}\n"
-        f"- you did the same in this heartbeat: ×{text(energy.similar)}\n\n"
+        f"- you did the same with the same compound in this heartbeat: ×{text(energy.similar)}\n\n"
         f"Together they multiply by at most {text(energy.multiplier_cap)}, and nothing "
         "makes an action cheaper than its cost above."
     )

@@ -1,0 +1,121 @@
+"""What the agent is told has the lab's numbers, all of them and no others."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from solvent import ENVIRONMENTS, LabParams, preset
+from solvent.energy import explain, intent_summary_text
+from solvent.params import VERBS_WITH_A_PRICE, EnergyParams, PriceParams, ProposalParams
+
+LAB = preset("energy")
+
+
+def numbers(text: str) -> set[float]:
+    text = re.sub(r"^\d\. ", "", text, flags=re.MULTILINE)  # items of a list
+    text = re.sub(r":00\b", "", text)  # minutes
+    return {float(found) for found in re.findall(r"\d+(?:\.\d+)?", text)}
+
+
+def test_every_number_in_it_is_a_parameter() -> None:
+    energy, voice = LAB.energy, LAB.proposals
+    known = {value for value in energy.to_mapping().values() if isinstance(value, int | float)}
+    known |= {value for value in voice.to_mapping().values() if isinstance(value, int | float)}
+    known |= {energy.base_cost(verb) for verb in VERBS_WITH_A_PRICE}
+    assert numbers(explain(LAB)) <= known
+
+
+@pytest.mark.parametrize(
+    ("group", "changed", "says"),
+    [
+        ("energy", {"start": 11.5}, "start with 11.5 energy"),
+        ("energy", {"regeneration": 7.25}, "brings 7.25"),
+        ("energy", {"cap": 23.0}, "up to 23."),
+        ("energy", {"slots": 1}, "room for 1 action."),
+        ("energy", {"present_from": 9}, "09:00 to 24:00"),
+        ("energy", {"present_until": 18}, "08:00 to 18:00"),
+        ("energy", {"first_use": 1.25}, "time you do it: ×1.25"),
+        ("energy", {"error_rate": 1.75}, "failed: ×1.75"),
+        ("energy", {"late_social": 3.0}, "22:00 to 07:00: ×3"),
+        ("energy", {"similar": 1.1}, "×1.1"),
+        ("energy", {"late_from": 21}, "21:00 to 07:00"),
+        ("energy", {"late_until": 5}, "22:00 to 05:00"),
+        ("energy", {"multiplier_cap": 2.25}, "at most 2.25"),
+        ("energy", {"floor_public": 6.5}, "`publish_public` below 6.5"),
+        ("energy", {"floor_private": 3.5}, "`publish_private` below 3.5"),
+        ("energy", {"chat_only": ["publish_public"]}, "`publish_public` is not allowed"),
+        ("energy", {"prices": PriceParams(screen=4.75).to_mapping()}, "| `screen` | 4.75 |"),
+        ("proposals", {"evidence_heartbeats": 3}, "from 3 heartbeats"),
+        ("proposals", {"review_heartbeats": 1}, "comes 1 heartbeat later"),
+        ("proposals", {"step_limit": 2.75}, "at most 2.75"),
+        ("vocabulary", {"terminate": True}, "| `terminate` | 0 |"),
+    ],
+)
+def test_a_changed_number_changes_the_text(group: str, changed: dict[str, object], says: str) -> None:
+    text = explain(LabParams.from_mapping({group: changed}, base=LAB))
+    assert says in text
+    assert says not in explain(LAB)
+
+
+def test_a_lab_without_energy_says_so() -> None:
+    text = explain(preset("default"))
+    assert "no energy" in text
+    assert numbers(text) == {384.0, 40.0}
+
+
+def test_a_lab_without_proposals_does_not_promise_any() -> None:
+    text = explain(LabParams(energy=EnergyParams(enabled=True), proposals=ProposalParams(enabled=False)))
+    assert "`propose`" not in text
+    assert "costs stay as they are" in text
+
+
+@pytest.mark.parametrize("env", ENVIRONMENTS)
+def test_it_is_plain_markdown_for_every_environment(env: str) -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "solvent_experiments", "explain", "--env", env],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("# ")
+    assert "\x1b" not in result.stdout
+    assert "None" not in result.stdout
+
+
+def test_an_unknown_environment_is_an_error_of_one_line() -> None:
+    command = [sys.executable, "-m", "solvent_experiments", "explain", "--env", "Solvent/Enrgy-v0"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert len(result.stderr.splitlines()) == 1
+    assert "did you mean" in result.stderr
+
+
+def test_the_sources_summary() -> None:
+    spent = {"exploration": 3.0, "cognition": 6, "maintenance": 2.0}
+    assert intent_summary_text(spent) == (
+        "Energy spent this heartbeat:\n"
+        "- cognition: 6\n"
+        "- exploration: 3\n"
+        "- maintenance: 2\n"
+        "- social: 0\n"
+        "- meta: 0"
+    )
+
+
+def test_a_summary_has_no_trailing_zeros() -> None:
+    text = intent_summary_text(
+        {"social": 7.5, "meta": -0.0, "cognition": 100.0, "exploration": 4.8 + 0.1 + 0.2}
+    )
+    assert "- social: 7.5\n- meta: 0" in text
+    assert "- cognition: 100\n- exploration: 5.1\n" in text
+
+
+@pytest.mark.parametrize("spent", [{"fun": 1.0}, {"social": -1.0}, {"social": float("nan")}])
+def test_an_impossible_summary(spent: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=r"^spent"):
+        intent_summary_text(spent)

@@ -1,0 +1,317 @@
+"""Real servers as child processes, good and bad: each is priced or is an error of one line, and none survives."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import psutil
+import pytest
+from rich.console import Console
+
+from solvent.energy import CATEGORIES
+from solvent_experiments.documents import ConfigError
+from solvent_experiments.tools import ServerError, environment_of, list_tools, printable, show_tools
+
+SERVERS = Path(__file__).parent / "servers"
+SHOP = shlex.join([sys.executable, str(SERVERS / "shop.py")])
+TIME = shlex.join([sys.executable, "-m", "mcp_server_time", "--local-timezone", "Europe/Zurich"])
+PATIENT = 20.0
+
+
+def scripted(mode: str, *more: str) -> str:
+    return shlex.join([sys.executable, str(SERVERS / "scripted.py"), mode, *more])
+
+
+@pytest.fixture(autouse=True)
+def no_child_survives() -> Iterator[None]:
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
+    yield
+    left = [child for child in psutil.Process().children(recursive=True) if child.pid not in before]
+    assert left == []
+
+
+@pytest.fixture(autouse=True)
+def short_farewell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The SDK waits so long for a server to go by itself; the tests needn't."""
+    monkeypatch.setattr("mcp.client.stdio.PROCESS_TERMINATION_TIMEOUT", 0.3)
+
+
+def problem(server: str, timeout: float = PATIENT) -> str:
+    with pytest.raises(ServerError) as caught:
+        list_tools(server, timeout)
+    text = str(caught.value)
+    assert text.startswith(printable(server))
+    assert text.isprintable()  # one line, nothing that moves the cursor
+    return caught.value.problem
+
+
+def solvent(*arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "solvent_experiments", "tools", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+
+
+# ------------------------------------------------------------------------------------------------ good ones
+
+
+def test_a_server_that_is_not_ours() -> None:
+    listing = list_tools(TIME, PATIENT)
+    assert listing.title.startswith("mcp-time")
+    assert {tool.name: tool.category for tool in listing.tools} == {
+        "get_current_time": "read",
+        "convert_time": "read",
+    }
+
+
+def check_shop(server: str) -> None:
+    tools = {tool.name: tool for tool in list_tools(server, PATIENT).tools}
+    assert {name: tool.category for name, tool in tools.items()} == {
+        "list_orders": "read",
+        "update_stock": "modify",
+        "send_message": "send_private",
+        "delete_all": "delete",
+    }
+    assert tools["delete_all"].unsure  # it claims to be read-only
+    assert tools["update_stock"].allowed_contexts == ("heartbeat", "chat")
+
+
+def test_over_stdio() -> None:
+    check_shop(SHOP)
+
+
+def test_over_streamable_http() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    shop = subprocess.Popen([*shlex.split(SHOP), str(port)], stderr=subprocess.DEVNULL)
+    try:
+        wait_for(port)
+        check_shop(f"http://127.0.0.1:{port}/mcp")
+        assert "HTTP 404" in problem(f"http://127.0.0.1:{port}/nothing") or "Session" in problem(
+            f"http://127.0.0.1:{port}/nothing"
+        )
+    finally:
+        shop.terminate()
+        shop.wait(10)
+
+
+def wait_for(port: int) -> None:
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.05)
+    raise TimeoutError(port)
+
+
+def test_all_pages_are_read() -> None:
+    names = [tool.name for tool in list_tools(scripted("pages"), PATIENT).tools]
+    assert names == [f"get_{n}" for n in range(160)]
+
+
+def test_a_banner_before_the_protocol_is_forgiven() -> None:
+    assert [tool.name for tool in list_tools(scripted("banner"), PATIENT).tools] == ["get_time"]
+
+
+def test_a_server_without_tools() -> None:
+    assert list_tools(scripted("toolless"), PATIENT).tools == ()
+
+
+# ------------------------------------------------------------------------------------------------ bad ones
+
+
+@pytest.mark.parametrize(
+    ("mode", "says"),
+    [
+        ("dead", "ended before it answered; it said: no licence for this machine"),
+        ("junk", "sent nothing that the protocol knows; it sent: hello, this is no protocol"),
+        ("binary", "sent nothing that the protocol knows"),
+        ("error", r"answered with an error: out of\x1b[31m order"),
+        ("invalid", "sent an answer that can't be read (tools.0.name"),
+        ("circle", "its list of tools has no end"),
+        ("endless", "its list of tools has no end"),
+    ],
+)
+def test_an_error_says_what_it_did(mode: str, says: str) -> None:
+    assert says in problem(scripted(mode))
+
+
+@pytest.mark.parametrize("mode", ["silent", "slow", "late"])
+def test_no_answer_in_time(mode: str) -> None:
+    began = time.monotonic()
+    assert problem(scripted(mode), 0.5).startswith("no answer within 0.5 s")
+    assert time.monotonic() - began < 0.5 + 6.0
+
+
+@pytest.mark.parametrize(
+    ("server", "says"),
+    [
+        ("no-such-command-anywhere --now", "no such command"),
+        ("/", "can't be run"),
+        ("'open quote", "isn't a command line"),
+        ("", "neither a command line nor a URL"),
+        ("ftp://127.0.0.1/mcp", "neither a command line nor a URL"),
+        ("http://", "can't be reached"),
+        ("http://127.0.0.1:1/mcp", "can't be reached"),
+        ("a\0b", "neither a command line nor a URL"),
+        (shlex.join([sys.executable, "-c", ""]), "ended before it answered"),
+    ],
+)
+def test_what_is_no_server(server: str, says: str) -> None:
+    assert says in problem(server)
+
+
+class _Page(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        kind = "text/html" if self.path == "/html" else "application/json"
+        body = b"<h1>It works!</h1>"
+        self.send_response(500 if self.path == "/broken" else 200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+def test_urls_that_are_no_servers() -> None:
+    with HTTPServer(("127.0.0.1", 0), _Page) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            base = f"http://127.0.0.1:{server.server_port}"
+            assert "sent nothing that the protocol knows" in problem(f"{base}/html")
+            assert "sent nothing that the protocol knows" in problem(f"{base}/json")
+            assert "HTTP 500" in problem(f"{base}/broken")
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_a_port_that_never_answers() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/mcp"
+        assert problem(url, 0.5) == "no answer within 0.5 s"
+
+
+# ------------------------------------------------------------------------------------------------ processes
+
+
+def alive(file: Path) -> list[int]:
+    pids = [int(pid) for pid in file.read_text().split()]
+    assert len(pids) == 2
+    return [pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie"]
+
+
+@pytest.mark.parametrize("mode", ["silent", "ok"])
+def test_a_server_that_will_not_go_is_ended_with_its_child(mode: str, tmp_path: Path) -> None:
+    file = tmp_path / "pids"
+    server = scripted(mode, str(file))
+    if mode == "silent":
+        assert "no answer" in problem(server, 1.0)
+    else:
+        assert len(list_tools(server, PATIENT).tools) == 1
+    assert alive(file) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to another process")
+def test_control_c_ends_it_too(tmp_path: Path) -> None:
+    file = tmp_path / "pids"
+    command = [sys.executable, "-m", "solvent_experiments", "tools", scripted("silent", str(file))]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
+        until = time.monotonic() + 30
+        while not (file.exists() and file.read_text()) and time.monotonic() < until:
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        _, errors = running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert errors.strip() == "solvent: stopped"
+    assert alive(file) == []
+
+
+# ------------------------------------------------------------------------------------------------ what is shown
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_hostile_names_neither_colour_nor_break_the_table(
+    width: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    console = Console(width=width, force_terminal=True, color_system="truecolor")
+    answered = show_tools(
+        [scripted("hostile")], timeout=PATIENT, env={}, as_json=False, why=True, debug=False, console=console
+    )
+    shown, errors = capsys.readouterr()
+    assert answered
+    assert r"\x1b[31mred" in shown
+    assert "\x1b[31m" not in shown
+    assert "[bold red]markup[/bold red]" in shown
+    assert ":skull:" in shown
+    assert all(ch not in shown for ch in "\x07\u202e\u200b")
+    assert errors.count("left out") == 2  # the empty name and the enormous one
+    assert errors.replace("\n", "").isprintable()
+
+
+def test_the_table_of_the_command() -> None:
+    result = solvent(TIME, "--why")
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    for said in (
+        "mcp-time",
+        "get_current_time",
+        "read / search",
+        "0.5",
+        "heartbeat, chat",
+        "The server says",
+    ):
+        assert said in result.stdout
+
+
+def test_one_fails_and_the_others_are_shown() -> None:
+    result = solvent(scripted("dead"), scripted("ok"), "--json")
+    assert result.returncode == 2
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stderr.endswith("it said: no licence for this machine\n")
+    (row,) = json.loads(result.stdout)
+    assert row["name"] == "get_time"
+    assert row["energy_cost_category"] == "read"
+    assert CATEGORIES["read"].low <= row["energy_cost"] <= CATEGORIES["read"].high
+    assert set(row) == {
+        "server",
+        "name",
+        "energy_cost",
+        "energy_cost_category",
+        "energy_cost_factors",
+        "energy_cost_floor",
+        "allowed_contexts",
+    }
+
+
+def test_variables_for_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_KEY", "secret")
+    assert environment_of(["A=1", "B=x=y", "C=", "SHOP_KEY"]) == {
+        "A": "1",
+        "B": "x=y",
+        "C": "",
+        "SHOP_KEY": "secret",
+    }
+    for wrong in ("=1", "", "NOT_SET_ANYWHERE", "A=\0"):
+        with pytest.raises(ConfigError, match="--env: got"):
+            environment_of([wrong])
+
+
+def test_the_commands_variables_reach_it() -> None:
+    code = "import os, sys; sys.exit(os.environ['GREETING'])"
+    with pytest.raises(ServerError, match="it said: good morning"):
+        list_tools(shlex.join([sys.executable, "-c", code]), PATIENT, {"GREETING": "good morning"})
