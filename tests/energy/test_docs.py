@@ -1,0 +1,67 @@
+"""docs/energy.md is true: its code runs and prints what it says, its tables are the code's, its commands exist."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from solvent.energy import CATEGORIES, EnergyContext
+from solvent.energy.numbers import text as plain
+from solvent.params import EnergyParams
+
+TEXT = (Path(__file__).resolve().parents[2] / "docs" / "energy.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The cells of the table whose first heading this is."""
+    table = TEXT.split(f"| {heading} |")[1].split("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+
+
+def test_there_are_blocks_to_run() -> None:
+    assert len(BLOCKS) == 4
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
+def test_its_code_runs_and_prints_what_it_says(block: str, tmp_path: Path) -> None:
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-c", block],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines() == re.findall(r"print\(.*?\)  # (.*)", block)
+
+
+def test_its_categories_are_the_codes() -> None:
+    said = {row[0].strip("`"): tuple(row[1:3]) for row in rows("category")}
+    assert said == {
+        name: (f"{plain(line.low)} to {plain(line.high)}", "" if line.floor is None else plain(line.floor))
+        for name, line in CATEGORIES.items()
+    }
+
+
+def test_its_multipliers_are_the_defaults() -> None:
+    params = EnergyParams()
+    multipliers = [params.first_use, params.error_rate, params.late_social, params.similar]
+    assert [row[2] for row in rows("situation")] == [plain(multiplier) for multiplier in multipliers]
+    assert f"between 1 and {plain(params.multiplier_cap)}" in TEXT
+    fields = {field for row in rows("situation") for field in re.findall(r"`(\w+)`", row[1])}
+    assert fields == set(EnergyContext.__dataclass_fields__)
+
+
+def test_its_commands_and_options_are_there() -> None:
+    from solvent_experiments.cli import app
+
+    known = {
+        command.name or command.callback.__name__ for command in app.registered_commands if command.callback
+    }
+    assert {"tools", "explain"} <= known
+    assert set(re.findall(r"solvent (\w+)", TEXT.replace("from solvent import", ""))) <= known
