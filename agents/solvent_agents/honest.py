@@ -31,6 +31,7 @@ from solvent_agents.agent import Actions, Observations
 from solvent_agents.expected_gain import Forecaster, quantile
 from solvent_agents.reading import Reader, Reading, action_index
 from solvent_agents.saving import Savings
+from solvent_agents.voice import Habits, Voice
 
 __all__ = ["Honest", "Manner"]
 
@@ -40,6 +41,7 @@ Flags = NDArray[np.bool_]
 
 EXPERIMENTS = (Verb.SCREEN, Verb.DOSE_RESPONSE)
 EXPLORE = -1
+HABITS = Habits()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,8 +56,9 @@ class Manner:
     learn_beats: int = 4  # heartbeats that a lot must still have for that
     calibrates: bool = True  # otherwise it never uses vehicle wells
     energy_price: float = 0.05  # bits a unit of energy
-    energy_margin: float = 0.5  # findings for which energy is kept beyond those to come
+    energy_margin: float = -0.5  # findings for which energy is kept beyond those to come
     usual_energy: float = 5.0  # energy of a plate, to know how many there can still be
+    habits: Habits = HABITS  # of its voice
 
 
 class Honest:
@@ -71,6 +74,7 @@ class Honest:
         self.forecaster = Forecaster(params)
         self.rules = debt_rules(params)
         self.savings = Savings(params)
+        self.voice = Voice(params, self.manner.habits)
         self.wells: Any = tables_for(params).wells
         prior, confidences = params.assay.class_prior, params.vocabulary.confidences
         # By the class named and the confidence, shape (G, Q), bits.
@@ -104,7 +108,7 @@ class Honest:
         explore = np.flatnonzero(chosen == EXPLORE)
         if len(explore):
             chosen[explore] = self.best_experiment(seen.rows(explore), may[explore])
-        return chosen
+        return self.voice.speak(seen, may, chosen, publish)
 
     def is_blocked(self, seen: Reading, may: NDArray[np.bool_]) -> Flags:
         """Whether debt forbids all but calibrations, shape ``(n,)``."""
@@ -125,20 +129,9 @@ class Honest:
 
     def needed(self, seen: Reading) -> Floats:
         """Energy to publish every compound that is not published yet, and a little more; shape ``(n,)``."""
-        return (seen.unpublished.sum(axis=1) + self.manner.energy_margin) * self.price(seen)[
+        return (seen.unpublished.sum(axis=1) + self.manner.energy_margin) * self.voice.price(seen)[
             :, Verb.PUBLISH_PUBLIC
         ]
-
-    def price(self, seen: Reading) -> Floats:
-        """Base cost of every verb, from what it costs now; shape ``(n, V)``."""
-        energy = self.params.energy
-        factor = np.where(seen.uses == 0, energy.first_use, 1.0)
-        factor = factor * np.where(seen.failures >= 2, energy.error_rate, 1.0)
-        hour = (self.params.budget.start_hour + seen.heartbeat) % 24
-        late = (hour >= energy.late_from) | (hour < energy.late_until)
-        factor[late, Verb.PUBLISH_PRIVATE] *= energy.late_social
-        factor[late, Verb.PUBLISH_PUBLIC] *= energy.late_social
-        return seen.cost / np.clip(factor, 1.0, energy.multiplier_cap)
 
     def good_hour(self, seen: Reading) -> Flags:
         """Whether speaking costs no more than it must, or will not get cheaper; shape ``(n,)``."""
@@ -178,13 +171,13 @@ class Honest:
         """
         manner = self.manner
         beats = self.plates_left(seen)
-        spare = self.spare_energy(seen)
+        budget = self.energy_to_come(seen)
         scarcity = manner.usual_wells / np.maximum(1.0, seen.wells / beats)
         now = self.score_of(seen.peak)
-        values = []
+        values, costs = [], []
         for verb in EXPERIMENTS:
             first = self.actions.experiment(verb, np.arange(now.shape[1]), 0)
-            wanted = seen.unpublished & may[:, first]
+            wanted = seen.unpublished & (may[:, first] | self.is_payable(seen, verb)[:, None])
             rise = self.forecaster.expected(
                 verb, seen.instrument, seen.marginal, wanted, of=lambda _, peaks: self.score_of(peaks)
             )
@@ -192,7 +185,8 @@ class Honest:
             value = rise - now - price[:, None]
             if self.savings.enabled:
                 energy = self.cost_of(seen, verb)
-                value = np.where(energy <= spare[:, None], value - manner.energy_price * energy, -np.inf)
+                value = np.where(energy <= budget[:, None], value - manner.energy_price * energy, -np.inf)
+                costs.append(energy)
             values.append(value)
         stacked = np.stack(values, axis=1).reshape(len(now), -1)
         number, compound = np.divmod(stacked.argmax(axis=1), now.shape[1])
@@ -203,15 +197,29 @@ class Honest:
                 claim = self.claim(verb, seen.rows(rows), compound[rows])
                 chosen[rows] = self.actions.experiment(verb, compound[rows], claim)
         if self.savings.enabled:
-            chosen = np.where(stacked.max(axis=1) > -np.inf, chosen, self.actions.rest)
+            labs, spare = np.arange(len(now)), self.spare_energy(seen)
+            energy = np.stack(costs, axis=1).reshape(len(now), -1)[labs, stacked.argmax(axis=1)]
+            runs = may[labs, chosen] & (energy <= spare)
+            chosen = np.where(runs, chosen, self.actions.rest)
         return chosen
+
+    def is_payable(self, seen: Reading, verb: Verb) -> Flags:
+        """Whether energy alone can stand against a plate, so that it is worth saving for; shape ``(n,)``."""
+        if not self.savings.enabled:
+            return np.zeros(len(seen.wells), np.bool_)
+        reserve = self.wells[Verb.DMSO] * np.minimum(seen.inflation, 1.5)
+        payable: Flags = np.ceil(self.wells[verb] * seen.inflation) + np.ceil(reserve) <= seen.wells
+        return payable
 
     def plates_left(self, seen: Reading) -> Any:
         """How many plates there can still be: by heartbeats, or by energy; shape ``(n,)``."""
         if not self.savings.enabled:
             return np.maximum(1, seen.beats_left - seen.unpublished.sum(axis=1) + 1)
-        energy = seen.energy + self.savings.income * (seen.beats_left - 1) - self.needed(seen)
-        return np.maximum(1.0, energy / self.manner.usual_energy)
+        return np.maximum(1.0, self.energy_to_come(seen) / self.manner.usual_energy)
+
+    def energy_to_come(self, seen: Reading) -> Floats:
+        """Energy for experiments from now to the end, shape ``(n,)``."""
+        return seen.energy + self.savings.income * (seen.beats_left - 1) - self.needed(seen)
 
     def cost_of(self, seen: Reading, verb: Verb) -> Floats:
         """Energy of an experiment on each compound, shape ``(n, M)``."""

@@ -1,7 +1,8 @@
 """The observation: what the agent sees, every element named, everything in [-1, 1]. The hidden truth is not in it.
 
 Books first, then the instrument, then a row for each compound; where acting costs energy, also the purse, the clock
-and what is known of each verb. A quantity ``x >= 0`` without a bound is shown as ``x / (x + scale)``, which loses nothing.
+and what is known of each verb. A quantity ``x >= 0`` without a bound is shown as ``x / (x + scale)``, which loses
+nothing.
 
 Known approximation: the marginals do not show how far each compound's belief still depends on the
 instrument within a lot (``p(class | instrument)``). With ``observation.joint`` they are appended and the
@@ -59,12 +60,14 @@ FELT = (Verb.SCREEN, Verb.DOSE_RESPONSE, Verb.PUBLISH_PRIVATE, Verb.PUBLISH_PUBL
 """Verbs whose deferral is discomfort."""
 ABOUT_VERBS = {"cost": PRICED, "uses": PRICED, "failures": FALLIBLE, "discomfort": FELT, "review": FELT}
 N_EVENTS = len(Event) - len(LATER_EVENTS)
+SHOWN_INTENTS = INTENTS[:-1]
+"""What is `meta` is free, so no energy ever goes into it."""
 BITS = 2.0
 COUNT = 4.0
 COST_CAPS = 2.0
 """Costs are shown as a share of so many caps."""
 _PRICED, _FALLIBLE, _FELT = np.array(PRICED), np.array(FALLIBLE), np.array(FELT)
-_N_PURSE, _N_LATER = len(PURSE), len(LATER_EVENTS)
+_N_PURSE, _N_LATER, _N_INTENTS = len(PURSE), len(LATER_EVENTS), len(SHOWN_INTENTS)
 _SCREEN, _DOSE_RESPONSE = int(Verb.SCREEN), int(Verb.DOSE_RESPONSE)
 _REMEMBERED = 4
 _SINE = np.array([math.sin(2.0 * math.pi * hour / 24.0) for hour in range(24)])
@@ -87,7 +90,7 @@ def observation_fields(params: LabParams) -> tuple[str, ...]:
         names += PURSE
         names += [f"last_event/{event.name.lower()}" for event in LATER_EVENTS]
         names += [f"{about}/{VERBS[verb].name}" for about, verbs in ABOUT_VERBS.items() for verb in verbs]
-        names += [f"intent/{intent}" for intent in INTENTS]
+        names += [f"intent/{intent}" for intent in SHOWN_INTENTS]
     if params.observation.joint:
         names += [f"{c}/class_{g}|{s}" for c in assay.compounds for s in states for g in classes]
     return tuple(names)
@@ -182,7 +185,6 @@ def write_energy(lab: Any, tables: Any, out: Any, at: int) -> int:
         out[at + i] = lab.discomfort[verb] / (lab.discomfort[verb] + COUNT)
         out[at + n_felt + i] = max(0, lab.review_at[verb] - lab.heartbeat) / voice.review_heartbeats
     at += 2 * n_felt
-    for i in range(lab.intents_shown.shape[0]):
+    for i in range(_N_INTENTS):
         out[at + i] = lab.intents_shown[i] / rules.cap
-    end: int = at + lab.intents_shown.shape[0]
-    return end
+    return at + _N_INTENTS

@@ -508,7 +508,7 @@ class EnergyParams(ParamGroup):
     )
     start: float = setting(10.0, unit="energy", low=0.0, high=1e6, doc="at the start")
     regeneration: float = setting(
-        10.0, unit="energy", low=0.0, high=1e6, doc="that each heartbeat brings when it closes"
+        3.0, unit="energy", low=0.0, high=1e6, doc="that each heartbeat brings when it closes"
     )
     cap: float = setting(20.0, unit="energy", low=0.001, high=1e6, doc="most that is carried over")
     slots: int = setting(6, unit="actions", low=1, high=64, doc="most actions a heartbeat")
@@ -590,7 +590,7 @@ class ProposalParams(ParamGroup):
         0.3, unit="bits", low=0.0, high=16.0, doc="expected gain that makes an experiment worth deferring"
     )
     review_heartbeats: int = setting(
-        12, unit="heartbeats", low=1, high=32_767, doc="from a proposal to its review"
+        6, unit="heartbeats", low=1, high=32_767, doc="from a proposal to its review"
     )
     share_low: float = setting(
         0.4, unit="1", low=0.0, high=1.0, doc="low end of the suggested range, as a share of the price"
@@ -602,7 +602,7 @@ class ProposalParams(ParamGroup):
         4.0, unit="energy", low=0.001, high=1000.0, doc="most that one approval moves a price"
     )
     half_trusted: float = setting(
-        2.0, unit="uses", above=0.0, high=1000.0, doc="paid uses that the reviewer trusts by half"
+        0.5, unit="uses", above=0.0, high=1000.0, doc="paid uses that the reviewer trusts by half"
     )
     mispriced_least: int = setting(0, unit="verbs", low=0, high=8, doc="fewest verbs mispriced in an episode")
     mispriced_most: int = setting(3, unit="verbs", low=0, high=8, doc="most verbs mispriced in an episode")
@@ -707,7 +707,7 @@ PRESETS: Mapping[str, LabParams] = types.MappingProxyType(
         "source": LabParams(debt=DebtParams(calibration_cap=None, reserve=False)),
         "two_tier": LabParams(debt=DebtParams(inflation="two_tier")),
         "energy": LabParams(
-            budget=BudgetParams(heartbeats=48),
+            budget=BudgetParams(heartbeats=42),
             energy=EnergyParams(enabled=True),
             proposals=ProposalParams(enabled=True),
         ),
