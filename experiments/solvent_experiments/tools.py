@@ -13,7 +13,7 @@ import logging
 import os
 import shlex
 import sys
-import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
@@ -31,12 +31,15 @@ from rich.table import Table
 from rich.text import Text
 
 from solvent.energy import CATEGORIES, ToolEnergy, energy_for_tool
+from solvent.energy.numbers import number
 from solvent.energy.numbers import text as plain_number
 from solvent_experiments.documents import ConfigError
 
 __all__ = ["Listing", "ServerError", "environment_of", "list_tools", "printable", "show_tools"]
 
 MOST_PAGES, MOST_TOOLS, MOST_JUNK = 200, 10_000, 100
+SHORTEST, LONGEST = 0.1, 3600.0  # seconds that a server may be given
+_KEPT = 65_536  # bytes of stderr
 LONGEST_SAID, LONGEST_NAME = 120, 60
 _CLOSED = (CONNECTION_CLOSED, "Connection closed")  # the SDK's own; servers use the code for other things
 _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, ConnectionError)
@@ -58,7 +61,6 @@ class Listing:
     title: str  # as it calls itself
     tools: tuple[ToolEnergy, ...]
     left_out: tuple[str, ...]  # why a tool has no price, one line each
-    stderr: str
 
 
 @dataclass
@@ -71,7 +73,8 @@ class _Heard:
     endless: bool = False
     junk: list[str] = field(default_factory=list)
     hopeless: bool = False  # too much of it
-    leaders: set[int] = field(default_factory=set)  # its processes' sessions
+    leader: int = 0  # its process, which leads a session of its own
+    family: list[psutil.Process] = field(default_factory=list)
 
 
 def show_tools(
@@ -131,26 +134,30 @@ def list_tools(
         ServerError: no such server, no answer in time, or none that can be understood.
     """
     heard = _Heard()
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errlog, _quiet_sdk():
-        try:
-            anyio.run(_ask, server, timeout, dict(env or {}), errlog, heard)
-        except Exception as error:
-            # What goes wrong after the last page, or after giving up, is only the farewell.
-            if not (heard.complete or heard.hopeless):
-                raise ServerError(server, _problem(error, timeout, heard, errlog)) from error
-        finally:
-            _end_all(heard.leaders)
-            if show_stderr:
-                _copy_lines(errlog, server)
-        if heard.hopeless and not heard.complete:
-            raise ServerError(server, "sent nothing that the protocol knows" + _sample(heard))
-        if heard.endless:
-            raise ServerError(
-                server, f"its list of tools has no end ({len(heard.tools)} tools and still more pages)"
-            )
-        stderr = _text_of(errlog)
+    seconds = number("--timeout", timeout, SHORTEST, LONGEST)
+    stderr = _Tail()
+    failure: Exception | None = None
+    try:
+        with _quiet_sdk():
+            anyio.run(_ask, server, seconds, dict(env or {}), stderr.writer, heard)
+    except Exception as error:
+        failure = error
+    finally:
+        _end_all(heard.leader, heard.family)
+        stderr.close()
+        if show_stderr:
+            for line in stderr.lines:
+                print(f"{printable(server)} | {printable(line, 1000)}", file=sys.stderr)
+    if heard.hopeless and not heard.complete:
+        raise ServerError(server, "sent nothing that the protocol knows" + _sample(heard))
+    if failure is not None and not heard.complete:  # what goes wrong after that is only the farewell
+        raise ServerError(server, _problem(failure, seconds, heard, stderr.lines)) from failure
+    if heard.endless:
+        raise ServerError(
+            server, f"its list of tools has no end ({len(heard.tools)} tools and still more pages)"
+        )
     tools, left_out = _priced(heard.tools)
-    return Listing(server, heard.title, tools, left_out, stderr)
+    return Listing(server, heard.title, tools, left_out)
 
 
 def environment_of(assignments: Sequence[str]) -> dict[str, str]:
@@ -217,12 +224,16 @@ async def _ask_command(
     parameters = StdioServerParameters(
         command=words[0], args=words[1:], env=env, encoding_error_handler="replace"
     )
-    before = _children()
+    before = {child.pid for child in psutil.Process().children()}
     async with stdio_client(parameters, errlog) as (read, write):
-        heard.leaders |= _children() - before
-        # The limit lies within the transport, so that ending the server is not cut short by it.
-        with anyio.fail_after(timeout) as scope:
-            await _converse(read, write, heard, scope, MOST_JUNK)
+        leader = next((child for child in psutil.Process().children() if child.pid not in before), None)
+        try:
+            # The limit lies within the transport, so that ending the server is not cut short by it.
+            with anyio.fail_after(timeout) as scope:
+                await _converse(read, write, heard, scope, MOST_JUNK)
+        finally:
+            if leader is not None:
+                heard.leader, heard.family = leader.pid, _family(leader)
 
 
 async def _ask_url(url: str, timeout: float, heard: _Heard) -> None:
@@ -271,9 +282,8 @@ async def _read_pages(session: ClientSession, heard: _Heard) -> None:
 # ------------------------------------------------------------------------------------------------ what went wrong
 
 
-def _problem(error: BaseException, timeout: float, heard: _Heard, errlog: TextIO) -> str:
+def _problem(error: BaseException, timeout: float, heard: _Heard, lines: Sequence[str]) -> str:
     error = _innermost(error)
-    lines = [line for line in _text_of(errlog).splitlines() if line.strip()]
     last = f"; it said: {printable(lines[-1].strip())}" if lines else ""
     match error:
         case TimeoutError():
@@ -326,46 +336,59 @@ def _one_line(said: str) -> str:
     return printable(" ".join(said[: 10 * LONGEST_SAID].split()))
 
 
-def _text_of(errlog: TextIO) -> str:
-    errlog.seek(0)
-    return errlog.read()
-
-
-def _copy_lines(errlog: TextIO, server: str) -> None:
-    for line in _text_of(errlog).splitlines():
-        print(f"{printable(server)} | {printable(line, 1000)}", file=sys.stderr)
-
-
 @contextlib.contextmanager
 def _quiet_sdk() -> Iterator[None]:
-    """The SDK logs what it can't read, with a traceback; here that is an error of one line."""
-    loggers = [logging.getLogger(name) for name in ("mcp", "client", "httpx", "httpcore")]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL + 1)
+    """The SDK logs what it can't read, some of it to the root logger; here that is an error of one line."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
     try:
         yield
     finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
+        logging.disable(before)
 
 
 # ------------------------------------------------------------------------------------------------ processes
 
 
-def _children() -> set[int]:
-    return {child.pid for child in psutil.Process().children()}
+class _Tail:
+    """The end of what is written to ``writer``: a server may say as much as it likes on stderr."""
+
+    def __init__(self) -> None:
+        read, write = os.pipe()
+        self.writer = os.fdopen(write, "w", encoding="utf-8")
+        self._kept = b""
+        self._reading = threading.Thread(target=self._read, args=(read,), daemon=True)
+        self._reading.start()
+
+    def _read(self, end: int) -> None:
+        with os.fdopen(end, "rb", buffering=0) as reader:
+            while said := reader.read(_KEPT):
+                self._kept = (self._kept + said)[-_KEPT:]
+
+    def close(self) -> None:
+        self.writer.close()
+        self._reading.join(timeout=2.0)  # whoever else holds it open may have got away
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines that aren't blank."""
+        return [line for line in self._kept.decode("utf-8", "replace").splitlines() if line.strip()]
 
 
-def _end_all(leaders: set[int]) -> None:
-    """End what is left of the servers' sessions: their own children, too, that outlived them."""
-    if not leaders or not hasattr(os, "getsid"):  # on Windows the SDK's job object does it
-        return
-    left = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(OSError, psutil.Error):
-            if process.pid in leaders or os.getsid(process.pid) in leaders:
-                left.append(process)
+def _family(leader: psutil.Process) -> list[psutil.Process]:
+    with contextlib.suppress(psutil.Error):
+        return [leader, *leader.children(recursive=True)]
+    return []
+
+
+def _end_all(leader: int, family: Sequence[psutil.Process]) -> None:
+    """End what is left of a server: its children that outlived it, and who else is of its session."""
+    left = [process for process in family if process.is_running()]
+    if leader and hasattr(os, "getsid"):  # on Windows the SDK's job object ends them
+        for process in psutil.process_iter():
+            with contextlib.suppress(OSError, psutil.Error):
+                if os.getsid(process.pid) == leader:
+                    left.append(process)
     for process in left:
         with contextlib.suppress(psutil.Error):
             process.kill()

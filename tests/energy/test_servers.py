@@ -140,6 +140,8 @@ def test_a_server_without_tools() -> None:
         ("invalid", "sent an answer that can't be read (tools.0.name"),
         ("circle", "its list of tools has no end"),
         ("endless", "its list of tools has no end"),
+        ("echo", "answered with an error"),
+        ("chatter", "ended before it answered; it said: so it goes"),
     ],
 )
 def test_an_error_says_what_it_did(mode: str, says: str) -> None:
@@ -204,6 +206,12 @@ def test_a_port_that_never_answers() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/mcp"
         assert problem(url, 0.5) == "no answer within 0.5 s"
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
+def test_an_impossible_time_limit(seconds: float) -> None:
+    with pytest.raises(ValueError, match=r"^--timeout: got"):
+        list_tools(scripted("ok"), seconds)
 
 
 # ------------------------------------------------------------------------------------------------ processes
@@ -279,10 +287,11 @@ def test_the_table_of_the_command() -> None:
 
 
 def test_one_fails_and_the_others_are_shown() -> None:
-    result = solvent(scripted("dead"), scripted("ok"), "--json")
+    result = solvent(scripted("dead"), scripted("ok"), scripted("echo"), "--json")
     assert result.returncode == 2
-    assert len(result.stderr.splitlines()) == 1
-    assert result.stderr.endswith("it said: no licence for this machine\n")
+    dead, echo = result.stderr.splitlines()
+    assert dead.endswith("it said: no licence for this machine")
+    assert "answered with an error" in echo
     (row,) = json.loads(result.stdout)
     assert row["name"] == "get_time"
     assert row["energy_cost_category"] == "read"

@@ -80,11 +80,20 @@ def serve(mode: str) -> None:
 def main(mode: str, file: str | None) -> None:
     if file:  # with a child of its own, and neither wants to go
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+        sleeper = [sys.executable, "-c", "import time; time.sleep(60)"]
+        child = subprocess.Popen(sleeper, start_new_session=mode == "silent")
         Path(file).write_text(f"{os.getpid()} {child.pid}")
     if mode == "dead":
         print("first line\nno licence for this machine", file=sys.stderr)
         sys.exit(3)
+    if mode == "chatter":
+        for _ in range(1000):
+            print("and so on " * 100, file=sys.stderr)
+        print("so it goes", file=sys.stderr)
+        sys.exit(3)
+    if mode == "echo":
+        for line in sys.stdin:
+            print(line, end="", flush=True)
     if mode in ("junk", "binary"):
         while True:
             sys.stdout.buffer.write(
