@@ -26,7 +26,7 @@ from solvent.rendering.scene import Box, Scene, title
 from solvent.state import Event
 from solvent.tables import debt_rules
 
-__all__ = ["debt_chart", "plate", "plate_background", "wells_chart"]
+__all__ = ["AXIS", "Chart", "axes", "debt_chart", "plate", "plate_background", "steps", "wells_chart"]
 
 FORMATS = ((2, 3), (4, 6), (8, 12), (16, 24), (32, 48))  # rows and columns of plates that one can buy
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -103,7 +103,7 @@ def _fillings(scene: Scene) -> Iterator[tuple[Colour, int, bool]]:
     for before, beat in pairwise(scene.history.beats):
         charged = before.wells - beat.wells
         base = _base_wells(scene.params, beat) if beat.event in (Event.CALIBRATED, Event.EXPLORED) else 0
-        known = beat.heartbeat == before.heartbeat + 1
+        known = beat.step == before.step + 1
         if known:
             yield TEMPLATE_COLOURS.get(beat.verb, UNSEEN), min(base, charged), False
             yield DEBT, max(0, charged - base), True
@@ -146,7 +146,7 @@ class Chart(NamedTuple):
         return self.box.bottom - self.box.height * min(value, self.top) / self.top
 
 
-def _chart(scene: Scene, box: Box, top: float) -> Chart:
+def axes(scene: Scene, box: Box, top: float) -> Chart:
     """The empty chart: base line, and a tick where a new reagent lot comes."""
     inner = Box(box.x + AXIS, box.y + 20, box.width - AXIS, box.height - 34)
     chart = Chart(inner, scene.params.budget.heartbeats, top)
@@ -158,11 +158,11 @@ def _chart(scene: Scene, box: Box, top: float) -> Chart:
     return chart
 
 
-def _steps(scene: Scene, chart: Chart, values: list[float], line: Colour, fill: Colour) -> None:
+def steps(scene: Scene, chart: Chart, values: list[float], line: Colour, fill: Colour) -> None:
     """A value that holds from one heartbeat to the next, as a line over its area."""
     canvas, beats = scene.canvas, scene.history.beats
     every = max(1, len(beats) // int(2 * chart.box.width))
-    points = [(chart.x(b.heartbeat), chart.y(v)) for b, v in zip(beats, values, strict=True)]
+    points = [(chart.x(b.time), chart.y(v)) for b, v in zip(beats, values, strict=True)]
     points = points[:-1:every] + points[-1:]
     for (x0, y0), (x1, _) in pairwise(points):
         canvas.rect(x0, y0, x1 - x0, chart.box.bottom - y0, fill)
@@ -188,10 +188,10 @@ def debt_chart(scene: Scene, box: Box) -> None:
     canvas.dot(box.x + 108, box.y + 6.5, 3, FINDING)
     canvas.text("published", box.x + 115, box.y + 10, MUTED, 10)
     values = [beat.debt for beat in scene.history.beats]
-    chart = _chart(scene, box, max(1.5 * debt.threshold, 1.1 * max(values), 0.5))
+    chart = axes(scene, box, max(1.5 * debt.threshold, 1.1 * max(values), 0.5))
     above = chart.y(debt.threshold)
     canvas.rect(chart.box.x, chart.box.y, chart.box.width, above - chart.box.y, mix(PAPER, DEBT, 0.06))
-    _steps(scene, chart, values, DEBT, mix(PAPER, DEBT, 0.22))
+    steps(scene, chart, values, DEBT, mix(PAPER, DEBT, 0.22))
     canvas.dashes(chart.box.x, chart.box.right, above, INK)
     canvas.text(f"{debt.threshold:g}", chart.box.x - 5, above + 3.5, MUTED, 10, align=1.0)
     canvas.text("0", chart.box.x - 5, chart.box.bottom + 3, MUTED, 10, align=1.0)
@@ -200,9 +200,10 @@ def debt_chart(scene: Scene, box: Box) -> None:
 
 
 def _verdicts(scene: Scene, chart: Chart) -> None:
-    """Under the chart, in the heartbeat in which it happened: a cross for a refusal, a dot for a finding."""
+    """Under the chart, when it happened: a cross for a refusal, a dot for a finding."""
+    each = 1 / scene.params.slots
     for before, beat in pairwise(scene.history.beats):
-        x, y = (chart.x(beat.heartbeat) + chart.x(beat.heartbeat - 1)) / 2, chart.box.bottom + 7
+        x, y = (chart.x(beat.began + each) + chart.x(beat.began)) / 2, chart.box.bottom + 7
         if beat.refusals > before.refusals:
             scene.canvas.cross(x, y, 2.5, INK)
         elif beat.event == Event.PUBLISHED:
@@ -213,8 +214,8 @@ def wells_chart(scene: Scene, box: Box) -> None:
     """The budget over time; under it what was done in each heartbeat."""
     canvas, start = scene.canvas, scene.params.budget.wells
     title(canvas, box, "Budget", "wells left")
-    chart = _chart(scene, box, float(start))
-    _steps(scene, chart, [beat.wells for beat in scene.history.beats], INK, mix(PAPER, INK, 0.08))
+    chart = axes(scene, box, float(start))
+    steps(scene, chart, [beat.wells for beat in scene.history.beats], INK, mix(PAPER, INK, 0.08))
     canvas.text(str(start), chart.box.x - 5, chart.box.y + 6, MUTED, 10, align=1.0)
     canvas.text("0", chart.box.x - 5, chart.box.bottom + 3, MUTED, 10, align=1.0)
     y = box.bottom - 1

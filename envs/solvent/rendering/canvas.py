@@ -209,6 +209,17 @@ class Canvas:
                 self.surface, colour, False, [(x * self.scale, y * self.scale) for x, y in points]
             )
 
+    def triangle(self, x: float, y: float, half: float, colour: Colour) -> None:
+        """A filled triangle around a point: upwards, or with a negative ``half`` downwards."""
+        corners = [(x - half, y + half), (x + half, y + half), (x, y - half)]
+        scaled = [(round(px * self.scale), round(py * self.scale)) for px, py in corners]
+        pygame.draw.polygon(self.surface, colour, scaled)
+
+    def frame(self, x: float, y: float, width: float, height: float, colour: Colour) -> None:
+        """An empty rectangle with a thin edge."""
+        left, top, right, bottom = self._px(x, y, x + width, y + height)
+        pygame.draw.rect(self.surface, colour, (left, top, right - left, bottom - top), max(1, self.scale))
+
     def cross(self, x: float, y: float, arm: float, colour: Colour) -> None:
         """A diagonal cross."""
         for sign in (-1, 1):

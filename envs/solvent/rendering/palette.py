@@ -8,14 +8,17 @@ from solvent.rendering.canvas import Colour
 __all__ = [
     "BELIEF",
     "DEBT",
+    "ENERGY",
     "FAINT",
     "FINDING",
     "INK",
     "MUTED",
+    "NIGHT",
     "PAPER",
     "RULE",
     "TEMPLATE_COLOURS",
     "UNSEEN",
+    "VERB_COLOURS",
 ]
 
 PAPER: Colour = (252, 251, 248)
@@ -26,6 +29,9 @@ RULE: Colour = (228, 230, 231)
 BELIEF: Colour = (78, 104, 141)
 FINDING: Colour = (0, 143, 104)
 DEBT: Colour = (170, 51, 119)
+ENERGY: Colour = (138, 128, 38)
+NIGHT: Colour = (233, 236, 241)
+"""Hours in which the user is away."""
 UNSEEN: Colour = (172, 179, 187)
 """Wells that were spent while nobody looked."""
 
@@ -35,4 +41,14 @@ TEMPLATE_COLOURS: dict[int, Colour] = {
     Verb.CALIBRATION: (38, 125, 181),
     Verb.SCREEN: (240, 178, 50),
     Verb.DOSE_RESPONSE: (213, 94, 0),
+}
+
+VERB_COLOURS: dict[int, Colour] = {
+    **TEMPLATE_COLOURS,
+    Verb.PUBLISH_PRIVATE: (122, 195, 172),
+    Verb.PUBLISH_PUBLIC: FINDING,
+    Verb.REFLECT: (126, 104, 160),
+    Verb.PROPOSE: INK,
+    Verb.REST: FAINT,
+    Verb.TERMINATE: FAINT,
 }

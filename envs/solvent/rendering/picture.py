@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from solvent.params import LabParams
-from solvent.rendering import beliefs, books
+from solvent.rendering import beliefs, books, purse
 from solvent.rendering.canvas import Canvas
 from solvent.rendering.history import History
 from solvent.rendering.palette import DEBT, FINDING, INK, MUTED, PAPER, RULE
@@ -16,9 +16,10 @@ from solvent.rendering.scene import Box, Scene
 from solvent.rendering.words import bits, clock, lot_hours, tell
 from solvent.state import Event
 
-__all__ = ["HEIGHT", "WIDTH", "Picture"]
+__all__ = ["HEIGHT", "WIDTH", "WIDTH_WITH_ENERGY", "Picture"]
 
 WIDTH, HEIGHT = 960, 640
+WIDTH_WITH_ENERGY = 1280
 MARGIN = 28
 
 LEFT = Box(MARGIN, 76, 404, 500)
@@ -30,6 +31,13 @@ COMPOUNDS = Box(RIGHT.x, RIGHT.y, RIGHT.width, 344)
 INSTRUMENT = Box(RIGHT.x, 448, 216, 128)
 READOUTS = Box(RIGHT.x + 244, 448, 216, 128)
 FOOTER = 592
+FACTS: tuple[int, ...] = (472, 578, 652, 774, 858)
+FACTS_WITH_ENERGY = (444, 554, 660, 772, 858, 972, 1094)
+
+PURSE = Box(972, 76, 280, 66)
+ENERGY_CHART = Box(PURSE.x, 156, PURSE.width, 130)
+COSTS = Box(PURSE.x, 300, PURSE.width, 186)
+INTENTS = Box(PURSE.x, 498, PURSE.width, 78)
 
 
 class Picture:
@@ -38,9 +46,10 @@ class Picture:
     def __init__(self, params: LabParams, *, scale: int = 1, reveal: bool = False) -> None:
         self.params = params
         self.reveal = reveal
-        self.canvas = Canvas(WIDTH, HEIGHT, scale, PAPER)
-        self.canvas.across(MARGIN, WIDTH - MARGIN, 58, RULE)
-        self.canvas.across(MARGIN, WIDTH - MARGIN, FOOTER, RULE)
+        width = WIDTH_WITH_ENERGY if params.energy.enabled else WIDTH
+        self.canvas = Canvas(width, HEIGHT, scale, PAPER)
+        self.canvas.across(MARGIN, width - MARGIN, 58, RULE)
+        self.canvas.across(MARGIN, width - MARGIN, FOOTER, RULE)
         self.canvas.text("Solvent", MARGIN, 40, INK, 21, bold=True)
         books.plate_background(self.canvas, params, PLATE)
         self.background = self.canvas.keep()
@@ -56,20 +65,29 @@ class Picture:
         beliefs.compounds(scene, COMPOUNDS)
         beliefs.instrument(scene, INSTRUMENT)
         beliefs.readouts(scene, READOUTS)
+        if self.params.energy.enabled:
+            purse.balance(scene, PURSE)
+            purse.energy_chart(scene, ENERGY_CHART)
+            purse.cost_table(scene, COSTS)
+            purse.intent_bars(scene, INTENTS)
         _footer(scene)
 
 
 def _header(scene: Scene) -> None:
     """Labels over values, from the right."""
     lab, params = scene.lab, scene.params
-    facts = (
+    facts = [
         ("heartbeat", f"{lab['heartbeat']} of {params.budget.heartbeats}"),
         ("clock", clock(params, lab)),
         ("new reagent lot in", f"{lot_hours(params, lab)} h"),
         ("findings", _findings(lab)),
         ("score", f"{bits(lab['score'])} bits"),
-    )
-    for (label, value), x in zip(facts, (472, 578, 652, 774, 858), strict=True):
+    ]
+    places = FACTS
+    if params.energy.enabled:
+        places = FACTS_WITH_ENERGY
+        facts += [("slot", purse.slot(scene)), ("user", purse.user(scene))]
+    for (label, value), x in zip(facts, places, strict=True):
         scene.canvas.text(label, x, 26, MUTED, 10)
         scene.canvas.text(value, x, 43, INK, 13, bold=True)
     if not params.debt.enforced:
@@ -87,6 +105,7 @@ def _footer(scene: Scene) -> None:
     good = event is Event.PUBLISHED and "wrong" not in outcome
     bad = event in (Event.REFUSED, Event.REJECTED) or "wrong" in outcome
     mark = FINDING if good else DEBT if bad else INK
+    width = 1210 if scene.params.energy.enabled else 890
     scene.canvas.rect(MARGIN, FOOTER + 11, 3, 27, mark)
-    scene.canvas.text(said, MARGIN + 12, FOOTER + 20, INK, 12.5, bold=True, width=890)
-    scene.canvas.text(outcome, MARGIN + 12, FOOTER + 36, INK, 11.5, width=890)
+    scene.canvas.text(said, MARGIN + 12, FOOTER + 20, INK, 12.5, bold=True, width=width)
+    scene.canvas.text(outcome, MARGIN + 12, FOOTER + 36, INK, 11.5, width=width)

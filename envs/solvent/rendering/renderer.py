@@ -9,7 +9,7 @@ from gymnasium.error import DependencyNotInstalled
 
 from solvent.params import LabParams
 from solvent.rendering.history import HistoryBook
-from solvent.rendering.terminal import draw_text
+from solvent.rendering.terminal import WIDTH, draw_text
 
 if TYPE_CHECKING:
     from solvent.rendering.picture import Picture
@@ -22,7 +22,15 @@ class Renderer:
     """Draws labs with these parameters in one render mode."""
 
     def __init__(
-        self, params: LabParams, mode: str, fps: float = 4, *, scale: int = 1, reveal: bool = False
+        self,
+        params: LabParams,
+        mode: str,
+        fps: float = 4,
+        *,
+        scale: int = 1,
+        reveal: bool = False,
+        width: int = WIDTH,
+        height: int | None = None,
     ) -> None:
         """Make a renderer.
 
@@ -30,8 +38,10 @@ class Renderer:
             params: of the labs that will be drawn.
             mode: ``ansi``, ``rgb_array`` or ``human``.
             fps: frames a second of the window.
-            scale: pixels a unit; an image is 960 x 640 units.
-            reveal: mark the hidden potency classes too.
+            scale: pixels a unit; an image is 960 x 640 units, 1280 x 640 where acting costs energy.
+            reveal: mark the hidden truth too: potency classes, the instrument, fair costs.
+            width: characters a line of a text; at least ``terminal.NARROWEST``.
+            height: lines that a text may have, at the price of panels; None for all panels.
 
         Raises:
             DependencyNotInstalled: an image is asked for and pygame-ce is not there.
@@ -40,6 +50,7 @@ class Renderer:
         self.mode = mode
         self.fps = fps
         self.reveal = reveal
+        self.width, self.height = width, height
         self.book = HistoryBook(params)
         self._picture: Picture | None = None
         self._window: LabWindow | None = None
@@ -72,7 +83,15 @@ class Renderer:
         """
         history = self.book.see(lab, index)
         if self._picture is None:
-            return draw_text(self.params, lab, step, history, reveal=self.reveal)
+            return draw_text(
+                self.params,
+                lab,
+                step,
+                history,
+                reveal=self.reveal,
+                width=self.width,
+                height=self.height,
+            )
         if self._window is None:
             self._picture.draw(lab, step, history)
             return self._picture.canvas.pixels()

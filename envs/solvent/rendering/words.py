@@ -7,6 +7,7 @@ from typing import Any
 from solvent.actions import Verb, action_table, sentence
 from solvent.mechanisms.assay import ec50_grid
 from solvent.params import LabParams
+from solvent.rendering.purse_words import not_executed, paid, what_closed
 from solvent.state import EndReason, Event, Refusal
 
 __all__ = ["bits", "class_name", "clock", "concentration", "is_fresh", "lot_hours", "tell"]
@@ -26,6 +27,9 @@ OUTCOMES = {
     Event.REJECTED: "Rejected: no experiment was run on it.",
     Event.REFUSED: "Refused.",
     Event.NOT_EXECUTED: "Not executed: it is published already.",
+    Event.REFLECTED: "Looked at what the energy went into.",
+    Event.PROPOSED: "A lower cost was asked for.",
+    Event.DEFERRED: "Deferred: too dear.",
 }
 
 
@@ -36,8 +40,9 @@ def bits(value: float) -> str:
 
 
 def clock(params: LabParams, lab: Any) -> str:
-    """The lab's hour of the day."""
-    return f"{(params.budget.start_hour + int(lab['heartbeat'])) % 24:02d}:00"
+    """The lab's hour of the day; where the hour matters, with the day."""
+    day, hour = divmod(params.budget.start_hour + int(lab["heartbeat"]), 24)
+    return f"{hour:02d}:00, day {day + 1}" if params.energy.enabled else f"{hour:02d}:00"
 
 
 def lot_hours(params: LabParams, lab: Any) -> int:
@@ -60,16 +65,18 @@ def class_name(params: LabParams, potency: int) -> str:
 
 def is_fresh(lab: Any, step: Any) -> bool:
     """Whether ``step`` is the one that brought the lab here; after a reset or ``set_state`` it is not."""
+    closed = lab["slot"] == 0
     return bool(
         lab["last_action"] >= 0
         and step["action"] == lab["last_action"]
-        and step["heartbeat"] == lab["heartbeat"] - 1
+        and step["heartbeat"] == lab["heartbeat"] - closed
+        and (closed or step["slot"] == lab["slot"] - 1)
         and step["episode"] == lab["episode"]
     )
 
 
 def tell(params: LabParams, lab: Any, step: Any) -> tuple[str, str]:
-    """The last heartbeat: the action as a sentence, and what came of it."""
+    """The last action as a sentence, and what came of it."""
     action = int(lab["last_action"])
     if action < 0:
         said = "The lab opens"
@@ -77,8 +84,14 @@ def tell(params: LabParams, lab: Any, step: Any) -> tuple[str, str]:
         said = sentence(params, action)
         said = said[0].upper() + said[1:]
     event = Event(int(lab["last_event"]))
-    outcome = _outcome(params, step, event) if is_fresh(lab, step) else OUTCOMES[event]
-    return said, " ".join([outcome, *_afterwards(params, lab, step)])
+    outcome = OUTCOMES[event]
+    after = _afterwards(params, lab, step)
+    if is_fresh(lab, step):
+        outcome = _outcome(params, step, event)
+        if params.energy.enabled:
+            outcome = not_executed(params, lab, step) or outcome[:-1] + paid(step) + "."
+            after = what_closed(params, step) + after
+    return said, " ".join([outcome, *after])
 
 
 def _outcome(params: LabParams, step: Any, event: Event) -> str:
@@ -133,6 +146,6 @@ def _afterwards(params: LabParams, lab: Any, step: Any) -> list[str]:
         settled = float(step["settled"]) if is_fresh(lab, step) else 0.0
         debt = f": {settled:.2f} bits of debt settled" if settled >= 0.005 else ""
         return [f"{ENDINGS[end]}{debt}."]
-    if lab["heartbeat"] > 0 and lot_hours(params, lab) == params.assay.lot_heartbeats:
+    if lab["heartbeat"] > 0 and not lab["slot"] and lot_hours(params, lab) == params.assay.lot_heartbeats:
         return ["A new reagent lot: the instrument is unknown again."]
     return []
