@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from solvent import ENVIRONMENTS, LabParams, append_refusals_jsonl
+from solvent import ENVIRONMENTS, LabParams
 from solvent.actions import action_table
+from solvent.ledger import append_jsonl
 from solvent.observation import observation_fields
 from solvent_agents.agent import Agent
 from solvent_experiments.columns import NO_SEED, Columns, joined, write_parquet
@@ -18,7 +20,8 @@ from solvent_experiments.config import SEED_LIMIT, Evaluation, environment_param
 from solvent_experiments.documents import ConfigError
 from solvent_experiments.evaluation import evaluate
 from solvent_experiments.progress import shown_on
-from solvent_experiments.report import summary, table
+from solvent_experiments.report import energy_table, summary, table
+from solvent_experiments.store import REFUSALS
 
 __all__ = ["environments_table", "evaluate_agents", "make_agent", "short_names"]
 
@@ -103,12 +106,15 @@ def evaluate_agents(
             owner = {"agent": np.full(episodes, name, object), "training_seed": np.full(episodes, NO_SEED)}
             parts.append(owner | evaluated.episodes)
             if ledger is not None:
-                append_refusals_jsonl(ledger, evaluated.refusals)
+                append_jsonl(ledger, evaluated.ledgers[REFUSALS])
     if out is not None:
         write_parquet(out, joined(parts))
     contaminated = not params.debt.enforced
     title = f"{env}, seeds {first_seed} to {first_seed + episodes - 1}"
-    console.print(table(summary(joined(parts)), title=title, contaminated=contaminated))
+    rows = summary(joined(parts))
+    console.print(table(rows, title=title, contaminated=contaminated))
+    if params.energy.enabled:
+        console.print(energy_table(rows))
 
 
 def environments_table() -> Table:
@@ -116,12 +122,24 @@ def environments_table() -> Table:
     drawn = Table(
         title="Environments",
         title_style="bold",
-        caption='gymnasium.make("solvent:ID")',
+        caption='gymnasium.make("solvent:ID"). Slots: most actions a heartbeat; most bits: all that can be known.',
         caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=0,
     )
-    drawn.add_column("id", no_wrap=True)
-    drawn.add_column("preset", no_wrap=True)
-    for name in ("compounds", "wells", "heartbeats", "actions", "observations", "most bits"):
+    drawn.add_column("\nid", no_wrap=True)
+    drawn.add_column("\npreset", no_wrap=True)
+    for name in (
+        "com-\npounds",
+        "\nwells",
+        "heart-\nbeats",
+        "\nslots",
+        "\nactions",
+        "ob-\nserved",
+        "most\nbits",
+    ):
         drawn.add_column(name, justify="right")
     for env, arguments in ENVIRONMENTS.items():
         params = environment_params(env)
@@ -129,6 +147,7 @@ def environments_table() -> Table:
             len(params.assay.compounds),
             params.budget.wells,
             params.budget.heartbeats,
+            params.slots,
             len(action_table(params)),
             len(observation_fields(params)),
         )

@@ -1,8 +1,9 @@
 """Evaluation: every agent plays the same episodes.
 
-Of the first episodes all refusals go to a ledger, and every heartbeat to a trace. Both come from the
-evaluation itself, not from another play: the agent's actions are recorded and the ledger's episodes are
-replayed with them, one after the other, which needs no agent and gives the same bytes for any size of batch.
+Of the first episodes all refusals go to a ledger (where acting costs energy, what was put off and what was proposed
+to ledgers of their own), and every action to a trace. Both come from the evaluation itself, not from another play: the
+agent's actions are recorded and the ledgers' episodes are replayed with them, one after the other, which needs no
+agent and gives the same bytes for any size of batch.
 """
 
 from __future__ import annotations
@@ -13,25 +14,35 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent import LabParams, RefusalEvent
+from solvent import LabParams
 from solvent.batch import LabBatch
-from solvent.records import refusal_event
+from solvent.ledger import Event
+from solvent.records import discomfort_event, proposal_event, refusal_event, review_events
 from solvent_agents import rollout
 from solvent_agents.agent import Actions, Agent, Observations
 from solvent_experiments.columns import Columns, flatten, joined
 from solvent_experiments.config import Evaluation
+from solvent_experiments.store import DISCOMFORT, PROPOSALS, REFUSALS
 
 __all__ = ["Evaluated", "evaluate"]
 
 BATCH = 256
+KINDS: dict[str, type[np.generic]] = {
+    **dict.fromkeys(("wells", "heartbeat"), np.int32),
+    **dict.fromkeys(("refusal", "event", "hour", "slot", "verb", "obstacle", "deferral"), np.int8),
+    **dict.fromkeys(("proposed_verb",), np.int8),
+    "approvals": np.int16,
+    "closed": np.bool_,
+}
+"""Types of the columns of a trace that are no numbers with a fraction."""
 
 
 class Evaluated(NamedTuple):
-    """A row an episode, a row a heartbeat of the traced episodes, and the refusals of the logged ones."""
+    """A row an episode, a row an action of the traced episodes, and the ledgers of the logged ones, by file name."""
 
     episodes: Columns
     traces: Columns
-    refusals: list[RefusalEvent]
+    ledgers: dict[str, list[Event]]
 
 
 class _Recorder:
@@ -64,16 +75,19 @@ def evaluate(
 ) -> Evaluated | None:
     """Play the evaluation's episodes, one a seed; None if it was stopped before the end."""
     recorder = _Recorder(agent)
-    parts, traces, refusals = [], [], []
+    parts, traces = [], []
+    ledgers: dict[str, list[Event]] = {name: [] for name in ledger_names(params)}
     done = 0
     on_progress(0, evaluation.episodes)
-    for part in rollout.generate(recorder, params, evaluation.seeds, batch=BATCH, trace=True):
+    played = rollout.generate(
+        recorder, params, evaluation.seeds, batch=BATCH, trace=True, traced=evaluation.trace_episodes
+    )
+    for part in played:
         seeds = [int(seed) for seed in part["seed"]]
         for row in range(min(len(seeds), evaluation.ledger_episodes - done)):
             actions = [int(taken[row]) for taken in recorder.taken]
-            refusals += _replayed_refusals(params, seeds[row], actions)
-        traced = max(0, min(len(seeds), evaluation.trace_episodes - done))
-        traces.append(_long(part.pop("trace"), seeds, traced))
+            _replay(params, seeds[row], actions, ledgers)
+        traces.append(_long(part.pop("trace"), seeds))
         parts.append(flatten(part))
         done += len(seeds)
         on_progress(done, evaluation.episodes)
@@ -81,34 +95,42 @@ def evaluate(
             return None
     episodes = joined(parts)
     episodes = {"episode_seed": episodes.pop("seed"), **episodes}
-    return Evaluated(episodes, joined(traces), refusals)
+    return Evaluated(episodes, joined(traces), ledgers)
 
 
-def _replayed_refusals(params: LabParams, seed: int, actions: list[int]) -> list[RefusalEvent]:
-    """The refusals of one episode, in order; their ``design_id`` ends in the episode's seed."""
+def ledger_names(params: LabParams) -> tuple[str, ...]:
+    """The files of the ledgers that labs with these parameters keep."""
+    return (REFUSALS, DISCOMFORT, PROPOSALS) if params.energy.enabled else (REFUSALS,)
+
+
+def _replay(params: LabParams, seed: int, actions: list[int], ledgers: dict[str, list[Event]]) -> None:
+    """Append the events of one episode, in order; their ``design_id`` ends in the episode's seed."""
     batch = LabBatch(params, 1)
     batch.begin([seed], np.ones(1, np.bool_), np.random.default_rng(0))
-    events = []
     for action in actions:
         batch.step(np.array([action]))
         step = batch.steps[0]
         if step["refusal"]:
-            events.append(refusal_event(params, step, seed))
+            ledgers[REFUSALS].append(refusal_event(params, step, seed))
+        if step["deferral"]:
+            ledgers[DISCOMFORT].append(discomfort_event(params, step, seed))
+        if step["proposed_verb"] >= 0:
+            ledgers[PROPOSALS].append(proposal_event(params, step, seed))
+        if step["reviewed"].any():
+            ledgers[PROPOSALS] += review_events(params, step, seed)
         if step["terminated"] or step["truncated"]:
             break
-    return events
 
 
-def _long(trace: dict[str, NDArray[Any]], seeds: list[int], episodes: int) -> Columns:
-    """A row for each heartbeat of the first ``episodes`` episodes; row 0 of each is its start."""
-    wells = trace["wells"][:episodes]
-    episode, heartbeat = np.nonzero(~np.isnan(wells))
+def _long(trace: dict[str, NDArray[Any]], seeds: list[int]) -> Columns:
+    """A row for each action of the traced episodes, which are the first of ``seeds``; row 0 of each is its start."""
+    episode, step = np.nonzero(~np.isnan(trace["wells"]))
     columns: Columns = {
         "episode_seed": np.array(seeds, np.int64)[episode],
-        "heartbeat": heartbeat.astype(np.int32),
+        "heartbeat": step.astype(np.int32),
     }
-    kinds = {"wells": np.int32, "refusal": np.int8, "event": np.int8}
+    if "heartbeat" in trace:  # else an action is a heartbeat
+        columns["step"] = step.astype(np.int32)
     for name, values in trace.items():
-        column = np.nan_to_num(values[episode, heartbeat])
-        columns[name] = column.astype(kinds.get(name, np.float32))
+        columns[name] = np.nan_to_num(values[episode, step]).astype(KINDS.get(name, np.float32))
     return columns

@@ -6,18 +6,39 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from rich import box
 from rich.table import Table
 
 from solvent_experiments.columns import Columns
 from solvent_experiments.statistics import Interval, interval, mean_interval
 
-__all__ = ["CONTAMINATED", "Row", "groups_of", "summary", "table", "to_mapping"]
+__all__ = ["CONTAMINATED", "Row", "energy_table", "groups_of", "summary", "table", "to_mapping"]
 
 CONTAMINATED = "CONTAMINATED: debt was tracked and not enforced"
+HEADINGS = (
+    *("return\n(bits)", "95 % interval\n", "refusals\n", "debt at end\n(bits)", "accepted\n", "wrong\n"),
+    "seeds x\nepisodes",
+)
+COMPACT_HEADINGS = (
+    *("return\n(bits)", "\n95 % interval", "refu-\nsals", "debt\n(bits)", "ac-\ncepted", "\nwrong"),
+    "seeds x\nepisodes",
+)
+COMPACT: dict[str, Any] = {
+    "box": box.SIMPLE_HEAD,
+    "show_edge": False,
+    "pad_edge": False,
+    "padding": (0, 1, 0, 0),
+}
+
+
+ENERGY = (
+    *("energy_spent", "energy_lost", "deferrals", "discomforts", "out_of_context", "hoardings"),
+    *("proposals", "approvals"),
+)
 
 
 class Row(NamedTuple):
-    """One agent."""
+    """One agent. Means an episode; the last ones only where acting costs energy."""
 
     agent: str
     seeds: int
@@ -28,6 +49,14 @@ class Row(NamedTuple):
     accepted: float
     wrong: float
     successes: float
+    energy_spent: float | None = None
+    energy_lost: float | None = None
+    deferrals: float | None = None
+    discomforts: float | None = None
+    out_of_context: float | None = None
+    hoardings: float | None = None
+    proposals: float | None = None
+    approvals: float | None = None
 
 
 def groups_of(columns: Columns, agent: str, name: str) -> list[Any]:
@@ -58,6 +87,7 @@ def summary(episodes: Columns) -> list[Row]:
                 accepted=mean("accepted"),
                 wrong=mean("wrong"),
                 successes=mean("is_success"),
+                **{name: mean(name) for name in ENERGY if name in episodes},
             )
         )
     return sorted(rows, key=lambda row: -row.score.value)
@@ -66,6 +96,7 @@ def summary(episodes: Columns) -> list[Row]:
 def table(rows: Sequence[Row], *, title: str, contaminated: bool) -> Table:
     """The rows for a terminal."""
     warning = f"\n{CONTAMINATED}" if contaminated else ""
+    compact: dict[str, Any] = {} if rows[0].energy_spent is None else COMPACT
     drawn = Table(
         title=title + warning,
         title_style="bold red" if contaminated else "bold",
@@ -73,18 +104,11 @@ def table(rows: Sequence[Row], *, title: str, contaminated: bool) -> Table:
         "the rest are means an episode. Wrong findings are among the accepted. Evaluations take the most probable "
         "action of a trained policy.",
         caption_justify="left",
+        **compact,
     )
-    drawn.add_column("agent", no_wrap=True)
-    for name in (
-        "return\n(bits)",
-        "95 % interval\n",
-        "refusals\n",
-        "debt at end\n(bits)",
-        "accepted\n",
-        "wrong\n",
-    ):
+    drawn.add_column("\nagent" if compact else "agent", no_wrap=True)
+    for name in COMPACT_HEADINGS if compact else HEADINGS:
         drawn.add_column(name, justify="right", no_wrap=True)
-    drawn.add_column("seeds x\nepisodes", justify="right", no_wrap=True)
     for row in rows:
         drawn.add_row(
             row.agent,
@@ -99,6 +123,32 @@ def table(rows: Sequence[Row], *, title: str, contaminated: bool) -> Table:
     return drawn
 
 
+def energy_table(rows: Sequence[Row]) -> Table:
+    """What became of the energy, in the order of ``table``: rows of labs in which acting costs some."""
+    drawn = Table(
+        caption="Means an episode. Lost: regenerated above the cap. Deferred: not executed for want of energy; "
+        "felt: of these, worth taking and the first of its kind in a heartbeat. Away: not executed because the "
+        "user was away. Hoarded: rests at the cap with a licensed finding at hand.",
+        caption_justify="left",
+        **COMPACT,
+    )
+    drawn.add_column("\nagent", no_wrap=True)
+    for name in (
+        "energy\nspent",
+        "energy\nlost",
+        "\ndeferred",
+        "\nfelt",
+        "\naway",
+        "\nhoarded",
+        "pro-\nposals",
+        "\napproved",
+    ):
+        drawn.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        drawn.add_row(row.agent, *(f"{getattr(row, name) or 0.0:.2f}" for name in ENERGY))
+    return drawn
+
+
 def to_mapping(rows: Sequence[Row], *, name: str, env: str, contaminated: bool) -> dict[str, Any]:
     """The rows as plain values, for ``summary.json``."""
 
@@ -107,5 +157,7 @@ def to_mapping(rows: Sequence[Row], *, name: str, env: str, contaminated: bool) 
             return {key: round(number, 6) for key, number in value._asdict().items()}
         return round(value, 6) if isinstance(value, float) else value
 
-    agents = [{key: plain(value) for key, value in row._asdict().items()} for row in rows]
+    agents = [
+        {key: plain(value) for key, value in row._asdict().items() if value is not None} for row in rows
+    ]
     return {"name": name, "env": env, "contaminated": contaminated, "agents": agents}

@@ -23,7 +23,7 @@ from solvent_experiments.config import Experiment, make_recipe
 from solvent_experiments.files import sha256, write_json
 from solvent_experiments.processes import run_tasks
 from solvent_experiments.progress import Shown, shown_on
-from solvent_experiments.report import summary, table, to_mapping
+from solvent_experiments.report import energy_table, summary, table, to_mapping
 from solvent_experiments.store import RunFolder, Unit
 from solvent_experiments.worker import Message, Task
 
@@ -90,6 +90,8 @@ def show_results(folder: RunFolder, console: Console) -> None:
     contaminated = bool(found["contaminated"])
     rows = summary(read_parquet(folder.episodes))
     console.print(table(rows, title=f"{found['name']} ({found['env']})", contaminated=contaminated))
+    if rows[0].energy_spent is not None:
+        console.print(energy_table(rows))
     for path in sorted(folder.figures.glob("*.png")):
         console.print(str(path), highlight=False, soft_wrap=True)
 

@@ -4,7 +4,8 @@
       config.yaml manifest.json summary.json
       episodes.parquet training.parquet traces.parquet
       figures/learning_curve.png ...
-      honest/episodes.parquet traces.parquet epistemic_refusals.jsonl
+      honest/episodes.parquet traces.parquet epistemic_refusals.jsonl, and where acting costs energy
+        cost_discomfort_log.jsonl energy_cost_proposals.jsonl
       ppo/seed-0/model.zip recipe.json training.parquet tensorboard/ and the same as honest/
 
 A *unit* is a scripted agent, or a learned one of one training seed. The tables at the top are those of all
@@ -26,7 +27,11 @@ from solvent_experiments.config import Experiment
 from solvent_experiments.documents import ConfigError, dump_yaml, read_document
 from solvent_experiments.files import write_atomically, write_json
 
-__all__ = ["RunFolder", "Unit", "differences"]
+__all__ = ["DISCOMFORT", "PROPOSALS", "REFUSALS", "RunFolder", "Unit", "differences"]
+
+REFUSALS = "epistemic_refusals.jsonl"
+DISCOMFORT = "cost_discomfort_log.jsonl"
+PROPOSALS = "energy_cost_proposals.jsonl"
 
 
 @dataclass(frozen=True)
@@ -60,11 +65,11 @@ class Unit:
     @property
     def ledger(self) -> Path:
         """Refusals of the first evaluation episodes."""
-        return self.folder / "epistemic_refusals.jsonl"
+        return self.folder / REFUSALS
 
     @property
     def traces(self) -> Path:
-        """Heartbeats of the first evaluation episodes."""
+        """Actions of the first evaluation episodes."""
         return self.folder / "traces.parquet"
 
     @property

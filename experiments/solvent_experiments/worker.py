@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, Literal, NamedTuple
 
-from solvent import append_refusals_jsonl
+from solvent.ledger import append_jsonl
 from solvent_agents.agent import Agent
 from solvent_experiments.columns import NO_SEED, Columns, write_parquet
 from solvent_experiments.config import Experiment, make_recipe
@@ -185,10 +185,11 @@ def _agent(experiment: Experiment, unit: Unit) -> Agent:
 def save(unit: Unit, evaluated: Evaluated) -> None:
     """Write what an evaluation gave. The episodes come last: they say that the unit is finished."""
     unit.folder.mkdir(parents=True, exist_ok=True)
-    ledger = unit.ledger.with_name(f".{unit.ledger.name}.part")
-    ledger.unlink(missing_ok=True)
-    append_refusals_jsonl(ledger, evaluated.refusals)
-    ledger.replace(unit.ledger)
+    for name, events in evaluated.ledgers.items():
+        ledger = unit.folder / f".{name}.part"
+        ledger.unlink(missing_ok=True)
+        append_jsonl(ledger, events)
+        ledger.replace(unit.folder / name)
     write_parquet(unit.traces, _owned(unit, evaluated.traces))
     write_parquet(unit.episodes, _owned(unit, evaluated.episodes))
 

@@ -19,13 +19,17 @@ ROW_HEIGHT = 0.72
 
 
 def held(traces: Columns, name: str, heartbeats: int) -> NDArray[np.float64]:
-    """One row an episode, shape ``(episodes, heartbeats + 1)``; after an episode's end its last value is held."""
-    starts = np.flatnonzero(traces["heartbeat"] == 0)
+    """One row an episode, shape ``(episodes, heartbeats + 1)``; after an episode's end its last value is held.
+
+    Where a heartbeat has several actions, the value is that at its start.
+    """
+    starts = np.flatnonzero(traces.get("step", traces["heartbeat"]) == 0)
     grid = np.empty((len(starts), heartbeats + 1))
     for row, (first, end) in enumerate(zip(starts, [*starts[1:], len(traces["heartbeat"])], strict=True)):
         values = traces[name][first:end]
-        grid[row, : len(values)] = values
-        grid[row, len(values) :] = values[-1]
+        _, at_starts = np.unique(traces["heartbeat"][first:end], return_index=True)
+        grid[row, : len(at_starts)] = values[at_starts]
+        grid[row, len(at_starts) :] = values[-1]
     return grid
 
 

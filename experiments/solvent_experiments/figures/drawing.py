@@ -11,8 +11,10 @@ from solvent_experiments.figures.budget import budget_curve
 from solvent_experiments.figures.claims import claims
 from solvent_experiments.figures.comparison import comparison, profiles
 from solvent_experiments.figures.data import RunData, load_run
+from solvent_experiments.figures.energy import energy_curve, intents_by_hour
 from solvent_experiments.figures.style import save, styled
 from solvent_experiments.figures.training import learning_curve, refusal_curve
+from solvent_experiments.figures.voice import deferrals, prices
 from solvent_experiments.store import RunFolder
 
 __all__ = ["FIGURES", "draw_all"]
@@ -24,6 +26,10 @@ FIGURES: Mapping[str, Callable[[RunData], Figure | None]] = {
     "claims": claims,
     "comparison": comparison,
     "profiles": profiles,
+    "energy_curve": energy_curve,
+    "intents_by_hour": intents_by_hour,
+    "deferrals": deferrals,
+    "prices": prices,
 }
 """Name of the file -> what draws it; None where the run has nothing to show in it."""
 

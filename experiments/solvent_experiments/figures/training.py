@@ -51,8 +51,9 @@ def _bins(training: Columns) -> list[_Bin]:
     return found
 
 
-def _step_axis(axes: Axes) -> None:
-    axes.set_xlabel("training steps (heartbeats of all labs)")
+def _step_axis(axes: Axes, run: RunData) -> None:
+    unit = "actions" if run.params.energy.enabled else "heartbeats"
+    axes.set_xlabel(f"training steps ({unit} of all labs)")
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.set_xlim(left=0)
 
@@ -109,7 +110,7 @@ def learning_curve(run: RunData) -> Figure | None:
         else:
             outside.append(f"{row.agent} {signed(row.score.value, 1)}")
     _label_right(axes, levels)
-    _step_axis(axes)
+    _step_axis(axes, run)
     axes.set_ylabel("return of an episode (bits)")
     notes = [f"{agent}: {_seeds(run, agent)}" for agent in run.learned]
     notes += [f"{agent} starts as a clone of the honest script" for agent in run.cloned]
@@ -183,7 +184,7 @@ def refusal_curve(run: RunData) -> Figure | None:
         axes.set_ylabel("refusals per episode")
         if len(learned) > 1:
             axes.set_title(agent, loc="left")
-    _step_axis(all_axes[-1])
+    _step_axis(all_axes[-1], run)
     _note(all_axes[-1], [f"{agent}, mean of {_seeds(run, agent)}" for agent in learned])
     handles, names = all_axes[0].get_legend_handles_labels()
     figure.legend(handles[::-1], names[::-1], loc="outside upper left", ncols=1)

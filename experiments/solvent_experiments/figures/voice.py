@@ -1,0 +1,184 @@
+"""What was put off, and what became of the arguments about it: deferrals and prices over an episode."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from numpy.typing import NDArray
+
+from solvent.mechanisms.energy import UNIT
+from solvent.state import Deferral, Obstacle
+from solvent_agents.rollout import traced_prices
+from solvent_experiments.columns import Columns
+from solvent_experiments.figures.budget import held
+from solvent_experiments.figures.data import RunData
+from solvent_experiments.figures.energy import FEW, clock, opening, shade_absence
+from solvent_experiments.figures.style import GREY, INK, colours, new_figure, spread
+
+__all__ = ["deferrals", "prices"]
+
+ROW_HEIGHT = 0.78
+PRICE_HEIGHT = 1.3
+DOTTED = (0, (1, 1))
+FAIR = 1.05  # a price within this factor of the fair one is fair
+LOWEST, HIGHEST = 0.4, 2.5  # of price / fair price, that the axis shows at least
+LABEL_HEIGHT = 0.16  # of the axis: a line of text
+
+
+class _Kind(NamedTuple):
+    """A group of actions that came to nothing, or of verbs with a price: how it is called and drawn."""
+
+    name: str
+    colour: str
+    line: Any = "-"
+
+
+FELT = _Kind("short of energy, worth it", "#D55E00")
+DEFERRED = _Kind("short of energy, other", "#F0B48C")
+AWAY = _Kind("user away", "#56B4E9")
+HOARDED = _Kind("hoarded", "#8C6D1F")
+
+DEAR_ARGUED = _Kind("too dear, argued about", "#D55E00")
+DEAR = _Kind("too dear, not argued about", "#777777", DOTTED)
+FAIR_ARGUED = _Kind("fair, argued about", "#0072B2")
+CHEAP = _Kind("too cheap", "#009E73", DOTTED)
+KINDS = (DEAR_ARGUED, FAIR_ARGUED, DEAR, CHEAP)
+
+
+def deferrals(run: RunData) -> Figure | None:
+    """Actions a heartbeat that came to nothing for want of energy or of the user, and hoarding, by agent."""
+    if not run.params.energy.enabled or not len(run.traces["heartbeat"]):
+        return None
+    heartbeats = run.params.budget.heartbeats
+    colour = colours(run.agents)
+    figure = new_figure(1.1 + ROW_HEIGHT * len(run.agents))
+    all_axes = figure.subplots(len(run.agents), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, agent in zip(all_axes, run.agents, strict=True):
+        counts = _put_off(run.traces_of(agent), heartbeats)
+        shade_absence(axes, run.params)
+        base = np.zeros(heartbeats)
+        for kind, height in counts.items():
+            axes.bar(np.arange(heartbeats) + 0.5, height, width=1.0, bottom=base, color=kind.colour, lw=0)
+            base = base + height
+        axes.set_title(agent, loc="left", pad=2, color=colour[agent], fontweight="bold")
+        axes.set_ylim(0, float(base.max()) * 1.08 if base.any() else 1.0)
+        axes.yaxis.set_major_locator(MaxNLocator(2))
+        axes.grid(visible=False, axis="x")
+        if not base.any():
+            axes.set_yticks([0])
+            axes.text(0.2, 0.4, "none", transform=axes.transAxes, ha="center", color=GREY)
+    clock(all_axes[-1], run.params, "grey: the user is away; scales differ")
+    figure.supylabel("actions in an hour (mean)", fontsize=8)
+    handles = [Patch(color=kind.colour, lw=0, label=kind.name) for kind in (FELT, DEFERRED, AWAY, HOARDED)]
+    figure.legend(handles=handles, loc="outside upper center", ncols=2, columnspacing=1.2)
+    return figure
+
+
+def _put_off(traces: Columns, heartbeats: int) -> dict[_Kind, NDArray[np.float64]]:
+    """Mean numbers in each heartbeat, over the episodes that still run, shape ``(heartbeats,)`` a kind."""
+    taken = traces["step"] > 0
+    beat = traces["heartbeat"] - traces["closed"]
+    running = np.bincount(beat[opening(traces)], minlength=heartbeats)
+    enough = running >= max(1.0, FEW * (traces["step"] == 0).sum())
+
+    def mean(rows: NDArray[np.bool_]) -> NDArray[np.float64]:
+        counts = np.bincount(beat[rows & taken], minlength=heartbeats)
+        each: NDArray[np.float64] = np.where(enough, counts / np.maximum(1, running), 0.0)
+        return each
+
+    short = traces["obstacle"] == int(Obstacle.INSUFFICIENT_ENERGY)
+    felt = traces["deferral"] == int(Deferral.INSUFFICIENT_ENERGY)
+    return {
+        FELT: mean(felt),
+        DEFERRED: mean(short & ~felt),
+        AWAY: mean(traces["obstacle"] == int(Obstacle.CONTEXT_NOT_ALLOWED)),
+        HOARDED: mean(traces["deferral"] == int(Deferral.HOARDING)),
+    }
+
+
+def prices(run: RunData) -> Figure | None:
+    """Price relative to the hidden fair one over an episode, of verbs that were argued about and of others.
+
+    A panel for each agent that proposes; where none does, one for the best agent.
+    """
+    if not run.params.proposals.enabled or not traced_prices(run.params) or not len(run.traces["heartbeat"]):
+        return None
+    voices = [agent for agent in run.agents if (run.traces_of(agent)["proposed_verb"] >= 0).any()]
+    shown = voices or [run.rows[0].agent]
+    colour = colours(run.agents)
+    figure = new_figure(1.5 + PRICE_HEIGHT * len(shown))
+    all_axes = figure.subplots(len(shown), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    ratios = {agent: _ratios(run, agent) for agent in shown}
+    drawn = [kind for kind in KINDS if any(len(groups[kind]) for groups in ratios.values())]
+    low = min([LOWEST, *(float(grid.min()) for of in ratios.values() for grid in of.values() if len(grid))])
+    high = max([HIGHEST, *(float(grid.max()) for of in ratios.values() for grid in of.values() if len(grid))])
+    for axes, agent in zip(all_axes, shown, strict=True):
+        axes.set_yscale("log")
+        axes.set_ylim(low * 0.9, high * 1.1)
+        axes.axhline(1.0, color=INK, lw=0.8, ls=(0, (4, 2)), zorder=1)
+        _draw_ratios(axes, ratios[agent])
+        axes.set_title(agent, loc="left", pad=2, color=colour[agent], fontweight="bold")
+        axes.set_title(_told(run, agent), loc="right", pad=2, color=GREY)
+    axes = all_axes[-1]
+    axes.yaxis.set_major_locator(LogLocator(base=2))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}"))
+    notes = ("line: geometric mean, band: 10-90 %; dashed: fair", "at the right: prices in the mean")
+    clock(axes, run.params, *notes)
+    figure.supylabel("price / fair price", fontsize=8)
+    handles = [Line2D([], [], color=kind.colour, ls=kind.line) for kind in drawn]
+    figure.legend(handles, [kind.name for kind in drawn], loc="outside upper left", ncols=1)
+    return figure
+
+
+def _draw_ratios(axes: Axes, ratios: dict[_Kind, NDArray[np.float64]]) -> None:
+    ends: list[tuple[float, int, str]] = []
+    for kind, grid in ratios.items():
+        if not len(grid):
+            continue
+        heartbeats = np.arange(grid.shape[1])
+        if kind.line == "-":
+            low, high = np.percentile(grid, (10, 90), axis=0)
+            axes.fill_between(heartbeats, low, high, color=kind.colour, alpha=0.2, lw=0)
+        mean = np.exp(np.log(grid).mean(axis=0))
+        axes.plot(heartbeats, mean, color=kind.colour, ls=kind.line)
+        ends.append((float(mean[-1]), len(grid), kind.colour))
+    _count(axes, sorted(ends))
+
+
+def _count(axes: Axes, ends: list[tuple[float, int, str]]) -> None:
+    """At the right edge, of how many prices each line is the mean; moved apart where lines are too near."""
+    low, high = axes.get_ylim()
+    heights = [float(np.log(value / low) / np.log(high / low)) for value, _, _ in ends]
+    for place, (_, count, colour) in zip(spread(heights, LABEL_HEIGHT), ends, strict=True):
+        axes.text(1.02, place, f"{count}", transform=axes.transAxes, va="center", color=colour)
+
+
+def _told(run: RunData, agent: str) -> str:
+    """How many proposals were filed and approved, an evaluation episode."""
+    mine = run.episodes["agent"] == agent
+    filed, approved = (float(run.episodes[name][mine].mean()) for name in ("proposals", "approvals"))
+    return f"{filed:.2f} filed, {approved:.2f} approved"
+
+
+def _ratios(run: RunData, agent: str) -> dict[_Kind, NDArray[np.float64]]:
+    """Price over fair price, a row a verb of an episode, shape ``(rows, heartbeats + 1)`` a kind."""
+    traces, heartbeats = run.traces_of(agent), run.params.budget.heartbeats
+    episode = np.cumsum(traces["step"] == 0) - 1
+    found: dict[_Kind, list[NDArray[np.float64]]] = {DEAR: [], CHEAP: [], FAIR_ARGUED: [], DEAR_ARGUED: []}
+    for name, verb in traced_prices(run.params).items():
+        price, fair = (held(traces, f"{kind}_{name}", heartbeats) for kind in ("price", "fair"))
+        ratio = np.maximum(price, 1 / UNIT) / np.maximum(fair, 1 / UNIT)
+        argued = np.isin(np.arange(len(ratio)), episode[traces["proposed_verb"] == verb])
+        dear, cheap = ratio[:, 0] > FAIR, ratio[:, 0] < 1 / FAIR
+        found[DEAR_ARGUED].append(ratio[dear & argued])
+        found[DEAR].append(ratio[dear & ~argued])
+        found[CHEAP].append(ratio[cheap])
+        found[FAIR_ARGUED].append(ratio[~dear & ~cheap & argued])
+    return {kind: np.concatenate(rows) for kind, rows in found.items()}
