@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -261,8 +261,9 @@ def _checked(model: type[M], document: Document) -> M:
             continue
         inner = fields.get(str(part)) if isinstance(part, str) else None
         annotation = inner.annotation if inner is not None else None
-        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            fields = annotation.model_fields
+        for kind in (annotation, *get_args(annotation)):  # a group that may be left out is a union with None
+            if isinstance(kind, type) and issubclass(kind, BaseModel):
+                fields = kind.model_fields
         key += f"[{part}]" if isinstance(part, int) else f".{part}" if key else str(part)
     if first["type"] == "extra_forbidden":
         raise document.error(key, "unknown key" + nearest(key.rsplit(".", 1)[-1], fields))

@@ -22,6 +22,7 @@ import pytest
 
 from solvent import LabParams
 from solvent.costs import CostStore, EnergyCostProposal
+from solvent.costs.models import Base
 
 DATABASES = ("sqlite", "postgresql")
 PROGRAMS = ("initdb", "pg_ctl", "postgres")
@@ -91,12 +92,20 @@ class Server:
     def url(self, database: str) -> str:
         return f"postgresql://solvent@/{database}?host={self.folder}"
 
-    def new_database(self, template: str = "template1") -> str:
+    def new_database(self) -> str:
         self._made += 1
         name = f"costs_{self._made}"
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
-        return name
+            connection.execute(f"CREATE DATABASE {name}")  # type: ignore[call-overload]
+        return self.url(name)
+
+    def emptied(self, url: str) -> str:
+        """The same store, as if it were new: what no role of the store may do, its superuser can."""
+        tables = ", ".join(Base.metadata.tables)
+        with psycopg.connect(url) as connection:
+            connection.execute("SET session_replication_role = replica")
+            connection.execute(f"TRUNCATE {tables}")  # type: ignore[call-overload]
+        return url
 
 
 @pytest.fixture(scope="session")
@@ -121,10 +130,17 @@ def database(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="session")
 def migrated(server: Server) -> str:
-    """A migrated database that the others are copies of."""
-    name = server.new_database()
-    with CostStore(server.url(name)):
-        return name
+    """A migrated database, for one test after the other."""
+    url = server.new_database()
+    with CostStore(url):
+        return url
+
+
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("migrated") / "costs.db"
+    with CostStore(path):
+        return path
 
 
 @pytest.fixture
@@ -134,19 +150,17 @@ def new_place(database: str, tmp_path: Path, request: pytest.FixtureRequest) -> 
     def make() -> str:
         if database == "sqlite":
             return str(tmp_path / f"costs-{len(list(tmp_path.iterdir()))}.db")
-        running = request.getfixturevalue("server")
-        return str(running.url(running.new_database()))
+        return str(request.getfixturevalue("server").new_database())
 
     return make
 
 
 @pytest.fixture
 def place(database: str, tmp_path: Path, request: pytest.FixtureRequest) -> str:
-    """Where an empty store is, or will be."""
+    """Where an empty store is."""
     if database == "sqlite":
-        return str(tmp_path / "costs.db")
-    running = request.getfixturevalue("server")
-    return str(running.url(running.new_database(request.getfixturevalue("migrated"))))
+        return str(shutil.copy(request.getfixturevalue("migrated_file"), tmp_path / "costs.db"))
+    return str(request.getfixturevalue("server").emptied(request.getfixturevalue("migrated")))
 
 
 @pytest.fixture
@@ -164,17 +178,16 @@ class Raw:
         self.place = place
         self.sqlite = "://" not in place
 
+    def all(self, *statements: str) -> list[list[tuple[Any, ...]]]:
+        """Run statements in one transaction; returns the rows of each."""
+        connection: Any = sqlite3.connect(self.place) if self.sqlite else psycopg.connect(self.place)
+        with contextlib.closing(connection), connection:
+            cursors = [connection.execute(statement) for statement in statements]
+            return [list(cursor.fetchall()) if cursor.description else [] for cursor in cursors]
+
     def __call__(self, *statements: str) -> list[tuple[Any, ...]]:
         """Run statements in one transaction; returns the rows of the last."""
-        if not self.sqlite:
-            with psycopg.connect(self.place) as connection:
-                for statement in statements:
-                    cursor = connection.execute(statement)  # type: ignore[call-overload]
-                return list(cursor.fetchall()) if cursor.description else []
-        with contextlib.closing(sqlite3.connect(self.place)) as connection, connection:
-            for statement in statements:
-                rows = connection.execute(statement).fetchall()
-            return rows
+        return self.all(*statements)[-1]
 
     def refused(self, statement: str, *said: str) -> None:
         """The database refuses, with one of these messages if any are given, and nothing has changed."""
@@ -187,7 +200,8 @@ class Raw:
 
     def everything(self) -> dict[str, list[tuple[Any, ...]]]:
         tables = ("energy_cost_proposals", "energy_costs", "mcp_tools", "cost_discomfort_log", "heartbeats")
-        return {table: sorted(self(f"SELECT * FROM {table}"), key=repr) for table in tables}
+        rows = self.all(*(f"SELECT * FROM {table}" for table in tables))
+        return {table: sorted(found, key=repr) for table, found in zip(tables, rows, strict=True)}
 
     def now(self, seconds: float = 0.0) -> str:
         """A moment, as a literal."""

@@ -100,7 +100,7 @@ EVENTS = st.lists(
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.data())
 def test_the_database_follows_the_machine(store: CostStore, raw: Any, data: st.DataObject) -> None:
     """Any sequence of operations, raw SQL among them: a model of a dozen lines says what the store must hold."""

@@ -141,6 +141,8 @@ class CostStore:
         """
         energy = params.energy
         with self._writing("prices of the lab's verbs") as session:
+            if session.connection().dialect.name == "postgresql":  # on SQLite the transaction has the lock
+                session.execute(sa.text("LOCK TABLE energy_costs IN SHARE ROW EXCLUSIVE MODE"))
             known = set(
                 session.scalars(sa.select(EnergyCost.target_name).where(EnergyCost.target_type == "action"))
             )

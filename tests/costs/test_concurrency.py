@@ -1,0 +1,99 @@
+"""Two reviewers at once: exactly one wins, the other is told who."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import functools
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from solvent.costs import CostStore, EnergyCostProposal, ProposalError
+
+ROOT = Path(__file__).resolve().parents[2]
+Filing = Callable[..., EnergyCostProposal]
+
+
+def at_once(*calls: Callable[[], object]) -> list[object]:
+    """What calls return or raise that start together, each on a thread of its own."""
+    barrier = threading.Barrier(len(calls))
+
+    def begin(call: Callable[[], object]) -> object:
+        barrier.wait()
+        try:
+            return call()
+        except ProposalError as error:
+            return error
+
+    with concurrent.futures.ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(begin, calls))
+
+
+@pytest.mark.parametrize(
+    "ends", [("approve", "approve"), ("approve", "reject"), ("withdraw", "approve", "reject")]
+)
+def test_exactly_one_of_several_reviewers_wins(
+    store: CostStore, place: str, file_one: Filing, ends: tuple[str, ...]
+) -> None:
+    """Each with connections of its own; ten rounds."""
+    others = [CostStore(place) for _ in ends]
+    try:
+        for _ in range(10):
+            before = store.price("action", "screen").cost
+            # Half of what it is, or twice that: always somewhere to go.
+            way = {"suggested_min": 0.5 * before, "suggested_max": 0.75 * before}
+            if before < 1.0:
+                way = {"suggested_min": 2 * before, "suggested_max": 3 * before, "direction": "increase"}  # type: ignore[dict-item]
+            proposal = file_one(**way)
+            calls = [getattr(other, end) for other, end in zip(others, ends, strict=True)]
+            outcomes = at_once(*(functools.partial(call, proposal.id) for call in calls))
+            (winner,) = (outcome for outcome in outcomes if isinstance(outcome, EnergyCostProposal))
+            held = store.proposal(proposal.id)
+            assert held.status == winner.status
+            for loser in outcomes:
+                if loser is not winner:
+                    assert isinstance(loser, ProposalError)
+                    assert f"is already {winner.status} (by {winner.reviewed_by}, 2" in str(loser)
+            after = store.price("action", "screen")
+            assert (after.cost != before) == (winner.status == "approved")
+            assert (after.proposal_id == proposal.id) == (winner.status == "approved")
+    finally:
+        for other in others:
+            other.close()
+    assert len(store.history("action", "screen")) == 1 + len(store.proposals("approved"))
+
+
+def test_exactly_one_of_several_who_file_wins(store: CostStore, file_one: Filing) -> None:
+    """One store shared between threads."""
+    outcomes = at_once(*[file_one] * 4)
+    (filed,) = (outcome for outcome in outcomes if isinstance(outcome, EnergyCostProposal))
+    assert [row.id for row in store.proposals()] == [filed.id]
+
+
+def test_exactly_one_of_two_processes_wins(place: str, store: CostStore, file_one: Filing) -> None:
+    """Two commands, as two people would type them."""
+    proposal = file_one()
+    roots = os.pathsep.join(str(ROOT / root) for root in ("envs", "agents", "experiments"))
+    command = [sys.executable, "-m", "solvent_experiments", "proposals", "approve", str(proposal.id)]
+    running = [
+        subprocess.Popen(
+            [*command, "--cost", cost],
+            env={**os.environ, "PYTHONPATH": roots, "SOLVENT_STORE": place},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for cost in ("2.5", "2.75")
+    ]
+    said = [process.communicate(timeout=120) for process in running]
+    codes = [process.returncode for process in running]
+    assert sorted(codes) == [0, 2], said
+    won, lost = codes.index(0), codes.index(2)
+    assert "approved" in said[won][0]
+    assert "is already approved (by user, 2" in said[lost][1]
+    assert store.price("action", "screen").cost == (2.5, 2.75)[won]

@@ -1,0 +1,119 @@
+"""Opening a store: what can't be one is said in one line, and no password is ever part of it."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from solvent import LabParams
+from solvent.costs import CostStore, StoreError
+from solvent.costs.connection import place_of, url_of
+
+
+def refused(place: str | Path, *, create: bool = True) -> str:
+    with pytest.raises(StoreError) as refusal:
+        CostStore(place, create=create)
+    said = str(refusal.value)
+    assert "\n" not in said
+    return said
+
+
+def test_a_store_is_made_where_there_is_none_and_opened_again(new_place: Callable[[], str]) -> None:
+    place = new_place()
+    with CostStore(place) as store:
+        assert store.prices() == store.proposals() == store.discomfort() == store.heartbeats() == []
+        store.register_price("action", "screen", 2.0)
+    with CostStore(place, create=False) as store:
+        assert [row.cost for row in store.prices()] == [2.0]
+
+
+def test_a_store_that_is_only_looked_at_is_not_made(new_place: Callable[[], str]) -> None:
+    place = new_place()
+    assert "no store yet" in (said := refused(place, create=False)) or "no such store" in said
+    if "://" not in place:
+        assert not Path(place).exists()
+
+
+def test_many_open_a_new_store_at_once(new_place: Callable[[], str]) -> None:
+    place, barrier, failures = new_place(), threading.Barrier(4), []
+
+    def open_it() -> None:
+        barrier.wait()
+        try:
+            with CostStore(place) as store:
+                store.register_verbs(LabParams())
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=open_it) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with CostStore(place) as store:
+        assert len(store.prices()) == len({row.target_name for row in store.prices()}) > 5
+    assert failures == []
+
+
+def test_a_store_of_a_newer_schema_is_left_alone(new_place: Callable[[], str]) -> None:
+    place = new_place()
+    with CostStore(place) as store, store._engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE solvent_costs_version SET version_num = '0999'")
+    assert "schema '0999', which a newer version of Solvent wrote; allowed: up to '0001'" in refused(place)
+
+
+def test_a_database_of_something_else_is_left_alone(new_place: Callable[[], str]) -> None:
+    place = new_place()
+    with CostStore(place) as store, store._engine.begin() as connection:
+        connection.exec_driver_sql("DROP TABLE solvent_costs_version")
+    assert "holds a table" in refused(place)
+
+
+def test_files_that_are_no_store(tmp_path: Path) -> None:
+    (tmp_path / "text.db").write_text("no database, though it ends like one\n" * 100)
+    with contextlib.closing(sqlite3.connect(tmp_path / "other.db")) as connection:
+        connection.execute("CREATE TABLE songs (name TEXT)")
+    assert "file is not a database" in refused(tmp_path / "text.db")
+    assert "'songs' of something else" in refused(tmp_path / "other.db")
+    assert "no such folder" in refused(tmp_path / "nowhere" / "costs.db")
+    assert "is a folder" in refused(tmp_path)
+    assert "no such store" in refused(tmp_path / "none.db", create=False)
+    assert not (tmp_path / "none.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("postgresql://ada:s3cret@127.0.0.1:1/costs", "postgresql://ada:***@127.0.0.1:1/costs"),
+        ("postgresql://ada@127.0.0.1:1/costs?password=s3cret", "postgresql://ada@127.0.0.1:1/costs: can't"),
+        ("postgresql://ada:s3cret@127.0.0.1:s3cret/costs", "URL that can't be read"),
+        ("mysql://ada:s3cret@127.0.0.1/costs", "'mysql'"),
+        ("postgresql+asyncpg://ada:s3cret@127.0.0.1/costs", "'postgresql+asyncpg'"),
+        ("sqlite://", "in memory"),
+        ("sqlite:///:memory:", "in memory"),
+        ("", "empty"),
+    ],
+)
+def test_urls_that_lead_nowhere(url: str, said: str) -> None:
+    message = refused(url)
+    assert said in message
+    assert "s3cret" not in message
+    assert "sqlite:///PATH" in message or "allowed: a file" in message
+
+
+def test_relative_paths_start_where_they_are_said_to(tmp_path: Path) -> None:
+    for place in ("costs.db", "sqlite:///costs.db"):
+        assert place_of(url_of(place, tmp_path)) == str(tmp_path / "costs.db")
+    assert place_of(url_of(str(tmp_path / "a.db"), Path("/elsewhere"))) == str(tmp_path / "a.db")
+
+
+def test_a_path_may_hold_any_character(tmp_path: Path) -> None:
+    odd = tmp_path / "50% of costs? (ünïcode) #1.db"
+    with CostStore(odd) as store:
+        store.register_price("action", "screen", 2.0)
+    assert odd.exists()

@@ -1,0 +1,126 @@
+"""``solvent proposals`` as a person meets it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from solvent.costs import CostStore, EnergyCostProposal
+from solvent_experiments import cli
+
+Filing = Callable[..., EnergyCostProposal]
+COMMANDS = (
+    "approve", "expire", "file", "history", "list", "log", "prices", "register", "reject", "show", "withdraw"
+)  # fmt: skip
+
+
+@pytest.fixture
+def solvent(
+    place: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., str]:
+    """What the command says, if it ends with ``code``; the store is named by the environment variable."""
+    monkeypatch.setenv("SOLVENT_STORE", place)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*arguments: str, code: int = 0) -> str:
+        monkeypatch.setattr(sys, "argv", ["solvent", "proposals", *arguments])
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        said = capsys.readouterr()
+        assert (left.value.code or 0) == code, said
+        if code:
+            assert said.err.count("\n") == 1
+        return said.err if code else said.out
+
+    return call
+
+
+def test_from_a_ledger_to_a_price(solvent: Callable[..., str], tmp_path: Path) -> None:
+    row = {
+        "target_type": "action",
+        "target_name": "screen",
+        "current_cost": 4.0,
+        "suggested_min": 2.4,
+        "suggested_max": 3.2,
+        "direction": "decrease",
+        "rationale": "worth [bold]0.6 bits[/bold] each",
+        "confidence": 0.71,
+        "evidence": [{"source": "heartbeat_3", "summary": "2.1 energy, 4 needed"}],
+        "heartbeat_refs": [3, 5],
+        "status": "pending",
+    }
+    ledger = tmp_path / "proposals.jsonl"
+    ledger.write_text(json.dumps(row) + "\n" + json.dumps({**row, "status": "rejected"}) + "\n")
+    said = solvent("file", str(ledger))
+    assert "screen 4" in said
+    assert "filed 1, skipped 1; 1 wait for a review" in said
+    assert "line 2: is rejected in the ledger" in said
+
+    (proposal,) = json.loads(solvent("list", "--status", "pending", "--json"))
+    key = proposal["id"][:8]
+    assert key in solvent("list")
+    page = solvent("show", key)
+    for words in ("decrease to 2.4 – 3.2", "worth [bold]0.6 bits[/bold] each", "71%", "2.1 energy, 4 needed"):
+        assert words in page
+    assert "█" in page
+    assert json.loads(solvent("show", key, "--json"))["heartbeat_refs"] == [3, 5]
+
+    assert "allowed: 2.4 to 3.2" in solvent("approve", key, "--cost", "5", code=2)
+    assert "action screen costs 3.2 instead of 4" in solvent("approve", key, "--notes", "fair")
+    assert "is already approved (by user, 2" in solvent("reject", key, code=2)
+    prices = {row["target_name"]: row["cost"] for row in json.loads(solvent("prices", "--json"))}
+    assert prices["screen"] == 3.2
+    assert [row["cost"] for row in json.loads(solvent("history", "screen", "--json"))] == [4.0, 3.2]
+    assert key in solvent("history", "screen")
+    assert "changed     from 4 to 3.2" in solvent("show", key)
+
+
+def test_rejected_withdrawn_expired(solvent: Callable[..., str], file_one: Filing, store: CostStore) -> None:
+    assert "the cost of action screen stays" in solvent("reject", str(file_one().id), "--notes", "no")
+    assert "withdrew" in solvent("withdraw", str(file_one().id))
+    file_one()
+    assert "nothing has waited" in solvent("expire")
+    assert "by timeout" in solvent("expire", "--days", "1e-9")
+    assert {row.status for row in store.proposals()} == {"rejected", "withdrawn"}
+    assert "no pending proposals" in solvent("list", "--status", "pending")
+    assert "every verb has a price already" in solvent("register")
+
+
+def test_discomfort_is_read_in(solvent: Callable[..., str], store: CostStore, tmp_path: Path) -> None:
+    ledger = tmp_path / "discomfort.jsonl"
+    ledger.write_text(
+        '{"heartbeat_number": 3, "action_considered": "screen", "energy_cost": 4, "energy_available": 2,'
+        ' "deferral_reason": "cost_benefit"}\n'
+    )
+    assert "logged 1, skipped 0" in solvent("log", str(ledger))
+    assert len(store.discomfort()) == 1
+
+
+def test_wrong_input_is_one_line(solvent: Callable[..., str], store: CostStore) -> None:
+    for arguments, said in (
+        (("lst",), "Did you mean 'list'"),
+        (("show", "xyz"), "allowed: its id"),
+        (("show", "abc"), "no id begins with 'abc'"),
+        (("list", "--status", "open"), "pending, approved, rejected, withdrawn"),
+        (("history", "sing"), "'sing' has no price"),
+        (("prices", "--as-of", "2999-01-01"), "in the future"),
+        (("prices", "--as-of", "soon"), "a date or time such as"),
+        (("expire", "--days", "0"), "above 0"),
+        (("expire", "--days", "nan"), "above 0"),
+        (("file", "nowhere.jsonl"), "nowhere.jsonl"),
+        (("list", "--store", "nowhere.db"), "nowhere.db: no such store"),
+        (("list", "--store", "postgresql://a:s3cret@127.0.0.1:1/x"), "a:***@127.0.0.1"),
+    ):
+        line = solvent(*arguments, code=2)
+        assert said in line
+        assert "s3cret" not in line
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_and_an_example(solvent: Callable[..., str], command: str) -> None:
+    assert "Example" in solvent(command, "--help")
+    assert f" {command} " in solvent()
