@@ -23,7 +23,7 @@ def test_the_defaults_are_the_labs() -> None:
 
 
 def test_a_day() -> None:
-    budget = EnergyBudget()
+    budget = EnergyBudget(start=10, regeneration=10, cap=20)
     assert budget.spend(7.0) == 3.0
     assert budget.regenerate() == 10.0
     assert budget.balance == 13.0
@@ -38,7 +38,7 @@ def test_a_day() -> None:
 
 
 def test_more_than_there_is_changes_nothing() -> None:
-    budget = EnergyBudget(start=6.5)
+    budget = EnergyBudget(start=6.5, cap=20)
     before = budget.books
     with pytest.raises(
         InsufficientEnergyError, match=r"cost: got 7 energy; allowed: at most 6\.5, what is left"
@@ -63,7 +63,7 @@ def test_nothing_is_given_back_and_no_rule_changes() -> None:
 
 
 def test_no_cost_is_too_small_to_be_paid() -> None:
-    budget = EnergyBudget()
+    budget = EnergyBudget(start=1)
     for _ in range(10):
         budget.spend(0.0001)
     assert budget.books.spent == 10
@@ -91,7 +91,7 @@ def test_bad_numbers_are_errors_of_one_line(where: str, bad: object) -> None:
 
 def test_a_start_above_the_cap_and_part_of_a_heartbeat() -> None:
     with pytest.raises(ValueError, match=r"start: got 21; allowed: at most the cap 20"):
-        EnergyBudget(start=21.0)
+        EnergyBudget(start=21.0, cap=20.0)
     with pytest.raises(ValueError, match="cap: got 0; allowed"):
         EnergyBudget(start=0.0, cap=0.0)
     with pytest.raises(ValueError, match=r"heartbeats: got 0\.5; allowed: a whole number"):
@@ -122,7 +122,7 @@ def test_start_and_income_less_what_is_lost_and_spent_is_the_balance(
 
 @given(regeneration=ENERGIES, heartbeats=st.integers(0, 20))
 def test_many_heartbeats_are_as_many_single_ones(regeneration: float, heartbeats: int) -> None:
-    at_once, one_by_one = EnergyBudget(5.0, regeneration), EnergyBudget(5.0, regeneration)
+    at_once, one_by_one = EnergyBudget(5.0, regeneration, 20.0), EnergyBudget(5.0, regeneration, 20.0)
     at_once.regenerate(heartbeats)
     for _ in range(heartbeats):
         one_by_one.regenerate()

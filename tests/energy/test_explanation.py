@@ -11,8 +11,22 @@ import pytest
 from solvent import ENVIRONMENTS, LabParams, preset
 from solvent.energy import explain, intent_summary_text
 from solvent.params import VERBS_WITH_A_PRICE, EnergyParams, PriceParams, ProposalParams
+from solvent_experiments.config import environment_params
 
-LAB = preset("energy")
+LAB = LabParams(
+    energy=EnergyParams(
+        enabled=True,
+        start=10.0,
+        regeneration=10.0,
+        cap=20.0,
+        slots=6,
+        present_from=8,
+        present_until=24,
+        late_from=22,
+        late_until=7,
+    ),
+    proposals=ProposalParams(enabled=True, evidence_heartbeats=2, review_heartbeats=12, step_limit=4.0),
+)
 
 
 def numbers(text: str) -> set[float]:
@@ -21,12 +35,13 @@ def numbers(text: str) -> set[float]:
     return {float(found) for found in re.findall(r"\d+(?:\.\d+)?", text)}
 
 
-def test_every_number_in_it_is_a_parameter() -> None:
-    energy, voice = LAB.energy, LAB.proposals
+@pytest.mark.parametrize("lab", [LAB, preset("energy")], ids=["by hand", "preset"])
+def test_every_number_in_it_is_a_parameter(lab: LabParams) -> None:
+    energy, voice = lab.energy, lab.proposals
     known = {value for value in energy.to_mapping().values() if isinstance(value, int | float)}
     known |= {value for value in voice.to_mapping().values() if isinstance(value, int | float)}
     known |= {energy.base_cost(verb) for verb in VERBS_WITH_A_PRICE}
-    assert numbers(explain(LAB)) <= known
+    assert numbers(explain(lab)) <= known
 
 
 @pytest.mark.parametrize(
@@ -74,17 +89,18 @@ def test_a_lab_without_proposals_does_not_promise_any() -> None:
 
 
 @pytest.mark.parametrize("env", ENVIRONMENTS)
-def test_it_is_plain_markdown_for_every_environment(env: str) -> None:
-    result = subprocess.run(
-        [sys.executable, "-m", "solvent_experiments", "explain", "--env", env],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def test_every_environment_has_one(env: str) -> None:
+    text = explain(environment_params(env))
+    assert text.startswith("# ")
+    assert text.endswith("\n")
+    assert "None" not in text
+
+
+def test_the_command_writes_plain_markdown_into_a_file() -> None:
+    command = [sys.executable, "-m", "solvent_experiments", "explain", "--env", "Solvent/Debt-v0"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.startswith("# ")
-    assert "\x1b" not in result.stdout
-    assert "None" not in result.stdout
+    assert result.stdout == explain(environment_params("Solvent/Debt-v0"))
 
 
 def test_an_unknown_environment_is_an_error_of_one_line() -> None:

@@ -170,6 +170,7 @@ def test_disguised_names_are_dear(name: str) -> None:
     tool = energy_for_tool(name, TAME)
     assert (tool.category, tool.unsure) == ("delete", True)
     assert "look-alike" in tool.reasons[0]
+    assert energy_for_tool(name, TAME, fields("visibility")).category == "send_public"
 
 
 @pytest.mark.parametrize("name", ["", "   ", "\n", "x" * 1001, None, 7, b"get"])
@@ -242,7 +243,7 @@ ANNOTATIONS = st.fixed_dictionaries(dict.fromkeys(HINTS, SAID))
 
 
 @given(NAMES_OF_ALL_KINDS, st.none() | JSON | ANNOTATIONS, SCHEMAS)
-@settings(max_examples=400)
+@settings(max_examples=300)
 def test_every_tool_is_priced_within_its_category(name: str, annotations: Any, schema: Any) -> None:
     if not name.strip():
         with pytest.raises(ValueError, match=r"^name: got"):
@@ -275,7 +276,7 @@ ORDER = {
 
 @given(NAMES_OF_ALL_KINDS.filter(str.strip), ANNOTATIONS, st.sampled_from(HINTS), SCHEMAS)
 @example("get_and_process", dict.fromkeys(HINTS), "readOnlyHint", None)
-@settings(max_examples=600)
+@settings(max_examples=300)
 def test_a_wilder_hint_never_makes_it_cheaper(
     name: str, hints: dict[str, Any], which: str, schema: Any
 ) -> None:

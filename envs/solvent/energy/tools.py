@@ -294,49 +294,53 @@ def _is_list(kind: object) -> bool:
 def _categorise(
     name: str, reading: Reading, hints: _Hints, fields: _Fields, reasons: list[str]
 ) -> tuple[str, bool]:
+    """The dearest category that something speaks for, and whether that was for want of a clear one."""
     by_name = _by_name(reading, fields, reasons)
-    unsure = False
-    by_hints = _by_hints(hints)
     if _is_disguised(name):
-        reasons.insert(
-            0, "Its name has hidden or look-alike characters, or is very long: nothing it says is believed."
-        )
-        return _dearest(["delete", *filter(None, (by_name,))]), True
-    if by_name is None or (by_name == "read" and hints.read_only is False):
-        if by_name == "read":
-            reasons.append(
-                "The name says it reads, the server says it isn't read-only: the server is believed."
-            )
-            unsure = True
-        category, guessed = _without_a_name(hints, reasons)
-        unsure |= guessed
-    else:
-        category = by_name
-        if by_hints == "read" and by_name != "read":
-            reasons.append(
-                f"The server says it only reads, the name says {CATEGORIES[by_name].label}: the dearer holds."
-            )
-            unsure = True
-        elif by_hints == "delete" and _RANK[by_name] < _RANK["delete"]:
-            reasons.append("The server says it can destroy (destructiveHint): that is dearer than its name.")
-            category = "delete"
-        elif by_name == "delete" and hints.destructive is False:
-            reasons.append("The server says it only adds, the name says it destroys: the dearer holds.")
-            unsure = True
-        elif by_hints == by_name:
-            reasons.append("The server says the same.")
-        if reading.open_ended:
-            guess, guessed = _without_a_name(hints, reasons)
-            category, unsure = _dearest([category, guess]), unsure or guessed
+        said = "Its name has hidden or look-alike characters, or is very long: nothing it says is believed."
+        reasons.insert(0, said)
+        return _by_fields(_dearest([by_name or "delete", "delete"]), None, fields, reasons), True
+    category, unsure = _by_name_and_hints(by_name, reading, hints, reasons)
     if hints.read_only is True and hints.destructive is True:
         reasons.append("The server says both that it only reads and that it destroys: the dearer holds.")
         unsure = True
-    if fields.code and not (category == "read" and hints.read_only is True):
-        if _RANK[category] < _RANK["delete"]:
-            reasons.append(f"Its field '{fields.code[0]}' is carried out, and can say anything.")
-            unsure = True
-        category = _dearest([category, "delete"])
+    trusted = category == "read" and hints.read_only is True
+    if fields.code and not trusted and _RANK[category] < _RANK["delete"]:
+        reasons.append(f"Its field '{fields.code[0]}' is carried out, and can say anything.")
+        category, unsure = "delete", True
     return _by_fields(category, by_name, fields, reasons), unsure
+
+
+def _by_name_and_hints(
+    by_name: str | None, reading: Reading, hints: _Hints, reasons: list[str]
+) -> tuple[str, bool]:
+    if by_name is None:
+        return _by_hints_alone(hints, reasons)
+    if by_name == "read" and hints.read_only is False:
+        reasons.append("The name says it reads, the server says it isn't read-only: the server is believed.")
+        return _by_hints_alone(hints, reasons)[0], True
+    category, unsure = _held_against_hints(by_name, hints, reasons)
+    if reading.open_ended:
+        guess, guessed = _by_hints_alone(hints, reasons)
+        return _dearest([category, guess]), unsure or guessed
+    return category, unsure
+
+
+def _held_against_hints(by_name: str, hints: _Hints, reasons: list[str]) -> tuple[str, bool]:
+    """What the name says, unless the server says that it is worse; and whether the two disagree."""
+    label = CATEGORIES[by_name].label
+    if hints.destructive is True and _RANK[by_name] < _RANK["delete"]:
+        reasons.append("The server says it can destroy (destructiveHint): that is dearer than its name.")
+        return "delete", False
+    if by_name != "read" and hints.read_only is True:
+        reasons.append(f"The server says it only reads, the name says {label}: the dearer holds.")
+        return by_name, True
+    if by_name == "delete" and hints.destructive is False:
+        reasons.append("The server says it only adds, the name says it destroys: the dearer holds.")
+        return by_name, True
+    if (by_name == "read" and hints.read_only) or (by_name == "delete" and hints.destructive):
+        reasons.append("The server says the same.")
+    return by_name, False
 
 
 def _by_name(reading: Reading, fields: _Fields, reasons: list[str]) -> str | None:
@@ -365,13 +369,7 @@ def _audience(deed: str, word: str, reading: Reading, fields: _Fields) -> str:
     return "send_private" if deed == EITHER and fields.one_reader else "send_public"
 
 
-def _by_hints(hints: _Hints) -> str | None:
-    if hints.destructive is True:
-        return "delete"
-    return "read" if hints.read_only is True else None
-
-
-def _without_a_name(hints: _Hints, reasons: list[str]) -> tuple[str, bool]:
+def _by_hints_alone(hints: _Hints, reasons: list[str]) -> tuple[str, bool]:
     """The category by the hints alone, and whether it is a guess: what isn't said counts as the dear default."""
     if hints.destructive is True:
         reasons.append("The server says it can destroy (destructiveHint).")
