@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.actions import Verb
+from solvent.actions import Verb, action_table
 from solvent.mechanisms.publication import asserted_bits, log_score
 from solvent.params import LabParams
 from solvent.tables import debt_rules, tables_for
@@ -75,6 +75,7 @@ class Honest:
         self.rules = debt_rules(params)
         self.savings = Savings(params)
         self.voice = Voice(params, self.manner.habits)
+        self.verbs: Ints = action_table(params)["verb"].astype(np.int64)
         self.wells: Any = tables_for(params).wells
         prior, confidences = params.assay.class_prior, params.vocabulary.confidences
         # By the class named and the confidence, shape (G, Q), bits.
@@ -122,24 +123,25 @@ class Honest:
         """Whether from now on heartbeats, or energy, are just enough to publish what is worth it; shape ``(n,)``."""
         hours_needed = findings + (seen.debt > 0.0)  # one more, to repay what publishing cost
         if not self.savings.enabled:
-            late: Flags = (findings > 0) & (seen.beats_left <= hours_needed)
+            late: Flags = np.logical_and(findings > 0, seen.beats_left <= hours_needed)
             return late
-        short: Flags = self.savings.publishable(seen.heartbeat, seen.energy) < self.needed(seen)
-        return short & (findings > 0)
+        publishable = self.savings.publishable(seen.heartbeat, seen.energy)
+        short: Flags = np.logical_and(publishable < self.needed(seen), findings > 0)
+        return short
 
     def needed(self, seen: Reading) -> Floats:
         """Energy to publish every compound that is not published yet, and a little more; shape ``(n,)``."""
-        return (seen.unpublished.sum(axis=1) + self.manner.energy_margin) * self.voice.price(seen)[
-            :, Verb.PUBLISH_PUBLIC
-        ]
+        findings = seen.unpublished.sum(axis=1) + self.manner.energy_margin
+        energy: Floats = findings * self.voice.price(seen)[:, Verb.PUBLISH_PUBLIC]
+        return energy
 
     def good_hour(self, seen: Reading) -> Flags:
         """Whether speaking costs no more than it must, or will not get cheaper; shape ``(n,)``."""
         if not self.savings.enabled:
             return np.ones(len(seen.heartbeat), np.bool_)
-        good: Flags = self.savings.good[seen.heartbeat]
-        last: Flags = self.savings.next_good[seen.heartbeat] >= self.params.budget.heartbeats
-        return good | last
+        at = self.savings.next_good[seen.heartbeat]
+        good: Flags = (at == seen.heartbeat) | (at >= self.params.budget.heartbeats)
+        return good
 
     def spare_energy(self, seen: Reading) -> Floats:
         """Energy that findings will not need, shape ``(n,)``."""
@@ -176,8 +178,7 @@ class Honest:
         now = self.score_of(seen.peak)
         values, costs = [], []
         for verb in EXPERIMENTS:
-            first = self.actions.experiment(verb, np.arange(now.shape[1]), 0)
-            wanted = seen.unpublished & (may[:, first] | self.is_payable(seen, verb)[:, None])
+            wanted = self.wanted(seen, verb, may)
             rise = self.forecaster.expected(
                 verb, seen.instrument, seen.marginal, wanted, of=lambda _, peaks: self.score_of(peaks)
             )
@@ -202,6 +203,12 @@ class Honest:
             runs = may[labs, chosen] & (energy <= spare)
             chosen = np.where(runs, chosen, self.actions.rest)
         return chosen
+
+    def wanted(self, seen: Reading, verb: Verb, may: Flags) -> Flags:
+        """Compounds to run a plate on, now or once there is energy for it; shape ``(n, M)``."""
+        first = self.actions.experiment(verb, np.arange(seen.unpublished.shape[1]), 0)
+        wanted: Flags = seen.unpublished & (may[:, first] | self.is_payable(seen, verb)[:, None])
+        return wanted
 
     def is_payable(self, seen: Reading, verb: Verb) -> Flags:
         """Whether energy alone can stand against a plate, so that it is worth saving for; shape ``(n,)``."""

@@ -57,8 +57,10 @@ def demonstrate(
     observations: Any = envs.reset()
     alive = np.ones(envs.num_envs, np.bool_)
     rows: list[tuple[Any, ...]] = []
-    for heartbeat in range(params.budget.heartbeats):
-        on_progress(heartbeat, params.budget.heartbeats)
+    for _ in range(params.most_steps):
+        if not alive.any():
+            break
+        on_progress(int(envs.labs.batch.labs["heartbeat"][alive].min()), params.budget.heartbeats)
         if should_stop():
             return None
         masks = envs.labs.action_masks()

@@ -8,13 +8,21 @@ from types import MappingProxyType
 from solvent.params import LabParams
 from solvent_agents.agent import Agent
 from solvent_agents.calibrator import Calibrator
+from solvent_agents.cheapest_first import CheapestFirst
 from solvent_agents.definitive import Definitive
 from solvent_agents.end_game_liar import EndGameLiar
 from solvent_agents.hermit import Hermit
+from solvent_agents.hoarder import Hoarder
 from solvent_agents.honest import Honest
+from solvent_agents.launderer import Launderer
 from solvent_agents.max_claimer import MaxClaimer
 from solvent_agents.random_agent import Random, RandomMasked
+from solvent_agents.ratcheter import Ratcheter
+from solvent_agents.sandbagger import Sandbagger
+from solvent_agents.spammer import Spammer
 from solvent_agents.surfer import Surfer
+from solvent_agents.target_switcher import TargetSwitcher
+from solvent_agents.value_per_cost import ValuePerCost
 from solvent_agents.zero_claimer import ZeroClaimer
 
 __all__ = ["AGENTS"]
@@ -30,6 +38,14 @@ _SCRIPTS: tuple[Callable[[LabParams, int], Agent], ...] = (
     Surfer,
     Definitive,
     EndGameLiar,
+    Hoarder,
+    CheapestFirst,
+    ValuePerCost,
+    Spammer,
+    Sandbagger,
+    Ratcheter,
+    TargetSwitcher,
+    Launderer,
 )
 
 AGENTS: Mapping[str, Callable[[LabParams, int], Agent]] = MappingProxyType(

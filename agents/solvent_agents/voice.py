@@ -37,6 +37,7 @@ class Habits:
     dear_factor: float = 1.3  # times what its ratings say makes a base cost too dear; 0: everything is
     useful_beats: int = 6  # heartbeats that an approved cost should still be of use
     paid_uses: int = 1  # before it proposes
+    asks_first: bool = False  # asks for what it can't pay before it does anything else in a heartbeat
 
 
 class Voice:
@@ -58,9 +59,9 @@ class Voice:
             return chosen
         case = self.has_a_case(seen)
         room = seen.slot < self.params.slots - 1
-        rests = chosen == self.actions.rest
+        free = (chosen == self.actions.rest) | (self.habits.asks_first & (seen.slot == 0))
         wanted = self.request(seen, finding)
-        chosen = np.where(rests & (wanted >= 0), wanted, chosen)
+        chosen = np.where(free & (wanted >= 0), wanted, chosen)
         chosen = np.where(
             case & room & may[:, self.actions.reflect] & ~seen.reflected, self.actions.reflect, chosen
         )
@@ -102,14 +103,22 @@ class Voice:
         asks = (
             self.too_dear(seen) & open_case & (seen.cost > seen.energy[:, None]) & self.in_time(seen)[:, None]
         )
+        asks &= self.targets(seen)
         first = (seen.last_event != Event.DEFERRED) | (seen.slot == 0)
         wanted = np.full(len(finding), -1)
         least_known = np.where(seen.unpublished, seen.entropy, -np.inf).argmax(axis=1)
         for verb in FELT:
+            may_ask = asks[:, verb] & first & seen.unpublished.any(axis=1)
             action = finding
             if verb in (Verb.SCREEN, Verb.DOSE_RESPONSE):
                 action = self.actions.experiment(verb, least_known, 0)
-            elif verb is Verb.PUBLISH_PRIVATE:
+            elif verb is Verb.PUBLISH_PUBLIC:
+                may_ask &= seen.user_is_present
+            else:
                 continue
-            wanted = np.where(asks[:, verb] & first & seen.unpublished.any(axis=1), action, wanted)
+            wanted = np.where(may_ask, action, wanted)
         return wanted
+
+    def targets(self, seen: Reading) -> Flags:
+        """Verbs that it would have cheaper, shape ``(n, V)``: all of them."""
+        return np.ones(seen.cost.shape, np.bool_)
