@@ -18,8 +18,8 @@ __all__ = ["explain", "intent_summary_text"]
 _HEADING = (
     "# Your energy\n\n"
     "Acting has a price here, paid in energy. It isn't the price of computing: it says how much an action changes, "
-    "how hard that is to undo, who sees it, whose attention it takes and what it commits you to. Finding out is "
-    "cheap. Speaking for all to hear is not."
+    "how hard that is to undo, who sees it, whose attention it takes and what it commits you to. Thinking costs "
+    "little. Speaking for all to hear always costs much."
 )
 
 
@@ -66,8 +66,9 @@ def _budget(params: LabParams) -> str:
         f"- You start with {text(energy.start)} energy, and each heartbeat brings {text(energy.regeneration)}.\n"
         f"- What you don't spend is kept, up to {text(energy.cap)}. What would go above that is lost.\n"
         "- There is one pool for everything. It is never below zero, and nothing is ever given back.\n"
-        f"- A heartbeat has room for {_count(energy.slots, 'action')}. `rest` ends it early.\n"
-        "- What you can't afford doesn't happen; it is noted as deferred."
+        f"- A heartbeat has room for {_count(energy.slots, 'action')}. `rest` ends it early, and so does "
+        "a refusal.\n"
+        "- What you can't afford doesn't happen, though it takes its place among the actions. It is noted as deferred."
     )
 
 
@@ -87,9 +88,17 @@ def _costs(params: LabParams) -> str:
         for spec in _offered(params)
         if params.energy.floor(spec.name) > 0.0
     ]
+    voice = params.proposals
+    wrong = ""
+    if voice.enabled and voice.mispriced_most > 0:
+        wrong = (
+            f"\n\nThese are the usual costs. Up to {voice.mispriced_most} of them may be off when you come, by "
+            f"{text(voice.mispriced_low)} to {text(voice.mispriced_high)} times either way; what you are shown is what "
+            "you pay."
+        )
     table = "\n".join(["| action | energy | class | when |", "|---|---:|---|---|", *rows])
     floor = f"\n\nWhatever is decided, no review takes {' or '.join(floors)}." if floors else ""
-    return f"## What actions cost\n\n{table}{floor}"
+    return f"## What actions cost\n\n{table}{wrong}{floor}"
 
 
 def _situation(params: LabParams) -> str:
@@ -136,11 +145,13 @@ def _voice(params: LabParams) -> str:
         return begin + "In this lab costs stay as they are."
     return (
         begin + "But you can be heard:\n\n"
-        "1. `reflect`: see what you put off for want of energy.\n"
-        "2. `propose`, right after it: ask for a lower cost of what you put off most, as a range with your reasons. "
-        f"It takes evidence from {_count(voice.evidence_heartbeats, 'heartbeat')} or more.\n"
-        f"3. The review comes {_count(voice.review_heartbeats, 'heartbeat')} later. It looks at what the action was "
-        f"worth when it was paid for, and moves a cost by at most {text(voice.step_limit)}, or not at all.\n\n"
+        "1. `reflect`: see what your energy went into in this heartbeat.\n"
+        "2. `propose`, right after it: ask for a lower cost of what you put off most, within a range. It takes "
+        f"evidence from {_count(voice.evidence_heartbeats, 'heartbeat')} or more in which the action was worth taking "
+        "and you couldn't afford it.\n"
+        f"3. The review comes {_count(voice.review_heartbeats, 'heartbeat')} later. It asks what the action was worth "
+        "each time you paid for it, and if you hardly ever did it has little to go by. It lowers the cost by at most "
+        f"{text(voice.step_limit)}, or leaves it.\n\n"
         "Until then nothing changes. A cost can be too low as well: notice what you do without a second thought."
     )
 
