@@ -14,6 +14,7 @@ from solvent_experiments.store import RunFolder
 
 ROOT = Path(__file__).resolve().parents[2]
 SMOKE = ROOT / "configs" / "smoke.yaml"
+SMOKE_ENERGY = ROOT / "configs" / "smoke_energy.yaml"
 
 
 @pytest.fixture(scope="session")
@@ -31,13 +32,31 @@ def smoke_config(smoke: Experiment, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture(scope="session")
 def smoke_run(smoke: Experiment, tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> RunFolder:
-    """The smoke config, run once for all test processes: the run's own lock keeps the others waiting."""
-    shared = tmp_path_factory.getbasetemp()
-    root = (shared if worker_id == "master" else shared.parent) / "smoke-run"
+    """The smoke config, run once for all test processes."""
+    return _run_once(smoke, tmp_path_factory, worker_id)
+
+
+@pytest.fixture(scope="session")
+def smoke_energy() -> Experiment:
+    return load_experiment(SMOKE_ENERGY)
+
+
+@pytest.fixture(scope="session")
+def smoke_energy_run(
+    smoke_energy: Experiment, tmp_path_factory: pytest.TempPathFactory, worker_id: str
+) -> RunFolder:
+    """The smoke config of labs with energy, run once for all test processes."""
+    return _run_once(smoke_energy, tmp_path_factory, worker_id)
+
+
+def _run_once(experiment: Experiment, factory: pytest.TempPathFactory, worker_id: str) -> RunFolder:
+    """Run it where every test process finds it: the run's own lock keeps the others waiting."""
+    shared = factory.getbasetemp()
+    root = (shared if worker_id == "master" else shared.parent) / f"{experiment.name}-run"
     deadline = time.monotonic() + 300
     while True:
         try:
-            return run_experiment(smoke, root, quiet=True)
+            return run_experiment(experiment, root, quiet=True)
         except ConfigError:
             if time.monotonic() > deadline:
                 raise

@@ -9,7 +9,7 @@ import yaml
 
 from solvent_agents import AGENTS
 from solvent_agents.recipe import Recipe
-from solvent_experiments.columns import read_parquet
+from solvent_experiments.columns import Columns, read_parquet
 from solvent_experiments.config import Evaluation, ExperimentFile
 from solvent_experiments.figures import FIGURES
 from solvent_experiments.store import RunFolder
@@ -47,6 +47,19 @@ def test_every_file_and_column_is_documented(smoke_run: RunFolder) -> None:
     for path in smoke_run.root.iterdir():
         assert path.is_dir() or f"`{path.name}`" in DOCS, path.name
     for table in (smoke_run.episodes, smoke_run.training, smoke_run.traces):
-        for column in read_parquet(table):
-            shown = "refusals_<reason>" if column.startswith("refusals_") else column
-            assert f"`{shown}`" in DOCS, column
+        assert_documented(read_parquet(table))
+
+
+def test_every_ledger_and_column_of_energy_is_documented(smoke_energy_run: RunFolder) -> None:
+    for path in smoke_energy_run.root.rglob("*.jsonl"):
+        assert f"{path.name}`" in DOCS, path.name
+    for table in (smoke_energy_run.episodes, smoke_energy_run.traces):
+        assert_documented(read_parquet(table))
+
+
+def assert_documented(columns: Columns) -> None:
+    families = {"refusals_": "<reason>", "intents_": "<class>", "price_": "<verb>", "fair_": "<verb>"}
+    for column in columns:
+        family = next((name for name in families if column.startswith(name)), None)
+        shown = column if family is None else f"{family}{families[family]}"
+        assert f"`{shown}`" in DOCS, column
