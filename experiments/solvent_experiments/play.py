@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -12,7 +13,12 @@ from rich.text import Text
 
 from solvent import LabEnv, LabParams
 from solvent.actions import VERBS, Verb
-from solvent.rendering.words import class_name
+from solvent.rendering import Renderer
+from solvent.rendering.prices import cost_of, energy
+from solvent.rendering.purse_words import presence, why
+from solvent.rendering.rules import energy_rules_in_words, what_it_does, why_not
+from solvent.rendering.terminal import WIDTH
+from solvent.rendering.words import class_name, clock, tell
 from solvent_agents.agent import act_one
 from solvent_agents.rollout import DrawsLots
 from solvent_experiments.compare import make_agent
@@ -22,6 +28,10 @@ from solvent_experiments.report import CONTAMINATED
 __all__ = ["play_episode"]
 
 QUIT = ("q", "quit", "exit")
+MENU = 16
+"""Lines under the picture when a person plays with energy."""
+SHORTEST = 22
+"""Lines of the smallest picture with energy."""
 
 
 class _Quit(Exception):  # noqa: N818 - no error
@@ -36,14 +46,18 @@ def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, con
     """
     params = environment_params(env_id)
     chooser = None if agent is None else make_agent(agent, params)
-    env = LabEnv(params, render_mode="ansi")
+    env = LabEnv(params)
     observation, info = env.reset(seed=seed)
     if isinstance(chooser, DrawsLots):
         chooser.start([seed])
     if not params.debt.enforced:
         console.print(CONTAMINATED, style="bold red")
     watched = chooser is not None and console.is_terminal
-    _show(env, console, clear=watched)
+    lines = console.height - 1 if watched else _lines_over_menu(params, console)
+    screen = Renderer(params, "ansi", width=min(WIDTH, console.width), height=lines)
+    _show(env, screen, console, clear=watched)
+    if params.energy.enabled and chooser is None:
+        console.print("\n" + "\n".join(energy_rules_in_words(params)), highlight=False)
     ended = False
     while not ended:
         mask = np.asarray(info["action_mask"], np.bool_)
@@ -58,7 +72,7 @@ def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, con
             action = act_one(chooser, observation, mask)
         observation, _, terminated, truncated, info = env.step(action)
         ended = terminated or truncated
-        _show(env, console, clear=watched)
+        _show(env, screen, console, clear=watched)
     episode = info["episode"]
     truth = ", ".join(
         f"{compound} {class_name(params, potency)}"
@@ -71,26 +85,43 @@ def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, con
         f"\nThe truth: {truth}.",
         highlight=False,
     )
+    if params.energy.enabled:
+        console.print(_energy_account(env, episode), highlight=False)
 
 
-def _show(env: LabEnv, console: Console, *, clear: bool) -> None:
+def _lines_over_menu(params: LabParams, console: Console) -> int | None:
+    """How high the picture may be for the menu to stand under it; None where it would be too low, and scrolls."""
+    lines = console.height - MENU
+    return lines if params.energy.enabled and lines >= SHORTEST else None
+
+
+def _energy_account(env: LabEnv, episode: dict[str, Any]) -> str:
+    """Where the energy went, and which prices were wrong."""
+    lab = env.get_state()
+    wrong = [verb for verb in Verb if lab["fair"][verb] != lab["price"][verb]]
+    costs = ", ".join(
+        f"{VERBS[verb].name} {energy(lab['fair'][verb])} instead of {energy(lab['price'][verb])}"
+        for verb in wrong
+    )
+    return (
+        f"Energy: {episode['energy_spent']:.1f} spent, {episode['energy_lost']:.1f} lost at the cap; "
+        f"{episode['deferrals']} put off, {episode['proposals']} proposed, {episode['approvals']} approved."
+        f"\nFair costs: {costs or 'as they were'}."
+    )
+
+
+def _show(env: LabEnv, screen: Renderer, console: Console, *, clear: bool) -> None:
     if clear:
         console.clear()
-    console.print(Text.from_ansi(str(env.render())))
+    console.print(Text.from_ansi(str(screen.draw(env.batch.labs[0], env.batch.steps[0]))))
 
 
 def _ask_action(env: LabEnv, mask: np.ndarray, console: Console) -> int:
     """A verb, then where it has them a compound and a claim or a confidence."""
     table = env.actions
     verbs = [Verb(verb) for verb in np.unique(table["verb"])]
-    words = []
-    for verb in verbs:
-        allowed = mask[table["verb"] == verb].any()
-        words.append(
-            f"{verb.name.lower():<16} {VERBS[verb].doc}{_price(env, verb)}{_meaning(env.params, verb)}"
-            + ("" if allowed else "  (would be refused)")
-        )
-    rows = table["verb"] == verbs[_choose("What do you do?", words, console)]
+    words = [_offer(env, verb, bool(mask[table["verb"] == verb].any())) for verb in verbs]
+    rows = table["verb"] == verbs[_choose(_situation(env, console), words, console)]
     compounds = np.unique(table["compound"][rows])
     if compounds[0] >= 0:
         (verb,) = np.unique(table["verb"][rows])
@@ -100,7 +131,7 @@ def _ask_action(env: LabEnv, mask: np.ndarray, console: Console) -> int:
             allowed = mask[rows & (table["compound"] == m)].any()
             names.append(
                 env.params.assay.compounds[m]
-                + ("" if allowed or not mask[rows].any() else "  (would not run)")
+                + ("" if allowed or not mask[rows].any() else _not_on(env, Verb(verb), m))
             )
         m = compounds[_choose("Which compound?", names, console)]
         rows &= table["compound"] == m
@@ -112,6 +143,46 @@ def _ask_action(env: LabEnv, mask: np.ndarray, console: Console) -> int:
         chosen = _choose(question, [f"{value:g}" for value in values], console)
         return int(np.flatnonzero(rows)[chosen])
     return int(np.flatnonzero(rows)[0])
+
+
+def _situation(env: LabEnv, console: Console) -> str:
+    """The question for a verb; where hours matter with what one needs to know, on a small screen with what was."""
+    question = "What do you do?"
+    params, lab = env.params, env.batch.labs[0]
+    if not params.energy.enabled:
+        return question
+    said, outcome = tell(params, lab, env.batch.steps[0])
+    before = f"{said}. {outcome}\n" if console.height < MENU + SHORTEST and lab["last_action"] >= 0 else ""
+    return (
+        f"{before}{clock(params, lab)}, slot {int(lab['slot']) + 1} of {params.energy.slots}, "
+        f"{energy(lab['energy'])} energy, {lab['wells']} wells, debt {lab['debt']:.2f}, "
+        f"{presence(params, lab)}. {question}"
+    )
+
+
+def _offer(env: LabEnv, verb: Verb, allowed: bool) -> str:
+    """A verb as a line of the menu."""
+    name = f"{verb.name.lower():<16} "
+    if not env.params.energy.enabled:
+        refused = "" if allowed else "  (would be refused)"
+        return f"{name}{VERBS[verb].doc}{_price(env, verb)}{_meaning(env.params, verb)}{refused}"
+    lab = env.batch.labs[0]
+    cost = cost_of(env.params, lab, verb)
+    price = f"{energy(cost.now):>5} energy{_price(env, verb)}" if cost.base else " free"
+    if not allowed:
+        return f"{name}{price}  (not now: {why_not(env.params, lab, verb)})"
+    because = f" ({why(cost)})" if cost.base and why(cost) else ""
+    return f"{name}{price}: {what_it_does(env.params, lab, verb)}{because}"
+
+
+def _not_on(env: LabEnv, verb: Verb, m: int) -> str:
+    """Why a verb that runs would not run on this compound."""
+    lab = env.batch.labs[0]
+    if not env.params.energy.enabled:
+        return "  (would not run)"
+    elif VERBS[verb].takes == "confidence" and lab["published"][m]:
+        return "  (published already)"
+    return f"  (again in this hour: {energy(cost_of(env.params, lab, verb).again)} energy, too dear)"
 
 
 def _price(env: LabEnv, verb: Verb) -> str:

@@ -40,13 +40,13 @@ def draw_text(
     """The whole lab, lines of ``width`` characters; to fit into ``height`` lines, panels are left out."""
     sheet = Sheet(max(NARROWEST, width))
     panels = {
-        "books": _books(sheet, params, lab),
+        "books": _books(sheet, params, lab, history),
         "last": _last(sheet, params, lab, step),
         **_energy(sheet, params, lab, history, reveal),
         "instrument": _instrument(sheet, params, lab),
         "compounds": _compounds(sheet, params, lab, history, reveal),
     }
-    for least in ("instrument", "costs", "voice"):
+    for least in ("costs", "instrument", "voice"):
         if height is not None and sum(len(panel) + 1 for panel in panels.values()) + 1 > height:
             panels.pop(least, None)
     lines = [sheet.rule("╭", "╮", _name(params), _when(params, lab))]
@@ -79,7 +79,7 @@ def _when(params: LabParams, lab: Any) -> str:
     return f"heartbeat {lab['heartbeat']} of {horizon} · {clock(params, lab)} · new lot in {hours} h"
 
 
-def _books(sheet: Sheet, params: LabParams, lab: Any) -> list[str]:
+def _books(sheet: Sheet, params: LabParams, lab: Any, history: History) -> list[str]:
     start, threshold = params.budget.wells, f" of {params.debt.threshold:.2f} bits"
     label = LABEL if params.energy.enabled else 6
     width = min(32, sheet.inside - 60) if label == 6 else min(30, sheet.inside - 62)
@@ -91,7 +91,7 @@ def _books(sheet: Sheet, params: LabParams, lab: Any) -> list[str]:
         sheet.line(f"{fit('wells', label)}{wells}▏{lab['wells']:>5} of {start}", paint(score, "bold")),
         sheet.line(f"{fit('debt', label)}{debt}", pages),
     ]
-    return lines + (purse_lines(sheet, params, lab, width) if params.energy.enabled else [])
+    return lines + (purse_lines(sheet, params, lab, history, width) if params.energy.enabled else [])
 
 
 def _debt_bar(params: LabParams, lab: Any, width: int) -> str:

@@ -7,18 +7,25 @@ from typing import Any
 from solvent.actions import INTENTS, Verb
 from solvent.mechanisms.energy import in_thousandths
 from solvent.params import LabParams
-from solvent.rendering.history import History
+from solvent.rendering.history import Beat, History
 from solvent.rendering.prices import Cost, costs, energy, is_late, is_present, verb_words
 from solvent.rendering.purse_words import marks, presence, prices, voice, why
 from solvent.rendering.sheet import BLOCKS, Sheet, bar, fit, paint
+from solvent.state import Event
 
 __all__ = ["cost_lines", "purse_lines", "voice_lines"]
 
 LABEL = 8
+FAILED: dict[int, str] = {
+    Event.REFUSED: "refused",
+    Event.REJECTED: "rejected",
+    Event.NOT_EXECUTED: "not run",
+    Event.DEFERRED: "deferred",
+}
 
 
-def purse_lines(sheet: Sheet, params: LabParams, lab: Any, bar_width: int) -> list[str]:
-    """The purse as a bar that reaches to the cap, and the day with this hour marked."""
+def purse_lines(sheet: Sheet, params: LabParams, lab: Any, history: History, bar_width: int) -> list[str]:
+    """The purse as a bar that reaches to the cap, the day with this hour marked, and what the hour was used for."""
     cap = in_thousandths(params.energy.cap)
     spent = int(lab["intents"].sum())
     here = f"slot {int(lab['slot']) + 1} of {params.energy.slots}"
@@ -29,7 +36,22 @@ def purse_lines(sheet: Sheet, params: LabParams, lab: Any, bar_width: int) -> li
     purse = f"{fit('energy', LABEL)}{_purse_bar(lab, spent, cap, bar_width)}▏{amount}"
     day = f"{fit('day', LABEL)}{_day(params, lab)}"
     said = paint(presence(params, lab), "good" if is_present(params, lab) else "warn")
-    return [sheet.line(purse, right), sheet.line(day, said)]
+    return [sheet.line(purse, right), sheet.line(day, said), sheet.line(_this_hour(lab, history))]
+
+
+def _this_hour(lab: Any, history: History) -> str:
+    """The actions of this heartbeat; right after one has closed, those of that one."""
+    now = int(lab["heartbeat"]) - (0 if lab["slot"] else 1)
+    taken = [_taken(beat) for beat in history.beats if beat.step and beat.place == now]
+    said = ", ".join(taken) or "nothing yet"
+    label = fit("hour", LABEL)
+    return label + (said if lab["slot"] else paint(f"over: {said}" if taken else said, "dim"))
+
+
+def _taken(beat: Beat) -> str:
+    """An action in a word or two."""
+    word = verb_words(beat.verb)
+    return f"{word} {FAILED[beat.event]}" if beat.event in FAILED else word
 
 
 def _purse_bar(lab: Any, spent: int, cap: int, width: int) -> str:

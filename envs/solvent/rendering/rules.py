@@ -1,0 +1,86 @@
+"""The rules of the energy for a person who plays: in a few lines, and what stands against each verb now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from solvent.actions import VERBS, Verb
+from solvent.params import LabParams
+from solvent.rendering.prices import arguable_verb, cost_of, verb_words
+from solvent.rendering.purse_words import hours, too_dear, user_is_away
+
+__all__ = ["energy_rules_in_words", "what_it_does", "why_not"]
+
+DOES = {
+    Verb.DMSO: "repays debt",
+    Verb.BASELINE: "repays debt",
+    Verb.CALIBRATION: "repays debt",
+    Verb.SCREEN: "compound, few doses",
+    Verb.DOSE_RESPONSE: "compound, many doses",
+    Verb.PUBLISH_PUBLIC: "tell all readers",
+    Verb.REFLECT: "see what this hour took",
+}
+
+
+def energy_rules_in_words(params: LabParams) -> list[str]:
+    """What is special about acting with energy, line by line."""
+    purse = params.energy
+    lines = [
+        f"Acting costs energy: {purse.start:g} at first, +{purse.regeneration:g} an hour, at most {purse.cap:g}.",
+        f"A heartbeat is an hour with up to {purse.slots} actions. Rest ends it; so does being refused.",
+        f"Dearer: first use ×{purse.first_use:g}, again in the hour ×{purse.similar:g}, failing ×{purse.error_rate:g}.",
+    ]
+    if purse.chat_only and purse.present_from != purse.present_until:
+        named = " and ".join(verb.replace("_", " ") for verb in purse.chat_only)
+        lines.append(
+            f"While the user is here, {purse.present_from:02d}:00 to {purse.present_until:02d}:00, only: {named}."
+        )
+        late = f"{purse.late_from:02d}:00 to {purse.late_until:02d}:00"
+        lines.append(f"Late, {late}, speaking to others costs ×{purse.late_social:g}.")
+    if params.proposals.enabled:
+        lines += _voice(params)
+    return lines
+
+
+def _voice(params: LabParams) -> list[str]:
+    voice = params.proposals
+    long = hours(voice.evidence_heartbeats)
+    lines = ["Some base costs are wrong: too high or too low."] if voice.mispriced_most else []
+    return [
+        *lines,
+        "Choosing something worthwhile that is too dear puts it off, and that is felt.",
+        f"What was felt in {long} or more: reflect, then propose a lower cost; review {voice.review_heartbeats} h later.",
+    ]
+
+
+def what_it_does(params: LabParams, lab: Any, verb: Verb) -> str:
+    """A verb in few words, for a menu that also says what it costs."""
+    if verb is Verb.REST:
+        return f"end the hour, +{params.energy.regeneration:g} energy"
+    elif verb is Verb.REFLECT and params.proposals.enabled:
+        return DOES[verb] + ", then propose"
+    elif verb is Verb.PROPOSE:
+        about = arguable_verb(params, lab)
+        return "ask for a lower cost" + (f" of {verb_words(about)}" if about is not None else "")
+    elif verb is Verb.PUBLISH_PRIVATE:
+        share = params.publishing.private_share
+        return f"tell one reader, pays {'half' if share == 0.5 else f'×{share:g}'}"
+    return DOES.get(verb, VERBS[verb].doc)
+
+
+def why_not(params: LabParams, lab: Any, verb: Verb) -> str:
+    """Why a verb would not run now, for one that does not."""
+    cost = cost_of(params, lab, verb)
+    if cost.obstacle == "user away":
+        return user_is_away(params)
+    elif cost.obstacle == "debt":
+        return f"debt above {params.debt.threshold:g}, only calibration"
+    elif verb is Verb.PROPOSE:
+        if arguable_verb(params, lab) is None:
+            return f"nothing was put off in {hours(params.proposals.evidence_heartbeats)} or more"
+        return "only right after reflect"
+    elif VERBS[verb].takes == "confidence" and lab["published"].all():
+        return "all are published"
+    elif cost.now > lab["energy"]:
+        return too_dear(cost.now, int(lab["energy"]))
+    return "would be refused, too few wells"
