@@ -289,8 +289,13 @@ def _register(store: CostStore, env: str) -> bool:
 
 
 def _say_skipped(ledger: Path, skipped: Sequence[tuple[int, str]]) -> None:
+    """One sentence for each reason, however many lines it holds for."""
+    lines: dict[str, list[int]] = {}
     for line, why in skipped:
-        typer.echo(f"skipped {ledger.name}, line {line}: {why}")
+        lines.setdefault(why, []).append(line)
+    for why, numbers in lines.items():
+        first = ", ".join(map(str, numbers[:5])) + (", ..." if len(numbers) > 5 else "")
+        typer.echo(f"skipped {ledger.name}, line{'s' if len(numbers) > 1 else ''} {first}: {why}")
 
 
 def _plain(row: EnergyCostProposal | EnergyCost | CostDiscomfort) -> dict[str, Any]:

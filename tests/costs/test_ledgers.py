@@ -62,7 +62,7 @@ def test_pending_proposals_are_filed_once(store: CostStore, tmp_path: Path, raw:
     assert store.proposal(filed.id).heartbeat_refs == [3, 5]
     said = dict(intake.skipped)
     assert list(said) == [2, 4, 5, 6]
-    assert "is approved in the ledger" in said[2]
+    assert "the lab's own review" in said[2]
     assert "pending proposal already" in said[4]
     assert "no price" in said[5]
     assert "at least the floor 6" in said[6]

@@ -124,3 +124,14 @@ def test_wrong_input_is_one_line(solvent: Callable[..., str], store: CostStore) 
 def test_every_command_has_help_and_an_example(solvent: Callable[..., str], command: str) -> None:
     assert "Example" in solvent(command, "--help")
     assert f" {command} " in solvent()
+
+
+def test_lines_that_are_skipped_for_one_reason_are_said_once(
+    solvent: Callable[..., str], tmp_path: Path
+) -> None:
+    ledger = tmp_path / "reviews.jsonl"
+    ledger.write_text('{"target_name": "screen", "status": "rejected"}\n' * 9)
+    said = solvent("file", str(ledger))
+    assert "skipped reviews.jsonl, lines 1, 2, 3, 4, 5, ...: is rejected" in said
+    assert said.count("skipped reviews") == 1
+    assert "filed 0, skipped 9" in said

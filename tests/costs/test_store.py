@@ -94,11 +94,13 @@ def test_an_argument_about_a_cost_that_has_changed_since_is_held_against_the_pri
 ) -> None:
     """A mispriced lab argued about its own cost; the store's price is another."""
     proposal = file_one(current_cost=8.0, suggested_min=5.0, suggested_max=6.0)
-    with pytest.raises(ProposalError, match="a price of 4 can't decrease into 5 to 6"):
+    with pytest.raises(ProposalError, match="argues about a cost of 8, the price is 4; allowed: name a cost"):
         store.approve(proposal.id)
+    with pytest.raises(ProposalError, match="a price of 4 can't decrease into 5 to 6"):
+        store.approve(proposal.id, new_cost=5.0)
     lower = file_one("dose_response", current_cost=12.0, suggested_min=4.0, suggested_max=8.0)
-    with pytest.raises(ProposalError, match="name a cost below"):
-        store.approve(lower.id)
+    with pytest.raises(ProposalError, match="4 to 8 and below the price of 6"):
+        store.approve(lower.id, new_cost=7.0)
     assert store.approve(lower.id, new_cost=5.0).old_cost == 6.0
 
 

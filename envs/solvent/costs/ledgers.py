@@ -44,7 +44,9 @@ def file_proposals_jsonl(store: CostStore, path: str | os.PathLike[str]) -> Inta
     for origin, row in _lines(Path(path), "proposal"):
         status = _text(row, "status", path, origin.line)
         if status != Status.PENDING:
-            skipped.append((origin.line, f"is {status} in the ledger; only pending ones are filed"))
+            skipped.append(
+                (origin.line, f"is {status} in the ledger: the lab's own review, which binds nobody")
+            )
         elif store.knows(origin.digest):
             skipped.append((origin.line, "was filed before"))
         else:

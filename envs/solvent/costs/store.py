@@ -495,7 +495,8 @@ class CostStore:
 
         Args:
             key: id of the proposal, or its first characters.
-            new_cost: the price to set, energy; by default the end of the range nearest to the price in force.
+            new_cost: the price to set, energy; by default the end of the range nearest to the price in force. It has
+                to be named where the proposal argues about another price than that.
             by: ``user`` or ``system``.
             notes: why.
 
@@ -576,6 +577,11 @@ class CostStore:
             moment = _now(session)
             if status is Status.APPROVED:
                 price = self._last(session, row.target_type, row.target_name)
+                if asked is None and row.current_cost != price.cost:
+                    raise ProposalError(
+                        f"cost: the proposal argues about a cost of {row.current_cost:g}, the price is {price.cost:g}; "
+                        "allowed: name a cost"
+                    )
                 row.old_cost = price.cost
                 row.new_cost = approved_cost(
                     price.cost,
