@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from solvent.costs import CostStore, EnergyCostProposal
+from solvent.costs import CostStore, EnergyCostProposal, ProposalError, StoreError
 
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "costs.md"
 Filing = Callable[..., EnergyCostProposal]
 PROPOSAL: dict[str, Any] = {
     "target_type": "action",
@@ -351,3 +354,27 @@ def test_logs_are_only_added_to(raw: Any, store: CostStore) -> None:
             ),
             "logged already",
         )
+
+
+# ------------------------------------------------------------------------------------------------ roles
+
+
+def test_a_role_of_the_agents_own_can_file_and_not_review(raw: Any, store: CostStore) -> None:
+    """The grants of docs/costs.md, on the database that has roles."""
+    if raw.sqlite:
+        return
+    (_, text), *_ = re.findall(r"```(sql)\n(.*?)```", DOCS.read_text(encoding="utf-8"), flags=re.DOTALL)
+    arguments = {**PROPOSAL, "evidence": [{"source": "heartbeat_1", "summary": "deferred"}]}
+    role = f"agent_{uuid.uuid4().hex}"
+    raw(f"CREATE ROLE {role} LOGIN", *text.replace("TO agent", f"TO {role}").split(";")[:-1])
+    try:
+        with CostStore(raw.place.replace("solvent@", f"{role}@")) as agents:
+            proposal = agents.file_proposal(**arguments)
+            for end in (agents.approve, agents.reject, agents.withdraw):
+                with pytest.raises(ProposalError, match="permission denied"):
+                    end(proposal.id)
+            with pytest.raises(StoreError, match="permission denied"):
+                agents.register_price("action", "new", 0.1)
+        assert store.approve(proposal.id).new_cost == 3.0
+    finally:
+        raw(f"DROP OWNED BY {role}", f"DROP ROLE {role}")
