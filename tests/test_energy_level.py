@@ -1,0 +1,436 @@
+"""Solvent/Energy-v0 as others meet it: its ledgers, its episodes, its start; and Debt-v0 as it was before."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import hashlib
+import json
+import re
+
+import gymnasium
+import numpy as np
+import pytest
+
+from solvent import LabEnv, LabVectorEnv
+from solvent.actions import INTENTS, VERBS, Verb
+from solvent.records import DiscomfortEvent, ProposalEvent, ReviewEvent
+
+# Columns of the source document's tables. Identifiers are the database's own; `design_id` is the lab's.
+DISCOMFORT_LOG = [
+    "heartbeat_number",
+    "action_considered",
+    "estimated_value",
+    "energy_cost",
+    "energy_available",
+    "deferral_reason",
+    "agent_notes",
+    "similar_deferrals_recent",
+    "created_at",
+]
+PROPOSALS = [
+    "target_type",
+    "target_name",
+    "current_cost",
+    "suggested_min",
+    "suggested_max",
+    "direction",
+    "rationale",
+    "confidence",
+    "evidence",
+    "heartbeat_refs",
+    "memory_refs",
+    "status",
+    "created_at",
+    "reviewed_at",
+    "reviewed_by",
+    "review_notes",
+    "old_cost",
+    "new_cost",
+    "effective_at",
+]
+ISO_8601_UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+
+# Dear, hard to afford, quickly reviewed: much to write down.
+TALKATIVE = {
+    "energy": {"regeneration": 5.0},
+    "proposals": {
+        "mispriced_least": 4,
+        "mispriced_most": 4,
+        "mispriced_upwards": 1.0,
+        "evidence_heartbeats": 1,
+        "review_heartbeats": 3,
+        "half_trusted": 0.1,
+    },
+}
+PATHS = {
+    "ledger_path": "epistemic_refusals.jsonl",
+    "discomfort_path": "cost_discomfort_log.jsonl",
+    "proposals_path": "energy_cost_proposals.jsonl",
+}
+
+
+def ledgers(folder):
+    return {argument: folder / name for argument, name in PATHS.items()}
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def by_verbs(actions, rng):
+    """An action of a verb drawn first, so that the few actions are taken too."""
+    return int(rng.choice(np.flatnonzero(actions["verb"] == rng.choice(np.unique(actions["verb"])))))
+
+
+def wanted(actions, mask, lab, rng):
+    """Propose where that is possible, reflect where there is something to complain about, else anything."""
+    verbs = actions["verb"]
+    if mask[verbs == Verb.PROPOSE].any():
+        return int(np.flatnonzero(verbs == Verb.PROPOSE)[0])
+    if lab["discomfort"].any() and mask[verbs == Verb.REFLECT].any() and rng.random() < 0.5:
+        return int(np.flatnonzero(verbs == Verb.REFLECT)[0])
+    return by_verbs(actions, rng)
+
+
+def tell(env, seed=0, episodes=3):
+    """Play some episodes, with all luck now and then; return (record before, step record, info) of every step."""
+    rng = np.random.default_rng(seed)
+    env.reset(seed=seed)
+    told = []
+    for _ in range(episodes):
+        over = False
+        while not over:
+            state, luck = env.get_state(), rng.random()
+            if luck < 0.15:
+                state["debt"], state["wells"] = 2.5 if luck < 0.05 else 0.0, 384
+            elif luck < 0.25:
+                state["energy"], state["debt"] = 1000 * env.params.energy.cap, 0.0
+                state["licence"], state["experiments"], state["published"] = 2.0, 1, 0
+            env.set_state(state)
+            resting = 0.15 < luck < 0.2
+            action = 0 if resting else wanted(env.actions, env.action_masks(), state, rng)
+            *_, terminated, truncated, info = env.step(action)
+            told.append((state, env.batch.steps[0].copy(), info))
+            over = terminated or truncated
+        env.reset()
+    return told
+
+
+def talkative(**arguments):
+    return LabEnv(TALKATIVE, preset="energy", **arguments)
+
+
+# -- the documents' rows -------------------------------------------------------------------------
+
+
+def names(event):
+    return [field.name for field in dataclasses.fields(event)]
+
+
+def test_the_fields_are_the_columns_of_the_document_in_its_order():
+    assert names(DiscomfortEvent) == [*DISCOMFORT_LOG, "design_id"]
+    assert names(ProposalEvent) == [*PROPOSALS[:13], "design_id"]
+    # A review names what it is about, and fills the columns that were empty.
+    assert names(ReviewEvent) == ["target_type", "target_name", "status", *PROPOSALS[13:], "design_id"]
+
+
+def test_every_deferral_worth_taking_is_in_the_log_and_nothing_else(tmp_path):
+    env = talkative(**ledgers(tmp_path))
+    told = [(before, step) for before, step, info in tell(env) if "deferral" in info]
+    rows = lines(tmp_path / PATHS["discomfort_path"])
+    assert len(rows) == len(told) > 30
+    for row, (before, step) in zip(rows, told, strict=True):
+        assert list(row) == names(DiscomfortEvent)
+        assert row["heartbeat_number"] == before["heartbeat"] + 1
+        assert row["energy_available"] == before["energy"] / 1000
+        assert row["action_considered"] == VERBS[Verb(step["deferred_verb"])].name
+        assert row["estimated_value"] == step["deferred_value"] > 0
+        assert ISO_8601_UTC.fullmatch(row["created_at"])
+        hour = datetime.datetime.fromisoformat(row["created_at"]).hour
+        assert hour == (6 + before["heartbeat"]) % 24
+        if row["deferral_reason"] == "insufficient_energy":
+            assert row["energy_cost"] == step["energy_cost"] / 1000 > row["energy_available"]
+            assert row["similar_deferrals_recent"] == before["discomfort"][step["deferred_verb"]]
+        else:
+            assert row["deferral_reason"] == "hoarding"
+            assert row["energy_available"] == env.params.energy.cap
+        assert row["agent_notes"]
+    assert {row["deferral_reason"] for row in rows} == {"insufficient_energy", "hoarding"}
+
+
+def test_a_proposal_and_its_review_are_two_lines_of_one_design(tmp_path):
+    env = talkative(**ledgers(tmp_path))
+    told = tell(env, episodes=6)
+    rows = lines(tmp_path / PATHS["proposals_path"])
+    filed = [(before, step) for before, step, _ in told if step["proposed_verb"] >= 0]
+    decided = [(before, step, verb) for before, step, _ in told for verb in np.flatnonzero(step["reviewed"])]
+    proposals = [row for row in rows if row["status"] == "pending"]
+    reviews = [row for row in rows if row["status"] != "pending"]
+    assert len(proposals) == len(filed) > 10
+    assert len(reviews) == len(decided) > 10
+    for row, (before, step) in zip(proposals, filed, strict=True):
+        verb = Verb(step["proposed_verb"])
+        cost = before["price"][verb] / 1000
+        assert list(row) == names(ProposalEvent)
+        assert (row["target_type"], row["target_name"]) == ("action", VERBS[verb].name)
+        assert (row["current_cost"], row["direction"]) == (cost, "decrease")
+        assert 0 <= row["suggested_min"] <= row["suggested_max"] < cost
+        assert row["suggested_min"] >= env.params.energy.floor(VERBS[verb].name)
+        felt = int(before["discomfort"][verb])
+        assert row["confidence"] == felt / (felt + 2)
+        assert row["heartbeat_refs"] == [b + 1 for b in before["discomfort_at"][verb][:felt].tolist()]
+        assert [e["source"] for e in row["evidence"]] == [f"heartbeat_{b}" for b in row["heartbeat_refs"]]
+        assert all(
+            e.keys() == {"source", "summary"} and VERBS[verb].name in e["summary"] for e in row["evidence"]
+        )
+        assert row["evidence"]  # never without
+        assert row["rationale"]
+        assert row["design_id"].startswith(VERBS[verb].name)
+    for row, (before, step, verb) in zip(reviews, decided, strict=True):
+        assert list(row) == names(ReviewEvent)
+        assert row["target_name"] == VERBS[Verb(verb)].name
+        assert (row["old_cost"], row["new_cost"]) == (
+            step["old_price"][verb] / 1000,
+            step["new_price"][verb] / 1000,
+        )
+        assert row["status"] == ("approved" if row["new_cost"] != row["old_cost"] else "rejected")
+        assert row["reviewed_by"] in ("user", "system", "timeout")
+        moment = datetime.datetime.fromisoformat(row["reviewed_at"])
+        assert moment.hour == (7 + before["heartbeat"]) % 24  # as the heartbeat closed
+        assert row["review_notes"]
+    assert {row["status"] for row in reviews} == {"approved", "rejected"}
+
+    open_designs, hours = {}, datetime.timedelta(hours=env.params.proposals.review_heartbeats)
+    for row in rows:  # in the order in which they happened
+        when = datetime.datetime.fromisoformat(row.get("created_at") or row["reviewed_at"])
+        if row["status"] == "pending":
+            open_designs[row["design_id"]] = (row["target_name"], when, row["current_cost"])
+        else:
+            name, before, cost = open_designs.pop(row["design_id"])
+            assert (name, cost) == (row["target_name"], row["old_cost"])
+            assert when == before + hours
+
+
+def test_the_logs_are_append_only_and_the_same_bytes_for_the_same_seed(tmp_path):
+    written = {}
+    for run in range(2):
+        folder = tmp_path / str(run)
+        folder.mkdir()
+        (folder / PATHS["proposals_path"]).write_text("earlier\n", encoding="utf-8")
+        tell(talkative(**ledgers(folder)), episodes=2)
+        once = {name: (folder / name).read_bytes() for name in PATHS.values()}
+        assert once[PATHS["proposals_path"]].startswith(b"earlier\n")
+        tell(talkative(**ledgers(folder)), seed=1, episodes=2)
+        for name, before in once.items():
+            after = (folder / name).read_bytes()
+            assert after.startswith(before)
+            assert len(after) > len(before)
+            assert after.endswith(b"\n")
+        written[run] = {name: (folder / name).read_bytes() for name in PATHS.values()}
+    assert written[0] == written[1]
+
+
+def test_an_event_is_on_disk_when_the_step_returns(tmp_path):
+    env = talkative(**ledgers(tmp_path))
+    env.reset(seed=0)
+    screen = int(np.flatnonzero(env.actions["verb"] == Verb.SCREEN)[0])
+    for n in range(1, 4):
+        state = env.get_state()
+        state["energy"] = 0
+        env.set_state(state)
+        env.step(screen)
+        assert len(lines(tmp_path / PATHS["discomfort_path"])) == n
+        env.step(0)
+
+
+@pytest.mark.parametrize("argument", PATHS)
+def test_each_log_is_kept_alone_or_not_at_all(tmp_path, monkeypatch, argument):
+    monkeypatch.chdir(tmp_path)
+    tell(talkative(), episodes=1)
+    assert not list(tmp_path.iterdir())
+    path = tmp_path / "log.jsonl"
+    tell(talkative(**{argument: path}), episodes=2)
+    assert list(tmp_path.iterdir()) == [path]
+    assert len(lines(path)) > 0
+    with pytest.raises(OSError, match="no such"):
+        talkative(**{argument: tmp_path / "no such" / "folder.jsonl"})
+
+
+@pytest.mark.parametrize("mode", ["SameStep", "NextStep"])
+def test_a_vectors_logs_name_the_lab_and_hold_what_single_labs_hold(tmp_path, mode):
+    together = tmp_path / "together"
+    together.mkdir()
+    labs = LabVectorEnv(3, TALKATIVE, preset="energy", autoreset_mode=mode, **ledgers(together))
+    rng = np.random.default_rng(5)
+    labs.reset(seed=20)
+    actions = []
+    for _ in range(600):
+        seen = zip(labs.action_masks(), labs.get_state(), strict=True)
+        actions.append(np.array([wanted(labs.actions, mask, one, rng) for mask, one in seen]))
+        labs.step(actions[-1])
+    for lab in range(3):
+        alone = tmp_path / str(lab)
+        alone.mkdir()
+        env = talkative(**ledgers(alone))
+        env.reset(seed=20 + lab)
+        over = False
+        for action in np.array(actions)[:, lab]:
+            if over and mode == "NextStep":
+                env.reset()
+                over = False
+                continue
+            *_, terminated, truncated, _ = env.step(action)
+            over = terminated or truncated
+            if over and mode == "SameStep":
+                env.reset()
+        for name in PATHS.values():
+            mine = [row for row in lines(together / name) if row["design_id"].endswith(f"_lab{lab}")]
+            expected = [row | {"design_id": f"{row['design_id']}_lab{lab}"} for row in lines(alone / name)]
+            assert mine == expected
+            assert mine
+    told = sum(len(lines(together / name)) for name in PATHS.values())
+    assert told == sum(len(lines(tmp_path / str(i) / name)) for name in PATHS.values() for i in range(3))
+
+
+# -- the record of an episode --------------------------------------------------------------------
+
+
+def test_the_record_of_an_episode_has_its_energy():
+    env = gymnasium.make("Solvent/Energy-v0").unwrapped
+    rng = np.random.default_rng(1)
+    counted = dict.fromkeys(("out_of_context", "reflections", "deferrals"), 0)
+    env.reset(seed=1)
+    spent, over = np.zeros(5), False
+    while not over:
+        before = env.get_state()["energy_spent"]
+        *_, terminated, truncated, info = env.step(by_verbs(env.actions, rng))
+        counted["out_of_context"] += info.get("obstacle") == "context_not_allowed"
+        counted["deferrals"] += info.get("obstacle") == "insufficient_energy"
+        counted["reflections"] += int(env.get_state()["last_event"]) == 8
+        spent += info.get("intent_summary", 0.0)
+        over = terminated or truncated
+        assert env.get_state()["energy_spent"] >= before
+    episode, state, energy = info["episode"], env.get_state(), env.params.energy
+    assert list(episode["intents"]) == list(INTENTS)
+    if state["slot"] == 0:  # it ended with its heartbeat
+        assert list(episode["intents"].values()) == pytest.approx(spent.tolist(), abs=1e-9)
+    assert sum(episode["intents"].values()) == pytest.approx(episode["energy_spent"], abs=1e-9)
+    left = energy.start + episode["energy_income"] - episode["energy_lost"] - episode["energy_spent"]
+    assert episode["energy"] == pytest.approx(left, abs=1e-9)
+    assert (episode["heartbeats"], episode["length"]) == (state["heartbeat"], state["steps"])
+    for name, count in counted.items():
+        assert episode[name] == count > 0
+    for name in ("energy", "energy_income", "energy_lost", "energy_spent"):
+        assert type(episode[name]) is float
+    for name in ("heartbeats", "hoardings", "proposals", "approvals", "discomforts"):
+        assert type(episode[name]) is int
+
+
+def test_where_acting_costs_no_energy_the_record_has_none():
+    env = LabEnv()
+    env.reset(seed=0)
+    for _ in range(env.params.budget.heartbeats):
+        *_, info = env.step(0)
+    assert not {"energy", "heartbeats", "intents", "deferrals", "proposals"} & info["episode"].keys()
+
+
+# -- what is seen --------------------------------------------------------------------------------
+
+
+def test_the_start_shows_the_prices_and_nothing_of_the_truth():
+    """Two starts with the same prices look the same; the fair costs are hidden."""
+    env = gymnasium.make("Solvent/Energy-v0").unwrapped
+    looks, prices = {}, set()
+    for seed in range(60):
+        observation, _ = env.reset(seed=seed)
+        state = env.get_state()
+        price = tuple(state["price"].tolist())
+        prices.add(price)
+        looks.setdefault(price, set()).add(observation.tobytes())
+        state["fair"] = 1234
+        assert (env.set_state(state) == observation).all()
+    assert all(len(look) == 1 for look in looks.values())
+    assert len({next(iter(look)) for look in looks.values()}) == len(looks) == len(prices) > 20
+
+
+def test_every_verb_with_a_cost_has_one_element_for_it():
+    env = talkative()
+    env.reset(seed=0)
+    fields = env.observation_fields
+    assert len(set(fields)) == len(fields)
+    priced = [name for name in fields if name.startswith("cost/")]
+    assert [name.split("/")[1] for name in priced] == [
+        VERBS[verb].name
+        for verb in (
+            Verb.REFLECT,
+            Verb.DMSO,
+            Verb.BASELINE,
+            Verb.CALIBRATION,
+            Verb.SCREEN,
+            Verb.DOSE_RESPONSE,
+        )
+    ] + ["publish_private", "publish_public"]
+
+
+def test_debts_elements_come_first_and_are_the_same():
+    debt, energy = LabEnv().observation_fields, talkative().observation_fields
+    assert set(debt) < set(energy)
+    assert [name for name in energy if name in set(debt)] == list(debt)
+
+
+# -- the levels before ---------------------------------------------------------------------------
+
+# Of the environment before energy was added.
+DEBT_GOLDEN = "5bff89c9b3d7ea9e31b114ff87cf1143f2961f4d088db96e9d3d1ba086792711"
+DEBT_FIELDS = (
+    *("episode", "heartbeat", "potency", "instrument", "instrument_belief", "instrument_entropy"),
+    *("conditional", "marginal", "entropy", "lowest_entropy", "coupled", "wells", "debt", "licence"),
+    *("experiments", "published", "last_event", "last_action", "last_bins", "score", "published_bits"),
+    *("settled", "settled_at_end", "debt_added", "debt_repaid", "debt_at_start", "debt_peak", "claimed"),
+    *("gained", "wells_spent", "accepted", "wrong", "rejected", "not_executed", "refusals"),
+    *(
+        "refusals_in_a_row",
+        "calibrations",
+        "bankruptcies",
+        "beats_over_threshold",
+        "longest_streak",
+        "end_reason",
+    ),
+)
+
+
+def test_debt_v0_plays_as_it_did_before_energy():
+    """64 labs, 120 steps, half of them by the mask. float64 is rounded at 1e-9: another machine's logarithms."""
+    envs = gymnasium.make_vec(
+        "Solvent/Debt-v0", num_envs=64, vectorization_mode="vector_entry_point"
+    ).unwrapped
+    digest = hashlib.sha256()
+
+    def fold(array):
+        if array.dtype.kind == "f" and array.dtype.itemsize == 8:
+            array = np.round(array, 9) + 0.0
+        elif array.dtype.kind in "iub":
+            array = array.astype(np.int64)
+        digest.update(np.ascontiguousarray(array).tobytes())
+
+    observations, _ = envs.reset(seed=2025)
+    fold(observations)
+    rng = np.random.default_rng(7)
+    for _ in range(120):
+        masks = envs.action_masks()
+        able = rng.random(64) < 0.5
+        actions = np.array(
+            [
+                rng.choice(np.flatnonzero(m)) if by_mask else rng.integers(180)
+                for m, by_mask in zip(masks, able, strict=True)
+            ]
+        )
+        *arrays, _ = envs.step(actions)
+        for array in (*arrays, envs.action_masks()):
+            fold(array)
+        labs = envs.get_state()
+        for name in DEBT_FIELDS:
+            fold(labs[name])
+    assert (labs["episode"] > 1).all()
+    assert digest.hexdigest() == DEBT_GOLDEN
