@@ -24,6 +24,7 @@ from solvent_experiments.figures.style import GREY, INK, colours, new_figure, sp
 __all__ = ["deferrals", "prices"]
 
 ROW_HEIGHT = 0.78
+LEAST = 0.1  # actions an hour, that the axis shows at least: a rare accident is no tower
 PRICE_HEIGHT = 1.3
 DOTTED = (0, (1, 1))
 FAIR = 1.05  # a price within this factor of the fair one is fair
@@ -67,7 +68,7 @@ def deferrals(run: RunData) -> Figure | None:
             axes.bar(np.arange(heartbeats) + 0.5, height, width=1.0, bottom=base, color=kind.colour, lw=0)
             base = base + height
         axes.set_title(agent, loc="left", pad=2, color=colour[agent], fontweight="bold")
-        axes.set_ylim(0, float(base.max()) * 1.08 if base.any() else 1.0)
+        axes.set_ylim(0, max(LEAST, float(base.max()) * 1.08))
         axes.yaxis.set_major_locator(MaxNLocator(2))
         axes.grid(visible=False, axis="x")
         if not base.any():
