@@ -52,7 +52,39 @@ def hasty(env, mask, rng):
     return rng.choice(np.flatnonzero(wanted))
 
 
-POLICIES = (bold, able, careful, hasty)
+def heard(env, mask, rng):
+    """Learns, publishes what is licensed whether there is energy for it or not, and complains where there isn't."""
+    verb, compound, claim, confidence = (
+        env.unwrapped.actions[name] for name in ("verb", "compound", "claim", "confidence")
+    )
+    for voice in (Verb.PROPOSE, Verb.REFLECT):
+        if (mask & (verb == voice)).any() and (voice == Verb.PROPOSE or rng.random() < 0.3):
+            return rng.choice(np.flatnonzero(mask & (verb == voice)))
+    state = env.unwrapped.get_state()
+    open_to = (state["licence"] > 0.6) & (state["published"] == 0)
+    social = (verb >= Verb.PUBLISH_PRIVATE) & (confidence == 0.5) & open_to[compound]
+    if social.any() and rng.random() < 0.7:
+        return rng.choice(np.flatnonzero(social))
+    return rng.choice(np.flatnonzero(np.isin(verb, [Verb.SCREEN, Verb.DOSE_RESPONSE]) & (claim == 0.75)))
+
+
+def wasteful(env, mask, rng):
+    """Full plates while there are wells; then publishes what it can, and goes on to ask for calibrations."""
+    verb, compound, claim = (env.unwrapped.actions[name] for name in ("verb", "compound", "claim"))
+    state = env.unwrapped.get_state()
+    if state["wells"] > 60:
+        plate = (verb == Verb.DOSE_RESPONSE) & (claim == 0.25) & mask
+        return rng.choice(np.flatnonzero(plate)) if plate.any() else 0
+    known = (verb == Verb.PUBLISH_PUBLIC) & (state["experiments"] > 0)[compound] & mask
+    wanted = known if known.any() else np.isin(verb, [Verb.DMSO, Verb.BASELINE, Verb.CALIBRATION])
+    return rng.choice(np.flatnonzero(wanted))
+
+
+POLICIES = (bold, able, careful, hasty, heard, wasteful)
+
+
+def costs_energy(env):
+    return env.unwrapped.params.energy.enabled
 
 
 def episodes(env, policies=POLICIES, seeds=range(20)):
@@ -76,6 +108,7 @@ def episodes(env, policies=POLICIES, seeds=range(20)):
 
 def test_the_registry_is_not_empty_and_says_what_the_issue_asks_for():
     assert set(IDS) >= {"Solvent/Debt-v0", "Solvent/Debt-source-v0", "Solvent/Debt-two-tier-v0"}
+    assert "Solvent/Energy-v0" in IDS
     assert set(IDS) == {env_id for env_id in gymnasium.registry if env_id.startswith("Solvent/")}
 
 
@@ -176,14 +209,16 @@ def test_no_element_of_the_observation_is_constant(env_id):
 @every_id
 def test_the_start_is_randomised_though_it_looks_the_same(env_id):
     env = make(env_id).unwrapped
-    worlds, looks = set(), set()
+    worlds, looks, prices = set(), set(), set()
     for seed in range(40):
         observation, _ = env.reset(seed=seed)
         state = env.get_state()
         worlds.add((*state["potency"].tolist(), int(state["instrument"])))
         looks.add(observation.tobytes())
+        prices.add(state["price"].tobytes())
     assert len(worlds) == 40
-    assert len(looks) == 1  # the truth is not in the observation
+    # The truth is not in the observation; prices, where there are any, are (test_energy_level.py).
+    assert len(looks) == (len(prices) if costs_energy(env) else 1)
 
 
 @every_id
@@ -207,6 +242,7 @@ def test_the_observation_does_not_depend_on_the_hidden_truth(env_id):
     state = env.get_state()
     state["potency"] = (state["potency"] + 1) % 8
     state["instrument"] = (state["instrument"] + 1) % 15
+    state["fair"] += 1000
     assert (env.set_state(state) == observation).all()
 
 
@@ -238,7 +274,10 @@ def test_the_last_observation_is_kept_after_the_end(env_id):
 def test_the_info_of_an_ordinary_step_is_nearly_empty(env_id):
     env = make(env_id)
     env.reset(seed=0)
-    assert env.step(0)[-1].keys() == {"cost", "cost_debt", "cost_refusal", "action_mask"}
+    always = {"cost", "cost_debt", "cost_refusal", "action_mask"}
+    closed = {"intent_summary"} if costs_energy(env) else set()
+    assert env.step(0)[-1].keys() == always | closed
+    assert env.step(1)[-1].keys() == always
 
 
 @every_id
@@ -260,6 +299,7 @@ def test_the_info_of_the_last_step_has_the_record_of_the_episode(env_id):
             episode = info["episode"]
             assert episode["return"] == total
             assert episode["length"] == length
+            assert env.unwrapped.get_state()["heartbeat"] == episode.get("heartbeats", length)
             assert list(episode["refusals"]) == reasons
             assert sum(episode["refusals"].values()) == refusals
             assert episode["is_success"] is (total > 0)
@@ -274,7 +314,10 @@ def test_the_info_of_the_last_step_has_the_record_of_the_episode(env_id):
                 "claimed",
                 "gained",
             }
-            plain = [type(v) for k, v in episode.items() if k != "refusals"]
+            nested = {"refusals", "intents"} if costs_energy(env) else {"refusals"}
+            assert {k for k, v in episode.items() if isinstance(v, dict)} == nested
+            plain = [type(v) for k, v in episode.items() if k not in nested]
+            plain += [type(v) for k in nested for v in episode[k].values()]
             assert set(plain) <= {int, float, str, bool}
         else:
             assert "episode" not in info
@@ -286,6 +329,17 @@ def test_detailed_infos_have_the_parts_of_the_reward():
         if reward is not None:
             assert reward == info["published_bits"] - info["settled"]
             assert info.keys() >= {"claim", "gain", "licence_added", "debt_repaid", "wells_charged"}
+            assert not info.keys() & {"energy_cost", "energy_spent", "energy_income"}
+
+
+def test_detailed_infos_have_energy_in_its_units_where_acting_costs_any():
+    env = LabEnv(preset="energy", detailed_info=True)
+    for _, reward, _, _, info in episodes(env, policies=(able,), seeds=range(2)):
+        if reward is not None:
+            step = env.batch.steps[0]
+            for name in ("energy_cost", "energy_spent", "energy_income"):
+                assert type(info[name]) is float
+                assert info[name] == step[name] / 1000
 
 
 # -- misuse --------------------------------------------------------------------------------------
