@@ -12,9 +12,23 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from solvent import LabEnv, LabVectorEnv
+from solvent.actions import Verb
 
 MODES = [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP]
 SHORT = {"budget": {"wells": 90, "heartbeats": 17}}  # ends often, in every way
+# The same where a heartbeat has several actions; proposals are filed and decided early.
+SHORT_ENERGY = {
+    "budget": {"wells": 90, "heartbeats": 9},
+    "energy": {"start": 10.0, "regeneration": 5.0},
+    "proposals": {
+        "evidence_heartbeats": 1,
+        "review_heartbeats": 2,
+        "mispriced_least": 3,
+        "half_trusted": 0.1,
+    },
+}
+LEVELS = {"debt": {"params": SHORT}, "energy": {"params": SHORT_ENERGY, "preset": "energy"}}
+every_level = pytest.mark.parametrize("level", LEVELS)
 
 
 def assert_equal(left, right, where=""):
@@ -37,7 +51,14 @@ def assert_equal(left, right, where=""):
 
 
 def random_actions(envs, steps, seed=0):
-    return np.random.default_rng(seed).integers(0, envs.single_action_space.n, (steps, envs.num_envs))
+    rng = np.random.default_rng(seed)
+    if not envs.unwrapped.params.energy.enabled:
+        return rng.integers(0, envs.single_action_space.n, (steps, envs.num_envs))
+    # A verb first, so that the few actions that only this level has are taken often; `propose` follows `reflect`.
+    verbs = envs.unwrapped.actions["verb"]
+    drawn = rng.choice(np.unique(verbs), (steps, envs.num_envs))
+    drawn[1:][drawn[:-1] == Verb.REFLECT] = Verb.PROPOSE
+    return np.array([[rng.choice(np.flatnonzero(verbs == verb)) for verb in row] for row in drawn])
 
 
 def trajectory(envs, actions, seed=5):
@@ -53,22 +74,27 @@ def trajectory(envs, actions, seed=5):
 # -- against Gymnasium's own vector over the single lab ------------------------------------------
 
 
+@every_level
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("n", "threads"), [(1, 1), (3, 2), (64, 3)])
 @pytest.mark.parametrize("detailed", [False, True])
-def test_a_vector_equals_gymnasiums_vector_of_single_labs(mode, n, threads, detailed):
-    arguments = {"params": SHORT, "detailed_info": detailed}
+def test_a_vector_equals_gymnasiums_vector_of_single_labs(level, mode, n, threads, detailed):
+    arguments = {**LEVELS[level], "detailed_info": detailed}
     singles = SyncVectorEnv([lambda: LabEnv(**arguments) for _ in range(n)], autoreset_mode=mode)
     labs = LabVectorEnv(n, autoreset_mode=mode, threads=threads, **arguments)
     expected, found = singles.reset(seed=5), labs.reset(seed=5)
     assert_equal(expected[0], found[0], "observation")
     assert_equal(expected[1], found[1], "infos")
+    told = set()
     for t, action in enumerate(random_actions(labs, 60 if n < 64 else 40)):
         expected, found = singles.step(action), labs.step(action)
         names = ("observation", "reward", "terminated", "truncated", "infos")
         for name, a, b in zip(names, expected, found, strict=True):
             assert_equal(a, b, f"step {t}: {name}")
+        told |= found[4].keys() | found[4].get("final_info", {}).keys()
     labs.close()
+    assert {"refusal", "episode"} <= told
+    assert (told >= {"obstacle", "deferral", "intent_summary"}) == (level == "energy")
 
 
 @pytest.mark.parametrize("params", [{"debt": {"enforced": False}}, {"debt": {"carry_debt": True}}])
@@ -82,10 +108,11 @@ def test_so_it_does_where_debt_is_free_or_carried(params, mode):
             assert_equal(a, b)
 
 
+@every_level
 @pytest.mark.parametrize("n", [1, 3, 64])
 @pytest.mark.parametrize("mode", MODES)
-def test_lab_i_equals_the_single_lab_with_seed_plus_i(n, mode):
-    labs = LabVectorEnv(n, SHORT, autoreset_mode=mode)
+def test_lab_i_equals_the_single_lab_with_seed_plus_i(level, n, mode):
+    labs = LabVectorEnv(n, **LEVELS[level], autoreset_mode=mode)
     observations, _ = labs.reset(seed=100)
     actions = random_actions(labs, 50)
     rewards, records = [], []
@@ -94,7 +121,7 @@ def test_lab_i_equals_the_single_lab_with_seed_plus_i(n, mode):
         rewards.append(reward)
         records.append(labs.get_state())
     for i in {0, n // 2, n - 1}:
-        single = LabEnv(SHORT)
+        single = LabEnv(**LEVELS[level])
         observation, _ = single.reset(seed=100 + i)
         assert (observation == observations[i]).all()
         over = False
@@ -116,13 +143,14 @@ def test_lab_i_equals_the_single_lab_with_seed_plus_i(n, mode):
 # -- what must not matter ------------------------------------------------------------------------
 
 
+@every_level
 @pytest.mark.parametrize("mode", MODES)
-def test_the_number_of_threads_does_not_matter(mode):
-    reference = LabVectorEnv(7, SHORT, autoreset_mode=mode)
+def test_the_number_of_threads_does_not_matter(level, mode):
+    reference = LabVectorEnv(7, **LEVELS[level], autoreset_mode=mode)
     actions = random_actions(reference, 60)
     expected = trajectory(reference, actions)
     for threads in (2, 3, 16):
-        labs = LabVectorEnv(7, SHORT, autoreset_mode=mode, threads=threads)
+        labs = LabVectorEnv(7, **LEVELS[level], autoreset_mode=mode, threads=threads)
         found = trajectory(labs, actions)
         labs.close()
         for a, b in zip(expected, found, strict=True):
@@ -130,14 +158,16 @@ def test_the_number_of_threads_does_not_matter(mode):
             assert_equal(next(x for x in a if isinstance(x, dict)), next(x for x in b if isinstance(x, dict)))
 
 
+@every_level
 @pytest.mark.parametrize("mode", MODES)
-def test_neither_the_number_of_labs_nor_the_place_among_them_matters(mode):
-    many = LabVectorEnv(9, SHORT, autoreset_mode=mode)
+def test_neither_the_number_of_labs_nor_the_place_among_them_matters(level, mode):
+    arguments = {**LEVELS[level], "autoreset_mode": mode}
+    many = LabVectorEnv(9, **arguments)
     actions = random_actions(many, 60)
     many.reset(seed=list(range(9)))
-    backwards = LabVectorEnv(9, SHORT, autoreset_mode=mode)
+    backwards = LabVectorEnv(9, **arguments)
     backwards.reset(seed=list(range(8, -1, -1)))
-    few = LabVectorEnv(2, SHORT, autoreset_mode=mode)
+    few = LabVectorEnv(2, **arguments)
     few.reset(seed=[3, 7])
     for action in actions:
         many.step(action)
@@ -147,8 +177,9 @@ def test_neither_the_number_of_labs_nor_the_place_among_them_matters(mode):
         assert (many.get_state()[[3, 7]] == few.get_state()).all()
 
 
-def test_copying_or_not_only_matters_to_who_owns_the_arrays():
-    copied, shared = LabVectorEnv(4, SHORT), LabVectorEnv(4, SHORT, copy=False)
+@every_level
+def test_copying_or_not_only_matters_to_who_owns_the_arrays(level):
+    copied, shared = LabVectorEnv(4, **LEVELS[level]), LabVectorEnv(4, **LEVELS[level], copy=False)
     actions = random_actions(copied, 40)
     a, b = trajectory(copied, actions), [None]
     observation, infos = shared.reset(seed=5)
@@ -210,11 +241,11 @@ def test_next_step_ends_first_and_begins_with_the_next_action():
     assert observation.shape == (2, len(labs.observation_fields))
 
 
+@every_level
 @pytest.mark.parametrize("mode", MODES)
-def test_a_reset_mask_resets_some_and_leaves_the_others_alone(mode):
-    arguments = {"autoreset_mode": mode}
-    singles = SyncVectorEnv([lambda: LabEnv(SHORT) for _ in range(4)], **arguments)
-    labs = LabVectorEnv(4, SHORT, **arguments)
+def test_a_reset_mask_resets_some_and_leaves_the_others_alone(level, mode):
+    singles = SyncVectorEnv([lambda: LabEnv(**LEVELS[level]) for _ in range(4)], autoreset_mode=mode)
+    labs = LabVectorEnv(4, **LEVELS[level], autoreset_mode=mode)
     singles.reset(seed=2)
     labs.reset(seed=2)
     rng = np.random.default_rng(3)
@@ -338,16 +369,17 @@ def test_autoreset_modes_are_declared_and_others_refused():
 # -- states, pickles, copies ---------------------------------------------------------------------
 
 
+@every_level
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("through", ["state", "pickle", "deepcopy"])
-def test_a_vector_continues_identically_from_a_copy(mode, through):
-    labs = LabVectorEnv(3, SHORT, autoreset_mode=mode, threads=2, detailed_info=True)
+def test_a_vector_continues_identically_from_a_copy(level, mode, through):
+    labs = LabVectorEnv(3, **LEVELS[level], autoreset_mode=mode, threads=2, detailed_info=True)
     actions = random_actions(labs, 60)
     labs.reset(seed=6)
     for action in actions[:23]:
         observation, *_ = labs.step(action)
     if through == "state":
-        twin = LabVectorEnv(3, SHORT, autoreset_mode=mode, detailed_info=True)
+        twin = LabVectorEnv(3, **LEVELS[level], autoreset_mode=mode, detailed_info=True)
         assert (twin.set_state(labs.get_state()) == observation).all()
     else:
         twin = pickle.loads(pickle.dumps(labs)) if through == "pickle" else copy.deepcopy(labs)
