@@ -7,7 +7,6 @@ import datetime
 import functools
 import importlib.util
 import os
-import pwd
 import shutil
 import sqlite3
 import subprocess
@@ -47,6 +46,8 @@ def unprivileged() -> str | None:
     """The server refuses to run as root; another user of the machine has to."""
     if os.geteuid() != 0:
         return None
+    import pwd
+
     names = {entry.pw_name for entry in pwd.getpwall()}
     return next(name for name in ("postgres", "nobody", "daemon") if name in names)
 
