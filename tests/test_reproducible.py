@@ -48,6 +48,31 @@ single = solvent.LabEnv(preset="two_tier")
 fold(digest, single.reset(seed=7)[0])
 for action in (3, 100, 120, 170, 1, 60):
     fold(digest, single.step(action))
+
+# Where acting costs energy: two labs, three episodes of several actions a heartbeat, with proposals and their reviews.
+params = {
+    "budget": {"heartbeats": 12},
+    "energy": {"start": 10.0, "regeneration": 5.0},
+    "proposals": {"evidence_heartbeats": 1, "review_heartbeats": 2, "mispriced_least": 3, "half_trusted": 0.1},
+}
+for mode in ("SameStep", "NextStep"):
+    labs = solvent.LabVectorEnv(2, params, preset="energy", autoreset_mode=mode, detailed_info=True)
+    fold(digest, labs.reset(seed=2025)[0])
+    rng = np.random.default_rng(4)
+    events, reviewed, verbs = set(), False, labs.actions["verb"]
+    for _ in range(150):
+        wanted = []
+        for mask in labs.action_masks().astype(bool):
+            able = np.flatnonzero(mask) if rng.random() < 0.5 else np.arange(len(mask))
+            verb = 10 if mask[verbs == 10].any() else rng.choice(np.unique(verbs[able]))
+            wanted.append(rng.choice(able[verbs[able] == verb]) if verb in verbs[able] else mask.size - 1)
+        for told in labs.step(np.array(wanted)):
+            fold(digest, told)
+        fold(digest, labs.get_state())
+        events |= set(labs.batch.steps["event"].tolist())
+        reviewed |= bool(labs.batch.steps["reviewed"].any())
+    assert events >= {1, 2, 3, 5, 6, 7, 8, 9, 10}, events
+    assert reviewed and (labs.get_state()["episode"] > 1).all()
 print(digest.hexdigest())
 """
 
@@ -106,10 +131,11 @@ def play(env, actions):
 ACTIONS = np.random.default_rng(1).integers(0, 180, 100)
 
 
-def test_a_seed_is_a_trajectory():
+@pytest.mark.parametrize("preset", ["default", "energy"])
+def test_a_seed_is_a_trajectory(preset):
     results = []
     for _ in range(2):
-        env = LabEnv()
+        env = LabEnv(preset=preset)
         env.reset(seed=12)
         results.append(play(env, ACTIONS))
     assert results[0] == results[1]
@@ -164,9 +190,10 @@ def test_any_integer_is_a_seed_of_its_own(seed):
     assert env.get_state()["key"] != one
 
 
+@pytest.mark.parametrize("preset", ["two_tier", "energy"])
 @pytest.mark.parametrize("through", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
-def test_a_copy_continues_identically_and_apart(through):
-    env = LabEnv({"debt": {"carry_debt": True}}, preset="two_tier", detailed_info=True)
+def test_a_copy_continues_identically_and_apart(preset, through):
+    env = LabEnv({"debt": {"carry_debt": True}}, preset=preset, detailed_info=True)
     env.reset(seed=12)
     play(env, ACTIONS[:17])
     twin = through(env)
