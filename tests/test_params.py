@@ -202,6 +202,153 @@ def test_what_must_fit_together_does():
     refused({"vocabulary": {"confidences": [0.5, 0.5]}}, "vocabulary.confidences: .*distinct")
 
 
+@pytest.mark.parametrize(
+    ("group", "mapping", "message"),
+    [
+        ("energy", {"capp": 3}, "energy.capp: unknown key; did you mean 'cap'?"),
+        ("energy", {"prices": {"sreen": 4}}, "energy.prices.sreen: unknown key; did you mean 'screen'?"),
+        (
+            "energy",
+            {"prices": {"rest": 1}},
+            "energy.prices.rest: got a cost of 1; allowed: 0, for what must always be open",
+        ),
+        (
+            "energy",
+            {"ratings": {"propose": [1, 0, 0, 0, 0]}},
+            "energy.ratings.propose: got a cost of 0.5; allowed: 0, for what must always be open",
+        ),
+        (
+            "energy",
+            {"prices": {"terminate": 0.5}},
+            "energy.prices.terminate: got a cost of 0.5; allowed: 0, for what must always be open",
+        ),
+        (
+            "energy",
+            {"prices": {"publish_public": 5.99}},
+            "energy.prices.publish_public: got a cost of 5.99; allowed: at least its floor 6",
+        ),
+        (
+            "energy",
+            {"ratings": {"publish_private": [1, 1, 1, 1, 1]}},
+            "energy.ratings.publish_private: got a cost of 2; allowed: at least its floor 3",
+        ),
+        (
+            "energy",
+            {"floor_public": 7.5},
+            "energy.ratings.publish_public: got a cost of 7; allowed: at least its floor 7.5",
+        ),
+        (
+            "energy",
+            {"ceiling": 6.5},
+            "energy.ratings.publish_public: got a cost of 7; allowed: at most the ceiling 6.5",
+        ),
+        (
+            "energy",
+            {"prices": {"dmso": 13.5}},
+            "energy.prices.dmso: got a cost of 13.5; allowed: at most the ceiling 13",
+        ),
+        (
+            "energy",
+            {"cap": 19.4},
+            "energy.cap: got 19.4; allowed: enough for a first use at the ceiling, 19.5",
+        ),
+        (
+            "energy",
+            {"first_use": 2.0},
+            "energy.cap: got 20; allowed: enough for a first use at the ceiling, 26",
+        ),
+        (
+            "energy",
+            {"cap": 0.0},
+            "energy.cap: got 0.0; allowed: a finite number, at least 0.001 and at most 1000000",
+        ),
+        ("energy", {"start": 20.5}, "energy.start: got 20.5; allowed: at most the cap 20"),
+        (
+            "energy",
+            {"chat_only": ["dmso", "dmso"]},
+            "energy.chat_only: got ('dmso', 'dmso'); allowed: distinct verbs, and not rest",
+        ),
+        (
+            "energy",
+            {"chat_only": ["rest"]},
+            "energy.chat_only: got ('rest',); allowed: distinct verbs, and not rest",
+        ),
+        (
+            "energy",
+            {"ratings": {"screen": [1, 2, 3]}},
+            "energy.ratings.screen: got (1.0, 2.0, 3.0); allowed: "
+            + "five ratings (consequence, reversibility, exposure, attention, commitment)",
+        ),
+        (
+            "energy",
+            {"ratings": {"screen": [1, 2, 3, 4, 5]}},
+            "energy.ratings.screen: got 5.0; allowed: a finite number, at least 0 and at most 4",
+        ),
+        (
+            "energy",
+            {"first_use": 0.9},
+            "energy.first_use: got 0.9; allowed: a finite number, at least 1 and at most 10",
+        ),
+        (
+            "energy",
+            {"multiplier_cap": 0.5},
+            "energy.multiplier_cap: got 0.5; allowed: a finite number, at least 1 and at most 100",
+        ),
+        ("proposals", {"share_low": 0.95}, "proposals.share_low: got 0.95; allowed: at most share_high 0.9"),
+        (
+            "proposals",
+            {"mispriced_low": 3.0},
+            "proposals.mispriced_low: got 3; allowed: at most mispriced_high 2.5",
+        ),
+        ("proposals", {"mispriced_least": 4}, "proposals.mispriced_most: got 3; allowed: 4 to 4"),
+        ("proposals", {"mispriceable": ["screen"]}, "proposals.mispriced_most: got 3; allowed: 0 to 1"),
+        (
+            "proposals",
+            {"mispriceable": ["screen", "screen"]},
+            "proposals.mispriceable: got ('screen', 'screen'); allowed: distinct verbs",
+        ),
+        (
+            "proposals",
+            {"enabled": True},
+            "proposals.enabled: got true; allowed: only where energy.enabled is true",
+        ),
+    ],
+)
+def test_a_mistake_in_energy_or_proposals_is_one_line_too(group, mapping, message):
+    with pytest.raises(ParamError) as caught:
+        LabParams.from_mapping({group: mapping}, base=LabParams())
+    assert str(caught.value) == message
+
+
+def test_a_verb_that_there_is_not_is_an_error_that_lists_the_verbs():
+    for path in ("energy.chat_only", "proposals.mispriceable"):
+        error = refused(nested(path, ["sing"]), "got 'sing'; allowed: one of rest, reflect, propose, dmso")
+        assert error.path == path
+
+
+@pytest.mark.parametrize("verb", VERBS_WITH_A_PRICE)
+def test_every_verb_has_five_ratings_and_may_have_a_price(verb):
+    refused({"energy": {"ratings": {verb: [0.0] * 4}}}, f"energy.ratings.{verb}: .*five ratings")
+    refused({"energy": {"ratings": {verb: [0.0] * 6}}}, f"energy.ratings.{verb}: .*five ratings")
+    refused({"energy": {"prices": {verb: 14.0}}}, f"energy.prices.{verb}: got a cost of 14; allowed: ")
+    energy = LabParams().energy
+    same = LabParams.from_mapping(
+        {"energy": {"prices": {verb: energy.base_cost(verb)}}}, base=LabParams()
+    ).energy
+    assert same.base_cost(verb) == energy.base_cost(verb)
+
+
+def test_what_fits_just_so_is_allowed():
+    for mapping in (
+        {"energy": {"cap": 19.5, "start": 19.5}},
+        {"energy": {"prices": {"publish_public": 6.0, "publish_private": 3.0, "dmso": 13.0}}},
+        {"energy": {"ceiling": 7.0}},
+        {"energy": {"prices": {"dmso": 0.0}}},
+        {"proposals": {"share_low": 0.9, "mispriced_low": 2.5, "mispriced_most": 4, "mispriced_least": 4}},
+    ):
+        assert LabParams.from_mapping(mapping, base=LabParams())
+
+
 def test_the_environment_says_it_too():
     with pytest.raises(ParamError, match=r"debt\.threshold: got nan"):
         LabEnv({"debt": {"threshold": float("nan")}})
@@ -353,6 +500,30 @@ def test_the_worlds_numbers_are_the_defaults():
         "etoposide",
         "MG-132",
     )
+
+
+def test_the_documents_multipliers_and_floors_are_the_defaults():
+    energy = preset("energy").energy
+    assert (energy.first_use, energy.error_rate, energy.late_social, energy.similar) == (1.5, 1.5, 2.0, 1.2)
+    assert (energy.floor_public, energy.floor_private) == (6.0, 3.0)
+    assert energy.chat_only == ("publish_private", "publish_public")
+    assert (energy.late_from, energy.late_until) == (22, 7)
+    assert (energy.present_from, energy.present_until) == (8, 24)
+    assert preset("energy").budget.start_hour == 6
+
+
+def test_slots_and_steps_are_those_of_the_level():
+    level, debt = preset("energy"), LabParams()
+    assert (level.slots, level.most_steps) == (6, 6 * level.budget.heartbeats)
+    assert (debt.slots, debt.most_steps) == (1, 40)
+
+
+def test_the_energy_level_is_the_lab_with_energy_and_a_voice():
+    level, default = preset("energy"), LabParams()
+    assert level.energy == dataclasses.replace(default.energy, enabled=True)
+    assert level.proposals == dataclasses.replace(default.proposals, enabled=True)
+    for group in ("assay", "plates", "vocabulary", "debt", "publishing", "observation"):
+        assert getattr(level, group) == getattr(default, group)
 
 
 def test_presets_differ_from_the_default_where_they_say_and_nowhere_else():
