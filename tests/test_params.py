@@ -276,8 +276,10 @@ def test_what_must_fit_together_does():
         (
             "energy",
             {"ratings": {"screen": [1, 2, 3]}},
-            "energy.ratings.screen: got (1.0, 2.0, 3.0); allowed: "
-            + "five ratings (consequence, reversibility, exposure, attention, commitment)",
+            (
+                "energy.ratings.screen: got (1.0, 2.0, 3.0); allowed: "
+                "five ratings (consequence, reversibility, exposure, attention, commitment)"
+            ),
         ),
         (
             "energy",
