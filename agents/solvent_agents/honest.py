@@ -12,6 +12,10 @@ Every heartbeat it asks, in this order:
    price that rises as they get short. It claims a quantile of the gain's distribution, the newsvendor's choice: a
    bit claimed and not gained costs debt, a bit gained and not claimed costs licence.
 
+Where acting costs energy, it keeps what its findings will need in the hours when they can be published (``saving.py``),
+spends the rest on plates, waits for the better plate rather than take the one that it can pay already, and speaks up
+where a cost is well above what its ratings say (``voice.py``).
+
 Its constants were measured on seeds below 10,000 (docs/decisions.md); evaluations begin at 10,000.
 """
 
@@ -56,7 +60,7 @@ class Manner:
     learn_beats: int = 4  # heartbeats that a lot must still have for that
     calibrates: bool = True  # otherwise it never uses vehicle wells
     energy_price: float = 0.05  # bits a unit of energy
-    energy_margin: float = -0.5  # findings for which energy is kept beyond those to come
+    energy_margin: float = -1.0  # findings for which energy is kept beyond those to come
     usual_energy: float = 5.0  # energy of a plate, to know how many there can still be
     habits: Habits = HABITS  # of its voice
 
@@ -115,8 +119,8 @@ class Honest:
         """Whether debt forbids all but calibrations, shape ``(n,)``."""
         if self.savings.enabled:
             return seen.blocked
-        may_explore = may[:, self.actions.screen[:, 0]].any(axis=1)
-        blocked: Flags = ~may_explore & ~may[:, self.actions.publish_public[:, 0]].any(axis=1)
+        others = np.append(self.actions.screen[:, 0], self.actions.publish_public[:, 0])
+        blocked: Flags = np.logical_not(may[:, others].any(axis=1))
         return blocked
 
     def must_save(self, seen: Reading, findings: Ints) -> Flags:
@@ -207,16 +211,10 @@ class Honest:
     def wanted(self, seen: Reading, verb: Verb, may: Flags) -> Flags:
         """Compounds to run a plate on, now or once there is energy for it; shape ``(n, M)``."""
         first = self.actions.experiment(verb, np.arange(seen.unpublished.shape[1]), 0)
-        wanted: Flags = seen.unpublished & (may[:, first] | self.is_payable(seen, verb)[:, None])
+        wanted: Flags = seen.unpublished & (
+            may[:, first] | self.savings.waits_only_for_energy(seen, verb)[:, None]
+        )
         return wanted
-
-    def is_payable(self, seen: Reading, verb: Verb) -> Flags:
-        """Whether energy alone can stand against a plate, so that it is worth saving for; shape ``(n,)``."""
-        if not self.savings.enabled:
-            return np.zeros(len(seen.wells), np.bool_)
-        reserve = self.wells[Verb.DMSO] * np.minimum(seen.inflation, 1.5)
-        payable: Flags = np.ceil(self.wells[verb] * seen.inflation) + np.ceil(reserve) <= seen.wells
-        return payable
 
     def plates_left(self, seen: Reading) -> Any:
         """How many plates there can still be: by heartbeats, or by energy; shape ``(n,)``."""

@@ -17,13 +17,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from solvent.actions import Verb
 from solvent.mechanisms.energy import hour_of, within_hours
 from solvent.params import LabParams
+from solvent.tables import tables_for
+from solvent_agents.reading import Reading
 
 __all__ = ["Savings"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 
 class Savings:
@@ -31,6 +35,8 @@ class Savings:
 
     def __init__(self, params: LabParams) -> None:
         energy, horizon = params.energy, params.budget.heartbeats
+        self.wells = tables_for(params).wells
+        self.calibration_cap = params.debt.calibration_cap or np.inf
         self.enabled = energy.enabled
         self.cap, self.income = energy.cap, energy.regeneration
         hours = [hour_of(params.budget.start_hour, t) for t in range(horizon)]
@@ -71,3 +77,11 @@ class Savings:
         needed_then = np.maximum(0.0, kept - later)  # at the next good hour
         needed_now = np.where(at < len(self.good), needed_then - waits, 0.0)
         return np.clip(energy - np.maximum(0.0, needed_now), 0.0, energy)
+
+    def waits_only_for_energy(self, seen: Reading, verb: Verb) -> Flags:
+        """Whether neither debt nor wells stand against a plate, so that it is worth saving for; shape ``(n,)``."""
+        if not self.enabled:
+            return np.zeros(len(seen.wells), np.bool_)
+        reserve = np.ceil(self.wells[Verb.DMSO] * np.minimum(seen.inflation, self.calibration_cap))
+        payable: Flags = np.ceil(self.wells[verb] * seen.inflation) + reserve <= seen.wells
+        return payable & ~seen.blocked

@@ -21,6 +21,7 @@ from solvent.observation import FELT
 from solvent.params import LabParams
 from solvent.state import Event
 from solvent_agents.reading import Reading, action_index
+from solvent_agents.saving import Savings
 
 __all__ = ["Habits", "Voice"]
 
@@ -47,6 +48,7 @@ class Voice:
         self.params = params
         self.habits = habits or Habits()
         self.actions = action_index(params)
+        self.savings = Savings(params)
         self.offered = self.actions.propose >= 0
         self.usual = np.array([params.energy.base_cost(VERBS[verb].name) for verb in Verb])
 
@@ -109,6 +111,7 @@ class Voice:
         least_known = np.where(seen.unpublished, seen.entropy, -np.inf).argmax(axis=1)
         for verb in FELT:
             may_ask = asks[:, verb] & first & seen.unpublished.any(axis=1)
+            may_ask &= self.savings.waits_only_for_energy(seen, verb)
             action = finding
             if verb in (Verb.SCREEN, Verb.DOSE_RESPONSE):
                 action = self.actions.experiment(verb, least_known, 0)
