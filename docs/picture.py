@@ -1,14 +1,16 @@
-"""Draw the picture of the README: `python docs/picture.py` plays a hasty script and writes `docs/img/lab.png`.
+"""Draw the pictures of the README: `python docs/picture.py` writes `docs/img/lab.png` and `docs/img/energy.png`.
 
-The script claims a little too much and publishes as soon as it is fairly sure, so that one frame shows everything:
-plates, debt above and below its threshold, a surcharge, refusals, findings.
+Two scripts play, so that one frame shows everything. The hasty one claims a little too much and publishes as soon as
+it is fairly sure: plates, debt above and below its threshold, a surcharge, refusals, findings. The outspoken one, on
+the level with energy, tries what is too dear and asks for lower costs: deferrals, proposals, hours of several actions.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pygame
@@ -16,6 +18,7 @@ import pygame
 from solvent import LabEnv
 from solvent.actions import Verb
 from solvent.rendering import Renderer
+from solvent.rendering.prices import arguable_verb, is_present
 from solvent.state import Event
 
 HERE = Path(__file__).resolve().parent
@@ -45,26 +48,72 @@ def pick(env: LabEnv, verb: Verb, compound: int = -1, **says: float) -> int:
     return int(np.flatnonzero(rows)[0])
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=2, help="of the lab")
-    parser.add_argument("--heartbeat", type=int, default=21, help="of which the picture is taken")
-    parser.add_argument("--scale", type=int, default=2, help="pixels a unit; the picture is 960 x 640 units")
-    parser.add_argument("--out", type=Path, default=HERE / "img" / "lab.png")
-    arguments = parser.parse_args()
+def outspoken(env: LabEnv, lab: Any) -> int:
+    if lab["reflected"]:
+        return pick(env, Verb.PROPOSE)
+    executes = env.action_masks()
+    if arguable_verb(env.params, lab) is not None and executes[pick(env, Verb.REFLECT)]:
+        return pick(env, Verb.REFLECT)
+    tired = lab["last_event"] in (Event.DEFERRED, Event.REFUSED) and lab["slot"] > 0
+    if tired or lab["slot"] >= 4:
+        return pick(env, Verb.REST)
+    if lab["debt"] > env.params.debt.threshold or lab["heartbeat"] % env.params.assay.lot_heartbeats == 0:
+        return pick(env, Verb.DMSO if lab["slot"] == 0 else Verb.REST)
+    open_ = np.flatnonzero(lab["published"] == 0)
+    licensed = [m for m in open_ if lab["licence"][m] > 1.5 and lab["marginal"][m].max() > 0.8]
+    if licensed and is_present(env.params, lab):
+        return pick(env, Verb.PUBLISH_PUBLIC, licensed[0], confidence=0.75)
+    unsure = [m for m in open_ if m not in licensed]
+    if not unsure:
+        return pick(env, Verb.REST)
+    m = min(unsure, key=lambda compound: lab["experiments"][compound])
+    return pick(env, Verb.SCREEN, m, claim=0.5 if lab["experiments"][m] else 1.0)
 
-    env = LabEnv()
-    renderer = Renderer(env.params, "rgb_array", scale=arguments.scale)
-    env.reset(seed=arguments.seed)
+
+class Shot(NamedTuple):
+    """One picture: who plays which lab until when."""
+
+    preset: str
+    player: Callable[[LabEnv, Any], int]
+    seed: int
+    heartbeat: int
+    slot: int
+
+
+SHOTS = {"lab": Shot("default", hasty, 2, 21, 0), "energy": Shot("energy", outspoken, 27, 40, 2)}
+
+
+def draw(shot: Shot, scale: int) -> Any:
+    env = LabEnv(preset=shot.preset)
+    renderer = Renderer(env.params, "rgb_array", scale=scale)
+    env.reset(seed=shot.seed)
     lab, step = env.batch.labs[0], env.batch.steps[0]
     frame = renderer.draw(lab, step)
-    while lab["heartbeat"] < arguments.heartbeat and lab["end_reason"] == 0:
-        env.step(hasty(env, lab))
+    while (lab["heartbeat"], lab["slot"]) < (shot.heartbeat, shot.slot) and lab["end_reason"] == 0:
+        env.step(shot.player(env, lab))
         frame = renderer.draw(lab, step)
+    return frame
 
-    arguments.out.parent.mkdir(parents=True, exist_ok=True)
-    pygame.image.save(pygame.surfarray.make_surface(frame.swapaxes(0, 1)), arguments.out)
-    print(f"{arguments.out}: {arguments.out.stat().st_size / 1024:.0f} KB")
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shot", choices=tuple(SHOTS), help="only this picture")
+    parser.add_argument("--seed", type=int, help="another lab")
+    parser.add_argument("--heartbeat", type=int, help="another moment")
+    parser.add_argument("--scale", type=int, default=2, help="pixels a unit")
+    parser.add_argument("--out", type=Path, default=HERE / "img", help="folder")
+    arguments = parser.parse_args()
+
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    for name, shot in SHOTS.items():
+        if arguments.shot not in (None, name):
+            continue
+        seed = shot.seed if arguments.seed is None else arguments.seed
+        heartbeat = shot.heartbeat if arguments.heartbeat is None else arguments.heartbeat
+        frame = draw(shot._replace(seed=seed, heartbeat=heartbeat), arguments.scale)
+        path = arguments.out / f"{name}.png"
+        pygame.image.save(pygame.surfarray.make_surface(frame.swapaxes(0, 1)), path)
+        print(f"{path}: {path.stat().st_size / 1024:.0f} KB")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import pickle
+import platform
 import re
 import sys
 import warnings
@@ -159,6 +161,29 @@ def test_check_env_finds_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_env(gymnasium.make(ID).unwrapped)
+
+
+TEXTS = "9ea631aa7f40794dd2bb7c9081f4291a1f327322cff573aa0a59505c47a72f38"
+FRAMES = "b66c57d6a212437eb9aa3e58360dc14302a49507a2bf2ef7dc52c57476d9ce5e"
+"""Of the level without energy, which no other level may change; frames as pygame-ce 2.5.8 draws them on x86."""
+
+
+def test_pictures_without_energy_are_as_they_were() -> None:
+    import pygame
+
+    env = solvent.LabEnv()
+    writer, drawer = Renderer(env.params, "ansi"), Renderer(env.params, "rgb_array")
+    texts, frames = hashlib.sha256(), hashlib.sha256()
+    for seed in range(3):
+        env.reset(seed=seed)
+        lab, step = env.batch.labs[0], env.batch.steps[0]
+        while not lab["end_reason"]:
+            env.step((37 * int(lab["heartbeat"]) + 41 * seed + 5) % len(env.actions))
+            texts.update(writer.draw(lab, step).encode())
+            frames.update(drawer.draw(lab, step).tobytes())
+    assert texts.hexdigest() == TEXTS
+    if (pygame.version.ver, platform.machine()) == ("2.5.8", "x86_64"):
+        assert frames.hexdigest() == FRAMES
 
 
 def test_a_vector_gives_a_frame_a_lab_each_with_its_own_history() -> None:

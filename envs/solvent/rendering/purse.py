@@ -182,8 +182,12 @@ def _cost(scene: Scene, cost: Cost, box: Box) -> None:
     if cost.deviates:
         mark = DEBT if cost.deviates > 0 else FINDING
         canvas.triangle(box.x + COST + 7, box.y + 4.5, 3.0 * cost.deviates, mark)
-    said = ", ".join(filter(None, [cost.obstacle, why(cost)]))
     about = _about(scene, cost)
+    discomfort = int(scene.lab["discomfort"][cost.verb])
+    felt = f"discomfort {discomfort}" if discomfort else ""
+    said = ", ".join(filter(None, [cost.obstacle, felt, why(cost)]))
+    if cost.obstacle and not about:
+        said, about = ", ".join(filter(None, [cost.obstacle, felt])), why(cost)
     x = box.x + COST + 15
     if said and about:
         canvas.text(said, x, box.y + 4, MUTED, 9, width=box.right - x)
@@ -193,19 +197,17 @@ def _cost(scene: Scene, cost: Cost, box: Box) -> None:
 
 
 def _about(scene: Scene, cost: Cost) -> str:
-    """What is known of its price: unusual, changed, felt as too dear, argued about."""
+    """What is known of its price: unusual, changed, argued about."""
     lab, change = scene.lab, scene.history.changes.get(cost.verb)
     parts = []
     if change is not None:
         parts.append(f"base {energy(cost.base)}, was {energy(change.old)}")
     elif cost.deviates:
-        parts.append(f"base {energy(cost.base)}, usually {energy(cost.usual)}")
+        parts.append(f"base {energy(cost.base)}, usual {energy(cost.usual)}")
     if scene.reveal:
         parts.append(f"fair {energy(lab['fair'][cost.verb])}")
     if lab["review_at"][cost.verb]:
-        parts.append(f"review in {review_in(lab, cost.verb)} h")
-    if lab["discomfort"][cost.verb]:
-        parts.append(f"discomfort {lab['discomfort'][cost.verb]}")
+        parts.append(f"review {review_in(lab, cost.verb)} h")
     return ", ".join(parts)
 
 

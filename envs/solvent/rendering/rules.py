@@ -44,12 +44,12 @@ def energy_rules_in_words(params: LabParams) -> list[str]:
 
 def _voice(params: LabParams) -> list[str]:
     voice = params.proposals
-    long = hours(voice.evidence_heartbeats)
+    long, wait = hours(voice.evidence_heartbeats), voice.review_heartbeats
     lines = ["Some base costs are wrong: too high or too low."] if voice.mispriced_most else []
     return [
         *lines,
         "Choosing something worthwhile that is too dear puts it off, and that is felt.",
-        f"What was felt in {long} or more: reflect, then propose a lower cost; review {voice.review_heartbeats} h later.",
+        f"What was felt in {long} or more: reflect, then propose a lower cost; review {wait} h later.",
     ]
 
 

@@ -1,0 +1,100 @@
+"""Playing with energy in the terminal: what a person is told, and what one sees who watches."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from solvent import LabEnv
+from solvent.actions import Verb
+from solvent_experiments.play import play_episode
+
+ENERGY = "Solvent/Energy-v0"
+
+
+def played(
+    monkeypatch: pytest.MonkeyPatch,
+    typed: str = "",
+    *,
+    agent: str | None = None,
+    env_id: str = ENERGY,
+    width: int = 100,
+    height: int = 60,
+    terminal: bool = False,
+) -> str:
+    """Everything that was printed, with ``typed`` at the keyboard."""
+    page = io.StringIO()
+    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+    console = Console(
+        file=page,
+        width=width,
+        height=height,
+        force_terminal=terminal,
+        color_system=None,
+        legacy_windows=False,
+    )
+    play_episode(env_id, agent, 3, 0.0, console=console)
+    return page.getvalue()
+
+
+def place(verb: Verb) -> int:
+    """The verb's number in the menu."""
+    return int(np.flatnonzero(np.unique(LabEnv(preset="energy").actions["verb"]) == verb)[0])
+
+
+def test_the_rules_and_the_costs_are_on_the_first_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = played(monkeypatch)
+    assert "Acting costs energy: 10 at first" in shown
+    assert "reflect, then propose a lower cost" in shown
+    assert "06:00, day 1, slot 1 of 6, 10.0 energy" in shown
+    assert "energy, 8 wells: repays debt (first ×1.5)" in shown
+    assert "(not now: the user is away until 08:00)" in shown
+    assert "(not now: nothing was put off in " in shown
+    assert "You left" in shown
+
+
+def test_what_was_tried_in_vain_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    public, propose = place(Verb.PUBLISH_PUBLIC), place(Verb.PROPOSE)
+    shown = played(monkeypatch, f"{public}\n0\n0\n{propose}\nq\n")
+    assert "Not executed: the user is away until 08:00." in shown
+    assert "Not executed: a proposal is filed right after a reflection, in the same hour." in shown
+    assert "slot 3 of 6" in shown
+
+
+def test_the_end_accounts_for_the_energy(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = played(monkeypatch, "0\n" * 48)
+    assert "Over (horizon)" in shown
+    assert "Energy: 0.0 spent, " in shown
+    assert "Fair costs: " in shown
+
+
+def test_a_small_screen_repeats_what_scrolled_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    typed = f"{place(Verb.DMSO)}\nq\n"
+    small = played(monkeypatch, typed, width=80, height=24)
+    tall = played(monkeypatch, typed, width=120, height=40)
+    assert "Dmso. Learnt " in small
+    assert "Dmso. Learnt " not in tall
+    assert max(len(line.removeprefix("> ")) for line in small.split("\n")) <= 80
+    assert "costs in energy, now" in small
+    assert "costs in energy, now" not in tall  # the menu says them
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 40)])
+def test_watching_fits_the_screen(width: int, height: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = played(monkeypatch, agent="honest", width=width, height=height, terminal=True)
+    screens = shown.split("\x1b[2J")
+    assert len(screens) > 20
+    for screen in screens[1:-1]:
+        assert screen.count("\n") < height
+        assert "slot " in screen
+    assert "Over (" in shown
+
+
+def test_without_energy_the_menu_is_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = played(monkeypatch, env_id="Solvent/Debt-v0")
+    assert "dmso             a short plate of vehicle wells, 8 wells; repays debt" in shown
+    assert "energy" not in shown

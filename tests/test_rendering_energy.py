@@ -1,0 +1,314 @@
+"""What a person sees of a lab whose actions cost energy: the purse, the hour, costs and why, voice, several actions."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import solvent
+from solvent.actions import TEMPLATES, VERBS, Verb, action_table
+from solvent.batch import resolve_params
+from solvent.params import LabParams
+from solvent.rendering import Renderer
+from solvent.rendering.history import HistoryBook
+from solvent.rendering.prices import arguable_verb, cost_of, costs
+from solvent.rendering.rules import energy_rules_in_words, why_not
+from solvent.rendering.terminal import NARROWEST
+from solvent.state import Event, Obstacle, Refusal, lab_dtype, step_dtype
+
+RULES: dict[str, dict[str, Any]] = {
+    "budget": {"heartbeats": 48},
+    "energy": {"start": 10.0, "regeneration": 10.0, "cap": 20.0, "slots": 6},
+    "proposals": {"mispriced_most": 0, "review_heartbeats": 3, "evidence_heartbeats": 2, "gain_floor": 0.3},
+}
+"""The default shape, so nothing is compiled anew; numbers that no tuning of the level moves."""
+
+SHAPES: dict[str, dict[str, Any]] = {
+    "default": {},
+    "two": {"assay": {"compounds": ["a", "b"], "potency_classes": 3, "gains": [1.0], "plate_sds": [0.2]}},
+    "long names": {"assay": {"compounds": [f"compound with a long name {i}" for i in range(16)]}},
+    "one slot": {"energy": {"slots": 1}, "budget": {"heartbeats": 1000}},
+    "many slots": {"energy": {"slots": 64, "start": 1e6, "cap": 1e6, "present_from": 0, "present_until": 24}},
+    "never here": {"energy": {"present_from": 9, "present_until": 9}, "proposals": {"enabled": False}},
+}
+
+
+def lab_of(**changes: Any) -> solvent.LabEnv:
+    params = {group: {**values, **changes.get(group, {})} for group, values in RULES.items()}
+    env = solvent.LabEnv({**changes, **params}, preset="energy", render_mode="ansi")
+    env.reset(seed=1)
+    return env
+
+
+def do(env: solvent.LabEnv, verb: Verb, compound: int = -1, nth: int = 0) -> str:
+    rows = (env.actions["verb"] == verb) & (env.actions["compound"] == compound)
+    env.step(int(np.flatnonzero(rows)[nth]))
+    return re.sub(r" *│\n│ ", " ", plain(env.render()))
+
+
+def rest(env: solvent.LabEnv, hours: int) -> str:
+    return [do(env, Verb.REST) for _ in range(hours)][-1]
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+# -- what is shown is what is charged
+
+
+def test_costs_and_obstacles_are_those_of_the_step() -> None:
+    env = lab_of(proposals={"mispriced_most": 3}, energy={"regeneration": 4.0})
+    rng = np.random.default_rng(5)
+    seen: set[str | int] = set()
+    for seed in range(4):
+        env.reset(seed=seed)
+        lab, step = env.batch.labs[0], env.batch.steps[0]
+        while not lab["end_reason"]:
+            mask = env.action_masks()
+            shown = {cost.verb: cost for cost in costs(env.params, lab)}
+            for verb, cost in shown.items():
+                of_verb = mask[env.actions["verb"] == verb]
+                assert not (cost.obstacle and of_verb.any())
+                seen |= {word for word, _ in cost.factors}
+            any_verb = rng.choice(
+                np.flatnonzero(env.actions["verb"] == rng.choice(np.unique(env.actions["verb"])))
+            )
+            runs = rng.choice(np.flatnonzero(mask))
+            action = int(rng.choice([0, runs, any_verb]))
+            row = env.actions[action]
+            cost = cost_of(env.params, lab, Verb(row["verb"]))
+            repeated = row["compound"] >= 0 and lab["done"][row["verb"], row["compound"]]
+            expected = cost.again if repeated else cost.now
+            argued = arguable_verb(env.params, lab)
+            env.step(action)
+            assert step["energy_cost"] == expected
+            if step["event"] == Event.PROPOSED:
+                assert step["proposed_verb"] == argued
+            if step["obstacle"] == Obstacle.NO_EVIDENCE:
+                assert argued is None
+            seen.add(int(step["event"]))
+    assert {"first", "late", "failing", "again"} <= seen
+    assert {Event.DEFERRED, Event.NOT_EXECUTED, Event.REFLECTED, Event.REFUSED} <= seen
+
+
+def test_every_verb_that_does_not_run_says_why() -> None:
+    env = lab_of()
+    rng = np.random.default_rng(6)
+    said = set()
+    while not env.batch.labs[0]["end_reason"]:
+        lab, mask = env.batch.labs[0], env.action_masks()
+        for verb in {Verb(verb) for verb in env.actions["verb"]}:
+            if not mask[env.actions["verb"] == verb].any():
+                said.add(why_not(env.params, lab, verb).split(",")[0])
+        env.step(int(rng.integers(len(mask))))
+    assert "the user is away until 08:00" in said
+    assert "only right after reflect" in said or any(
+        words.startswith("nothing was put off") for words in said
+    )
+    assert "too dear" in said
+
+
+# -- words
+
+
+def test_the_start_shows_purse_hour_context_and_costs() -> None:
+    text = plain(lab_of().render())
+    assert "heartbeat 0 of 48 · 06:00, day 1" in text
+    assert "10.0 of 20" in text
+    assert "slot 1 of 6 · 0.0 spent · +10 an hour" in text
+    assert "the user is away until 08:00" in text
+    assert re.search(r"publish public +17\.5 +user away, first ×1\.5", text)
+    assert re.search(r"dmso +1\.5 +first ×1\.5", text)
+    assert "prices  all as usual" in text
+    assert "voice   no discomfort, nothing asked" in text
+
+
+def test_why_nothing_was_executed() -> None:
+    env = lab_of()
+    assert "Not executed: the user is away until 08:00." in do(env, Verb.PUBLISH_PUBLIC, 0)
+    assert "Not executed: a proposal is filed right after a reflection" in do(env, Verb.PROPOSE)
+    assert "This hour's energy: nothing" not in do(env, Verb.REFLECT)
+    assert "Not executed: no open verb was deferred in 2 hours or more." in do(env, Verb.PROPOSE)
+    text = do(env, Verb.DOSE_RESPONSE, 0)
+    assert "Deferred: too dear, 9.0 energy with 7.0 left." in text
+    assert "discomfort 1 for dose response" in text
+    assert "voice   discomfort: dose response 1" in text
+    assert "hour    publish public not run, propose not run, reflect, propose not run, dose resp" in text
+
+
+def test_a_proposal_from_deferral_to_review() -> None:
+    env = lab_of(energy={"prices": {"dose_response": 12.0}})
+    for hour in range(2):
+        while env.batch.labs[0]["energy"] >= 12000 or not env.batch.labs[0]["discomforts"] > hour:
+            do(env, Verb.DOSE_RESPONSE, hour)
+        rest(env, 1)
+    assert "This hour's energy: cognition 3.0. Now a proposal may be filed." in do(env, Verb.REFLECT)
+    text = do(env, Verb.PROPOSE)
+    assert (
+        "Asked for dose response at 4.8 to 10.8 instead of 12.0, deferred in 2 hours; reviewed in 3 h."
+        in text
+    )
+    assert "asked: dose response at 4.8–10.8, review in 3 h" in text
+    assert "The proposal about dose response is turned down." in rest(env, 3)
+
+
+def test_a_changed_price_is_marked() -> None:
+    env = lab_of()
+    writer = Renderer(env.params, "ansi")
+    lab, step = env.get_state(), env.batch.steps[0]
+    writer.draw(lab, step)
+    rest(env, 1)
+    lab = env.get_state()
+    lab["price"][Verb.SCREEN] = 2500
+    lab["fair"][Verb.DMSO] = 1234
+    text = plain(writer.draw(lab, env.batch.steps[0]))
+    assert "screen 2.5 (was 4.0)" in text
+    assert re.search(r"screen +3\.75▼ first ×1\.5", text)
+    assert "1.23" not in text
+    assert "screen 2.5 (usually 4.0)" in plain(Renderer(env.params, "ansi").draw(lab, step))
+    assert "fair 1.23" in plain(Renderer(env.params, "ansi", reveal=True).draw(lab, step))
+
+
+def test_hours_late_cap_and_the_next_day() -> None:
+    env = lab_of()
+    assert "Energy +10.0." in rest(env, 1)
+    assert "Energy +0.0, 10.0 lost at the cap." in rest(env, 1)
+    text = rest(env, 14)
+    assert "22:00, day 1" in text
+    assert "user here until 24:00; late, publishing ×2" in text
+    assert re.search(r"publish private +12\.5 +first ×1\.5, late ×2", text)
+    assert "00:00, day 2" in rest(env, 2)
+
+
+def test_the_intents_of_the_hour_that_closed() -> None:
+    env = lab_of()
+    do(env, Verb.DMSO)
+    do(env, Verb.SCREEN, 0)
+    assert "8.7 spent" in do(env, Verb.DMSO)
+    text = rest(env, 1)
+    assert re.search(r"exploration . 6\.0, maintenance . 2\.7", text)
+    assert "hour    over: dmso, screen, dmso, rest" in text
+
+
+def test_energy_is_told_with_what_an_action_cost() -> None:
+    env = lab_of()
+    assert "8 wells, 1.5 energy." in do(env, Verb.DMSO)
+    assert "again ×1.2" in plain(env.render())
+
+
+# -- history
+
+
+def test_the_history_has_every_action_of_an_hour() -> None:
+    env = lab_of()
+    book = HistoryBook(env.params)
+    book.see(env.batch.labs[0])
+    for verb in (Verb.DMSO, Verb.DMSO, Verb.REST, Verb.DMSO):
+        do(env, verb)
+        history = book.see(env.batch.labs[0])
+    assert [beat.place for beat in history.beats[1:]] == [0, 0, 0, 1]
+    assert [round(beat.began * 6) for beat in history.beats[1:]] == [0, 1, 2, 6]
+    assert [beat.time for beat in history.beats] == pytest.approx([0, 1 / 6, 2 / 6, 1, 7 / 6])
+    again = book.see(env.batch.labs[0])
+    assert len(again.beats) == 5
+
+
+# -- pictures
+
+
+def test_a_frame_is_wide_repeats_and_leaves_the_lab_alone() -> None:
+    env = lab_of()
+    drawer = Renderer(env.params, "rgb_array")
+    before = env.get_state()
+    frames = [drawer.draw(env.batch.labs[0], env.batch.steps[0]) for _ in range(2)]
+    assert frames[0].shape == (640, 1280, 3)
+    assert frames[0].dtype == np.uint8
+    assert (frames[0] == frames[1]).all()
+    assert env.get_state() == before
+    do(env, Verb.SCREEN, 0)
+    assert (drawer.draw(env.batch.labs[0], env.batch.steps[0]) != frames[0]).any()
+
+
+@pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
+def test_fair_costs_are_hidden(mode: str) -> None:
+    env = lab_of()
+    lab, step = env.get_state(), env.batch.steps[0]
+    other = lab.copy()
+    other["fair"] = lab["fair"] + 1000
+    shown = [Renderer(env.params, mode).draw(record, step) for record in (lab, other)]
+    revealed = [Renderer(env.params, mode, reveal=True).draw(record, step) for record in (lab, other)]
+    assert np.all(shown[0] == shown[1])
+    assert np.any(np.asarray(revealed[0]) != np.asarray(revealed[1]))
+
+
+def forged(params: LabParams, rng: np.random.Generator, heartbeat: int, slot: int) -> tuple[Any, Any]:
+    """A record and its step, made up: playing other shapes would compile the dynamics for each."""
+    lab, step = np.zeros(1, lab_dtype(params))[0], np.zeros(1, step_dtype())[0]
+    lab["instrument_belief"] = rng.dirichlet(np.ones(len(lab["instrument_belief"])))
+    for m in range(len(lab["marginal"])):
+        lab["marginal"][m] = rng.dirichlet(np.ones(lab["marginal"].shape[1]))
+    lab["published"] = rng.integers(0, 3, len(lab["published"]))
+    lab["heartbeat"], lab["slot"], lab["steps"] = heartbeat, slot, heartbeat * params.slots + slot
+    lab["energy"] = rng.integers(0, int(1000 * params.energy.cap) + 1)
+    for name in ("price", "fair", "range_low", "range_high"):
+        lab[name] = rng.integers(0, 13001, len(Verb))
+    lab["uses"], lab["failures"] = rng.integers(0, 3, len(Verb)), rng.integers(0, 16, len(Verb))
+    lab["done"] = rng.integers(0, 2, lab["done"].shape)
+    lab["discomfort"] = rng.integers(0, 9, len(Verb))
+    lab["review_at"] = rng.integers(0, 2, len(Verb)) * (heartbeat + rng.integers(1, 13, len(Verb)))
+    lab["intents"], lab["intents_shown"] = rng.integers(0, 30000, 5), rng.integers(0, 30000, 5)
+    lab["debt"] = rng.uniform(0, 4)
+    actions = action_table(params)
+    lab["last_action"] = step["action"] = rng.integers(len(actions))
+    lab["last_event"] = step["event"] = rng.choice([Event.RESTED, *list(Event)[6:]])
+    step["heartbeat"], step["slot"], step["closed"] = heartbeat - (slot == 0), max(0, slot - 1), slot == 0
+    step["refusal"] = rng.integers(1, len(Refusal))
+    step["obstacle"] = rng.integers(1, len(Obstacle) - 1)
+    step["deferral"] = rng.choice([0, 1, 3])
+    step["reviewed"], step["new_price"] = rng.integers(0, 2, len(Verb)), rng.integers(0, 2, len(Verb))
+    lab["last_bins"] = -1
+    if actions["verb"][lab["last_action"]] in TEMPLATES:
+        lab["last_bins"][0] = 3
+    return lab, step
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("reveal", [False, True])
+def test_any_lab_with_energy_can_be_drawn_at_any_time(shape: str, reveal: bool) -> None:
+    params = resolve_params(SHAPES[shape], "energy")
+    drawer = Renderer(params, "rgb_array", reveal=reveal)
+    writers = [Renderer(params, "ansi", reveal=reveal, width=width) for width in (NARROWEST, 80, 96)]
+    low = Renderer(params, "ansi", reveal=reveal, width=80, height=1)
+    rng = np.random.default_rng(7)
+    last = params.budget.heartbeats - 1
+    for heartbeat, slot in itertools.product((1, 2, 17, last), {0, params.slots // 2, params.slots - 1}):
+        lab, step = forged(params, rng, heartbeat, slot)
+        assert drawer.draw(lab, step).shape == (640, 1280, 3)
+        for writer in writers:
+            text = plain(writer.draw(lab, step))
+            assert {len(line) for line in text.split("\n")} == {writer.width}
+            assert all(VERBS[verb].name.replace("_", " ") in text for verb in TEMPLATES)
+        assert low.draw(lab, step).count("\n") + 1 == 13 + len(params.assay.compounds) + 2
+
+
+def test_the_rules_in_a_few_lines_of_a_terminal() -> None:
+    for shape in SHAPES.values():
+        lines = energy_rules_in_words(resolve_params(shape, "energy"))
+        assert len(lines) <= 8
+        assert max(map(len, lines)) <= 100
+    assert "10 at first, +10 an hour, at most 20" in energy_rules_in_words(lab_of().params)[0]
+
+
+def test_a_vector_draws_each_lab() -> None:
+    envs = solvent.LabVectorEnv(2, RULES, preset="energy", render_mode="ansi")
+    envs.reset(seed=4)
+    envs.step(np.zeros(2, np.int64))
+    frames = envs.render()
+    assert frames is not None
+    assert all("07:00, day 1" in frame for frame in frames)
+    envs.close()
