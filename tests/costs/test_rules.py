@@ -378,3 +378,49 @@ def test_a_role_of_the_agents_own_can_file_and_not_review(raw: Any, store: CostS
         assert store.approve(proposal.id).new_cost == 3.0
     finally:
         raw(f"DROP OWNED BY {role}", f"DROP ROLE {role}")
+
+
+# --------------------------------------------------------------------------- rules that stand alone
+
+
+def test_no_proposal_is_born_approved(raw: Any) -> None:
+    """Complete in every other way, and not the one pending proposal of its target either."""
+    now = raw.now().strip("'")
+    review = {
+        "reviewed_by": "user",
+        "reviewed_at": now,
+        "old_cost": 4.0,
+        "new_cost": 2.5,
+        "effective_at": now,
+    }
+    raw.refused(
+        raw.insert("energy_cost_proposals", **PROPOSAL, status="approved", **review), "starts as pending"
+    )
+
+
+def test_no_range_goes_above_the_ceiling(raw: Any) -> None:
+    above = {**PROPOSAL, "direction": "increase", "suggested_min": 5.0, "suggested_max": 13.5}
+    raw.refused(raw.insert("energy_cost_proposals", **above), "above the ceiling")
+
+
+def test_an_approval_is_not_dated_before_the_price_it_replaces(raw: Any, file_one: Filing) -> None:
+    earlier = raw.now(-30)  # within what clocks may differ, and before the registration a moment ago
+    raw.refused(
+        approval(raw, file_one(), reviewed_at=earlier, effective_at=earlier), "after the one before it"
+    )
+
+
+def test_an_approval_names_the_price_in_force(raw: Any, file_one: Filing) -> None:
+    raw.refused(approval(raw, file_one(), old_cost="4.5"), "old_cost is not the price")
+
+
+def test_a_summary_is_not_pushed_out_by_another(raw: Any, store: CostStore) -> None:
+    opened = store.price("action", "screen").effective_at
+    beat = store.log_heartbeat(
+        episode="a", number=0, opened_at=opened, closed_at=opened,
+        energy_start=10.0, regenerated=6.0, spent={"exploration": 4.0},
+    )  # fmt: skip
+    again = raw.insert("intent_summaries", heartbeat_id=beat.id, intent="exploration", energy=0.0)
+    raw.refused(again, "summed up already")
+    if raw.sqlite:
+        raw.refused(again.replace("INSERT", "INSERT OR REPLACE"), "summed up already")
