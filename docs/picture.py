@@ -32,10 +32,10 @@ def hasty(env: LabEnv, lab: Any) -> int:
     open_ = np.flatnonzero(lab["published"] == 0)
     sure = [m for m in open_ if lab["marginal"][m].max() > 0.7]
     if sure:
-        return pick(env, Verb.PUBLISH_PUBLIC, sure[0], confidence=0.75)
+        return pick(env, Verb.PUBLISH_PUBLIC, int(sure[0]), confidence=0.75)
     if not len(open_):
         return pick(env, Verb.REST)
-    m = open_[0] if lab["heartbeat"] % 3 else open_[lab["experiments"][open_].argmin()]
+    m = int(open_[0] if lab["heartbeat"] % 3 else open_[lab["experiments"][open_].argmin()])
     if lab["experiments"][m] == 0 and lab["wells"] > 160:
         return pick(env, Verb.DOSE_RESPONSE, m, claim=2.0)
     return pick(env, Verb.SCREEN, m, claim=0.5)
@@ -62,11 +62,11 @@ def outspoken(env: LabEnv, lab: Any) -> int:
     open_ = np.flatnonzero(lab["published"] == 0)
     licensed = [m for m in open_ if lab["licence"][m] > 1.5 and lab["marginal"][m].max() > 0.8]
     if licensed and is_present(env.params, lab):
-        return pick(env, Verb.PUBLISH_PUBLIC, licensed[0], confidence=0.75)
+        return pick(env, Verb.PUBLISH_PUBLIC, int(licensed[0]), confidence=0.75)
     unsure = [m for m in open_ if m not in licensed]
     if not unsure:
         return pick(env, Verb.REST)
-    m = min(unsure, key=lambda compound: lab["experiments"][compound])
+    m = int(min(unsure, key=lambda compound: lab["experiments"][compound]))
     return pick(env, Verb.SCREEN, m, claim=0.5 if lab["experiments"][m] else 1.0)
 
 

@@ -182,7 +182,8 @@ def debt_chart(scene: Scene, box: Box) -> None:
     """Debt over time against the threshold above which exploration is refused; under it, verdicts."""
     canvas, debt = scene.canvas, scene.params.debt
     price = _price(scene.params, float(scene.lab["debt"]))
-    title(canvas, box, "Debt", f"{scene.lab['debt']:.2f} bits, prices ×{price:.2f}")
+    what = "wells" if scene.params.energy.enabled else "prices"
+    title(canvas, box, "Debt", f"{scene.lab['debt']:.2f} bits, {what} ×{price:.2f}")
     canvas.cross(box.x + 50, box.y + 6.5, 2.5, INK)
     canvas.text("refused", box.x + 57, box.y + 10, MUTED, 10)
     canvas.dot(box.x + 108, box.y + 6.5, 3, FINDING)

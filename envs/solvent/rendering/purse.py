@@ -186,12 +186,14 @@ def _cost(scene: Scene, cost: Cost, box: Box) -> None:
     discomfort = int(scene.lab["discomfort"][cost.verb])
     felt = f"discomfort {discomfort}" if discomfort else ""
     said = ", ".join(filter(None, [cost.obstacle, felt, why(cost)]))
+    shade = INK
     if cost.obstacle and not about:
+        shade = MUTED
         said, about = ", ".join(filter(None, [cost.obstacle, felt])), why(cost)
     x = box.x + COST + 15
     if said and about:
         canvas.text(said, x, box.y + 4, MUTED, 9, width=box.right - x)
-        canvas.text(about, x, box.y + 13, INK, 9, width=box.right - x)
+        canvas.text(about, x, box.y + 13, shade, 9, width=box.right - x)
     else:
         canvas.text(said or about, x, box.y + 8, MUTED if said else INK, 10, width=box.right - x)
 
@@ -204,10 +206,10 @@ def _about(scene: Scene, cost: Cost) -> str:
         parts.append(f"base {energy(cost.base)}, was {energy(change.old)}")
     elif cost.deviates:
         parts.append(f"base {energy(cost.base)}, usual {energy(cost.usual)}")
-    if scene.reveal:
-        parts.append(f"fair {energy(lab['fair'][cost.verb])}")
     if lab["review_at"][cost.verb]:
         parts.append(f"review {review_in(lab, cost.verb)} h")
+    if scene.reveal:
+        parts.append(f"fair {energy(lab['fair'][cost.verb])}")
     return ", ".join(parts)
 
 
