@@ -180,6 +180,41 @@ def test_energy_starts_anew_in_every_episode():
     assert (state["discomfort_at"] == -1).all()
 
 
+def test_the_books_hold_the_largest_income_over_many_heartbeats():
+    env = lab(energy={"regeneration": 1e6, "cap": 1e6})
+    for beats in range(1, 6):
+        *_, after = take(env, Verb.REST)
+        assert after["energy_income"] == beats * 10**9
+        assert 10_000 + after["energy_income"] - after["energy_lost"] == after["energy"] == 10**9
+
+
+def test_counters_hold_more_than_one_action_a_heartbeat():
+    env = ready(deferrals=32_767, not_executed=32_767, reflections=32_767, uses=[32_767] * len(Verb))
+    _, _, after = take(env, Verb.REFLECT)
+    assert (after["uses"][Verb.REFLECT], after["reflections"]) == (32_768, 32_768)
+    put(env, energy=0)
+    _, _, after = take(env, Verb.SCREEN)
+    assert (after["deferrals"], after["not_executed"]) == (32_768, 32_768)
+
+
+def test_the_smallest_purse_is_shown_in_finite_numbers():
+    free = {verb: [0.0] * 5 for verb in (VERBS[v].name for v in Verb)}
+    env = lab(
+        energy={
+            "cap": 0.001,
+            "start": 0.001,
+            "ceiling": 0.0,
+            "floor_public": 0.0,
+            "floor_private": 0.0,
+            "ratings": free,
+        }
+    )
+    for verb in (Verb.DMSO, Verb.SCREEN, Verb.REST):
+        take(env, verb)
+        assert env.observation_space.contains(env.batch.observations[0])
+        assert env.get_state()["energy"] == 1
+
+
 # -- slots, and what ends a heartbeat ------------------------------------------------------------
 
 

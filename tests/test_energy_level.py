@@ -14,6 +14,7 @@ import pytest
 
 from solvent import LabEnv, LabVectorEnv
 from solvent.actions import INTENTS, VERBS, Verb
+from solvent.metrics import episode_columns, episode_record, join_columns
 from solvent.records import DiscomfortEvent, ProposalEvent, ReviewEvent
 
 # Columns of the source document's tables. Identifiers are the database's own; `design_id` is the lab's.
@@ -325,6 +326,28 @@ def test_the_record_of_an_episode_has_its_energy():
         assert type(episode[name]) is float
     for name in ("heartbeats", "hoardings", "proposals", "approvals", "discomforts"):
         assert type(episode[name]) is int
+
+
+def test_columns_of_episodes_are_their_records():
+    labs = LabVectorEnv(5, TALKATIVE, preset="energy")
+    labs.reset(seed=3)
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        labs.step(np.array([by_verbs(labs.actions, rng) for _ in range(5)]))
+    states, rows = labs.get_state(), np.array([4, 1])
+
+    def row(columns, i):
+        return {key: row(value, i) if isinstance(value, dict) else value[i] for key, value in columns.items()}
+
+    columns = episode_columns(labs.params, states, rows)
+    assert set(columns["intents"]) == set(INTENTS)
+    for place, i in enumerate(rows):
+        assert row(columns, place) == episode_record(labs.params, states[i])
+    joined = join_columns(
+        [episode_columns(labs.params, states[:2]), episode_columns(labs.params, states[2:])]
+    )
+    for i in range(5):
+        assert row(joined, i) == episode_record(labs.params, states[i])
 
 
 def test_where_acting_costs_no_energy_the_record_has_none():
