@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.image import imread
 from matplotlib.text import Text
 from numpy.typing import NDArray
 from rich.console import Console
@@ -27,11 +29,11 @@ from solvent_experiments.columns import Columns, flatten, joined, read_parquet, 
 from solvent_experiments.compare import environments_table, evaluate_agents
 from solvent_experiments.config import Experiment
 from solvent_experiments.evaluation import Evaluated, evaluate
-from solvent_experiments.figures import FIGURES
+from solvent_experiments.figures import FIGURES, draw_all
 from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.figures.energy import of_heartbeats
-from solvent_experiments.figures.style import styled
-from solvent_experiments.report import energy_table, summary
+from solvent_experiments.figures.style import DPI, WIDTH, save, styled
+from solvent_experiments.report import CONTAMINATED, energy_table, summary
 from solvent_experiments.run import show_results
 from solvent_experiments.store import DISCOMFORT, PROPOSALS, REFUSALS, RunFolder
 
@@ -151,6 +153,22 @@ def test_everything_is_there(smoke_energy: Experiment, smoke_energy_run: RunFold
     assert not [path for path in smoke_energy_run.root.rglob("*") if ".part" in path.name]
     for name in LEDGERS:
         assert (smoke_energy_run.root / "hermit" / name).read_text() == ""
+
+
+def test_figures_are_drawn_again_from_the_artifacts_alone(
+    smoke_energy_run: RunFolder, tmp_path: Path
+) -> None:
+    for name in ("config.yaml", "episodes.parquet", "traces.parquet"):
+        shutil.copy(smoke_energy_run.root / name, tmp_path / name)
+    names = [path.stem for path in draw_all(RunFolder(tmp_path))]
+    assert set(OF_ENERGY) < set(names)
+    for name in names:
+        image = imread(tmp_path / "figures" / f"{name}.png")
+        assert image.shape[1] == round(WIDTH * DPI)
+        assert image[..., :3].std() > 0.02
+        for kind in ("png", "pdf"):
+            again, first = (root / "figures" / f"{name}.{kind}" for root in (tmp_path, smoke_energy_run.root))
+            assert again.read_bytes() == first.read_bytes(), name
 
 
 def test_the_summary_tells_of_energy(smoke_energy_run: RunFolder) -> None:
@@ -314,6 +332,18 @@ def test_no_text_is_small_or_cut_off(name: str, arguing_run: RunData) -> None:
         assert box.y1 <= height + 0.01
         for text in figure.findobj(Text):
             assert text.get_fontsize() >= 8, text  # type: ignore[attr-defined]
+
+
+def test_the_mark_of_a_contaminated_run_covers_nothing(arguing_run: RunData, tmp_path: Path) -> None:
+    params: LabParams = LabParams.from_mapping({"debt": {"enforced": False}}, base=arguing_run.params)
+    contaminated = replace(arguing_run, params=params)
+    with styled():
+        for name in OF_ENERGY:
+            figure = drawn(name, contaminated)
+            save(figure, tmp_path / name, contaminated)
+            mark = next(text for text in figure.findobj(Text) if CONTAMINATED in text.get_text())  # type: ignore[attr-defined]
+            for legend in figure.legends:
+                assert not legend.get_window_extent().overlaps(mark.get_window_extent())
 
 
 def test_figures_name_agents_and_units(arguing_run: RunData) -> None:

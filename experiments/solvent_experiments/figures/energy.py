@@ -13,7 +13,7 @@ from solvent.actions import INTENTS, VERBS
 from solvent.mechanisms.energy import hour_of, within_hours
 from solvent_experiments.columns import Columns, select
 from solvent_experiments.figures.data import RunData
-from solvent_experiments.figures.style import GREY, INK, colours, new_figure
+from solvent_experiments.figures.style import GREY, INK, colours, legend_place, new_figure
 
 __all__ = ["FEW", "clock", "energy_curve", "intents_by_hour", "of_heartbeats", "opening", "shade_absence"]
 
@@ -138,7 +138,7 @@ def intents_by_hour(run: RunData) -> Figure | None:
     figure.supxlabel("hour of the day\ngrey: the user is away; dashed: income", fontsize=8)
     figure.supylabel("energy spent in an hour (mean)", fontsize=8)
     handles = [Patch(color=INTENT_COLOURS[name], lw=0, label=name) for name in named]
-    figure.legend(handles=handles, loc="outside upper center", ncols=2, columnspacing=1.2)
+    figure.legend(handles=handles, loc=legend_place(run, "center"), ncols=2, columnspacing=1.2)
     return figure
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "REASONS",
     "WIDTH",
     "colours",
+    "legend_place",
     "new_figure",
     "save",
     "signed",
@@ -94,6 +95,11 @@ def new_figure(height: float) -> Figure:
 def colours(agents: Sequence[str]) -> dict[str, str]:
     """A colour for each agent."""
     return {agent: PALETTE[i % len(PALETTE)] for i, agent in enumerate(agents)}
+
+
+def legend_place(run: RunData, side: str) -> Any:
+    """Where a legend outside of the axes goes: above, but not into the line that says that a run is contaminated."""
+    return f"outside {'lower' if run.contaminated else 'upper'} {side}"
 
 
 def signed(number: float, digits: int) -> str:

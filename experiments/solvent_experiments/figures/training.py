@@ -16,7 +16,17 @@ from numpy.typing import NDArray
 
 from solvent_experiments.columns import Columns, select
 from solvent_experiments.figures.data import RunData
-from solvent_experiments.figures.style import GREY, INK, PALETTE, REASONS, colours, new_figure, signed, spread
+from solvent_experiments.figures.style import (
+    GREY,
+    INK,
+    PALETTE,
+    REASONS,
+    colours,
+    legend_place,
+    new_figure,
+    signed,
+    spread,
+)
 from solvent_experiments.statistics import interval
 
 __all__ = ["learning_curve", "refusal_curve"]
@@ -127,7 +137,7 @@ def learning_curve(run: RunData) -> Figure | None:
         "trained policy, evaluated",
         "scripted agent, evaluated",
     ]
-    figure.legend(handles, names, loc="outside upper left")
+    figure.legend(handles, names, loc=legend_place(run, "left"))
     return figure
 
 
@@ -187,5 +197,5 @@ def refusal_curve(run: RunData) -> Figure | None:
     _step_axis(all_axes[-1], run)
     _note(all_axes[-1], [f"{agent}, mean of {_seeds(run, agent)}" for agent in learned])
     handles, names = all_axes[0].get_legend_handles_labels()
-    figure.legend(handles[::-1], names[::-1], loc="outside upper left", ncols=1)
+    figure.legend(handles[::-1], names[::-1], loc=legend_place(run, "left"), ncols=1)
     return figure

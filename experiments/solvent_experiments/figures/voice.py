@@ -19,7 +19,7 @@ from solvent_experiments.columns import Columns
 from solvent_experiments.figures.budget import held
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.energy import FEW, clock, opening, shade_absence
-from solvent_experiments.figures.style import GREY, INK, colours, new_figure, spread
+from solvent_experiments.figures.style import GREY, INK, colours, legend_place, new_figure, spread
 
 __all__ = ["deferrals", "prices"]
 
@@ -77,7 +77,7 @@ def deferrals(run: RunData) -> Figure | None:
     clock(all_axes[-1], run.params, "grey: the user is away; scales differ")
     figure.supylabel("actions in an hour (mean)", fontsize=8)
     handles = [Patch(color=kind.colour, lw=0, label=kind.name) for kind in (FELT, DEFERRED, AWAY, HOARDED)]
-    figure.legend(handles=handles, loc="outside upper center", ncols=2, columnspacing=1.2)
+    figure.legend(handles=handles, loc=legend_place(run, "center"), ncols=2, columnspacing=1.2)
     return figure
 
 
@@ -134,7 +134,7 @@ def prices(run: RunData) -> Figure | None:
     clock(axes, run.params, *notes)
     figure.supylabel("price / fair price", fontsize=8)
     handles = [Line2D([], [], color=kind.colour, ls=kind.line) for kind in drawn]
-    figure.legend(handles, [kind.name for kind in drawn], loc="outside upper left", ncols=1)
+    figure.legend(handles, [kind.name for kind in drawn], loc=legend_place(run, "left"), ncols=1)
     return figure
 
 
