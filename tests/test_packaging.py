@@ -26,8 +26,11 @@ NAME = canonicalize_name(METADATA["name"])
 EXTRAS: dict[str, list[str]] = METADATA["optional-dependencies"]
 PACKAGES = [Path(package) for package in PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]]
 HEAVY = {
+    "alembic",
     "matplotlib",
+    "mcp",
     "pandas",
+    "psycopg",
     "pyarrow",
     "pydantic",
     "pygame",
@@ -35,6 +38,7 @@ HEAVY = {
     "sentence_transformers",
     "solvent_agents",
     "solvent_experiments",
+    "sqlalchemy",
     "stable_baselines3",
     "torch",
     "typer",

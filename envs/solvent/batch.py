@@ -74,6 +74,7 @@ class LabBatch:
         fields, actions = len(observation_fields(params)), len(action_table(params))
         self.labs = np.zeros(n, lab_dtype(params))
         self.steps = np.zeros(n, step_dtype())
+        self.steps["proposed_verb"] = -1  # not written where there is no voice
         self.rewards = np.zeros(n)
         self.observations = np.zeros((n, fields), np.float32)
         self.masks = np.zeros((n, actions), np.int8)

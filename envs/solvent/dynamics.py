@@ -125,15 +125,16 @@ def advance(lab, action, uniforms, tables, step, joint, evidence):  # type: igno
 @inlined
 def open_step(lab, action, verb, compound, tables, step):  # type: ignore[no-untyped-def]
     """Write down what is to be done and decide whether it may be: by context, by debt, by what else is in its way."""
-    clear_step(step)
+    clear_step(step, tables)
     step.action = action
     step.heartbeat = lab.heartbeat
     step.episode = lab.episode
     step.slot = lab.slot
     step.debt_before = lab.debt
     step.wells_before = lab.wells
-    step.energy_before = lab.energy
-    step.energy_cost = energy_price(lab, verb, done_before(lab, verb, compound), tables)
+    if tables.energy.enabled:
+        step.energy_before = lab.energy
+        step.energy_cost = energy_price(lab, verb, done_before(lab, verb, compound), tables)
     if out_of_context(lab, verb, tables):
         step.obstacle = CONTEXT_NOT_ALLOWED
     elif debt_matters(verb):
@@ -174,7 +175,7 @@ def obstacle_to(lab, verb, compound, cost, tables):  # type: ignore[no-untyped-d
 
 
 @inlined
-def clear_step(step):  # type: ignore[no-untyped-def]
+def clear_step(step, tables):  # type: ignore[no-untyped-def]
     """Nothing was done: so a step is reported that only began an episode, and so every step starts."""
     step.action = -1
     step.heartbeat = 0
@@ -202,6 +203,13 @@ def clear_step(step):  # type: ignore[no-untyped-def]
     step.slot = 0
     step.closed = False
     step.obstacle = FREE
+    if tables.energy.enabled:
+        clear_energy(step)
+
+
+@inlined
+def clear_energy(step):  # type: ignore[no-untyped-def]
+    """What is zero for ever where acting costs no energy."""
     step.energy_before = 0
     step.energy_cost = 0
     step.energy_spent = 0
@@ -701,17 +709,18 @@ def begin(lab, tables, uniforms):  # type: ignore[no-untyped-def]
     lab.streak_over_threshold = 0
     lab.longest_streak = 0
     lab.end_reason = 0
-    begin_energy(lab, tables, uniforms[n_compounds + 1 :])
+    lab.slot = 0
+    lab.steps = 0
+    if tables.energy.enabled:
+        begin_energy(lab, tables, uniforms[n_compounds + 1 :])
 
 
 @compiled
 def begin_energy(lab, tables, uniforms):  # type: ignore[no-untyped-def]
     """The purse, the prices and the memory of an episode's start; ``uniforms`` of shape ``(PRICE_UNIFORMS,)``."""
-    lab.slot = 0
-    lab.steps = 0
-    lab.energy = tables.energy.start if tables.energy.enabled else 0
+    lab.energy = tables.energy.start
     for verb in range(lab.price.shape[0]):
-        lab.price[verb] = tables.base_price[verb] if tables.energy.enabled else 0
+        lab.price[verb] = tables.base_price[verb]
         lab.fair[verb] = lab.price[verb]
         lab.uses[verb] = 0
         lab.failures[verb] = 0
@@ -871,7 +880,7 @@ def step_labs(  # type: ignore[no-untyped-def]
         step = steps[i]
         if lab.end_reason != 0:
             begin_next(lab, tables, at_reset)
-            clear_step(step)
+            clear_step(step, tables)
             rewards[i] = 0.0
         else:
             action = actions[i]
@@ -899,25 +908,61 @@ def draw_for_step(lab, action, tables, uniforms):  # type: ignore[no-untyped-def
 def write_mask(lab, tables, mask):  # type: ignore[no-untyped-def]
     """Write into ``mask``, shape ``(A,)`` int8, which actions would execute."""
     for verb in range(tables.wells.shape[0]):
-        first, last = tables.first_action[verb], tables.first_action[verb + 1]
-        if first == last:
-            continue
         executes = not out_of_context(lab, verb, tables)
         if executes and debt_matters(verb):
             reason, _, _, _, _ = decide(
                 tables.debt, lab.debt, tables.wells[verb], lab.wells, tables.is_calibration[verb]
             )
             executes = reason == NOT_REFUSED
-        if tables.compound[first] < 0:
-            price = energy_price(lab, verb, done_before(lab, verb, -1), tables)
-            mask[first] = executes and obstacle_to(lab, verb, -1, price, tables) == FREE
-            continue
-        fresh = energy_price(lab, verb, False, tables)
-        again = energy_price(lab, verb, True, tables)
-        n_compounds = lab.published.shape[0]
-        each = (last - first) // n_compounds
-        for m in range(n_compounds):
-            price = again if done_before(lab, verb, m) else fresh
-            may = executes and obstacle_to(lab, verb, m, price, tables) == FREE
-            for action in range(first + m * each, first + (m + 1) * each):
-                mask[action] = may
+        for action in range(tables.first_action[verb], tables.first_action[verb + 1]):
+            mask[action] = executes
+    mask_published(lab, PUBLISH_PRIVATE, tables, mask)
+    mask_published(lab, PUBLISH_PUBLIC, tables, mask)
+    if tables.energy.enabled:
+        for verb in range(tables.wells.shape[0]):
+            mask_unaffordable(lab, verb, tables, mask)
+        mask_unfounded(lab, tables, mask)
+
+
+@inlined
+def actions_of(verb, compound, n_compounds, tables):  # type: ignore[no-untyped-def]
+    """The first and one past the last action of a verb on a compound."""
+    first = tables.first_action[verb]
+    each = (tables.first_action[verb + 1] - first) // n_compounds
+    return first + compound * each, first + (compound + 1) * each
+
+
+@inlined
+def mask_published(lab, verb, tables, mask):  # type: ignore[no-untyped-def]
+    """A compound is published once."""
+    n_compounds = lab.published.shape[0]
+    for m in range(n_compounds):
+        if lab.published[m] != 0:
+            first, last = actions_of(verb, m, n_compounds, tables)
+            for action in range(first, last):
+                mask[action] = 0
+
+
+@inlined
+def mask_unaffordable(lab, verb, tables, mask):  # type: ignore[no-untyped-def]
+    """What costs more energy than there is; to repeat something in a heartbeat costs more than to begin it."""
+    first, last = tables.first_action[verb], tables.first_action[verb + 1]
+    if first == last:
+        return
+    n_compounds = lab.published.shape[0] if tables.compound[first] >= 0 else 1
+    fresh = energy_price(lab, verb, False, tables)
+    again = energy_price(lab, verb, True, tables)
+    for m in range(n_compounds):
+        price = again if done_before(lab, verb, m) else fresh
+        if price > lab.energy:
+            from_here, to_here = actions_of(verb, m, n_compounds, tables)
+            for action in range(from_here, to_here):
+                mask[action] = 0
+
+
+@inlined
+def mask_unfounded(lab, tables, mask):  # type: ignore[no-untyped-def]
+    """A proposal that doesn't follow a reflection, or has no evidence."""
+    for action in range(tables.first_action[PROPOSE], tables.first_action[PROPOSE + 1]):
+        if obstacle_to(lab, PROPOSE, -1, 0, tables) != FREE:
+            mask[action] = 0

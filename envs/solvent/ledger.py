@@ -69,10 +69,7 @@ class Ledgers:
         if self.discomfort is not None and (deferred := rows(steps["deferral"])):
             append_jsonl(self.discomfort, [discomfort_event(params, *row) for row in deferred])
         if self.proposals is not None:
-            filed = [
-                proposal_event(params, *row)
-                for row in rows((steps["proposed_verb"] >= 0) & (steps["action"] >= 0))
-            ]
+            filed = [proposal_event(params, *row) for row in rows(steps["proposed_verb"] >= 0)]
             reviewed = [
                 event for row in rows(steps["reviewed"].any(axis=1)) for event in review_events(params, *row)
             ]

@@ -154,7 +154,7 @@ def play(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the lab.")] = 0,
     delay: Annotated[
-        float, typer.Option(min=0.0, help="Seconds between the heartbeats of a watched agent.")
+        float, typer.Option(min=0.0, help="Seconds between the actions of a watched agent.")
     ] = 0.5,
 ) -> None:
     """Run the lab yourself in the terminal, or watch an agent run it.
@@ -167,6 +167,8 @@ def play(
     - `solvent play --seed 7`
 
     - `solvent play --agent honest --delay 1`
+
+    - `solvent play --env Solvent/Energy-v0`
     """
     from solvent_experiments.play import play_episode
 
