@@ -416,6 +416,10 @@ def test_the_same_again_in_a_heartbeat_is_dearer_and_nothing_else_is():
     assert take(env, Verb.SCREEN, 2, claim=0.5)[1]["energy_spent"] == 4800  # another claim is the same plate
     put(env, energy=20_000)
     assert take(env, Verb.SCREEN, 2)[1]["energy_spent"] == 4800  # not dearer still
+    for energy in (4799, 4800):  # the mask knows
+        put(env, energy=energy)
+        assert env.action_masks()[find(env, Verb.SCREEN, 2)] == (energy == 4800)
+        assert env.action_masks()[find(env, Verb.SCREEN, 4)]
     take(env, Verb.REST)
     assert take(env, Verb.SCREEN, 2)[1]["energy_spent"] == 4000  # another heartbeat
 
