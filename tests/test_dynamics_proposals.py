@@ -169,6 +169,11 @@ def test_nothing_about_a_published_compound_is_worth_deferring(verb):
     assert after["discomforts"] == 0
 
 
+def test_a_finding_that_would_be_rejected_is_not_worth_deferring():
+    env = poor(experiments=[0] * 8)
+    assert take(env, Verb.PUBLISH_PUBLIC, 0, confidence=0.5)[2]["discomforts"] == 0
+
+
 def test_discomfort_counts_once_a_verb_and_heartbeat():
     env = poor()
     put(env, slot=0)
