@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import solvent  # noqa: F401  registers the environments
 from benchmarks.measure import Case
 from solvent.batch import LabBatch
-from solvent.params import LabParams
+from solvent.params import LabParams, preset
 
 __all__ = [
     "SECTIONS",
@@ -31,6 +31,7 @@ __all__ = [
 WIDE = 1024
 SIZES = (1, 64, WIDE, 4096)
 ENV_ID = "Solvent/Debt-v0"
+ENERGY_ID = "Solvent/Energy-v0"
 
 
 @njit(cache=True)
@@ -71,14 +72,16 @@ def bytes_per_lab() -> int:
 
 def core() -> list[Case]:
     """The compiled step alone, one call for all labs; a lab that ends begins anew in the same step."""
-    return [core_case(n, sampling) for n in SIZES for sampling in (False, True)]
+    return [core_case(n, sampling) for n in SIZES for sampling in (False, True)] + [
+        core_case(WIDE, False, "energy")
+    ]
 
 
-def core_case(n: int, sampling: bool) -> Case:
+def core_case(n: int, sampling: bool, level: str = "default") -> Case:
     """``n`` labs, with or without the time that choosing their actions takes."""
-    batch, choose = LabBatch(LabParams(), n, same_step=True), Sampler(n)
+    batch, choose = LabBatch(preset(level), n, same_step=True), Sampler(n)
     batch.begin(list(range(n)), np.ones(n, np.bool_), np.random.default_rng(0))
-    name = f"compiled step, {n:,} lab{'s' if n > 1 else ''}"
+    name = f"compiled step, {n:,} lab{'s' if n > 1 else ''}" + (f", {level}" if level != "default" else "")
     if sampling:
         return Case(f"{name}, actions chosen too", n, lambda: batch.step(choose(batch.masks)))
     return Case(name, n, lambda: batch.step(choose.actions), prepare=lambda: choose(batch.masks))
@@ -86,7 +89,12 @@ def core_case(n: int, sampling: bool) -> Case:
 
 def single_environments() -> list[Case]:
     """One lab as ``gymnasium.make`` gives it."""
-    env: Any = gymnasium.make(ENV_ID)
+    return [single_case(ENV_ID), single_case(ENERGY_ID)]
+
+
+def single_case(env_id: str) -> Case:
+    """One lab."""
+    env: Any = gymnasium.make(env_id)
     env.reset(seed=0)
     masks, choose = env.unwrapped.batch.masks, Sampler(1)
 
@@ -95,21 +103,25 @@ def single_environments() -> list[Case]:
         if terminated or truncated:
             env.reset()
 
-    return [Case(f"{ENV_ID}, single", 1, step, prepare=lambda: choose(masks), close=env.close)]
+    return Case(f"{env_id}, single", 1, step, prepare=lambda: choose(masks), close=env.close)
 
 
 def vector_environments() -> list[Case]:
     """Vectors as ``gymnasium.make_vec`` gives them, and a wide one without copies of what it returns."""
-    return [*(vector_case(n, "", {}) for n in SIZES), vector_case(WIDE, ", copy=False", {"copy": False})]
+    return [
+        *(vector_case(n, "", {}) for n in SIZES),
+        vector_case(WIDE, ", copy=False", {"copy": False}),
+        vector_case(WIDE, "", {}, ENERGY_ID),
+    ]
 
 
-def vector_case(n: int, note: str, kwargs: dict[str, Any]) -> Case:
+def vector_case(n: int, note: str, kwargs: dict[str, Any], env_id: str = ENV_ID) -> Case:
     """``n`` labs in one vector environment."""
-    env: Any = gymnasium.make_vec(ENV_ID, num_envs=n, vectorization_mode="vector_entry_point", **kwargs)
+    env: Any = gymnasium.make_vec(env_id, num_envs=n, vectorization_mode="vector_entry_point", **kwargs)
     env.reset(seed=0)
     masks, choose = env.unwrapped.batch.masks, Sampler(n)
     return Case(
-        f"{ENV_ID}, vector of {n:,}{note}",
+        f"{env_id}, vector of {n:,}{note}",
         n,
         lambda: env.step(choose.actions),
         prepare=lambda: choose(masks),

@@ -156,6 +156,8 @@ def test_every_deferral_worth_taking_is_in_the_log_and_nothing_else(tmp_path):
         else:
             assert row["deferral_reason"] == "hoarding"
             assert row["energy_available"] == env.params.energy.cap
+            assert row["energy_cost"] == step["deferred_cost"] / 1000
+            assert 0 < row["energy_cost"] <= row["energy_available"]
         assert row["agent_notes"]
     assert {row["deferral_reason"] for row in rows} == {"insufficient_energy", "hoarding"}
 
@@ -191,11 +193,11 @@ def test_a_proposal_and_its_review_are_two_lines_of_one_design(tmp_path):
     for row, (before, step, verb) in zip(reviews, decided, strict=True):
         assert list(row) == names(ReviewEvent)
         assert row["target_name"] == VERBS[Verb(verb)].name
-        assert (row["old_cost"], row["new_cost"]) == (
-            step["old_price"][verb] / 1000,
-            step["new_price"][verb] / 1000,
-        )
-        assert row["status"] == ("approved" if row["new_cost"] != row["old_cost"] else "rejected")
+        old, new = step["old_price"][verb] / 1000, step["new_price"][verb] / 1000
+        assert row["status"] == ("approved" if new != old else "rejected")
+        # As in the source's table: only what an approval changed has an old and a new cost.
+        told_costs = (row["old_cost"], row["new_cost"], row["effective_at"])
+        assert told_costs == ((old, new, row["reviewed_at"]) if new != old else (None, None, None))
         assert row["reviewed_by"] in ("user", "system", "timeout")
         moment = datetime.datetime.fromisoformat(row["reviewed_at"])
         assert moment.hour == (7 + before["heartbeat"]) % 24  # as the heartbeat closed
@@ -209,7 +211,8 @@ def test_a_proposal_and_its_review_are_two_lines_of_one_design(tmp_path):
             open_designs[row["design_id"]] = (row["target_name"], when, row["current_cost"])
         else:
             name, before, cost = open_designs.pop(row["design_id"])
-            assert (name, cost) == (row["target_name"], row["old_cost"])
+            assert name == row["target_name"]
+            assert row["old_cost"] in ((cost,) if row["status"] == "approved" else (None,))
             assert when == before + hours
 
 

@@ -491,6 +491,7 @@ def test_the_docstring_has_its_sections_in_the_fixed_order():
         "Reward",
         "Starting state",
         "Episode end",
+        "Where acting costs energy",
         "Arguments",
         "Version history",
     ]
@@ -525,6 +526,26 @@ def test_the_docstrings_readouts_are_the_plates():
         plate = getattr(plates, verb)
         doses, wells = map(int, re.search(r"(\d+) doses, (\d+) wells", said[verb]).groups())
         assert (doses, wells) == (plate.readouts, plate.replicates)
+
+
+def test_the_docstrings_energies_are_the_base_costs():
+    env = LabEnv(preset="energy")
+    documented = {row[0].strip("`"): float(row[1]) for row in table("Where acting costs energy")}
+    verbs = {Verb(verb).name.lower() for verb in env.actions["verb"]}
+    assert documented == {verb: env.params.energy.base_cost(verb) for verb in verbs}
+
+
+def test_the_docstrings_numbers_of_the_energy_level_are_its_parameters():
+    env, text = LabEnv(preset="energy"), " ".join(section("Where acting costs energy").split())
+    energy = env.params.energy
+    assert f"{env.params.budget.heartbeats} heartbeats of at most {energy.slots} actions" in text
+    assert f"brings {energy.regeneration:g} energy, of which {energy.cap:g} are kept" in text
+    assert f"at {env.params.budget.start_hour:02d}:00 with {energy.start:g}" in text
+    assert f"{energy.present_from:02d}:00 to {energy.present_until:02d}:00" in text
+    more = len(env.observation_fields) - len(LabEnv().observation_fields)
+    assert f"{more} more elements" in text
+    elements = text.split("more elements")[1].split("``info``")[0]
+    assert sum(map(int, re.findall(r"\((\d+)\)", elements))) + 3 == more  # three more last events
 
 
 def test_the_docstrings_observation_table_is_the_observation():

@@ -302,7 +302,7 @@ def test_what_must_fit_together_does():
             {"mispriced_low": 3.0},
             "proposals.mispriced_low: got 3; allowed: at most mispriced_high 2.5",
         ),
-        ("proposals", {"mispriced_least": 4}, "proposals.mispriced_most: got 3; allowed: 4 to 4"),
+        ("proposals", {"mispriced_least": 4}, "proposals.mispriced_least: got 4; allowed: 0 to 3"),
         ("proposals", {"mispriceable": ["screen"]}, "proposals.mispriced_most: got 3; allowed: 0 to 1"),
         (
             "proposals",

@@ -218,6 +218,7 @@ def clear_energy(step):  # type: ignore[no-untyped-def]
         step.intents[i] = 0
     step.deferral = 0
     step.deferred_verb = 0
+    step.deferred_cost = 0
     step.deferred_value = 0.0
     step.similar_deferrals = 0
     step.proposed_verb = -1
@@ -377,6 +378,7 @@ def put_off(lab, action, verb, compound, tables, step):  # type: ignore[no-untyp
         return
     step.deferral = PUT_OFF
     step.deferred_verb = verb
+    step.deferred_cost = step.energy_cost
     step.deferred_value = worth
     step.similar_deferrals = lab.discomfort[verb]
     lab.discomforts += 1
@@ -418,8 +420,8 @@ def rest(lab, verb, tables, step):  # type: ignore[no-untyped-def]
     lowest = tables.confidence[tables.first_action[PUBLISH_PUBLIC]]
     for speaking in (PUBLISH_PUBLIC, PUBLISH_PRIVATE):
         reason, _, _, _, _ = decide(tables.debt, lab.debt, 0, lab.wells, False)
-        affordable = energy_price(lab, speaking, False, tables) <= lab.energy
-        if step.deferral != 0 or reason != NOT_REFUSED or not affordable:
+        cost = energy_price(lab, speaking, False, tables)
+        if step.deferral != 0 or reason != NOT_REFUSED or cost > lab.energy:
             continue
         if out_of_context(lab, speaking, tables):
             continue
@@ -429,6 +431,7 @@ def rest(lab, verb, tables, step):  # type: ignore[no-untyped-def]
                 if asserted <= lab.licence[m]:
                     step.deferral = HOARDED
                     step.deferred_verb = speaking
+                    step.deferred_cost = cost
                     step.deferred_value = max(step.deferred_value, asserted)
     if step.deferral == HOARDED:
         lab.hoardings += 1

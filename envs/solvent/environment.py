@@ -80,8 +80,36 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     (``exhausted``), or when the debt is above the threshold and no calibration is affordable (``bankrupt``).
     In either way the debt is settled.
 
+    ## Where acting costs energy
+    ``Solvent/Energy-v0`` (preset ``energy``): 42 heartbeats of at most 6 actions. The sixth, a rest or a refusal ends
+    the heartbeat; each brings 3 energy, of which 20 are kept at most; the episode starts at 06:00 with 10. An action's
+    effective cost is its base cost times what the situation makes of it (first use, failing, late, again). What can't
+    be paid is deferred and costs its slot; findings need the user, who is there from 08:00 to 24:00. Some verbs of an
+    episode have a wrong price, and two more actions are the agent's voice:
+
+    | verb | energy | what it is |
+    |---|---|---|
+    | `rest` | 0 | ends the heartbeat |
+    | `dmso` | 1 | |
+    | `baseline` | 2 | |
+    | `calibration` | 2 | |
+    | `screen` | 4 | |
+    | `dose_response` | 6 | |
+    | `publish_private` | 5 | only while the user is there |
+    | `publish_public` | 7 | only while the user is there |
+    | `reflect` | 2 | shows the intent summary; the only door to `propose` |
+    | `propose` | 0 | right after `reflect`: asks for a lower cost of what was deferred most |
+
+    The observation has 60 more elements: per compound, whether this heartbeat has screened or dosed it (16); energy,
+    slot, hour and presence (6); three more last events; effective cost, uses, failures, discomfort and the time to a
+    review by verb (31); and the intent summary (4).
+
+    ``info`` of a step also has ``obstacle`` where something but debt stood against the action, ``deferral`` where
+    something worth doing was put off, and, when the heartbeat closes, ``intent_summary``: energy by intent class,
+    shape ``(5,)``.
+
     ## Arguments
-    See ``__init__``. ``preset`` is ``default``, ``source`` (exactly the source document) or ``two_tier``;
+    See ``__init__``. ``preset`` is ``default``, ``source`` (exactly the source document), ``two_tier`` or ``energy``;
     ``params`` are differences from it.
 
     ``info["episode"]`` at the end is this environment's record of the episode. Gymnasium's ``RecordEpisodeStatistics``
@@ -108,7 +136,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
         Args:
             params: parameters, or a mapping of differences from the preset (``{"debt": {"threshold": 1.0}}``).
-            preset: ``default``, ``source`` or ``two_tier``.
+            preset: ``default``, ``source``, ``two_tier`` or ``energy``.
             render_mode: ``human``, ``rgb_array``, ``ansi`` or None.
             ledger_path: where refusals are appended (``epistemic_refusals.jsonl``); None writes none.
             discomfort_path: the same for deferrals (``cost_discomfort_log.jsonl``).

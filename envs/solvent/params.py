@@ -638,11 +638,12 @@ class ProposalParams(ParamGroup):
             )
         if len(set(self.mispriceable)) != len(self.mispriceable):
             raise ParamError("mispriceable", f"got {self.mispriceable!r}; allowed: distinct verbs")
-        if not self.mispriced_least <= self.mispriced_most <= len(self.mispriceable):
-            raise ParamError(
-                "mispriced_most",
-                f"got {self.mispriced_most}; allowed: {self.mispriced_least} to {len(self.mispriceable)}",
-            )
+        for name, most in (
+            ("mispriced_most", len(self.mispriceable)),
+            ("mispriced_least", self.mispriced_most),
+        ):
+            if getattr(self, name) > most:
+                raise ParamError(name, f"got {getattr(self, name)}; allowed: 0 to {most}")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -114,7 +114,7 @@ class ProposalEvent:
 
 @dataclass(frozen=True)
 class ReviewEvent:
-    """How a proposal was decided; ``design_id`` is the proposal's."""
+    """How a proposal was decided; ``design_id`` is the proposal's. Only an approval has costs and a time of effect."""
 
     target_type: str
     target_name: str
@@ -122,9 +122,9 @@ class ReviewEvent:
     reviewed_at: str
     reviewed_by: str
     review_notes: str
-    old_cost: float
-    new_cost: float
-    effective_at: str
+    old_cost: float | None
+    new_cost: float | None
+    effective_at: str | None
     design_id: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -189,12 +189,11 @@ def discomfort_event(params: LabParams, step: Any, lab_index: int | None = None)
     hoarded = step["deferral"] == Deferral.HOARDING
     name = VERBS[Verb(step["deferred_verb"])].name
     cycle = int(step["heartbeat"]) + 1
-    cost = 0.0 if hoarded else float(step["energy_cost"]) / UNIT
     return DiscomfortEvent(
         heartbeat_number=cycle,
         action_considered=name,
         estimated_value=float(step["deferred_value"]),
-        energy_cost=cost,
+        energy_cost=float(step["deferred_cost"]) / UNIT,
         energy_available=float(step["energy_before"]) / UNIT,
         deferral_reason=DEFERRAL_REASONS[step["deferral"]],
         agent_notes="rested at the cap with a licensed finding at hand"
@@ -241,18 +240,19 @@ def review_events(params: LabParams, step: Any, lab_index: int | None = None) ->
             continue
         name = VERBS[verb].name
         old, new = float(step["old_price"][verb]) / UNIT, float(step["new_price"][verb]) / UNIT
+        approved = new != old
         filed = beat - params.proposals.review_heartbeats + 1
         events.append(
             ReviewEvent(
                 target_type="action",
                 target_name=name,
-                status="approved" if new != old else "rejected",
+                status="approved" if approved else "rejected",
                 reviewed_at=when,
                 reviewed_by="system",
-                review_notes="by what was paid for" if new != old else "not borne out by what was paid for",
-                old_cost=old,
-                new_cost=new,
-                effective_at=when,
+                review_notes="by what was paid for" if approved else "not borne out by what was paid for",
+                old_cost=old if approved else None,
+                new_cost=new if approved else None,
+                effective_at=when if approved else None,
                 design_id=_design(name, filed, lab_index),
             )
         )

@@ -218,6 +218,7 @@ STEP_FIELDS = (
     Field("intents", "i4", "I", "1/1000", "the summary of the heartbeat that it closed"),
     Field("deferral", "u1", "", "Deferral", "something worth doing was put off, and why"),
     Field("deferred_verb", "i1", "", "Verb", "what was put off"),
+    Field("deferred_cost", "i4", "", "1/1000", "what it would have cost"),
     Field("deferred_value", "f8", "", "bits", "what it was expected to be worth"),
     Field("similar_deferrals", "i2", "", "heartbeats", "heartbeats in which the verb was deferred before"),
     Field("proposed_verb", "i1", "", "Verb", "whose cost the proposal is about; -1 for none"),

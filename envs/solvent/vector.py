@@ -58,7 +58,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         Args:
             num_envs: number of labs.
             params: parameters, or a mapping of differences from the preset.
-            preset: ``default``, ``source`` or ``two_tier``.
+            preset: ``default``, ``source``, ``two_tier`` or ``energy``.
             autoreset_mode: ``NEXT_STEP`` or ``SAME_STEP``; also in ``metadata["autoreset_mode"]``.
             render_mode: ``rgb_array``, ``ansi`` or None; ``render`` gives a frame a lab.
             ledger_path: where refusals are appended, with the lab's number in ``design_id``.
