@@ -57,6 +57,7 @@ def test_its_commands_are_commands() -> None:
     known = {
         command.name or command.callback.__name__ for command in app.registered_commands if command.callback
     }
+    known |= {group.name for group in app.registered_groups if group.name}
     used = set(re.findall(r"^solvent (\w+)", TEXT, re.MULTILINE))
     assert used
     assert used <= known
