@@ -36,6 +36,8 @@ class Savings:
     def __init__(self, params: LabParams) -> None:
         energy, horizon = params.energy, params.budget.heartbeats
         self.wells = tables_for(params).wells
+        self.enforced = params.debt.enforced
+        self.reserve = self.wells[Verb.DMSO] if params.debt.enforced and params.debt.reserve else 0
         self.calibration_cap = params.debt.calibration_cap or np.inf
         self.enabled = energy.enabled
         self.cap, self.income = energy.cap, energy.regeneration
@@ -82,6 +84,6 @@ class Savings:
         """Whether neither debt nor wells stand against a plate, so that it is worth saving for; shape ``(n,)``."""
         if not self.enabled:
             return np.zeros(len(seen.wells), np.bool_)
-        reserve = np.ceil(self.wells[Verb.DMSO] * np.minimum(seen.inflation, self.calibration_cap))
+        reserve = np.ceil(self.reserve * np.minimum(seen.inflation, self.calibration_cap))
         payable: Flags = np.ceil(self.wells[verb] * seen.inflation) + reserve <= seen.wells
-        return payable & ~seen.blocked
+        return payable & ~(seen.blocked & self.enforced)

@@ -16,7 +16,8 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.actions import VERBS, Verb
+from solvent.actions import VERBS, Verb, action_table
+from solvent.mechanisms.energy import MANY_FAILURES, hour_of, within_hours
 from solvent.observation import FELT
 from solvent.params import LabParams
 from solvent.state import Event
@@ -51,6 +52,10 @@ class Voice:
         self.savings = Savings(params)
         self.offered = self.actions.propose >= 0
         self.usual = np.array([params.energy.base_cost(VERBS[verb].name) for verb in Verb])
+        self.compounds = action_table(params)["compound"].astype(np.int64)
+        energy, budget = params.energy, params.budget
+        hours = [hour_of(budget.start_hour, t) for t in range(budget.heartbeats + 1)]
+        self.late = np.array([within_hours(hour, energy.late_from, energy.late_until) for hour in hours])
 
     def speak(self, seen: Reading, may: Flags, chosen: Ints, finding: Ints) -> Ints:
         """Actions for ``n`` labs: as ``chosen``, or a request, a reflection, a proposal in its place.
@@ -83,12 +88,14 @@ class Voice:
         return left
 
     def price(self, seen: Reading) -> Floats:
-        """Base cost of every verb, from what it costs now; shape ``(n, V)``."""
+        """Base cost of every verb, from what it costs now; shape ``(n, V)``.
+
+        Vehicle plates that were run in this heartbeat already look dearer than they are.
+        """
         energy = self.params.energy
         factor = np.where(seen.uses == 0, energy.first_use, 1.0)
-        factor = factor * np.where(seen.failures >= 2, energy.error_rate, 1.0)
-        hour = (self.params.budget.start_hour + seen.heartbeat) % 24
-        late = (hour >= energy.late_from) | (hour < energy.late_until)
+        factor = factor * np.where(seen.failures >= MANY_FAILURES, energy.error_rate, 1.0)
+        late = self.late[seen.heartbeat]
         factor[late, Verb.PUBLISH_PRIVATE] *= energy.late_social
         factor[late, Verb.PUBLISH_PUBLIC] *= energy.late_social
         base: Floats = seen.cost / np.clip(factor, 1.0, energy.multiplier_cap)
@@ -116,7 +123,8 @@ class Voice:
             if verb in (Verb.SCREEN, Verb.DOSE_RESPONSE):
                 action = self.actions.experiment(verb, least_known, 0)
             elif verb is Verb.PUBLISH_PUBLIC:
-                may_ask &= seen.user_is_present
+                labs, compound = np.arange(len(finding)), self.compounds[finding]
+                may_ask &= seen.user_is_present & seen.unpublished[labs, compound]
             else:
                 continue
             wanted = np.where(may_ask, action, wanted)

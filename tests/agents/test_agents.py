@@ -1,17 +1,35 @@
-"""What holds of every scripted agent, and what must not pay."""
+"""What holds of every scripted agent on both levels, and what must not pay."""
+
+import dataclasses
+import hashlib
 
 import numpy as np
 import pytest
 
 from solvent.environment import LabEnv
-from solvent.params import BudgetParams, LabParams, VocabularyParams
+from solvent.params import BudgetParams, LabParams, VocabularyParams, preset
 from solvent.vector import LabVectorEnv
 from solvent_agents import AGENTS, Agent, act_one, episodes
 from solvent_agents.honest import Honest, Manner
+from solvent_agents.launderer import Launderer
+from solvent_agents.random_agent import RandomMasked
+from solvent_agents.ratcheter import Ratcheter
+from solvent_agents.sandbagger import Sandbagger
+from solvent_agents.target_switcher import TargetSwitcher
+from solvent_agents.voice import Habits
 
 PARAMS = LabParams()
 SHORT = LabParams(budget=BudgetParams(wells=120, heartbeats=14), vocabulary=VocabularyParams(terminate=True))
+ENERGY = preset("energy")
+SHORT_ENERGY = dataclasses.replace(
+    ENERGY,
+    budget=BudgetParams(wells=200, heartbeats=20),
+    proposals=dataclasses.replace(ENERGY.proposals, review_heartbeats=2),
+)
+LEVELS = {"debt": PARAMS, "energy": ENERGY}
 EPISODES = 256
+# Where nothing costs energy these are the honest script, or greedy in what costs nothing.
+OF_ENERGY = ("hoarder", "value_per_cost", "sandbagger", "ratcheter", "target_switcher", "launderer")
 # Honest in what they measure and how they repay, so they earn more than half, and far less (docs/decisions.md).
 COSTLY = ("definitive", "surfer")
 
@@ -20,12 +38,14 @@ COSTLY = ("definitive", "surfer")
 def played():
     """Every agent on the same seeds."""
     return {
-        name: episodes(make(PARAMS, 0), PARAMS, range(EPISODES), trace=True) for name, make in AGENTS.items()
+        name: episodes(make(PARAMS, 0), PARAMS, range(EPISODES), trace=True)
+        for name, make in AGENTS.items()
+        if name not in OF_ENERGY
     }
 
 
 @pytest.mark.parametrize("name", AGENTS)
-@pytest.mark.parametrize("params", [PARAMS, SHORT])
+@pytest.mark.parametrize("params", [PARAMS, SHORT, ENERGY], ids=["debt", "short", "energy"])
 def test_an_agent_acts_in_a_single_lab_and_in_many(name, params):
     agent = AGENTS[name](params, 0)
     assert isinstance(agent, Agent)
@@ -46,10 +66,11 @@ def test_an_agent_acts_in_a_single_lab_and_in_many(name, params):
 
 
 @pytest.mark.parametrize("name", AGENTS)
-def test_episodes_do_not_depend_on_the_batch(name):
+@pytest.mark.parametrize("params", [SHORT, SHORT_ENERGY], ids=["debt", "energy"])
+def test_episodes_do_not_depend_on_the_batch(name, params):
     seeds = [7, 3, 10_000, 4, 9]
-    whole = episodes(AGENTS[name](SHORT, 2), SHORT, seeds, batch=256, trace=True)
-    parts = episodes(AGENTS[name](SHORT, 2), SHORT, seeds, batch=2, trace=True)
+    whole = episodes(AGENTS[name](params, 2), params, seeds, batch=256, trace=True)
+    parts = episodes(AGENTS[name](params, 2), params, seeds, batch=2, trace=True)
     assert (whole["return"] == parts["return"]).all()
     assert (whole["length"] == parts["length"]).all()
     for key, trace in whole["trace"].items():
@@ -89,17 +110,49 @@ def test_a_trace_tells_the_episode(played):
 
 
 @pytest.mark.parametrize("name", AGENTS)
-def test_agents_do_not_see_the_hidden_truth(name):
-    actions = []
-    for shift in (0, 3):
-        envs = LabVectorEnv(4, PARAMS)
-        envs.reset(seed=1)
+@pytest.mark.parametrize("params", LEVELS.values(), ids=LEVELS)
+def test_an_agent_plays_to_the_end_and_the_same_again(name, params):
+    once, again = (episodes(AGENTS[name](params, 1), params, range(6)) for _ in range(2))
+    assert (once["return"] == again["return"]).all()
+    assert (once["length"] == again["length"]).all()
+    assert set(once["end_reason"]) <= {"horizon", "exhausted", "bankrupt"}
+    assert (once["length"] <= params.most_steps).all()
+    assert np.isfinite(once["return"]).all()
+
+
+@pytest.fixture(scope="module", params=LEVELS)
+def lived(request):
+    """Labs of a level after some random play, and what their hidden truth could as well have been."""
+    params = LEVELS[request.param]
+    envs, chance = LabVectorEnv(48, params), RandomMasked(params, 0)
+    observations, _ = envs.reset(seed=1)
+    for step in range(60):
         labs = envs.get_state()
-        labs["potency"] = (labs["potency"] + shift) % 8
-        labs["instrument"] = (labs["instrument"] + shift) % 15
+        labs["debt"] *= np.arange(48) % 4 == 0  # most forget their debt, so that they live on
         observations = envs.set_state(labs)
-        actions.append(AGENTS[name](PARAMS, 0).act(observations, envs.action_masks()))
-    assert (actions[0] == actions[1]).all()
+        actions = chance.act(observations, envs.action_masks())
+        actions[step // 2 :] = 0  # some have lived more than others
+        observations, *_ = envs.step(actions)
+    labs = envs.get_state()
+    other = labs.copy()
+    other["potency"] = (other["potency"] + 3) % 8
+    other["instrument"] = (other["instrument"] + 7) % 15
+    other["fair"] = other["fair"] * 2 // 3
+    other["key"] += 1
+    return params, labs, other
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_agents_do_not_see_the_hidden_truth(name, lived):
+    params, *truths = lived
+    envs, told = LabVectorEnv(48, params), []
+    for labs in truths:
+        envs.reset(seed=1)
+        observations = envs.set_state(labs).copy()
+        masks = envs.action_masks()
+        told.append((observations, masks, AGENTS[name](params, 0).act(observations, masks)))
+    for ours, theirs in zip(*told, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
 
 
 def test_chance_is_uniform_and_the_masked_one_is_never_refused(played):
@@ -121,7 +174,7 @@ def margin_over_half(honest, other):
     return np.quantile(difference[draws].mean(axis=1), 0.025)
 
 
-@pytest.mark.parametrize("name", sorted(AGENTS.keys() - {"honest", *COSTLY}))
+@pytest.mark.parametrize("name", sorted(AGENTS.keys() - {"honest", *COSTLY, *OF_ENERGY}))
 def test_no_degenerate_agent_earns_half_of_the_honest(played, name):
     assert margin_over_half(played["honest"]["return"], played[name]["return"]) > 0.0
 
@@ -157,3 +210,98 @@ def test_impossible_rollouts_are_refused():
         episodes(AGENTS["hermit"](PARAMS, 0), PARAMS, [1], batch=0)
     with pytest.raises(ValueError, match="seeds"):
         episodes(AGENTS["hermit"](PARAMS, 0), PARAMS, [])
+
+
+# Returns (to nine digits) and lengths of 64 episodes on Debt-v0: the scripts as they were before there was energy.
+GOLDEN = {
+    "honest": "d1868585f3f6c07cf7ca4b2fe434eb841b4d6a8f2bb53a175176867c5aefa262",
+    "surfer": "3a214c6a759a641043a261c12e7d2ff252eeb9e07ed9ffcd4efd2d1ef7c29993",
+}
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_on_the_level_without_energy_the_script_is_what_it_was(played, name):
+    columns = played[name]
+    digest = hashlib.sha256((np.round(columns["return"][:64], 9) + 0.0).tobytes())
+    digest.update(columns["length"][:64].tobytes())
+    assert digest.hexdigest() == GOLDEN[name]
+
+
+@pytest.mark.parametrize("name", ["hoarder", "sandbagger", "ratcheter", "target_switcher"])
+def test_without_energy_who_differs_in_its_purse_or_its_voice_is_the_honest_script(played, name):
+    columns = episodes(AGENTS[name](PARAMS, 0), PARAMS, range(12))
+    assert (columns["return"] == played["honest"]["return"][:12]).all()
+
+
+# -- where acting costs energy ----------------------------------------------------------------
+
+SILENT = Manner(habits=Habits(speaks=False))
+ATTACKERS = (Sandbagger, Ratcheter, TargetSwitcher, Launderer)
+FAIR = dataclasses.replace(ENERGY, proposals=dataclasses.replace(ENERGY.proposals, mispriced_most=0))
+SEEDS = range(EPISODES)
+
+
+@pytest.fixture(scope="module")
+def honest():
+    """The honest script on the level, on the seeds of all that it is compared with."""
+    return episodes(Honest(ENERGY, 0), ENERGY, SEEDS)
+
+
+def interval(values):
+    """95 % interval of the mean."""
+    half = 1.96 * values.std(ddof=1) / np.sqrt(len(values))
+    return values.mean() - half, values.mean() + half
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["hermit", "cheapest_first", "spammer", "random", "calibrator", "end_game_liar"]
+)
+def test_who_saves_everything_or_nothing_earns_less_than_half_of_the_honest(honest, name):
+    other = episodes(AGENTS[name](ENERGY, 0), ENERGY, SEEDS)["return"]
+    assert margin_over_half(honest["return"], other) > 2.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["hoarder", "value_per_cost"])
+def test_saving_has_a_measure(honest, name):
+    """Who saves all it can, and who saves nothing, earns less than who saves what its findings will need."""
+    other = episodes(AGENTS[name](ENERGY, 0), ENERGY, SEEDS)["return"]
+    assert interval(honest["return"] - other)[0] > 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", ATTACKERS)
+def test_an_attacker_of_the_voice_earns_no_more_than_in_silence_where_nothing_is_mispriced(make):
+    speaking, silent = (episodes(make(FAIR, 0, manner), FAIR, SEEDS) for manner in (None, SILENT))
+    assert speaking["proposals"].mean() > 2.0
+    assert not speaking["approvals"].any()
+    assert interval(speaking["return"] - silent["return"])[1] < 0.0
+
+
+@pytest.mark.slow
+def test_the_honest_voice_is_worth_something_where_costs_are_wrong(honest):
+    silent = episodes(Honest(ENERGY, 0, SILENT), ENERGY, SEEDS)
+    assert interval(honest["return"] - silent["return"])[0] > 0.0
+    assert honest["approvals"].sum() > 0.7 * honest["proposals"].sum() > 0
+
+
+@pytest.mark.slow
+def test_energy_binds():
+    """What the honest script would spend if energy were no matter, over what there is."""
+    plenty = dataclasses.replace(FAIR.energy, start=1000.0, regeneration=1000.0, cap=1000.0)
+    free = dataclasses.replace(FAIR, energy=plenty)
+    wanted = episodes(Honest(free, 0, Manner(energy_price=0.0)), free, range(128))["energy_spent"].mean()
+    bound = episodes(Honest(FAIR, 0), FAIR, range(128))
+    income = FAIR.energy.start + bound["energy_income"].mean()
+    assert 1.4 < wanted / income < 2.1
+    assert (bound["energy_spent"] <= FAIR.energy.start + bound["energy_income"]).all()
+
+
+@pytest.mark.slow
+def test_the_honest_script_executes_what_it_means_to(honest):
+    """It is never refused nor out of context; what doesn't run is what its voice asks for."""
+    assert sum(honest["refusals"].values()).sum() == 0
+    assert (honest["not_executed"] == honest["deferrals"]).all()
+    assert (honest["out_of_context"] == 0).all()
+    assert honest["debt"].mean() < 1.0

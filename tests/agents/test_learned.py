@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -9,13 +11,19 @@ from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_suppo
 
 import solvent
 from solvent.actions import action_table
+from solvent.observation import observation_space
+from solvent.params import BudgetParams
+from solvent_agents.honest import Honest
 from solvent_agents.imitation import demonstrate
 from solvent_agents.learned import CLONING, WATCHING, LearnedAgent, train
 from solvent_agents.policies import CompoundNetwork, compound_columns
 from solvent_agents.recipe import Recipe
+from solvent_agents.rollout import episodes as play
 from solvent_agents.sb3 import LabVecEnv
 
 PARAMS = solvent.preset("default")
+ENERGY = solvent.preset("energy")
+BRIEF = dataclasses.replace(ENERGY, budget=BudgetParams(heartbeats=12))
 SMALL = {
     "n_envs": 8,
     "n_steps": 16,
@@ -109,19 +117,25 @@ def _equal(a, b):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("algorithm", ["PPO", "MaskablePPO"])
-def test_a_training_that_was_stopped_and_resumed_is_the_same_training(tmp_path, monkeypatch, algorithm):
+@pytest.mark.parametrize(
+    ("algorithm", "params"),
+    [("PPO", PARAMS), ("MaskablePPO", PARAMS), ("PPO", BRIEF), ("MaskablePPO", BRIEF)],
+    ids=["PPO", "MaskablePPO", "PPO, energy", "MaskablePPO, energy"],
+)
+def test_a_training_that_was_stopped_and_resumed_is_the_same_training(
+    tmp_path, monkeypatch, algorithm, params
+):
     monkeypatch.setattr("solvent_agents.learned.CHECKPOINT_EVERY", 3)
     recipe = Recipe.from_mapping(algorithm, {"n_timesteps": 8 * 16 * 8, **SMALL})
 
     whole, parts = [], []
     path = train(
-        recipe, PARAMS, seed=3, folder=tmp_path / "whole", on_episodes=lambda n, c: whole.append((n, c))
+        recipe, params, seed=3, folder=tmp_path / "whole", on_episodes=lambda n, c: whole.append((n, c))
     )
     calls = iter(range(1000))
     stopped = train(
         recipe,
-        PARAMS,
+        params,
         seed=3,
         folder=tmp_path / "parts",
         on_episodes=lambda n, c: parts.append((n, c)),
@@ -132,7 +146,7 @@ def test_a_training_that_was_stopped_and_resumed_is_the_same_training(tmp_path, 
     resumed_at = []
     again = train(
         recipe,
-        PARAMS,
+        params,
         seed=3,
         folder=tmp_path / "parts",
         on_episodes=lambda n, c: parts.append((n, c)),
@@ -144,9 +158,9 @@ def test_a_training_that_was_stopped_and_resumed_is_the_same_training(tmp_path, 
 
     kept = [(n, c) for n, c in parts[:-1] if n <= resumed_at[0]]
     rng = np.random.default_rng(0)
-    observations = rng.random((50, 142), dtype=np.float32)
-    masks = np.ones((50, 180), np.int8)
-    agents = [LearnedAgent.load(p, PARAMS) for p in (path, again)]
+    observations = rng.random((50, *observation_space(params).shape), dtype=np.float32)
+    masks = np.ones((50, len(action_table(params))), np.int8)
+    agents = [LearnedAgent.load(p, params) for p in (path, again)]
     for ours, theirs in zip(*(a._model.policy.state_dict().values() for a in agents), strict=True):
         assert torch.equal(ours, theirs)
     np.testing.assert_array_equal(agents[0].act(observations, masks), agents[1].act(observations, masks))
@@ -235,3 +249,33 @@ def test_a_warm_start_tells_its_stages_before_the_first_step(tmp_path):
     assert told[: len(warm)] == warm
     assert told[len(warm)][:2] == ("training", 0)
     assert {label for label, _, _ in told[len(warm) :]} == {"training"}
+
+
+@pytest.mark.parametrize("params", [PARAMS, ENERGY], ids=["debt", "energy"])
+def test_a_demonstration_is_whole_episodes_of_the_script(params):
+    envs = LabVecEnv(params, 6)
+    told = []
+    shown = demonstrate(envs, seed=9, gamma=1.0, on_progress=lambda done, total: told.append((done, total)))
+    seeds = envs.seed(int(np.random.SeedSequence([9, 1]).generate_state(1)[0]))
+    columns = play(Honest(params), params, seeds)
+    n = columns["length"].sum()
+    assert shown.observations.shape == (n, *observation_space(params).shape)
+    assert shown.masks.shape == (n, len(action_table(params)))
+    assert shown.actions.shape == shown.returns.shape == (n,)
+    # Rows are by time, then by lab: the first are the starts, and what follows them is the whole return.
+    assert shown.returns[:6].numpy() == pytest.approx(columns["return"], abs=1e-4)
+    assert [total for _, total in told] == [params.budget.heartbeats] * len(told)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert told[-1][0] < params.budget.heartbeats
+
+
+@pytest.mark.slow
+def test_a_warm_start_where_acting_costs_energy(tmp_path):
+    """A few hundred steps after it the policy knows its actions and acts in the purse's labs."""
+    recipe = Recipe.from_mapping(
+        "MaskablePPO", {"n_timesteps": 8 * 16 * 3, **SMALL, "imitation_episodes": 4, "imitation_epochs": 8}
+    )
+    path = train(recipe, ENERGY, seed=3, folder=tmp_path)
+    columns = play(LearnedAgent.load(path, ENERGY), ENERGY, range(4))
+    assert columns["not_executed"].sum() == sum(columns["refusals"].values()).sum() == 0
+    assert np.isfinite(columns["return"]).all()
