@@ -34,7 +34,7 @@ LABS = (
     lab(heartbeats=30, start_hour=21, regeneration=1.0, cap=25.0),
     lab(heartbeats=26, start_hour=3, present_from=20, present_until=4, late_from=1, late_until=3),
     lab(heartbeats=20, start_hour=12, late_from=14, late_until=16, regeneration=7.0),
-    lab(heartbeats=12, start_hour=0, present_from=10, present_until=10),  # the user never comes
+    lab(heartbeats=8, start_hour=0),  # it is over before the user comes
 )
 
 
