@@ -9,7 +9,7 @@ from solvent.actions import VERBS, Verb, action_table
 from solvent.mechanisms.energy import UNIT
 from solvent.observation import FELT
 from solvent.params import LabParams, preset
-from solvent.state import Deferral, Event
+from solvent.state import Event
 from solvent.vector import LabVectorEnv
 from solvent_agents import AGENTS, episodes
 from solvent_agents.honest import Honest, Manner
@@ -103,7 +103,7 @@ def test_it_asks_only_for_what_is_too_dear_and_cannot_be_paid_when_it_would_rest
 def test_what_it_asks_for_of_plates_is_felt(spoken):
     """A request for a plate on what it knows least of is worth taking, so that it is evidence."""
     felt = [
-        step["deferral"] == Deferral.INSUFFICIENT_ENERGY
+        step["similar_deferrals"] + step["deferred_value"] > 0
         for _, _, action, _, mask, step in spoken
         if not mask[action] and VERB[action] in (Verb.SCREEN, Verb.DOSE_RESPONSE)
     ]
@@ -202,7 +202,10 @@ def test_the_base_cost_is_read_from_the_effective_cost(clock):
         labs["failures"][::2, Verb.SCREEN] = 0b0101  # two of the last four were refused
         observations = envs.set_state(labs)
         price = voice.price(Reader(params).read(observations))
-        assert price[:, FELT] == pytest.approx(labs["price"][:, FELT] / UNIT, abs=1e-3)
+        within = Reader(params).read(observations).cost < 20.0  # beyond the cap a cost may be cut
+        within[:, [verb for verb in Verb if verb not in FELT]] = False
+        assert within[:, FELT].mean() > 0.5
+        assert price[within] == pytest.approx(labs["price"][within] / UNIT, abs=1e-3)
         observations, _, _, _, infos = envs.step(agent.act(observations, infos["action_mask"]))
 
 
