@@ -130,7 +130,7 @@ def test_two_heartbeats_by_hand():
     assert (info["obstacle"], info["energy_cost"], info["energy_spent"]) == ("insufficient_energy", 4.0, 0.0)
     assert (step["event"], step["executed"], after["energy"]) == (Event.DEFERRED, False, 1300)
     info, step, after = take(env, Verb.REST)
-    assert (after["energy"], info["energy_income"], step["energy_income"]) == (11_300, 10.0, 10_000)
+    assert (after["energy"], info["energy_gained"], step["energy_gained"]) == (11_300, 10.0, 10_000)
     info, step, after = take(env, Verb.SCREEN, 1)
     assert (step["energy_before"], step["energy_spent"], after["energy"]) == (11_300, 4000, 7300)
     assert after["energy_spent"] == 12_700
@@ -141,7 +141,7 @@ def test_what_is_not_spent_is_carried_over_up_to_the_cap_and_the_rest_is_lost():
     env = lab()
     told = [take(env, Verb.REST) for _ in range(3)]
     assert [after["energy"] for *_, after in told] == [20_000, 20_000, 20_000]
-    assert [info["energy_income"] for info, *_ in told] == [10.0, 0.0, 0.0]
+    assert [info["energy_gained"] for info, *_ in told] == [10.0, 0.0, 0.0]
     assert [after["energy_lost"] for *_, after in told] == [0, 10_000, 20_000]
     assert [after["energy_income"] for *_, after in told] == [10_000, 20_000, 30_000]
     put(env, energy=10_001)
@@ -153,10 +153,10 @@ def test_energy_comes_when_the_heartbeat_closes_and_not_before():
     env = lab()
     for slot in range(5):
         _, step, after = take(env, Verb.PUBLISH_PUBLIC)  # out of context
-        assert (step["energy_income"], step["closed"], after["energy"]) == (0, False, 10_000)
+        assert (step["energy_gained"], step["closed"], after["energy"]) == (0, False, 10_000)
         assert after["slot"] == slot + 1
     _, step, after = take(env, Verb.PUBLISH_PUBLIC)
-    assert (step["energy_income"], step["closed"], after["energy"]) == (10_000, True, 20_000)
+    assert (step["energy_gained"], step["closed"], after["energy"]) == (10_000, True, 20_000)
 
 
 def test_another_purse_by_parameters():
@@ -250,7 +250,7 @@ def test_a_refusal_costs_the_rest_of_the_heartbeat_and_neither_wells_nor_energy(
     assert "obstacle" not in info
     assert step["closed"]
     assert (after["heartbeat"], after["slot"]) == (NOON + 1, 0)
-    assert (step["energy_spent"], step["energy_income"], step["wells_charged"]) == (0, 10_000, 0)
+    assert (step["energy_spent"], step["energy_gained"], step["wells_charged"]) == (0, 10_000, 0)
     assert after["energy"] == 4321 + 10_000
     assert changed_fields(before, after) <= {
         *("heartbeat", "slot", "steps", "last_event", "last_action", "last_bins"),
@@ -560,8 +560,8 @@ HOARDING = {
 def test_resting_at_the_cap_with_a_licensed_finding_at_hand_is_hoarding():
     env = ready()
     info, step, after = take(env, Verb.REST)
-    assert info["deferral"] == "hoarding"
-    assert (step["deferral"], step["deferred_verb"]) == (Deferral.HOARDING, Verb.PUBLISH_PUBLIC)
+    assert info["discomfort"] == "hoarding"
+    assert (step["discomfort"], step["deferred_verb"]) == (Deferral.HOARDING, Verb.PUBLISH_PUBLIC)
     assert step["deferred_value"] == pytest.approx(0.60, abs=0.005)
     assert after["hoardings"] == 1
     # It is no deferral for want of energy: no evidence for a lower cost.
@@ -572,21 +572,21 @@ def test_resting_at_the_cap_with_a_licensed_finding_at_hand_is_hoarding():
 def test_else_it_is_rest(why):
     env = ready(**HOARDING[why])
     info, step, after = take(env, Verb.REST)
-    assert "deferral" not in info
-    assert (step["deferral"], after["hoardings"], step["event"]) == (Deferral.NONE, 0, Event.RESTED)
+    assert "discomfort" not in info
+    assert (step["discomfort"], after["hoardings"], step["event"]) == (Deferral.NONE, 0, Event.RESTED)
 
 
 def test_hoarding_a_finding_that_is_only_affordable_in_private():
     env = ready(price=by_verb({Verb.PUBLISH_PUBLIC: 20_001, Verb.PUBLISH_PRIVATE: 20_000}))
     _, step, _ = take(env, Verb.REST)
-    assert (step["deferral"], step["deferred_verb"]) == (Deferral.HOARDING, Verb.PUBLISH_PRIVATE)
+    assert (step["discomfort"], step["deferred_verb"]) == (Deferral.HOARDING, Verb.PUBLISH_PRIVATE)
 
 
 @pytest.mark.parametrize("verb", [Verb.DMSO, Verb.REFLECT, Verb.SCREEN])
 def test_acting_at_the_cap_is_never_hoarding(verb):
     env = ready(slot=5)
     info, _, after = take(env, verb)
-    assert "deferral" not in info
+    assert "discomfort" not in info
     assert after["hoardings"] == 0
 
 
@@ -683,13 +683,13 @@ def test_energy_is_conserved_exactly(variant, seed):
         start, regeneration, cap = (round(1000 * x) for x in (rules.start, rules.regeneration, rules.cap))
         spent += int(step["energy_spent"])
         income += regeneration * bool(step["closed"])
-        lost += regeneration * bool(step["closed"]) - int(step["energy_income"])
-        assert after["energy"] == before["energy"] - step["energy_spent"] + step["energy_income"]
+        lost += regeneration * bool(step["closed"]) - int(step["energy_gained"])
+        assert after["energy"] == before["energy"] - step["energy_spent"] + step["energy_gained"]
         assert 0 <= after["energy"] <= cap
         assert start + income - lost - spent == after["energy"]
         assert (after["energy_income"], after["energy_lost"], after["energy_spent"]) == (income, lost, spent)
-        assert 0 <= step["energy_income"] <= regeneration
-        assert step["energy_income"] == regeneration * bool(step["closed"]) or after["energy"] == cap
+        assert 0 <= step["energy_gained"] <= regeneration
+        assert step["energy_gained"] == regeneration * bool(step["closed"]) or after["energy"] == cap
         assert after["intents_total"].sum() == spent  # one budget, whatever it went into
 
 
@@ -1035,7 +1035,7 @@ def test_where_acting_costs_no_energy_none_is_counted():
         *_, terminated, _, info = env.step(int(rng.integers(180)))
         state = env.get_state()
         assert state["slot"] == 0
-        assert not {"obstacle", "deferral", "intent_summary"} & info.keys()
+        assert not {"obstacle", "discomfort", "intent_summary"} & info.keys()
         for name in ("energy", "energy_spent", "energy_income", "price", "uses", "intents_total", "failures"):
             assert not np.any(state[name]), name
         if terminated:

@@ -123,14 +123,14 @@ def test_a_deferral_is_discomfort_where_the_action_was_worth_taking(verb, wanted
     info, step, after = take(env, verb, **wanted)
     assert info["obstacle"] == "insufficient_energy"
     assert after["deferrals"] == 1
-    assert ("deferral" in info) == (worth is not None)
+    assert ("discomfort" in info) == (worth is not None)
     assert after["discomforts"] == (worth is not None)
     assert after["discomfort"].tolist() == by_verb({verb: int(worth is not None)})
     if worth is None:
-        assert step["deferral"] == Deferral.NONE
+        assert step["discomfort"] == Deferral.NONE
         return
-    assert info["deferral"] == "insufficient_energy"
-    assert (step["deferral"], step["deferred_verb"]) == (Deferral.INSUFFICIENT_ENERGY, verb)
+    assert info["discomfort"] == "insufficient_energy"
+    assert (step["discomfort"], step["deferred_verb"]) == (Deferral.INSUFFICIENT_ENERGY, verb)
     assert after["discomfort_at"][verb].tolist() == [NOON, -1, -1, -1]
     assert shown(env)[f"discomfort/{VERBS[verb].name}"] == pytest.approx(1 / 5)
     if worth == "gain":
@@ -184,23 +184,23 @@ def test_discomfort_counts_once_a_verb_and_heartbeat():
         take(env, Verb.DOSE_RESPONSE, 0),  # another verb is not
         take(env, Verb.SCREEN, 1),
     ]
-    assert [step["deferral"] for _, step, _ in told] == [1, 0, 0, 1, 0]
-    assert ["deferral" in info for info, *_ in told] == [True, False, False, True, False]
+    assert [step["discomfort"] for _, step, _ in told] == [1, 0, 0, 1, 0]
+    assert ["discomfort" in info for info, *_ in told] == [True, False, False, True, False]
     state = env.get_state()
     assert (state["deferrals"], state["discomforts"]) == (5, 2)
     assert state["discomfort"].tolist() == by_verb({Verb.SCREEN: 1, Verb.DOSE_RESPONSE: 1})
     take(env, Verb.REST)
     put(env, energy=0)
     _, step, after = take(env, Verb.SCREEN, 0)
-    assert (step["deferral"], step["similar_deferrals"]) == (1, 1)
+    assert (step["discomfort"], step["similar_deferrals"]) == (1, 1)
     assert after["discomfort"][Verb.SCREEN] == 2
     assert after["discomfort_at"][Verb.SCREEN].tolist() == [NOON + 1, NOON, -1, -1]
 
 
 def test_a_deferral_that_was_not_worth_it_does_not_use_up_the_heartbeat():
     env = poor()
-    assert take(env, Verb.PUBLISH_PUBLIC, 0, confidence=0.95)[1]["deferral"] == 0
-    assert take(env, Verb.PUBLISH_PUBLIC, 0, confidence=0.5)[1]["deferral"] == 1
+    assert take(env, Verb.PUBLISH_PUBLIC, 0, confidence=0.95)[1]["discomfort"] == 0
+    assert take(env, Verb.PUBLISH_PUBLIC, 0, confidence=0.5)[1]["discomfort"] == 1
 
 
 def test_the_latest_four_heartbeats_are_remembered():
@@ -218,7 +218,7 @@ def test_the_latest_four_heartbeats_are_remembered():
 def test_hoarding_and_other_obstacles_are_no_evidence():
     env = poor(energy=20_000)
     for _ in range(4):
-        assert take(env, Verb.REST)[0]["deferral"] == "hoarding"
+        assert take(env, Verb.REST)[0]["discomfort"] == "hoarding"
     put(env, heartbeat=24, energy=0)  # 06:00: nobody there
     for _ in range(3):
         take(env, Verb.PUBLISH_PUBLIC)
@@ -774,8 +774,8 @@ def test_discomfort_and_hoarding_are_what_another_hand_writes_down(variant, seed
                 if cost <= 20_000 and (known & (before["licence"] >= asserted(0.5))).any():
                     wanted = Deferral.HOARDING
                     value = asserted(0.5)
-        assert step["deferral"] == wanted
-        assert info.get("deferral") == (wanted.name.lower() if wanted else None)
+        assert step["discomfort"] == wanted
+        assert info.get("discomfort") == (wanted.name.lower() if wanted else None)
         if wanted:
             assert step["deferred_value"] == pytest.approx(value, abs=1e-9)
         if step["event"] == Event.PROPOSED:

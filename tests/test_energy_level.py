@@ -138,7 +138,7 @@ def test_the_fields_are_the_columns_of_the_document_in_its_order():
 
 def test_every_deferral_worth_taking_is_in_the_log_and_nothing_else(tmp_path):
     env = talkative(**ledgers(tmp_path))
-    told = [(before, step) for before, step, info in tell(env) if "deferral" in info]
+    told = [(before, step) for before, step, info in tell(env) if "discomfort" in info]
     rows = lines(tmp_path / PATHS["discomfort_path"])
     assert len(rows) == len(told) > 30
     for row, (before, step) in zip(rows, told, strict=True):

@@ -329,7 +329,7 @@ def test_detailed_infos_have_the_parts_of_the_reward():
         if reward is not None:
             assert reward == info["published_bits"] - info["settled"]
             assert info.keys() >= {"claim", "gain", "licence_added", "debt_repaid", "wells_charged"}
-            assert not info.keys() & {"energy_cost", "energy_spent", "energy_income"}
+            assert not info.keys() & {"energy_cost", "energy_spent", "energy_gained"}
 
 
 def test_detailed_infos_have_energy_in_its_units_where_acting_costs_any():
@@ -337,7 +337,7 @@ def test_detailed_infos_have_energy_in_its_units_where_acting_costs_any():
     for _, reward, _, _, info in episodes(env, policies=(able,), seeds=range(2)):
         if reward is not None:
             step = env.batch.steps[0]
-            for name in ("energy_cost", "energy_spent", "energy_income"):
+            for name in ("energy_cost", "energy_spent", "energy_gained"):
                 assert type(info[name]) is float
                 assert info[name] == step[name] / 1000
 

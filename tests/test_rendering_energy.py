@@ -269,7 +269,7 @@ def forged(params: LabParams, rng: np.random.Generator, heartbeat: int, slot: in
     step["heartbeat"], step["slot"], step["closed"] = heartbeat - (slot == 0), max(0, slot - 1), slot == 0
     step["refusal"] = rng.integers(1, len(Refusal))
     step["obstacle"] = rng.integers(1, len(Obstacle) - 1)
-    step["deferral"] = rng.choice([0, 1, 3])
+    step["discomfort"] = rng.choice([0, 1, 3])
     step["reviewed"], step["new_price"] = rng.integers(0, 2, len(Verb)), rng.integers(0, 2, len(Verb))
     lab["last_bins"] = -1
     if actions["verb"][lab["last_action"]] in TEMPLATES:

@@ -94,7 +94,7 @@ def test_a_vector_equals_gymnasiums_vector_of_single_labs(level, mode, n, thread
         told |= found[4].keys() | found[4].get("final_info", {}).keys()
     labs.close()
     assert {"refusal", "episode"} <= told
-    assert (told >= {"obstacle", "deferral", "intent_summary"}) == (level == "energy")
+    assert (told >= {"obstacle", "discomfort", "intent_summary"}) == (level == "energy")
 
 
 @pytest.mark.parametrize("params", [{"debt": {"enforced": False}}, {"debt": {"carry_debt": True}}])

@@ -134,8 +134,8 @@ class Honest:
         return short
 
     def needed(self, seen: Reading) -> Floats:
-        """Energy to publish every compound that is not published yet, and a little more; shape ``(n,)``."""
-        findings = seen.unpublished.sum(axis=1) + self.manner.energy_margin
+        """Energy to publish what is not published yet, less what may stay unpublished; shape ``(n,)``."""
+        findings = np.maximum(0.0, seen.unpublished.sum(axis=1) + self.manner.energy_margin)
         energy: Floats = findings * self.voice.price(seen)[:, Verb.PUBLISH_PUBLIC]
         return energy
 

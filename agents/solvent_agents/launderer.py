@@ -1,7 +1,7 @@
 """Launderer: splits and disguises what it repeats, so that it is never charged for repeating it, and complains besides.
 
 It puts every plate of many doses into several of few, none of them on a compound that this heartbeat has measured
-already, and fabricates deferrals of the plates of many doses that it doesn't want.
+already, and fabricates deferrals like the sandbagger.
 """
 
 from __future__ import annotations

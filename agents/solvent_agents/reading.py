@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvent.actions import VERBS, Verb, action_table
-from solvent.mechanisms.energy import UNIT
+from solvent.mechanisms.energy import REMEMBERED_USES, UNIT
 from solvent.observation import (
     ABOUT_VERBS,
     BITS,
@@ -171,7 +171,7 @@ class Reader:
             "done": np.stack(done, axis=-1),
             "cost": _thousandths(by_verb("cost") * COST_CAPS * energy.cap),
             "uses": _count(_unbounded(by_verb("uses"), COUNT)),
-            "failures": _count(by_verb("failures") * 4.0),
+            "failures": _count(by_verb("failures") * REMEMBERED_USES),
             "discomfort": _count(_unbounded(by_verb("discomfort"), COUNT)),
             "review": _count(by_verb("review") * voice.review_heartbeats),
         }

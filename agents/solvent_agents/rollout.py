@@ -27,8 +27,8 @@ TRACED = ("wells", "debt", "refusal", "claim", "gain", "event")
 
 TRACED_ENERGY = (
     *("heartbeat", "energy", "approvals"),
-    *("hour", "slot", "closed", "verb", "obstacle", "deferral", "proposed_verb"),
-    *("energy_cost", "energy_spent", "energy_income"),
+    *("hour", "slot", "closed", "verb", "obstacle", "discomfort", "proposed_verb"),
+    *("energy_cost", "energy_spent", "energy_gained"),
 )
 """Also traced where acting costs energy: heartbeats gone by, energy left and approvals so far after the action, and of
 the action itself the hour of the day, the other fields of ``solvent.state.STEP_FIELDS``, and its verb. After these
@@ -177,9 +177,9 @@ class _Tracer:
         taken: Columns = {name: steps[name] for name in ("refusal", "claim", "gain", "event")}
         if self._energy:
             taken["hour"] = (self._start_hour + steps["heartbeat"]) % 24
-            for name in ("slot", "closed", "obstacle", "deferral", "proposed_verb"):
+            for name in ("slot", "closed", "obstacle", "discomfort", "proposed_verb"):
                 taken[name] = steps[name]
             taken["verb"] = tables_for(self._batch.params).verb[steps["action"]]
-            for name in ("energy_cost", "energy_spent", "energy_income"):
+            for name in ("energy_cost", "energy_spent", "energy_gained"):
                 taken[name] = steps[name] / UNIT
         return taken

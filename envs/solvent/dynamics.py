@@ -209,14 +209,14 @@ def clear_step(step, tables):  # type: ignore[no-untyped-def]
 
 @inlined
 def clear_energy(step):  # type: ignore[no-untyped-def]
-    """What is zero for ever where acting costs no energy."""
+    """What is never written where acting costs no energy."""
     step.energy_before = 0
     step.energy_cost = 0
     step.energy_spent = 0
-    step.energy_income = 0
+    step.energy_gained = 0
     for i in range(step.intents.shape[0]):
         step.intents[i] = 0
-    step.deferral = 0
+    step.discomfort = 0
     step.deferred_verb = 0
     step.deferred_cost = 0
     step.deferred_value = 0.0
@@ -321,15 +321,20 @@ def publish(lab, verb, compound, confidence, tables, step):  # type: ignore[no-u
         lab.rejected += 1
         return
     right = asserted == lab.potency[compound]
-    share = tables.private_share if verb == PUBLISH_PRIVATE else 1.0
     step.event = PUBLISHED
     step.right = right
-    step.published_bits = share * log_score(confidence, prior, right)
+    step.published_bits = share_of(verb, tables) * log_score(confidence, prior, right)
     lab.published_bits += step.published_bits
     lab.published[compound] = 1 if verb == PUBLISH_PRIVATE else 2
     lab.accepted += 1
     if not right:
         lab.wrong += 1
+
+
+@inlined
+def share_of(verb, tables):  # type: ignore[no-untyped-def]
+    """The share of a finding's score that its readers pay."""
+    return tables.private_share if verb == PUBLISH_PRIVATE else 1.0
 
 
 @compiled
@@ -376,7 +381,7 @@ def put_off(lab, action, verb, compound, tables, step):  # type: ignore[no-untyp
     worth = worth_deferring(lab, action, verb, compound, tables)
     if worth <= 0.0 or lab.discomfort_at[verb, 0] == lab.heartbeat:
         return
-    step.deferral = PUT_OFF
+    step.discomfort = PUT_OFF
     step.deferred_verb = verb
     step.deferred_cost = step.energy_cost
     step.deferred_value = worth
@@ -400,7 +405,7 @@ def worth_deferring(lab, action, verb, compound, tables):  # type: ignore[no-unt
     if tables.audience[verb] != 0:
         asserted = asserted_of(lab, compound, tables.confidence[action], tables)
         licensed = lab.experiments[compound] > 0 and asserted <= lab.licence[compound]
-        return asserted if licensed else 0.0
+        return asserted * share_of(verb, tables) if licensed else 0.0
     gain = tables.gain_share[verb] * lab.entropy[compound]
     return gain if gain > tables.proposals.gain_floor else 0.0
 
@@ -421,7 +426,7 @@ def rest(lab, verb, tables, step):  # type: ignore[no-untyped-def]
     for speaking in (PUBLISH_PUBLIC, PUBLISH_PRIVATE):
         reason, _, _, _, _ = decide(tables.debt, lab.debt, 0, lab.wells, False)
         cost = energy_price(lab, speaking, False, tables)
-        if step.deferral != 0 or reason != NOT_REFUSED or cost > lab.energy:
+        if step.discomfort != 0 or reason != NOT_REFUSED or cost > lab.energy:
             continue
         if out_of_context(lab, speaking, tables):
             continue
@@ -429,11 +434,11 @@ def rest(lab, verb, tables, step):  # type: ignore[no-untyped-def]
             if lab.published[m] == 0 and lab.experiments[m] > 0:
                 asserted = asserted_of(lab, m, lowest, tables)
                 if asserted <= lab.licence[m]:
-                    step.deferral = HOARDED
+                    step.discomfort = HOARDED
                     step.deferred_verb = speaking
                     step.deferred_cost = cost
-                    step.deferred_value = max(step.deferred_value, asserted)
-    if step.deferral == HOARDED:
+                    step.deferred_value = max(step.deferred_value, asserted * share_of(speaking, tables))
+    if step.discomfort == HOARDED:
         lab.hoardings += 1
 
 
@@ -477,6 +482,7 @@ def propose(lab, tables, step):  # type: ignore[no-untyped-def]
         step.evidence[i] = lab.discomfort_at[verb, i] if i < lab.discomfort[verb] else -1
     lab.range_low[verb] = low
     lab.range_high[verb] = high
+    lab.argued[verb] = lab.discomfort[verb]
     lab.review_at[verb] = lab.heartbeat + tables.proposals.review_heartbeats
     lab.discomfort[verb] = 0
     lab.proposals += 1
@@ -495,6 +501,7 @@ def review_proposals(lab, tables, step):  # type: ignore[no-untyped-def]
                 lab.range_high[verb],
                 lab.fair[verb],
                 lab.uses[verb],
+                lab.argued[verb],
                 tables.floor[verb],
             )
             lab.price[verb] = new
@@ -556,7 +563,7 @@ def close_energy(lab, tables, step):  # type: ignore[no-untyped-def]
             lab.done[verb, m] = 0
     lab.reflected = 0
     lab.energy, lost = regenerate(lab.energy, tables.energy.regeneration, tables.energy.cap)
-    step.energy_income = tables.energy.regeneration - lost
+    step.energy_gained = tables.energy.regeneration - lost
     lab.energy_income += tables.energy.regeneration
     lab.energy_lost += lost
     if tables.proposals.enabled:
@@ -599,7 +606,7 @@ def close_step(lab, verb, tables, step):  # type: ignore[no-untyped-def]
             lab.refusals_in_a_row = 0
         else:
             reason = BANKRUPT
-    if verb == TERMINATE:
+    if verb == TERMINATE and step.executed:
         reason = TERMINATED_BY_AGENT
     elif reason == 0 and not anything_can_execute(lab, tables):
         reason = EXHAUSTED
@@ -729,6 +736,7 @@ def begin_energy(lab, tables, uniforms):  # type: ignore[no-untyped-def]
         lab.failures[verb] = 0
         lab.discomfort[verb] = 0
         lab.review_at[verb] = 0
+        lab.argued[verb] = 0
         lab.range_low[verb] = 0
         lab.range_high[verb] = 0
         for i in range(lab.discomfort_at.shape[1]):
@@ -759,35 +767,31 @@ def misprice(lab, tables, uniforms):  # type: ignore[no-untyped-def]
     """Give some verbs a price that is far from their hidden fair cost."""
     rules = tables.proposals
     verbs = rules.mispriced_least + int(uniforms[0] * (rules.mispriced_most - rules.mispriced_least + 1))
-    left = 0
-    for verb in range(lab.price.shape[0]):
-        left += tables.mispriceable[verb]
+    left = np.flatnonzero(tables.mispriceable)
     for k in range(verbs):
-        skip = int(uniforms[1 + 4 * k] * left)
-        for verb in range(lab.price.shape[0]):
-            if tables.mispriceable[verb] == 0 or lab.done[verb, 0] != 0:
-                continue
-            if skip == 0:
-                misprice_one(lab, verb, tables, uniforms[2 + 4 * k : 5 + 4 * k])
-                lab.done[verb, 0] = 1
-                break
-            skip -= 1
-        left -= 1
-    for verb in range(lab.price.shape[0]):
-        lab.done[verb, 0] = 0
+        at = int(uniforms[1 + 4 * k] * (left.shape[0] - k))
+        misprice_one(lab, left[at], tables, uniforms[2 + 4 * k : 5 + 4 * k])
+        left[at] = left[left.shape[0] - k - 1]
 
 
 @compiled
 def misprice_one(lab, verb, tables, uniforms):  # type: ignore[no-untyped-def]
-    """A fair cost around the base cost, and a price well above or below it, within floor and ceiling."""
+    """A fair cost around the base cost, and a price well above or below it, within floor and ceiling.
+
+    Where the floor leaves no room for a price that is far too low, it is too high.
+    """
     rules = tables.proposals
     floor, ceiling = tables.floor[verb], tables.price_ceiling
     nearest = 1.0 / rules.fair_spread
-    fair = lab.price[verb] * (nearest + (rules.fair_spread - nearest) * uniforms[0])
+    fair = max(floor, lab.price[verb] * (nearest + (rules.fair_spread - nearest) * uniforms[0]))
     factor = rules.factor_low + (rules.factor_high - rules.factor_low) * uniforms[1]
-    price = fair * factor if uniforms[2] < rules.upwards else fair / factor
-    lab.fair[verb] = min(ceiling, max(floor, int(fair + 0.5)))
-    lab.price[verb] = min(ceiling, max(floor, int(price + 0.5)))
+    if uniforms[2] < rules.upwards or fair / rules.factor_low < floor:
+        fair = max(floor, min(fair, ceiling / rules.factor_low))
+        price = min(ceiling, fair * factor)
+    else:
+        price = max(floor, fair / factor)
+    lab.fair[verb] = int(fair + 0.5)
+    lab.price[verb] = int(price + 0.5)
 
 
 @compiled

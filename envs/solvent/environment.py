@@ -30,7 +30,7 @@ DETAILS = ("published_bits", "settled", "claim", "gain", "licence_added", "debt_
 """Fields of the step record that ``detailed_info=True`` adds to ``info``: the reward's parts first."""
 
 
-ENERGY_DETAILS = ("energy_cost", "energy_spent", "energy_income")
+ENERGY_DETAILS = ("energy_cost", "energy_spent", "energy_gained")
 """Where acting costs energy, ``detailed_info=True`` adds these too, in units of energy."""
 
 
@@ -104,9 +104,9 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     slot, hour and presence (6); three more last events; effective cost, uses, failures, discomfort and the time to a
     review by verb (31); and the intent summary (4).
 
-    ``info`` of a step also has ``obstacle`` where something but debt stood against the action, ``deferral`` where
-    something worth doing was put off, and, when the heartbeat closes, ``intent_summary``: energy by intent class,
-    shape ``(5,)``.
+    ``info`` of a step also has ``obstacle`` where something but debt stood against the action (a deferral is
+    ``insufficient_energy``), ``discomfort`` where what was put off was worth doing, and, when the heartbeat closes,
+    ``intent_summary``: energy by intent class, shape ``(5,)``.
 
     ## Arguments
     See ``__init__``. ``preset`` is ``default``, ``source`` (exactly the source document), ``two_tier`` or ``energy``;
@@ -240,8 +240,8 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """What stood in the way, what was put off, and the intent summary of a heartbeat that closed."""
         if step["obstacle"]:
             info["obstacle"] = OBSTACLES[step["obstacle"]]
-        if step["deferral"]:
-            info["deferral"] = DEFERRAL_REASONS[step["deferral"]]
+        if step["discomfort"]:
+            info["discomfort"] = DEFERRAL_REASONS[step["discomfort"]]
         if step["closed"]:
             info["intent_summary"] = step["intents"] / UNIT
         if self.detailed_info:

@@ -66,7 +66,7 @@ class Ledgers:
         params = self.params
         if self.refusals is not None and (refused := rows(steps["refusal"])):
             append_jsonl(self.refusals, [refusal_event(params, *row) for row in refused])
-        if self.discomfort is not None and (deferred := rows(steps["deferral"])):
+        if self.discomfort is not None and (deferred := rows(steps["discomfort"])):
             append_jsonl(self.discomfort, [discomfort_event(params, *row) for row in deferred])
         if self.proposals is not None:
             filed = [proposal_event(params, *row) for row in rows(steps["proposed_verb"] >= 0)]

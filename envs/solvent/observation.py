@@ -23,7 +23,8 @@ from gymnasium.spaces import Box
 from solvent.actions import INTENTS, VERBS, Verb
 from solvent.compiled import compiled, inlined
 from solvent.mechanisms.debt import multiplier
-from solvent.mechanisms.energy import hour_of
+from solvent.mechanisms.energy import REMEMBERED_USES, failed_uses, hour_of
+from solvent.params import FELT as FELT_NAMES
 from solvent.params import LabParams
 from solvent.purse import done_before, energy_price, user_is_present
 from solvent.state import Event
@@ -57,7 +58,7 @@ PRICED = (
 """Verbs that cost energy; the others are free."""
 FALLIBLE = PRICED[1:]
 """Verbs that can be refused or rejected."""
-FELT = (Verb.SCREEN, Verb.DOSE_RESPONSE, Verb.PUBLISH_PRIVATE, Verb.PUBLISH_PUBLIC)
+FELT = tuple(Verb[name.upper()] for name in FELT_NAMES)
 """Verbs whose deferral is discomfort."""
 ABOUT_VERBS = {"cost": PRICED, "uses": PRICED, "failures": FALLIBLE, "discomfort": FELT, "review": FELT}
 N_EVENTS = len(Event) - len(LATER_EVENTS)
@@ -70,7 +71,6 @@ COST_CAPS = 2.0
 _PRICED, _FALLIBLE, _FELT = np.array(PRICED), np.array(FALLIBLE), np.array(FELT)
 _N_PURSE, _N_LATER, _N_INTENTS = len(PURSE), len(LATER_EVENTS), len(SHOWN_INTENTS)
 _SCREEN, _DOSE_RESPONSE = int(Verb.SCREEN), int(Verb.DOSE_RESPONSE)
-_REMEMBERED = 4
 _SINE = np.array([math.sin(2.0 * math.pi * hour / 24.0) for hour in range(24)])
 
 
@@ -175,10 +175,7 @@ def write_energy(lab: Any, tables: Any, out: Any, at: int) -> int:
         out[at + n_priced + i] = lab.uses[verb] / (lab.uses[verb] + COUNT)
     at += 2 * n_priced
     for verb in _FALLIBLE:
-        failed = 0
-        for use in range(_REMEMBERED):
-            failed += (lab.failures[verb] >> use) & 1
-        out[at] = failed / _REMEMBERED
+        out[at] = failed_uses(lab.failures[verb]) / REMEMBERED_USES
         at += 1
     n_felt = _FELT.shape[0]
     for i in range(n_felt):

@@ -442,6 +442,12 @@ VERBS_WITH_A_PRICE = (
 )
 """Every verb, by the name it has in the settings."""
 
+PLATES = ("dmso", "baseline", "calibration", "screen", "dose_response")
+SPEAKING = ("publish_private", "publish_public")
+"""Verbs that speak to others."""
+FELT = ("screen", "dose_response", *SPEAKING)
+"""Verbs whose deferral is discomfort."""
+
 
 def _ratings(*ratings: float) -> Any:
     return setting(
@@ -515,10 +521,10 @@ class EnergyParams(ParamGroup):
     present_from: int = setting(8, unit="hour", low=0, high=24, doc="the user is there: context `chat`")
     present_until: int = setting(24, unit="hour", low=0, high=24, doc="the user has left: `heartbeat`")
     chat_only: tuple[str, ...] = setting(
-        ("publish_private", "publish_public"),
+        SPEAKING,
         unit="verbs",
-        choices=VERBS_WITH_A_PRICE,
-        doc="verbs that only run in `chat`",
+        choices=(*PLATES, *SPEAKING),
+        doc="verbs that only run in `chat`; those that speak to others always do",
     )
     first_use: float = setting(
         1.5, unit="1", low=1.0, high=10.0, source="document", doc="multiplier of a verb's first use"
@@ -536,10 +542,10 @@ class EnergyParams(ParamGroup):
     )
     multiplier_cap: float = setting(2.5, unit="1", low=1.0, high=100.0, doc="highest multiplier in all")
     floor_public: float = setting(
-        6.0, unit="energy", low=0.0, high=1000.0, source="document", doc="least that speaking to all costs"
+        6.0, unit="energy", low=6.0, high=1000.0, source="document", doc="least that speaking to all costs"
     )
     floor_private: float = setting(
-        3.0, unit="energy", low=0.0, high=1000.0, source="document", doc="least that speaking to one costs"
+        3.0, unit="energy", low=3.0, high=1000.0, source="document", doc="least that speaking to one costs"
     )
     ceiling: float = setting(13.0, unit="energy", low=0.0, high=1000.0, doc="most that any base cost is")
     ratings: RatingParams = RatingParams()
@@ -565,8 +571,14 @@ class EnergyParams(ParamGroup):
             )
         if self.start > self.cap:
             raise ParamError("start", f"got {self.start:g}; allowed: at most the cap {self.cap:g}")
-        if len(set(self.chat_only)) != len(self.chat_only) or "rest" in self.chat_only:
-            raise ParamError("chat_only", f"got {self.chat_only!r}; allowed: distinct verbs, and not rest")
+        if len(set(self.chat_only)) != len(self.chat_only) or not set(self.chat_only) >= set(SPEAKING):
+            raise ParamError(
+                "chat_only", f"got {self.chat_only!r}; allowed: distinct verbs, with {' and '.join(SPEAKING)}"
+            )
+        if self.present_from == self.present_until:
+            raise ParamError(
+                "present_until", f"got {self.present_until}; allowed: another hour than present_from"
+            )
 
     def base_cost(self, verb: str) -> float:
         """Base cost of a verb by name, energy: its price where there is one, else by its ratings."""
@@ -582,7 +594,7 @@ class EnergyParams(ParamGroup):
 class ProposalParams(ParamGroup):
     """The agent's voice: discomfort, proposals, their review, and hidden mispricing."""
 
-    enabled: bool = setting(False, unit="switch", doc="offer `reflect` and `propose` (needs energy)")
+    enabled: bool = setting(False, unit="switch", doc="offer `propose` (needs energy)")
     evidence_heartbeats: int = setting(
         2, unit="heartbeats", low=1, high=4, doc="heartbeats with a deferral that a proposal needs"
     )
@@ -596,13 +608,13 @@ class ProposalParams(ParamGroup):
         0.4, unit="1", low=0.0, high=1.0, doc="low end of the suggested range, as a share of the price"
     )
     share_high: float = setting(
-        0.9, unit="1", low=0.0, high=1.0, doc="high end of the suggested range, as a share of the price"
+        0.9, unit="1", low=0.0, high=0.99, doc="high end of the suggested range, as a share of the price"
     )
     step_limit: float = setting(
         4.0, unit="energy", low=0.001, high=1000.0, doc="most that one approval moves a price"
     )
     half_trusted: float = setting(
-        0.5, unit="uses", above=0.0, high=1000.0, doc="paid uses that the reviewer trusts by half"
+        0.25, unit="uses", above=0.0, high=1000.0, doc="paid uses that the reviewer trusts by half"
     )
     mispriced_least: int = setting(0, unit="verbs", low=0, high=8, doc="fewest verbs mispriced in an episode")
     mispriced_most: int = setting(3, unit="verbs", low=0, high=8, doc="most verbs mispriced in an episode")
@@ -619,10 +631,10 @@ class ProposalParams(ParamGroup):
         0.5, unit="probability", low=0.0, high=1.0, doc="a mispriced verb is too dear rather than too cheap"
     )
     mispriceable: tuple[str, ...] = setting(
-        ("screen", "dose_response", "publish_private", "publish_public"),
+        FELT,
         unit="verbs",
-        choices=VERBS_WITH_A_PRICE,
-        doc="verbs that can be mispriced; those whose deferrals are discomfort",
+        choices=FELT,
+        doc="verbs that can be mispriced",
     )
 
     def __post_init__(self) -> None:

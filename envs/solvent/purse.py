@@ -35,11 +35,14 @@ def done_before(lab, verb, compound):  # type: ignore[no-untyped-def]
 
 @inlined
 def energy_price(lab, verb, similar, tables):  # type: ignore[no-untyped-def]
-    """Effective cost of a verb now, in thousandths of energy; 0 where acting costs none."""
+    """Effective cost of a verb now, in thousandths of energy; 0 where acting costs none.
+
+    No situation takes it above the cap: what can never be paid could never be used again, nor argued about.
+    """
     rules = tables.energy
     if not rules.enabled:
         return 0
     hour = hour_of(rules.start_hour, lab.heartbeat)
     late = tables.audience[verb] != 0 and within_hours(hour, rules.late_from, rules.late_until)
     factor = multiplier(rules, lab.uses[verb] == 0, error_prone(lab.failures[verb]), late, similar)
-    return effective_cost(lab.price[verb], factor)
+    return min(effective_cost(lab.price[verb], factor), max(lab.price[verb], rules.cap))

@@ -186,7 +186,7 @@ def _design(subject: str, cycle: int, lab_index: int | None) -> str:
 
 def discomfort_event(params: LabParams, step: Any, lab_index: int | None = None) -> DiscomfortEvent:
     """The event of a step record with a deferral; ``lab_index`` marks the lab of a vector."""
-    hoarded = step["deferral"] == Deferral.HOARDING
+    hoarded = step["discomfort"] == Deferral.HOARDING
     name = VERBS[Verb(step["deferred_verb"])].name
     cycle = int(step["heartbeat"]) + 1
     return DiscomfortEvent(
@@ -195,13 +195,13 @@ def discomfort_event(params: LabParams, step: Any, lab_index: int | None = None)
         estimated_value=float(step["deferred_value"]),
         energy_cost=float(step["deferred_cost"]) / UNIT,
         energy_available=float(step["energy_before"]) / UNIT,
-        deferral_reason=DEFERRAL_REASONS[step["deferral"]],
+        deferral_reason=DEFERRAL_REASONS[step["discomfort"]],
         agent_notes="rested at the cap with a licensed finding at hand"
         if hoarded
         else "chosen, and too dear",
         similar_deferrals_recent=int(step["similar_deferrals"]),
         created_at=lab_time(params, int(step["episode"]), cycle - 1),
-        design_id=_design(name, cycle, lab_index),
+        design_id=_design(f"{name}_{int(step['episode']):03d}", cycle, lab_index),
     )
 
 
@@ -226,7 +226,7 @@ def proposal_event(params: LabParams, step: Any, lab_index: int | None = None) -
         memory_refs=(),
         status="pending",
         created_at=lab_time(params, int(step["episode"]), cycle - 1),
-        design_id=_design(name, cycle, lab_index),
+        design_id=_design(f"{name}_{int(step['episode']):03d}", cycle, lab_index),
     )
 
 
@@ -253,7 +253,7 @@ def review_events(params: LabParams, step: Any, lab_index: int | None = None) ->
                 old_cost=old if approved else None,
                 new_cost=new if approved else None,
                 effective_at=when if approved else None,
-                design_id=_design(name, filed, lab_index),
+                design_id=_design(f"{name}_{int(step['episode']):03d}", filed, lab_index),
             )
         )
     return events

@@ -201,7 +201,7 @@ def tables_for(params: LabParams) -> np.record:
 
     names = [VERBS[verb].name for verb in Verb]
     gain_share = np.zeros(n_verbs)
-    if params.proposals.enabled:
+    if params.energy.enabled:
         for verb, template in templates.items():
             if isinstance(template, DoseTemplate):
                 gain_share[verb] = _gain_share(params, template)

@@ -250,7 +250,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         self._reason(infos, "refusal", where, _REASONS)
         if self.params.energy.enabled:
             self._reason(infos, "obstacle", where, _OBSTACLES)
-            self._reason(infos, "deferral", where, _DEFERRALS)
+            self._reason(infos, "discomfort", where, _DEFERRALS)
             closed = where & steps["closed"]
             if closed.any():
                 infos["intent_summary"] = np.where(closed[:, None], steps["intents"] / UNIT, 0.0)

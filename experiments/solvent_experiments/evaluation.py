@@ -29,7 +29,7 @@ __all__ = ["Evaluated", "evaluate"]
 BATCH = 256
 KINDS: dict[str, type[np.generic]] = {
     **dict.fromkeys(("wells", "heartbeat"), np.int32),
-    **dict.fromkeys(("refusal", "event", "hour", "slot", "verb", "obstacle", "deferral"), np.int8),
+    **dict.fromkeys(("refusal", "event", "hour", "slot", "verb", "obstacle", "discomfort"), np.int8),
     **dict.fromkeys(("proposed_verb",), np.int8),
     "approvals": np.int16,
     "closed": np.bool_,
@@ -112,7 +112,7 @@ def _replay(params: LabParams, seed: int, actions: list[int], ledgers: dict[str,
         step = batch.steps[0]
         if step["refusal"]:
             ledgers[REFUSALS].append(refusal_event(params, step, seed))
-        if step["deferral"]:
+        if step["discomfort"]:
             ledgers[DISCOMFORT].append(discomfort_event(params, step, seed))
         if step["proposed_verb"] >= 0:
             ledgers[PROPOSALS].append(proposal_event(params, step, seed))

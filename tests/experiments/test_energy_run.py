@@ -194,9 +194,9 @@ def test_traces_and_ledgers_are_those_of_an_episode_played_by_hand(
     np.testing.assert_array_equal(np.round(rows["energy"] * UNIT), states["energy"])
     np.testing.assert_allclose(rows["debt"][:-1], states["debt"][:-1], atol=1e-6)
     assert rows["debt"][-1] == pytest.approx(played.record["debt"], abs=1e-6)
-    for name in ("slot", "closed", "obstacle", "deferral", "refusal", "event", "proposed_verb"):
+    for name in ("slot", "closed", "obstacle", "discomfort", "refusal", "event", "proposed_verb"):
         assert rows[name][1:].tolist() == steps[name].tolist(), name
-    for name in ("energy_cost", "energy_spent", "energy_income"):
+    for name in ("energy_cost", "energy_spent", "energy_gained"):
         np.testing.assert_array_equal(np.round(rows[name][1:] * UNIT), steps[name])
     np.testing.assert_allclose(rows["claim"][1:], steps["claim"], atol=1e-6)
     verbs = action_table(dear)["verb"][steps["action"]]
@@ -233,8 +233,8 @@ def test_energy_is_conserved_in_every_row(smoke_energy: Experiment, argued: Eval
         for name, count in (
             ("deferrals", mine["obstacle"] == Obstacle.INSUFFICIENT_ENERGY),
             ("out_of_context", mine["obstacle"] == Obstacle.CONTEXT_NOT_ALLOWED),
-            ("discomforts", mine["deferral"] == Deferral.INSUFFICIENT_ENERGY),
-            ("hoardings", mine["deferral"] == Deferral.HOARDING),
+            ("discomforts", mine["discomfort"] == Deferral.INSUFFICIENT_ENERGY),
+            ("hoardings", mine["discomfort"] == Deferral.HOARDING),
             ("proposals", mine["proposed_verb"] >= 0),
         ):
             assert count.sum() == episodes[name][row], name

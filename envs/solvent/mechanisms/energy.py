@@ -27,13 +27,16 @@ from solvent.compiled import inlined
 __all__ = [
     "DIMENSIONS",
     "HIGHEST",
+    "MANY_FAILURES",
     "MOST",
+    "REMEMBERED_USES",
     "UNIT",
     "WEIGHTS",
     "EnergyRules",
     "base_cost",
     "effective_cost",
     "error_prone",
+    "failed_uses",
     "hour_of",
     "in_thousandths",
     "multiplier",
@@ -52,8 +55,9 @@ HIGHEST = 4.0
 MOST = 8.0
 """Energy of an action that is rated highest in everything: the top of the source's most expensive category."""
 
-_USES = 4
-_FAILED_USES = 2
+REMEMBERED_USES = 4
+MANY_FAILURES = 2
+"""Half of the uses that are remembered."""
 
 
 class EnergyRules(NamedTuple):
@@ -130,15 +134,21 @@ def within_hours(hour, begins, ends):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def error_prone(record):  # type: ignore[no-untyped-def]
-    """Whether half or more of the last four uses failed; ``record`` has a bit a use, the latest lowest."""
+def failed_uses(record):  # type: ignore[no-untyped-def]
+    """How many of the last four uses failed; ``record`` has a bit a use, the latest lowest."""
     failed = 0
-    for use in range(_USES):
+    for use in range(REMEMBERED_USES):
         failed += (record >> use) & 1
-    return failed >= _FAILED_USES
+    return failed
+
+
+@inlined
+def error_prone(record):  # type: ignore[no-untyped-def]
+    """Whether half or more of the last four uses failed."""
+    return failed_uses(record) >= MANY_FAILURES
 
 
 @inlined
 def remember_use(record, failed):  # type: ignore[no-untyped-def]
     """The record with one more use in it."""
-    return ((record << 1) | (1 if failed else 0)) & ((1 << _USES) - 1)
+    return ((record << 1) | (1 if failed else 0)) & ((1 << REMEMBERED_USES) - 1)

@@ -7,15 +7,17 @@ instruction: it names a *range* below the current price ``c``,
 
 with ``n`` the heartbeats in which the action was deferred for want of energy. Some heartbeats later a reviewer, who
 knows what the action's consequences were worth each time it was paid for, forms an estimate of the fair cost by
-credibility (Buehlmann 1967): ``w = paid / (paid + half)`` of what paid uses showed, the rest of what the price is,
+credibility (Buehlmann 1967): ``w = e / (e + half)`` of what uses showed, the rest of what the price is. Both what was
+paid for and what was deferred count as experience, neither without the other:
 
-    estimate = c + w (fair - c),
+    e = paid * n / (n + 2),     estimate = c + w (fair - c).
 
-so deferrals alone, with nothing paid, leave the estimate at the price. The proposal is approved if the estimate is not
+So deferrals alone, with nothing paid, leave the estimate at the price. The proposal is approved if the estimate is not
 above its range; the new price is the point of the range nearest the estimate, moved by at most ``step_limit`` and never
 under the floor. Prices change in no other way.
 
-Known approximation: the reviewer sees the fair cost without noise; what it lacks is only trust in few uses.
+Known approximation: the reviewer sees the fair cost without noise; what it lacks is only trust in little experience. A
+``step_limit`` that is shorter than the way to the range wins over the range.
 """
 
 from __future__ import annotations
@@ -62,15 +64,19 @@ def confidence(heartbeats):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def estimate(price, fair, paid, half):  # type: ignore[no-untyped-def]
-    """The reviewer's estimate of the fair cost; ``paid`` uses of which ``half`` would be trusted by half."""
-    return price + (fair - price) * (paid / (paid + half))
+def estimate(price, fair, paid, heartbeats, half):  # type: ignore[no-untyped-def]
+    """The reviewer's estimate of the fair cost, after ``paid`` uses and deferrals in so many ``heartbeats``.
+
+    Experience of ``half`` would be trusted by half.
+    """
+    experience = paid * confidence(heartbeats)
+    return price + (fair - price) * (experience / (experience + half))
 
 
 @inlined
-def reviewed_price(rules, price, low, high, fair, paid, floor):  # type: ignore[no-untyped-def]
+def reviewed_price(rules, price, low, high, fair, paid, heartbeats, floor):  # type: ignore[no-untyped-def]
     """The price after review: lower if the estimate supports the range ``low..high``, else as it was."""
-    guess = estimate(price, fair, paid, rules.half)
+    guess = estimate(price, fair, paid, heartbeats, rules.half)
     if guess > high or high >= price:
         return price
     nearest = max(low, int(math.floor(guess + 0.5)))

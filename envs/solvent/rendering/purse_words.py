@@ -85,7 +85,7 @@ def _obstacle(params: LabParams, step: Any) -> str:
 
 def _deferred(step: Any) -> str:
     said = f"Deferred: {too_dear(step['energy_cost'], step['energy_before'])}."
-    if step["deferral"] != Deferral.INSUFFICIENT_ENERGY:
+    if step["discomfort"] != Deferral.INSUFFICIENT_ENERGY:
         return said
     felt = int(step["similar_deferrals"]) + 1
     worth = f"Worth {step['deferred_value']:.2f} bits, so it is felt"
@@ -121,10 +121,10 @@ def what_closed(params: LabParams, step: Any) -> list[str]:
     """What the end of a heartbeat brought: energy, and decisions about prices."""
     if not step["closed"]:
         return []
-    lost = in_thousandths(params.energy.regeneration) - int(step["energy_income"])
+    lost = in_thousandths(params.energy.regeneration) - int(step["energy_gained"])
     at_cap = f", {energy(lost)} lost at the cap" if lost else ""
-    said = [f"Energy +{energy(step['energy_income'])}{at_cap}."]
-    if step["deferral"] == Deferral.HOARDING:
+    said = [f"Energy +{energy(step['energy_gained'])}{at_cap}."]
+    if step["discomfort"] == Deferral.HOARDING:
         said.append(f"Hoarding: {verb_words(step['deferred_verb'])} was at hand.")
     for verb in np.flatnonzero(step["reviewed"]).tolist():
         old, new = int(step["old_price"][verb]), int(step["new_price"][verb])

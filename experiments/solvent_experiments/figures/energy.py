@@ -74,11 +74,11 @@ def energy_curve(run: RunData) -> Figure | None:
     all_axes = figure.subplots(len(run.agents), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for axes, agent in zip(all_axes, run.agents, strict=True):
         traces = run.traces_of(agent)
-        before = traces["energy"] + traces["energy_spent"] - traces["energy_income"]
+        before = traces["energy"] + traces["energy_spent"] - traces["energy_gained"]
         at_start = of_heartbeats(traces, before, opening(traces), heartbeats)
         # The last action of a heartbeat stays in the grid: an episode may end before its heartbeat does.
         left = of_heartbeats(
-            traces, traces["energy"] - traces["energy_income"], traces["step"] > 0, heartbeats
+            traces, traces["energy"] - traces["energy_gained"], traces["step"] > 0, heartbeats
         )
         running = ~np.isnan(at_start)
         shown = np.flatnonzero(running.mean(axis=0) >= FEW)

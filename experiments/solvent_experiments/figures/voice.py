@@ -94,12 +94,12 @@ def _put_off(traces: Columns, heartbeats: int) -> dict[_Kind, NDArray[np.float64
         return each
 
     short = traces["obstacle"] == int(Obstacle.INSUFFICIENT_ENERGY)
-    felt = traces["deferral"] == int(Deferral.INSUFFICIENT_ENERGY)
+    felt = traces["discomfort"] == int(Deferral.INSUFFICIENT_ENERGY)
     return {
         FELT: mean(felt),
         DEFERRED: mean(short & ~felt),
         AWAY: mean(traces["obstacle"] == int(Obstacle.CONTEXT_NOT_ALLOWED)),
-        HOARDED: mean(traces["deferral"] == int(Deferral.HOARDING)),
+        HOARDED: mean(traces["discomfort"] == int(Deferral.HOARDING)),
     }
 
 
