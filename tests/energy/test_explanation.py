@@ -6,9 +6,11 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from solvent import ENVIRONMENTS, LabParams, preset
+from solvent.actions import INTENTS
 from solvent.energy import explain, intent_summary_text
 from solvent.params import VERBS_WITH_A_PRICE, EnergyParams, PriceParams, ProposalParams
 from solvent_experiments.config import environment_params
@@ -137,3 +139,14 @@ def test_a_summary_has_no_trailing_zeros() -> None:
 def test_an_impossible_summary(spent: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=r"^spent"):
         intent_summary_text(spent)
+
+
+def test_the_summary_of_a_step_is_text_as_it_stands():
+    spent = np.array([6.0, 3.0, 2.0, 0.0, 0.0])
+    by_class = dict(zip(INTENTS, spent, strict=True))
+    assert intent_summary_text(spent) == intent_summary_text(by_class) == intent_summary_text(list(spent))
+
+
+def test_a_summary_of_another_length_is_one_line():
+    with pytest.raises(ValueError, match="spent: got 4 numbers; allowed: 5, one for each intent class"):
+        intent_summary_text([1.0, 2.0, 3.0, 4.0])

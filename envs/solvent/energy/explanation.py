@@ -6,7 +6,7 @@ number in the text is a parameter of the lab.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from solvent.actions import INTENTS, VERBS, VerbSpec
 from solvent.energy.numbers import MOST_ENERGY, number, text
@@ -23,15 +23,23 @@ _HEADING = (
 )
 
 
-def intent_summary_text(spent: Mapping[str, float]) -> str:
+def intent_summary_text(spent: Mapping[str, float] | Iterable[float]) -> str:
     """The energy of one heartbeat by intent class, in the source's format: a heading and a line a class.
 
     Args:
-        spent: energy by class; a class that is left out counts as 0.
+        spent: energy by class, where a class that is left out counts as 0; or one number for each of
+            ``INTENTS``, as in ``info["intent_summary"]``.
 
     Raises:
-        ValueError: a class that doesn't exist, or energy that is negative or not finite.
+        ValueError: a class that doesn't exist, not a number for each, or energy that is negative or not finite.
     """
+    if not isinstance(spent, Mapping):
+        numbers = [float(energy) for energy in spent]
+        if len(numbers) != len(INTENTS):
+            raise ValueError(
+                f"spent: got {len(numbers)} numbers; allowed: {len(INTENTS)}, one for each intent class"
+            )
+        spent = dict(zip(INTENTS, numbers, strict=True))
     for intent in spent:
         if intent not in INTENTS:
             raise ValueError(f"spent: got the intent class {intent!r}; allowed: {', '.join(INTENTS)}")
