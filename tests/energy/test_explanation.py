@@ -64,7 +64,11 @@ def test_every_number_in_it_is_a_parameter(lab: LabParams) -> None:
         ("energy", {"multiplier_cap": 2.25}, "at most 2.25"),
         ("energy", {"floor_public": 6.5}, "`publish_public` below 6.5"),
         ("energy", {"floor_private": 3.5}, "`publish_private` below 3.5"),
-        ("energy", {"chat_only": ["publish_public"]}, "`publish_public` is not allowed"),
+        (
+            "energy",
+            {"chat_only": ["screen", "publish_private", "publish_public"]},
+            "`screen`, `publish_private` and `publish_public`",
+        ),
         ("energy", {"prices": PriceParams(screen=4.75).to_mapping()}, "| `screen` | 4.75 |"),
         ("proposals", {"evidence_heartbeats": 3}, "from 3 heartbeats"),
         ("proposals", {"review_heartbeats": 1}, "comes 1 heartbeat later"),
