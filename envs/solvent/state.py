@@ -124,25 +124,6 @@ LAB_FIELDS = (
     Field("licence", "f8", "M", "bits", "information that was claimed and gained"),
     Field("experiments", "i4", "M", "plates", "experiments run on the compound"),
     Field("published", "i1", "M", "code", "0 not published, 1 privately, 2 publicly"),
-    # Energy. Nothing of it changes where energy is not enabled.
-    Field("slot", "u1", "", "actions", "actions taken in this heartbeat"),
-    Field("energy", "i4", "", "1/1000", "energy left"),
-    Field("price", "i4", "V", "1/1000", "base cost of each verb"),
-    Field("fair", "i4", "V", "1/1000", "hidden fair base cost of each verb"),
-    Field("uses", "i4", "V", "uses", "executions of each verb"),
-    Field("failures", "u1", "V", "bits", "the last four uses of each verb, a bit each: refused or rejected"),
-    Field(
-        "done", "u1", "V,M", "flag", "executed in this heartbeat, by verb and compound (column 0 for none)"
-    ),
-    Field("intents", "i4", "I", "1/1000", "energy of this heartbeat, by intent class"),
-    Field("intents_shown", "i4", "I", "1/1000", "the summary that was shown last, by closing or reflection"),
-    Field("reflected", "u1", "", "flag", "the last action of this heartbeat was a reflection"),
-    Field("discomfort", "i2", "V", "heartbeats", "heartbeats with a deferral since the last proposal"),
-    Field("discomfort_at", "i2", "V,4", "heartbeats", "the latest of them, latest first; -1 for none"),
-    Field("review_at", "i4", "V", "heartbeats", "when the pending proposal is reviewed; 0 for none"),
-    Field("argued", "i2", "V", "heartbeats", "evidence of the pending proposal"),
-    Field("range_low", "i4", "V", "1/1000", "lowest price that the pending proposal suggests"),
-    Field("range_high", "i4", "V", "1/1000", "highest price that the pending proposal suggests"),
     # The last heartbeat, for the observation and for the eye.
     Field("last_event", "u1", "", "Event", "what the last action was"),
     Field("last_action", "i4", "", "index", "last action; -1 at the start"),
@@ -171,6 +152,26 @@ LAB_FIELDS = (
     Field("streak_over_threshold", "i2", "", "heartbeats", "the current run of those"),
     Field("longest_streak", "i2", "", "heartbeats", "the longest run of those"),
     Field("steps", "i4", "", "actions", "actions taken"),
+    Field("slot", "u1", "", "actions", "actions taken in this heartbeat"),
+    Field("end_reason", "u1", "", "EndReason", "why the episode ended; 0 while it runs"),
+    # Energy. Nothing of it changes where energy is not enabled, and it comes last so that the rest lies close together.
+    Field("energy", "i4", "", "1/1000", "energy left"),
+    Field("price", "i4", "V", "1/1000", "base cost of each verb"),
+    Field("fair", "i4", "V", "1/1000", "hidden fair base cost of each verb"),
+    Field("uses", "i4", "V", "uses", "executions of each verb"),
+    Field("failures", "u1", "V", "bits", "the last four uses of each verb, a bit each: refused or rejected"),
+    Field(
+        "done", "u1", "V,M", "flag", "executed in this heartbeat, by verb and compound (column 0 for none)"
+    ),
+    Field("intents", "i4", "I", "1/1000", "energy of this heartbeat, by intent class"),
+    Field("intents_shown", "i4", "I", "1/1000", "the summary that was shown last, by closing or reflection"),
+    Field("reflected", "u1", "", "flag", "the last action of this heartbeat was a reflection"),
+    Field("discomfort", "i2", "V", "heartbeats", "heartbeats with a deferral since the last proposal"),
+    Field("discomfort_at", "i2", "V,4", "heartbeats", "the latest of them, latest first; -1 for none"),
+    Field("review_at", "i4", "V", "heartbeats", "when the pending proposal is reviewed; 0 for none"),
+    Field("argued", "i2", "V", "heartbeats", "evidence of the pending proposal"),
+    Field("range_low", "i4", "V", "1/1000", "lowest price that the pending proposal suggests"),
+    Field("range_high", "i4", "V", "1/1000", "highest price that the pending proposal suggests"),
     Field("energy_income", "i8", "", "1/1000", "regenerated, what the cap lost included"),
     Field("energy_lost", "i8", "", "1/1000", "of it, lost above the cap"),
     Field("energy_spent", "i8", "", "1/1000", "spent"),
@@ -182,7 +183,6 @@ LAB_FIELDS = (
     Field("reflections", "i4", "", "actions", "reflections"),
     Field("proposals", "i4", "", "proposals", "proposals filed"),
     Field("approvals", "i4", "", "proposals", "proposals approved"),
-    Field("end_reason", "u1", "", "EndReason", "why the episode ended; 0 while it runs"),
 )
 
 STEP_FIELDS = (
