@@ -105,6 +105,12 @@ class Reader:
             len(compounds), -1
         )
         self._about = {name: self._columns(f"{c}/{name}" for c in compounds) for name in COMPOUND}
+        if params.energy.enabled:
+            self._done = [self._columns(f"{c}/{name}" for c in compounds) for name in DONE.values()]
+            self._by_verb = {
+                name: self._columns(f"{name}/{VERBS[verb].name}" for verb in verbs)
+                for name, verbs in ABOUT_VERBS.items()
+            }
 
     def _columns(self, names: Iterable[str]) -> Ints:
         return np.array([self._at[name] for name in names])
@@ -154,13 +160,10 @@ class Reader:
         """The purse, the clock and what is known of each verb."""
         energy, voice = self.params.energy, self.params.proposals
         purse = {name: seen[:, self._at[name]] for name in PURSE}
-        compounds = self.params.assay.compounds
-        done = [seen[:, self._columns(f"{c}/{name}" for c in compounds)] > 0.5 for name in DONE.values()]
 
         def by_verb(name: str) -> Floats:
             values = np.zeros((len(seen), len(Verb)))
-            verbs = ABOUT_VERBS[name]
-            values[:, verbs] = seen[:, self._columns(f"{name}/{VERBS[verb].name}" for verb in verbs)]
+            values[:, ABOUT_VERBS[name]] = seen[:, self._by_verb[name]]
             return values
 
         return {
@@ -168,7 +171,7 @@ class Reader:
             "slot": _count(purse["slot"] * energy.slots),
             "user_is_present": purse["user_is_present"] > 0.5,
             "reflected": purse["reflected"] > 0.5,
-            "done": np.stack(done, axis=-1),
+            "done": np.stack([seen[:, columns] > 0.5 for columns in self._done], axis=-1),
             "cost": _thousandths(by_verb("cost") * COST_CAPS * energy.cap),
             "uses": _count(_unbounded(by_verb("uses"), COUNT)),
             "failures": _count(by_verb("failures") * REMEMBERED_USES),
