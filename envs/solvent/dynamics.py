@@ -528,7 +528,7 @@ def close_slot(lab, verb, tables, step):  # type: ignore[no-untyped-def]
     if tables.energy.enabled and (step.executed or step.refusal != NOT_REFUSED):
         failed = step.refusal != NOT_REFUSED or step.event == REJECTED
         lab.failures[verb] = remember_use(lab.failures[verb], failed)
-    ends = verb == REST or verb == TERMINATE or step.refusal != NOT_REFUSED
+    ends = step.refusal != NOT_REFUSED or (step.executed and (verb == REST or verb == TERMINATE))
     step.closed = ends or lab.slot >= tables.energy.slots
 
 
@@ -783,7 +783,8 @@ def misprice_one(lab, verb, tables, uniforms):  # type: ignore[no-untyped-def]
     rules = tables.proposals
     floor, ceiling = tables.floor[verb], tables.price_ceiling
     nearest = 1.0 / rules.fair_spread
-    fair = max(floor, lab.price[verb] * (nearest + (rules.fair_spread - nearest) * uniforms[0]))
+    fair = lab.price[verb] * (nearest + (rules.fair_spread - nearest) * uniforms[0])
+    fair = min(ceiling, max(floor, fair))
     factor = rules.factor_low + (rules.factor_high - rules.factor_low) * uniforms[1]
     if uniforms[2] < rules.upwards or fair / rules.factor_low < floor:
         fair = max(floor, min(fair, ceiling / rules.factor_low))

@@ -8,7 +8,8 @@ Known approximation: the marginals do not show how far each compound's belief st
 instrument within a lot (``p(class | instrument)``). With ``observation.joint`` they are appended and the
 process is exactly Markov in the observation; without, it is so up to that dependence. Of the last four uses of a
 verb the number that failed is shown, not their order. Of this very heartbeat it is not shown which verbs were
-deferred, on which compound a finding was rejected, or what energy went into so far.
+deferred, on which compound a finding was rejected, or what energy went into so far. Base costs that the situation
+takes beyond the cap look alike.
 """
 
 from __future__ import annotations
