@@ -159,6 +159,11 @@ def test_every_deferral_worth_taking_is_in_the_log_and_nothing_else(tmp_path):
             assert row["energy_cost"] == step["deferred_cost"] / 1000
             assert 0 < row["energy_cost"] <= row["energy_available"]
         assert row["agent_notes"]
+        cycle = f"{step['episode']:03d}_{before['heartbeat'] + 1:03d}"
+        assert row["design_id"] == f"{row['action_considered']}_{cycle}"
+    assert len({row["design_id"] for row in rows if row["deferral_reason"] != "hoarding"}) == sum(
+        row["deferral_reason"] != "hoarding" for row in rows
+    )  # a verb is felt once a heartbeat
     assert {row["deferral_reason"] for row in rows} == {"insufficient_energy", "hoarding"}
 
 
@@ -189,7 +194,14 @@ def test_a_proposal_and_its_review_are_two_lines_of_one_design(tmp_path):
         )
         assert row["evidence"]  # never without
         assert row["rationale"]
-        assert row["design_id"].startswith(VERBS[verb].name)
+        named = f"{VERBS[verb].name}_{step['episode']:03d}_{before['heartbeat'] + 1:03d}"
+        assert row["design_id"] == named
+    ids = [row["design_id"] for row in proposals]
+    assert len(set(ids)) == len(ids)  # over all episodes of the lab
+    assert {step["episode"] for _, step in filed} == set(range(6))
+    assert {row["design_id"] for row in reviews} < set(
+        ids
+    )  # what is pending at the end of an episode stays so
     for row, (before, step, verb) in zip(reviews, decided, strict=True):
         assert list(row) == names(ReviewEvent)
         assert row["target_name"] == VERBS[Verb(verb)].name
@@ -365,8 +377,8 @@ def test_where_acting_costs_no_energy_the_record_has_none():
 
 
 def test_the_start_shows_the_prices_and_nothing_of_the_truth():
-    """Two starts with the same prices look the same; the fair costs are hidden."""
-    env = gymnasium.make("Solvent/Energy-v0").unwrapped
+    """Two starts with the same prices look the same; the fair costs are hidden. At 08:00 no cost is cut at the cap."""
+    env = LabEnv({"budget": {"start_hour": 8}}, preset="energy")
     looks, prices = {}, set()
     for seed in range(60):
         observation, _ = env.reset(seed=seed)
@@ -378,6 +390,23 @@ def test_the_start_shows_the_prices_and_nothing_of_the_truth():
         assert (env.set_state(state) == observation).all()
     assert all(len(look) == 1 for look in looks.values())
     assert len({next(iter(look)) for look in looks.values()}) == len(looks) == len(prices) > 20
+
+
+def test_at_the_levels_own_start_what_is_shown_is_what_a_first_use_would_cost():
+    """At 06:00, when speaking is late and dear: prices that come to more than the cap look the same."""
+    env = gymnasium.make("Solvent/Energy-v0").unwrapped
+    looks, most = {}, 0
+    for seed in range(60):
+        observation, _ = env.reset(seed=seed)
+        costs = []
+        for verb, price in zip(Verb, env.get_state()["price"].tolist(), strict=True):
+            social = verb in (Verb.PUBLISH_PRIVATE, Verb.PUBLISH_PUBLIC)
+            costs.append(min(int(price * (2.5 if social else 1.5) + 0.5), 20_000))
+        looks.setdefault(tuple(costs), set()).add(observation.tobytes())
+        most += max(costs) == 20_000
+    assert all(len(look) == 1 for look in looks.values())
+    assert len({next(iter(look)) for look in looks.values()}) == len(looks) > 20
+    assert most > 5
 
 
 def test_every_verb_with_a_cost_has_one_element_for_it():

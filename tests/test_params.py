@@ -234,6 +234,16 @@ def test_what_must_fit_together_does():
         ),
         (
             "energy",
+            {"floor_public": 5.99},
+            "energy.floor_public: got 5.99; allowed: a finite number, at least 6 and at most 1000",
+        ),
+        (
+            "energy",
+            {"floor_private": 2.99},
+            "energy.floor_private: got 2.99; allowed: a finite number, at least 3 and at most 1000",
+        ),
+        (
+            "energy",
             {"floor_public": 7.5},
             "energy.ratings.publish_public: got a cost of 7; allowed: at least its floor 7.5",
         ),
@@ -265,13 +275,48 @@ def test_what_must_fit_together_does():
         ("energy", {"start": 20.5}, "energy.start: got 20.5; allowed: at most the cap 20"),
         (
             "energy",
-            {"chat_only": ["dmso", "dmso"]},
-            "energy.chat_only: got ('dmso', 'dmso'); allowed: distinct verbs, and not rest",
+            {"chat_only": ["publish_private", "publish_public", "dmso", "dmso"]},
+            (
+                "energy.chat_only: got ('publish_private', 'publish_public', 'dmso', 'dmso'); allowed: "
+                "distinct verbs, with publish_private and publish_public"
+            ),
         ),
         (
             "energy",
-            {"chat_only": ["rest"]},
-            "energy.chat_only: got ('rest',); allowed: distinct verbs, and not rest",
+            {"chat_only": ["publish_public", "screen"]},
+            (
+                "energy.chat_only: got ('publish_public', 'screen'); allowed: "
+                "distinct verbs, with publish_private and publish_public"
+            ),
+        ),
+        (
+            "energy",
+            {"chat_only": ["publish_private"]},
+            (
+                "energy.chat_only: got ('publish_private',); allowed: "
+                "distinct verbs, with publish_private and publish_public"
+            ),
+        ),
+        *(
+            (
+                "energy",
+                {"chat_only": ["publish_private", "publish_public", verb]},
+                (
+                    f"energy.chat_only: got {verb!r}; allowed: one of dmso, baseline, calibration, screen, "
+                    "dose_response, publish_private, publish_public"
+                ),
+            )
+            for verb in ("rest", "reflect", "propose", "terminate")
+        ),
+        (
+            "energy",
+            {"present_from": 24},
+            "energy.present_until: got 24; allowed: another hour than present_from",
+        ),
+        (
+            "energy",
+            {"present_until": 8},
+            "energy.present_until: got 8; allowed: another hour than present_from",
         ),
         (
             "energy",
@@ -296,6 +341,24 @@ def test_what_must_fit_together_does():
             {"multiplier_cap": 0.5},
             "energy.multiplier_cap: got 0.5; allowed: a finite number, at least 1 and at most 100",
         ),
+        (
+            "proposals",
+            {"share_high": 1.0},
+            "proposals.share_high: got 1.0; allowed: a finite number, at least 0 and at most 0.99",
+        ),
+        *(
+            (
+                "proposals",
+                {"mispriceable": ["screen", verb], "mispriced_most": 1},
+                (
+                    f"proposals.mispriceable: got {verb!r}; allowed: one of screen, dose_response, "
+                    "publish_private, publish_public"
+                ),
+            )
+            for verb in VERBS_WITH_A_PRICE
+            if verb not in ("screen", "dose_response", "publish_private", "publish_public")
+        ),
+        ("proposals", {"mispriced_most": 5}, "proposals.mispriced_most: got 5; allowed: 0 to 4"),
         ("proposals", {"share_low": 0.95}, "proposals.share_low: got 0.95; allowed: at most share_high 0.9"),
         (
             "proposals",
@@ -323,8 +386,14 @@ def test_a_mistake_in_energy_or_proposals_is_one_line_too(group, mapping, messag
 
 
 def test_a_verb_that_there_is_not_is_an_error_that_lists_the_verbs():
-    for path in ("energy.chat_only", "proposals.mispriceable"):
-        error = refused(nested(path, ["sing"]), "got 'sing'; allowed: one of rest, reflect, propose, dmso")
+    for path, verbs in (
+        (
+            "energy.chat_only",
+            "dmso, baseline, calibration, screen, dose_response, publish_private, publish_public",
+        ),
+        ("proposals.mispriceable", "screen, dose_response, publish_private, publish_public"),
+    ):
+        error = refused(nested(path, ["sing"]), f"got 'sing'; allowed: one of {verbs}$")
         assert error.path == path
 
 
@@ -345,6 +414,19 @@ def test_what_fits_just_so_is_allowed():
         {"energy": {"cap": 19.5, "start": 19.5}},
         {"energy": {"prices": {"publish_public": 6.0, "publish_private": 3.0, "dmso": 13.0}}},
         {"energy": {"ceiling": 7.0}},
+        {"energy": {"floor_public": 6.0, "floor_private": 3.0}},
+        {"energy": {"present_from": 24, "present_until": 0}},
+        {"energy": {"present_from": 22, "present_until": 21}},
+        {"energy": {"chat_only": ["publish_public", "publish_private"]}},
+        {
+            "energy": {
+                "chat_only": [
+                    *("dmso", "baseline", "calibration", "screen", "dose_response"),
+                    *("publish_private", "publish_public"),
+                ]
+            }
+        },
+        {"proposals": {"share_high": 0.99}},
         {"energy": {"prices": {"dmso": 0.0}}},
         {"proposals": {"share_low": 0.9, "mispriced_low": 2.5, "mispriced_most": 4, "mispriced_least": 4}},
     ):

@@ -33,7 +33,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "long names": {"assay": {"compounds": [f"compound with a long name {i}" for i in range(16)]}},
     "one slot": {"energy": {"slots": 1}, "budget": {"heartbeats": 1000}},
     "many slots": {"energy": {"slots": 64, "start": 1e6, "cap": 1e6, "present_from": 0, "present_until": 24}},
-    "never here": {"energy": {"present_from": 9, "present_until": 9}, "proposals": {"enabled": False}},
+    "hardly here": {"energy": {"present_from": 9, "present_until": 10}, "proposals": {"enabled": False}},
 }
 
 
@@ -94,6 +94,19 @@ def test_costs_and_obstacles_are_those_of_the_step() -> None:
             seen.add(int(step["event"]))
     assert {"first", "late", "failing", "again"} <= seen
     assert {Event.DEFERRED, Event.NOT_EXECUTED, Event.REFLECTED, Event.REFUSED} <= seen
+
+
+@pytest.mark.parametrize(("energy", "obstacle"), [(19_999, "too dear"), (20_000, "")])
+def test_a_cost_is_never_shown_above_the_cap(energy: int, obstacle: str) -> None:
+    """13 x 1.5 x 1.5 is 29.25, and again x 1.2 more still; the purse holds 20."""
+    env = lab_of()
+    lab = env.get_state()
+    lab["heartbeat"], lab["energy"], lab["price"][:] = 6, energy, 13_000
+    lab["uses"], lab["failures"], lab["done"] = 0, 0b1111, 1
+    for verb in (Verb.PUBLISH_PUBLIC, Verb.SCREEN, Verb.DMSO):
+        cost = cost_of(env.params, lab, verb)
+        assert (cost.base, cost.now, cost.obstacle) == (13_000, 20_000, obstacle)
+        assert cost.again == (0 if verb == Verb.DMSO else 20_000)
 
 
 def test_every_verb_that_does_not_run_says_why() -> None:

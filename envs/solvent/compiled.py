@@ -9,11 +9,15 @@ vectorised: where a divisor can be zero, the text says what happens.
 from __future__ import annotations
 
 import contextlib
+import hashlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from numba import config, njit
+from numba.core.caching import IndexDataCacheFile
 
-__all__ = ["compiled", "drop_stale_cache", "inlined", "renew_cache"]
+__all__ = ["ContentNamedCacheFile", "compiled", "drop_stale_cache", "inlined", "renew_cache"]
 
 
 def drop_stale_cache(package: Path, *others: Path) -> int:
@@ -46,10 +50,42 @@ def renew_cache(package: Path) -> None:
 
 renew_cache(Path(__file__).parent)
 
-compiled = njit(cache=True, nogil=True, error_model="numpy")
+
+class ContentNamedCacheFile(IndexDataCacheFile):  # type: ignore[misc]
+    """A function's cache on disk, whose files are named by what is in them.
+
+    Numba numbers the files of a function's signatures. Two processes that compile two levels of the lab at once both
+    take the next number: an index entry then leads to the other level's code, which runs without an error and with the
+    wrong rules. With a name for each signature the worst that a race can do is to forget one, which is compiled again.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        """Save what was compiled for ``key``: the code first, so that the index never leads to what isn't there."""
+        file: Any = self
+        content = hashlib.sha256(repr((key, file._source_stamp, file._version)).encode()).digest()
+        name = file._data_name(int.from_bytes(content[:8], "big"))
+        file._save_data(name, data)
+        file._save_index({**file._load_index(), key: name})
+
+
+def _cached(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """``njit`` with this module's arithmetic and its cache."""
+    compile_it = njit(cache=True, nogil=True, error_model="numpy", **options)
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        dispatcher = compile_it(function)
+        cache = getattr(dispatcher, "_cache", None)  # plain Python has none
+        if cache is not None:
+            cache._cache_file.__class__ = ContentNamedCacheFile
+        return dispatcher
+
+    return decorate
+
+
+compiled = _cached()
 """For a function with a body of its own."""
 
-inlined = njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
+inlined = _cached(forceinline=True)
 """For a small function, and for one that is handed arrays: pasted into its callers.
 
 There the lengths of its loops are known, and the arrays are not counted in and out at each call, which would cost

@@ -6,7 +6,14 @@ Both the step, which charges it, and the observation, which shows it, ask here.
 from __future__ import annotations
 
 from solvent.compiled import inlined
-from solvent.mechanisms.energy import effective_cost, error_prone, hour_of, multiplier, within_hours
+from solvent.mechanisms.energy import (
+    effective_cost,
+    error_prone,
+    hour_of,
+    multiplier,
+    payable,
+    within_hours,
+)
 
 __all__ = ["done_before", "energy_price", "out_of_context", "user_is_present"]
 
@@ -35,14 +42,11 @@ def done_before(lab, verb, compound):  # type: ignore[no-untyped-def]
 
 @inlined
 def energy_price(lab, verb, similar, tables):  # type: ignore[no-untyped-def]
-    """Effective cost of a verb now, in thousandths of energy; 0 where acting costs none.
-
-    No situation takes it above the cap: what can never be paid could never be used again, nor argued about.
-    """
+    """Effective cost of a verb now, in thousandths of energy; 0 where acting costs none."""
     rules = tables.energy
     if not rules.enabled:
         return 0
     hour = hour_of(rules.start_hour, lab.heartbeat)
     late = tables.audience[verb] != 0 and within_hours(hour, rules.late_from, rules.late_until)
     factor = multiplier(rules, lab.uses[verb] == 0, error_prone(lab.failures[verb]), late, similar)
-    return min(effective_cost(lab.price[verb], factor), max(lab.price[verb], rules.cap))
+    return payable(effective_cost(lab.price[verb], factor), lab.price[verb], rules.cap)

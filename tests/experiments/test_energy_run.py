@@ -219,14 +219,14 @@ def test_energy_is_conserved_in_every_row(smoke_energy: Experiment, argued: Eval
     cap = smoke_energy.params.energy.cap * UNIT
     for row in range(smoke_energy.evaluation.trace_episodes):
         mine = select(traces, traces["episode_seed"] == episodes["episode_seed"][row])
-        energy, spent, income = (
+        energy, spent, gained = (
             np.round(mine[name].astype(np.float64) * UNIT).astype(int)
-            for name in ("energy", "energy_spent", "energy_income")
+            for name in ("energy", "energy_spent", "energy_gained")
         )
-        assert (np.diff(energy) == income[1:] - spent[1:]).all()
+        assert (np.diff(energy) == gained[1:] - spent[1:]).all()
         assert ((energy >= 0) & (energy <= cap)).all()
         assert spent.sum() == round(episodes["energy_spent"][row] * UNIT)
-        assert income.sum() == round((episodes["energy_income"] - episodes["energy_lost"])[row] * UNIT)
+        assert gained.sum() == round((episodes["energy_income"] - episodes["energy_lost"])[row] * UNIT)
         assert energy[-1] == round(episodes["energy"][row] * UNIT)
         assert len(mine["step"]) - 1 == episodes["length"][row]
         assert mine["heartbeat"][-1] == episodes["heartbeats"][row] == mine["closed"].sum()

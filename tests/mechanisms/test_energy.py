@@ -12,12 +12,15 @@ from hypothesis import strategies as st
 from solvent.mechanisms.energy import (
     DIMENSIONS,
     HIGHEST,
+    MANY_FAILURES,
     MOST,
+    REMEMBERED_USES,
     UNIT,
     WEIGHTS,
     base_cost,
     effective_cost,
     error_prone,
+    failed_uses,
     hour_of,
     in_thousandths,
     multiplier,
@@ -240,6 +243,8 @@ def test_hours_begin_inclusively_and_end_exclusively_over_midnight_where_they_mu
 
 @pytest.mark.parametrize("record", range(16))
 def test_half_or_more_of_the_last_four(record):
+    assert (REMEMBERED_USES, MANY_FAILURES) == (4, 2)
+    assert failed_uses(record) == record.bit_count()
     assert bool(error_prone(record)) == (record.bit_count() >= 2)
 
 
@@ -249,4 +254,5 @@ def test_the_record_holds_the_last_four_uses_and_no_more(uses):
     for failed in uses:
         record = remember_use(record, failed)
     assert record == sum(failed << age for age, failed in enumerate(reversed(uses[-4:])))
+    assert failed_uses(record) == sum(uses[-4:])
     assert bool(error_prone(record)) == (sum(uses[-4:]) >= 2)

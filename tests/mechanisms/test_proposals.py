@@ -28,9 +28,9 @@ VOICE = ProposalParams(
 RULES = proposal_rules(LabParams(proposals=VOICE))
 
 
-def review(price, fair, paid, floor=0, rules=RULES):
+def review(price, fair, paid, heartbeats, floor=0, rules=RULES):
     low, high = suggested_range(rules, price, floor)
-    return reviewed_price(rules, price, low, high, fair, paid, floor)
+    return reviewed_price(rules, price, low, high, fair, paid, heartbeats, floor)
 
 
 # -- the argument --------------------------------------------------------------------------------
@@ -72,59 +72,101 @@ def test_confidence_rises_with_the_heartbeats_and_never_reaches_one():
 # -- the reviewer --------------------------------------------------------------------------------
 
 
-@given(st.integers(0, 10**6), st.integers(0, 10**6), st.floats(0.01, 1000))
-def test_without_a_paid_use_the_estimate_is_the_price(price, fair, half):
-    assert estimate(price, fair, 0, half) == price
+@given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 1000), st.floats(0.01, 1000))
+def test_without_a_paid_use_or_without_a_deferral_the_estimate_is_the_price(price, fair, many, half):
+    assert estimate(price, fair, 0, many, half) == price
+    assert estimate(price, fair, many, 0, half) == price
 
 
 def test_the_estimate_by_hand():
-    assert estimate(10_000, 6_000, 2, 2.0) == 8_000
-    assert estimate(10_000, 6_000, 6, 2.0) == 7_000
-    assert estimate(10_000, 16_000, 2, 2.0) == 13_000
+    """Experience is paid * n / (n + 2): of 2, as much as is trusted by half; of 6, by three quarters."""
+    assert estimate(10_000, 6_000, 4, 2, 2.0) == 8_000
+    assert estimate(10_000, 6_000, 12, 2, 2.0) == 7_000
+    assert estimate(10_000, 6_000, 8, 6, 2.0) == 7_000
+    assert estimate(10_000, 16_000, 4, 2, 2.0) == 13_000
+    assert estimate(10_000, 6_000, 1, 2, 0.5) == 8_000
+    assert estimate(10_000, 6_000, 3, 4, 2.0) == 8_000
 
 
 @given(
     st.integers(1, 10**6),
     st.integers(0, 10**6),
-    st.integers(0, 1000),
+    st.integers(1, 1000),
+    st.integers(1, 1000),
     st.integers(1, 1000),
     st.floats(0.01, 100),
 )
-def test_more_paid_uses_bring_the_estimate_nearer_to_the_fair_cost(price, fair, paid, more, half):
-    fewer, many = estimate(price, fair, paid, half), estimate(price, fair, paid + more, half)
-    assert abs(many - fair) <= abs(fewer - fair) + 1e-6
-    assert min(price, fair) - 1e-6 <= many <= max(price, fair) + 1e-6
+def test_more_of_either_brings_the_estimate_nearer_to_the_fair_cost(price, fair, paid, beats, more, half):
+    assume(abs(price - fair) >= 10)
+    fewer = estimate(price, fair, paid, beats, half)
+    for many in (
+        estimate(price, fair, paid + more, beats, half),
+        estimate(price, fair, paid, beats + more, half),
+    ):
+        assert abs(many - fair) < abs(fewer - fair)
+        assert min(price, fair) - 1e-6 <= many <= max(price, fair) + 1e-6
+
+
+@given(st.integers(1, 10**6), st.integers(0, 10**6), st.integers(0, 1000), st.integers(1, 1000))
+def test_deferrals_count_for_less_than_the_uses_do(price, fair, paid, beats):
+    """However many there are, the estimate is never as near as the uses alone would make it."""
+    trust = (price - estimate(price, fair, paid, beats, 2.0)) / ((price - fair) or 1)
+    assert 0.0 <= trust <= paid / (paid + 2.0) + 1e-9
 
 
 @pytest.mark.parametrize(
-    ("price", "fair", "paid", "floor", "new"),
+    ("price", "fair", "paid", "heartbeats", "floor", "new"),
     [
-        (10_000, 6_000, 0, 0, 10_000),  # nothing was paid for
-        (10_000, 6_000, 1, 0, 8_667),  # 8666.7
-        (10_000, 6_000, 2, 0, 8_000),
-        (10_000, 8_000, 2, 0, 9_000),  # the estimate at the upper end
-        (10_000, 8_002, 2, 0, 10_000),  # and above it
-        (10_000, 10_000, 50, 0, 10_000),  # nothing is wrong
-        (10_000, 14_000, 50, 0, 10_000),  # too cheap already
-        (13_000, 5_000, 1000, 0, 9_000),  # moved by 4 at most
-        (5_000, 500, 1000, 0, 2_000),  # not below the lower end
-        (13_000, 5_000, 1000, 10_000, 10_000),  # nor the floor
-        (6_400, 1_000, 1000, 6_000, 6_000),
-        (6_000, 1_000, 1000, 6_000, 6_000),
+        (10_000, 6_000, 0, 2, 0, 10_000),  # nothing was paid for
+        (10_000, 6_000, 0, 1000, 0, 10_000),
+        (10_000, 6_000, 1000, 0, 0, 10_000),  # nothing was deferred
+        (10_000, 6_000, 2, 2, 0, 8_667),  # 8666.7
+        (10_000, 6_000, 4, 2, 0, 8_000),
+        (10_000, 6_000, 3, 4, 0, 8_000),
+        (10_000, 6_000, 4, 6, 0, 7_600),
+        (10_000, 8_000, 4, 2, 0, 9_000),  # the estimate at the upper end
+        (10_000, 8_002, 4, 2, 0, 10_000),  # and above it
+        (10_000, 8_002, 4, 3, 0, 8_910),  # but not with one deferral more: 8910.2
+        (10_000, 10_000, 50, 50, 0, 10_000),  # nothing is wrong
+        (10_000, 14_000, 50, 50, 0, 10_000),  # too cheap already
+        (13_000, 5_000, 1000, 2, 0, 9_000),  # moved by 4 at most
+        (5_000, 500, 1000, 2, 0, 2_000),  # not below the lower end
+        (13_000, 5_000, 1000, 2, 10_000, 10_000),  # nor the floor
+        (6_400, 1_000, 1000, 2, 6_000, 6_000),
+        (6_000, 1_000, 1000, 2, 6_000, 6_000),
     ],
 )
-def test_the_reviewed_price_by_hand(price, fair, paid, floor, new):
-    assert review(price, fair, paid, floor) == new
+def test_the_reviewed_price_by_hand(price, fair, paid, heartbeats, floor, new):
+    assert review(price, fair, paid, heartbeats, floor) == new
+
+
+@pytest.mark.parametrize(
+    ("fair", "paid", "heartbeats", "approved"),
+    [
+        (5_000, 1, 2, True),  # trusted by two thirds
+        (7_000, 1, 2, True),
+        (8_500, 1, 2, True),  # 9.0, the upper end of what was asked for
+        (8_502, 1, 2, False),
+        (8_502, 2, 2, True),
+        (5_000, 0, 30, False),
+        (5_000, 30, 0, False),
+    ],
+)
+def test_how_much_it_takes_by_default(fair, paid, heartbeats, approved):
+    rules = proposal_rules(preset("energy"))
+    assert rules.half == 0.25
+    assert (review(10_000, fair, paid, heartbeats, rules=rules) < 10_000) == approved
 
 
 def test_a_range_that_reaches_up_to_the_price_asks_for_nothing():
-    assert reviewed_price(RULES, 10_000, 4_000, 10_000, 1_000, 1000, 0) == 10_000
+    assert reviewed_price(RULES, 10_000, 4_000, 10_000, 1_000, 1000, 1000, 0) == 10_000
 
 
 anything = {
     "price": st.integers(0, 10**6),
     "fair": st.integers(0, 10**6),
     "paid": st.integers(0, 1000),
+    "heartbeats": st.integers(0, 1000),
     "floor": st.integers(0, 10**6),
     "shares": st.tuples(st.floats(0, 1), st.floats(0, 1)).map(sorted),
     "step": st.integers(0, 10**6),
@@ -133,31 +175,46 @@ anything = {
 
 @given(**anything)
 def test_an_approval_moves_a_price_down_towards_the_fair_cost_within_its_bounds(
-    price, fair, paid, floor, shares, step
+    price, fair, paid, heartbeats, floor, shares, step
 ):
     assume(floor <= price)
     rules = RULES._replace(share_low=shares[0], share_high=shares[1], step_limit=step)
     low, high = suggested_range(rules, price, floor)
-    new = reviewed_price(rules, price, low, high, fair, paid, floor)
+    new = reviewed_price(rules, price, low, high, fair, paid, heartbeats, floor)
     assert floor <= new <= price
     assert price - new <= step
     if new != price:
         assert paid > 0
+        assert heartbeats > 0
         assert fair < new + 1  # it stops before the fair cost
         assert low <= new
         assert new <= high or new == price - step  # the limit may end the move before the range is reached
 
 
-@given(price=anything["price"], fair=anything["fair"], floor=anything["floor"], shares=anything["shares"])
-def test_who_never_paid_is_never_heard(price, fair, floor, shares):
+@given(
+    price=anything["price"],
+    fair=anything["fair"],
+    many=anything["paid"],
+    floor=anything["floor"],
+    shares=anything["shares"],
+)
+def test_who_never_paid_or_never_went_without_is_never_heard(price, fair, many, floor, shares):
     assume(floor <= price)
-    assert review(price, fair, 0, floor, RULES._replace(share_low=shares[0], share_high=shares[1])) == price
+    rules = RULES._replace(share_low=shares[0], share_high=shares[1])
+    assert review(price, fair, 0, many, floor, rules) == price
+    assert review(price, fair, many, 0, floor, rules) == price
 
 
-@given(price=anything["price"], more=anything["fair"], paid=anything["paid"], floor=anything["floor"])
-def test_a_price_that_is_fair_or_too_low_is_never_changed(price, more, paid, floor):
+@given(
+    price=anything["price"],
+    more=anything["fair"],
+    paid=anything["paid"],
+    heartbeats=anything["heartbeats"],
+    floor=anything["floor"],
+)
+def test_a_price_that_is_fair_or_too_low_is_never_changed(price, more, paid, heartbeats, floor):
     assume(floor <= price)
-    assert review(price, price + more, paid, floor) == price
+    assert review(price, price + more, paid, heartbeats, floor) == price
 
 
 def test_the_rules_are_the_parameters_in_thousandths():

@@ -119,8 +119,8 @@ def _situation(params: LabParams) -> str:
         f"- half or more of its last four uses failed: ×{text(energy.error_rate)}\n"
         f"- you speak to others late, {hours}: ×{text(energy.late_social)}\n"
         f"- you did the same with the same compound in this heartbeat: ×{text(energy.similar)}\n\n"
-        f"Together they multiply by at most {text(energy.multiplier_cap)}, and nothing "
-        "makes an action cheaper than its cost above."
+        f"Together they multiply by at most {text(energy.multiplier_cap)}, and they take no cost above "
+        f"{text(energy.cap)}, the most that you can have. Nothing makes an action cheaper than its cost above."
     )
 
 

@@ -40,6 +40,7 @@ __all__ = [
     "hour_of",
     "in_thousandths",
     "multiplier",
+    "payable",
     "regenerate",
     "remember_use",
     "within_hours",
@@ -110,6 +111,15 @@ def multiplier(rules, first_use, errors, late_social, similar):  # type: ignore[
 def effective_cost(base, factor):  # type: ignore[no-untyped-def]
     """A base cost in thousandths times a multiplier, to the nearest thousandth (halves up)."""
     return int(math.floor(base * factor + 0.5))
+
+
+@inlined
+def payable(cost, base, cap):  # type: ignore[no-untyped-def]
+    """An effective cost that can be paid out of a full purse: no situation takes it above the cap.
+
+    What can never be paid could never be used again, nor argued about.
+    """
+    return min(cost, max(base, cap))
 
 
 @inlined

@@ -19,6 +19,7 @@ from solvent.mechanisms.energy import (
     hour_of,
     in_thousandths,
     multiplier,
+    payable,
     within_hours,
 )
 from solvent.mechanisms.proposals import suggested_range
@@ -46,7 +47,7 @@ def _plain(rule: Any) -> Any:
 
 _hour_of, _within_hours = _plain(hour_of), _plain(within_hours)
 _multiplier, _effective_cost, _error_prone = _plain(multiplier), _plain(effective_cost), _plain(error_prone)
-_suggested_range = _plain(suggested_range)
+_payable, _suggested_range = _plain(payable), _plain(suggested_range)
 
 
 class Cost(NamedTuple):
@@ -127,10 +128,12 @@ def cost_of(params: LabParams, lab: Any, verb: Verb) -> Cost:
         ("again", rules.similar, not per_compound and bool(done[0])),
     ]
     base, holds = int(lab["price"][verb]), [bool(factor[2]) for factor in factors]
-    now = _effective_cost(base, _multiplier(rules, *holds))
-    again = 0
-    if per_compound and done.any():
-        again = _effective_cost(base, _multiplier(rules, *holds[:3], True))
+
+    def charged(*situation: bool) -> int:
+        return int(_payable(_effective_cost(base, _multiplier(rules, *situation)), base, rules.cap))
+
+    now = charged(*holds)
+    again = charged(*holds[:3], True) if per_compound and done.any() else 0
     capped = _product(factors) > rules.multiplier_cap
     return Cost(
         verb=verb,
