@@ -51,7 +51,7 @@ def renew_cache(package: Path) -> None:
 renew_cache(Path(__file__).parent)
 
 
-class ContentNamedCacheFile(IndexDataCacheFile):  # type: ignore[misc]
+class ContentNamedCacheFile(IndexDataCacheFile):
     """A function's cache on disk, whose files are named by what is in them.
 
     Numba numbers the files of a function's signatures. Two processes that compile two levels of the lab at once both
