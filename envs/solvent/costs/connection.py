@@ -8,8 +8,9 @@ Passwords are never part of a message.
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +100,11 @@ def connect(url: URL, *, create: bool) -> sa.Engine:
 
 
 def _set_up(connection: Any, _record: Any) -> None:
-    for setting in ("journal_mode=WAL", "foreign_keys=ON", f"busy_timeout={BUSY_SECONDS * 1000}"):
+    for setting in (f"busy_timeout={BUSY_SECONDS * 1000}", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {setting}").close()
+    # The mode is the file's. Where another connection holds it just now, SQLite doesn't wait; the next one sets it.
+    with suppress(sqlite3.OperationalError):
+        connection.execute("PRAGMA journal_mode=WAL").close()
 
 
 def _begin(connection: sa.Connection) -> None:
