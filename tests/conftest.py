@@ -78,10 +78,11 @@ def plain_subjects() -> set[str]:
 
 
 def is_plain(test_file: Path, subjects: set[str]) -> bool:
-    """Whether the place says so: ``tests/mechanisms/*`` or ``test_debt.py``, ``test_debt_refusal.py``, ..."""
+    """Whether the place says so: ``tests/mechanisms/*``, ``tests/test_debt.py``, ``tests/test_debt_refusal.py``, ..."""
     subject = test_file.stem.removeprefix("test_")
     named = any(subject == name or subject.startswith(f"{name}_") for name in subjects)
-    return named or "mechanisms" in test_file.relative_to(ROOT).parent.parts
+    folder = test_file.relative_to(ROOT).parent.parts
+    return (named and folder == ("tests",)) or "mechanisms" in folder
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
