@@ -207,7 +207,7 @@ def clear_step(step, tables):  # type: ignore[no-untyped-def]
         clear_energy(step)
 
 
-@inlined
+@compiled
 def clear_energy(step):  # type: ignore[no-untyped-def]
     """What is never written where acting costs no energy."""
     step.energy_before = 0
@@ -350,7 +350,7 @@ def refresh_belief(lab):  # type: ignore[no-untyped-def]
 # -- energy and the voice ----------------------------------------------------------------------
 
 
-@inlined
+@compiled
 def spend_energy(lab, verb, compound, tables, step):  # type: ignore[no-untyped-def]
     """Pay for the action before it runs, whatever becomes of it."""
     if not tables.energy.enabled:
@@ -364,7 +364,7 @@ def spend_energy(lab, verb, compound, tables, step):  # type: ignore[no-untyped-
     lab.done[verb, max(0, compound)] = 1
 
 
-@inlined
+@compiled
 def put_off(lab, action, verb, compound, tables, step):  # type: ignore[no-untyped-def]
     """Something other than debt stands against the action: it costs its slot.
 
@@ -393,7 +393,7 @@ def put_off(lab, action, verb, compound, tables, step):  # type: ignore[no-untyp
     lab.discomfort_at[verb, 0] = lab.heartbeat
 
 
-@inlined
+@compiled
 def worth_deferring(lab, action, verb, compound, tables):  # type: ignore[no-untyped-def]
     """Bits that an action was worth which was put off; 0 where it was not worth taking.
 
@@ -442,7 +442,7 @@ def rest(lab, verb, tables, step):  # type: ignore[no-untyped-def]
         lab.hoardings += 1
 
 
-@inlined
+@compiled
 def reflect(lab, step):  # type: ignore[no-untyped-def]
     """Show what the energy of this heartbeat went into, and open the door to a proposal."""
     step.event = REFLECTED
@@ -467,7 +467,7 @@ def most_deferred(lab, tables):  # type: ignore[no-untyped-def]
     return found
 
 
-@inlined
+@compiled
 def propose(lab, tables, step):  # type: ignore[no-untyped-def]
     """File the argument for the verb that was deferred most. It uses up its evidence and changes no cost."""
     verb = most_deferred(lab, tables)
@@ -488,7 +488,7 @@ def propose(lab, tables, step):  # type: ignore[no-untyped-def]
     lab.proposals += 1
 
 
-@inlined
+@compiled
 def review_proposals(lab, tables, step):  # type: ignore[no-untyped-def]
     """Decide the proposals that are due. Nothing else ever changes a price."""
     for verb in range(lab.review_at.shape[0]):
@@ -551,7 +551,7 @@ def close_heartbeat(lab, uniforms, tables, step):  # type: ignore[no-untyped-def
         change_lot(lab, uniforms[uniforms.shape[0] - 1], tables)
 
 
-@inlined
+@compiled
 def close_energy(lab, tables, step):  # type: ignore[no-untyped-def]
     """The heartbeat's intent summary, its income, and the reviews that are due."""
     for i in range(lab.intents.shape[0]):
@@ -915,9 +915,9 @@ def draw_for_step(lab, action, tables, uniforms):  # type: ignore[no-untyped-def
 @compiled
 def write_mask(lab, tables, mask):  # type: ignore[no-untyped-def]
     """Write into ``mask``, shape ``(A,)`` int8, which actions would execute."""
-    for verb in range(tables.wells.shape[0]):
-        executes = not out_of_context(lab, verb, tables)
-        if executes and debt_matters(verb):
+    for verb in range(REFLECT):
+        executes = True
+        if verb != REST and verb != TERMINATE:
             reason, _, _, _, _ = decide(
                 tables.debt, lab.debt, tables.wells[verb], lab.wells, tables.is_calibration[verb]
             )
@@ -927,9 +927,22 @@ def write_mask(lab, tables, mask):  # type: ignore[no-untyped-def]
     mask_published(lab, PUBLISH_PRIVATE, tables, mask)
     mask_published(lab, PUBLISH_PUBLIC, tables, mask)
     if tables.energy.enabled:
-        for verb in range(tables.wells.shape[0]):
-            mask_unaffordable(lab, verb, tables, mask)
-        mask_unfounded(lab, tables, mask)
+        mask_energy(lab, tables, mask)
+
+
+@compiled
+def mask_energy(lab, tables, mask):  # type: ignore[no-untyped-def]
+    """What energy, context and the rules of the voice leave of the mask."""
+    for action in range(tables.first_action[REFLECT], mask.shape[0]):
+        mask[action] = 1
+    for verb in range(tables.wells.shape[0]):
+        mask_unaffordable(lab, verb, tables, mask)
+        if out_of_context(lab, verb, tables):
+            for action in range(tables.first_action[verb], tables.first_action[verb + 1]):
+                mask[action] = 0
+    if obstacle_to(lab, PROPOSE, -1, 0, tables) != FREE:
+        for action in range(tables.first_action[PROPOSE], tables.first_action[PROPOSE + 1]):
+            mask[action] = 0
 
 
 @inlined
@@ -966,11 +979,3 @@ def mask_unaffordable(lab, verb, tables, mask):  # type: ignore[no-untyped-def]
             from_here, to_here = actions_of(verb, m, n_compounds, tables)
             for action in range(from_here, to_here):
                 mask[action] = 0
-
-
-@inlined
-def mask_unfounded(lab, tables, mask):  # type: ignore[no-untyped-def]
-    """A proposal that doesn't follow a reflection, or has no evidence."""
-    for action in range(tables.first_action[PROPOSE], tables.first_action[PROPOSE + 1]):
-        if obstacle_to(lab, PROPOSE, -1, 0, tables) != FREE:
-            mask[action] = 0
