@@ -59,7 +59,7 @@ class Cost(NamedTuple):
     factors: tuple[tuple[str, float], ...]
     now: int
     again: int  # on a compound that had it in this heartbeat; 0 where there is none
-    obstacle: str  # "" | "user away" | "debt" | "too dear" | "above the cap"
+    obstacle: str  # "" | "user away" | "debt" | "too dear"
 
     @property
     def deviates(self) -> int:
@@ -158,8 +158,6 @@ def _obstacle(params: LabParams, lab: Any, verb: Verb, now: int) -> str:
         return "user away"
     elif indebted and VERBS[verb].intent in ("exploration", "social"):
         return "debt"
-    elif now > rules_of(params).cap:
-        return "above the cap"
     return "too dear" if now > lab["energy"] else ""
 
 
