@@ -13,7 +13,7 @@ SOURCES := $(shell find $(SOURCE_ROOTS) -name '*.py' 2>/dev/null)
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test test-compiled test-plain totals lint format format-check types bench figures constraints clean
+.PHONY: help quickstart test test-compiled test-plain totals public-data lint format format-check types bench figures constraints clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -86,6 +86,22 @@ export COUNT
 
 totals: | $(BIN)/python
 	@$(BIN)/python -c "$$COUNT" $(REPORTS)
+
+# Where there are samples of published data, the tests that read them must have run.
+define PUBLIC_DATA
+import os, pathlib, sys, xml.etree.ElementTree as tree
+folder = pathlib.Path(os.environ.get("SOLVENT_DATA") or pathlib.Path.cwd().parent / "shared" / "data")
+wanted = lambda case: any(p.get("name") == "public_data" for p in case.iter("property"))
+cases = [case for case in tree.parse(pathlib.Path(sys.argv[1], "compiled.xml")).iter("testcase") if wanted(case)]
+ran = sum(case.find("skipped") is None for case in cases)
+print(f"published data: {ran} tests ran, {len(cases) - ran} skipped")
+if folder.is_dir() and (ran == 0 or ran < len(cases)):
+    sys.exit(f"{folder} is there, so all of them had to run")
+endef
+export PUBLIC_DATA
+
+public-data: | $(BIN)/python
+	@$(BIN)/python -c "$$PUBLIC_DATA" $(REPORTS)
 
 # ------------------------------------------------------------------------------------------------ checks
 

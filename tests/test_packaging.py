@@ -36,11 +36,13 @@ HEAVY = {
     "pygame",
     "rich",
     "sentence_transformers",
+    "sklearn",
     "solvent_agents",
     "solvent_experiments",
     "sqlalchemy",
     "stable_baselines3",
     "torch",
+    "transformers",
     "typer",
     "yaml",
 }

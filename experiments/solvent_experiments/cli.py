@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
+from solvent_experiments.gate import app as gate
 from solvent_experiments.proposals import app as proposals
 
 __all__ = ["app", "main"]
@@ -41,6 +42,7 @@ Start here:
 )
 
 app.add_typer(proposals, name="proposals")
+app.add_typer(gate, name="gate")
 
 
 class _State:

@@ -15,7 +15,7 @@ from solvent_experiments.columns import read_parquet
 from solvent_experiments.compare import short_names
 from solvent_experiments.store import RunFolder
 
-COMMANDS = ("run", "evaluate", "play", "figures", "envs", "tools", "explain", "proposals")
+COMMANDS = ("run", "evaluate", "play", "figures", "envs", "tools", "explain", "proposals", "gate")
 
 
 def call(monkeypatch: pytest.MonkeyPatch, *arguments: str, typed: str = "") -> int:
@@ -52,8 +52,8 @@ def test_every_command_has_help_and_an_example(
     assert call(monkeypatch, command, "--help") == 0
     shown = capsys.readouterr().out
     assert f"Usage: solvent {command}" in shown
-    # `proposals` is a group: each of its commands has an example of its own.
-    assert command in ("envs", "proposals") or "Example" in shown
+    # These are groups: each of their commands has an example of its own.
+    assert command in ("envs", "proposals", "gate") or "Example" in shown
 
 
 def test_version_and_no_arguments(

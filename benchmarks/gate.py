@@ -1,0 +1,185 @@
+"""How fast the verity gate is, uncached: the embedding, claims with and without their evidence, the measurement alone.
+
+    python -m benchmarks.gate                   FEVEROUS from SOLVENT_DATA or ../shared/data, else invented sentences
+    python -m benchmarks.gate --claims 60       quicker
+
+Median and fastest of some turns, in claims or texts a second; nothing is cached unless the row says so. A claim with
+its evidence is several texts, and texts are what takes the time. The target is 200 claims a second on two cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+# Before numpy: several threads in its small matrix products only stand in the way of ours.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+
+from benchmarks.measure import Case, machine, measure
+from solvent.gate.embedding import SentenceEmbedder
+from solvent.gate.measurement import (
+    batch_energies,
+    gram_energy,
+    hallucination_energy,
+    oracle_gap,
+    oracle_gap_gram,
+)
+
+ROOT = Path(__file__).resolve().parent.parent
+TARGET = 200.0
+
+Claims = list[tuple[str, list[str]]]
+
+
+def read_claims(count: int) -> tuple[str, Claims]:
+    data = Path(os.environ.get("SOLVENT_DATA") or ROOT.parent / "shared" / "data") / "feverous" / "norm.jsonl"
+    if not data.is_file():
+        return "invented sentences", invented(count)
+    with data.open(encoding="utf-8") as lines:
+        records = [json.loads(line) for line in lines]
+    step = max(1, len(records) // count)
+    return "FEVEROUS", [(record["claim"], record["evidence"]) for record in records[::step][:count]]
+
+
+def invented(count: int) -> Claims:
+    rng = np.random.default_rng(0)
+    words = ["cell", "the", "copper", "in", "receptor", "was", "measured", "1987", "before", "of", "membrane"]
+    said = [" ".join(rng.choice(words, size=24)) for _ in range(4 * count)]
+    return [(said[4 * i], said[4 * i + 1 : 4 * i + 4]) for i in range(count)]
+
+
+def embedding_cases(claims: Claims, threads: int | None) -> list[Case]:
+    uncached = SentenceEmbedder(cache=None, threads=threads)
+    texts = list(dict.fromkeys(chain.from_iterable([claim, *spans] for claim, spans in claims)))
+    known = dict(zip(texts, uncached.encode(texts), strict=True))
+
+    def with_evidence() -> None:
+        rows = dict(zip(texts, uncached.encode(texts), strict=True))
+        for claim, spans in claims:
+            oracle_gap(rows[claim], np.array([rows[span] for span in spans]))
+
+    def evidence_known() -> None:
+        rows = uncached.encode([claim for claim, _ in claims])
+        for row, (_, spans) in zip(rows, claims, strict=True):
+            oracle_gap(row, np.array([known[span] for span in spans]))
+
+    return [
+        Case("texts embedded", len(texts), lambda: uncached.encode(texts)),
+        Case("claims embedded", len(claims), lambda: uncached.encode([claim for claim, _ in claims])),
+        library_case(claims, uncached),
+        Case("claims judged, evidence known", len(claims), evidence_known),
+        Case("claims judged, nothing known", len(claims), with_evidence),
+        cached_case(claims, texts, uncached),
+    ]
+
+
+def library_case(claims: Claims, uncached: SentenceEmbedder) -> Case:
+    """What one would do without this embedder: batches of 32, as many threads as there are cores."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(uncached._files.folder), device="cpu", local_files_only=True)
+    texts = [claim for claim, _ in claims]
+
+    def encode() -> None:
+        before = torch.get_num_threads()
+        torch.set_num_threads(os.cpu_count() or 1)
+        model.encode(texts, batch_size=32, show_progress_bar=False)
+        torch.set_num_threads(before)
+
+    return Case("  by the library, in batches", len(claims), encode)
+
+
+def by_processor_time(claims: Claims, threads: int | None, turns: int) -> float:
+    """Claims a second of one core's time, at best: what a machine that does other things too still shows."""
+    embedder = SentenceEmbedder(cache=None, threads=threads)
+    texts = [claim for claim, _ in claims]
+    embedder.encode(texts)
+    rates = []
+    for _ in range(turns):
+        start = time.process_time()
+        embedder.encode(texts)
+        rates.append(len(texts) / (time.process_time() - start))
+    return max(rates)
+
+
+def cached_case(claims: Claims, texts: list[str], uncached: SentenceEmbedder) -> Case:
+    folder = tempfile.TemporaryDirectory()
+    cached = SentenceEmbedder(cache=folder.name)
+    cached._model = uncached._loaded()
+    cached.encode(texts)
+
+    def judge() -> None:
+        rows = dict(zip(texts, cached.encode(texts), strict=True))
+        for claim, spans in claims:
+            oracle_gap(rows[claim], np.array([rows[span] for span in spans]))
+
+    return Case("claims judged, all of it cached", len(claims), judge, close=folder.cleanup)
+
+
+def measurement_cases(count: int = 500) -> list[Case]:
+    rng = np.random.default_rng(0)
+    cases = []
+    for n in (5, 20):
+        rows = rng.normal(size=(n + 1, 384)) / np.sqrt(384) + 0.05
+        claim, *spans = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        evidence = np.array(spans)
+        x, G = evidence @ claim, evidence @ evidence.T
+        once: dict[str, Callable[[], Any]] = {
+            "energy by vectors": lambda c=claim, E=evidence: hallucination_energy(c, E),  # type: ignore[misc]
+            "energy by products": lambda x=x, G=G: gram_energy(x, G),  # type: ignore[misc]
+            "gap by vectors": lambda c=claim, E=evidence: oracle_gap(c, E),  # type: ignore[misc]
+            "gap by products": lambda x=x, G=G: oracle_gap_gram(x, G),  # type: ignore[misc]
+        }
+        cases += [Case(f"{name}, {n} spans", 1, call) for name, call in once.items()]
+        many, all_evidence = np.repeat(claim[None], count, axis=0), [evidence] * count
+        batch = lambda C=many, E=all_evidence: batch_energies(C, E)  # noqa: E731
+        cases.append(Case(f"energies in a batch, {n} spans", count, batch))
+    return cases
+
+
+def table(cases: list[Case], turns: int, seconds: float) -> dict[str, float]:
+    print(f"\n{'a second':36}{'median':>12}{'fastest':>12}")
+    rows = measure(cases, turns, seconds)
+    for row in rows:
+        print(f"{row.name:36}{row.median:12,.0f}{row.fastest:12,.0f}", flush=True)
+    return {row.name: row.median for row in rows}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gate", description=__doc__)
+    parser.add_argument("--claims", type=int, default=120, help="claims (default: 120)")
+    parser.add_argument(
+        "--threads", type=int, default=None, help="texts at a time (default: one a core, at most 4)"
+    )
+    parser.add_argument(
+        "--turns", type=int, default=5, help="turns, of which the median is shown (default: 5)"
+    )
+    options = parser.parse_args()
+    print("  ".join(f"{key} {value}" for key, value in machine().items()))
+    source, claims = read_claims(options.claims)
+    texts = sum(1 + len(spans) for _, spans in claims)
+    print(f"{len(claims)} claims of {source}, {texts / len(claims):.1f} texts each with their evidence")
+    medians = table(embedding_cases(claims, options.threads), options.turns, 1.0)
+    for name in ("claims judged, evidence known", "claims judged, nothing known"):
+        verdict = "reached" if medians[name] >= TARGET else "missed"
+        print(f"{TARGET:.0f} {name}: {verdict}")
+    rate = by_processor_time(claims, options.threads, options.turns)
+    print(
+        f"claims embedded in a second of one core's own time: {rate:.0f}, so {2 * rate:.0f} on two free cores"
+    )
+    table(measurement_cases(), options.turns, 0.2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,209 @@
+"""Backends: whatever gives a claim and its evidence a number from 0 (supported) to 1 (not), behind one interface.
+
+The gate's own is ``ResidualBackend``, the hallucination energy, and it is the default. The others are there to be
+compared with it: the oracle gap, and baselines that a measure has to beat to be worth its name.
+
+- ``gap``: ``(1 + energy_gap) / 2``;
+- ``cosine``: ``1 - max cosine`` of claim and spans;
+- ``tfidf``: 1 less the cosine of TF-IDF vectors of the claim and of all its evidence (scikit-learn);
+- ``checks``: the share of the text's checks that fired (``checks.py``), no embedding;
+- ``spans``: ``1 / (1 + number of spans)``, which reads not a word. Where it separates labels, the set leaks them.
+
+``combined.py`` has a research extension, several residuals weighed by a logistic regression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solvent.gate.checks import run_checks
+from solvent.gate.embedding import Embedder
+from solvent.gate.errors import GateError
+from solvent.gate.measurement import ENERGY_DECIMALS, RANK_R, TOP_K, batch_energies, oracle_gap
+
+__all__ = [
+    "Backend",
+    "ChecksBackend",
+    "CosineBackend",
+    "GapBackend",
+    "RememberingEmbedder",
+    "ResidualBackend",
+    "SpanCountBackend",
+    "TfidfBackend",
+]
+
+CHUNK = 256
+
+Floats = NDArray[np.float64]
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """Scores claims against their evidence.
+
+    ``score(claims, evidence)``: ``evidence`` is a list of spans for each claim; energies [B] in [0, 1], rounded to
+    ``ENERGY_DECIMALS``, and 1 where there is no evidence. The score of a claim does not depend on the others.
+    """
+
+    @property
+    def name(self) -> str:
+        """A word for tables."""
+        ...
+
+    def score(self, claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
+        """Energies [B] in [0, 1]."""
+        ...
+
+
+class RememberingEmbedder:
+    """An embedder that encodes each text once and keeps it in memory, so that backends can share the work."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._rows: dict[str, Floats] = {}
+        self.name = embedder.name
+        self.dimension = embedder.dimension
+        self.fingerprint = embedder.fingerprint
+
+    def warm(self, texts: Iterable[str], on_progress: Callable[[int, int], None] = lambda *_: None) -> None:
+        """Encode what is new, in parts; ``on_progress`` is told how many of how many texts are done."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._rows]
+        for start in range(0, len(new), CHUNK):
+            on_progress(start, len(new))
+            part = new[start : start + CHUNK]
+            self._rows.update(zip(part, self._embedder.encode(part), strict=True))
+        if new:
+            on_progress(len(new), len(new))
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """Unit rows [n, d]."""
+        self.warm(texts)
+        return np.stack([self._rows[text] for text in texts]) if texts else np.empty((0, self.dimension))
+
+
+class ResidualBackend:
+    """The hallucination energy: the share of the claim outside of what its spans span."""
+
+    name = "residual"
+
+    def __init__(self, embedder: Embedder, *, top_k: int = TOP_K, rank_r: int = RANK_R) -> None:
+        self._embedder, self._top_k, self._rank_r = embedder, top_k, rank_r
+
+    def score(self, claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
+        """Energies [B]."""
+        vectors, spans = _encoded(self._embedder, claims, evidence)
+        return np.round(batch_energies(vectors, spans, self._top_k, self._rank_r), ENERGY_DECIMALS)
+
+
+class GapBackend:
+    """The energy less that of the medoid span, brought from -1..1 to 0..1."""
+
+    name = "gap"
+
+    def __init__(self, embedder: Embedder, *, top_k: int = TOP_K, rank_r: int = RANK_R) -> None:
+        self._embedder, self._top_k, self._rank_r = embedder, top_k, rank_r
+
+    def score(self, claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
+        """``(1 + energy_gap) / 2`` [B]."""
+        vectors, spans = _encoded(self._embedder, claims, evidence)
+        gaps = [
+            oracle_gap(vector, own, self._top_k, self._rank_r).energy_gap
+            for vector, own in zip(vectors, spans, strict=True)
+        ]
+        return np.round((1.0 + np.array(gaps, dtype=np.float64)) / 2.0, ENERGY_DECIMALS)
+
+
+class CosineBackend:
+    """How far the nearest span is: ``1 - max cosine``."""
+
+    name = "cosine"
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    def score(self, claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
+        """Energies [B]; a negative cosine counts as 0."""
+        vectors, spans = _encoded(self._embedder, claims, evidence)
+        nearest = [
+            (own @ vector).max() if len(own) else 0.0 for vector, own in zip(vectors, spans, strict=True)
+        ]
+        return _energy(1.0 - np.array(nearest, dtype=np.float64))
+
+
+class TfidfBackend:
+    """Words in common, weighed by rarity among the texts of the set that is scored; no embedding."""
+
+    name = "tfidf"
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        try:
+            from sklearn.feature_extraction.text import TfidfVectorizer
+        except ImportError:
+            raise GateError(
+                "TF-IDF needs scikit-learn, which is not installed; allowed: pip install 'solvent-gym[gate]'"
+            ) from None
+        self._vectorizer = TfidfVectorizer(token_pattern=r"(?u)\b\w+\b")
+        # A set without a single word still has something to compare: nothing in common.
+        self._vectorizer.fit([*dict.fromkeys(texts), "word"])
+
+    def score(self, claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
+        """Energies [B]."""
+        _same_length(claims, evidence)
+        if not claims:
+            return np.empty(0)
+        left = self._vectorizer.transform(claims)
+        right = self._vectorizer.transform([" ".join(spans) for spans in evidence])
+        common = np.asarray(left.multiply(right).sum(axis=1), dtype=np.float64).ravel()
+        return _energy(1.0 - common)
+
+
+class ChecksBackend:
+    """How many of the text's checks fired."""
+
+    name = "checks"
+
+    def score(self, claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
+        """Share of the checks [B]; 1 where there is no evidence."""
+        _same_length(claims, evidence)
+        fired = [
+            [check.fired for check in run_checks(c, list(e))] for c, e in zip(claims, evidence, strict=True)
+        ]
+        shares = [np.mean(own) if spans else 1.0 for own, spans in zip(fired, evidence, strict=True)]
+        return _energy(np.array(shares, dtype=np.float64))
+
+
+class SpanCountBackend:
+    """The number of spans and nothing else: what a set's labels leak through it."""
+
+    name = "spans"
+
+    def score(self, claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
+        """``1 / (1 + n)`` [B]."""
+        _same_length(claims, evidence)
+        return _energy(1.0 / (1.0 + np.array([len(spans) for spans in evidence], dtype=np.float64)))
+
+
+def _encoded(
+    embedder: Embedder, claims: Sequence[str], evidence: Sequence[Sequence[str]]
+) -> tuple[Floats, list[Floats]]:
+    """Vectors [B, d] of claims, and [n_i, d] of each one's spans."""
+    _same_length(claims, evidence)
+    texts = list(dict.fromkeys(chain(claims, *evidence)))
+    rows = embedder.encode(texts) if texts else np.empty((0, embedder.dimension))
+    place = {text: i for i, text in enumerate(texts)}
+    spans = [rows[[place[text] for text in own]] if own else rows[:0] for own in evidence]
+    return rows[[place[text] for text in claims]] if claims else rows[:0], spans
+
+
+def _same_length(claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> None:
+    if len(claims) != len(evidence):
+        raise GateError(f"evidence: got {len(evidence)} lists of spans; allowed: one a claim, {len(claims)}")
+
+
+def _energy(values: Floats) -> Floats:
+    return np.round(np.clip(values, 0.0, 1.0), ENERGY_DECIMALS).astype(np.float64)

@@ -1,0 +1,362 @@
+"""Where a threshold comes from: the source's percentiles, or a budget for false acceptance over negative controls.
+
+*Percentiles* (source: *Deterministic Policy Gates for Stochastic Systems*, "Adaptive Policy"): sort the gaps of N
+claims and cut at ``tau_p = x[ceil(p N / 100)]``, the p-th percentile. On those same N claims, p % are then accepted
+*by construction*: the source's table (P10 -> 10 % accepted) is an identity that holds for any numbers whatever,
+random ones included, and says nothing about claims to come. ``held_out_rates`` learns on one part and reports on
+the other.
+
+*Negative controls* (ours): give claims evidence that is not theirs (``pairs``), or take claims labelled
+unsupported, and choose the largest threshold with
+
+    accepted negatives m <= budget * N                       (``confidence=None``: the rate itself)
+    upper(m, N) = I^-1(confidence; m + 1, N - m) <= budget   (else: the exact binomial upper bound of the rate)
+
+Learnt on one split, reported on another, with the exact (Clopper-Pearson) bound. The second rule is the
+distribution-free tolerance limit of an order statistic: with that confidence the rate on new pairs of the kind
+stays within the budget.
+
+Known approximation: the bounds take pairs as independent. Claims of one group are not quite, which is why splits go
+by group; within a side the bound is a little too narrow where groups are large.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import math
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaincinv
+
+from solvent.gate.errors import GateError
+from solvent.gate.pairs import codes_of, split_by_group
+from solvent.gate.policy import DECIMALS, Policy, rounded
+
+__all__ = [
+    "PERCENTILES",
+    "NegativeControl",
+    "Rate",
+    "acceptance",
+    "adaptive_policies",
+    "clopper_pearson",
+    "control_threshold",
+    "held_out_rates",
+    "negative_control",
+    "oracle_policy",
+    "percentile_thresholds",
+    "sample_sha256",
+    "upper_bound",
+]
+
+PERCENTILES = (1.0, 5.0, 10.0, 20.0, 30.0)
+"""The source's percentiles."""
+
+_STEP = 10.0**-DECIMALS
+_ROUNDING = 1e-9  # 0.07 * 100 is above 7 and 0.29 * 100 below 29; a count must not hang on that
+
+Floats = NDArray[np.float64]
+Groups = Sequence[Hashable] | NDArray[Any]
+
+
+# ---------------------------------------------------------------------------------------------- rates
+
+
+@dataclasses.dataclass(frozen=True)
+class Rate:
+    """``accepted`` of ``count``, with the exact 95 % interval ``low``..``high`` and the one-sided ``upper``."""
+
+    accepted: int
+    count: int
+    share: float
+    low: float
+    high: float
+    upper: float
+
+
+def clopper_pearson(successes: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
+    """The exact two-sided interval of a rate; no trials: 0 to 1.
+
+    Raises:
+        GateError: counts that are no counts, or a confidence not between 0 and 1.
+    """
+    _require_counts(successes, trials, confidence)
+    tail = (1.0 - confidence) / 2.0
+    low = float(betaincinv(successes, trials - successes + 1, tail)) if successes else 0.0
+    return low, upper_bound(successes, trials, 1.0 - tail)
+
+
+def upper_bound(successes: int, trials: int, confidence: float = 0.95) -> float:
+    """The exact one-sided upper bound of a rate; no trials, or all of them successes: 1.
+
+    Raises:
+        GateError: as ``clopper_pearson``.
+    """
+    _require_counts(successes, trials, confidence)
+    return float(betaincinv(successes + 1, trials - successes, confidence)) if successes < trials else 1.0
+
+
+def acceptance(values: ArrayLike, tau_accept: float) -> Rate:
+    """How many of ``values`` [n] a threshold accepts.
+
+    Raises:
+        GateError: values or a threshold that are not finite.
+    """
+    x, tau = _sample("values", values, least=0), rounded(tau_accept)
+    if math.isnan(tau):
+        raise GateError(f"tau_accept: got {tau_accept!r}; allowed: a finite number")
+    accepted, count = int((x <= tau).sum()), len(x)
+    low, high = clopper_pearson(accepted, count)
+    share = accepted / count if count else 0.0
+    return Rate(accepted, count, share, low, high, upper_bound(accepted, count))
+
+
+# ----------------------------------------------------------------------------------------- percentiles
+
+
+def percentile_thresholds(
+    values: ArrayLike, percentiles: Sequence[float] = PERCENTILES
+) -> dict[float, float]:
+    """The source's procedure: sort, and cut at each percentile; always one of the values, 6 decimals.
+
+    Acceptance on these very values is p % by construction (more where values are equal): see the module.
+
+    Raises:
+        GateError: no values, values that are not finite, or a percentile not above 0 and up to 100.
+    """
+    x = np.sort(_sample("values", values))
+    for p in percentiles:
+        if not 0.0 < p <= 100.0:
+            raise GateError(f"percentiles: got {p!r}; allowed: above 0, up to 100")
+    return {float(p): float(x[max(math.ceil(p * len(x) / 100.0 - _ROUNDING), 1) - 1]) for p in percentiles}
+
+
+def held_out_rates(
+    values: ArrayLike,
+    groups: Groups | None = None,
+    percentiles: Sequence[float] = PERCENTILES,
+    *,
+    seed: int = 0,
+    share: float = 0.5,
+) -> dict[float, tuple[float, Rate]]:
+    """Percentile -> (threshold learnt on one part, acceptance on the other). Groups stay on one side.
+
+    Raises:
+        GateError: as ``percentile_thresholds`` and ``split_by_group``.
+    """
+    x = _sample("values", values)
+    learn, report = split_by_group(codes_of(groups, len(x)), np.random.default_rng(seed), share)
+    taus = percentile_thresholds(x[learn], percentiles)
+    return {p: (tau, acceptance(x[report], tau)) for p, tau in taus.items()}
+
+
+def adaptive_policies(
+    gaps: ArrayLike,
+    *,
+    domain: str,
+    model: str,
+    percentiles: Sequence[float] = PERCENTILES,
+    **fields: Any,
+) -> tuple[Policy, ...]:
+    """``adaptive.P<p>.v1`` for each percentile, with the hash and the size of the calibration set.
+
+    ``fields``: other fields of ``Policy`` (``model_fingerprint``, ``top_k``, ``version``, ...).
+
+    Raises:
+        GateError: as ``percentile_thresholds`` and ``Policy``.
+    """
+    sample = {"calibration_sha256": sample_sha256(gaps), "calibration_count": np.size(gaps)}
+    return tuple(
+        Policy.learnt(label(p), tau, domain=domain, model=model, **(sample | fields))
+        for p, tau in percentile_thresholds(gaps, percentiles).items()
+    )
+
+
+def label(percentile: float) -> str:
+    """``P10``, and ``P2_5`` for what is no whole number: a dot parts a policy's name."""
+    return f"P{percentile:g}".replace(".", "_")
+
+
+def oracle_policy(
+    oracle_energies: ArrayLike, *, domain: str, model: str, k: float = 2.0, version: int = 1, **fields: Any
+) -> Policy:
+    """Accept an energy up to ``mean + k sigma`` of the oracles' energies; review up to ``mean + 1.25 k sigma``.
+
+    Source: "Gap > k sigma from oracle mean", k = 2 is "safe". The band is 25 % of the distance, as of a threshold
+    on the gap to that mean. ``sigma`` is the sample's (n - 1).
+
+    Raises:
+        GateError: fewer than two energies, values that are not finite, a ``k`` that is not above 0.
+    """
+    x = _sample("oracle_energies", oracle_energies, least=2)
+    if not (math.isfinite(k) and k > 0.0):
+        raise GateError(f"k: got {k!r}; allowed: a number above 0")
+    mean, reach = float(x.mean()), k * float(x.std(ddof=1))
+    sample: dict[str, Any] = {"calibration_sha256": sample_sha256(x), "calibration_count": len(x)}
+    return Policy(
+        name=f"oracle.{label(k).replace('P', 'k')}.v{version}",
+        kind="oracle",
+        tau_accept=rounded(mean + reach),
+        tau_review=rounded(mean + 1.25 * reach),
+        measure="energy",
+        domain=domain,
+        model=model,
+        **(sample | fields),
+    )
+
+
+# ------------------------------------------------------------------------------------ negative controls
+
+
+@dataclasses.dataclass(frozen=True)
+class NegativeControl:
+    """A threshold by a budget, and what it does to pairs it was not learnt from.
+
+    Attributes:
+        tau_accept: the threshold.
+        budget: share of negatives that may be accepted.
+        confidence: with which the budget was to hold, or None for the rate alone.
+        learnt: acceptance of the negatives it was learnt from.
+        negatives: acceptance of the held-out negatives; ``negatives.upper`` is the bound to quote.
+        positives: acceptance of the held-out matched claims, or None where none were given.
+        calibration_sha256: hash of the negatives it was learnt from.
+    """
+
+    tau_accept: float
+    budget: float
+    confidence: float | None
+    learnt: Rate
+    negatives: Rate
+    positives: Rate | None
+    calibration_sha256: str
+
+    def policy(self, *, domain: str, model: str, **fields: Any) -> Policy:
+        """``adaptive.FA5.v1`` for a budget of 5 % false acceptance; other fields as of ``Policy.learnt``."""
+        sample = {"calibration_sha256": self.calibration_sha256, "calibration_count": self.learnt.count}
+        name = "FA" + label(100.0 * self.budget)[1:]
+        return Policy.learnt(name, self.tau_accept, domain=domain, model=model, **(sample | fields))
+
+
+def control_threshold(negatives: ArrayLike, budget: float, confidence: float | None = None) -> float:
+    """The largest threshold that accepts negatives within the budget, just below the first it must not accept.
+
+    Args:
+        negatives: gaps or energies [n] of mismatched or unsupported claims.
+        budget: share that may be accepted, between 0 and 1.
+        confidence: None for the rate among them; or so sure of the rate among all such pairs.
+
+    Raises:
+        GateError: a budget or confidence not between 0 and 1, or too few negatives to be that sure.
+    """
+    x = np.sort(_sample("negatives", negatives))
+    if not 0.0 < budget < 1.0:
+        raise GateError(f"budget: got {budget!r}; allowed: a number between 0 and 1")
+    allowed = _allowed(len(x), budget, confidence)
+    if allowed < 0:
+        raise GateError(
+            f"negatives: got {len(x)}, too few to be sure of {budget:g}; allowed: "
+            f"{math.ceil(math.log(1.0 - (confidence or 0.0)) / math.log(1.0 - budget))} or more"
+        )
+    return rounded(float(x[allowed]) - _STEP)
+
+
+def _allowed(count: int, budget: float, confidence: float | None) -> int:
+    """How many of ``count`` negatives may be accepted, -1 where not even none is safe."""
+    if confidence is None:
+        return min(math.floor(budget * count + _ROUNDING), count - 1)
+    _require_counts(0, count, confidence)
+    low, high = -1, count - 1
+    while low < high:  # the bound rises with the count: bisection
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if upper_bound(middle, count, confidence) <= budget else (low, middle - 1)
+    return low
+
+
+def negative_control(
+    negatives: ArrayLike,
+    groups: Groups | None = None,
+    *,
+    budget: float = 0.05,
+    positives: ArrayLike | None = None,
+    positive_groups: Groups | None = None,
+    confidence: float | None = 0.95,
+    seed: int = 0,
+    share: float = 0.5,
+) -> NegativeControl:
+    """Learn a threshold on one part of the negatives and report it on the other.
+
+    Args:
+        negatives: gaps or energies of mismatched or unsupported claims [n].
+        groups: what each belongs to [n]; None: each its own.
+        budget: share of negatives that may be accepted.
+        positives: the same measure of matched claims [m]; those of a group learnt from are left out of the report.
+        positive_groups: their groups [m], by the same labels; needed wherever ``groups`` is given.
+        confidence: see ``control_threshold``.
+        seed: of the split.
+        share: of the negatives to learn from.
+
+    Raises:
+        GateError: as ``control_threshold`` and ``split_by_group``, or positives without groups.
+    """
+    x = _sample("negatives", negatives, least=2)
+    learn, report = split_by_group(codes_of(groups, len(x)), np.random.default_rng(seed), share)
+    tau = control_threshold(x[learn], budget, confidence)
+    matched = None
+    if positives is not None:
+        y = _sample("positives", positives)
+        matched = acceptance(y[_unseen(groups, learn, positive_groups, len(y))], tau)
+    return NegativeControl(
+        tau_accept=tau,
+        budget=float(budget),
+        confidence=confidence,
+        learnt=acceptance(x[learn], tau),
+        negatives=acceptance(x[report], tau),
+        positives=matched,
+        calibration_sha256=sample_sha256(x[learn]),
+    )
+
+
+def _unseen(
+    groups: Groups | None, learn: NDArray[np.int64], positive_groups: Groups | None, count: int
+) -> NDArray[np.bool_]:
+    if groups is None:
+        return np.ones(count, dtype=bool)
+    if positive_groups is None or len(positive_groups) != count:
+        raise GateError(f"positive_groups: allowed: one label a positive, {count}, as groups is given")
+    seen = {groups[i] for i in learn}
+    return np.array([group not in seen for group in positive_groups], dtype=bool)
+
+
+# ---------------------------------------------------------------------------------------------- samples
+
+
+def sample_sha256(values: ArrayLike) -> str:
+    """SHA-256 of a calibration set: its values to 6 decimals, sorted, so that the order doesn't matter.
+
+    Raises:
+        GateError: no values, or values that are not finite.
+    """
+    x = np.sort(_sample("values", values))
+    return hashlib.sha256("\n".join(f"{value:.{DECIMALS}f}" for value in x).encode("ascii")).hexdigest()
+
+
+def _sample(where: str, values: ArrayLike, least: int = 1) -> Floats:
+    """A copy [n], finite, to the decimals that count."""
+    try:
+        x = np.asarray(values)
+    except (TypeError, ValueError):
+        x = np.empty((0, 0))
+    real = x.dtype.kind in "fiu" or x.size == 0
+    if not real or x.ndim != 1 or len(x) < least or not np.isfinite(x).all():
+        raise GateError(f"{where}: allowed: {least} or more finite numbers in one row")
+    return np.array([rounded(value) for value in x], dtype=np.float64)
+
+
+def _require_counts(successes: int, trials: int, confidence: float) -> None:
+    if not 0 <= successes <= trials:
+        raise GateError(f"successes: got {successes!r} of {trials!r}; allowed: 0 to the number of trials")
+    if not 0.0 < confidence < 1.0:
+        raise GateError(f"confidence: got {confidence!r}; allowed: a number between 0 and 1")

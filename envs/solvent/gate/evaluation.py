@@ -1,0 +1,308 @@
+"""How well a measure tells supported claims from others: AUROC with bootstrap intervals, beside baselines.
+
+AUROC is the chance that a claim that isn't supported scores higher than one that is, ties counting half: 0.5 is chance.
+Three kinds of claims stand against the supported ones:
+
+- ``shuffled``: the supported claims again, each with the evidence of a claim of another group: off topic;
+- ``refuted`` and ``nei``: as the set labels them; ``nei`` is not enough information.
+
+*Matched* figures compare only claims with the same number of spans (the pairs of all such strata pooled), for that
+number may leak the label. Intervals: 95 %, percentile bootstrap over groups, so that samples that share evidence stay
+together; a *gain* is the paired difference from the residual, over the same draws. Known approximation: intervals do
+not widen for the many comparisons of a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solvent.gate.backends import (
+    Backend,
+    ChecksBackend,
+    CosineBackend,
+    GapBackend,
+    RememberingEmbedder,
+    ResidualBackend,
+    SpanCountBackend,
+    TfidfBackend,
+)
+from solvent.gate.datasets import Sample, deranged
+from solvent.gate.embedding import Embedder
+from solvent.gate.errors import GateError
+from solvent.gate.measurement import RANK_R, TOP_K
+
+__all__ = ["COMPARISONS", "Auroc", "Comparison", "Evaluation", "auroc", "aurocs", "evaluate_backends"]
+
+COMPARISONS = ("shuffled", "refuted", "nei")
+"""What supported claims are told from."""
+
+LEVEL = 0.95
+FEWEST = 2
+BATCH = 2_000_000  # weights held at a time
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Auroc:
+    """An AUROC with its interval, and its gain over a reference with that one's; NaN where there is no pair."""
+
+    value: float
+    low: float
+    high: float
+    gain: float = 0.0
+    gain_low: float = 0.0
+    gain_high: float = 0.0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One measure against one kind of claims; ``supported`` and ``others`` count what could be compared."""
+
+    against: str
+    measure: str
+    matched: bool
+    supported: int
+    others: int
+    auroc: Auroc
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """All comparisons, and the scores behind them by kind of claim and measure."""
+
+    comparisons: tuple[Comparison, ...]
+    scores: Mapping[str, Mapping[str, tuple[float, ...]]]
+
+    def of(self, against: str, measure: str, *, matched: bool = False) -> Comparison:
+        """One of the comparisons.
+
+        Raises:
+            GateError: it was not made.
+        """
+        for row in self.comparisons:
+            if (row.against, row.measure, row.matched) == (against, measure, matched):
+                return row
+        raise GateError(f"no comparison of {measure!r} against {against!r}")
+
+
+def auroc(scores: Sequence[float] | Floats, supported: Sequence[bool] | NDArray[np.bool_]) -> float:
+    """The chance that a claim that isn't supported scores higher than one that is; ties count half, no pair is NaN.
+
+    Raises:
+        GateError: not as many labels as scores, or scores that are not finite.
+    """
+    values, labels = _checked(scores, supported)
+    return float(_ratio(*_concordant(values, labels, np.ones((1, len(values)))))[0])
+
+
+def aurocs(
+    scores: Mapping[str, Sequence[float] | Floats],
+    supported: Sequence[bool] | NDArray[np.bool_],
+    groups: Sequence[str],
+    *,
+    strata: Sequence[int] | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> dict[str, Auroc]:
+    """AUROC of several measures on the same claims, with intervals, and gains over the first of them.
+
+    Args:
+        scores: by measure, one a claim.
+        supported: which claims are.
+        groups: claims of a group are drawn together.
+        strata: only claims of the same stratum are compared; None compares all.
+        resamples: draws of the bootstrap.
+        seed: of the draws.
+
+    Raises:
+        GateError: as ``auroc``.
+    """
+    checked = {name: _checked(values, supported) for name, values in scores.items()}
+    layers = _strata(len(groups), strata)
+    once = {
+        name: _layered(values, labels, np.ones((1, len(values))), layers)
+        for name, (values, labels) in checked.items()
+    }
+    drawn: dict[str, list[Floats]] = {name: [] for name in checked}
+    for weights in _draws(groups, resamples, seed):
+        for name, (values, labels) in checked.items():
+            drawn[name].append(_layered(values, labels, weights, layers))
+    result = {}
+    first: Floats | None = None
+    for name in checked:
+        many = np.concatenate(drawn[name]) if drawn[name] else np.empty(0)
+        first = many if first is None else first
+        reference = float(once[next(iter(checked))][0])
+        value = float(once[name][0])
+        result[name] = Auroc(value, *_interval(many), value - reference, *_interval(many - first))
+    return result
+
+
+def evaluate_backends(
+    samples: Sequence[Sample],
+    embedder: Embedder,
+    *,
+    extra: Sequence[Backend] = (),
+    top_k: int = TOP_K,
+    rank_r: int = RANK_R,
+    resamples: int = 1000,
+    seed: int = 0,
+    on_progress: Callable[[str, int, int], None] = lambda *_: None,
+) -> Evaluation:
+    """Score every kind of claims with the residual, the baselines and ``extra``, and compare.
+
+    Args:
+        samples: of a data set; where none is labelled, all count as supported.
+        embedder: of the residual and the cosine baseline.
+        extra: more backends.
+        top_k: spans that count.
+        rank_r: directions that count.
+        resamples: draws of the bootstrap.
+        seed: of the mismatched evidence and the draws.
+        on_progress: told a stage, how much of it is done, and of how much.
+
+    Raises:
+        GateError: nothing supported to compare with, or too few of it.
+    """
+    kinds = _kinds(samples, seed)
+    everything = list(chain.from_iterable(kinds.values()))
+    texts = list(dict.fromkeys(chain.from_iterable((s.claim, *s.evidence) for s in everything)))
+    remembering = RememberingEmbedder(embedder)
+    remembering.warm(texts, lambda done, total: on_progress("sentences encoded", done, total))
+    backends: list[Backend] = [
+        ResidualBackend(remembering, top_k=top_k, rank_r=rank_r),
+        GapBackend(remembering, top_k=top_k, rank_r=rank_r),
+        CosineBackend(remembering),
+        TfidfBackend(texts),
+        ChecksBackend(),
+        SpanCountBackend(),
+        *extra,
+    ]
+    scores: dict[str, dict[str, Floats]] = {kind: {} for kind in kinds}
+    steps = [(backend, kind) for backend in backends for kind in kinds]
+    for done, (backend, kind) in enumerate(steps):
+        on_progress("scores", done, len(steps))
+        own = kinds[kind]
+        scores[kind][backend.name] = backend.score([s.claim for s in own], [s.evidence for s in own])
+    on_progress("scores", len(steps), len(steps))
+    rows: list[Comparison] = []
+    against = [kind for kind in COMPARISONS if kind in kinds]
+    for done, kind in enumerate(against):
+        on_progress("comparisons", done, len(against))
+        rows += _compared(kinds, scores, kind, resamples, seed)
+    on_progress("comparisons", len(against), len(against))
+    plain = {kind: {name: tuple(v.tolist()) for name, v in by.items()} for kind, by in scores.items()}
+    return Evaluation(tuple(rows), plain)
+
+
+def _kinds(samples: Sequence[Sample], seed: int) -> dict[str, tuple[Sample, ...]]:
+    labelled = [sample for sample in samples if sample.label is not None]
+    supported = tuple(s for s in labelled if s.label == "supported") if labelled else tuple(samples)
+    if len(supported) < FEWEST:
+        raise GateError(
+            f"got {len(supported)} supported claims; allowed: at least {FEWEST}, to tell the others from them"
+        )
+    kinds = {"supported": supported, "shuffled": deranged(supported, seed)}
+    for label in ("refuted", "nei"):
+        own = tuple(sample for sample in labelled if sample.label == label)
+        if len(own) >= FEWEST:
+            kinds[label] = own
+    return kinds
+
+
+def _compared(
+    kinds: Mapping[str, Sequence[Sample]],
+    scores: Mapping[str, Mapping[str, Floats]],
+    against: str,
+    resamples: int,
+    seed: int,
+) -> list[Comparison]:
+    """All measures against one kind, over all pairs and over those with equally many spans."""
+    both = [*kinds["supported"], *kinds[against]]
+    supported = np.arange(len(both)) < len(kinds["supported"])
+    groups = [sample.group for sample in both]
+    joined = {name: np.concatenate([own, scores[against][name]]) for name, own in scores["supported"].items()}
+    counts = np.array([len(sample.evidence) for sample in both])
+    rows = []
+    for matched in (False, True):
+        strata = counts if matched else np.zeros_like(counts)
+        shared = np.isin(strata, np.intersect1d(strata[supported], strata[~supported]))
+        found = aurocs(joined, supported, groups, strata=strata.tolist(), resamples=resamples, seed=seed)
+        sizes = int((shared & supported).sum()), int((shared & ~supported).sum())
+        rows += [Comparison(against, name, matched, *sizes, result) for name, result in found.items()]
+    return rows
+
+
+# ------------------------------------------------------------------------------------------ the statistic
+
+
+def _layered(values: Floats, labels: NDArray[np.bool_], weights: Floats, layers: Sequence[Any]) -> Floats:
+    """AUROC [R] of weighted samples, over pairs within a layer."""
+    parts = [_concordant(values[own], labels[own], weights[:, own]) for own in layers]
+    concordant = np.sum([part[0] for part in parts], axis=0)
+    return _ratio(concordant, np.sum([part[1] for part in parts], axis=0))
+
+
+def _concordant(values: Floats, supported: NDArray[np.bool_], weights: Floats) -> tuple[Floats, Floats]:
+    """Weight of the pairs in the right order [R] and of all pairs [R]; weights are [R, n]."""
+    order = np.argsort(values, kind="stable")
+    ranked = values[order]
+    starts = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
+    held = weights[:, order] * supported[order]
+    lower = np.add.reduceat(held, starts, axis=1)
+    upper = np.add.reduceat(weights[:, order] - held, starts, axis=1)
+    below = np.cumsum(lower, axis=1) - lower / 2.0
+    return (upper * below).sum(axis=1), upper.sum(axis=1) * lower.sum(axis=1)
+
+
+def _ratio(concordant: Floats, pairs: Floats) -> Floats:
+    ratio: Floats = np.divide(concordant, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0)
+    return ratio
+
+
+def _strata(count: int, strata: Sequence[int] | None) -> list[NDArray[np.intp]]:
+    if strata is None:
+        return [np.arange(count)]
+    values = np.asarray(strata)
+    return [np.flatnonzero(values == value) for value in np.unique(values)]
+
+
+def _draws(groups: Sequence[str], resamples: int, seed: int) -> Any:
+    """Weights of the samples [r, n], a part of the draws at a time: how often each one's group was drawn."""
+    names, place = np.unique(np.asarray(groups), return_inverse=True)
+    rng = np.random.default_rng(seed)
+    part = max(1, BATCH // max(1, len(groups)))
+    for start in range(0, resamples, part):
+        size = min(part, resamples - start)
+        drawn = rng.multinomial(len(names), np.full(len(names), 1.0 / len(names)), size=size)
+        yield drawn[:, place].astype(np.float64)
+
+
+def _interval(values: Floats) -> tuple[float, float]:
+    kept = values[~np.isnan(values)]
+    if not len(kept):
+        return float("nan"), float("nan")
+    low, high = np.quantile(kept, [(1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0])
+    return float(low), float(high)
+
+
+def _checked(scores: Any, supported: Any) -> tuple[Floats, NDArray[np.bool_]]:
+    values, labels = np.asarray(scores, dtype=np.float64), np.asarray(supported, dtype=np.bool_)
+    if values.shape != labels.shape or values.ndim != 1 or not len(values):
+        raise GateError(
+            f"scores: got the shape {values.shape} for labels {labels.shape}; allowed: one a claim"
+        )
+    if not np.isfinite(values).all():
+        raise GateError("scores: got values that are not finite; allowed: finite numbers")
+    return values, labels

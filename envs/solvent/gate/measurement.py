@@ -1,0 +1,353 @@
+"""Layer 2, measurement: how much of a claim its evidence leaves unexplained. A diagnostic, not a truth score.
+
+For a claim ``c`` and evidence spans ``E``, all of length 1: take the ``top_k`` spans nearest to ``c`` by cosine, the
+leading ``rank_r`` directions ``V_r`` of what they span (singular value decomposition), and measure
+
+    explained = ||V_r^T c||^2      energy = ||c - V_r V_r^T c||^2      identity_error = |1 - (explained + energy)|
+
+Energy is 0 where the spans explain the claim, 1 where they are orthogonal to it or where there are none. The oracle is
+one of the spans, measured as if it were the claim; ``energy_gap = energy - oracle_energy``.
+
+Source: *Deterministic Policy Gates for Stochastic Systems*, "Core Metric" and "The Oracle Gap". Added to it: small
+singular values are cut (``subspace.py`` says where, why, and how ties are broken), and the oracle is the medoid, the
+span with the most cosine to all others, which is the same in whatever order the spans come.
+
+Order: spans of equal cosine are sorted by their coordinates in the vector form, so nothing depends on the order in
+which they were given. The Gram form has no coordinates: spans of exactly equal cosine are taken in the given order.
+
+Known approximations: duplicates weigh more in the decomposition, so with more spans than rank they can change which
+directions count (with no more spans than rank they change nothing). With no more spans than rank the oracle's energy
+is 0, and the gap is the energy (``trivial``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from solvent.gate.errors import GateError
+from solvent.gate.subspace import EPS, Split, split_by_products, split_by_vectors
+from solvent.gate.vectors import array_of, lengths, numbers, require_unit
+
+__all__ = [
+    "ENERGY_DECIMALS",
+    "EPS",
+    "EXHAUSTED",
+    "RANK_R",
+    "TOP_K",
+    "EnergyResult",
+    "GapResult",
+    "Oracle",
+    "batch_energies",
+    "gram_energy",
+    "hallucination_energy",
+    "oracle_gap",
+    "oracle_gap_gram",
+]
+
+TOP_K = 12
+RANK_R = 8
+ENERGY_DECIMALS = 6
+EXHAUSTED = 0.01
+
+Oracle = Literal["medoid", "first", "none"]
+Floats = NDArray[np.float64]
+
+# A claim whose length is off by less than this is measured, and the identity error shows it (0.01 is off by 0.5 %).
+_LENGTH = 0.1
+_SAME = 1e-9  # mean cosines closer than this are equal, and the medoid is the first of them
+_SYMMETRIC = 1e-6
+
+
+@dataclass(frozen=True)
+class EnergyResult:
+    """One claim measured against its evidence.
+
+    Attributes:
+        energy: unexplained share of the claim, 0 to 1, from the residual vector.
+        explained: explained share, from the coefficients.
+        identity_error: ``|1 - (explained + energy)|`` before either is held to 0..1; above 0.01 nothing is to be
+            believed of the vectors.
+        effective_rank: directions in use, at most ``rank_r``.
+        singular_values: of the chosen spans, largest first, those that were cut included.
+        topk_scores: cosines of the chosen spans, best first.
+        used: indices of the chosen spans, best first; spans of all zeros are never chosen.
+        span_count: spans given.
+    """
+
+    energy: float
+    explained: float
+    identity_error: float
+    effective_rank: int
+    singular_values: tuple[float, ...]
+    topk_scores: tuple[float, ...]
+    used: tuple[int, ...]
+    span_count: int
+
+    @property
+    def used_count(self) -> int:
+        """How many spans were used, at most ``top_k``."""
+        return len(self.used)
+
+
+@dataclass(frozen=True)
+class GapResult:
+    """A claim's energy relative to that of an oracle, one of its own spans.
+
+    Attributes:
+        claim: the claim as measured.
+        oracle_energy: energy of the oracle, 0 to 1.
+        energy_gap: the claim's energy less the oracle's, -1 to 1.
+        oracle_index: which span it is, -1 for none.
+        exhausted: the evidence does not even explain its own span: ``oracle_energy > 0.01``.
+        trivial: no more spans than rank, or no oracle: its energy is 0 and the gap is the energy.
+    """
+
+    claim: EnergyResult
+    oracle_energy: float
+    energy_gap: float
+    oracle_index: int
+    exhausted: bool
+    trivial: bool
+
+
+def hallucination_energy(
+    claim_vec: ArrayLike, evidence_vecs: ArrayLike, top_k: int = TOP_K, rank_r: int = RANK_R
+) -> EnergyResult:
+    """Measure a claim [d] against evidence [n, d], all of length 1. No evidence: energy 1.
+
+    Args:
+        claim_vec: the claim.
+        evidence_vecs: the spans; rows of all zeros span nothing and are left out.
+        top_k: most spans that count; below 1 counts as 1.
+        rank_r: most directions that count; below 1 counts as 1.
+
+    Raises:
+        GateError: a vector that is not finite, of another width or not of length 1 (by more than a tenth).
+    """
+    claim = _claim("claim_vec", claim_vec)
+    spans = _spans("evidence_vecs", evidence_vecs, claim.size)
+    return _by_vectors(claim, spans, _at_least_one("top_k", top_k), _at_least_one("rank_r", rank_r))
+
+
+def gram_energy(cross: ArrayLike, gram: ArrayLike, top_k: int = TOP_K, rank_r: int = RANK_R) -> EnergyResult:
+    """The same from inner products alone: ``cross`` [n] of spans and claim, ``gram`` [n, n] of spans and spans.
+
+    The claim is taken to be of length 1. Agrees with ``hallucination_energy`` to 1e-6; singular values below
+    1e-7 of the largest are noise.
+
+    Raises:
+        GateError: not finite, not of these shapes, ``gram`` not symmetric, its diagonal not 1 (or 0), or products that
+            no vectors can have.
+    """
+    products = _products(cross, gram)
+    return _by_products(*products, _at_least_one("top_k", top_k), _at_least_one("rank_r", rank_r))
+
+
+def batch_energies(
+    claim_vecs: ArrayLike, evidence: Sequence[ArrayLike], top_k: int = TOP_K, rank_r: int = RANK_R
+) -> Floats:
+    """Energies [B] of claims [B, d], each against its own spans [n_i, d]; bit for bit those of single calls.
+
+    Raises:
+        GateError: as ``hallucination_energy``, or another number of claims than of evidence.
+    """
+    top_k, rank_r = _at_least_one("top_k", top_k), _at_least_one("rank_r", rank_r)
+    claims = numbers("claim_vecs", claim_vecs, 2)
+    if len(claims) != len(evidence):
+        raise GateError(f"evidence: got {len(evidence)} sets of spans; allowed: one a claim, {len(claims)}")
+    energies = np.ones(len(claims))
+    groups: dict[int, list[tuple[int, Floats]]] = {}
+    for b, claim in enumerate(claims):
+        require_unit(f"claim_vecs[{b}]", lengths(claim[None]), within=_LENGTH)
+        spans = _spans(f"evidence[{b}]", evidence[b], claim.size)
+        order = _nearest(spans, _scores(spans, claim), top_k)
+        if order.size:
+            groups.setdefault(order.size, []).append((b, spans[order]))
+    for members in groups.values():
+        index = [b for b, _ in members]
+        split = split_by_vectors(claims[index], np.stack([spans for _, spans in members]), rank_r)
+        energies[index] = np.clip(split.energy, 0.0, 1.0)
+    return energies
+
+
+def oracle_gap(
+    claim_vec: ArrayLike,
+    evidence_vecs: ArrayLike,
+    top_k: int = TOP_K,
+    rank_r: int = RANK_R,
+    oracle: Oracle = "medoid",
+) -> GapResult:
+    """A claim's energy less that of an oracle: the ``medoid`` of the spans, the ``first`` (the source's) or ``none``.
+
+    The first span depends on the order in which spans come, and so do its energy and the gap.
+
+    Raises:
+        GateError: as ``hallucination_energy``, or an oracle that doesn't exist.
+    """
+    claim = _claim("claim_vec", claim_vec)
+    spans = _spans("evidence_vecs", evidence_vecs, claim.size)
+    top_k, rank_r = _at_least_one("top_k", top_k), _at_least_one("rank_r", rank_r)
+    measured = _by_vectors(claim, spans, top_k, rank_r)
+    index = _vector_oracle(spans, _oracle(oracle))
+    energy = _by_vectors(spans[index], spans, top_k, rank_r).energy if index >= 0 else 0.0
+    return _gap(measured, energy, index, rank_r)
+
+
+def oracle_gap_gram(
+    cross: ArrayLike,
+    gram: ArrayLike,
+    top_k: int = TOP_K,
+    rank_r: int = RANK_R,
+    oracle: Oracle = "medoid",
+) -> GapResult:
+    """``oracle_gap`` from inner products alone; arguments and errors as of ``gram_energy``."""
+    x, G = _products(cross, gram)
+    top_k, rank_r = _at_least_one("top_k", top_k), _at_least_one("rank_r", rank_r)
+    measured = _by_products(x, G, top_k, rank_r)
+    index = _product_oracle(G, _oracle(oracle))
+    energy = _by_products(G[index], G, top_k, rank_r).energy if index >= 0 else 0.0
+    return _gap(measured, energy, index, rank_r)
+
+
+# --------------------------------------------------------------------------------------------- measuring
+
+
+def _by_vectors(claim: Floats, spans: Floats, top_k: int, rank_r: int) -> EnergyResult:
+    scores = _scores(spans, claim)
+    order = _nearest(spans, scores, top_k)
+    if not order.size:
+        return _nothing(len(spans))
+    return _result(split_by_vectors(claim[None], spans[order][None], rank_r), scores, order)
+
+
+def _by_products(cross: Floats, gram: Floats, top_k: int, rank_r: int) -> EnergyResult:
+    order = np.argsort(-cross, kind="stable")
+    order = order[np.diag(gram)[order] > 0.0][:top_k]
+    if not order.size:
+        return _nothing(len(cross))
+    result = _result(
+        split_by_products(cross[order][None], gram[np.ix_(order, order)][None], rank_r), cross, order
+    )
+    if result.explained > 1.0 + _SYMMETRIC:
+        raise GateError(
+            f"cross: explains {result.explained:.6g} of the claim; allowed: at most 1, products of vectors of length 1"
+        )
+    return result
+
+
+def _result(split: Split, scores: Floats, order: NDArray[np.intp]) -> EnergyResult:
+    energy, explained = float(split.energy[0]), float(split.explained[0])
+    return EnergyResult(
+        energy=min(max(energy, 0.0), 1.0),
+        explained=explained,
+        identity_error=abs(1.0 - (explained + energy)),
+        effective_rank=int(split.rank[0]),
+        singular_values=tuple(split.singular[0].tolist()),
+        topk_scores=tuple(scores[order].tolist()),
+        used=tuple(order.tolist()),
+        span_count=len(scores),
+    )
+
+
+def _nothing(span_count: int) -> EnergyResult:
+    return EnergyResult(1.0, 0.0, 0.0, 0, (), (), (), span_count)
+
+
+def _gap(claim: EnergyResult, oracle_energy: float, index: int, rank_r: int) -> GapResult:
+    return GapResult(
+        claim=claim,
+        oracle_energy=oracle_energy,
+        energy_gap=claim.energy - oracle_energy,
+        oracle_index=index,
+        exhausted=oracle_energy > EXHAUSTED,
+        trivial=index < 0 or claim.used_count <= rank_r,
+    )
+
+
+# ---------------------------------------------------------------------------------------------- choosing
+
+
+def _scores(spans: Floats, claim: Floats) -> Floats:
+    # Not a matrix product: its last bits depend on a row's place, and equal spans must have equal scores.
+    scores: Floats = (spans * claim).sum(axis=1)
+    return scores
+
+
+def _nearest(spans: Floats, scores: Floats, top_k: int) -> NDArray[np.intp]:
+    """Indices of the ``top_k`` best spans, best first; equal scores by coordinates, zeros left out."""
+    order = np.argsort(-scores, kind="stable")
+    ranked = scores[order]
+    if (ranked[1:] == ranked[:-1]).any():
+        by_content = sorted(range(len(scores)), key=lambda i: (-scores[i], spans[i].tobytes()))
+        order = np.array(by_content, dtype=np.intp)
+    return order[spans[order].any(axis=1)][:top_k]
+
+
+def _vector_oracle(spans: Floats, oracle: Oracle) -> int:
+    """The index of the oracle, -1 for none. In a fixed order of the spans, since sums depend on their order."""
+    if oracle != "medoid":
+        return _product_oracle(np.diag(spans.any(axis=1).astype(np.float64)), oracle)
+    order = sorted(range(len(spans)), key=lambda i: spans[i].tobytes())
+    index = _product_oracle(spans[order] @ spans[order].T, oracle)
+    return order[index] if index >= 0 else -1
+
+
+def _product_oracle(gram: Floats, oracle: Oracle) -> int:
+    there = np.flatnonzero(np.diag(gram) > 0.0)
+    if oracle == "none" or not there.size:
+        return -1
+    if oracle == "first":
+        return int(there[0])
+    means = gram[there].mean(axis=1)
+    return int(there[np.argmax(means >= means.max() - _SAME)])
+
+
+# ---------------------------------------------------------------------------------------------- checking
+
+
+def _claim(where: str, claim_vec: ArrayLike) -> Floats:
+    claim = numbers(where, claim_vec, 1)
+    require_unit(where, lengths(claim[None]), within=_LENGTH)
+    return claim
+
+
+def _spans(where: str, evidence_vecs: ArrayLike, width: int) -> Floats:
+    array = array_of(where, evidence_vecs)
+    if array.size == 0:
+        return np.empty((0, width))
+    spans = numbers(where, array, 2)
+    if spans.shape[1] != width:
+        raise GateError(f"{where}: got the width {spans.shape[1]}; allowed: {width}, the claim's")
+    require_unit(where, lengths(spans), within=_LENGTH, zero=True)
+    return spans
+
+
+def _products(cross: ArrayLike, gram: ArrayLike) -> tuple[Floats, Floats]:
+    if array_of("cross", cross).size == array_of("gram", gram).size == 0:
+        return np.empty(0), np.empty((0, 0))
+    x, G = numbers("cross", cross, 1), numbers("gram", gram, 2)
+    if G.shape != (x.size, x.size):
+        raise GateError(f"gram: got the shape {G.shape}; allowed: {(x.size, x.size)}, as many as in cross")
+    if (np.abs(G - G.T) > _SYMMETRIC).any():
+        raise GateError("gram: got different products for the same two spans; allowed: a symmetric matrix")
+    require_unit("gram", np.sqrt(np.abs(np.diag(G))), within=_LENGTH, zero=True)
+    return x, G
+
+
+def _at_least_one(where: str, value: int) -> int:
+    try:
+        return max(1, int(value))
+    except (TypeError, ValueError, OverflowError):
+        raise GateError(f"{where}: got {value!r}; allowed: a whole number") from None
+
+
+def _oracle(name: str) -> Oracle:
+    for oracle in get_args(Oracle):
+        if name == oracle:
+            return oracle  # type: ignore[no-any-return]
+    raise GateError(f"oracle: got {name!r}; allowed: {', '.join(get_args(Oracle))}")

@@ -1,0 +1,306 @@
+"""Layer 3, policy: plain numbers in, a verdict out, the same verdict for the same numbers for ever.
+
+A policy is two thresholds on one measured number ``x`` (the energy, or the energy gap)
+
+    accept  if x <= tau_accept
+    review  if x <= tau_review        tau_review = tau + 0.25 |tau|  (of the distance to the mean: oracle policies)
+    reject  otherwise, and whatever ``x`` is if it is not a finite number
+
+Source: *Deterministic Policy Gates for Stochastic Systems*, "Policy Taxonomy" and "Decision Logic". Its band ends at
+``1.25 tau``; ours is that very number where ``tau >= 0``, and stays a band where a gap's threshold is negative.
+
+Three kinds, each under a versioned name (``adaptive.P10.v1``):
+
+- *fixed*: ``strict`` accepts up to the source's 0.30. It names no other number; ``standard`` 0.40 and ``editorial``
+  0.50 (an editor reads what it lets pass) stand between that and its loosest percentile (0.58), spaced so that what
+  one policy reviews the next looser one accepts: the bands end at 0.375, 0.5 and 0.625.
+- *adaptive*: percentiles of a domain's own gaps, or a budget for false acceptance (``calibration``).
+- *oracle*: at most ``k`` standard deviations above the mean energy of the oracle claims.
+
+Known approximation: both sides of a comparison are rounded to 6 decimals first, because an embedding's last bits
+depend on the machine; a value within half a millionth of a threshold counts as on it. Thresholds differ threefold
+between domains, so a policy that was learnt says where, and ``usable`` refuses it elsewhere.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Literal
+
+from solvent.gate.errors import GateError
+
+__all__ = [
+    "ANY",
+    "BAND",
+    "DECIMALS",
+    "FIXED",
+    "SEVERITY",
+    "Policy",
+    "Verdict",
+    "apply_adaptive_policy_gap",
+    "review_limit",
+    "rounded",
+    "severest",
+]
+
+Verdict = Literal["accept", "review", "reject"]
+
+DECIMALS = 6
+"""Decimals that count: what is compared, stored or hashed is rounded to these."""
+
+BAND = 0.25
+"""Width of the review band, share of the threshold."""
+
+ANY = "any"
+"""The domain or model of a policy that was not learnt anywhere: the fixed ones."""
+
+SEVERITY: Mapping[Verdict, int] = MappingProxyType({"accept": 0, "review": 1, "reject": 2})
+
+_NAME = re.compile(r"(fixed|adaptive|oracle)(\.[A-Za-z0-9_-]+)+\.v[1-9][0-9]*", re.ASCII)
+_SHA256 = re.compile(r"([0-9a-f]{64})?", re.ASCII)
+_CHOICES = {
+    "kind": ("fixed", "adaptive", "oracle"),
+    "measure": ("energy", "energy_gap"),
+    "oracle": ("medoid", "first", "none"),
+}
+_LONGEST = 200
+
+
+def rounded(value: float) -> float:
+    """``value`` to the decimals that count, without a negative zero; NaN where it is no finite number."""
+    number = _number(value)
+    return round(number, DECIMALS) + 0.0 if math.isfinite(number) else math.nan
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool | str | bytes):
+        return math.nan
+    try:
+        return float(value)  # type: ignore[arg-type]  # what is no number says so itself
+    except Exception:  # whatever a foreign object does when it is read as a number
+        return math.nan
+
+
+def review_limit(tau_accept: float) -> float:
+    """Where the review band of an acceptance threshold ends: ``tau + 0.25 |tau|``."""
+    return tau_accept + BAND * abs(tau_accept)
+
+
+def severest(*verdicts: Verdict) -> Verdict:
+    """The most severe of some verdicts; of none, ``accept``.
+
+    Raises:
+        GateError: a word that is no verdict.
+    """
+    for verdict in verdicts:
+        if verdict not in SEVERITY:
+            raise GateError(f"verdict: got {verdict!r}; allowed: {', '.join(SEVERITY)}")
+    return max(verdicts, key=SEVERITY.__getitem__, default="accept")
+
+
+def apply_adaptive_policy_gap(energy_gap: float, tau_accept: float) -> Verdict:
+    """The source's rule: accept up to ``tau_accept``, review up to the end of the band, reject above.
+
+    A gap or a threshold that is not a finite number is a reject.
+    """
+    # The band is taken of the threshold itself and rounded after: rounded first, it could end below 1.25 tau.
+    return _decide(energy_gap, tau_accept, review_limit(_number(tau_accept)))
+
+
+def _decide(measured: float, tau_accept: float, tau_review: float) -> Verdict:
+    # Every comparison with NaN is false, so what could not be measured falls through to the reject.
+    value = rounded(measured)
+    if value <= rounded(tau_accept):
+        return "accept"
+    if value <= rounded(tau_review):
+        return "review"
+    return "reject"
+
+
+@dataclasses.dataclass(frozen=True)
+class Policy:
+    """Two thresholds, and where they come from.
+
+    Attributes:
+        name: kind, label and version: ``adaptive.P10.v1``.
+        kind: ``fixed``, ``adaptive`` or ``oracle``.
+        tau_accept: accepted up to here, residual (share of the claim's squared length), 6 decimals.
+        tau_review: reviewed up to here, not below ``tau_accept``.
+        measure: what is compared: ``energy`` or ``energy_gap``.
+        domain: where it was learnt; ``any`` for a fixed policy alone.
+        model: name of the embedding model it was learnt with; ``any`` for a fixed policy alone.
+        model_fingerprint: SHA-256 of that model's weights, or empty.
+        oracle: which oracle the gap was taken from: ``medoid``, ``first``, ``none``.
+        top_k, rank_r: spans and directions the energies were measured with; 0: any (a fixed policy alone).
+        calibration_sha256: hash of the calibration set (``calibration.sample_sha256``), or empty.
+        calibration_count: how many values it was learnt from.
+        strict: whether the source's failure mode "low energy under a strict policy" applies.
+
+    Raises:
+        GateError: a field that is not of this kind; the line names it.
+    """
+
+    name: str
+    kind: str
+    tau_accept: float
+    tau_review: float
+    measure: str
+    domain: str
+    model: str
+    model_fingerprint: str = ""
+    oracle: Literal["medoid", "first", "none"] = "medoid"
+    top_k: int = 12
+    rank_r: int = 8
+    calibration_sha256: str = ""
+    calibration_count: int = 0
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        self._check_words()
+        for field in ("tau_accept", "tau_review"):
+            value = getattr(self, field)
+            if math.isnan(rounded(value)):
+                raise GateError(f"{field}: got {value!r}; allowed: a finite number")
+            object.__setattr__(self, field, rounded(value))
+        if self.tau_review < self.tau_accept:
+            raise GateError(f"tau_review: got {self.tau_review}; allowed: {self.tau_accept} or more")
+        self._check_counts()
+        if self.kind != "fixed" and (ANY in (self.domain, self.model) or 0 in (self.top_k, self.rank_r)):
+            raise GateError(
+                f"{self.name}: got 'any' domain, model, top_k or rank_r; allowed: those it was learnt with"
+            )
+
+    def _check_words(self) -> None:
+        for field in ("name", "domain", "model", "model_fingerprint", "calibration_sha256", *_CHOICES):
+            value = getattr(self, field)
+            if not isinstance(value, str) or len(value) > _LONGEST or not value.isprintable():
+                raise GateError(f"{field}: got {value!r:.80}; allowed: printable text, {_LONGEST} characters")
+        for field, choices in _CHOICES.items():
+            if getattr(self, field) not in choices:
+                raise GateError(f"{field}: got {getattr(self, field)!r}; allowed: {', '.join(choices)}")
+        if not _NAME.fullmatch(self.name) or self.name.split(".")[0] != self.kind:
+            raise GateError(f"name: got {self.name!r}; allowed: like '{self.kind}.P10.v1', with a version")
+        for field in ("domain", "model"):
+            if not getattr(self, field).strip():
+                raise GateError(f"{field}: got nothing; allowed: its name")
+        for field in ("model_fingerprint", "calibration_sha256"):
+            if not _SHA256.fullmatch(getattr(self, field)):
+                raise GateError(f"{field}: got {getattr(self, field)!r}; allowed: a SHA-256 in hexadecimal")
+
+    def _check_counts(self) -> None:
+        for field in ("top_k", "rank_r", "calibration_count"):
+            value = getattr(self, field)
+            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 10**9:
+                raise GateError(f"{field}: got {value!r}; allowed: a whole number from 0 to 10^9")
+        if not isinstance(self.strict, bool):
+            raise GateError(f"strict: got {self.strict!r}; allowed: true or false")
+
+    @classmethod
+    def learnt(cls, label: str, tau_accept: float, *, domain: str, model: str, **fields: Any) -> Policy:
+        """An adaptive policy ``adaptive.<label>.v1`` on the energy gap, with the source's review band.
+
+        Raises:
+            GateError: as for the class.
+        """
+        version = fields.pop("version", 1)
+        tau = rounded(tau_accept)
+        base: dict[str, Any] = {"measure": "energy_gap", "tau_review": review_limit(tau)}
+        name = f"adaptive.{label}.v{version}"
+        return cls(name=name, kind="adaptive", tau_accept=tau, domain=domain, model=model, **(base | fields))
+
+    def decide(self, measured: float) -> Verdict:
+        """The verdict on a measured value of this policy's ``measure``; what is not finite is a reject."""
+        return _decide(measured, self.tau_accept, self.tau_review)
+
+    def usable(
+        self,
+        *,
+        domain: str | None = None,
+        model: str | None = None,
+        top_k: int | None = None,
+        rank_r: int | None = None,
+        override: bool = False,
+    ) -> tuple[str, ...]:
+        """What is to be said about using this policy here: nothing, or reasons for the record.
+
+        Args:
+            domain: where it is used; None: not stated.
+            model: name or fingerprint of the model in use; None: not stated.
+            top_k: spans in use; None: not stated.
+            rank_r: directions in use; None: not stated.
+            override: use it all the same; each mismatch is then a reason instead of an error.
+
+        Raises:
+            GateError: it was learnt elsewhere, with another model, or with other spans or directions.
+        """
+        wrong = [*self._mismatches(domain, model, top_k, rank_r)]
+        if wrong and not override:
+            raise GateError(f"policy {self.name}: {wrong[0]}; allowed: its own, or override=True")
+        reasons = [f"policy {self.name} used by override: {what}" for what in wrong]
+        if domain is None and self.domain != ANY:
+            reasons.append(f"policy {self.name} was learnt on {self.domain!r}; the caller named no domain")
+        return tuple(reasons)
+
+    def _mismatches(
+        self, domain: str | None, model: str | None, top_k: int | None, rank_r: int | None
+    ) -> list[str]:
+        used = [
+            ("domain", self.domain, domain),
+            ("top_k", self.top_k, top_k),
+            ("rank_r", self.rank_r, rank_r),
+        ]
+        if model is None or model not in (self.model, self.model_fingerprint):
+            used.insert(1, ("model", self.model, model))
+        return [
+            f"{what} {own!r} was calibrated, {here!r} is used"
+            for what, own, here in used
+            if here is not None and own not in (ANY, 0, here)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields by name, values that JSON can hold."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Policy:
+        """A policy from ``to_dict``.
+
+        Raises:
+            GateError: a field is missing, unknown, or has a wrong value.
+        """
+        if not isinstance(fields, Mapping):
+            raise GateError(f"policy: got {type(fields).__name__}; allowed: an object with its fields")
+        names = {field.name for field in dataclasses.fields(cls)}
+        if wrong := sorted(map(str, set(fields) ^ names)):
+            what = "unknown" if wrong[0] in set(map(str, fields)) else "missing"
+            raise GateError(f"policy: field {wrong[0]!r} is {what}; allowed: {', '.join(sorted(names))}")
+        return cls(**fields)
+
+
+def _fixed(label: str, tau: float, *, strict: bool = False) -> Policy:
+    return Policy(
+        name=f"fixed.{label}.v1",
+        kind="fixed",
+        tau_accept=tau,
+        tau_review=review_limit(tau),
+        measure="energy",
+        domain=ANY,
+        model=ANY,
+        top_k=0,
+        rank_r=0,
+        strict=strict,
+    )
+
+
+FIXED: Mapping[str, Policy] = MappingProxyType(
+    {
+        "editorial": _fixed("editorial", 0.50),
+        "standard": _fixed("standard", 0.40),
+        "strict": _fixed("strict", 0.30, strict=True),
+    }
+)
+"""The fixed policies by label; they measure the energy itself."""

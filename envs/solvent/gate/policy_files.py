@@ -1,0 +1,103 @@
+"""Policies as data: a JSON file that people can read, and that says when it has been changed.
+
+    {"format": "solvent.gate.policies.v1", "policies": [{...}, ...], "sha256": "..."}
+
+``sha256`` is over the policies in canonical form (sorted keys, no spaces). Source: *Deterministic Policy Gates for
+Stochastic Systems*, "Persist learned percentiles per dataset" and "Introduce policy versioning".
+
+Known approximation: the hash finds a slip of the hand and a broken copy; it is no signature, whoever means to change a
+threshold can write a new hash as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from solvent.gate.errors import GateError
+from solvent.gate.policy import Policy
+
+__all__ = ["load_policies", "save_policies"]
+
+_FORMAT = "solvent.gate.policies.v1"
+_KEYS = {"format", "policies", "sha256"}
+
+
+def save_policies(path: str | os.PathLike[str], policies: Iterable[Policy]) -> None:
+    """Write policies to ``path``: whole or not at all.
+
+    Raises:
+        GateError: none given, two of one name, or a file that can't be written.
+    """
+    entries = [policy.to_dict() for policy in _distinct(list(policies))]
+    document = {"format": _FORMAT, "policies": entries, "sha256": _digest(entries)}
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(target)
+    except OSError as error:
+        raise GateError(f"{target}: not written, {error.strerror}; allowed: a file in a folder") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def load_policies(path: str | os.PathLike[str]) -> dict[str, Policy]:
+    """The policies in a file, by name.
+
+    Raises:
+        GateError: no such file, not this format, changed since it was written, or a policy with a wrong field.
+    """
+    source = Path(path)
+    document = _parsed(source)
+    if not isinstance(document, dict) or set(document) != _KEYS or document["format"] != _FORMAT:
+        raise GateError(f"{source}: not a file of policies; allowed: what save_policies writes ({_FORMAT})")
+    entries = document["policies"]
+    if not isinstance(entries, list) or document["sha256"] != _digest(entries):
+        raise GateError(f"{source}: changed since it was written (its SHA-256 differs); allowed: unchanged")
+    try:
+        return {policy.name: policy for policy in _distinct([Policy.from_dict(entry) for entry in entries])}
+    except GateError as error:
+        raise GateError(f"{source}: {error}") from None
+
+
+def _parsed(source: Path) -> Any:
+    try:
+        text = source.read_bytes().decode("utf-8")
+        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_double)
+    except OSError as error:
+        raise GateError(f"{source}: not read, {error.strerror}; allowed: a file of policies") from None
+    except GateError as error:
+        raise GateError(f"{source}: {error}") from None
+    except (ValueError, RecursionError):
+        raise GateError(f"{source}: no JSON in UTF-8; allowed: what save_policies writes") from None
+
+
+def _digest(entries: list[Any]) -> str:
+    canonical = json.dumps(entries, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+def _distinct(policies: list[Policy]) -> list[Policy]:
+    names = [policy.name for policy in policies]
+    if not names:
+        raise GateError("policies: got none; allowed: one or more")
+    if doubles := sorted({name for name in names if names.count(name) > 1}):
+        raise GateError(f"policies: got {doubles[0]} twice; allowed: one policy of a name and version")
+    return policies
+
+
+def _no_constant(text: str) -> NoReturn:
+    raise GateError(f"got {text}; allowed: finite numbers")
+
+
+def _no_double(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) < len(pairs):
+        raise GateError("got one field twice; allowed: each field once")
+    return document

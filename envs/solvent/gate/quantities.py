@@ -1,0 +1,345 @@
+"""Numbers, dates and quantities of a text, read in one pass over its tokens.
+
+``1,000`` is 1000, ``1.5 million`` 1500000, ``twenty-five`` and ``25th`` 25, ``1990s`` a decade, ``5 March 1990``
+is ``March 5, 1990`` and ``1990-03-05``. A number inside a name (``MG-132``) carries that name.
+
+``one``, ``first`` and ``second`` are seldom numbers: they are read, and marked as not to be asked for.
+
+Known approximation: English. Where a way of writing is ambiguous (``5/3/1990``, ``1.000``) every reading counts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from solvent.gate.units import CURRENCIES, MONTHS, ORDINALS, SCALES, SPELLED, UNITS, WORD_UNITS
+from solvent.gate.wording import plain
+
+__all__ = ["Date", "Mention", "Unit", "keys", "mentions", "names"]
+
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+|[^\w\s]|_")
+_CHUNK = re.compile(r"\S+")
+_EDGES = "".join(chr(c) for c in range(33, 127) if not chr(c).isalnum())
+# An ordinary space parts groups only before 000: "in 1990 250 people" are two numbers.
+_SPACED_GROUP = re.compile("(?<=\\d)(?:[\u00a0\u2009\u202f](?=\\d{3}(?!\\d))| (?=000(?!\\d)))")
+_GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_GROUPED_BY_DOTS = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
+_DECIMAL = re.compile(r"\d+[.,]\d+")
+_ORDINAL_ENDINGS = frozenset({"st", "nd", "rd", "th"})
+_JOINS = frozenset({"-", "to", "and", "or"})
+_IDLE = frozenset({"one", "first", "second"})
+_ALONE = frozenset(month for month in MONTHS if len(month) > 4 and month != "march")
+_LONGEST_NUMBER = 15  # digits that a float holds exactly; longer ones are compared as they are written
+_PADDING = 8
+_FIRST_YEAR, _LAST_YEAR = 1000, 2999
+_SQUARES = {"square": "2", "sq": "2", "cubic": "3"}
+_MONEY_SCALES = {"k": 1e3, "K": 1e3, "m": 1e6, "M": 1e6, "b": 1e9, "B": 1e9}
+
+Unit = tuple[str, float]
+Date = tuple[int, int, int]  # year, month, day; 0 where it is not said
+
+
+class Token(NamedTuple):
+    """A number, a word or a sign, with its place in the text."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is written in digits."""
+        return self.text[0].isdecimal()
+
+    @property
+    def whole(self) -> int:
+        """Its value where it is up to four digits, else -1."""
+        return int(self.text) if self.text.isdecimal() and len(self.text) <= 4 else -1
+
+
+@dataclasses.dataclass(slots=True)
+class Mention:
+    """A number or a date as it stands in a text.
+
+    Attributes:
+        text: as it is written.
+        values: what it may mean; several where the way of writing is ambiguous.
+        units: its unit, none if empty; several where two are possible.
+        dates: what date it may be; then ``values`` is empty.
+        name: the name it is part of (``mg132``), or empty.
+        decade: whether ``values`` are the years of a decade, its first year first.
+        idle: whether it is not to be asked for.
+        first, last: indices of its tokens.
+    """
+
+    text: str
+    values: tuple[str, ...] = ()
+    units: tuple[Unit, ...] = ()
+    dates: tuple[Date, ...] = ()
+    name: str = ""
+    decade: bool = False
+    idle: bool = False
+    first: int = 0
+    last: int = 0
+
+
+# ----------------------------------------------------------------------------------------------- reading
+
+
+def mentions(text: str) -> list[Mention]:
+    """All numbers and dates of a text, in their order."""
+    text = _SPACED_GROUP.sub("", plain(text))
+    tokens = [Token(match.group(), *match.span()) for match in _TOKEN.finditer(text)]
+    found = _Reader(text, tokens).read()
+    _share_units(found, tokens)
+    return found
+
+
+class _Reader:
+    """One pass over the tokens; each is looked at a bounded number of times."""
+
+    def __init__(self, text: str, tokens: list[Token]) -> None:
+        self.text, self.tokens = text, tokens
+        # Padded, so that a look beyond either end (-1 to -4 as well) finds nothing.
+        self.texts = [token.text for token in tokens] + [""] * _PADDING
+        self.lower = [token.casefold() for token in self.texts]
+        joined = [a.end == b.start for a, b in itertools.pairwise(tokens)]
+        self.joined = [False, *joined] + [False] * _PADDING
+        self.names = names(text)
+        self.taken: set[int] = set()
+        self.found: list[Mention] = []
+
+    def read(self) -> list[Mention]:
+        for i, token in enumerate(self.tokens):
+            if token.is_number:
+                self._numeric_date(i)
+            elif token.text.casefold() in MONTHS:
+                self._written_date(i)
+        i = 0
+        while i < len(self.tokens):
+            i = self._number(i) if i not in self.taken else i + 1
+        return sorted(self.found, key=lambda mention: mention.first)
+
+    def at(self, i: int) -> str:
+        return self.texts[i]
+
+    def low(self, i: int) -> str:
+        return self.lower[i]
+
+    def touches(self, i: int) -> bool:
+        """Whether token ``i`` follows the one before it without a space."""
+        return self.joined[i]
+
+    def whole(self, i: int) -> int:
+        free = 0 <= i < len(self.tokens) and i not in self.taken
+        return self.tokens[i].whole if free else -1
+
+    def add(self, first: int, last: int, mention: Mention) -> None:
+        mention.text = self.text[self.tokens[first].start : self.tokens[last].end]
+        mention.first, mention.last = first, last
+        mention.name = self.names.get(self.tokens[first].start, "")
+        self.found.append(mention)
+
+    # -------------------------------------------------------------------------------------------- dates
+
+    def _date(self, first: int, last: int, *dates: Date) -> None:
+        self.taken.update(range(first, last + 1))
+        self.add(first, last, Mention("", dates=dates))
+
+    def _numeric_date(self, i: int) -> None:
+        """``1990-03-05``, ``5/3/1990``, ``5.3.1990``: which is the day may be open."""
+        parts = self.tokens[i].text.split(".", 3)
+        last = i
+        if len(parts) != 3:
+            apart = all(map(self.touches, range(i + 1, i + 5)))
+            if not apart or self.at(i + 1) not in ("-", "/") or self.at(i + 1) != self.at(i + 3):
+                return
+            parts, last = [self.at(i), self.at(i + 2), self.at(i + 4)], i + 4
+        if not all(part.isdecimal() and len(part) <= 4 for part in parts):
+            return
+        a, b, c = map(int, parts)
+        readings = [(a, b, c)] if len(parts[0]) == 4 else [(c, b, a), (c, a, b)]
+        dates = [date for date in readings if _is_date(*date)]
+        if dates and i not in self.taken:
+            self._date(i, last, *dates)
+
+    def _written_date(self, i: int) -> None:
+        """``5 March 1990``, ``5th of March``, ``March 5, 1990``, ``March 1990``, ``March``."""
+        first, last, year = i, i, 0
+        day, first = self._day_before(i)
+        j = i + 2 if self.at(i + 1) == "." and len(self.at(i)) <= 4 else i + 1
+        if not day and 1 <= self.whole(j) <= 31 and len(self.at(j)) <= 2:
+            day, last = self.whole(j), j
+            j = j + 2 if self.touches(j + 1) and self.low(j + 1) in _ORDINAL_ENDINGS else j + 1
+            last = j - 1
+        if self.at(j) in (",", "of"):
+            j += 1
+        if _FIRST_YEAR <= self.whole(j) <= _LAST_YEAR:
+            year, last = self.whole(j), j
+        if day or year or (self.low(i) in _ALONE and self.at(i)[0].isupper()):
+            self._date(first, last, (year, MONTHS[self.low(i)], day))
+
+    def _day_before(self, i: int) -> tuple[int, int]:
+        j = i - 1 if self.low(i - 1) != "of" else i - 2
+        if self.low(j) in _ORDINAL_ENDINGS and self.touches(j):
+            j -= 1
+        elif j != i - 1:
+            return 0, i
+        day = self.whole(j)
+        return (day, j) if 1 <= day <= 31 and len(self.at(j)) <= 2 else (0, i)
+
+    # ------------------------------------------------------------------------------------------ numbers
+
+    def _number(self, i: int) -> int:
+        """Read the number at token ``i``, if there is one; the index after it."""
+        word = self.low(i)
+        if self.tokens[i].is_number:
+            return self._digits(i)
+        if word in SPELLED or word in ORDINALS or (word in SCALES and self.low(i - 1) == "a"):
+            return self._spelled(i)
+        return i + 1
+
+    def _digits(self, i: int) -> int:
+        text, j = self.tokens[i].text, i + 1
+        values = readings(text)
+        if self.touches(j) and self.low(j) in _ORDINAL_ENDINGS:
+            self.add(i, j, Mention("", keys(values)))
+            return j + 1
+        if (decade := self.tokens[i].whole) >= _FIRST_YEAR and decade % 10 == 0:
+            end = j + 1 if self.at(j) == "'" and self.touches(j) else j
+            if self.touches(end) and self.low(end) == "s":
+                self.add(i, end, Mention("", keys([float(decade + year) for year in range(10)]), decade=True))
+                return end + 1
+        money = CURRENCIES.get(self.at(i - 1), "")
+        factor, j = self._scale(j, money)
+        if factor != 1.0:
+            values = [value * factor for value in values]
+        units: tuple[Unit, ...] = ((money, 1.0),) if money else ()
+        if not money:
+            units, j = self._unit(j)
+        # A number too long for a float is itself: its digits.
+        literal = () if values else (text,)
+        self.add(i, j - 1, Mention("", keys(values) + literal, units))
+        return j
+
+    def _scale(self, j: int, money: str) -> tuple[float, int]:
+        factor = 1.0
+        if self.at(j)[:1].isdecimal() or not self.at(j):
+            return factor, j
+        if money and self.touches(j) and self.at(j) in _MONEY_SCALES:
+            return _MONEY_SCALES[self.at(j)], j + 1
+        for _ in range(3):
+            k = j + 1 if self.at(j) == "-" else j
+            if self.low(k) not in SCALES:
+                break
+            factor, j = factor * SCALES[self.low(k)], k + 1
+        return factor, j
+
+    def _unit(self, j: int) -> tuple[tuple[Unit, ...], int]:
+        """The unit at token ``j`` or after a hyphen there, and the index after it."""
+        if self.at(j)[:1].isdecimal() or not self.at(j):
+            return (), j
+        k = j + 1 if self.at(j) == "-" and self.touches(j) else j
+        if self.low(k) == "per" and self.low(k + 1) == "cent":
+            return (UNITS["%"],), k + 2
+        if (power := _SQUARES.get(self.low(k), "")) and (unit := self._named(k + 1)):
+            return (_raised(unit, power),), k + 2
+        for size in (3, 2, 1):  # km/h, °C, %
+            joined = "".join(map(self.at, range(k, k + size)))
+            if joined in UNITS and not joined.isalpha() and self.at(k + size - 1):
+                return (UNITS[joined],), k + size
+        unit = self._named(k)
+        if not unit:
+            return (), j
+        if unit[0] == "m" and self.touches(k + 1) and self.at(k + 1) in ("2", "3"):
+            return (_raised(unit, self.at(k + 1)),), k + 2
+        return (unit,), k + 1
+
+    def _named(self, k: int) -> Unit | None:
+        return UNITS.get(self.at(k)) or WORD_UNITS.get(self.low(k))
+
+    def _spelled(self, i: int) -> int:
+        total, current, previous, j, ordinal = 0.0, 0.0, "start", i, False
+        while not ordinal:
+            k = j + 1 if j > i and self.at(j) == "-" else j
+            if self.low(k) == "and" and previous == "scale":
+                k += 1
+            word = self.low(k)
+            ordinal = word in ORDINALS
+            if word in SPELLED or ordinal:
+                value = SPELLED.get(word, 0) or ORDINALS.get(word, 0)
+                if previous == "unit" or (previous == "tens" and not 0 < value < 10):
+                    ordinal = False
+                    break
+                current += value
+                previous = "tens" if value >= 20 else "unit"
+            elif word in SCALES:
+                current = max(current, 1.0) * SCALES[word]
+                if SCALES[word] >= 1e3:
+                    total, current = total + current, 0.0
+                previous = "scale"
+            else:
+                break
+            j = k + 1
+        units, end = self._unit(j) if not ordinal else ((), j)
+        idle = end - i == 1 and self.low(i) in _IDLE
+        self.add(i, end - 1, Mention("", keys([total + current]), units, idle=idle))
+        return end
+
+
+def _is_date(year: int, month: int, day: int) -> bool:
+    return _FIRST_YEAR <= year <= _LAST_YEAR and 1 <= month <= 12 and 1 <= day <= 31
+
+
+def _raised(unit: Unit, power: str) -> Unit:
+    return f"{unit[0]}{power}", unit[1] ** int(power)
+
+
+def names(text: str) -> dict[int, str]:
+    """Place of each number that is part of a name (letters first, ``MG-132``) -> the name; of a plain text."""
+    places: dict[int, str] = {}
+    for match in _CHUNK.finditer(text):
+        chunk = match.group()
+        core = chunk.strip(_EDGES)
+        if core[:1].isalpha() and any(char.isdecimal() for char in core):
+            name = core.casefold().removesuffix("'s").replace("-", "")
+            start = match.start()
+            places |= {start + number.start(): name for number in re.finditer(r"\d+(?:[.,]\d+)*", chunk)}
+    return places
+
+
+def readings(digits: str) -> list[float]:
+    """What digits with points and commas may mean; nothing where they are too many for a float."""
+    if digits.isdecimal():  # by far the most of them
+        return [float(digits)] if len(digits) <= _LONGEST_NUMBER else []
+    if sum(map(str.isdecimal, digits)) > _LONGEST_NUMBER:
+        return []
+    found = []
+    if _GROUPED.fullmatch(digits):
+        found.append(float(digits.replace(",", "")))
+    if _GROUPED_BY_DOTS.fullmatch(digits):
+        found.append(float(digits.replace(".", "").replace(",", ".")))
+    if _DECIMAL.fullmatch(digits) and not (found and "," in digits):
+        found.append(float(digits.replace(",", ".")))
+    return found or [float(part) for part in re.split("[.,]", digits)]
+
+
+def keys(values: Iterable[float]) -> tuple[str, ...]:
+    """Values in a form that is equal where they differ by a float's rounding alone."""
+    return tuple(f"{value:.12g}" for value in values)
+
+
+def _share_units(found: list[Mention], tokens: list[Token]) -> None:
+    """``10-15 km`` are 10 km and 15 km; ``1990-95`` ends in 1995."""
+    for a, b in itertools.pairwise(found):
+        if a.dates or b.dates or b.first - a.last != 2 or tokens[a.last + 1].text.casefold() not in _JOINS:
+            continue
+        if b.units and not a.units:
+            a.units = b.units
+        start, end = tokens[a.last].whole, tokens[b.first].whole
+        if start >= _FIRST_YEAR and 0 <= end < 100 and tokens[a.last + 1].text == "-":
+            b.values += keys([float(start - start % 100 + end)])

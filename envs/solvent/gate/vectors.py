@@ -1,0 +1,69 @@
+"""Vectors as the gate takes them: finite, of one width, of length 1. All else is refused in one line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from solvent.gate.errors import GateError
+
+__all__ = ["array_of", "checked_vectors", "lengths", "numbers", "require_unit"]
+
+Floats = NDArray[np.float64]
+
+_UNIT = 1e-3  # an embedder's vectors; single precision is off by 1e-7
+
+
+def checked_vectors(vecs: ArrayLike, *, dimension: int | None = None, where: str = "vectors") -> Floats:
+    """``vecs`` as float64 [n, d], if every value is finite and every row of length 1 to a thousandth.
+
+    Raises:
+        GateError: it isn't so, or the rows are not ``dimension`` wide.
+    """
+    rows = numbers(where, vecs, 2)
+    if dimension is not None and rows.shape[1] != dimension:
+        raise GateError(f"{where}: got the width {rows.shape[1]}; allowed: {dimension}")
+    require_unit(where, lengths(rows), within=_UNIT)
+    return rows
+
+
+def array_of(where: str, values: ArrayLike) -> NDArray[Any]:
+    """Any array, or an error where rows differ in width."""
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError):
+        raise GateError(
+            f"{where}: got rows of different widths; allowed: numbers in rows of one width"
+        ) from None
+
+
+def numbers(where: str, values: ArrayLike, ndim: int) -> Floats:
+    """A copy of ``values`` as finite float64 of ``ndim`` dimensions, 1 or 2, with no negative zeros."""
+    array = array_of(where, values)
+    if array.dtype.kind not in "fiu":
+        raise GateError(f"{where}: got {array.dtype} values; allowed: real numbers")
+    if array.ndim != ndim:
+        allowed = "[n, d]" if ndim == 2 else "one row"
+        raise GateError(f"{where}: got the shape {array.shape}; allowed: {allowed}")
+    if not np.isfinite(array).all():
+        raise GateError(f"{where}: got values that are not finite; allowed: finite numbers")
+    # Adding 0 makes -0 the same as 0, for spans are compared by their bytes.
+    return np.ascontiguousarray(array, dtype=np.float64) + 0.0
+
+
+def lengths(rows: Floats) -> Floats:
+    """Euclidean lengths [n] of ``rows`` [n, d]."""
+    norms: Floats = np.linalg.norm(rows, axis=1)
+    return norms
+
+
+def require_unit(where: str, norms: Floats, *, within: float, zero: bool = False) -> None:
+    """Refuse lengths off 1 by more than ``within``; a length of exactly 0 passes if ``zero``."""
+    wrong = np.abs(norms - 1.0) > within
+    if zero:
+        wrong &= norms > 0.0
+    if wrong.any():
+        allowed = "1, or 0 for a span that says nothing" if zero else "1"
+        raise GateError(f"{where}: got a vector of length {norms[wrong][0]:.6g}; allowed: {allowed}")

@@ -1,0 +1,139 @@
+"""Evidence by id: FEVEROUS names sentences, cells, captions and list items of Wikipedia pages, and a database has them.
+
+The database is SQLite with a table ``wiki(id, data)``; ``data`` is the page as JSON: ``sentence_0`` is a text,
+``table_0`` has a ``table``, rows of cells with an ``id`` and a ``value``, and a ``caption``, ``list_0`` has a ``list``
+of items, ``section_0`` a ``value``. A cell alone says little ("1984"), so its text is led by the header cells that the
+annotators gave as its context. Source: Aly et al. 2021, FEVEROUS. Known approximation: markup other than links is left.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import lru_cache
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
+
+from solvent.gate.errors import GateError
+
+__all__ = ["Element", "WikiPages", "element_of", "plain"]
+
+_ID = re.compile(
+    r"(?P<page>.+?)_(?P<kind>sentence|header_cell|cell|table_caption|item|section|title)(?P<place>(?:_\d+)*)"
+)
+_PARTS = {"sentence": 1, "header_cell": 3, "cell": 3, "table_caption": 1, "item": 2, "section": 1, "title": 0}
+_LINK = re.compile(r"\[\[([^\[\]|]*)(?:\|(\[?[^\[\]]*))?\]\]")
+
+
+@dataclass(frozen=True)
+class Element:
+    """A piece of a page: its ``kind`` and its numbers, such as table, row and column."""
+
+    page: str
+    kind: str
+    place: tuple[int, ...]
+
+    @property
+    def key(self) -> str:
+        """Its name within the page: ``cell_0_1_2``."""
+        return "_".join([self.kind, *map(str, self.place)])
+
+
+def element_of(name: str) -> Element | None:
+    """The piece that an id names, None for what is no id."""
+    found = _ID.fullmatch(name)
+    if found is None:
+        return None
+    place = tuple(int(number) for number in found["place"].split("_")[1:])
+    if len(place) != _PARTS[found["kind"]]:
+        return None
+    return Element(found["page"], found["kind"], place)
+
+
+def plain(text: str) -> str:
+    """A text without the markup of links: ``[[Page|words]]`` becomes ``words``, ``[[A_page]]`` ``A page``."""
+    return _LINK.sub(lambda link: link[2] or link[1].replace("_", " "), text)
+
+
+class WikiPages:
+    """Pages of a FEVEROUS database, opened for reading only.
+
+    Raises:
+        GateError: no such file, or no such table in it.
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        file = Path(path)
+        if not file.is_file():
+            raise GateError(f"{file}: no such file; allowed: FEVEROUS's SQLite database of pages")
+        try:
+            self._connection = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)
+            self._connection.execute("SELECT id, data FROM wiki LIMIT 1").fetchone()
+        except sqlite3.Error as error:
+            raise GateError(f"{file}: {error}; allowed: SQLite with a table wiki(id, data)") from None
+        self._page = lru_cache(maxsize=256)(self._read)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def text(self, name: str, context: Sequence[str] = ()) -> str | None:
+        """The text that an id names, None where there is none; a cell's is led by its header cells in ``context``."""
+        element = element_of(name)
+        page = self._page(element.page) if element else None
+        if element is None or page is None:
+            return None
+        if element.kind == "title":
+            return element.page
+        found = _element(page, element)
+        if found is None or element.kind != "cell":
+            return None if found is None else plain(found)
+        named = [other for other in map(element_of, context) if other and other.kind == "header_cell"]
+        headers = [
+            text for text in (_element(page, other) for other in named if other.page == element.page) if text
+        ]
+        return ": ".join(plain(part) for part in (" ".join(headers), found) if part)
+
+    def _read(self, title: str) -> Mapping[str, Any] | None:
+        try:
+            with closing(self._connection.execute("SELECT data FROM wiki WHERE id = ?", (title,))) as rows:
+                row = rows.fetchone()
+            page = None if row is None else json.loads(row[0])
+        except (sqlite3.Error, ValueError, TypeError):
+            return None
+        return page if isinstance(page, Mapping) else None
+
+
+def _element(page: Mapping[str, Any], element: Element) -> str | None:
+    if element.kind in ("sentence", "section"):
+        found = page.get(element.key)
+        return _value(found.get("value") if isinstance(found, Mapping) else found)
+    if element.kind == "table_caption":
+        table = page.get(f"table_{element.place[0]}")
+        return _value(table.get("caption") if isinstance(table, Mapping) else None)
+    container = "list" if element.kind == "item" else "table"
+    block = page.get(f"{container}_{element.place[0]}")
+    for cell in _cells(block.get(container) if isinstance(block, Mapping) else None):
+        if cell.get("id") == element.key:
+            return _value(cell.get("value"))
+    return None
+
+
+def _cells(block: Any) -> Iterator[Mapping[str, Any]]:
+    """The cells of a table, or the items of a list."""
+    for part in block if isinstance(block, list) else []:
+        if isinstance(part, Mapping):
+            yield part
+        else:
+            yield from _cells(part)
+
+
+def _value(value: Any) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None

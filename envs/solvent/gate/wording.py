@@ -1,0 +1,79 @@
+"""Words of a text for the checks: one look at each character, no grammar, English.
+
+``plain`` brings the many forms of dashes, quotes, spaces and micro signs to one; ``words`` splits; ``stem`` takes off
+plural, possessive and the commonest endings of verbs; ``content_stems`` leaves out words that carry no content.
+
+Known approximation: English endings and English function words. A text without spaces between words is one word.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["content_stems", "plain", "shown", "stem", "words"]
+
+_SAME = {
+    **dict.fromkeys(map(ord, "\u2018\u2019\u201a\u201b\u02bc\u0060\u00b4"), "'"),
+    **dict.fromkeys(map(ord, "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033\u300c\u300d"), '"'),
+    **dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2212"), "-"),
+    **dict.fromkeys(map(ord, "\u2014\u2015"), " - "),
+    **dict.fromkeys(map(ord, "\u00b5\u03bc"), "u"),
+    **dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\ufeff\u00ad"), None),
+}
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+_SHOWN = 80
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_FUNCTION_WORDS = _set(
+    """a about above after again all also although am an and any are as at be became because become been before being
+    below between both but by can could did do does doing down during each either else ever few for from further had
+    has have having he her here hers herself him himself his how i if in into is it its itself just later like made
+    many may me might more most much must my near neither no nor not now of off often on once one only onto or other
+    others our out over own per same several shall she should since so some such than that the their theirs them then
+    there these they this those though through thus to too under until up upon us very was we well were what when where
+    whether which while who whom whose why will with within without would yet you your"""
+)
+
+
+def plain(text: str) -> str:
+    """The text with one form each of dash, quote and micro sign, and without invisible marks."""
+    return text.translate(_SAME)
+
+
+def words(text: str) -> list[str]:
+    """The words of a plain text, lower case; digits and punctuation part them."""
+    return _WORD.findall(text.casefold())
+
+
+def stem(word: str) -> str:
+    """A word without possessive, plural and the commonest endings; at least three letters are left."""
+    word = word.removesuffix("'s").removesuffix("'")
+    if len(word) > 4 and word.endswith(("ies", "ied")):
+        return word[:-3] + "y"
+    for ending in ("ingly", "edly", "ing", "ed", "es", "ly", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+            word = word[: -len(ending)]
+            break
+    # Doubled consonants and a last e come and go: planned, planning, plan; used, using, use.
+    if len(word) > 3 and word[-1] == word[-2]:
+        return word[:-1]
+    return word.removesuffix("e") if len(word) > 3 else word
+
+
+def content_stems(text: str) -> dict[str, str]:
+    """Stem -> the word as it first stands in a plain text, for words that carry content."""
+    found: dict[str, str] = {}
+    for word in words(text):
+        if word not in _FUNCTION_WORDS and len(word) > 1:
+            found.setdefault(stem(word), word)
+    return found
+
+
+def shown(text: str) -> str:
+    """A piece of foreign text fit for a message: short, and nothing in it that doesn't print."""
+    kept = "".join(char if char.isprintable() else "?" for char in text[: _SHOWN + 1])
+    return kept if len(kept) <= _SHOWN else kept[: _SHOWN - 3] + "..."

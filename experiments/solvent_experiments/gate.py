@@ -1,0 +1,474 @@
+"""``solvent gate``: thresholds from a domain's own claims, the checklist, and how well the measure tells claims apart.
+
+Only the command line: what is measured is decided in ``solvent.gate``, which is imported by the command that needs it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from solvent_experiments.gate_report import (
+    EVALUATION,
+    checklist_table,
+    evaluation_document,
+    evaluation_table,
+    say_skipped,
+    show,
+    sweep_notes,
+    sweep_table,
+    write_manifest,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from solvent.gate.datasets import Dataset
+    from solvent.gate.embedding import SentenceEmbedder
+    from solvent.gate.sweep import Sweep
+
+__all__ = ["app"]
+
+FAILED = 1
+
+app = typer.Typer(
+    rich_markup_mode="markdown",
+    help="""Learn a verity gate's thresholds from claims with evidence, check them, and see what they are worth.
+
+- `solvent gate sweep --dataset claims.jsonl --out sweep.json`  learns thresholds
+
+- `solvent gate check sweep.json`  holds them against the checklist; exit code 1 where one item fails
+
+- `solvent gate eval --dataset claims.jsonl`  says how well the residual tells supported claims from others
+
+- `solvent gate plot sweep.json`  draws it
+""",
+)
+
+DatasetPath = Annotated[
+    Path,
+    typer.Option(
+        "--dataset",
+        metavar="PATH",
+        help="Claims with evidence: JSONL with claim, evidence and label, FEVEROUS, FEVER-Symmetric or BEGIN.",
+        show_default=False,
+    ),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        help="Form of the data set instead of what its first record looks like.",
+        show_default=False,
+    ),
+]
+WikiDb = Annotated[
+    Path | None,
+    typer.Option(
+        "--wiki-db",
+        metavar="PATH",
+        help="FEVEROUS's SQLite database of pages, for evidence given as ids.",
+        show_default=False,
+    ),
+]
+SkipBroken = Annotated[bool, typer.Option("--skip-broken", help="Leave broken lines out, and say which.")]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PATH|NAME",
+        help="Embedding model: a folder or a sentence-transformers name.  [default: all-MiniLM-L6-v2]",
+        show_default=False,
+    ),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Of the draw, the mismatched evidence and the bootstrap.")]
+TopK = Annotated[int, typer.Option(min=1, max=1000, help="Spans that count, nearest first.")]
+RankR = Annotated[int, typer.Option(min=1, max=1000, help="Directions that count.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+
+
+@app.callback(invoke_without_command=True)
+def gate(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command()
+def sweep(
+    dataset: DatasetPath,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="PATH", help="JSON file to write.", show_default=False)
+    ],
+    n: Annotated[int, typer.Option("--n", min=0, help="Claims to draw; 0 takes all.")] = 100,
+    seed: Seed = 0,
+    percentiles: Annotated[
+        str, typer.Option(metavar="P,P,...", help="Percentiles of the gaps.")
+    ] = "1,5,10,20,30",
+    budget: Annotated[
+        float, typer.Option(help="Share of mismatched claims that the negative control may accept.")
+    ] = 0.05,
+    policies: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Also write the policies.", show_default=False)
+    ] = None,
+    domain: Annotated[
+        str | None,
+        typer.Option(help="Domain that the policies name.  [default: the file's name]", show_default=False),
+    ] = None,
+    top_k: TopK = 12,
+    rank_r: RankR = 8,
+    model: Model = None,
+    format: Format = None,  # noqa: A002 - the name of the option
+    wiki_db: WikiDb = None,
+    skip_broken: SkipBroken = False,
+    quiet: Quiet = False,
+) -> None:
+    """Measure claims of a domain and learn thresholds at percentiles of their energy gaps.
+
+    Writes `tau_by_percentile`, what each percentile does, and every sample, and a manifest beside it. The rates on the
+    sample itself are what the percentiles say by construction; look at the held-out ones and at the controls.
+
+    Examples:
+
+    - `solvent gate sweep --dataset claims.jsonl --out sweep.json`
+
+    - `solvent gate sweep --dataset begin_dev_wow.tsv --out sweep.json --n 400 --policies policies.json`
+    """
+    from solvent.gate.policy_files import save_policies
+    from solvent.gate.sweep import run_sweep
+    from solvent_experiments.files import write_atomically
+
+    cuts = _percentiles(percentiles)
+    _writable(out, "solvent.gate.sweep", dataset)
+    with _progress(quiet, "sweep") as told:
+        data = _dataset(dataset, format, wiki_db, skip_broken)
+        embedder = _embedder(model)
+        found = run_sweep(
+            data,
+            embedder,
+            n=n or None,
+            seed=seed,
+            top_k=top_k,
+            rank_r=rank_r,
+            percentiles=cuts,
+            budget=budget,
+            on_progress=told,
+        )
+    write_atomically(out, found.to_json())
+    if policies is not None:
+        policies.parent.mkdir(parents=True, exist_ok=True)
+        save_policies(policies, found.policies(domain))
+    write_manifest(out, data, dataset, embedder, {**found.settings, "domain": domain or data.name})
+    say_skipped(data)
+    show(sweep_table(found))
+    for line in sweep_notes(found):
+        typer.echo(line)
+    typer.echo(f"written: {out}" + ("" if policies is None else f", {policies}"))
+
+
+@app.command()
+def check(
+    path: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PATH",
+            help="A sweep's file, or a data set to sweep first (100 claims).",
+            show_default=False,
+        ),
+    ],
+    dataset: Annotated[
+        Path | None,
+        typer.Option(
+            "--dataset",
+            metavar="PATH",
+            help="The sweep's data set: measures the 100 runs anew, from the text.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Seed = 0,
+    model: Model = None,
+    format: Format = None,  # noqa: A002 - the name of the option
+    wiki_db: WikiDb = None,
+    skip_broken: SkipBroken = False,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON instead of a table.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Hold a sweep against the validation checklist; exit code 1 where an item fails.
+
+    Monotonicity, non-collapse, stability, oracle sanity, determinism. Several items of the source fail on real data,
+    and some hold by construction; the notes say which.
+
+    Examples:
+
+    - `solvent gate check sweep.json`
+
+    - `solvent gate check sweep.json --dataset claims.jsonl`
+    """
+    from solvent.gate.checklist import run_checklist, runs_from_text
+    from solvent.gate.sweep import run_sweep
+
+    found = _sweep_at(path)
+    runs = None
+    source = path if found is None else dataset
+    if source is not None:
+        with _progress(quiet, "check") as told:
+            data = _dataset(source, format, wiki_db, skip_broken)
+            embedder = _embedder(model)
+            if found is None:
+                found = run_sweep(data, embedder, seed=seed, on_progress=told)
+            if found.model["fingerprint"] != embedder.fingerprint:
+                raise _error(f"{path}: made with the model {found.model['name']}; allowed: the same --model")
+            runs = runs_from_text(
+                found,
+                data.samples,
+                embedder,
+                anew=_embedder(model, cached=False),
+                on_progress=lambda done, total: told("runs", done, total),
+            )
+    assert found is not None
+    items = run_checklist(found, runs)
+    if as_json:
+        typer.echo(json.dumps([vars(item) for item in items], indent=2))
+    else:
+        show(checklist_table(items))
+    if failed := [item.name for item in items if not item.passed]:
+        if not as_json:
+            typer.echo(f"fails: {', '.join(failed)}")
+        raise typer.Exit(FAILED)
+
+
+@app.command("eval")
+def eval_(
+    dataset: DatasetPath,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="PATH", help="JSON file for the figures.", show_default=False),
+    ] = None,
+    backend: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="Weights of a combined backend to compare; what they were learnt from is left out.",
+            show_default=False,
+        ),
+    ] = None,
+    n: Annotated[int, typer.Option("--n", min=0, help="Claims to draw; 0 takes all.")] = 0,
+    seed: Seed = 0,
+    resamples: Annotated[int, typer.Option(min=100, max=100_000, help="Draws of the bootstrap.")] = 1000,
+    top_k: TopK = 12,
+    rank_r: RankR = 8,
+    model: Model = None,
+    format: Format = None,  # noqa: A002 - the name of the option
+    wiki_db: WikiDb = None,
+    skip_broken: SkipBroken = False,
+    quiet: Quiet = False,
+) -> None:
+    """Say how well the residual tells supported claims from others, beside cosine and TF-IDF.
+
+    AUROC with 95 % bootstrap intervals over groups, against mismatched evidence, refuted claims and claims with not
+    enough information; then the same among claims with equally many spans, for their number may give the label away.
+
+    Examples:
+
+    - `solvent gate eval --dataset claims.jsonl`
+
+    - `solvent gate eval --dataset claims.jsonl --backend weights.json --out eval.json`
+    """
+    from dataclasses import replace
+
+    from solvent.gate.evaluation import evaluate_backends
+    from solvent_experiments.files import write_json
+
+    if out is not None:
+        _writable(out, "solvent.gate.eval", dataset)
+    with _progress(quiet, "eval") as told:
+        data = _dataset(dataset, format, wiki_db, skip_broken)
+        embedder = _embedder(model)
+        extra, left_out = [], 0
+        if backend is not None:
+            from solvent.gate.combined import CombinedBackend, Weights
+
+            weights = Weights.load(backend)
+            extra.append(CombinedBackend(embedder, weights))
+            unseen = tuple(sample for sample in data.samples if not weights.trained_on(sample))
+            left_out = len(data.samples) - len(unseen)
+            data = replace(data, samples=unseen)
+        drawn = data.drawn(n or None, seed)
+        result = evaluate_backends(
+            drawn.samples,
+            embedder,
+            extra=extra,
+            top_k=top_k,
+            rank_r=rank_r,
+            resamples=resamples,
+            seed=seed,
+            on_progress=told,
+        )
+    settings = {
+        "n": len(drawn.samples),
+        "seed": seed,
+        "resamples": resamples,
+        "top_k": top_k,
+        "rank_r": rank_r,
+    }
+    if out is not None:
+        write_json(out, evaluation_document(result, data, settings, left_out))
+        write_manifest(
+            out, data, dataset, embedder, {**settings, "backend": None if backend is None else str(backend)}
+        )
+    say_skipped(data)
+    if left_out:
+        typer.echo(f"left out: {left_out:,} samples with a claim or a span that the weights were learnt from")
+    show(evaluation_table(result))
+    typer.echo(
+        "AUROC of supported claims against others: 0.5 is chance, brackets are 95 %. Gain: on the residual. Matched:"
+        " among claims with equally many spans."
+    )
+    if out is not None:
+        typer.echo(f"written: {out}")
+
+
+@app.command()
+def train(
+    dataset: DatasetPath,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="PATH", help="JSON file of weights to write.", show_default=False)
+    ],
+    seed: Seed = 0,
+    model: Model = None,
+    format: Format = None,  # noqa: A002 - the name of the option
+    wiki_db: WikiDb = None,
+    skip_broken: SkipBroken = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn the weights of the combined backend from one half of a labelled set (a research extension).
+
+    It is no default: compare it with the residual on the other half, and on other sets, by `solvent gate eval`.
+
+    Example: `solvent gate train --dataset claims.jsonl --out weights.json`
+    """
+    from solvent.gate.combined import train_weights
+
+    _writable(out, "solvent.gate.combined", dataset)
+    with _progress(quiet, "train") as told:
+        data = _dataset(dataset, format, wiki_db, skip_broken)
+        embedder = _embedder(model)
+        weights = train_weights(
+            data, embedder, seed=seed, on_progress=lambda done, total: told("claims", done, total)
+        )
+    out.parent.mkdir(parents=True, exist_ok=True)
+    weights.save(out)
+    say_skipped(data)
+    for name, weight in zip(weights.features, weights.weight, strict=True):
+        typer.echo(f"{name:22} {weight:+.3f}")
+    typer.echo(f"learnt from {', '.join(f'{count:,} {kind}' for kind, count in weights.counts.items())}")
+    typer.echo(f"written: {out}")
+
+
+@app.command()
+def plot(
+    path: Annotated[Path, typer.Argument(metavar="SWEEP", help="File of a sweep.", show_default=False)],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Folder.  [default: the file's]", show_default=False),
+    ] = None,
+    evaluation: Annotated[
+        Path | None,
+        typer.Option(
+            "--eval", metavar="PATH", help="File of `solvent gate eval` to draw as well.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Draw a sweep: gaps with thresholds, verdicts by policy, and what the thresholds do to held-out claims.
+
+    Example: `solvent gate plot sweep.json --out figures --eval eval.json`
+    """
+    from solvent_experiments.figures.gate import draw_gate
+
+    found = _sweep_at(path)
+    if found is None:
+        raise _error(f"{path}: not a sweep; allowed: what `solvent gate sweep` writes")
+    document = None if evaluation is None else _evaluation_at(evaluation)
+    for drawn in draw_gate(found, document, out or path.parent, path.stem):
+        typer.echo(drawn)
+
+
+# ------------------------------------------------------------------------------------------ what goes in
+
+
+def _error(text: str) -> ValueError:
+    from solvent_experiments.documents import ConfigError
+
+    return ConfigError(text)
+
+
+def _percentiles(text: str) -> list[float]:
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError:
+        values = []
+    if not values or not all(0.0 < value <= 100.0 for value in values):
+        raise _error(
+            f"--percentiles: got {text!r:.40}; allowed: numbers above 0, up to 100, such as 1,5,10,20,30"
+        )
+    return values
+
+
+def _dataset(path: Path, form: str | None, wiki_db: Path | None, skip_broken: bool) -> Dataset:
+    from solvent.gate.datasets import load_dataset
+
+    return load_dataset(path, format=form, wiki_db=wiki_db, skip_broken=skip_broken)
+
+
+def _embedder(model: str | None, *, cached: bool = True) -> SentenceEmbedder:
+    from solvent.gate.embedding import SentenceEmbedder
+
+    return SentenceEmbedder(model, cache="default" if cached else None)
+
+
+def _writable(out: Path, kind: str, dataset: Path) -> None:
+    """Refuse, before anything is measured, to write over what isn't a file of this kind."""
+    if out.resolve() == dataset.resolve() or out.is_dir():
+        raise _error(f"--out: {out} is {'a folder' if out.is_dir() else 'the data set'}; allowed: a new file")
+    if out.exists():
+        with out.open("rb") as file:
+            if kind.encode() not in file.read(200):
+                raise _error(f"--out: {out} exists and is another kind of file; allowed: a new one")
+
+
+def _sweep_at(path: Path) -> Sweep | None:
+    """The sweep in a file, None where it is something else that may be a data set."""
+    from solvent.gate.sweep import FORMAT, sweep_from_json
+
+    if not path.is_file():
+        raise _error(f"{path}: no such file; allowed: a sweep or a data set")
+    with path.open("rb") as file:
+        if FORMAT.encode() not in file.read(200):
+            return None
+    return sweep_from_json(path.read_bytes(), str(path))
+
+
+def _evaluation_at(path: Path) -> Mapping[str, Any]:
+    try:
+        document = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise _error(f"{path}: no such file; allowed: what `solvent gate eval --out` writes") from None
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, Mapping) or document.get("format") != EVALUATION:
+        raise _error(f"{path}: not an evaluation; allowed: what `solvent gate eval --out` writes")
+    return document
+
+
+@contextmanager
+def _progress(quiet: bool, label: str) -> Iterator[Callable[[str, int, int], None]]:
+    from rich.console import Console
+
+    from solvent_experiments.progress import shown_on
+
+    with shown_on(Console(stderr=True), quiet=quiet) as shown:
+        shown.begin(label)
+        yield lambda stage, done, total: shown.update(label, stage, done, total, "done")

@@ -1,0 +1,150 @@
+"""What the gate's tests share: published data where it is, the real model, and an embedder of words that needs none."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = Path(os.environ.get("SOLVENT_DATA") or ROOT.parent / "shared" / "data")
+
+
+class WordEmbedder:
+    """A vector for each word, added up: texts with words in common are near, and nothing has to be installed."""
+
+    name = "words"
+    package = "none"
+    dimension = 64
+    fingerprint = "0" * 64
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        rows = np.array([self._row(text) for text in texts]).reshape(len(texts), self.dimension)
+        unit: NDArray[np.float64] = np.round(rows / np.linalg.norm(rows, axis=1, keepdims=True), 7)
+        return unit
+
+    def _row(self, text: str) -> NDArray[np.float64]:
+        return np.array([self._word(word) for word in text.lower().split() or [""]]).sum(axis=0)
+
+    def _word(self, word: str) -> NDArray[np.float64]:
+        seed = int.from_bytes(hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest()[:8], "big")
+        return np.random.default_rng(seed).standard_normal(self.dimension)
+
+
+@pytest.fixture(scope="session")
+def words() -> WordEmbedder:
+    return WordEmbedder()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No vector of a test ends in the user's cache, and what one test has embedded the next need not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOLVENT_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture
+def public_data(request: pytest.FixtureRequest) -> Path:
+    """Samples of published data sets; never part of the repository. The report says which tests wanted them."""
+    request.node.user_properties.append(("public_data", str(DATA.is_dir())))
+    if not DATA.is_dir():
+        pytest.skip(f"no published data in {DATA}: set SOLVENT_DATA to its folder")
+    return DATA
+
+
+@pytest.fixture(scope="session")
+def embedder(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The real model, its vectors kept for this run alone."""
+    pytest.importorskip("sentence_transformers", reason="the extra `gate` is not installed")
+    from solvent.gate.embedding import ModelMissingError, SentenceEmbedder
+
+    try:
+        return SentenceEmbedder(cache=tmp_path_factory.mktemp("vectors"))
+    except ModelMissingError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Callable[..., Path]:
+    """Writes records as JSONL, or a text or bytes as they are, and says where."""
+
+    def write(content: Any, name: str = "claims.jsonl") -> Path:
+        if isinstance(content, list):
+            content = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in content)
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write
+
+
+THINGS = [
+    "lamp",
+    "river",
+    "stone",
+    "violin",
+    "harbour",
+    "copper",
+    "garden",
+    "engine",
+    "window",
+    "mountain",
+    "bridge",
+    "pepper",
+    "candle",
+    "forest",
+    "planet",
+    "mirror",
+    "island",
+    "winter",
+    "carpet",
+    "silver",
+    "pencil",
+    "market",
+    "desert",
+    "orchid",
+    "tunnel",
+    "falcon",
+    "marble",
+    "ribbon",
+    "anchor",
+    "thunder",
+]
+
+
+def small_set(size: int = 30) -> list[dict[str, Any]]:
+    """Claims about one thing each: supported, refuted or without enough information, one to three spans each."""
+    records: list[dict[str, Any]] = []
+    for i in range(size):
+        thing, number = THINGS[i % len(THINGS)], 100 + i
+        spans = [f"the old {thing} {number} was built near the {thing} museum of town {number}"]
+        spans += [f"every {thing} {number} needs repair in year {number + k}" for k in range(i % 3)]
+        kinds = {
+            "supported": f"the old {thing} {number} was built near the museum",
+            "refuted": f"the new {thing} {number} was never built",
+            "nei": f"the {thing} {number} won several prizes abroad",
+        }
+        records += [
+            {
+                "id": f"{i}-{label}",
+                "claim": claim,
+                "evidence": spans,
+                "label": label,
+                "page": f"{thing} {number}",
+            }
+            for label, claim in kinds.items()
+        ]
+    return records
+
+
+@pytest.fixture(scope="session")
+def small() -> list[dict[str, Any]]:
+    return small_set()

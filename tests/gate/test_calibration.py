@@ -1,0 +1,256 @@
+"""Thresholds: percentiles that are an identity where they were learnt, and budgets that hold elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from solvent.gate import (
+    GateError,
+    acceptance,
+    adaptive_policies,
+    clopper_pearson,
+    control_threshold,
+    derange,
+    hardest,
+    held_out_rates,
+    negative_control,
+    oracle_policy,
+    percentile_thresholds,
+    sample_sha256,
+    split_by_group,
+    upper_bound,
+)
+
+VALUES = st.lists(st.floats(-1.0, 1.0), min_size=1, max_size=60)
+GROUPS = st.lists(st.integers(0, 6), min_size=2, max_size=40)
+
+
+# ------------------------------------------------------------------------------------------- percentiles
+
+
+def test_the_source_s_table_is_an_identity() -> None:
+    """Any hundred different numbers give its acceptance rates, so they say nothing."""
+    for seed in range(5):
+        numbers = np.random.default_rng(seed).normal(size=100)
+        taus = percentile_thresholds(numbers)
+        assert [acceptance(numbers, taus[p]).accepted for p in (1, 5, 10, 20, 30)] == [1, 5, 10, 20, 30]
+
+
+def test_thresholds_are_values_and_rise() -> None:
+    assert percentile_thresholds([0.3, 0.1, 0.2], (1, 34, 67, 100)) == {1: 0.1, 34: 0.2, 67: 0.3, 100: 0.3}
+
+
+@given(values=VALUES, percentile=st.floats(0.1, 100.0))
+def test_at_least_the_percentile_is_accepted(values: list[float], percentile: float) -> None:
+    tau = percentile_thresholds(values, [percentile])[percentile]
+    assert acceptance(values, tau).share >= percentile / 100.0 - 1e-9
+    assert tau in {round(value, 6) + 0.0 for value in values}
+
+
+def test_held_out_rates_are_no_identity() -> None:
+    rng = np.random.default_rng(1)
+    values, groups = rng.uniform(size=400), np.repeat(np.arange(80), 5)
+    rates = held_out_rates(values, groups, seed=3)
+    tau, rate = rates[20.0]
+    assert rate.count + 200 == pytest.approx(400, abs=5)
+    assert rate.low <= rate.share <= rate.high <= rate.upper + 0.05
+    assert rate.share != 0.2
+    assert rate.low < tau < rate.high  # of uniform numbers a threshold accepts its own share
+    assert rates == held_out_rates(values, groups, seed=3)
+
+
+def test_copies_of_a_claim_stay_on_one_side() -> None:
+    groups = np.tile(np.arange(50), 2)
+    learn, report = split_by_group(groups, np.random.default_rng(0))
+    assert not set(groups[learn]) & set(groups[report])
+    assert sorted([*learn, *report]) == list(range(100))
+    assert held_out_rates(np.tile(np.arange(50.0), 2), groups)[10.0][1].count == len(report)
+
+
+def test_policies_carry_their_calibration() -> None:
+    gaps = np.linspace(0.2, 0.8, 50)
+    policies = adaptive_policies(gaps, domain="lab", model="m", percentiles=(2.5, 10), version=2)
+    assert [policy.name for policy in policies] == ["adaptive.P2_5.v2", "adaptive.P10.v2"]
+    assert {policy.calibration_sha256 for policy in policies} == {sample_sha256(gaps)}
+    assert policies[0].calibration_count == 50
+
+
+def test_the_hash_is_of_the_set() -> None:
+    assert sample_sha256([0.1, 0.2]) == sample_sha256([0.2, 0.1 + 1e-8])
+    assert sample_sha256([0.1, 0.2]) != sample_sha256([0.1, 0.2, 0.2])
+    assert sample_sha256([0.0]) == sample_sha256([-0.0])
+
+
+def test_the_oracle_policy() -> None:
+    energies = [0.01, 0.03, 0.02, 0.04]
+    policy = oracle_policy(energies, domain="lab", model="m")
+    mean, sigma = np.mean(energies), np.std(energies, ddof=1)
+    assert policy.name == "oracle.k2.v1"
+    assert policy.measure == "energy"
+    assert policy.tau_accept == pytest.approx(mean + 2.0 * sigma, abs=1e-6)
+    assert policy.tau_review == pytest.approx(mean + 2.5 * sigma, abs=1e-6)
+    assert oracle_policy(energies, domain="lab", model="m", k=1.5).name == "oracle.k1_5.v1"
+    with pytest.raises(GateError, match="k:"):
+        oracle_policy(energies, domain="lab", model="m", k=0.0)
+
+
+# ------------------------------------------------------------------------------------------ exact bounds
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 10), (1, 10), (10, 10), (37, 500), (499, 500)])
+def test_clopper_pearson_is_scipy_s(k: int, n: int) -> None:
+    exact = binomtest(k, n).proportion_ci(method="exact")
+    assert clopper_pearson(k, n) == pytest.approx((exact.low, exact.high))
+    one_sided = binomtest(k, n, alternative="less").proportion_ci(method="exact")
+    assert upper_bound(k, n) == pytest.approx(one_sided.high)
+
+
+def test_the_rule_of_three_and_no_trials() -> None:
+    assert upper_bound(0, 100) == pytest.approx(1.0 - 0.05 ** (1 / 100))
+    assert clopper_pearson(0, 0) == (0.0, 1.0)
+    for wrong in ((-1, 5, 0.95), (6, 5, 0.95), (1, 5, 1.0)):
+        with pytest.raises(GateError):
+            clopper_pearson(*wrong)
+
+
+# ------------------------------------------------------------------------------------- negative controls
+
+
+@given(values=VALUES, budget=st.floats(0.01, 0.99))
+def test_the_budget_holds_and_is_used_up(values: list[float], budget: float) -> None:
+    tau = control_threshold(values, budget)
+    assert acceptance(values, tau).share <= budget + 1e-9
+    looser = [value for value in np.round(values, 6) if value > tau]
+    assert acceptance(values, min(looser)).share > budget - 1e-9
+
+
+@given(values=VALUES, a=st.floats(0.01, 0.99), b=st.floats(0.01, 0.99))
+def test_a_larger_budget_is_never_stricter(values: list[float], a: float, b: float) -> None:
+    assert control_threshold(values, min(a, b)) <= control_threshold(values, max(a, b))
+
+
+def test_the_sure_threshold_keeps_the_budget_in_nineteen_of_twenty_cases() -> None:
+    """The tolerance limit: on uniform negatives the true rate of false acceptance is the threshold itself."""
+    rng = np.random.default_rng(0)
+    taus = [control_threshold(rng.uniform(size=200), 0.1, confidence=0.95) for _ in range(1000)]
+    assert 0.005 < np.mean(np.array(taus) > 0.1) <= 0.05
+    plain = [control_threshold(rng.uniform(size=200), 0.1) for _ in range(1000)]
+    assert np.mean(np.array(plain) > 0.1) > 0.3
+
+
+def test_too_few_negatives_to_be_sure() -> None:
+    with pytest.raises(GateError, match="59 or more"):
+        control_threshold(np.linspace(0, 1, 58), 0.05, confidence=0.95)
+    assert control_threshold(np.linspace(0, 1, 59), 0.05, confidence=0.95) < 0.0
+
+
+def test_learnt_on_one_side_and_reported_on_the_other() -> None:
+    rng = np.random.default_rng(5)
+    groups = np.repeat(np.arange(200), 4)
+    negatives, positives = rng.normal(0.8, 0.1, 800), rng.normal(0.4, 0.1, 200)
+    control = negative_control(
+        negatives, groups, budget=0.05, positives=positives, positive_groups=np.arange(200), seed=1
+    )
+    assert control.learnt.count + control.negatives.count == 800
+    assert control.learnt.share <= 0.05
+    assert control.negatives.share <= control.negatives.upper <= 0.09
+    assert control.positives is not None
+    assert control.positives.share > 0.95
+    assert control.positives.count == pytest.approx(
+        100, abs=2
+    )  # those of the groups learnt from are left out
+    policy = control.policy(domain="lab", model="m")
+    assert policy.name == "adaptive.FA5.v1"
+    assert policy.calibration_sha256 == control.calibration_sha256
+    assert policy.tau_accept == control.tau_accept
+    with pytest.raises(GateError, match="positive_groups"):
+        negative_control(negatives, groups, positives=positives)
+
+
+@pytest.mark.parametrize(
+    "values", [[], [np.nan], [np.inf, 1.0], [[1.0], [2.0]], ["a"], [None], [[1], [1, 2]], [True], 3.0]
+)
+def test_bad_samples(values: Any) -> None:
+    for function in (
+        percentile_thresholds,
+        sample_sha256,
+        lambda x: control_threshold(x, 0.05),
+        negative_control,
+        lambda x: oracle_policy(x, domain="d", model="m"),
+    ):
+        with pytest.raises(GateError):
+            function(values)
+
+
+@pytest.mark.parametrize("budget", [0.0, 1.0, -0.1, float("nan")])
+def test_bad_budgets(budget: float) -> None:
+    with pytest.raises(GateError, match="budget"):
+        control_threshold([0.1, 0.2], budget)
+
+
+@pytest.mark.parametrize("percentile", [0.0, 101.0, float("nan")])
+def test_bad_percentiles(percentile: float) -> None:
+    with pytest.raises(GateError, match="percentiles"):
+        percentile_thresholds([0.1], [percentile])
+
+
+# ------------------------------------------------------------------------------------------------- pairs
+
+
+@given(groups=GROUPS, seed=st.integers(0, 1000))
+def test_deranged(groups: list[int], seed: int) -> None:
+    n, rng = len(groups), np.random.default_rng(seed)
+    if 2 * max(map(groups.count, groups)) > n:
+        with pytest.raises(GateError, match="largest"):
+            derange(n, groups, rng)
+        return
+    partner = derange(n, groups, rng)
+    assert sorted(partner) == list(range(n))
+    assert all(groups[i] != groups[j] for i, j in enumerate(partner))
+
+
+def test_derangements_are_mixed_and_repeat() -> None:
+    first, again, other = (derange(60, None, np.random.default_rng(seed)) for seed in (0, 0, 1))
+    assert (first == again).all()
+    assert (first != other).any()
+    assert (first != np.arange(60)).all()
+    assert len(set((first - np.arange(60)) % 60)) > 20
+    with pytest.raises(GateError):
+        derange(1, None, np.random.default_rng(0))
+
+
+def test_hard_mined() -> None:
+    similarity = np.array([[9, 8, 1, 2], [8, 9, 3, 3], [1, 2, 9, 8], [5, 4, 7, 9.0]])
+    assert hardest(similarity)[:, 0].tolist() == [1, 0, 3, 2]
+    assert hardest(similarity, ["a", "a", "b", "b"], count=2).tolist() == [[3, 2], [2, 3], [1, 0], [0, 1]]
+    for wrong in (similarity[:3], similarity * np.nan):
+        with pytest.raises(GateError, match="similarity"):
+            hardest(wrong)
+    with pytest.raises(GateError, match="count"):
+        hardest(similarity, ["a", "a", "a", "a"])
+
+
+@given(groups=GROUPS, seed=st.integers(0, 1000), share=st.floats(0.05, 0.95))
+def test_no_group_straddles(groups: list[int], seed: int, share: float) -> None:
+    if len(set(groups)) < 2:
+        with pytest.raises(GateError, match="groups"):
+            split_by_group(groups, np.random.default_rng(seed), share)
+        return
+    learn, report = split_by_group(groups, np.random.default_rng(seed), share)
+    assert len(learn)
+    assert len(report)
+    assert sorted([*learn, *report]) == list(range(len(groups)))
+    assert not {groups[i] for i in learn} & {groups[i] for i in report}
+
+
+def test_labels_that_do_not_fit() -> None:
+    with pytest.raises(GateError, match="labels"):
+        derange(3, ["a"], np.random.default_rng(0))
+    with pytest.raises(GateError, match="label"):
+        derange(2, [[], []], np.random.default_rng(0))  # type: ignore[list-item]

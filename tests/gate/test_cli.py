@@ -1,0 +1,253 @@
+"""``solvent gate`` as a newcomer meets it, with the real model on a small set."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from solvent.gate.policy_files import load_policies
+from solvent_experiments import cli
+
+COMMANDS = ("sweep", "check", "eval", "train", "plot")
+
+
+def call(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> int:
+    """Exit code of the command line."""
+    monkeypatch.setattr(sys, "argv", ["solvent", "gate", *map(str, arguments)])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    return 0 if left.value.code is None else int(left.value.code)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def folder(embedder: Any, small: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a data set, a sweep and its policies, an evaluation, and weights; no test changes it."""
+    pytest.importorskip("sklearn")
+    root = tmp_path_factory.mktemp("gate")
+    (root / "claims.jsonl").write_text("".join(json.dumps(record) + "\n" for record in small))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOLVENT_CACHE", str(root / "cache"))
+        data, out = ("--dataset", root / "claims.jsonl"), root / "out"
+        policies = ("--policies", out / "policies.json", "--budget", "0.2")
+        assert call(patch, "sweep", *data, "--out", out / "sweep.json", "--n", "0", *policies, "-q") == 0
+        assert call(patch, "train", *data, "--out", out / "weights.json", "-q") == 0
+        backend = ("--backend", out / "weights.json", "--out", out / "eval.json", "--resamples", "100")
+        assert call(patch, "eval", *data, *backend, "-q") == 0
+    return root
+
+
+@pytest.fixture
+def here(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("SOLVENT_CACHE", str(folder / "cache"))
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def test_the_group_and_every_command_have_help_and_an_example(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(monkeypatch) == 0
+    shown = capsys.readouterr().out
+    for command in COMMANDS:
+        assert f" {command} " in shown
+        assert call(monkeypatch, command, "--help") == 0
+        told = capsys.readouterr().out
+        assert f"Usage: solvent gate {command}" in told
+        assert "Example" in told
+
+
+def test_a_sweep_writes_its_file_its_manifest_and_policies(folder: Path) -> None:
+    out = folder / "out"
+    sweep = json.loads((out / "sweep.json").read_text())
+    manifest = json.loads((out / "sweep.manifest.json").read_text())
+    assert list(sweep["tau_by_percentile"]) == ["P1", "P5", "P10", "P20", "P30"]
+    assert manifest["file"]["name"] == "sweep.json"
+    assert manifest["dataset"]["sha256"] == sweep["dataset"]["sha256"]
+    assert manifest["model"]["sha256"] == sweep["model"]["fingerprint"]
+    assert manifest["arguments"]["percentiles"] == [1.0, 5.0, 10.0, 20.0, 30.0]
+    assert manifest["gate_packages"]["sentence-transformers"]
+    policies = load_policies(out / "policies.json")
+    assert {policy.domain for policy in policies.values()} == {"claims"}
+    assert policies["adaptive.P10.v1"].tau_accept == sweep["tau_by_percentile"]["P10"]
+    written = {path.name for path in out.iterdir()}
+    assert written == {
+        "sweep.json",
+        "sweep.manifest.json",
+        "policies.json",
+        "weights.json",
+        "eval.json",
+        "eval.manifest.json",
+    }
+
+
+def test_a_sweep_says_what_it_found(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(monkeypatch, "sweep", "--dataset", here / "claims.jsonl", "--out", "s.json", "--n", "60") == 0
+    shown = capsys.readouterr()
+    for said in (
+        "P30",
+        "held out",
+        "by construction",
+        "60 of 90 claims of claims (jsonl: ",
+        "written: s.json",
+    ):
+        assert said in shown.out
+    assert "claims measured" in shown.err
+
+
+def test_check_exits_1_where_an_item_fails_and_says_which(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep = here / "out" / "sweep.json"
+    assert call(monkeypatch, "check", sweep) == 1  # ninety claims don't show stability
+    shown = capsys.readouterr().out
+    for name in ("monotonicity", "non-collapse", "stability", "oracle sanity", "determinism"):
+        assert name in shown
+    assert "stability" in shown.splitlines()[-1]
+    assert call(monkeypatch, "check", sweep, "--dataset", here / "claims.jsonl", "--json", "-q") == 1
+    items = json.loads(capsys.readouterr().out)
+    assert items[4]["passed"]
+    assert items[4]["measured"] == "1 different output in 100 runs"
+    assert "From the text" in items[4]["note"]
+
+
+def test_check_exits_0_where_all_hold(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = json.loads((here / "out" / "sweep.json").read_text())
+    samples = (content["samples"] * 2)[:100]
+    for i, sample in enumerate(samples):
+        gap = round(0.1 + i / 1000 + (0.4 if i >= 30 else 0.0), 6)
+        samples[i] = sample | {"energy_gap": gap, "oracle_energy": 0.0}
+    taus = {f"P{p}": samples[p - 1]["energy_gap"] for p in (1, 5, 10, 20, 30)}
+    Path("good.json").write_text(json.dumps(content | {"samples": samples, "tau_by_percentile": taus}))
+    assert call(monkeypatch, "check", "good.json") == 0
+    assert "fails" not in capsys.readouterr().out
+
+
+def test_check_sweeps_a_data_set_first(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(monkeypatch, "check", here / "claims.jsonl", "-q") == 1
+    assert "From the text" in capsys.readouterr().out
+
+
+def test_eval_shows_intervals_and_leaves_out_what_was_learnt_from(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = json.loads((here / "out" / "eval.json").read_text())
+    assert document["left_out"] > 30
+    measures = {row["measure"] for row in document["comparisons"]}
+    assert measures == {"residual", "gap", "cosine", "tfidf", "checks", "spans", "combined"}
+    arguments = ("--dataset", here / "claims.jsonl", "--resamples", "100", "-q")
+    assert call(monkeypatch, "eval", *arguments) == 0
+    shown = capsys.readouterr().out
+    for said in (
+        "evidence of another claim",
+        "refuted",
+        "not enough information",
+        "residual",
+        "1.000 [1.000",
+    ):
+        assert said in shown
+    assert "left out" not in shown
+    assert not list(Path().iterdir())
+
+
+def test_plots_are_drawn_and_repeat(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("plot", here / "out" / "sweep.json", "--eval", here / "out" / "eval.json", "--out")
+    assert call(monkeypatch, *arguments, "a") == 0
+    drawn = capsys.readouterr().out.split()
+    assert drawn == [f"a/sweep_{name}.png" for name in ("gaps", "verdicts", "rates", "auroc")]
+    assert call(monkeypatch, *arguments, "b") == 0
+    for path in Path("a").iterdir():
+        assert path.read_bytes() == Path("b", path.name).read_bytes()
+        assert path.stat().st_size > 2000
+    assert len(list(Path("a").iterdir())) == 8
+
+
+def test_broken_lines_are_skipped_under_the_flag_alone(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (here / "claims.jsonl").read_text()
+    Path("broken.jsonl").write_text(f"{text}{{\n{text}")
+    arguments = ("sweep", "--dataset", "broken.jsonl", "--out", "s.json", "-q")
+    assert call(monkeypatch, *arguments) == 2
+    shown = capsys.readouterr()
+    assert "broken.jsonl, line 91: not JSON" in shown.err
+    assert shown.err.count("\n") == 1
+    assert not Path("s.json").exists()
+    assert call(monkeypatch, *arguments, "--skip-broken") == 0
+    assert "skipped 1 broken line; the first: line 91" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("swep",), "Did you mean 'sweep'"),
+        (("sweep", "--out", "s.json"), "Missing option '--dataset'"),
+        (("sweep", "--dataset", "none.jsonl", "--out", "s.json"), "none.jsonl: no such file"),
+        (("sweep", "--dataset", ".", "--out", "s.json"), "is a folder"),
+        (("sweep", "--dataset", "CLAIMS", "--out", "."), "--out: . is a folder"),
+        (("sweep", "--dataset", "CLAIMS", "--out", "CLAIMS"), "is the data set"),
+        (("sweep", "--dataset", "CLAIMS", "--out", "WEIGHTS"), "is another kind of file"),
+        (("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--n", "1"), "n: got 1; allowed: 2 or more"),
+        (
+            ("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--percentiles", "5,x"),
+            "--percentiles: got '5,x'",
+        ),
+        (("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--percentiles", "0"), "--percentiles: got '0'"),
+        (("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--format", "csv"), "format: got 'csv'"),
+        (("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--wiki-db", "no.db"), "no.db: no such file"),
+        (("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--top-k", "0"), "--top-k"),
+        (("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--budget", "2"), "budget: got 2"),
+        (("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--model", "./none"), "'./none'"),
+        (("check", "none.json"), "none.json: no such file"),
+        (("check", "WEIGHTS"), "weights.json, line 1: not JSON"),
+        (("eval", "--dataset", "CLAIMS", "--backend", "SWEEP"), "not a file of weights"),
+        (("eval", "--dataset", "CLAIMS", "--resamples", "1"), "--resamples"),
+        (("plot", "CLAIMS"), "not a sweep"),
+        (("plot", "SWEEP", "--eval", "SWEEP"), "not an evaluation"),
+        (("plot", "SWEEP", "--eval", "none.json"), "none.json: no such file"),
+        (("plot", "none.json"), "none.json: no such file"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_a_mistake_is_one_line(
+    arguments: tuple[str, ...],
+    said: str,
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = here / "out"
+    places = {"CLAIMS": here / "claims.jsonl", "WEIGHTS": out / "weights.json", "SWEEP": out / "sweep.json"}
+    before = {path: path.read_bytes() for path in places.values()}
+    given = [str(places.get(argument, argument)) for argument in arguments]
+    quiet = [] if arguments[0] in ("swep", "plot") else ["-q"]
+    assert call(monkeypatch, *given, *quiet) == 2
+    shown = capsys.readouterr()
+    assert shown.err.count("\n") == 1
+    assert said in shown.err
+    assert not list(Path().iterdir())
+    assert before == {path: path.read_bytes() for path in places.values()}
+
+
+@pytest.mark.public_data
+def test_the_quick_start_on_a_published_set(
+    here: Path,
+    public_data: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    data = public_data / "fever_symmetric" / "fever_symmetric_dev.jsonl"
+    assert call(monkeypatch, "sweep", "--dataset", data, "--out", "sweep.json", "-q") == 0
+    assert "100 of 708 claims of fever_symmetric_dev" in capsys.readouterr().out
+    assert call(monkeypatch, "check", "sweep.json") in (0, 1)

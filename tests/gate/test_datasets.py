@@ -1,0 +1,425 @@
+"""Data sets are read into one form, and what is broken in them is said with its place."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from solvent.gate.datasets import FORMATS, LONGEST_LINE, Sample, deranged, halves, load_dataset
+from solvent.gate.errors import GateError
+from solvent.gate.records import label_of, sentences
+from solvent.gate.wikipages import element_of, plain
+
+Write = Callable[..., Path]
+
+PLAIN = {
+    "claim": "Cats sleep.",
+    "evidence": ["Cats sleep a lot.", "They purr."],
+    "label": "SUPPORTS",
+    "id": 7,
+}
+BEGIN = "model_name\tdata_source\tknowledge\tmessage\tresponse\tbegin_label\r\n"
+ROW = 't5\twow\tIt is "big" . It is old .\thi\tit is big\tFully attributable\r\n'
+
+
+def only(path: Path, **options: Any) -> Sample:
+    (sample,) = load_dataset(path, **options).samples
+    return sample
+
+
+# ------------------------------------------------------------------------------------------------- forms
+
+
+def test_a_plain_line(written: Write) -> None:
+    sample = only(written([PLAIN]))
+    assert (sample.id, sample.claim, sample.label) == ("7", "Cats sleep.", "supported")
+    assert sample.evidence == ("Cats sleep a lot.", "They purr.")
+
+
+@pytest.mark.parametrize("extra", [{}, {"label": None}, {"label": ""}, {"unknown": [1]}])
+def test_label_and_id_may_be_missing(extra: dict[str, Any], written: Write) -> None:
+    sample = only(written([{"claim": "A", "evidence": "One span."} | extra]))
+    assert (sample.id, sample.label, sample.evidence) == ("line-1", None, ("One span.",))
+
+
+def test_blank_spans_are_left_out_and_no_evidence_is_allowed(written: Write) -> None:
+    found = load_dataset(
+        written([{"claim": "A", "evidence": ["", "  ", "b"]}, {"claim": "B", "evidence": []}])
+    )
+    assert [sample.evidence for sample in found.samples] == [("b",), ()]
+
+
+@pytest.mark.parametrize(
+    ("word", "label"),
+    [
+        ("SUPPORTS", "supported"),
+        ("Fully attributable", "supported"),
+        ("entailment", "supported"),
+        (True, "supported"),
+        ("REFUTES", "refuted"),
+        (False, "refuted"),
+        ("NOT ENOUGH INFO", "nei"),
+        ("not_enough_information", "nei"),
+        ("Not fully attributable", "nei"),
+        ("neutral", "nei"),
+        ("Generic", "other"),
+        ("whatever", "other"),
+        (None, None),
+        (" ", None),
+    ],
+)
+def test_labels_in_use(word: Any, label: str | None) -> None:
+    assert label_of(word) == label
+
+
+def test_programfc_has_text_with_links(written: Write) -> None:
+    evidence = "Old Mill\tIt is a [[Water_mill|mill]] in [[New_York]].\nOld Mill\tIt burned."
+    record = {"id": 1, "claim": "The mill burned.", "label": "supports", "evidence": evidence}
+    sample = only(written(json.dumps([record]), "dev.json"))
+    assert sample.evidence == ("It is a mill in New York.", "It burned.")
+
+
+def test_begin_is_a_table_whose_knowledge_is_cut_into_sentences(written: Write) -> None:
+    found = load_dataset(written(BEGIN + ROW + ROW.replace("Fully", "Not fully").rstrip("\r\n"), "dev.tsv"))
+    assert found.format == "begin"
+    assert found.counts == {"nei": 1, "supported": 1}
+    assert found.samples[0].evidence == ('It is "big" .', "It is old .")
+    assert found.samples[0].claim == "it is big"
+
+
+def test_fever_symmetric(written: Write) -> None:
+    record = {"id": "3", "claim": "A b.", "evidence": "B a.", "gold_label": "REFUTES", "label": "REFUTES"}
+    found = load_dataset(written([record]))
+    assert (found.format, found.samples[0].label, found.samples[0].evidence) == (
+        "fever_symmetric",
+        "refuted",
+        ("B a.",),
+    )
+
+
+@pytest.fixture
+def wiki(tmp_path: Path) -> Path:
+    page = {
+        "title": "Old Mill",
+        "sentence_0": "The [[Mill|mill]] is old.",
+        "section_0": {"value": "History", "level": 1},
+        "table_0": {
+            "caption": "Owners",
+            "table": [
+                [{"id": "header_cell_0_0_0", "value": "Name"}, {"id": "header_cell_0_0_1", "value": "Year"}],
+                [{"id": "cell_0_1_0", "value": "[[A_B]]"}, {"id": "cell_0_1_1", "value": "1984"}],
+            ],
+        },
+        "list_0": {"list": [{"id": "item_0_0", "value": "First item"}]},
+    }
+    path = tmp_path / "wiki.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE wiki (id PRIMARY KEY, data json)")
+    connection.execute("INSERT INTO wiki VALUES (?, ?)", ("Old Mill", json.dumps(page)))
+    connection.commit()
+    connection.close()
+    return path
+
+
+def official(*content: str, context: dict[str, list[str]] | None = None) -> list[dict[str, Any]]:
+    empty = {"id": "", "claim": "", "label": "", "evidence": ""}
+    sets = [
+        {"content": list(content), "context": context or {}},
+        {"content": ["Other_sentence_0"], "context": {}},
+    ]
+    return [empty, {"id": 5, "claim": "The mill is old.", "label": "NOT ENOUGH INFO", "evidence": sets}]
+
+
+def test_official_ids_are_looked_up(written: Write, wiki: Path) -> None:
+    ids = [
+        "Old Mill_sentence_0",
+        "Old Mill_cell_0_1_1",
+        "Old Mill_header_cell_0_0_0",
+        "Old Mill_table_caption_0",
+    ]
+    ids += ["Old Mill_item_0_0", "Old Mill_section_0", "Old Mill_title", "Old Mill_cell_0_1_0"]
+    context = {"Old Mill_cell_0_1_1": ["Old Mill_title", "Old Mill_header_cell_0_0_1"]}
+    found = load_dataset(written(official(*ids, context=context)), wiki_db=wiki)
+    (sample,) = found.samples
+    assert (found.format, sample.label) == ("feverous", "nei")
+    expected = (
+        "The mill is old.",
+        "Year: 1984",
+        "Name",
+        "Owners",
+        "First item",
+        "History",
+        "Old Mill",
+        "A B",
+    )
+    assert sample.evidence == expected
+
+
+def test_official_content_may_be_text(written: Write) -> None:
+    assert only(written(official("It is an old [[Mill]]."))).evidence == ("It is an old Mill.",)
+
+
+def test_ids_without_a_database_are_one_clear_error(written: Write) -> None:
+    with pytest.raises(GateError, match=r"line 2: .*'Old Mill_sentence_0'.* --wiki-db"):
+        load_dataset(written(official("Old Mill_sentence_0")), skip_broken=True)
+
+
+def test_an_id_that_the_database_lacks_is_a_broken_line(written: Write, wiki: Path) -> None:
+    for name in ("Old Mill_sentence_9", "Old Mill_cell_4_0_0", "New Mill_sentence_0", "Old Mill_item_3_3"):
+        with pytest.raises(GateError, match=f"line 2: .*{name}.* not in the database"):
+            load_dataset(written(official(name)), wiki_db=wiki)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no database at all", b"SQLite format 3\0 and then not"])
+def test_a_wrong_database_is_one_line(content: bytes | None, written: Write, tmp_path: Path) -> None:
+    path = tmp_path / "wiki.db"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(GateError, match="wiki"):
+        load_dataset(written(official("Old Mill_sentence_0")), wiki_db=path)
+
+
+@pytest.mark.parametrize(
+    ("name", "page", "kind", "place"),
+    [
+        ("A_b (c)_sentence_12", "A_b (c)", "sentence", (12,)),
+        ("X_header_cell_0_1_2", "X", "header_cell", (0, 1, 2)),
+        ("X_cell_0_1_2", "X", "cell", (0, 1, 2)),
+        ("My_cell_table_caption_0", "My_cell", "table_caption", (0,)),
+        ("The title_title", "The title", "title", ()),
+    ],
+)
+def test_ids(name: str, page: str, kind: str, place: tuple[int, ...]) -> None:
+    element = element_of(name)
+    assert element is not None
+    assert (element.page, element.kind, element.place) == (page, kind, place)
+
+
+@pytest.mark.parametrize(
+    "name", ["A sentence.", "X_cell_0_1", "X_sentence_", "_sentence_0", "X_sentence_0_1", ""]
+)
+def test_what_is_no_id(name: str) -> None:
+    assert element_of(name) is None
+
+
+def test_links_without_end_are_left() -> None:
+    assert plain("said [[Irish|[abc]] (listen)") == "said [abc (listen)"
+    assert plain("a [[b and [[C_d|e]] f") == "a [[b and e f"
+    assert plain("[[]] x") == " x"
+
+
+def test_sentences() -> None:
+    text = 'Dr. Who met J. Smith in the U.S. Army. It was 3.5 m. "Yes." He left ! ok . fine'
+    assert sentences(text) == [
+        "Dr. Who met J. Smith in the U.S. Army.",
+        "It was 3.5 m.",
+        '"Yes."',
+        "He left !",
+        "ok .",
+        "fine",
+    ]
+
+
+def test_the_form_can_be_said(written: Write) -> None:
+    assert load_dataset(written([PLAIN | {"gold_label": "x"}]), format="jsonl").format == "jsonl"
+    with pytest.raises(GateError, match="format: got 'csv'; allowed: begin, "):
+        load_dataset(written([PLAIN]), format="csv")
+    assert FORMATS == ("begin", "fever_symmetric", "feverous", "jsonl", "programfc")
+
+
+# ------------------------------------------------------------------------------------------ broken files
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{", "not JSON"),
+        ('{"claim": "a", "evidence": [', "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("17", "got a number; allowed: an object"),
+        ("null", "got nothing; allowed: an object"),
+        ('{"evidence": ["b"]}', "claim: got nothing"),
+        ('{"claim": " ", "evidence": ["b"]}', "claim: got an empty text"),
+        ('{"claim": 3, "evidence": ["b"]}', "claim: got a number"),
+        ('{"claim": "a"}', "evidence: got nothing"),
+        ('{"claim": "a", "evidence": {"b": 1}}', "evidence: got an object"),
+        ('{"claim": "a", "evidence": ["b", 3]}', "evidence: got a list with a number"),
+        ('{"claim": "a", "evidence": ["b"], "label": 2}', "label: got 2"),
+        ('{"claim": "a", "evidence": ["b"], "label": ["x"]}', "label: got"),
+    ],
+)
+def test_a_broken_line_is_named_and_skipped_only_under_the_flag(line: str, said: str, written: Write) -> None:
+    good = json.dumps(PLAIN)
+    path = written(f"{good}\n\n{line}\n{good}\n")
+    with pytest.raises(GateError) as caught:
+        load_dataset(path)
+    assert "line 3: " in str(caught.value)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+    found = load_dataset(path, skip_broken=True)
+    assert len(found.samples) == 2
+    assert len(found.skipped) == 1
+    assert found.skipped[0].startswith("line 3: ")
+
+
+def test_bytes_that_are_no_text(written: Write) -> None:
+    good = json.dumps(PLAIN).encode()
+    path = written(good + b'\n{"claim": "\xff\xfe"}\n' + good)
+    with pytest.raises(GateError, match="line 2: byte 12 is not UTF-8"):
+        load_dataset(path)
+    assert len(load_dataset(path, skip_broken=True).samples) == 2
+
+
+def test_a_huge_line_is_broken_but_a_long_claim_is_not(written: Write) -> None:
+    long = json.dumps(PLAIN | {"claim": "x" * 1_000_000})
+    huge = "y" * (LONGEST_LINE * 2 + 5)
+    path = written(f"{long}\n{huge}\n{long}")
+    with pytest.raises(GateError, match="line 2: longer than 16,777,216 bytes"):
+        load_dataset(path)
+    assert len(load_dataset(path, skip_broken=True).samples) == 2
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("last", [True, False])
+def test_ends_of_lines_and_a_mark_at_the_start(end: str, mark: bytes, last: bool, written: Write) -> None:
+    text = end.join([json.dumps(PLAIN)] * 2) + (end if last else "")
+    assert len(load_dataset(written(mark + text.encode())).samples) == 2
+
+
+def test_separators_within_a_text_end_no_line(written: Write) -> None:
+    claim = "a\u2028b\x0bc\x85d"
+    assert only(written([PLAIN | {"claim": claim}])).claim == claim
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "holds no sample"),
+        (b"\n \r\n", "holds no sample"),
+        (b"[]", "holds no sample"),
+        (b"\xff\xfe{\0", "UTF-16"),
+        (b'[{"claim": "a"', "not JSON"),
+        (b"[\xff]", "not UTF-8"),
+        (BEGIN.encode(), "holds no sample"),
+        (BEGIN.encode() + b"a\tb\n", "line 2: 2 cells; allowed: 6"),
+    ],
+)
+def test_files_without_a_sample(content: bytes, said: str, written: Write) -> None:
+    with pytest.raises(GateError, match=said):
+        load_dataset(written(content))
+
+
+def test_a_file_with_nothing_but_broken_lines(written: Write) -> None:
+    with pytest.raises(GateError, match=r"holds no sample \(2 broken lines skipped\)"):
+        load_dataset(written("{\n}\n"), skip_broken=True)
+
+
+def test_no_file_and_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(GateError, match="no such file"):
+        load_dataset(tmp_path / "none.jsonl")
+    with pytest.raises(GateError, match="is a folder"):
+        load_dataset(tmp_path)
+
+
+def test_an_item_of_an_array_has_a_number(written: Write) -> None:
+    with pytest.raises(GateError, match="item 2: claim: got nothing"):
+        load_dataset(written(json.dumps([PLAIN, {"evidence": ["x"]}])))
+
+
+# ------------------------------------------------------------------------------- ids, groups, draws, splits
+
+
+def test_ids_are_unique(written: Write) -> None:
+    found = load_dataset(written([PLAIN] * 3 + [PLAIN | {"id": "8"}]))
+    assert [sample.id for sample in found.samples] == ["7", "7#2", "7#3", "8"]
+
+
+def test_what_shares_a_page_a_span_or_a_claim_is_one_group(written: Write) -> None:
+    records = [
+        {"claim": "a", "evidence": ["one"]},
+        {"claim": "b", "evidence": ["two", "ONE "]},
+        {"claim": "B", "evidence": ["three"]},
+        {"claim": "c", "evidence": ["four"], "page": "P"},
+        {"claim": "d", "evidence": ["five"], "page": "P"},
+        {"claim": "e", "evidence": ["six"]},
+    ]
+    groups = [sample.group for sample in load_dataset(written(records)).samples]
+    assert groups == ["group-1", "group-1", "group-1", "group-4", "group-4", "group-6"]
+
+
+def test_draws_repeat_and_keep_the_order(written: Write, small: list[dict[str, Any]]) -> None:
+    found = load_dataset(written(small))
+    drawn = found.drawn(20, 3)
+    assert drawn == found.drawn(20, 3)
+    assert drawn != found.drawn(20, 4)
+    assert [s for s in found.samples if s in drawn.samples] == list(drawn.samples)
+    assert len(drawn.samples) == 20
+    assert found.drawn(None, 0) is found is found.drawn(10_000, 0)
+
+
+def test_halves_share_no_group(written: Write, small: list[dict[str, Any]]) -> None:
+    samples = load_dataset(written(small)).samples
+    first, second = halves(samples, 1)
+    assert sorted(s.id for s in (*first, *second)) == sorted(s.id for s in samples)
+    assert not {s.group for s in first} & {s.group for s in second}
+    assert abs(len(first) - len(second)) <= 3
+
+
+def test_deranged_claims_have_evidence_of_another_group(written: Write, small: list[dict[str, Any]]) -> None:
+    samples = load_dataset(written(small)).samples
+    owner = {span: sample.group for sample in samples for span in sample.evidence}
+    for seed in range(5):
+        mixed = deranged(samples, seed)
+        assert [s.claim for s in mixed] == [s.claim for s in samples]
+        assert all(owner[span] != s.group for s in mixed for span in s.evidence)
+        assert Counter(s.evidence for s in mixed) == Counter(s.evidence for s in samples)
+
+
+def test_one_group_cant_be_deranged(written: Write) -> None:
+    with pytest.raises(GateError, match="at most half"):
+        deranged(load_dataset(written([PLAIN, PLAIN, PLAIN | {"claim": "x"}])).samples, 0)
+    with pytest.raises(GateError, match="2 or more"):
+        deranged(load_dataset(written([PLAIN])).samples, 0)
+
+
+# ---------------------------------------------------------------------------------------- published sets
+
+
+@pytest.mark.public_data
+@pytest.mark.parametrize(
+    ("name", "form", "counts"),
+    [
+        ("feverous/feverous_dev_programfc.json", "programfc", {"refuted": 1551, "supported": 1411}),
+        ("fever_symmetric/fever_symmetric_dev.jsonl", "fever_symmetric", {"refuted": 354, "supported": 354}),
+        ("fever_symmetric/fever_symmetric_test.jsonl", "fever_symmetric", {"refuted": 356, "supported": 356}),
+        ("begin/begin_dev_wow.tsv", "begin", {"nei": 250, "supported": 180}),
+        ("begin/begin_dev_cmu.tsv", "begin", {"nei": 278, "other": 79, "supported": 59}),
+        ("begin/begin_test_wow.tsv", "begin", {"nei": 2209, "other": 6, "supported": 1392}),
+        ("feverous/norm.jsonl", "jsonl", {"refuted": 1551, "supported": 1411}),
+        ("begin/norm.jsonl", "jsonl", {"nei": 2737, "other": 85, "supported": 1631}),
+    ],
+)
+def test_published_sets_are_read_whole(
+    name: str, form: str, counts: dict[str, int], public_data: Path
+) -> None:
+    found = load_dataset(public_data / name)
+    assert (found.format, found.counts, found.skipped) == (form, counts, ())
+    assert all(sample.evidence for sample in found.samples)
+    assert not any("[[" in span and "|" in span for sample in found.samples[:200] for span in sample.evidence)
+    assert len({sample.group for sample in found.samples}) > 100
+    deranged(found.samples, 0)
+
+
+@pytest.mark.public_data
+def test_the_text_of_feverous_is_as_others_have_resolved_it(public_data: Path) -> None:
+    ours = load_dataset(public_data / "feverous/feverous_dev_programfc.json").samples
+    theirs = load_dataset(public_data / "feverous/norm.jsonl").samples
+    assert [s.claim for s in ours] == [s.claim for s in theirs]
+    assert sum(a.evidence == b.evidence for a, b in zip(ours, theirs, strict=True)) > 0.98 * len(ours)

@@ -1,0 +1,482 @@
+"""The whole gate: the source's call and dictionary, bad data that is never accepted, misuse that is an error."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from solvent.gate import (
+    FIXED,
+    GateError,
+    ModelMissingError,
+    Policy,
+    evaluate_claim,
+    evaluate_gram,
+    evaluate_text,
+    measurement,
+    oracle_policy,
+    verdict,
+)
+from solvent.gate.policy import SEVERITY
+
+Floats = NDArray[np.float64]
+KEYS = [
+    "verdict",
+    "hallucination_energy",
+    "energy_gap",
+    "policy_applied",
+    "reasons",
+    "checks",
+    "failure_modes",
+]
+LAB = Policy.learnt("P10", 0.4559, domain="lab", model="words", model_fingerprint="0" * 64)
+
+
+def unit(rows: Floats) -> Floats:
+    return np.asarray(rows / np.linalg.norm(rows, axis=-1, keepdims=True))
+
+
+def example(seed: int = 0, spans: int = 5, near: float = 1.0, width: int = 24) -> tuple[Floats, Floats]:
+    """A claim and its spans; the larger ``near``, the better they explain it."""
+    rng = np.random.default_rng(seed)
+    evidence = unit(rng.normal(size=(spans, width)))
+    claim = unit(near * rng.normal(size=spans) @ evidence + rng.normal(size=width))
+    return claim, evidence
+
+
+CLAIM, EVIDENCE = example(near=3.0)
+
+
+# ----------------------------------------------------------------------------------------- the dictionary
+
+
+def test_the_source_s_call() -> None:
+    result = evaluate_claim(CLAIM, EVIDENCE, regime="adaptive", energy_gap=0.48, tau_accept=0.4559)
+    assert list(result) == KEYS
+    assert result["verdict"] == "review"
+    assert result["energy_gap"] == 0.48
+    assert result["policy_applied"] == "adaptive(tau=0.4559)"
+    assert 0.0 < result["hallucination_energy"] < 1.0
+    assert "review band" in result["reasons"][0]
+    assert "was given" in " ".join(result["reasons"])
+    assert [mode["name"] for mode in result["failure_modes"]] == ["semantic_overreach"]
+
+
+def test_every_result_is_json() -> None:
+    for tau in (0.0, 0.5, math.nan):
+        result = evaluate_claim(CLAIM, EVIDENCE, tau_accept=tau)
+        assert json.loads(json.dumps(result, allow_nan=False)) == result
+
+
+def test_regimes() -> None:
+    energy = measurement.hallucination_energy(CLAIM, EVIDENCE).energy
+    fixed = evaluate_claim(CLAIM, EVIDENCE, "fixed", policy="editorial")
+    assert fixed["policy_applied"] == "fixed.editorial.v1"
+    assert fixed["verdict"] == FIXED["editorial"].decide(energy)
+    assert evaluate_claim(CLAIM, EVIDENCE, "fixed")["policy_applied"] == "fixed.strict.v1"
+    custom = evaluate_claim(CLAIM, EVIDENCE, "fixed", tau_accept=energy)
+    assert (custom["verdict"], custom["policy_applied"]) == ("accept", f"fixed(tau={round(energy, 6):g})")
+    adaptive = evaluate_claim(CLAIM, EVIDENCE, policy=LAB, domain="lab")
+    assert (adaptive["policy_applied"], adaptive["energy_gap"]) == ("adaptive.P10.v1", round(energy, 6))
+    oracle = oracle_policy([0.0, 0.1, 0.2], domain="lab", model="m")
+    assert evaluate_claim(CLAIM, EVIDENCE, "oracle", policy=oracle, domain="lab")["verdict"] == oracle.decide(
+        energy
+    )
+
+
+def test_a_policy_is_not_used_elsewhere_in_silence() -> None:
+    for use in ({"domain": "medicine"}, {"model": "other"}, {"top_k": 3}, {"rank_r": 3}):
+        with pytest.raises(GateError, match="calibrated"):
+            evaluate_claim(CLAIM, EVIDENCE, policy=LAB, **use)
+        result = evaluate_claim(CLAIM, EVIDENCE, policy=LAB, override=True, **use)
+        assert any("override" in reason for reason in result["reasons"])
+    assert any("no domain" in reason for reason in evaluate_claim(CLAIM, EVIDENCE, policy=LAB)["reasons"])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"regime": "lenient"},
+        {"regime": None},
+        {"regime": "oracle"},
+        {"regime": "oracle", "tau_accept": 0.5},
+        {"regime": "fixed", "policy": "lax"},
+        {"regime": "fixed", "policy": LAB},
+        {"regime": "fixed", "policy": 3},
+        {"policy": FIXED["strict"]},
+        {"policy": "strict"},
+        {"policy": LAB, "tau_accept": 0.5},
+        {"tau_accept": "0.5"},
+        {"tau_accept": True},
+        {"tau_accept": 0.5, "top_k": "12"},
+        {"tau_accept": 0.5, "rank_r": 2.5},
+        {"tau_accept": 0.5, "claim_text": "alone"},
+        {"tau_accept": 0.5, "evidence_texts": ["alone"]},
+    ],
+)
+def test_misuse_is_one_clear_line(arguments: dict[str, Any]) -> None:
+    for evaluate in (evaluate_claim, evaluate_gram):
+        with pytest.raises(GateError) as caught:
+            evaluate(CLAIM, EVIDENCE, **arguments)
+        assert "\n" not in str(caught.value)
+
+
+# ------------------------------------------------------------------------------------------ same verdicts
+
+
+def test_a_hundred_runs_are_one() -> None:
+    for seed in range(5):
+        claim, evidence = example(seed, spans=20, near=2.0)
+        texts = [f"span {i} of 20" for i in range(20)]
+        runs = {
+            json.dumps(
+                evaluate_claim(
+                    claim.copy(),
+                    evidence.copy(),
+                    tau_accept=0.4,
+                    claim_text="span 3 of 21",
+                    evidence_texts=texts,
+                )
+            )
+            for _ in range(100)
+        }
+        assert len(runs) == 1
+
+
+@given(
+    seed=st.integers(0, 10**6), spans=st.integers(1, 20), near=st.floats(0.0, 5.0), tau=st.floats(-0.2, 1.0)
+)
+def test_vectors_and_gram_agree(seed: int, spans: int, near: float, tau: float) -> None:
+    claim, evidence = example(seed, spans, near)
+    ours = evaluate_claim(claim, evidence, tau_accept=tau)
+    theirs = evaluate_gram(evidence @ claim, evidence @ evidence.T, tau_accept=tau)
+    assert ours["verdict"] == theirs["verdict"]
+    assert ours["hallucination_energy"] == pytest.approx(theirs["hallucination_energy"], abs=2e-6)
+    assert [mode["name"] for mode in ours["failure_modes"]] == [
+        mode["name"] for mode in theirs["failure_modes"]
+    ]
+
+
+def test_vectors_and_gram_agree_on_degenerate_evidence() -> None:
+    claim, evidence = example(3, near=2.0)
+    for spans in (
+        evidence[[0, 0, 0]],
+        evidence[[0, 1, 1, 2, 2, 2] * 4],
+        np.vstack([evidence, np.zeros((2, 24))]),
+        evidence[:1],
+        np.zeros((3, 24)),
+        np.empty((0, 24)),
+    ):
+        ours = evaluate_claim(claim, spans, tau_accept=0.5)
+        theirs = evaluate_gram(spans @ claim, spans @ spans.T, tau_accept=0.5)
+        assert ours == theirs
+
+
+@given(seed=st.integers(0, 10**6), spans=st.integers(2, 20), tau=st.floats(0.0, 1.0))
+def test_the_order_of_spans_does_not_matter(seed: int, spans: int, tau: float) -> None:
+    claim, evidence = example(seed, spans, near=2.0)
+    turned = evidence[np.random.default_rng(seed).permutation(spans)]
+    assert evaluate_claim(claim, evidence, tau_accept=tau) == evaluate_claim(claim, turned, tau_accept=tau)
+
+
+@given(seed=st.integers(0, 10**6), near=st.floats(0.0, 5.0), a=st.floats(-1, 1), b=st.floats(-1, 1))
+def test_a_larger_threshold_is_never_more_severe(seed: int, near: float, a: float, b: float) -> None:
+    claim, evidence = example(seed, near=near)
+    strict, loose = (evaluate_claim(claim, evidence, tau_accept=tau)["verdict"] for tau in sorted((a, b)))
+    assert SEVERITY[loose] <= SEVERITY[strict]
+
+
+# ----------------------------------------------------------------------------------- checks and failures
+
+
+def test_checks_only_downgrade() -> None:
+    texts: dict[str, Any] = {"evidence_texts": ["the lamp burned in 1990"] * 5}
+    plain = evaluate_claim(CLAIM, EVIDENCE, tau_accept=0.9)
+    same = evaluate_claim(CLAIM, EVIDENCE, tau_accept=0.9, claim_text="the lamp burned in 1990", **texts)
+    assert plain["verdict"] == same["verdict"] == "accept"
+    assert plain["checks"] == []
+    assert [check["fired"] for check in same["checks"]] == [False] * 4
+    year = evaluate_claim(CLAIM, EVIDENCE, tau_accept=0.9, claim_text="the lamp burned in 1991", **texts)
+    assert year["verdict"] == "review"
+    assert any("1991" in reason for reason in year["reasons"])
+    quote = 'he said "the lamp burned like a star"'
+    assert evaluate_claim(CLAIM, EVIDENCE, tau_accept=0.9, claim_text=quote, **texts)["verdict"] == "reject"
+    far = evaluate_claim(CLAIM, EVIDENCE, tau_accept=-0.5, claim_text="the lamp burned in 1990", **texts)
+    assert far["verdict"] == "reject"
+
+
+def test_the_negation_check_looks_at_the_nearest_span() -> None:
+    evidence = unit(np.eye(3))
+    claim = unit(np.array([1.0, 0.2, 0.1]))
+    texts = ["the lamp never burned bright", "the lamp burned bright", "the lamp burned bright"]
+    for order, fired in (([0, 1, 2], True), ([1, 0, 2], False)):
+        result = evaluate_claim(
+            claim,
+            evidence,
+            tau_accept=0.5,
+            claim_text="the lamp burned bright",
+            evidence_texts=[texts[i] for i in order],
+        )
+        assert result["checks"][1]["fired"] == fired
+
+
+def test_citation_laundering() -> None:
+    copied = evaluate_claim(EVIDENCE[2], EVIDENCE, "fixed", policy="strict")
+    assert copied["verdict"] == "reject"
+    assert [mode["name"] for mode in copied["failure_modes"]] == ["provenance_failure"]
+    assert evaluate_claim(EVIDENCE[2], EVIDENCE, "fixed", policy="standard")["verdict"] == "accept"
+    ordinary, spans = example(1, near=5.0)
+    good = evaluate_claim(ordinary, spans, "fixed", policy="strict")
+    assert 0.01 < good["hallucination_energy"] < 0.3
+    assert good["verdict"] == "accept"
+
+
+def test_exhausted_evidence_is_flagged_and_no_more() -> None:
+    claim, evidence = example(2, spans=20, near=3.0)
+    result = evaluate_claim(claim, evidence, tau_accept=0.9)
+    assert [(mode["name"], mode["response"]) for mode in result["failure_modes"]] == [
+        ("evidence_exhaustion", "flag")
+    ]
+    assert result["verdict"] == "accept"
+
+
+def test_a_collapsed_embedding_falls_back_to_the_fixed_threshold() -> None:
+    claim, evidence = example(4, near=0.8)
+    collapsed = claim * 1.02
+    energy = measurement.hallucination_energy(collapsed, evidence).energy
+    assert energy > FIXED["strict"].tau_review
+    result = evaluate_claim(collapsed, evidence, tau_accept=1.0)
+    assert "embedding_collapse" in [mode["name"] for mode in result["failure_modes"]]
+    assert result["policy_applied"] == "fixed.strict.v1"
+    assert result["verdict"] == "reject"
+    near = evaluate_claim(CLAIM * 1.02, EVIDENCE, tau_accept=-0.5)
+    assert near["verdict"] == "reject"  # and the fall-back opens no door that was shut
+
+
+# ------------------------------------------------------------------------------------------------ bad data
+
+
+class Hostile:
+    """What is read as an array and objects."""
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise RuntimeError("no")
+
+    def __float__(self) -> float:
+        raise ZeroDivisionError
+
+
+BAD: list[Any] = [
+    None,
+    "",
+    "text",
+    b"bytes",
+    3,
+    3.5,
+    math.nan,
+    [],
+    [[]],
+    [[], []],
+    {},
+    {"a": 1},
+    [None],
+    ["a"],
+    [[1.0], [1.0, 2.0]],
+    [[1.0, 0.0], "x"],
+    object(),
+    Hostile(),
+    [Hostile()],
+    np.array(["a", "b"]),
+    np.array([1 + 2j]),
+    np.array([True, False]),
+    np.array(["2020-01-01"], dtype="datetime64[D]"),
+    np.full(24, np.nan),
+    np.full(24, np.inf),
+    np.zeros(24),
+    np.full(24, 1e308),
+    np.full((5, 24), np.nan),
+    np.zeros((5, 24)),
+    np.ones((2, 2, 2)),
+    EVIDENCE * 2.0,
+    CLAIM * 0.5,
+    CLAIM[:7],
+    EVIDENCE[:, :7],
+]
+
+
+@pytest.mark.parametrize("bad", BAD, ids=range(len(BAD)))
+def test_bad_vectors_never_crash_and_are_never_accepted(bad: Any) -> None:
+    products = (EVIDENCE @ CLAIM, EVIDENCE @ EVIDENCE.T)
+    for result in (
+        evaluate_claim(bad, EVIDENCE, tau_accept=5.0),
+        evaluate_claim(CLAIM, bad, tau_accept=5.0),
+        evaluate_claim(bad, bad, tau_accept=5.0, energy_gap=0.0),
+        evaluate_claim(bad, bad, "fixed", policy="editorial"),
+        evaluate_gram(bad, products[1], tau_accept=5.0),
+        evaluate_gram(products[0], bad, tau_accept=5.0),
+        evaluate_gram(bad, bad, tau_accept=5.0, energy_gap=0.0),
+    ):
+        assert result["verdict"] == "reject"
+        assert result["hallucination_energy"] == result["energy_gap"] == 1.0
+        assert result["reasons"][0].startswith("bad data: ")
+        assert "\n" not in result["reasons"][0]
+
+
+@pytest.mark.parametrize("place", [(0, 0), (3, 23)])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_one_bad_number_is_enough(place: tuple[int, int], value: float) -> None:
+    evidence = EVIDENCE.copy()
+    evidence[place] = value
+    assert evaluate_claim(CLAIM, evidence, tau_accept=5.0)["verdict"] == "reject"
+
+
+@pytest.mark.parametrize("gap", [math.nan, math.inf, -math.inf, "0.1", "", [], object(), Hostile(), True])
+def test_a_gap_that_is_no_number_is_rejected(gap: Any) -> None:
+    result = evaluate_claim(CLAIM, EVIDENCE, tau_accept=5.0, energy_gap=gap)
+    assert result["verdict"] == "reject"
+    assert math.isfinite(result["energy_gap"])
+
+
+@pytest.mark.parametrize("tau", [math.nan, math.inf, -math.inf])
+def test_a_threshold_that_is_not_finite_accepts_nothing(tau: float) -> None:
+    assert evaluate_claim(CLAIM, EVIDENCE, tau_accept=tau)["verdict"] == "reject"
+
+
+GOOD_TEXT = "the lamp burned in the old harbour"
+BAD_TEXTS: list[Any] = [
+    "",
+    " \n\t",
+    "...",
+    "a\x00b",
+    "\x1b[31mred",
+    "the lamp \ud800",
+    "the \u202elamp",
+    "a" * 100_000,
+    "the lamp " * 11_200,
+    "\x00" * 100_000,
+    None,
+    3,
+    b"the lamp",
+    ["the lamp"],
+    math.nan,
+]
+
+
+@pytest.mark.parametrize("bad", BAD_TEXTS, ids=range(len(BAD_TEXTS)))
+def test_bad_texts_never_crash_and_are_never_accepted(bad: Any, words: Any) -> None:
+    policy = dataclasses.replace(LAB, tau_accept=5.0, tau_review=6.0)
+    results = [
+        evaluate_text(bad, [GOOD_TEXT], words, policy, domain="lab"),
+        evaluate_text(GOOD_TEXT, [bad], words, policy, domain="lab"),
+        evaluate_text(GOOD_TEXT, [GOOD_TEXT, bad], words, policy, domain="lab"),
+        evaluate_text(GOOD_TEXT, bad if bad != ["the lamp"] else {}, words, policy, domain="lab"),
+    ]
+    if bad is not None:
+        good = [GOOD_TEXT] * 5
+        results += [
+            evaluate_claim(CLAIM, EVIDENCE, tau_accept=5.0, claim_text=bad, evidence_texts=good),
+            evaluate_claim(
+                CLAIM, EVIDENCE, tau_accept=5.0, claim_text=GOOD_TEXT, evidence_texts=[*good[1:], bad]
+            ),
+        ]
+    for result in results:
+        assert result["verdict"] == "reject"
+        json.dumps(result).encode("utf-8")
+
+
+def test_as_many_texts_as_vectors() -> None:
+    result = evaluate_claim(
+        CLAIM, EVIDENCE, tau_accept=5.0, claim_text=GOOD_TEXT, evidence_texts=[GOOD_TEXT] * 4
+    )
+    assert (result["verdict"], result["reasons"][0]) == (
+        "reject",
+        "bad data: evidence: 4 texts for 5 vectors",
+    )
+
+
+def test_no_evidence_is_never_accepted() -> None:
+    for gap in (None, 0.0):
+        result = evaluate_claim(CLAIM, [], tau_accept=5.0, energy_gap=gap)
+        assert (result["verdict"], result["hallucination_energy"]) == ("reject", 1.0)
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5) | st.binary(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=2), inner, max_size=2),
+    max_leaves=12,
+)
+
+
+@given(claim=ANYTHING, evidence=ANYTHING)
+def test_anything_at_all(claim: Any, evidence: Any) -> None:
+    for evaluate in (evaluate_claim, evaluate_gram):
+        result = evaluate(claim, evidence, tau_accept=0.5)
+        assert result["verdict"] in SEVERITY
+        json.dumps(result, allow_nan=False)
+
+
+# --------------------------------------------------------------------------------------------------- texts
+
+
+def test_texts(words: Any) -> None:
+    spans = ["the lamp burned in the old harbour", "a violin was made of copper in 1990"]
+    policy = dataclasses.replace(LAB, tau_accept=0.3, tau_review=0.375)
+    good = evaluate_text("the old lamp burned in the harbour", spans, words, policy, domain="lab")
+    assert (good["verdict"], good["policy_applied"]) == ("accept", "adaptive.P10.v1")
+    assert (
+        evaluate_text("a violin was made of copper in 1991", spans, words, policy, domain="lab")["verdict"]
+        != "accept"
+    )
+    assert (
+        evaluate_text("winter in the forest of stone", spans, words, policy, domain="lab")["verdict"]
+        == "reject"
+    )
+    fixed = evaluate_text("the old lamp burned in the harbour", spans, words, FIXED["editorial"])
+    assert fixed["policy_applied"] == "fixed.editorial.v1"
+
+
+def test_texts_with_another_model(words: Any) -> None:
+    other = dataclasses.replace(LAB, model_fingerprint="1" * 64)
+    with pytest.raises(GateError, match="model"):
+        evaluate_text(GOOD_TEXT, [GOOD_TEXT], words, other, domain="lab")
+    with pytest.raises(GateError, match="domain"):
+        evaluate_text(GOOD_TEXT, [GOOD_TEXT], words, LAB, domain="kitchen")
+    with pytest.raises(GateError, match="policy"):
+        evaluate_text(GOOD_TEXT, [GOOD_TEXT], words, "strict")  # type: ignore[arg-type]
+
+
+def test_a_missing_model_is_no_verdict() -> None:
+    class Missing:
+        name, dimension, fingerprint = "words", 3, "0" * 64
+
+        def encode(self, texts: Sequence[str]) -> Floats:
+            raise ModelMissingError("not installed")
+
+    with pytest.raises(ModelMissingError):
+        evaluate_text(GOOD_TEXT, [GOOD_TEXT], Missing(), LAB, domain="lab")
+
+
+def test_the_verdict_loads_no_model() -> None:
+    code = "import sys, solvent.gate as g; print(*g.__all__); print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
+    exported, loaded = (line.split() for line in done.stdout.splitlines())
+    assert exported == sorted(exported, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+    assert not {"torch", "sentence_transformers", "sklearn", "matplotlib", "transformers"} & set(loaded)
+
+
+def test_regimes_are_the_kinds() -> None:
+    assert set(verdict.REGIMES) == {policy.kind for policy in (*FIXED.values(), LAB)} | {"oracle"}
