@@ -32,6 +32,7 @@ WIDE = 1024
 SIZES = (1, 64, WIDE, 4096)
 ENV_ID = "Solvent/Debt-v0"
 ENERGY_ID = "Solvent/Energy-v0"
+GATE_ID = "Solvent/Gate-v0"
 
 
 @njit(cache=True)
@@ -73,7 +74,8 @@ def bytes_per_lab() -> int:
 def core() -> list[Case]:
     """The compiled step alone, one call for all labs; a lab that ends begins anew in the same step."""
     return [core_case(n, sampling) for n in SIZES for sampling in (False, True)] + [
-        core_case(WIDE, False, "energy")
+        core_case(WIDE, False, "energy"),
+        core_case(WIDE, False, "gate"),
     ]
 
 
@@ -89,7 +91,7 @@ def core_case(n: int, sampling: bool, level: str = "default") -> Case:
 
 def single_environments() -> list[Case]:
     """One lab as ``gymnasium.make`` gives it."""
-    return [single_case(ENV_ID), single_case(ENERGY_ID)]
+    return [single_case(ENV_ID), single_case(ENERGY_ID), single_case(GATE_ID)]
 
 
 def single_case(env_id: str) -> Case:
@@ -112,6 +114,7 @@ def vector_environments() -> list[Case]:
         *(vector_case(n, "", {}) for n in SIZES),
         vector_case(WIDE, ", copy=False", {"copy": False}),
         vector_case(WIDE, "", {}, ENERGY_ID),
+        vector_case(WIDE, "", {}, GATE_ID),
     ]
 
 

@@ -1,8 +1,10 @@
-"""Draw the pictures of the README: `python docs/picture.py` writes `docs/img/lab.png` and `docs/img/energy.png`.
+"""Draw the pictures of the README: `python docs/picture.py` writes `docs/img`: `lab.png`, `energy.png`, `gate.png`.
 
-Two scripts play, so that one frame shows everything. The hasty one claims a little too much and publishes as soon as
-it is fairly sure: plates, debt above and below its threshold, a surcharge, refusals, findings. The outspoken one, on
-the level with energy, tries what is too dear and asks for lower costs: deferrals, proposals, hours of several actions.
+Three scripts play, so that one frame shows everything. The hasty one claims a little too much and publishes as
+soon as it is fairly sure: plates, debt above and below its threshold, a surcharge, refusals, findings. The
+outspoken one, on the level with energy, tries what is too dear and asks for lower costs: deferrals, proposals,
+hours of several actions. The talkative one, where a gate judges findings, says what it believes as soon as it
+believes it, and learns more where that was rejected.
 """
 
 from __future__ import annotations
@@ -70,6 +72,25 @@ def outspoken(env: LabEnv, lab: Any) -> int:
     return pick(env, Verb.SCREEN, m, claim=0.5 if lab["experiments"][m] else 1.0)
 
 
+def talkative(env: LabEnv, lab: Any) -> int:
+    if lab["debt"] > env.params.debt.threshold or lab["heartbeat"] % env.params.assay.lot_heartbeats == 0:
+        return pick(env, Verb.CALIBRATION)
+    open_ = np.flatnonzero((lab["published"] == 0) & (lab["decision_at"] == 0))
+    if not len(open_):
+        return pick(env, Verb.REST)
+    last = env.actions["compound"][lab["last_action"]]
+    rejected = lab["last_event"] == Event.REJECTED and lab["last_action"] >= 0
+    for m in open_:
+        peak = lab["marginal"][m].max()
+        if peak > 0.45 and not (rejected and m == last):
+            confidence = 0.95 if peak > 0.9 else 0.75 if peak > 0.6 else 0.5
+            return pick(env, Verb.PUBLISH_PUBLIC, int(m), confidence=confidence)
+    m = int(last) if rejected else int(min(open_, key=lambda compound: lab["experiments"][compound]))
+    if lab["experiments"][m]:
+        return pick(env, Verb.SCREEN, m, claim=0.5)
+    return pick(env, Verb.DOSE_RESPONSE, m, claim=1.5)
+
+
 class Shot(NamedTuple):
     """One picture: who plays which lab until when."""
 
@@ -80,7 +101,11 @@ class Shot(NamedTuple):
     slot: int
 
 
-SHOTS = {"lab": Shot("default", hasty, 2, 21, 0), "energy": Shot("energy", outspoken, 27, 40, 2)}
+SHOTS = {
+    "lab": Shot("default", hasty, 2, 21, 0),
+    "energy": Shot("energy", outspoken, 27, 40, 2),
+    "gate": Shot("gate", talkative, 71, 14, 0),
+}
 
 
 def draw(shot: Shot, scale: int) -> Any:

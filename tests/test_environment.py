@@ -16,7 +16,13 @@ from gymnasium.utils.env_checker import check_env
 import solvent
 from solvent import ENVIRONMENTS, LabEnv, LabVectorEnv
 from solvent.actions import Verb
+from solvent.mechanisms.verity import STRENGTHS
+from solvent.observation import JUDGED
 from solvent.params import LabParams
+from solvent.records import VERDICTS
+from solvent.sentences import policies_of
+from solvent.state import Verdict
+from solvent.tables import tables_for
 
 IDS = sorted(ENVIRONMENTS)
 every_id = pytest.mark.parametrize("env_id", IDS)
@@ -80,11 +86,44 @@ def wasteful(env, mask, rng):
     return rng.choice(np.flatnonzero(wanted))
 
 
-POLICIES = (bold, able, careful, hasty, heard, wasteful)
+def doubtful(env, mask, rng):
+    """Works on four compounds, and says at a gate what a reader has to decide on, mostly if it is licensed."""
+    rows, state, params = env.unwrapped.actions, env.unwrapped.get_state(), env.unwrapped.params
+    focus = np.random.default_rng(state["key"]).permutation(len(params.assay.compounds))[:4]
+    if params.gate.enabled:
+        wordings = tables_for(params).wording
+        for m in focus[state["experiments"][focus] > 0]:
+            findings = env.unwrapped.notebook(int(m)).findings
+            for confidence, wording in zip(params.vocabulary.confidences, wordings, strict=True):
+                licensed = state["licence"][m] > 2.0 * confidence - 0.3 or rng.random() < 0.05
+                if findings[wording].verdict == "review" and licensed:
+                    wanted = (rows["compound"] == m) & (rows["confidence"] == confidence) & mask
+                    if wanted.any():
+                        return rng.choice(np.flatnonzero(wanted))
+    wanted = np.isin(rows["verb"], [Verb.SCREEN, Verb.DOSE_RESPONSE]) & np.isin(rows["compound"], focus)
+    wanted &= np.isin(rows["claim"], [0.5, 1.0]) & mask
+    return rng.choice(np.flatnonzero(wanted if wanted.any() else mask))
+
+
+def impatient(env, mask, rng):
+    """The same, and asks again while the reader has not decided."""
+    waiting = env.unwrapped.get_state()["decision_at"] != 0
+    verb, compound = env.unwrapped.actions["verb"], env.unwrapped.actions["compound"]
+    again = (verb >= Verb.PUBLISH_PRIVATE) & waiting[compound]
+    return (
+        rng.choice(np.flatnonzero(again)) if again.any() and rng.random() < 0.3 else doubtful(env, mask, rng)
+    )
+
+
+POLICIES = (bold, able, careful, hasty, heard, wasteful, doubtful)
 
 
 def costs_energy(env):
     return env.unwrapped.params.energy.enabled
+
+
+def is_judged(env):
+    return env.unwrapped.params.gate.enabled
 
 
 def episodes(env, policies=POLICIES, seeds=range(20)):
@@ -108,7 +147,7 @@ def episodes(env, policies=POLICIES, seeds=range(20)):
 
 def test_the_registry_is_not_empty_and_says_what_the_issue_asks_for():
     assert set(IDS) >= {"Solvent/Debt-v0", "Solvent/Debt-source-v0", "Solvent/Debt-two-tier-v0"}
-    assert "Solvent/Energy-v0" in IDS
+    assert {"Solvent/Energy-v0", "Solvent/Gate-v0"} <= set(IDS)
     assert set(IDS) == {env_id for env_id in gymnasium.registry if env_id.startswith("Solvent/")}
 
 
@@ -201,7 +240,10 @@ def test_everything_is_finite_and_inside_the_space(env_id):
 def test_no_element_of_the_observation_is_constant(env_id):
     # No exceptions. An element that never changes tells nothing, or hides that it is not written.
     env = make(env_id)
-    seen = np.array([observation for observation, *_ in episodes(env)])
+    seen = [observation for observation, *_ in episodes(env)]
+    if is_judged(env):  # a licensed finding under review is rare
+        seen += [observation for observation, *_ in episodes(env, policies=(doubtful,), seeds=range(20, 150))]
+    seen = np.array(seen)
     constant = np.flatnonzero(seen.min(axis=0) == seen.max(axis=0))
     assert not len(constant), [env.unwrapped.observation_fields[i] for i in constant]
 
@@ -316,7 +358,7 @@ def test_the_info_of_the_last_step_has_the_record_of_the_episode(env_id):
                 "claimed",
                 "gained",
             }
-            nested = {"refusals", "intents"} if costs_energy(env) else {"refusals"}
+            nested = {"refusals", *["intents"] * costs_energy(env), *["verdicts"] * is_judged(env)}
             assert {k for k, v in episode.items() if isinstance(v, dict)} == nested
             plain = [type(v) for k, v in episode.items() if k not in nested]
             plain += [type(v) for k in nested for v in episode[k].values()]
@@ -342,6 +384,44 @@ def test_detailed_infos_have_energy_in_its_units_where_acting_costs_any():
             for name in ("energy_cost", "energy_spent", "energy_gained"):
                 assert type(info[name]) is float
                 assert info[name] == step[name] / 1000
+
+
+def test_the_infos_of_a_gate_are_those_of_the_step():
+    env = LabEnv(preset="gate", detailed_info=True)
+    policies = [policy.name for policy in policies_of(env.params)]
+    told, level = set(), None
+    for _, reward, terminated, truncated, info in episodes(
+        env, policies=(impatient, hasty, bold), seeds=range(12)
+    ):
+        step, lab = env.batch.steps[0], env.batch.labs[0]
+        if reward is None:
+            level = 1
+            continue
+        judged = {"verdict", "hallucination_energy", "energy_gap", "policy_applied"}
+        assert (info.keys() & judged == judged) == (step["verdict"] != Verdict.NONE)
+        if "verdict" in info:
+            assert info["verdict"] == Verdict(step["verdict"]).name.lower()
+            assert info["hallucination_energy"] == info["energy_gap"] == step["residual"] / 1e6
+            assert info["policy_applied"] == policies[step["policy"]]
+            assert ("gate_check" in info) == bool(step["unsupported"])
+        decided = step["approved"] | step["declined"] != 0
+        assert ("reviews_approved" in info) == ("reviews_declined" in info) == bool(decided)
+        if decided:
+            assert info["reviews_approved"] == int(step["approved"]).bit_count()
+            assert info["reviews_declined"] == int(step["declined"]).bit_count()
+        assert info.get("strictness", level) == lab["strictness"]
+        assert info.get("strictness") != level
+        level = int(lab["strictness"])
+        assert {type(v) for k, v in info.items() if k != "action_mask"} <= {int, float, str, dict}
+        told |= info.keys() | {info.get("verdict"), info.get("obstacle")}
+        if terminated or truncated:
+            episode = info["episode"]
+            assert list(episode["verdicts"].values()) == lab["verdicts"].tolist()
+            assert [episode["reviews_declined"], episode["reviews_approved"]] == lab["decided"].tolist()
+            assert [episode["incidents_low"], episode["incidents_high"]] == lab["incidents"].tolist()
+            assert (episode["tightenings"], episode["strictness"]) == (lab["tightenings"], level)
+    assert told >= {"accept", "review", "reject", "reviews_approved", "strictness", "gate_check"}
+    assert told >= {"under_review", "already_published"}
 
 
 # -- misuse --------------------------------------------------------------------------------------
@@ -494,6 +574,7 @@ def test_the_docstring_has_its_sections_in_the_fixed_order():
         "Starting state",
         "Episode end",
         "Where acting costs energy",
+        "Where a gate judges findings",
         "Arguments",
         "Version history",
     ]
@@ -548,6 +629,28 @@ def test_the_docstrings_numbers_of_the_energy_level_are_its_parameters():
     assert f"{more} more elements" in text
     elements = text.split("more elements")[1].split("``info``")[0]
     assert sum(map(int, re.findall(r"\((\d+)\)", elements))) + 3 == more  # three more last events
+
+
+def test_the_docstrings_numbers_of_the_gate_level_are_its_parameters():
+    env, text = LabEnv(preset="gate"), " ".join(section("Where a gate judges findings").split())
+    gate, compounds = env.params.gate, len(env.params.assay.compounds)
+    policies = policies_of(env.params)
+    assert f"each of the {len(env.params.doses)} doses and up to {len(STRENGTHS)} for the fit" in text
+    assert f"hedged below {gate.plain_from:g}, plain, definitive from {gate.definitive_from:g}" in text
+    assert f"decides {gate.review_heartbeats} heartbeats later" in text
+    assert f"{gate.calm_heartbeats} heartbeats without one relax" in text
+    first, last = (policies[i].name.rpartition(".")[0] for i in (0, -1))
+    assert f"{len(policies)} policies, from `{first}` to `{last}`; the start is `{gate.policy}`" in text
+    for policy in policies:
+        assert policy.tau_review == pytest.approx(1.25 * policy.tau_accept, abs=1e-6)
+    assert "up to 1.25 times that" in text
+    assert [row[0].strip("`") for row in table("Where a gate judges findings")] == list(VERDICTS)
+    more = len(env.observation_fields) - len(LabEnv().observation_fields)
+    assert f"{more} more elements" in text
+    elements = text.split("more elements")[1].split("``info``")[0]
+    counted = [eval(n.replace("x", "*")) for n in re.findall(r"\((\d+(?: x \d+)?)\)", elements)]
+    assert sum(counted) == more
+    assert f"({compounds} x {len(JUDGED)})" in elements
 
 
 def test_the_docstrings_observation_table_is_the_observation():

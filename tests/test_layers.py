@@ -23,6 +23,7 @@ STATEFUL = {
     "solvent.reward",
     "solvent.rendering",
     "solvent.metrics",
+    "solvent.notebook",
     "solvent.environment",
     "solvent.vector",
     "solvent.registration",

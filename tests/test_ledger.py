@@ -124,7 +124,7 @@ def test_the_documents_example_happens_in_the_lab(tmp_path):
 # -- the environment's events --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("preset", ["default", "source", "two_tier", "energy"])
+@pytest.mark.parametrize("preset", ["default", "source", "two_tier", "energy", "gate"])
 def test_every_refusal_of_the_environment_is_in_the_ledger_and_nothing_else(tmp_path, preset):
     path = tmp_path / "refusals.jsonl"
     env = LabEnv(preset=preset, ledger_path=path)

@@ -92,7 +92,7 @@ def test_every_setting_has_a_unit_a_meaning_a_source_and_a_range(path):
     if plain_type(hint) in (int, float):
         assert max(about["low"], about["above"]) > -math.inf
         assert math.isfinite(about["high"])
-    elif plain_type(hint) is str and not is_list(hint):
+    elif plain_type(hint) is str and not is_list(hint) and about["unit"] != "path":
         assert value in about["choices"]
 
 
@@ -383,6 +383,40 @@ def test_a_mistake_in_energy_or_proposals_is_one_line_too(group, mapping, messag
     with pytest.raises(ParamError) as caught:
         LabParams.from_mapping({group: mapping}, base=LabParams())
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        ({"polcy": "adaptive.P1"}, "gate.polcy: unknown key; did you mean 'policy'?"),
+        ({"rough": 0.9}, "gate.rough: got 0.9; allowed: at most good 0.75"),
+        ({"good": 0.96}, "gate.good: got 0.96; allowed: at most precise 0.95"),
+        ({"plain_from": 0.91}, "gate.plain_from: got 0.91; allowed: at most definitive_from 0.9"),
+        (
+            {"review_heartbeats": 0},
+            "gate.review_heartbeats: got 0; allowed: a finite number, at least 1 and at most 10000",
+        ),
+    ],
+)
+def test_a_mistake_in_the_gate_is_one_line_too(mapping, message):
+    with pytest.raises(ParamError) as caught:
+        LabParams.from_mapping({"gate": mapping}, base=LabParams())
+    assert str(caught.value) == message
+
+
+def test_a_policy_that_there_is_not_is_an_error_that_lists_those_there_are():
+    refused({"gate": {"policy": "adaptive.P15"}}, "adaptive.P30.*adaptive.P1")
+
+
+def test_a_lab_that_the_gate_was_not_measured_for_is_an_error_that_says_how_to_measure_it():
+    for params in (
+        {"assay": {"compounds": ["aspirin"]}},
+        {"assay": {"bins": 6}},
+        {"plates": {"screen": {"doses": [5e-8]}}},
+    ):
+        with pytest.raises(ParamError, match=r"^gate: .*solvent gate build") as caught:
+            LabEnv(params, preset="gate")
+        assert "\n" not in str(caught.value)
 
 
 def test_a_verb_that_there_is_not_is_an_error_that_lists_the_verbs():

@@ -278,10 +278,10 @@ def forged(params: LabParams, rng: np.random.Generator, heartbeat: int, slot: in
     lab["debt"] = rng.uniform(0, 4)
     actions = action_table(params)
     lab["last_action"] = step["action"] = rng.integers(len(actions))
-    lab["last_event"] = step["event"] = rng.choice([Event.RESTED, *list(Event)[6:]])
+    lab["last_event"] = step["event"] = rng.choice([Event.RESTED, *list(Event)[6:11]])
     step["heartbeat"], step["slot"], step["closed"] = heartbeat - (slot == 0), max(0, slot - 1), slot == 0
     step["refusal"] = rng.integers(1, len(Refusal))
-    step["obstacle"] = rng.integers(1, len(Obstacle) - 1)
+    step["obstacle"] = rng.integers(1, Obstacle.INSUFFICIENT_ENERGY)
     step["discomfort"] = rng.choice([0, 1, 3])
     step["reviewed"], step["new_price"] = rng.integers(0, 2, len(Verb)), rng.integers(0, 2, len(Verb))
     lab["last_bins"] = -1

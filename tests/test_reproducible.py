@@ -73,6 +73,39 @@ for mode in ("SameStep", "NextStep"):
         reviewed |= bool(labs.batch.steps["reviewed"].any())
     assert events >= {1, 2, 3, 5, 6, 7, 8, 9, 10}, events
     assert reviewed and (labs.get_state()["episode"] > 1).all()
+
+# Where a gate judges: sixteen labs that publish early, through verdicts of all kinds, decisions and changes of policy.
+params = {
+    "budget": {"heartbeats": 30},
+    "debt": {"threshold": 5.0},
+    "gate": {"review_heartbeats": 2, "calm_heartbeats": 3, "policy": "adaptive.P10"},
+}
+for mode in ("SameStep", "NextStep"):
+    labs = solvent.LabVectorEnv(16, params, preset="gate", autoreset_mode=mode, detailed_info=True)
+    fold(digest, labs.reset(seed=2025)[0])
+    rng = np.random.default_rng(5)
+    table, verdicts, decided, levels = labs.actions, set(), set(), set()
+    sober = np.isin(table["claim"], [0.5, 1.0]) | (table["confidence"] < 0.8)
+    for _ in range(150):
+        wanted = []
+        for mask, licence in zip(labs.action_masks(), labs.get_state()["licence"]):
+            earned = (table["verb"] < 6) | (licence[table["compound"]] > rng.choice([0.6, 1.5]))
+            able = np.flatnonzero(mask & sober & earned & (table["verb"] == rng.choice([4, 4, 5, 6, 7])))
+            wanted.append(rng.choice(able) if len(able) else 0)
+        for told in labs.step(np.array(wanted)):
+            fold(digest, told)
+        fold(digest, labs.get_state())
+        steps = labs.batch.steps
+        verdicts |= set(steps["verdict"].tolist())
+        levels |= set(steps["strictness"].tolist())
+        decided |= {1 for bits in steps["approved"] if bits} | {2 for bits in steps["declined"] if bits}
+    assert verdicts == {0, 1, 2, 3} and decided == {1, 2} and len(levels) > 1, (verdicts, decided, levels)
+    assert (labs.get_state()["episode"] > 1).all()
+lab = solvent.LabEnv(preset="gate")
+lab.reset(seed=7)
+for action in (100, 170, 110):
+    fold(digest, lab.step(action))
+digest.update(str([lab.notebook(m) for m in range(8)]).encode())
 print(digest.hexdigest())
 """
 
@@ -131,7 +164,7 @@ def play(env, actions):
 ACTIONS = np.random.default_rng(1).integers(0, 180, 100)
 
 
-@pytest.mark.parametrize("preset", ["default", "energy"])
+@pytest.mark.parametrize("preset", ["default", "energy", "gate"])
 def test_a_seed_is_a_trajectory(preset):
     results = []
     for _ in range(2):
@@ -190,7 +223,7 @@ def test_any_integer_is_a_seed_of_its_own(seed):
     assert env.get_state()["key"] != one
 
 
-@pytest.mark.parametrize("preset", ["two_tier", "energy"])
+@pytest.mark.parametrize("preset", ["two_tier", "energy", "gate"])
 @pytest.mark.parametrize("through", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
 def test_a_copy_continues_identically_and_apart(preset, through):
     env = LabEnv({"debt": {"carry_debt": True}}, preset=preset, detailed_info=True)

@@ -5,7 +5,8 @@ Every heartbeat it asks, in this order:
 1. *Is anything but a calibration forbidden?* Then it calibrates.
 2. *Is it time to publish?* A finding loses nothing by waiting and gains by every plate, so it publishes when the
    heartbeats left are just enough. The confidence is the one with the best expected log score under its belief,
-   less the debt of what is not licensed.
+   less the debt of what is not licensed. Where a gate judges findings it words none stronger than the gate will let out
+   (``foresight.py``).
 3. *Is a calibration worth its heartbeat?* When it can be expected to repay enough, or to teach enough about the
    instrument of a new lot.
 4. *Which plate improves a finding most for its price?* The expected rise of a finding's score, less the wells at a
@@ -33,6 +34,7 @@ from solvent.params import LabParams
 from solvent.tables import debt_rules, tables_for
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.expected_gain import Forecaster, quantile
+from solvent_agents.foresight import Foresight
 from solvent_agents.reading import Reader, Reading, action_index
 from solvent_agents.saving import Savings
 from solvent_agents.voice import Habits, Voice
@@ -62,6 +64,7 @@ class Manner:
     energy_price: float = 0.05  # bits a unit of energy
     energy_margin: float = -1.0  # findings for which energy is kept beyond those to come
     usual_energy: float = 5.0  # energy of a plate, to know how many there can still be
+    gate_beats: int = 2  # heartbeats by which it publishes earlier where a gate may hold a finding up
     habits: Habits = HABITS  # of its voice
 
 
@@ -79,6 +82,7 @@ class Honest:
         self.rules = debt_rules(params)
         self.savings = Savings(params)
         self.voice = Voice(params, self.manner.habits)
+        self.foresight = Foresight(params)
         self.verbs: Ints = action_table(params)["verb"].astype(np.int64)
         self.wells: Any = tables_for(params).wells
         prior, confidences = params.assay.class_prior, params.vocabulary.confidences
@@ -126,6 +130,8 @@ class Honest:
     def must_save(self, seen: Reading, findings: Ints) -> Flags:
         """Whether from now on heartbeats, or energy, are just enough to publish what is worth it; shape ``(n,)``."""
         hours_needed = findings + (seen.debt > 0.0)  # one more, to repay what publishing cost
+        if self.params.gate.enabled:
+            hours_needed = hours_needed + self.manner.gate_beats
         if not self.savings.enabled:
             late: Flags = np.logical_and(findings > 0, seen.beats_left <= hours_needed)
             return late
@@ -154,13 +160,19 @@ class Honest:
     def best_findings(self, seen: Reading) -> tuple[Floats, Ints]:
         """Worth of publishing each compound at its best confidence, bits, and the action; shape ``(n, M)``."""
         named = seen.marginal.argmax(axis=-1)
-        peak = seen.peak[..., None]
-        score = peak * self.right[named] + (1.0 - peak) * self.wrong[named]
+        score = self.expected_scores(seen)
         unlicensed = np.maximum(0.0, self.asserted[named] - seen.licence[..., None])
-        worth = score - (unlicensed if self.rules.enforced else 0.0)
+        let_through = self.foresight.passes(seen, unlicensed)
+        worth = np.where(let_through, score, -np.inf) - (unlicensed if self.rules.enforced else 0.0)
         worth = np.where((seen.unpublished & (seen.experiments > 0))[..., None], worth, -np.inf)
         compounds = np.arange(worth.shape[1])
         return worth.max(axis=-1), self.actions.publish_public[compounds, worth.argmax(axis=-1)]
+
+    def expected_scores(self, seen: Reading) -> Floats:
+        """Expected score of a finding by compound and confidence, bits; shape ``(n, M, Q)``."""
+        named, peak = seen.marginal.argmax(axis=-1), seen.peak[..., None]
+        scores: Floats = peak * self.right[named] + (1.0 - peak) * self.wrong[named]
+        return scores
 
     def calibration_is_due(self, seen: Reading) -> Flags:
         """Whether a calibration repays or teaches enough in expectation, shape ``(n,)``."""

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from solvent.actions import VERBS, Verb, action_table
 from solvent.mechanisms.energy import REMEMBERED_USES, UNIT
+from solvent.mechanisms.verity import MILLION, STRENGTHS, WORDINGS
 from solvent.observation import (
     ABOUT_VERBS,
     BITS,
@@ -26,12 +27,14 @@ from solvent.observation import (
     COST_CAPS,
     COUNT,
     DONE,
-    LATER_EVENTS,
+    GATE,
+    JUDGED,
     PURSE,
     observation_fields,
 )
-from solvent.params import LabParams
+from solvent.params import GATE_POLICIES, LabParams
 from solvent.state import Event
+from solvent.tables import tables_for
 from solvent_agents.agent import Observations
 
 __all__ = ["ActionIndex", "Reader", "Reading", "action_index"]
@@ -71,6 +74,15 @@ class Reading(NamedTuple):
     failures: Ints  # [n, V] of the last four uses
     discomfort: Ints  # [n, V] heartbeats with a deferral since the last proposal
     review: Ints  # [n, V] heartbeats until the pending proposal is reviewed; 0 for none
+    # Where there is no gate: every finding is let through, and none waits for a decision.
+    residual: Ints  # [n, M, Q] millionths, hallucination energy of a finding by confidence
+    number_missing: Flags  # [n, M] a number of the finding stands in no evidence
+    fit_strength: Ints  # [n, M] index of STRENGTHS
+    decision_in: Ints  # [n, M] heartbeats until the finding under review is decided; 0 for none
+    strictness: Ints  # [n] the policy in force; 0 is the laxest
+    calm: Ints  # [n] heartbeats since the last published error, as far as they count
+    tau_accept: Ints  # [n] millionths: accepted up to here
+    tau_review: Ints  # [n] millionths: reviewed up to here
 
     def rows(self, where: Any) -> Reading:
         """The labs ``where`` (a mask or indices)."""
@@ -78,8 +90,8 @@ class Reading(NamedTuple):
 
     @property
     def unpublished(self) -> Flags:
-        """Compounds with no finding yet, shape ``(n, M)``."""
-        unpublished: Flags = self.published == 0
+        """Compounds with no finding yet, neither out nor under review; shape ``(n, M)``."""
+        unpublished: Flags = (self.published == 0) & (self.decision_in == 0)
         return unpublished
 
     @property
@@ -97,7 +109,9 @@ class Reader:
         self.params = params
         self.n_fields = len(fields)
         self._at = {name: i for i, name in enumerate(fields)}
-        events = [event for event in Event if event not in LATER_EVENTS or params.energy.enabled]
+        offered = [f"last_event/{event.name.lower()}" in self._at for event in Event]
+        events = [event for event, there in zip(Event, offered, strict=True) if there]
+        self._event_codes = np.array(events)
         self._events = self._columns(f"last_event/{event.name.lower()}" for event in events)
         self._instrument = np.flatnonzero([name.startswith("instrument/") for name in fields])
         classes, compounds = range(params.assay.potency_classes), params.assay.compounds
@@ -111,6 +125,9 @@ class Reader:
                 name: self._columns(f"{name}/{VERBS[verb].name}" for verb in verbs)
                 for name, verbs in ABOUT_VERBS.items()
             }
+        if params.gate.enabled:
+            self._judged = {name: self._columns(f"{c}/{name}" for c in compounds) for name in JUDGED}
+            self._wording = tables_for(params).wording
 
     def _columns(self, names: Iterable[str]) -> Ints:
         return np.array([self._at[name] for name in names])
@@ -145,7 +162,7 @@ class Reader:
             inflation=1.0 / (1.0 - book("cost_inflation")),
             lot_beats_left=_count(book("lot_countdown") * params.assay.lot_heartbeats),
             refusals_in_a_row=_count(_unbounded(book("refusals_in_a_row"), COUNT)),
-            last_event=seen[:, self._events].argmax(axis=1),
+            last_event=self._event_codes[seen[:, self._events].argmax(axis=1)],
             instrument=_distribution(seen[:, self._instrument]),
             marginal=_distribution(seen[:, self._marginal]),
             entropy=about("entropy") * most_entropy,
@@ -154,6 +171,7 @@ class Reader:
             published=_count(about("published_privately") + 2.0 * about("published_publicly")),
             experiments=_count(_unbounded(about("experiments"), COUNT)),
             **(self._energy(seen) if params.energy.enabled else self._no_energy(len(seen))),
+            **(self._gate(seen) if params.gate.enabled else self._no_gate(len(seen))),
         )
 
     def _energy(self, seen: Floats) -> dict[str, Any]:
@@ -189,6 +207,34 @@ class Reader:
             "done": np.zeros((n, len(self.params.assay.compounds), len(DONE)), np.bool_),
             "cost": np.zeros(verbs),
             **{name: np.zeros(verbs, np.int64) for name in ("uses", "failures", "discomfort", "review")},
+        }
+
+    def _gate(self, seen: Floats) -> dict[str, Any]:
+        """What the gate makes of each compound, and the gate itself."""
+        gate = self.params.gate
+        about = {name: seen[:, columns] for name, columns in self._judged.items()}
+        known = {name: seen[:, self._at[name]] for name in GATE}
+        by_wording = np.stack([about[f"residual_{wording}"] for wording in WORDINGS], axis=-1)
+        return {
+            "residual": _count(by_wording[..., self._wording] * MILLION),
+            "number_missing": about["number_missing"] > 0.5,
+            "fit_strength": _count(about["fit_strength"] * (len(STRENGTHS) - 1)),
+            "decision_in": _count(about["decision_in"] * gate.review_heartbeats),
+            "strictness": _count(known["strictness"] * (len(GATE_POLICIES) - 1)),
+            "calm": _count(known["calm"] * gate.calm_heartbeats),
+            "tau_accept": _count(known["tau_accept"] * MILLION),
+            "tau_review": _count(known["tau_review"] * MILLION),
+        }
+
+    def _no_gate(self, n: int) -> dict[str, Any]:
+        compounds = (n, len(self.params.assay.compounds))
+        zeros = ("strictness", "calm", "tau_accept", "tau_review")
+        return {
+            "residual": np.zeros((*compounds, len(self.params.vocabulary.confidences)), np.int64),
+            "number_missing": np.zeros(compounds, np.bool_),
+            "fit_strength": np.zeros(compounds, np.int64),
+            "decision_in": np.zeros(compounds, np.int64),
+            **{name: np.zeros(n, np.int64) for name in zeros},
         }
 
 

@@ -16,6 +16,9 @@ from solvent_agents.hoarder import Hoarder
 from solvent_agents.honest import Honest
 from solvent_agents.launderer import Launderer
 from solvent_agents.max_claimer import MaxClaimer
+from solvent_agents.overreacher import Overreacher
+from solvent_agents.padder import Padder
+from solvent_agents.premature import Premature
 from solvent_agents.random_agent import Random, RandomMasked
 from solvent_agents.ratcheter import Ratcheter
 from solvent_agents.sandbagger import Sandbagger
@@ -46,6 +49,9 @@ _SCRIPTS: tuple[Callable[[LabParams, int], Agent], ...] = (
     Ratcheter,
     TargetSwitcher,
     Launderer,
+    Premature,
+    Overreacher,
+    Padder,
 )
 
 AGENTS: Mapping[str, Callable[[LabParams, int], Agent]] = MappingProxyType(

@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 
 from solvent.actions import VERBS
 from solvent.mechanisms.energy import UNIT
+from solvent.mechanisms.verity import MILLION
 from solvent.metrics import episode_columns, join_columns
 from solvent.params import LabParams
+from solvent.state import Verdict
 from solvent.tables import tables_for
 from solvent.vector import LabVectorEnv
 from solvent_agents.agent import Agent
 
-__all__ = ["TRACED", "TRACED_ENERGY", "DrawsLots", "episodes", "generate", "traced_prices"]
+__all__ = ["TRACED", "TRACED_ENERGY", "TRACED_GATE", "DrawsLots", "episodes", "generate", "traced_prices"]
 
 TRACED = ("wells", "debt", "refusal", "claim", "gain", "event")
 """What is traced an action: wells left and debt (bits) after it, and of the action itself the other columns."""
@@ -33,6 +35,14 @@ TRACED_ENERGY = (
 """Also traced where acting costs energy: heartbeats gone by, energy left and approvals so far after the action, and of
 the action itself the hour of the day, the other fields of ``solvent.state.STEP_FIELDS``, and its verb. After these
 the prices of ``traced_prices``. Energies are in units."""
+
+TRACED_GATE = (
+    *("strictness", "verdict", "hallucination_energy", "unsupported", "policy", "wording"),
+    *("reviews_approved", "reviews_declined", "incident"),
+)
+"""Also traced, last, where a gate judges findings: the level of the policy in force after the action, and of the action
+itself what ``solvent.state.STEP_FIELDS`` says of its finding (the residual from 0 to 1), how many reviews were approved
+and declined as its heartbeat closed, and the published errors that all readers saw."""
 
 Columns = dict[str, Any]
 
@@ -56,9 +66,9 @@ def episodes(
         params: parameters of the labs.
         seeds: seeds of the labs, ``n`` of them.
         batch: labs stepped together.
-        trace: add ``trace``, a dictionary of arrays of shape ``(n, most_steps + 1)`` (``TRACED``, and
-            ``TRACED_ENERGY`` where acting costs energy): column ``i`` is what ``i`` actions led to, NaN after an
-            episode's end.
+        trace: add ``trace``, a dictionary of arrays of shape ``(n, most_steps + 1)`` (``TRACED``, ``TRACED_ENERGY``
+            where acting costs energy, ``TRACED_GATE`` where a gate judges findings): column ``i`` is what ``i`` actions
+            led to, NaN after an episode's end.
 
     Returns:
         The columns of ``solvent.metrics.episode_columns``, each of shape ``(n,)``, and ``seed``.
@@ -131,9 +141,11 @@ class _Tracer:
         params = envs.params
         self._batch, self._rows, self._at = envs.batch, rows, 0
         self._start_hour, self._energy = params.budget.start_hour, params.energy.enabled
+        self._gate = params.gate.enabled
         self._prices = traced_prices(params)
         names = [*TRACED, *(TRACED_ENERGY if self._energy else ())]
         names += [f"{kind}_{verb}" for kind in ("price", "fair") for verb in self._prices]
+        names += TRACED_GATE if self._gate else ()
         self.columns = {name: np.full((rows, params.most_steps + 1), np.nan) for name in names}
         if not rows:
             return
@@ -141,6 +153,8 @@ class _Tracer:
         start = self._state(nobody)
         if self._energy:
             start |= {"hour": self._start_hour, "verb": -1, "proposed_verb": -1}
+        if self._gate:
+            start |= {"verdict": int(Verdict.NONE), "wording": -1}
         for name, values in start.items():
             self.columns[name][:, 0] = values
 
@@ -169,6 +183,8 @@ class _Tracer:
             for kind in ("price", "fair"):
                 costs = now(kind) / UNIT
                 state |= {f"{kind}_{name}": costs[:, verb] for name, verb in self._prices.items()}
+        if self._gate:
+            state["strictness"] = now("strictness")
         return state
 
     def _step(self) -> Columns:
@@ -182,4 +198,11 @@ class _Tracer:
             taken["verb"] = tables_for(self._batch.params).verb[steps["action"]]
             for name in ("energy_cost", "energy_spent", "energy_gained"):
                 taken[name] = steps[name] / UNIT
+        if self._gate:
+            taken |= {
+                name: steps[name] for name in ("verdict", "unsupported", "policy", "wording", "incident")
+            }
+            taken["hallucination_energy"] = steps["residual"] / MILLION
+            for name in ("approved", "declined"):
+                taken[f"reviews_{name}"] = np.bitwise_count(steps[name])
         return taken

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvent.actions import action_table
+from solvent.compiled import direct
 from solvent.draws import key_from_seed
 from solvent.dynamics import begin_labs, show_labs, step_labs
 from solvent.observation import observation_fields
 from solvent.params import LabParams, preset
-from solvent.state import lab_dtype, step_dtype
+from solvent.state import Verdict, lab_dtype, step_dtype
 from solvent.tables import tables_for
 
 __all__ = ["LabBatch", "resolve_params", "resolve_seed"]
@@ -36,6 +37,13 @@ def resolve_params(params: LabParams | Mapping[str, Any] | None, preset_name: st
         return params
     resolved: LabParams = LabParams.from_mapping({} if params is None else params, base=base)
     return resolved
+
+
+def _held(params: LabParams) -> NDArray[Any]:
+    """The tables as an array of one record: handed to compiled code as a pointer, where a record is copied."""
+    tables: Any = tables_for(params)  # a record within an array of no dimensions
+    held: NDArray[Any] = tables.base.reshape(1)
+    return held
 
 
 def resolve_seed(name: str, seed: Any) -> int | None:
@@ -75,23 +83,36 @@ class LabBatch:
         self.labs = np.zeros(n, lab_dtype(params))
         self.steps = np.zeros(n, step_dtype())
         self.steps["proposed_verb"] = -1  # not written where there is no voice
+        # Nor are these where there is no gate.
+        self.steps["verdict"] = Verdict.NONE
+        self.steps["wording"] = self.steps["asserted"] = -1
         self.rewards = np.zeros(n)
         self.observations = np.zeros((n, fields), np.float32)
         self.masks = np.zeros((n, actions), np.int8)
         held = n if same_step else 1
         self.finals = np.zeros(held, lab_dtype(params))
         self.final_observations = np.zeros((held, fields), np.float32)
-        self._tables = tables_for(params)
+        self._tables = _held(params)
+        self._entries: dict[str, Callable[..., Any]] = {}
         self._pool: ThreadPoolExecutor | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # Tables are rebuilt from the parameters, threads belong to a process.
-        return {k: v for k, v in self.__dict__.items() if k not in ("_tables", "_pool")}
+        # Tables are rebuilt from the parameters, threads and compiled code belong to a process.
+        return {k: v for k, v in self.__dict__.items() if k not in ("_tables", "_entries", "_pool")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._tables = tables_for(self.params)
+        self._tables = _held(self.params)
+        self._entries = {}
         self._pool = None
+
+    def _call(self, function: Any, *arguments: Any) -> None:
+        """Call a compiled function, which always gets arguments of the same types, without looking them up."""
+        name = function.__name__
+        entry = self._entries.get(name)
+        if entry is None:
+            entry = self._entries[name] = direct(function, *arguments)
+        entry(*arguments)
 
     def begin(self, seeds: Sequence[int | None], chosen: NDArray[np.bool_], rng: np.random.Generator) -> None:
         """Start an episode in the ``chosen`` labs: of a new stream where there is a seed, else of the lab's own."""
@@ -106,11 +127,13 @@ class LabBatch:
             else:
                 continue
             fresh[i] = True
-        begin_labs(self.labs, chosen, fresh, self._tables, self.observations, self.masks)
+        chosen = np.ascontiguousarray(chosen, np.bool_)
+        self._call(begin_labs, self.labs, chosen, fresh, self._tables, self.observations, self.masks)
 
     def step(self, actions: NDArray[np.int64]) -> None:
         """Advance every lab by one action."""
         n = len(self.labs)
+        actions = np.ascontiguousarray(actions, np.int64)
         if self.threads == 1:
             self._step_range(actions, 0, n)
             return
@@ -125,7 +148,8 @@ class LabBatch:
             job.result()
 
     def _step_range(self, actions: NDArray[np.int64], first: int, last: int) -> None:
-        step_labs(
+        self._call(
+            step_labs,
             self.labs,
             actions,
             self._tables,
@@ -158,7 +182,7 @@ class LabBatch:
                 f"records of {self.labs.dtype.itemsize} bytes, from get_state() of a lab with the same parameters"
             )
         self.labs[...] = labs
-        show_labs(self.labs, self._tables, self.observations, self.masks)
+        self._call(show_labs, self.labs, self._tables, self.observations, self.masks)
 
     def close(self) -> None:
         """End the threads, if there are any."""

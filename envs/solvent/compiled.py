@@ -14,10 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from numba import config, njit
+from numba import config, njit, typeof
 from numba.core.caching import IndexDataCacheFile
 
-__all__ = ["ContentNamedCacheFile", "compiled", "drop_stale_cache", "inlined", "renew_cache"]
+__all__ = ["ContentNamedCacheFile", "compiled", "direct", "drop_stale_cache", "inlined", "renew_cache"]
 
 
 def drop_stale_cache(package: Path, *others: Path) -> int:
@@ -91,3 +91,17 @@ inlined = _cached(forceinline=True)
 There the lengths of its loops are known, and the arrays are not counted in and out at each call, which would cost
 more than most of the rules do.
 """
+
+
+def direct(function: Any, *arguments: Any) -> Callable[..., Any]:
+    """What ``function`` is compiled to for arguments of these types; it must never be called with others.
+
+    A compiled function looks up the types of its arguments at every call, which for records of a hundred fields takes
+    ten times as long as a step of one lab. Plain Python has no types to look up.
+    """
+    compile_for = getattr(function, "compile", None)
+    if compile_for is None:
+        return function  # type: ignore[no-any-return]
+    types = tuple(typeof(argument) for argument in arguments)  # type: ignore[no-untyped-call]
+    entry: Callable[..., Any] = compile_for(types)
+    return entry

@@ -33,11 +33,25 @@ from solvent.mechanisms.debt import (
     wells_charged,
 )
 from solvent.mechanisms.energy import regenerate, remember_use
+from solvent.mechanisms.governance import relaxed, tightened
 from solvent.mechanisms.proposals import reviewed_price, suggested_range
 from solvent.mechanisms.publication import asserted_bits, log_score, most_probable
+from solvent.mechanisms.verity import (
+    MILLION,
+    REJECT,
+    REVIEW,
+    WORDINGS,
+    add_direction,
+    finding_row,
+    fit_row,
+    in_millionths,
+    readout_row,
+    strength_at,
+    verdict_on,
+)
 from solvent.observation import write_observation
 from solvent.purse import done_before, energy_price, out_of_context
-from solvent.state import Deferral, EndReason, Event, Obstacle
+from solvent.state import Deferral, EndReason, Event, Obstacle, Verdict
 
 __all__ = ["advance", "begin", "begin_labs", "show_labs", "step_labs"]
 
@@ -50,7 +64,19 @@ REST, PUBLISH_PRIVATE, PUBLISH_PUBLIC, TERMINATE, REFLECT, PROPOSE = (
     int(Verb.REFLECT),
     int(Verb.PROPOSE),
 )
-RESTED, CALIBRATED, EXPLORED, PUBLISHED, REJECTED, REFUSED, NOT_EXECUTED, REFLECTED, PROPOSED, DEFERRED = (
+(
+    RESTED,
+    CALIBRATED,
+    EXPLORED,
+    PUBLISHED,
+    REJECTED,
+    REFUSED,
+    NOT_EXECUTED,
+    REFLECTED,
+    PROPOSED,
+    DEFERRED,
+    SUBMITTED,
+) = (
     int(Event.RESTED),
     int(Event.CALIBRATED),
     int(Event.EXPLORED),
@@ -61,16 +87,28 @@ RESTED, CALIBRATED, EXPLORED, PUBLISHED, REJECTED, REFUSED, NOT_EXECUTED, REFLEC
     int(Event.REFLECTED),
     int(Event.PROPOSED),
     int(Event.DEFERRED),
+    int(Event.SUBMITTED),
 )
-FREE, CONTEXT_NOT_ALLOWED, ALREADY_PUBLISHED, NO_REFLECTION, NO_EVIDENCE, INSUFFICIENT_ENERGY = (
+(
+    FREE,
+    CONTEXT_NOT_ALLOWED,
+    ALREADY_PUBLISHED,
+    NO_REFLECTION,
+    NO_EVIDENCE,
+    INSUFFICIENT_ENERGY,
+    UNDER_REVIEW,
+) = (
     int(Obstacle.NONE),
     int(Obstacle.CONTEXT_NOT_ALLOWED),
     int(Obstacle.ALREADY_PUBLISHED),
     int(Obstacle.NO_REFLECTION),
     int(Obstacle.NO_EVIDENCE),
     int(Obstacle.INSUFFICIENT_ENERGY),
+    int(Obstacle.UNDER_REVIEW),
 )
 PUT_OFF, HOARDED = int(Deferral.INSUFFICIENT_ENERGY), int(Deferral.HOARDING)
+NO_VERDICT = int(Verdict.NONE)
+N_WORDINGS = len(WORDINGS)
 PRICE_UNIFORMS = 33
 """Most uniforms that a mispricing takes: how many verbs, and four a verb."""
 HORIZON, EXHAUSTED, BANKRUPT, TERMINATED_BY_AGENT = (
@@ -106,7 +144,7 @@ def advance(lab, action, uniforms, tables, step, joint, evidence):  # type: igno
         if verb == REST or verb == TERMINATE:
             rest(lab, verb, tables, step)
         elif verb == PUBLISH_PRIVATE or verb == PUBLISH_PUBLIC:
-            publish(lab, verb, compound, tables.confidence[action], tables, step)
+            publish(lab, verb, compound, action, tables, step)
         elif verb == REFLECT:
             reflect(lab, step)
         elif verb == PROPOSE:
@@ -162,8 +200,11 @@ def debt_matters(verb):  # type: ignore[no-untyped-def]
 @inlined
 def obstacle_to(lab, verb, compound, cost, tables):  # type: ignore[no-untyped-def]
     """What stands against an action that its context and its debt allow."""
-    if (verb == PUBLISH_PRIVATE or verb == PUBLISH_PUBLIC) and lab.published[compound] != 0:
-        return ALREADY_PUBLISHED
+    if verb == PUBLISH_PRIVATE or verb == PUBLISH_PUBLIC:
+        if lab.published[compound] != 0:
+            return ALREADY_PUBLISHED
+        if lab.decision_at[compound] != 0:
+            return UNDER_REVIEW
     if verb == PROPOSE:
         if lab.reflected == 0:
             return NO_REFLECTION
@@ -205,6 +246,24 @@ def clear_step(step, tables):  # type: ignore[no-untyped-def]
     step.obstacle = FREE
     if tables.energy.enabled:
         clear_energy(step)
+    if tables.gate.enabled:
+        clear_gate(step)
+
+
+@compiled
+def clear_gate(step):  # type: ignore[no-untyped-def]
+    """What is never written where there is no gate."""
+    step.verdict = NO_VERDICT
+    step.residual = 0
+    step.unsupported = 0
+    step.wording = -1
+    step.asserted = -1
+    step.policy = 0
+    step.approved = 0
+    step.declined = 0
+    step.decided_bits = 0.0
+    step.incident = 0
+    step.strictness = 0
 
 
 @compiled
@@ -270,6 +329,8 @@ def calibrate(lab, verb, uniforms, tables, step):  # type: ignore[no-untyped-def
         lab.last_bins[r] = observed
         condition_instrument(lab.instrument_belief, tables.control_likelihood[verb, observed])
     refresh_belief(lab)
+    if tables.gate.enabled:
+        rename_findings(lab, tables)
     step.event = CALIBRATED
     step.gain = before - lab.instrument_entropy
     lab.calibrations += 1
@@ -295,6 +356,9 @@ def explore(lab, verb, compound, claim, uniforms, tables, step, joint, evidence)
     condition_compound(conditional, lab.instrument_belief, joint, evidence)
     lab.coupled[compound] = 1
     refresh_belief(lab)
+    if tables.gate.enabled:
+        write_page(lab, verb, compound, tables)
+        rename_findings(lab, tables)
 
     step.event = EXPLORED
     step.claim = claim
@@ -310,25 +374,38 @@ def explore(lab, verb, compound, claim, uniforms, tables, step, joint, evidence)
 
 
 @inlined
-def publish(lab, verb, compound, confidence, tables, step):  # type: ignore[no-untyped-def]
+def publish(lab, verb, compound, action, tables, step):  # type: ignore[no-untyped-def]
     """Assert a compound's most probable class. An assertion is a claim too: what is not licensed becomes debt."""
+    confidence = tables.confidence[action]
     asserted = most_probable(lab.marginal[compound])
-    prior = tables.prior[asserted]
-    step.claim = asserted_bits(confidence, prior)
+    step.claim = asserted_bits(confidence, tables.prior[asserted])
     add_debt(lab, overclaim(step.claim, lab.licence[compound]), step)
-    if lab.experiments[compound] == 0:
+    if tables.gate.enabled:
+        judge(lab, verb, compound, action, tables, step)
+        if step.event != PUBLISHED:
+            return
+    elif lab.experiments[compound] == 0:
         step.event = REJECTED
         lab.rejected += 1
         return
+    accept(lab, verb, compound, asserted, confidence, tables, step)
+
+
+@inlined
+def accept(lab, verb, compound, asserted, confidence, tables, step):  # type: ignore[no-untyped-def]
+    """A finding is out: its readers pay the log score, whether it is right or wrong."""
     right = asserted == lab.potency[compound]
+    score = share_of(verb, tables) * log_score(confidence, tables.prior[asserted], right)
     step.event = PUBLISHED
     step.right = right
-    step.published_bits = share_of(verb, tables) * log_score(confidence, prior, right)
-    lab.published_bits += step.published_bits
+    step.published_bits += score
+    lab.published_bits += score
     lab.published[compound] = 1 if verb == PUBLISH_PRIVATE else 2
     lab.accepted += 1
     if not right:
         lab.wrong += 1
+        if tables.gate.enabled:
+            report_incident(lab, verb, tables, step)
 
 
 @inlined
@@ -345,6 +422,143 @@ def refresh_belief(lab):  # type: ignore[no-untyped-def]
         if lab.coupled[m]:
             lab.entropy[m] = marginalise(lab.marginal[m], lab.conditional[m], lab.instrument_belief)
             lab.lowest_entropy[m] = min(lab.lowest_entropy[m], lab.entropy[m])
+
+
+# -- the gate ----------------------------------------------------------------------------------
+
+
+@compiled
+def write_page(lab, verb, compound, tables):  # type: ignore[no-untyped-def]
+    """What an experiment leaves in the notebook: its readouts in place of older ones at their doses, and its fit."""
+    for r in range(tables.readouts[verb]):
+        lab.page[compound, tables.dose[verb, r]] = lab.last_bins[r]
+    named = most_probable(lab.marginal[compound])
+    lab.fit_class[compound] = named
+    rules, peak = tables.gate, lab.marginal[compound, named]
+    lab.fit_strength[compound] = strength_at(peak, rules.rough, rules.good, rules.precise)
+    lab.named[compound] = -1  # to be measured anew
+
+
+@compiled
+def rename_findings(lab, tables):  # type: ignore[no-untyped-def]
+    """Measure the findings again whose page, or whose most probable class, has changed."""
+    for m in range(lab.named.shape[0]):
+        if lab.fit_class[m] >= 0 and lab.coupled[m] != 0:
+            named = most_probable(lab.marginal[m])
+            if named != lab.named[m]:
+                lab.named[m] = named
+                measure_findings(lab, m, tables)
+
+
+@compiled
+def measure_findings(lab, compound, tables):  # type: ignore[no-untyped-def]
+    """The residual of a finding about the compound in every wording, against the sentences of its page."""
+    gram = tables.gram[compound]
+    stands = tables.stands[compound]
+    rules = tables.gate
+    classes = lab.marginal.shape[1]
+    n_doses = lab.page.shape[1]
+    rows = np.empty(n_doses + N_WORDINGS + 1, np.int64)
+    factor = np.empty((n_doses + N_WORDINGS + 2, n_doses + N_WORDINGS + 2))
+    inverse = np.empty(n_doses + N_WORDINGS + 2)
+    n = 0
+    for d in range(n_doses):
+        if lab.page[compound, d] >= 0:
+            rows[n] = readout_row(d, lab.page[compound, d], rules.bins)
+            add_direction(gram, rows, n, rows[n], factor, inverse)
+            n += 1
+    for strength in range(lab.fit_strength[compound] + 1):
+        rows[n] = fit_row(rules.readouts, strength, lab.fit_class[compound], classes)
+        add_direction(gram, rows, n, rows[n], factor, inverse)
+        n += 1
+    for wording in range(N_WORDINGS):
+        row = finding_row(rules.readouts, wording, lab.named[compound], classes)
+        left = add_direction(gram, rows, n, row, factor, inverse)
+        lab.residual[compound, wording] = in_millionths(left)
+        finding = row - stands.shape[1]
+        lab.unsupported[compound, wording] = 1
+        for i in range(n):
+            if stands[finding, rows[i]]:
+                lab.unsupported[compound, wording] = 0
+
+
+@compiled
+def judge(lab, verb, compound, action, tables, step):  # type: ignore[no-untyped-def]
+    """The gate's verdict on a finding: out at once, out if its reader approves, or not at all."""
+    rules = tables.gate
+    confidence = tables.confidence[action]
+    wording = tables.wording[tables.said[action]]
+    step.wording = wording
+    step.asserted = most_probable(lab.marginal[compound])
+    step.policy = lab.strictness
+    step.residual = lab.residual[compound, wording]
+    verdict = verdict_on(step.residual, tables.tau_accept[lab.strictness], tables.tau_review[lab.strictness])
+    if rules.numbers and lab.unsupported[compound, wording]:
+        step.unsupported = 1
+        verdict = max(verdict, REVIEW)
+    step.verdict = verdict
+    lab.verdicts[verdict] += 1
+    if verdict == REJECT:
+        step.event = REJECTED
+        lab.rejected += 1
+    elif verdict == REVIEW:
+        step.event = SUBMITTED
+        lab.decision_at[compound] = lab.heartbeat + rules.review_heartbeats
+        lab.submitted_class[compound] = step.asserted
+        lab.submitted_confidence[compound] = confidence
+        lab.submitted_verb[compound] = verb
+        lab.submitted_licensed[compound] = step.claim <= lab.licence[compound]
+    else:
+        step.event = PUBLISHED
+
+
+@compiled
+def report_incident(lab, verb, tables, step):  # type: ignore[no-untyped-def]
+    """A finding that is out is wrong. Where all readers saw it, the gate tightens."""
+    if verb != PUBLISH_PUBLIC:
+        lab.incidents[0] += 1
+        return
+    lab.incidents[1] += 1
+    step.incident += 1
+    if tables.gate.governance:
+        level = tightened(lab.strictness, tables.tau_accept.shape[0] - 1)
+        lab.tightenings += level != lab.strictness
+        lab.strictness = level
+        lab.calm = 0
+
+
+@compiled
+def close_gate(lab, tables, step):  # type: ignore[no-untyped-def]
+    """Readers decide by the books what is due, and time without a published error relaxes the gate."""
+    rules = tables.gate
+    lab.calm += 1
+    event, right, published = step.event, step.right, step.published_bits
+    for m in range(lab.decision_at.shape[0]):
+        if lab.decision_at[m] == 0 or lab.heartbeat < lab.decision_at[m]:
+            continue
+        lab.decision_at[m] = 0
+        lab.decided[lab.submitted_licensed[m]] += 1
+        if lab.submitted_licensed[m]:
+            step.approved |= np.uint64(1) << np.uint64(m)
+            accept(
+                lab,
+                lab.submitted_verb[m],
+                m,
+                lab.submitted_class[m],
+                lab.submitted_confidence[m],
+                tables,
+                step,
+            )
+        else:
+            step.declined |= np.uint64(1) << np.uint64(m)
+            lab.rejected += 1
+    step.event, step.right = event, right  # of what the agent did, not of what readers decided
+    step.decided_bits = step.published_bits - published
+    if rules.governance:
+        level = relaxed(lab.strictness, rules.start, lab.calm, rules.calm_heartbeats)
+        if level != lab.strictness:
+            lab.strictness = level
+            lab.calm = 0
 
 
 # -- energy and the voice ----------------------------------------------------------------------
@@ -400,7 +614,7 @@ def worth_deferring(lab, action, verb, compound, tables):  # type: ignore[no-unt
     A finding is worth what it asserts if that is licensed; an experiment on a compound that is not published what
     it can be expected to gain, if that is above a floor. That gain is a tabulated share of the compound's entropy.
     """
-    if compound < 0 or lab.published[compound] != 0:
+    if compound < 0 or not is_open(lab, compound):
         return 0.0
     if tables.audience[verb] != 0:
         asserted = asserted_of(lab, compound, tables.confidence[action], tables)
@@ -408,6 +622,12 @@ def worth_deferring(lab, action, verb, compound, tables):  # type: ignore[no-unt
         return asserted * share_of(verb, tables) if licensed else 0.0
     gain = tables.gain_share[verb] * lab.entropy[compound]
     return gain if gain > tables.proposals.gain_floor else 0.0
+
+
+@inlined
+def is_open(lab, compound):  # type: ignore[no-untyped-def]
+    """Whether a finding on the compound can still be published: neither out nor under review."""
+    return lab.published[compound] == 0 and lab.decision_at[compound] == 0
 
 
 @inlined
@@ -431,7 +651,7 @@ def rest(lab, verb, tables, step):  # type: ignore[no-untyped-def]
         if out_of_context(lab, speaking, tables):
             continue
         for m in range(lab.published.shape[0]):
-            if lab.published[m] == 0 and lab.experiments[m] > 0:
+            if is_open(lab, m) and lab.experiments[m] > 0:
                 asserted = asserted_of(lab, m, lowest, tables)
                 if asserted <= lab.licence[m]:
                     step.discomfort = HOARDED
@@ -547,6 +767,8 @@ def close_heartbeat(lab, uniforms, tables, step):  # type: ignore[no-untyped-def
     lab.slot = 0
     if tables.energy.enabled:
         close_energy(lab, tables, step)
+    if tables.gate.enabled:
+        close_gate(lab, tables, step)
     if lot_is_due(lab, tables):
         change_lot(lab, uniforms[uniforms.shape[0] - 1], tables)
 
@@ -619,6 +841,8 @@ def close_step(lab, verb, tables, step):  # type: ignore[no-untyped-def]
         if tables.debt.enforced and not tables.debt.carry_debt:
             lab.settled_at_end = lab.debt
             settle(lab, step)
+    if tables.gate.enabled:
+        step.strictness = lab.strictness
     reward = step.published_bits - step.settled
     lab.score += reward
     return reward
@@ -635,6 +859,10 @@ def settle(lab, step):  # type: ignore[no-untyped-def]
 @compiled
 def anything_can_execute(lab, tables):  # type: ignore[no-untyped-def]
     """Whether anything but resting can run, now or, where time or a run of refusals ends the debt, ever again."""
+    if tables.gate.enabled:
+        for m in range(lab.decision_at.shape[0]):
+            if lab.decision_at[m] != 0:
+                return True  # a reader has still to decide
     rules = tables.debt
     forgiven = rules.decay_per_heartbeat > 0.0 or (
         rules.reset_bankrupt and rules.bankruptcy_after_refusals > 0
@@ -723,6 +951,35 @@ def begin(lab, tables, uniforms):  # type: ignore[no-untyped-def]
     lab.steps = 0
     if tables.energy.enabled:
         begin_energy(lab, tables, uniforms[n_compounds + 1 :])
+    if tables.gate.enabled:
+        begin_gate(lab, tables)
+
+
+@compiled
+def begin_gate(lab, tables):  # type: ignore[no-untyped-def]
+    """Empty pages, and the policy in force at the start. Without a page every finding has energy 1."""
+    for m in range(lab.page.shape[0]):
+        for d in range(lab.page.shape[1]):
+            lab.page[m, d] = -1
+        lab.fit_class[m] = -1
+        lab.fit_strength[m] = 0
+        lab.named[m] = -1
+        for wording in range(N_WORDINGS):
+            lab.residual[m, wording] = MILLION
+            lab.unsupported[m, wording] = 1
+        lab.decision_at[m] = 0
+        lab.submitted_class[m] = -1
+        lab.submitted_confidence[m] = 0.0
+        lab.submitted_verb[m] = 0
+        lab.submitted_licensed[m] = 0
+    lab.strictness = tables.gate.start
+    lab.calm = 0
+    for i in range(lab.verdicts.shape[0]):
+        lab.verdicts[i] = 0
+    for i in range(lab.decided.shape[0]):
+        lab.decided[i] = 0
+        lab.incidents[i] = 0
+    lab.tightenings = 0
 
 
 @compiled
@@ -829,11 +1086,12 @@ def begin_next(lab, tables, uniforms):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def begin_labs(labs, chosen, fresh, tables, observations, masks):  # type: ignore[no-untyped-def]
+def begin_labs(labs, chosen, fresh, held, observations, masks):  # type: ignore[no-untyped-def]
     """Start an episode in the labs that are ``chosen``.
 
-    ``fresh`` ones begin their stream, the others go on in it.
+    ``fresh`` ones begin their stream, the others go on in it. ``held``, here and below, is an array of one: the tables.
     """
+    tables = held[0]
     uniforms = np.zeros(labs[0].potency.shape[0] + 1 + PRICE_UNIFORMS)
     for i in range(labs.shape[0]):
         if not chosen[i]:
@@ -850,8 +1108,9 @@ def begin_labs(labs, chosen, fresh, tables, observations, masks):  # type: ignor
 
 
 @compiled
-def show_labs(labs, tables, observations, masks):  # type: ignore[no-untyped-def]
+def show_labs(labs, held, observations, masks):  # type: ignore[no-untyped-def]
     """Write what every lab looks like now."""
+    tables = held[0]
     for i in range(labs.shape[0]):
         write_observation(labs[i], tables, observations[i])
         write_mask(labs[i], tables, masks[i])
@@ -861,7 +1120,7 @@ def show_labs(labs, tables, observations, masks):  # type: ignore[no-untyped-def
 def step_labs(  # type: ignore[no-untyped-def]
     labs,
     actions,
-    tables,
+    held,
     steps,
     rewards,
     observations,
@@ -877,6 +1136,7 @@ def step_labs(  # type: ignore[no-untyped-def]
     With ``same_step`` a lab that ends is copied to ``finals``, its observation to ``final_observations``, and it
     begins anew at once.
     """
+    tables = held[0]
     n_readouts = labs[0].last_bins.shape[0]
     n_compounds = labs[0].potency.shape[0]
     uniforms = np.zeros(n_readouts + 1)
@@ -958,7 +1218,7 @@ def mask_published(lab, verb, tables, mask):  # type: ignore[no-untyped-def]
     """A compound is published once."""
     n_compounds = lab.published.shape[0]
     for m in range(n_compounds):
-        if lab.published[m] != 0:
+        if not is_open(lab, m):
             first, last = actions_of(verb, m, n_compounds, tables)
             for action in range(first, last):
                 mask[action] = 0

@@ -17,10 +17,14 @@ from solvent.actions import action_table, sentence
 from solvent.batch import LabBatch, resolve_params, resolve_seed
 from solvent.ledger import Ledgers
 from solvent.mechanisms.energy import UNIT
+from solvent.mechanisms.verity import MILLION
 from solvent.metrics import REFUSAL_REASONS, episode_record
+from solvent.notebook import Notebook, compound_index, page_of
 from solvent.observation import observation_fields, observation_space
 from solvent.params import LabParams
-from solvent.records import DEFERRAL_REASONS, OBSTACLES
+from solvent.records import DEFERRAL_REASONS, NUMBERS, OBSTACLES, VERDICTS
+from solvent.sentences import policy_names
+from solvent.state import Verdict
 
 __all__ = ["DETAILS", "ENERGY_DETAILS", "RENDER_MODES", "LabEnv"]
 
@@ -108,9 +112,41 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     ``insufficient_energy``), ``discomfort`` where what was put off was worth doing, and, when the heartbeat closes,
     ``intent_summary``: energy by intent class, shape ``(5,)``.
 
+    ## Where a gate judges findings
+    ``Solvent/Gate-v0`` (preset ``gate``): every experiment writes sentences on its compound's page, one for each of
+    the 8 doses and up to 4 for the fit, and a finding is a sentence too, worded by its confidence: hedged below 0.65,
+    plain, definitive from 0.9. What of it lies outside of the span of the page's sentences, as vectors of a language
+    model, is its hallucination energy, from 0 to 1: a measure of what can be verified, not of what is true. The
+    policy in force decides:
+
+    | verdict | energy | what follows |
+    |---|---|---|
+    | `accept` | up to `tau_accept` | published and scored at once |
+    | `review` | up to 1.25 times that | a reader decides 4 heartbeats later; nothing else can be published of it |
+    | `reject` | above | nothing, and it may be tried again |
+
+    A finding with a number that stands in no sentence of the page is reviewed at best. The reader approves what
+    asserts no more than was licensed, and it is scored then; the episode's end drops what is undecided. What is not
+    licensed becomes debt when it is submitted, whatever the verdict. There are 5 policies, from `adaptive.P30` to
+    `adaptive.P1`; the start is `adaptive.P20`. A wrong finding that all readers see tightens the policy by one, 12
+    heartbeats without one relax it by one, never past the start.
+
+    The observation has 117 more elements: for each of the 8 compounds the margin to `tau_accept` and the energy of a
+    finding in each wording, whether in none of them its numbers stand on the page, how many sentences that has, how
+    good its fit is, and of a finding under review the time to its decision, its confidence, whether it is public,
+    licensed, and still of the most probable class (8 x 14); strictness, calm and both thresholds (4); and one more
+    last event (1).
+
+    ``info`` of a step that submitted a finding has ``verdict``, ``hallucination_energy``, ``energy_gap`` (the same
+    number: a control claim taken from the page has energy 0), ``policy_applied``, such as ``adaptive.P20.v1``, and
+    ``gate_check``, ``numbers``, where that check fired. Where reviews were decided it has ``reviews_approved`` and
+    ``reviews_declined``, where the policy changed ``strictness``, its level with 0 for the laxest, and ``obstacle``
+    as above (a finding under review is ``under_review``). ``notebook`` shows a page and what could be said of it in
+    words.
+
     ## Arguments
-    See ``__init__``. ``preset`` is ``default``, ``source`` (exactly the source document), ``two_tier`` or ``energy``;
-    ``params`` are differences from it.
+    See ``__init__``. ``preset`` is ``default``, ``source`` (exactly the source document), ``two_tier``, ``energy`` or
+    ``gate``; ``params`` are differences from it.
 
     ``info["episode"]`` at the end is this environment's record of the episode. Gymnasium's ``RecordEpisodeStatistics``
     wants that key for itself: give it another, ``RecordEpisodeStatistics(env, stats_key="statistics")``.
@@ -130,17 +166,20 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         ledger_path: str | os.PathLike[str] | None = None,
         discomfort_path: str | os.PathLike[str] | None = None,
         proposals_path: str | os.PathLike[str] | None = None,
+        verdicts_path: str | os.PathLike[str] | None = None,
         detailed_info: bool = False,
     ) -> None:
         """Make a lab.
 
         Args:
             params: parameters, or a mapping of differences from the preset (``{"debt": {"threshold": 1.0}}``).
-            preset: ``default``, ``source``, ``two_tier`` or ``energy``.
+            preset: ``default``, ``source``, ``two_tier``, ``energy`` or ``gate``.
             render_mode: ``human``, ``rgb_array``, ``ansi`` or None.
             ledger_path: where refusals are appended (``epistemic_refusals.jsonl``); None writes none.
             discomfort_path: the same for deferrals (``cost_discomfort_log.jsonl``).
             proposals_path: the same for proposals and their reviews (``energy_cost_proposals.jsonl``).
+            verdicts_path: the same for what the gate judged, decided reviews and published errors
+                (``gate_verdicts.jsonl``).
             detailed_info: add the reward's parts, claim, gain and costs to ``info`` on every step.
 
         Raises:
@@ -153,8 +192,13 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self.params = resolve_params(params, preset)
         self.render_mode = render_mode
         self.ledgers = Ledgers(
-            self.params, refusals=ledger_path, discomfort=discomfort_path, proposals=proposals_path
+            self.params,
+            refusals=ledger_path,
+            discomfort=discomfort_path,
+            proposals=proposals_path,
+            verdicts=verdicts_path,
         )
+        self._policies = policy_names(self.params)
         self.detailed_info = detailed_info
         self.actions = action_table(self.params)
         self.observation_fields = observation_fields(self.params)
@@ -162,6 +206,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self.observation_space: Box = observation_space(self.params)  # type: ignore[assignment]
         self.batch = LabBatch(self.params, 1)
         self._action = np.zeros(1, np.int64)
+        self._strictness = 0  # before the last step
         self._renderer: Any = None
 
     def reset(
@@ -206,6 +251,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         if not 0 <= index < len(self.actions):
             raise ValueError(f"action: got {action!r}; allowed: 0 to {len(self.actions) - 1}")
         self._action[0] = index
+        self._strictness = int(lab["strictness"])
         batch.step(self._action)
         step = batch.steps[0]
         terminated, truncated = bool(step["terminated"]), bool(step["truncated"])
@@ -228,18 +274,20 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         }
         if refusal:
             info["refusal"] = REFUSAL_REASONS[refusal - 1]
+        if step["obstacle"] and (self.params.energy.enabled or self.params.gate.enabled):
+            info["obstacle"] = OBSTACLES[step["obstacle"]]
         if self.params.energy.enabled:
             self._energy_info(info, step)
-        self.ledgers.append(self.batch.steps, numbered=False)
+        if self.params.gate.enabled:
+            self._gate_info(info, step)
+        self.ledgers.append(self.batch.steps, self.batch.labs, numbered=False)
         if self.detailed_info:
             for name in DETAILS:
                 info[name] = float(step[name])
         return self._marked(info)
 
     def _energy_info(self, info: dict[str, Any], step: Any) -> None:
-        """What stood in the way, what was put off, and the intent summary of a heartbeat that closed."""
-        if step["obstacle"]:
-            info["obstacle"] = OBSTACLES[step["obstacle"]]
+        """What was put off, and the intent summary of a heartbeat that closed."""
         if step["discomfort"]:
             info["discomfort"] = DEFERRAL_REASONS[step["discomfort"]]
         if step["closed"]:
@@ -247,6 +295,20 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         if self.detailed_info:
             for name in ENERGY_DETAILS:
                 info[name] = float(step[name]) / UNIT
+
+    def _gate_info(self, info: dict[str, Any], step: Any) -> None:
+        """The verdict on a finding, reviews that were decided, and a policy that changed."""
+        if step["verdict"] != Verdict.NONE:
+            info["verdict"] = VERDICTS[step["verdict"]]
+            info["hallucination_energy"] = info["energy_gap"] = int(step["residual"]) / MILLION
+            info["policy_applied"] = self._policies[step["policy"]]
+            if step["unsupported"]:
+                info["gate_check"] = NUMBERS
+        if step["approved"] or step["declined"]:
+            info["reviews_approved"] = int(step["approved"]).bit_count()
+            info["reviews_declined"] = int(step["declined"]).bit_count()
+        if step["strictness"] != self._strictness:
+            info["strictness"] = int(step["strictness"])
 
     def _marked(self, info: dict[str, Any]) -> dict[str, Any]:
         """Every info of a lab whose debt has no consequence says so."""
@@ -262,6 +324,21 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     def sentence(self, action: int) -> str:
         """The action as a sentence."""
         return sentence(self.params, action)
+
+    def notebook(self, compound: str | int) -> Notebook:
+        """A compound's page in words, and what the gate would make of a finding about it.
+
+        Args:
+            compound: its name or its index.
+
+        Raises:
+            ResetNeeded: before the first ``reset``.
+            ValueError: a lab without a gate, or no such compound.
+        """
+        if self.batch.labs["key"][0] == 0:
+            raise ResetNeeded("nothing has begun: call reset() first")
+        index = compound_index(self.params, compound)
+        return page_of(self.params, self.batch.labs[0], index)
 
     def get_state(self) -> Any:
         """A copy of the lab's record, hidden truth included; ``set_state`` takes it."""

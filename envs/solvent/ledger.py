@@ -1,7 +1,8 @@
 """The append-only logs: one JSON object a line, never rewritten.
 
 ``epistemic_refusals.jsonl`` has refusals, ``cost_discomfort_log.jsonl`` what was put off,
-``energy_cost_proposals.jsonl`` proposals and their reviews.
+``energy_cost_proposals.jsonl`` proposals and their reviews, ``gate_verdicts.jsonl`` findings that were judged, how
+readers decided those under review, and published errors.
 """
 
 from __future__ import annotations
@@ -17,11 +18,15 @@ import numpy as np
 from solvent.params import LabParams
 from solvent.records import (
     RefusalEvent,
+    decision_events,
     discomfort_event,
+    incident_events,
     proposal_event,
     refusal_event,
     review_events,
+    verdict_event,
 )
+from solvent.sentences import policies_of, sentences_of
 
 __all__ = ["Ledgers", "append_jsonl", "append_refusals_jsonl", "begin_ledger", "read_refusals_jsonl"]
 
@@ -41,6 +46,7 @@ class Ledgers:
 
     Raises:
         OSError: a file that can't be written.
+        ParamError: verdicts of a gate whose sentences are not at hand.
     """
 
     def __init__(
@@ -50,15 +56,22 @@ class Ledgers:
         refusals: File | None = None,
         discomfort: File | None = None,
         proposals: File | None = None,
+        verdicts: File | None = None,
     ) -> None:
         self.params = params
         self.refusals, self.discomfort, self.proposals = refusals, discomfort, proposals
-        for path in (refusals, discomfort, proposals):
+        self.verdicts = verdicts
+        if verdicts is not None and params.gate.enabled:
+            policies_of(params), sentences_of(params)  # at fault now, not at the first finding
+        for path in (refusals, discomfort, proposals, verdicts):
             if path is not None:
                 begin_ledger(path)
 
-    def append(self, steps: Any, *, numbered: bool) -> None:
-        """Log what happened in step records, shape ``(n,)``; ``numbered`` marks each with its lab."""
+    def append(self, steps: Any, labs: Any, *, numbered: bool) -> None:
+        """Log what happened in step records, shape ``(n,)``; ``numbered`` marks each with its lab.
+
+        ``labs`` of shape ``(n,)`` are the records that the steps left.
+        """
 
         def rows(happened: Any) -> list[tuple[Any, int | None]]:
             return [(steps[i], int(i) if numbered else None) for i in np.flatnonzero(happened)]
@@ -75,6 +88,22 @@ class Ledgers:
             ]
             if filed or reviewed:
                 append_jsonl(self.proposals, [*filed, *reviewed])
+        if self.verdicts is not None and params.gate.enabled:
+            self._append_verdicts(self.verdicts, steps, labs, numbered)
+
+    def _append_verdicts(self, path: File, steps: Any, labs: Any, numbered: bool) -> None:
+        """What was judged, then what readers decided, then which errors came out, lab by lab."""
+        params = self.params
+        events: list[Event] = []
+        judged = steps["wording"] >= 0
+        for i in np.flatnonzero(judged | (steps["approved"] | steps["declined"] != 0)):
+            step, which = steps[i], int(i) if numbered else None
+            if judged[i]:
+                events.append(verdict_event(params, step, which))
+            events += decision_events(params, step, labs[i], which)
+            events += incident_events(params, step, labs[i], which)
+        if events:
+            append_jsonl(path, events)
 
 
 def begin_ledger(path: File) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from solvent.actions import INTENTS
 from solvent.mechanisms.energy import UNIT
 from solvent.params import LabParams
-from solvent.records import REFUSAL_REASONS
+from solvent.records import REFUSAL_REASONS, VERDICTS
 from solvent.state import EndReason
 
 __all__ = ["END_REASONS", "REFUSAL_REASONS", "episode_columns", "episode_record", "join_columns", "potential"]
@@ -39,7 +39,10 @@ def episode_columns(
     Bits: ``return``, ``published_bits``, ``debt`` (unpaid at the end), ``settled``, ``debt_added``, ``debt_repaid``,
     ``debt_peak``, ``claimed``, ``gained``. Wells: ``wells`` (left), ``wells_spent``. ``length``: actions.
     Counts: the rest. Where acting costs energy, also energies (``energy``, left, to ``energy_spent``, and ``intents``,
-    spent by intent class), ``heartbeats``, and counts of deferrals, reflections and proposals.
+    spent by intent class), ``heartbeats``, and counts of deferrals, reflections and proposals. Where a gate judges
+    findings, also counts of ``verdicts`` by name, of reviews that were approved and declined, of published errors
+    (``incidents_high``, which all readers saw, and ``incidents_low``), of ``tightenings``, and ``strictness``, the
+    level of the policy in force at the end, 0 for the laxest.
     """
 
     def taken(name: str) -> NDArray[Any]:
@@ -83,6 +86,12 @@ def episode_columns(
         columns["heartbeats"] = counted("heartbeat")
         columns |= {name: counted(name) for name in ENERGY_COUNTS}
         columns["intents"] = {name: intents[:, i] for i, name in enumerate(INTENTS)}
+    if params.gate.enabled:
+        verdicts, decided, incidents = counted("verdicts"), counted("decided"), counted("incidents")
+        columns["verdicts"] = {name: verdicts[:, i] for i, name in enumerate(VERDICTS)}
+        columns |= {"reviews_declined": decided[:, 0], "reviews_approved": decided[:, 1]}
+        columns |= {"incidents_low": incidents[:, 0], "incidents_high": incidents[:, 1]}
+        columns |= {"tightenings": counted("tightenings"), "strictness": counted("strictness")}
     return columns
 
 

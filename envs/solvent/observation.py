@@ -9,7 +9,9 @@ instrument within a lot (``p(class | instrument)``). With ``observation.joint`` 
 process is exactly Markov in the observation; without, it is so up to that dependence. Of the last four uses of a
 verb the number that failed is shown, not their order. Of this very heartbeat it is not shown which verbs were
 deferred, on which compound a finding was rejected, or what energy went into so far. Base costs that the situation
-takes beyond the cap look alike.
+takes beyond the cap look alike. Of a notebook's page its length, the strength of its fit and what the gate makes of it
+are shown, not its sentences: how residuals move with the next plate depends on those. Which class is under review is
+shown only as far as it agrees with the belief.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from solvent.actions import INTENTS, VERBS, Verb
 from solvent.compiled import compiled, inlined
 from solvent.mechanisms.debt import multiplier
 from solvent.mechanisms.energy import REMEMBERED_USES, failed_uses, hour_of
+from solvent.mechanisms.publication import most_probable
+from solvent.mechanisms.verity import MILLION, STRENGTHS, WORDINGS
 from solvent.params import FELT as FELT_NAMES
 from solvent.params import LabParams
 from solvent.purse import done_before, energy_price, user_is_present
@@ -46,6 +50,28 @@ DONE = {Verb.SCREEN: "screened_now", Verb.DOSE_RESPONSE: "dosed_now"}
 PURSE = ("energy", "slot", "hour_sin", "hour_cos", "user_is_present", "reflected")
 LATER_EVENTS = (Event.REFLECTED, Event.PROPOSED, Event.DEFERRED)
 """Events that only happen where acting costs energy."""
+GATE_EVENTS = (Event.SUBMITTED,)
+"""Events that only happen where there is a gate."""
+GATE = ("strictness", "calm", "tau_accept", "tau_review")
+"""What is known of the gate, where there is one."""
+JUDGED = (
+    *(f"gate_margin_{wording}" for wording in WORDINGS),
+    *(f"residual_{wording}" for wording in WORDINGS),
+    "number_missing",
+    "spans",
+    "fit_strength",
+    "decision_in",
+    "under_review_confidence",
+    "under_review_publicly",
+    "under_review_licensed",
+    "under_review_agrees",
+)
+"""Per compound: what the gate would make of a finding in each wording, what is on the page, and what is under review.
+
+What is under review agrees if it still asserts the most probable class.
+"""
+MARGIN = 0.1
+"""Margins to the threshold are shown up to so much energy."""
 PRICED = (
     Verb.REFLECT,
     Verb.DMSO,
@@ -62,7 +88,7 @@ FALLIBLE = PRICED[1:]
 FELT = tuple(Verb[name.upper()] for name in FELT_NAMES)
 """Verbs whose deferral is discomfort."""
 ABOUT_VERBS = {"cost": PRICED, "uses": PRICED, "failures": FALLIBLE, "discomfort": FELT, "review": FELT}
-N_EVENTS = len(Event) - len(LATER_EVENTS)
+N_EVENTS = len(Event) - len(LATER_EVENTS) - len(GATE_EVENTS)
 SHOWN_INTENTS = INTENTS[:-1]
 """What is `meta` is free, so no energy ever goes into it."""
 BITS = 2.0
@@ -71,7 +97,9 @@ COST_CAPS = 2.0
 """Costs are shown as a share of so many caps."""
 _PRICED, _FALLIBLE, _FELT = np.array(PRICED), np.array(FALLIBLE), np.array(FELT)
 _N_PURSE, _N_LATER, _N_INTENTS = len(PURSE), len(LATER_EVENTS), len(SHOWN_INTENTS)
-_N_COMPOUND = len(COMPOUND)
+_N_COMPOUND, _N_JUDGED, _N_GATE = len(COMPOUND), len(JUDGED), len(GATE)
+_N_WORDINGS, _STRONGEST = len(WORDINGS), len(STRENGTHS) - 1
+_SUBMITTED, _PUBLISH_PUBLIC = int(Event.SUBMITTED), int(Verb.PUBLISH_PUBLIC)
 _SCREEN, _DOSE_RESPONSE = int(Verb.SCREEN), int(Verb.DOSE_RESPONSE)
 _SINE = np.array([math.sin(2.0 * math.pi * hour / 24.0) for hour in range(24)])
 
@@ -81,7 +109,9 @@ def observation_fields(params: LabParams) -> tuple[str, ...]:
     """The name of every element of the observation."""
     assay = params.assay
     names = list(BOOKS)
-    names += [f"last_event/{event.name.lower()}" for event in Event if event not in LATER_EVENTS]
+    names += [
+        f"last_event/{event.name.lower()}" for event in Event if event not in LATER_EVENTS + GATE_EVENTS
+    ]
     states = [f"gain={gain:g},plate_sd={sd:g}" for gain in assay.gains for sd in assay.plate_sds]
     names += [f"instrument/{state}" for state in states]
     classes = range(assay.potency_classes)
@@ -94,6 +124,10 @@ def observation_fields(params: LabParams) -> tuple[str, ...]:
         names += [f"last_event/{event.name.lower()}" for event in LATER_EVENTS]
         names += [f"{about}/{VERBS[verb].name}" for about, verbs in ABOUT_VERBS.items() for verb in verbs]
         names += [f"intent/{intent}" for intent in SHOWN_INTENTS]
+    if params.gate.enabled:
+        names += [f"{compound}/{name}" for compound in assay.compounds for name in JUDGED]
+        names += GATE
+        names += [f"last_event/{event.name.lower()}" for event in GATE_EVENTS]
     if params.observation.joint:
         names += [f"{c}/class_{g}|{s}" for c in assay.compounds for s in states for g in classes]
     return tuple(names)
@@ -140,6 +174,8 @@ def write_observation(lab: Any, tables: Any, out: Any) -> None:
         # A loop of its own: with a branch in it the places are no constants, and it takes half as long again.
         for m in range(n_compounds):
             at = write_compound(lab, m, most_entropy, out, at)
+    if tables.gate.enabled:
+        at = write_gate(lab, tables, out, at)
     if tables.observe_joint:
         for m in range(n_compounds):
             for n in range(n_states):
@@ -162,6 +198,43 @@ def write_compound(lab: Any, m: int, most_entropy: float, out: Any, at: int) -> 
     out[at + 4] = lab.published[m] == 2
     out[at + 5] = lab.experiments[m] / (lab.experiments[m] + COUNT)
     return at + _N_COMPOUND
+
+
+@compiled
+def write_gate(lab: Any, tables: Any, out: Any, at: int) -> int:
+    """Write what the gate makes of each compound, and the gate itself, from ``out[at]`` on; return where it ends."""
+    rules = tables.gate
+    accept, review = tables.tau_accept[lab.strictness], tables.tau_review[lab.strictness]
+    for m in range(lab.marginal.shape[0]):
+        for wording in range(_N_WORDINGS):
+            margin = (accept - lab.residual[m, wording]) / (MILLION * MARGIN)
+            out[at + wording] = max(-1.0, min(1.0, margin))
+            out[at + _N_WORDINGS + wording] = lab.residual[m, wording] / MILLION
+        at += 2 * _N_WORDINGS
+        spans = 0
+        for dose in range(lab.page.shape[1]):
+            spans += lab.page[m, dose] >= 0
+        if lab.fit_class[m] >= 0:
+            spans += lab.fit_strength[m] + 1
+        missing = 1.0
+        for wording in range(_N_WORDINGS):
+            missing = min(missing, lab.unsupported[m, wording])
+        out[at] = missing
+        out[at + 1] = spans / (lab.page.shape[1] + _STRONGEST + 1)
+        out[at + 2] = lab.fit_strength[m] / _STRONGEST
+        pending = lab.decision_at[m] != 0
+        out[at + 3] = max(0, lab.decision_at[m] - lab.heartbeat) / rules.review_heartbeats
+        out[at + 4] = lab.submitted_confidence[m] if pending else 0.0
+        out[at + 5] = pending and lab.submitted_verb[m] == _PUBLISH_PUBLIC
+        out[at + 6] = pending and lab.submitted_licensed[m] != 0
+        out[at + 7] = pending and lab.submitted_class[m] == most_probable(lab.marginal[m])
+        at += _N_JUDGED - 2 * _N_WORDINGS
+    out[at] = lab.strictness / (tables.tau_accept.shape[0] - 1)
+    out[at + 1] = min(1.0, lab.calm / rules.calm_heartbeats)
+    out[at + 2] = accept / MILLION
+    out[at + 3] = review / MILLION
+    out[at + _N_GATE] = lab.last_event == _SUBMITTED
+    return at + _N_GATE + 1
 
 
 @compiled

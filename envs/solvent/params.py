@@ -29,6 +29,7 @@ __all__ = [
     "DebtParams",
     "DoseTemplate",
     "EnergyParams",
+    "GateParams",
     "LabParams",
     "ObservationParams",
     "ParamError",
@@ -667,6 +668,59 @@ class PublishingParams(ParamGroup):
     )
 
 
+GATE_POLICIES = ("adaptive.P30", "adaptive.P20", "adaptive.P10", "adaptive.P5", "adaptive.P1")
+"""The gate's policies, the laxest first: the share of all claims about a page that each accepts, in percent."""
+
+
+@dataclasses.dataclass(frozen=True)
+class GateParams(ParamGroup):
+    """The verity gate: findings as sentences, held against the sentences that the experiments left."""
+
+    enabled: bool = setting(
+        False, unit="switch", doc="off: a finding with any experiment behind it is accepted"
+    )
+    policy: str = setting(
+        "adaptive.P20",
+        unit="policy",
+        choices=GATE_POLICIES,
+        source="document",
+        doc="the policy in force at the start",
+    )
+    numbers: bool = setting(
+        True, unit="switch", doc="a finding with a number that stands in no evidence is reviewed at best"
+    )
+    review_heartbeats: int = setting(
+        4, unit="heartbeats", low=1, high=10_000, doc="from a finding's submission to its reader's decision"
+    )
+    governance: bool = setting(
+        True, unit="switch", doc="a published error tightens the gate, time without one relaxes it"
+    )
+    calm_heartbeats: int = setting(
+        12, unit="heartbeats", low=1, high=10_000, doc="without a published error, until the gate relaxes"
+    )
+    # Where a fit is believed as much as the confidences that a wording stands for: no words are stronger than the fit.
+    rough: float = setting(
+        0.5, unit="probability", low=0.0, high=1.0, doc="belief in a class that makes its fit a rough one"
+    )
+    good: float = setting(0.75, unit="probability", low=0.0, high=1.0, doc="that makes it a good one")
+    precise: float = setting(0.95, unit="probability", low=0.0, high=1.0, doc="that makes it a precise one")
+    plain_from: float = setting(
+        0.65, unit="probability", low=0.0, high=1.0, doc="confidence from which a finding is worded plainly"
+    )
+    definitive_from: float = setting(
+        0.9, unit="probability", low=0.0, high=1.0, doc="confidence from which it is worded definitively"
+    )
+    tables: str = setting("", unit="path", doc="file of `solvent gate build`; empty: the one that is shipped")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for low, high in (("rough", "good"), ("good", "precise"), ("plain_from", "definitive_from")):
+            if getattr(self, low) > getattr(self, high):
+                raise ParamError(
+                    low, f"got {getattr(self, low):g}; allowed: at most {high} {getattr(self, high):g}"
+                )
+
+
 @dataclasses.dataclass(frozen=True)
 class ObservationParams(ParamGroup):
     """What the agent sees."""
@@ -690,6 +744,7 @@ class LabParams(ParamGroup):
     energy: EnergyParams = EnergyParams()
     proposals: ProposalParams = ProposalParams()
     publishing: PublishingParams = PublishingParams()
+    gate: GateParams = GateParams()
     observation: ObservationParams = ObservationParams()
 
     def __post_init__(self) -> None:
@@ -701,6 +756,11 @@ class LabParams(ParamGroup):
     def slots(self) -> int:
         """Most actions a heartbeat."""
         return self.energy.slots if self.energy.enabled else 1
+
+    @property
+    def doses(self) -> tuple[float, ...]:
+        """Every concentration that some plate measures at, mol/L, rising."""
+        return tuple(sorted({*self.plates.screen.doses, *self.plates.dose_response.doses}))
 
     @property
     def most_steps(self) -> int:
@@ -724,6 +784,7 @@ PRESETS: Mapping[str, LabParams] = types.MappingProxyType(
             energy=EnergyParams(enabled=True),
             proposals=ProposalParams(enabled=True),
         ),
+        "gate": LabParams(gate=GateParams(enabled=True)),
     }
 )
 

@@ -1,7 +1,10 @@
-"""Records that outlive a step: what was refused, what was deferred, what was proposed and how that was decided.
+"""Records that outlive a step: refusals, deferrals, proposals and reviews, verdicts of the gate and what came of them.
 
 The fields of ``RefusalEvent`` are those of *Epistemic Debt Enforcement* ("Refusal Log Format"), those of
-``DiscomfortEvent`` and ``ProposalEvent`` those of *Action Cost: The Energy Model* ("Schema"), in their order.
+``DiscomfortEvent`` and ``ProposalEvent`` those of *Action Cost: The Energy Model* ("Schema"), in their order. The
+first four of a ``VerdictEvent`` are the gate's answer in *Deterministic Policy Gates for Stochastic Systems* ("What
+This System Actually Does"). No event of a finding says whether it is true, but for the ``IncidentEvent`` of a published
+error, which is known at once in this lab.
 """
 
 from __future__ import annotations
@@ -13,22 +16,32 @@ from typing import Any
 from solvent.actions import VERBS, Verb, action_table
 from solvent.mechanisms.energy import UNIT
 from solvent.mechanisms.proposals import confidence
+from solvent.mechanisms.verity import MILLION, WORDINGS
 from solvent.params import LabParams
-from solvent.state import Deferral, Obstacle, Refusal
+from solvent.sentences import policy_names, sentences_of
+from solvent.state import Deferral, Event, Obstacle, Refusal, Verdict
 
 __all__ = [
     "DEFERRAL_REASONS",
+    "NUMBERS",
     "OBSTACLES",
     "REFUSAL_REASONS",
+    "VERDICTS",
+    "DecisionEvent",
     "DiscomfortEvent",
+    "IncidentEvent",
     "ProposalEvent",
     "RefusalEvent",
     "ReviewEvent",
+    "VerdictEvent",
+    "decision_events",
     "discomfort_event",
+    "incident_events",
     "lab_time",
     "proposal_event",
     "refusal_event",
     "review_events",
+    "verdict_event",
 ]
 
 REFUSAL_REASONS = tuple(reason.name.lower() for reason in Refusal if reason is not Refusal.NONE)
@@ -39,6 +52,12 @@ OBSTACLES = tuple(obstacle.name.lower() for obstacle in Obstacle)
 
 DEFERRAL_REASONS = tuple(deferral.name.lower() for deferral in Deferral)
 """Why something worth doing was put off, by code."""
+
+VERDICTS = tuple(verdict.name.lower() for verdict in Verdict if verdict is not Verdict.NONE)
+"""What the gate says of a finding, by code."""
+
+NUMBERS = "numbers"
+"""The gate's check that fires in the lab: a number of the finding stands in no sentence of its page."""
 
 _FIRST_DAY = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
 _DAYS = 2_900_000  # dates end with the year 9999; a lab that plays on begins its calendar again
@@ -129,6 +148,66 @@ class ReviewEvent:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields in the document's order."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class VerdictEvent:
+    """What the gate said of a finding: the very sentence, how far its page explains it, and by which policy."""
+
+    verdict: str
+    hallucination_energy: float
+    energy_gap: float
+    policy_applied: str
+    event: str
+    cycle: int
+    timestamp: str
+    compound: str
+    audience: str
+    confidence: float
+    claim: str
+    wording: str
+    checks: tuple[str, ...]
+    design_id: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields, the document's first."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class DecisionEvent:
+    """How a reader decided a finding under review; ``design_id`` is that of its verdict."""
+
+    event: str
+    cycle: int
+    compound: str
+    audience: str
+    status: str
+    reviewed_at: str
+    reviewed_by: str
+    review_notes: str
+    design_id: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields in their order."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class IncidentEvent:
+    """A finding that is out is wrong; ``design_id`` is that of its verdict."""
+
+    event: str
+    cycle: int
+    timestamp: str
+    compound: str
+    audience: str
+    severity: str
+    design_id: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields in their order."""
         return asdict(self)
 
 
@@ -257,3 +336,93 @@ def review_events(params: LabParams, step: Any, lab_index: int | None = None) ->
             )
         )
     return events
+
+
+# -- the gate
+
+
+def verdict_event(params: LabParams, step: Any, lab_index: int | None = None) -> VerdictEvent:
+    """The event of a step record whose finding was judged; ``lab_index`` marks the lab of a vector."""
+    row = action_table(params)[step["action"]]
+    compound, cycle = int(row["compound"]), int(step["heartbeat"]) + 1
+    energy = int(step["residual"]) / MILLION
+    wording = int(step["wording"])
+    return VerdictEvent(
+        verdict=VERDICTS[step["verdict"]],
+        hallucination_energy=energy,
+        energy_gap=energy,
+        policy_applied=policy_names(params)[step["policy"]],
+        event="verdict",
+        cycle=cycle,
+        timestamp=lab_time(params, int(step["episode"]), cycle - 1),
+        compound=params.assay.compounds[compound],
+        audience=VERBS[Verb(row["verb"])].audience,
+        confidence=float(row["confidence"]),
+        claim=sentences_of(params).finding(compound, wording, int(step["asserted"])),
+        wording=WORDINGS[wording],
+        checks=(NUMBERS,) if step["unsupported"] else (),
+        design_id=_finding_id(params, step, Verb(row["verb"]), compound, cycle, lab_index),
+    )
+
+
+def _finding_id(
+    params: LabParams, step: Any, verb: Verb, compound: int, cycle: int, lab_index: int | None
+) -> str:
+    name = params.assay.compounds[compound].replace(" ", "-")
+    return _design(f"{VERBS[verb].name}_{name}_{int(step['episode']):03d}", cycle, lab_index)
+
+
+def decision_events(
+    params: LabParams, step: Any, lab: Any, lab_index: int | None = None
+) -> list[DecisionEvent]:
+    """The reviews that were decided as a step closed its heartbeat; ``lab`` is the record that it left."""
+    events = []
+    beat = int(step["heartbeat"]) + 1
+    for compound, name in enumerate(params.assay.compounds):
+        approved = bool(int(step["approved"]) >> compound & 1)
+        if not approved and not int(step["declined"]) >> compound & 1:
+            continue
+        verb, submitted = Verb(lab["submitted_verb"][compound]), beat - params.gate.review_heartbeats + 1
+        events.append(
+            DecisionEvent(
+                event="review",
+                cycle=beat,
+                compound=name,
+                audience=VERBS[verb].audience,
+                status="approved" if approved else "declined",
+                reviewed_at=lab_time(params, int(step["episode"]), beat),
+                reviewed_by="reader",
+                review_notes="asserted no more than was licensed"
+                if approved
+                else "asserted more than was licensed",
+                design_id=_finding_id(params, step, verb, compound, submitted, lab_index),
+            )
+        )
+    return events
+
+
+def incident_events(
+    params: LabParams, step: Any, lab: Any, lab_index: int | None = None
+) -> list[IncidentEvent]:
+    """The published errors of a step: of the finding it accepted, and of those that readers approved at its end."""
+    row, beat = action_table(params)[step["action"]], int(step["heartbeat"]) + 1
+    wrong = []
+    if step["event"] == Event.PUBLISHED and not step["right"]:
+        wrong.append((int(row["compound"]), Verb(row["verb"]), beat, beat - 1))
+    submitted = beat - params.gate.review_heartbeats + 1
+    for compound in range(len(params.assay.compounds)):
+        approved = int(step["approved"]) >> compound & 1
+        if approved and lab["submitted_class"][compound] != lab["potency"][compound]:
+            wrong.append((compound, Verb(lab["submitted_verb"][compound]), submitted, beat))
+    return [
+        IncidentEvent(
+            event="incident",
+            cycle=beat,
+            timestamp=lab_time(params, int(step["episode"]), when),
+            compound=params.assay.compounds[compound],
+            audience=VERBS[verb].audience,
+            severity="high" if verb is Verb.PUBLISH_PUBLIC else "low",
+            design_id=_finding_id(params, step, verb, compound, cycle, lab_index),
+        )
+        for compound, verb, cycle, when in wrong
+    ]

@@ -24,7 +24,7 @@ Every setting of the lab, with its default in `Solvent/Debt-v0`. This page is wr
 Give differences from the defaults, nested as the headings are:
 `gymnasium.make("Solvent/Debt-v0", params={"debt": {"threshold": 1.0}})`, or the same under `params:` in a YAML config.
 A source of *document* means that the number comes from a source document ("Epistemic Debt Enforcement", "Action Cost:
-The Energy Model") and stays; *measured* numbers may be tuned.
+The Energy Model", "Deterministic Policy Gates for Stochastic Systems") and stays; *measured* numbers may be tuned.
 """
 
 
@@ -60,7 +60,7 @@ def _table(group: ParamGroup) -> Iterator[str]:
 
 
 def _shown(value: Any) -> str:
-    if value is None:
+    if value is None or value == "":
         return "empty"
     if isinstance(value, bool):
         return str(value).lower()
@@ -79,6 +79,8 @@ def _allowed(hint: Any, about: Mapping[str, Any]) -> str:
         return " or ".join(about["choices"])
     if hint is bool:
         return "true or false"
+    if hint is str:
+        return f"a {about['unit']}"
     lowest = f"above {about['above']:g}" if about["above"] > about["low"] else f"{about['low']:g}"
     return f"{lowest} to {about['high']:.7g}"
 

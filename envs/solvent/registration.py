@@ -13,6 +13,7 @@ ENVIRONMENTS: dict[str, dict[str, Any]] = {
     "Solvent/Debt-source-v0": {"preset": "source"},
     "Solvent/Debt-two-tier-v0": {"preset": "two_tier"},
     "Solvent/Energy-v0": {"preset": "energy"},
+    "Solvent/Gate-v0": {"preset": "gate"},
 }
 """Id -> arguments of ``LabEnv`` and ``LabVectorEnv``."""
 

@@ -1,8 +1,8 @@
 """The whole lab as one NumPy record.
 
 Letters: ``M`` compounds, ``G`` potency classes, ``N`` instrument states, ``R`` most readouts of a plate, ``V`` verbs,
-``I`` intent classes. Energy is counted in whole thousandths.
-A vector of labs is an array of these records, a single lab is an array of one. ``LAB_FIELDS`` says of
+``I`` intent classes, ``D`` doses, ``W`` wordings. Energy is counted in whole thousandths, a residual in whole
+millionths. A vector of labs is an array of these records, a single lab is an array of one. ``LAB_FIELDS`` says of
 every field its shape, its unit and its meaning; ``STEP_FIELDS`` does so for what one step reports.
 
 Known approximation: ``conditional`` is stored as float32 (all arithmetic is float64), which keeps a lab under
@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from solvent.actions import INTENTS, Verb
+from solvent.mechanisms.verity import WORDINGS
 from solvent.params import LabParams
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Field",
     "Obstacle",
     "Refusal",
+    "Verdict",
     "lab_dtype",
     "step_dtype",
 ]
@@ -48,6 +50,7 @@ class Event(enum.IntEnum):
     REFLECTED = 8
     PROPOSED = 9
     DEFERRED = 10
+    SUBMITTED = 11
 
 
 class Refusal(enum.IntEnum):
@@ -60,7 +63,10 @@ class Refusal(enum.IntEnum):
 
 
 class Obstacle(enum.IntEnum):
-    """Why an action was not executed though no debt forbade it; the order is that in which they are tried."""
+    """Why an action was not executed though no debt forbade it.
+
+    They are tried in this order, but for the last, which is tried beside ``ALREADY_PUBLISHED``.
+    """
 
     NONE = 0
     CONTEXT_NOT_ALLOWED = 1
@@ -68,6 +74,7 @@ class Obstacle(enum.IntEnum):
     NO_REFLECTION = 3
     NO_EVIDENCE = 4
     INSUFFICIENT_ENERGY = 5
+    UNDER_REVIEW = 6
 
 
 class Deferral(enum.IntEnum):
@@ -80,6 +87,15 @@ class Deferral(enum.IntEnum):
     INSUFFICIENT_ENERGY = 1
     COST_BENEFIT = 2
     HOARDING = 3
+
+
+class Verdict(enum.IntEnum):
+    """What the gate says of a finding."""
+
+    ACCEPT = 0
+    REVIEW = 1
+    REJECT = 2
+    NONE = 3
 
 
 class EndReason(enum.IntEnum):
@@ -183,6 +199,24 @@ LAB_FIELDS = (
     Field("reflections", "i4", "", "actions", "reflections"),
     Field("proposals", "i4", "", "proposals", "proposals filed"),
     Field("approvals", "i4", "", "proposals", "proposals approved"),
+    # The gate, likewise last and unchanged where it is not enabled.
+    Field("page", "i1", "M,D", "bin", "the latest readout at each dose; -1 for none"),
+    Field("fit_class", "i1", "M", "class", "the class that the latest fit names; -1 for no fit"),
+    Field("fit_strength", "i1", "M", "STRENGTHS", "how good that fit is"),
+    Field("named", "i1", "M", "class", "the class that a finding would name, for which it was measured"),
+    Field("residual", "i4", "M,W", "1/1000000", "hallucination energy of that finding, by wording"),
+    Field("unsupported", "u1", "M,W", "flag", "a number of that finding stands in no evidence"),
+    Field("decision_at", "i4", "M", "heartbeats", "when the finding under review is decided; 0 for none"),
+    Field("submitted_class", "i1", "M", "class", "what it asserts"),
+    Field("submitted_confidence", "f8", "M", "probability", "how confidently"),
+    Field("submitted_verb", "i1", "M", "Verb", "to whom"),
+    Field("submitted_licensed", "u1", "M", "flag", "it asserted no more than was licensed"),
+    Field("strictness", "i1", "", "level", "the policy in force; 0 is the laxest"),
+    Field("calm", "i4", "", "heartbeats", "since the last published error or change of policy"),
+    Field("verdicts", "i4", "3", "findings", "the gate's verdicts, in the order of Verdict"),
+    Field("decided", "i4", "2", "findings", "reviews that were declined, and approved"),
+    Field("incidents", "i4", "2", "findings", "accepted findings that are wrong: to one reader, to all"),
+    Field("tightenings", "i4", "", "changes", "times the gate was tightened"),
 )
 
 STEP_FIELDS = (
@@ -232,10 +266,27 @@ STEP_FIELDS = (
     Field("reviewed", "u1", "V", "flag", "a proposal for this verb was reviewed as the heartbeat closed"),
     Field("old_price", "i4", "V", "1/1000", "price before the review"),
     Field("new_price", "i4", "V", "1/1000", "price after the review; equal: rejected"),
+    Field("verdict", "u1", "", "Verdict", "what the gate said of the finding"),
+    Field("residual", "i4", "", "1/1000000", "hallucination energy of the finding"),
+    Field("unsupported", "u1", "", "flag", "a number of it stands in no evidence"),
+    Field("wording", "i1", "", "WORDINGS", "how it was worded; -1 for no finding"),
+    Field("asserted", "i1", "", "class", "what it asserted; -1 for no finding"),
+    Field("policy", "i1", "", "level", "the policy in force when it was judged"),
+    Field(
+        "approved",
+        "u8",
+        "",
+        "bits",
+        "compounds whose review was approved as the heartbeat closed, a bit each",
+    ),
+    Field("declined", "u8", "", "bits", "and those whose review was declined"),
+    Field("decided_bits", "f8", "", "bits", "of the log scores paid, those of reviews that were approved"),
+    Field("incident", "u1", "", "findings", "published errors of this step that all readers saw"),
+    Field("strictness", "i1", "", "level", "the policy in force after the step"),
 )
 
 
-_VOCABULARY = {"V": len(Verb), "I": len(INTENTS)}
+_VOCABULARY = {"V": len(Verb), "I": len(INTENTS), "W": len(WORDINGS)}
 
 
 def _dtype(fields: tuple[Field, ...], letters: dict[str, int]) -> np.dtype[np.void]:
@@ -259,6 +310,7 @@ def lab_dtype(params: LabParams) -> np.dtype[np.void]:
             "G": params.assay.potency_classes,
             "N": params.assay.instrument_states,
             "R": max(template.readouts for template in templates),
+            "D": len(params.doses),
             **_VOCABULARY,
         },
     )

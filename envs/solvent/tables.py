@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,13 +22,23 @@ from solvent.mechanisms.assay import bin_probabilities, viability
 from solvent.mechanisms.debt import DebtRules
 from solvent.mechanisms.energy import EnergyRules, in_thousandths
 from solvent.mechanisms.proposals import ProposalRules
-from solvent.params import ControlTemplate, DoseTemplate, LabParams
+from solvent.mechanisms.verity import WORDINGS, GateRules, in_millionths
+from solvent.params import (
+    GATE_POLICIES,
+    ControlTemplate,
+    DoseTemplate,
+    GateParams,
+    LabParams,
+    ParamError,
+)
 
-__all__ = ["Tables", "debt_rules", "energy_rules", "packed", "proposal_rules", "tables_for"]
+__all__ = ["Tables", "debt_rules", "energy_rules", "gate_rules", "packed", "proposal_rules", "tables_for"]
 
 AUDIENCES = ("", "private", "public")
 
 _POINTS = 1024
+_SHARED_ROWS = 256
+"""Sentences up to which a lab without a gate has room for one."""
 
 
 class Tables(NamedTuple):
@@ -65,6 +76,14 @@ class Tables(NamedTuple):
     gain_share: Any  # [V] expected gain of an experiment at the prior, as a share of the prior's entropy
     energy: EnergyRules
     proposals: ProposalRules
+    said: Any  # [A] which of the confidences, -1 for none
+    wording: Any  # [Q] wording of each confidence
+    dose: Any  # [V, R] which of the doses a readout measures at
+    gram: Any  # [M, T, T] inner products of a compound's sentences
+    stands: Any  # [M, findings, spans] flag: every number of the finding stands in the span
+    tau_accept: Any  # [levels] millionths
+    tau_review: Any  # [levels] millionths
+    gate: GateRules
 
 
 def _templates(params: LabParams) -> dict[Verb, ControlTemplate | DoseTemplate]:
@@ -138,6 +157,66 @@ def proposal_rules(params: LabParams) -> ProposalRules:
     )
 
 
+def gate_rules(params: LabParams) -> GateRules:
+    """The rules of the gate and of its governance."""
+    gate = params.gate
+    return GateRules(
+        enabled=gate.enabled,
+        numbers=gate.numbers,
+        governance=gate.governance,
+        start=GATE_POLICIES.index(gate.policy),
+        review_heartbeats=gate.review_heartbeats,
+        calm_heartbeats=gate.calm_heartbeats,
+        rough=gate.rough,
+        good=gate.good,
+        precise=gate.precise,
+        readouts=len(params.doses) * params.assay.bins,
+        bins=params.assay.bins,
+    )
+
+
+def _wording(gate: GateParams, confidence: float) -> int:
+    """How a finding at this confidence is worded: an index of ``WORDINGS``."""
+    return int(confidence >= gate.plain_from) + int(confidence >= gate.definitive_from)
+
+
+def _gate_arrays(params: LabParams) -> dict[str, Any]:
+    """What the gate looks up. Where it is not enabled only the shapes matter.
+
+    They are those of the shipped tables where these would fit, so that the levels of a lab share their compiled code.
+    """
+    n, classes = len(params.assay.compounds), params.assay.potency_classes
+    spans = len(params.doses) * params.assay.bins + 1 + len(WORDINGS) * classes
+    findings = len(WORDINGS) * classes
+    levels = len(GATE_POLICIES)
+    if not params.gate.enabled:
+        sized = spans + findings <= _SHARED_ROWS
+        shape = (n, spans + findings, spans + findings) if sized else (n, 1, 1)
+        return {
+            "gram": np.zeros(shape),
+            "stands": np.zeros((n, findings, spans) if sized else (n, 1, 1), np.uint8),
+            "tau_accept": np.zeros(levels, np.int64),
+            "tau_review": np.zeros(levels, np.int64),
+        }
+    # Not at the top: a lab without a gate has no use for it, and it takes a tenth of a second.
+    from solvent.gate.errors import GateError
+    from solvent.gate.lab_tables import LAB_POLICIES, LAB_TABLES, lab_policies, load_lab_tables
+
+    path = Path(params.gate.tables) if params.gate.tables else LAB_TABLES
+    try:
+        measured = load_lab_tables(path)
+        tables = measured.select(params.assay, params.doses)
+        policies = lab_policies(path.with_name(LAB_POLICIES.name), measured.about["model_sha256"])
+    except GateError as error:
+        raise ParamError("gate", str(error)) from None
+    return {
+        "gram": tables.gram,
+        "stands": tables.stands,
+        "tau_accept": np.array([in_millionths(policy.tau_accept) for policy in policies]),
+        "tau_review": np.array([in_millionths(policy.tau_review) for policy in policies]),
+    }
+
+
 def _gain_share(params: LabParams, template: DoseTemplate) -> float:
     """What a plate can be expected to teach at the prior, as a share of the entropy; at fixed points."""
     assay = params.assay
@@ -206,7 +285,13 @@ def tables_for(params: LabParams) -> np.record:
             if isinstance(template, DoseTemplate):
                 gain_share[verb] = _gain_share(params, template)
 
+    dose_rows = np.zeros((n_verbs, most_readouts), np.int64)
+    for verb, template in templates.items():
+        if isinstance(template, DoseTemplate):
+            dose_rows[verb, : template.readouts] = np.searchsorted(params.doses, template.doses)
+
     actions = action_table(params)
+    confidences = params.vocabulary.confidences
     tables = Tables(
         verb=actions["verb"].astype(np.int64),
         compound=actions["compound"].astype(np.int64),
@@ -240,6 +325,13 @@ def tables_for(params: LabParams) -> np.record:
         gain_share=gain_share,
         energy=energy_rules(params),
         proposals=proposal_rules(params),
+        said=np.where(
+            np.isnan(actions["confidence"]), -1, np.searchsorted(confidences, actions["confidence"])
+        ).astype(np.int64),
+        wording=np.array([_wording(params.gate, q) for q in confidences]),
+        dose=dose_rows,
+        gate=gate_rules(params),
+        **_gate_arrays(params),
     )
     record: np.record = packed(tables).view(np.recarray)[()]
     return record

@@ -23,16 +23,21 @@ from solvent.batch import LabBatch, resolve_params, resolve_seed
 from solvent.environment import DETAILS, ENERGY_DETAILS
 from solvent.ledger import Ledgers
 from solvent.mechanisms.energy import UNIT
+from solvent.mechanisms.verity import MILLION
 from solvent.metrics import REFUSAL_REASONS, episode_columns
 from solvent.observation import observation_fields, observation_space
 from solvent.params import LabParams
-from solvent.records import DEFERRAL_REASONS, OBSTACLES
+from solvent.records import DEFERRAL_REASONS, NUMBERS, OBSTACLES, VERDICTS
+from solvent.sentences import policy_names
+from solvent.state import Verdict
 
 __all__ = ["LabVectorEnv"]
 
 _REASONS = np.array((None, *REFUSAL_REASONS), dtype=object)
 _OBSTACLES = np.array((None, *OBSTACLES[1:]), dtype=object)
 _DEFERRALS = np.array((None, *DEFERRAL_REASONS[1:]), dtype=object)
+_CHECKS = np.array((None, NUMBERS), dtype=object)
+_VERDICTS = np.array((*VERDICTS, None), dtype=object)
 
 
 class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
@@ -49,6 +54,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         ledger_path: str | os.PathLike[str] | None = None,
         discomfort_path: str | os.PathLike[str] | None = None,
         proposals_path: str | os.PathLike[str] | None = None,
+        verdicts_path: str | os.PathLike[str] | None = None,
         detailed_info: bool = False,
         copy: bool = True,
         threads: int = 1,
@@ -58,12 +64,13 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         Args:
             num_envs: number of labs.
             params: parameters, or a mapping of differences from the preset.
-            preset: ``default``, ``source``, ``two_tier`` or ``energy``.
+            preset: ``default``, ``source``, ``two_tier``, ``energy`` or ``gate``.
             autoreset_mode: ``NEXT_STEP`` or ``SAME_STEP``; also in ``metadata["autoreset_mode"]``.
             render_mode: ``rgb_array``, ``ansi`` or None; ``render`` gives a frame a lab.
             ledger_path: where refusals are appended, with the lab's number in ``design_id``.
             discomfort_path: the same for deferrals.
             proposals_path: the same for proposals and their reviews.
+            verdicts_path: the same for what the gate judged, decided reviews and published errors.
             detailed_info: add the reward's parts, claim, gain and costs to the infos.
             copy: return copies of observations and masks (default), or views that the next step overwrites.
             threads: threads to step with. One is the fastest on a busy machine.
@@ -87,8 +94,13 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         self.params = resolve_params(params, preset)
         self.render_mode = render_mode
         self.ledgers = Ledgers(
-            self.params, refusals=ledger_path, discomfort=discomfort_path, proposals=proposals_path
+            self.params,
+            refusals=ledger_path,
+            discomfort=discomfort_path,
+            proposals=proposals_path,
+            verdicts=verdicts_path,
         )
+        self._policies = np.array((*policy_names(self.params), None), dtype=object)
         self.detailed_info = detailed_info
         self.copy = copy
         self.actions = action_table(self.params)
@@ -101,6 +113,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
             self.params, num_envs, same_step=mode is AutoresetMode.SAME_STEP, threads=threads
         )
         self._begun = False
+        self._strictness = self.batch.labs["strictness"].copy()  # before the last step
         self._all = np.ones(num_envs, np.bool_)
         self._all.setflags(write=False)
         self._renderer: Any = None
@@ -168,6 +181,8 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
                 f"actions: got {chosen.min()} to {chosen.max()}; allowed: 0 to {len(self.actions) - 1}"
             )
         batch = self.batch
+        if self.params.gate.enabled:
+            self._strictness[:] = batch.labs["strictness"]
         batch.step(chosen)
         steps = batch.steps
         terminated, truncated = steps["terminated"].copy(), steps["truncated"].copy()
@@ -224,8 +239,17 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
             self._step_infos(infos, batch.steps["action"] >= 0)
             self._episode_infos(infos, batch.labs, ended)
             self._mark(infos, self._all)
-        self.ledgers.append(batch.steps, numbered=True)
+        self.ledgers.append(batch.steps, self._left(ended), numbered=True)
         return infos
+
+    def _left(self, ended: NDArray[np.bool_]) -> NDArray[Any]:
+        """The records that the step left, also of labs that began anew at once."""
+        batch = self.batch
+        if self.ledgers.verdicts is None or not (batch.same_step and ended.any()):
+            return batch.labs
+        labs = batch.labs.copy()
+        labs[ended] = batch.finals[ended]
+        return labs
 
     def _mark(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
         """Every info of a lab whose debt has no consequence says so."""
@@ -248,13 +272,41 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         for key, column in columns.items():
             infos[key], infos[f"_{key}"] = column, where.copy()
         self._reason(infos, "refusal", where, _REASONS)
-        if self.params.energy.enabled:
+        if self.params.energy.enabled or self.params.gate.enabled:
             self._reason(infos, "obstacle", where, _OBSTACLES)
+        if self.params.gate.enabled:
+            self._gate_infos(infos, where)
+        if self.params.energy.enabled:
             self._reason(infos, "discomfort", where, _DEFERRALS)
             closed = where & steps["closed"]
             if closed.any():
                 infos["intent_summary"] = np.where(closed[:, None], steps["intents"] / UNIT, 0.0)
                 infos["_intent_summary"] = closed
+
+    def _gate_infos(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
+        """Verdicts on findings, reviews that were decided, and policies that changed."""
+        steps = self.batch.steps
+
+        def show(key: str, column: NDArray[Any], happened: NDArray[np.bool_]) -> None:
+            infos[key], infos[f"_{key}"] = column, happened.copy()
+
+        judged = where & (steps["verdict"] != Verdict.NONE)
+        if judged.any():
+            show("verdict", _VERDICTS[np.where(judged, steps["verdict"], Verdict.NONE)], judged)
+            for key in ("hallucination_energy", "energy_gap"):
+                show(key, np.where(judged, steps["residual"] / MILLION, 0.0), judged)
+            show("policy_applied", self._policies[np.where(judged, steps["policy"], -1)], judged)
+            fired = judged & (steps["unsupported"] != 0)
+            if fired.any():
+                show("gate_check", _CHECKS[fired.astype(np.intp)], fired)
+        decided = where & (steps["approved"] | steps["declined"] != 0)
+        if decided.any():
+            for key in ("approved", "declined"):
+                counts = np.bitwise_count(steps[key]).astype(np.int64)
+                show(f"reviews_{key}", np.where(decided, counts, 0), decided)
+        changed = where & (steps["strictness"] != self._strictness)
+        if changed.any():
+            show("strictness", np.where(changed, steps["strictness"], 0).astype(np.int64), changed)
 
     def _reason(
         self, infos: dict[str, Any], key: str, where: NDArray[np.bool_], names: NDArray[np.object_]

@@ -175,7 +175,8 @@ class ExpectedScoreVectorReward(VectorWrapper):
         p = belief[lab, asserted]
         right, wrong = self._right[actions, asserted], self._wrong[actions, asserted]
         worth = self._share[actions] * (p * right + (1.0 - p) * wrong)
-        luck = np.where(batch.steps["event"] == Event.PUBLISHED, batch.steps["published_bits"] - worth, 0.0)
+        paid = batch.steps["published_bits"] - batch.steps["decided_bits"]  # reviews pay what they pay
+        luck = np.where(batch.steps["event"] == Event.PUBLISHED, paid - worth, 0.0)
         return observations, rewards - luck, terminated, truncated, infos
 
 

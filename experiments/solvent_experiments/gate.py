@@ -47,6 +47,8 @@ app = typer.Typer(
 - `solvent gate eval --dataset claims.jsonl`  says how well the residual tells supported claims from others
 
 - `solvent gate plot sweep.json`  draws it
+
+- `solvent gate build --check`  measures the lab's own sentences anew
 """,
 )
 
@@ -472,3 +474,60 @@ def _progress(quiet: bool, label: str) -> Iterator[Callable[[str, int, int], Non
     with shown_on(Console(stderr=True), quiet=quiet) as shown:
         shown.begin(label)
         yield lambda stage, done, total: shown.update(label, stage, done, total, "done")
+
+
+@app.command()
+def build(
+    env: Annotated[
+        str, typer.Option(help="Environment whose compounds, doses and classes are said.")
+    ] = "Solvent/Gate-v0",
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            metavar="PATH",
+            help="Config of an experiment instead, for its `params`.",
+            show_default=False,
+        ),
+    ] = None,
+    catalogue: Annotated[
+        Path | None,
+        typer.Option(
+            "--catalogue",
+            metavar="PATH",
+            help="TOML file of sentences.  [default: the package's]",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="Folder of the tables.  [default: the package's]", show_default=False
+        ),
+    ] = None,
+    model: Model = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit code 1 where the tables are others.")
+    ] = False,
+) -> None:
+    """Measure the lab's sentences with the real model: the tables and policies that `Solvent/Gate-v0` looks up.
+
+    Writes `lab_tables.npz`, `lab_policies.json` and `lab_domain.json` (what each policy accepts). A lab of your own
+    compounds, doses or words plays with `params: {gate: {tables: DIR/lab_tables.npz}}`.
+
+    Examples:
+
+    - `solvent gate build --check`
+
+    - `solvent gate build --catalogue words.toml --out my-gate`
+    """
+    from solvent.params import LabParams
+    from solvent_experiments.config import environment_params, load_experiment
+    from solvent_experiments.gate_build import build_gate, check_gate
+    from solvent_experiments.gate_report import wide_console
+
+    params: LabParams = environment_params(env) if config is None else load_experiment(config).params
+    if not check:
+        build_gate(params, catalogue, out, model, wide_console())
+    elif not check_gate(params, catalogue, out, model, wide_console()):
+        raise typer.Exit(FAILED)

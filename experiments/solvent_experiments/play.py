@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import textwrap
 import time
-from collections.abc import Sequence
+import types
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,11 +16,14 @@ from rich.text import Text
 from solvent import LabEnv, LabParams
 from solvent.actions import VERBS, Verb
 from solvent.rendering import Renderer
+from solvent.rendering.gate_words import pending, policy_word, would_be
 from solvent.rendering.prices import cost_of, energy
 from solvent.rendering.purse_words import presence, why
-from solvent.rendering.rules import energy_rules_in_words, what_it_does, why_not
+from solvent.rendering.rules import energy_rules_in_words, gate_rules_in_words, what_it_does, why_not
 from solvent.rendering.terminal import WIDTH
 from solvent.rendering.words import class_name, clock, tell
+from solvent.sentences import policies_of
+from solvent.tables import tables_for
 from solvent_agents.agent import act_one
 from solvent_agents.rollout import DrawsLots
 from solvent_experiments.compare import make_agent
@@ -28,10 +33,11 @@ from solvent_experiments.report import CONTAMINATED
 __all__ = ["play_episode"]
 
 QUIT = ("q", "quit", "exit")
+NOTEBOOK = "n"
 MENU = 16
-"""Lines under the picture when a person plays with energy."""
+"""Lines under the picture when a person plays with energy or at a gate."""
 SHORTEST = 22
-"""Lines of the smallest picture with energy."""
+"""Lines of the smallest picture with either."""
 
 
 class _Quit(Exception):  # noqa: N818 - no error
@@ -58,6 +64,8 @@ def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, con
     _show(env, screen, console, clear=watched)
     if params.energy.enabled and chooser is None:
         console.print("\n" + "\n".join(energy_rules_in_words(params)), highlight=False)
+    if params.gate.enabled and chooser is None:
+        console.print("\n" + "\n".join(gate_rules_in_words(params)), highlight=False)
     ended = False
     while not ended:
         mask = np.asarray(info["action_mask"], np.bool_)
@@ -87,12 +95,30 @@ def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, con
     )
     if params.energy.enabled:
         console.print(_energy_account(env, episode), highlight=False)
+    if params.gate.enabled:
+        console.print(_gate_account(params, episode), highlight=False)
 
 
 def _lines_over_menu(params: LabParams, console: Console) -> int | None:
     """How high the picture may be for the menu to stand under it; None where it would be too low, and scrolls."""
     lines = console.height - MENU
-    return lines if params.energy.enabled and lines >= SHORTEST else None
+    return lines if _is_tall(params) and lines >= SHORTEST else None
+
+
+def _is_tall(params: LabParams) -> bool:
+    """Whether the picture is too high to stand over a menu on many screens."""
+    return params.energy.enabled or params.gate.enabled
+
+
+def _gate_account(params: LabParams, episode: dict[str, Any]) -> str:
+    """What the gate and the readers said, and what came of it."""
+    verdicts = ", ".join(f"{count} {name}" for name, count in episode["verdicts"].items())
+    policy = policies_of(params)[episode["strictness"]].name
+    return (
+        f"Gate: {verdicts}; readers approved {episode['reviews_approved']} and declined "
+        f"{episode['reviews_declined']}; published errors {episode['incidents_high']}, tightenings "
+        f"{episode['tightenings']}; {policy} at the end."
+    )
 
 
 def _energy_account(env: LabEnv, episode: dict[str, Any]) -> str:
@@ -121,7 +147,8 @@ def _ask_action(env: LabEnv, mask: np.ndarray, console: Console) -> int:
     table = env.actions
     verbs = [Verb(verb) for verb in np.unique(table["verb"])]
     words = [_offer(env, verb, bool(mask[table["verb"] == verb].any())) for verb in verbs]
-    rows = table["verb"] == verbs[_choose(_situation(env, console), words, console)]
+    asides = {NOTEBOOK: lambda: _read_notebook(env, console)} if env.params.gate.enabled else {}
+    rows = table["verb"] == verbs[_choose(_situation(env, console), words, console, asides)]
     compounds = np.unique(table["compound"][rows])
     if compounds[0] >= 0:
         (verb,) = np.unique(table["verb"][rows])
@@ -139,8 +166,10 @@ def _ask_action(env: LabEnv, mask: np.ndarray, console: Console) -> int:
             question = "How many bits do you claim to learn?"
         else:
             question = f"{_most_probable(env, m)}. How sure are you?"
-        values = [float(value) for value in table[takes][rows]]
-        chosen = _choose(question, [f"{value:g}" for value in values], console)
+        values = [f"{float(value):g}" for value in table[takes][rows]]
+        if takes == "confidence" and env.params.gate.enabled:
+            values = _said_at(env, m, values, console.width)
+        chosen = _choose(question, values, console)
         return int(np.flatnonzero(rows)[chosen])
     return int(np.flatnonzero(rows)[0])
 
@@ -149,15 +178,56 @@ def _situation(env: LabEnv, console: Console) -> str:
     """The question for a verb; where hours matter with what one needs to know, on a small screen with what was."""
     question = "What do you do?"
     params, lab = env.params, env.batch.labs[0]
-    if not params.energy.enabled:
+    if not _is_tall(params):
         return question
     said, outcome = tell(params, lab, env.batch.steps[0])
     before = f"{said}. {outcome}\n" if console.height < MENU + SHORTEST and lab["last_action"] >= 0 else ""
+    if params.gate.enabled:
+        before += _at_the_gate(params, lab)
+    if not params.energy.enabled:
+        return f"{before}{lab['wells']} wells, debt {lab['debt']:.2f}. {question}"
     return (
         f"{before}{clock(params, lab)}, slot {int(lab['slot']) + 1} of {params.energy.slots}, "
         f"{energy(lab['energy'])} energy, {lab['wells']} wells, debt {lab['debt']:.2f}, "
         f"{presence(params, lab)}. {question}"
     )
+
+
+def _at_the_gate(params: LabParams, lab: Any) -> str:
+    """The policy in force, what waits for a reader, and how to see a page."""
+    policy = policies_of(params)[lab["strictness"]]
+    waiting = ", ".join(pending(params, lab))
+    review = f"; under review: {waiting}" if waiting else ""
+    return (
+        f"The gate is at {policy_word(policy.name)}: accepts up to {policy.tau_accept:.3f}{review}. "
+        f"{NOTEBOOK} opens the notebook.\n"
+    )
+
+
+def _read_notebook(env: LabEnv, console: Console) -> None:
+    """Show the page of a compound."""
+    names = env.params.assay.compounds
+    runs = env.batch.labs[0]["experiments"]
+    options = [f"{name}{'' if count else '  (nothing yet)'}" for name, count in zip(names, runs, strict=True)]
+    m = _choose("Whose page?", options, console)
+    page = "\n".join(_hanging(line, console.width) for line in str(env.notebook(m)).split("\n"))
+    console.print(f"\n{page}", highlight=False, markup=False)
+
+
+def _hanging(line: str, width: int) -> str:
+    """A line that goes on under its own beginning, a little further in."""
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    return textwrap.fill(line, width, subsequent_indent=indent, drop_whitespace=True)
+
+
+def _said_at(env: LabEnv, m: int, confidences: list[str], width: int) -> list[str]:
+    """Each confidence with what the finding would say, and what the gate would make of it."""
+    page, wordings = env.notebook(int(m)), tables_for(env.params).wording
+    findings = [page.findings[wording] for wording in wordings]
+    return [
+        f"{confidence:<5}{would_be(finding)}\n" + _hanging(f"{' ' * 7}“{finding.sentence}”", width)
+        for confidence, finding in zip(confidences, findings, strict=True)
+    ]
 
 
 def _offer(env: LabEnv, verb: Verb, allowed: bool) -> str:
@@ -178,7 +248,9 @@ def _offer(env: LabEnv, verb: Verb, allowed: bool) -> str:
 def _not_on(env: LabEnv, verb: Verb, m: int) -> str:
     """Why a verb that runs would not run on this compound."""
     lab = env.batch.labs[0]
-    if not env.params.energy.enabled:
+    if VERBS[verb].takes == "confidence" and lab["decision_at"][m]:
+        return "  (under review)"
+    elif not env.params.energy.enabled:
         return "  (would not run)"
     elif VERBS[verb].takes == "confidence" and lab["published"][m]:
         return "  (published already)"
@@ -213,8 +285,13 @@ def _most_probable(env: LabEnv, m: int) -> str:
     )
 
 
-def _choose(question: str, options: Sequence[str], console: Console) -> int:
-    """A number from a menu. The end of the input quits, as ``q`` does."""
+def _choose(
+    question: str,
+    options: Sequence[str],
+    console: Console,
+    asides: Mapping[str, Callable[[], None]] = types.MappingProxyType({}),
+) -> int:
+    """A number from a menu; ``asides`` are keys that show something first. The end of the input quits, like ``q``."""
     width = math.ceil(math.log10(len(options) + 1))
     lines = [f"  {i:>{width}}  {option}" for i, option in enumerate(options)]
     console.print("\n" + question + "  (q quits)\n" + "\n".join(lines), highlight=False, markup=False)
@@ -225,6 +302,10 @@ def _choose(question: str, options: Sequence[str], console: Console) -> int:
             raise _Quit from None
         if answer in QUIT:
             raise _Quit
+        if answer in asides:
+            asides[answer]()
+            console.print("\n" + question + "\n" + "\n".join(lines), highlight=False, markup=False)
+            continue
         if answer.isascii() and answer.isdigit() and int(answer) < len(options):
             return int(answer)
         console.print(f"A number from 0 to {len(options) - 1}, or q.", highlight=False)

@@ -1,4 +1,4 @@
-"""Playing with energy in the terminal: what a person is told, and what one sees who watches."""
+"""Playing with energy or at a gate in the terminal: what a person is told, and what one sees who watches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from solvent import LabEnv
 from solvent.actions import Verb
 from solvent_experiments.play import play_episode
 
-ENERGY = "Solvent/Energy-v0"
+ENERGY, GATE = "Solvent/Energy-v0", "Solvent/Gate-v0"
 
 
 def played(
@@ -98,3 +98,65 @@ def test_without_energy_the_menu_is_as_it_was(monkeypatch: pytest.MonkeyPatch) -
     shown = played(monkeypatch, env_id="Solvent/Debt-v0")
     assert "dmso             a short plate of vehicle wells, 8 wells; repays debt" in shown
     assert "energy" not in shown
+
+
+# -- at a gate
+
+
+def test_the_rules_of_the_gate_are_on_the_first_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = played(monkeypatch, env_id=GATE)
+    assert "A finding is a sentence too: below 0.65 hedged," in shown
+    assert "it is accepted (P20)" in shown
+    assert "n opens the notebook" in shown
+    assert "energy, 8 wells" not in shown
+
+
+def test_a_finding_is_shown_before_it_is_said_and_its_verdict_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    plate, public = int(Verb.DOSE_RESPONSE), int(Verb.PUBLISH_PUBLIC)
+    shown = played(monkeypatch, f"{plate}\n2\n1\nn\n2\n{public}\n2\n2\nq\n", env_id=GATE, height=90)
+    env = LabEnv(preset="gate")
+    env.reset(seed=3)
+    rows = env.actions
+    first = (rows["verb"] == plate) & (rows["compound"] == 2) & (rows["claim"] == 0.25)
+    env.step(int(np.flatnonzero(first)[0]))
+    page = env.notebook(2)
+    flat = " ".join(shown.split())
+    assert "The page of tunicamycin:" in shown
+    assert all(span in flat for span in page.spans)
+    for confidence, finding in zip((0.5, 0.75, 0.95), page.findings, strict=True):
+        assert f"{confidence:<5}{finding.verdict}, energy {finding.energy:.3f}" in shown
+        assert f"“{finding.sentence}”" in flat
+    said = {
+        "accept": "Accepted: energy",
+        "review": "Under review for 4 h: energy",
+        "reject": "Rejected: energy",
+    }
+    assert said[page.findings[2].verdict] in shown
+    assert f"verdict {page.findings[2].verdict} · energy {page.findings[2].energy:.3f}" in shown
+
+
+def test_the_end_accounts_for_the_gate(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = played(monkeypatch, "0\n" * 40, env_id=GATE)
+    assert (
+        "Gate: 0 accept, 0 review, 0 reject; readers approved 0 and declined 0; published errors 0"
+        in " ".join(shown.split())
+    )
+    assert "adaptive.P20.v1 at the end" in shown
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 40)])
+def test_watching_the_gate_fits_the_screen(width: int, height: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = played(monkeypatch, agent="honest", env_id=GATE, width=width, height=height, terminal=True)
+    screens = shown.split("\x1b[2J")
+    assert len(screens) > 10
+    assert all(screen.count("\n") < height for screen in screens[1:-1])
+    assert "Over (" in shown
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_no_line_is_wider_than_the_screen(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    plate, public = int(Verb.DOSE_RESPONSE), int(Verb.PUBLISH_PUBLIC)
+    typed = f"{plate}\n5\n1\nn\n5\n{public}\n5\n0\nq\n"
+    shown = played(monkeypatch, typed, env_id=GATE, width=width, height=24)
+    assert max(len(line.removeprefix("> ")) for line in shown.split("\n")) <= width
+    assert "Publish oligomycin A publicly at 0.5. " in shown

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from solvent.gate.catalogue import CATALOGUE
+from solvent.gate.lab_tables import LAB_TABLES, load_lab_tables
 from solvent.gate.policy_files import load_policies
 from solvent_experiments import cli
 
-COMMANDS = ("sweep", "check", "eval", "train", "plot")
+COMMANDS = ("sweep", "check", "eval", "train", "plot", "build")
 
 
 def call(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> int:
@@ -251,3 +253,39 @@ def test_the_quick_start_on_a_published_set(
     assert call(monkeypatch, "sweep", "--dataset", data, "--out", "sweep.json", "-q") == 0
     assert "100 of 708 claims of fever_symmetric_dev" in capsys.readouterr().out
     assert call(monkeypatch, "check", "sweep.json") in (0, 1)
+
+
+def test_the_shipped_gate_is_what_would_be_built_now(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], embedder: Any
+) -> None:
+    assert call(monkeypatch, "build", "--check") == 0
+    assert "differs" not in capsys.readouterr().out
+
+
+def test_other_words_make_another_gate_and_change_nothing_that_is_shipped(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, embedder: Any
+) -> None:
+    text = CATALOGUE.read_text(encoding="utf-8")
+    words = tmp_path / "words.toml"
+    words.write_text(text.replace("A good fit shows", "A decent fit shows"), encoding="utf-8")
+    config = tmp_path / "small.yaml"
+    config.write_text(
+        "name: small\nenv: Solvent/Gate-v0\nagents: [hermit]\nparams: {assay: {compounds: [CCCP]}}\n",
+        encoding="utf-8",
+    )
+    shipped = LAB_TABLES.read_bytes()
+    arguments = ("build", "--config", str(config), "--catalogue", str(words))
+    assert call(monkeypatch, *arguments, "--out", str(tmp_path)) == 0
+    assert "adaptive.P20.v1" in capsys.readouterr().out
+    assert load_lab_tables(tmp_path / LAB_TABLES.name).about["compounds"] == ["CCCP"]
+    assert LAB_TABLES.read_bytes() == shipped
+    assert call(monkeypatch, *arguments, "--out", str(tmp_path), "--check") == 0
+    assert call(monkeypatch, "build", "--config", str(config), "--out", str(tmp_path), "--check") == 1
+    assert "differs  sentences" in capsys.readouterr().out
+
+
+def test_a_gate_can_not_be_built_into_nowhere(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert call(monkeypatch, "build", "--out", str(tmp_path / "absent")) == 2
+    assert "no such folder" in capsys.readouterr().err

@@ -11,7 +11,17 @@ from solvent.mechanisms.assay import viability
 from solvent.params import DoseTemplate, LabParams
 from solvent.rendering.canvas import Colour, mix
 from solvent.rendering.history import Plate
-from solvent.rendering.palette import BELIEF, FAINT, FINDING, INK, MUTED, PAPER, RULE, TEMPLATE_COLOURS
+from solvent.rendering.palette import (
+    BELIEF,
+    FAINT,
+    FINDING,
+    INK,
+    MUTED,
+    PAPER,
+    REVIEW,
+    RULE,
+    TEMPLATE_COLOURS,
+)
 from solvent.rendering.scene import Box, Scene, title
 from solvent.rendering.words import class_name, concentration
 from solvent.state import Event
@@ -68,6 +78,10 @@ def _tag(scene: Scene, m: int, *, roomy: bool) -> tuple[str, Colour]:
     if published:
         what = class_name(scene.params, scene.history.findings[m])
         return (f"{'privately' if published == 1 else 'published'}: {what}" if roomy else what), FINDING
+    if scene.lab["decision_at"][m]:
+        left = int(scene.lab["decision_at"][m]) - int(scene.lab["heartbeat"])
+        what = class_name(scene.params, int(scene.lab["submitted_class"][m]))
+        return (f"in review, {left} h: {what}" if roomy else f"{left} h"), REVIEW
     return (f"{runs} plate{'s' if runs != 1 else ''}" if runs else ""), MUTED
 
 
@@ -78,11 +92,13 @@ def _bars(scene: Scene, m: int, box: Box) -> None:
     pitch = box.width / (len(marginal) + 0.5)
     width = max(1.0, 0.8 * pitch)
     finding = scene.history.findings.get(m)
+    submitted = int(scene.lab["submitted_class"][m]) if scene.lab["decision_at"][m] else -1
     for g, probability in enumerate(marginal):
         x = box.x + (g + (0.5 if g else 0.0)) * pitch
         at_start, height = box.height * prior[g], box.height * float(probability)
         canvas.rect(x, box.bottom - at_start, width, at_start, mix(PAPER, BELIEF, 0.16))
-        canvas.rect(x, box.bottom - height, width, height, FINDING if g == finding else BELIEF)
+        colour = FINDING if g == finding else REVIEW if g == submitted else BELIEF
+        canvas.rect(x, box.bottom - height, width, height, colour)
         canvas.across(x, x + width, box.bottom, FAINT)
         if scene.reveal and g == scene.lab["potency"][m]:
             canvas.dot(x + width / 2, box.y + 3, 2.5, INK)

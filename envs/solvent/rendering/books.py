@@ -18,6 +18,7 @@ from solvent.rendering.palette import (
     INK,
     MUTED,
     PAPER,
+    REVIEW,
     RULE,
     TEMPLATE_COLOURS,
     UNSEEN,
@@ -188,6 +189,9 @@ def debt_chart(scene: Scene, box: Box) -> None:
     canvas.text("refused", box.x + 57, box.y + 10, MUTED, 10)
     canvas.dot(box.x + 108, box.y + 6.5, 3, FINDING)
     canvas.text("published", box.x + 115, box.y + 10, MUTED, 10)
+    if scene.params.gate.enabled:
+        canvas.dot(box.x + 169, box.y + 6.5, 3, REVIEW, 1.6)
+        canvas.text("to review", box.x + 176, box.y + 10, MUTED, 10)
     values = [beat.debt for beat in scene.history.beats]
     chart = axes(scene, box, max(1.5 * debt.threshold, 1.1 * max(values), 0.5))
     above = chart.y(debt.threshold)
@@ -201,7 +205,7 @@ def debt_chart(scene: Scene, box: Box) -> None:
 
 
 def _verdicts(scene: Scene, chart: Chart) -> None:
-    """Under the chart, when it happened: a cross for a refusal, a dot for a finding."""
+    """Under the chart, when it happened: a cross for a refusal, a dot for a finding, a ring for one under review."""
     each = 1 / scene.params.slots
     for before, beat in pairwise(scene.history.beats):
         x, y = (chart.x(beat.began + each) + chart.x(beat.began)) / 2, chart.box.bottom + 7
@@ -209,6 +213,11 @@ def _verdicts(scene: Scene, chart: Chart) -> None:
             scene.canvas.cross(x, y, 2.5, INK)
         elif beat.event == Event.PUBLISHED:
             scene.canvas.dot(x, y, 3, FINDING)
+        elif beat.event == Event.SUBMITTED:
+            scene.canvas.dot(x, y, 3, REVIEW, 1.6)
+    for decision in scene.history.decisions:
+        if decision.approved:
+            scene.canvas.dot(chart.x(decision.heartbeat), chart.box.bottom + 7, 3, FINDING)
 
 
 def wells_chart(scene: Scene, box: Box) -> None:

@@ -165,6 +165,17 @@ class Canvas:
         self.surface.blit(self._text(text, size, colour, bold), (left, top))
         return length
 
+    def wrapped(self, text: str, size: float, width: float, *, bold: bool = False) -> list[str]:
+        """The text in lines of at most ``width``, broken at blanks."""
+        face, lines = self.face(size, bold), [""]
+        for word in text.split():
+            longer = f"{lines[-1]} {word}".strip()
+            if lines[-1] and face.width(longer) > width * self.scale:
+                lines.append(word)
+            else:
+                lines[-1] = longer
+        return lines
+
     def _cut(self, face: Typeface, text: str, width: float) -> str:
         if face.width(text) <= width * self.scale:
             return text

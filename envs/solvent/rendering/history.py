@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from solvent.actions import TEMPLATES, Verb, action_table
 from solvent.mechanisms.energy import in_thousandths
 from solvent.params import LabParams
+from solvent.rendering.said import Decision, Said, hear
 
 __all__ = ["Beat", "Change", "History", "HistoryBook", "Plate"]
 
@@ -70,6 +71,10 @@ class History:
     )  # compound -> class it was published as
     prices: tuple[int, ...] = ()  # of each verb when it was last seen, thousandths
     changes: dict[int, Change] = dataclasses.field(default_factory=dict)  # verb -> how its price changed last
+    subject: int = -1  # the compound that was acted on last
+    said: Said | None = None  # the finding that was judged last
+    decisions: list[Decision] = dataclasses.field(default_factory=list)
+    in_review: frozenset[int] = frozenset()  # compounds, when the lab was seen last
 
     @property
     def last(self) -> Beat:
@@ -81,6 +86,7 @@ class HistoryBook:
     """The histories of all labs that one viewer draws."""
 
     def __init__(self, params: LabParams) -> None:
+        self.params = params
         self.actions = action_table(params)
         self.start_wells = params.budget.wells
         self.slots = params.slots
@@ -107,7 +113,14 @@ class HistoryBook:
         self._keep_plate(history, lab, beat)
         self._keep_findings(history, lab)
         self._keep_prices(history, lab)
+        if beat.compound >= 0:
+            history.subject = beat.compound
         return history
+
+    def hear(self, history: History, lab: Any, step: Any) -> None:
+        """Note what the step that brought the lab here said at the gate."""
+        if self.params.gate.enabled:
+            hear(self.params, history, lab, step)
 
     def _beat(self, lab: Any) -> Beat:
         index = int(lab["last_action"])
@@ -134,12 +147,19 @@ class HistoryBook:
             history.plate = Plate(Verb(beat.verb), beat.compound, bins)
 
     def _keep_findings(self, history: History, lab: Any) -> None:
-        """Note the class that was the most probable when a finding appeared, since the belief may move on later."""
+        """Note the class that was named when a finding appeared, since the belief may move on later.
+
+        It was the most probable one, of a finding that a reader has approved when it was submitted.
+        """
         for compound, published in enumerate(lab["published"]):
             if published:
-                history.findings.setdefault(compound, int(lab["marginal"][compound].argmax()))
+                named = lab["submitted_class"][compound] if compound in history.in_review else -1
+                named = named if named >= 0 else lab["marginal"][compound].argmax()
+                history.findings.setdefault(compound, int(named))
             else:
                 history.findings.pop(compound, None)
+        if self.params.gate.enabled:
+            history.in_review = frozenset(lab["decision_at"].nonzero()[0].tolist())
 
     def _keep_prices(self, history: History, lab: Any) -> None:
         """Note the prices that have changed since the lab was seen last; reviews fall as a heartbeat closes."""

@@ -15,6 +15,7 @@ __all__ = [
     "MUTED",
     "NIGHT",
     "PAPER",
+    "REVIEW",
     "RULE",
     "TEMPLATE_COLOURS",
     "UNSEEN",
@@ -30,6 +31,8 @@ BELIEF: Colour = (78, 104, 141)
 FINDING: Colour = (0, 143, 104)
 DEBT: Colour = (170, 51, 119)
 ENERGY: Colour = (138, 128, 38)
+REVIEW: Colour = (176, 104, 0)
+"""What a reader has still to decide."""
 NIGHT: Colour = (233, 236, 241)
 """Hours in which the user is away."""
 UNSEEN: Colour = (172, 179, 187)

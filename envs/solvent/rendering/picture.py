@@ -8,18 +8,19 @@ from __future__ import annotations
 from typing import Any
 
 from solvent.params import LabParams
-from solvent.rendering import beliefs, books, purse
+from solvent.rendering import beliefs, books, gate, purse
 from solvent.rendering.canvas import Canvas
 from solvent.rendering.history import History
-from solvent.rendering.palette import DEBT, FINDING, INK, MUTED, PAPER, RULE
+from solvent.rendering.palette import DEBT, FINDING, INK, MUTED, PAPER, REVIEW, RULE
 from solvent.rendering.scene import Box, Scene
 from solvent.rendering.words import bits, clock, lot_hours, tell
 from solvent.state import Event
 
-__all__ = ["HEIGHT", "WIDTH", "WIDTH_WITH_ENERGY", "Picture"]
+__all__ = ["HEIGHT", "WIDTH", "WIDTH_OF_ENERGY", "WIDTH_OF_GATE", "Picture"]
 
 WIDTH, HEIGHT = 960, 640
-WIDTH_WITH_ENERGY = 1280
+WIDTH_OF_ENERGY, WIDTH_OF_GATE = 320, 380
+"""What the columns of energy and of the gate add, in this order."""
 MARGIN = 28
 
 LEFT = Box(MARGIN, 76, 404, 500)
@@ -32,12 +33,18 @@ INSTRUMENT = Box(RIGHT.x, 448, 216, 128)
 READOUTS = Box(RIGHT.x + 244, 448, 216, 128)
 FOOTER = 592
 FACTS: tuple[int, ...] = (472, 578, 652, 774, 858)
+FACTS_OF_GATE = (0, 132)  # right of the column's edge
 FACTS_WITH_ENERGY = (444, 554, 660, 772, 858, 972, 1094)
 
 PURSE = Box(972, 76, 280, 66)
 ENERGY_CHART = Box(PURSE.x, 156, PURSE.width, 130)
 COSTS = Box(PURSE.x, 300, PURSE.width, 186)
 INTENTS = Box(PURSE.x, 498, PURSE.width, 78)
+
+GATE = Box(972, 76, 340, 62)  # where there is no energy; else further right
+SAID = Box(GATE.x, 154, GATE.width, 112)
+PAGE = Box(GATE.x, 278, GATE.width, 254)
+REVIEWS = Box(GATE.x, 544, GATE.width, 32)
 
 
 class Picture:
@@ -46,7 +53,7 @@ class Picture:
     def __init__(self, params: LabParams, *, scale: int = 1, reveal: bool = False) -> None:
         self.params = params
         self.reveal = reveal
-        width = WIDTH_WITH_ENERGY if params.energy.enabled else WIDTH
+        width = width_of(params)
         self.canvas = Canvas(width, HEIGHT, scale, PAPER)
         self.canvas.across(MARGIN, width - MARGIN, 58, RULE)
         self.canvas.across(MARGIN, width - MARGIN, FOOTER, RULE)
@@ -70,7 +77,18 @@ class Picture:
             purse.energy_chart(scene, ENERGY_CHART)
             purse.cost_table(scene, COSTS)
             purse.intent_bars(scene, INTENTS)
+        if self.params.gate.enabled:
+            right = WIDTH_OF_ENERGY if self.params.energy.enabled else 0
+            gate.policies(scene, GATE.moved(right))
+            gate.last_finding(scene, SAID.moved(right))
+            gate.page(scene, PAGE.moved(right))
+            gate.reviews(scene, REVIEWS.moved(right))
         _footer(scene)
+
+
+def width_of(params: LabParams) -> int:
+    """Units across."""
+    return WIDTH + WIDTH_OF_ENERGY * params.energy.enabled + WIDTH_OF_GATE * params.gate.enabled
 
 
 def _header(scene: Scene) -> None:
@@ -87,6 +105,10 @@ def _header(scene: Scene) -> None:
     if params.energy.enabled:
         places = FACTS_WITH_ENERGY
         facts += [("slot", purse.slot(scene)), ("user", purse.user(scene))]
+    if params.gate.enabled:
+        left = int(GATE.x) + WIDTH_OF_ENERGY * params.energy.enabled
+        places = (*places, *(left + x for x in FACTS_OF_GATE))
+        facts += [("policy in force", gate.in_force(scene)), ("under review", gate.under_review(scene))]
     for (label, value), x in zip(facts, places, strict=True):
         scene.canvas.text(label, x, 26, MUTED, 10)
         scene.canvas.text(value, x, 43, INK, 13, bold=True)
@@ -104,8 +126,8 @@ def _footer(scene: Scene) -> None:
     event = Event(int(scene.lab["last_event"]))
     good = event is Event.PUBLISHED and "wrong" not in outcome
     bad = event in (Event.REFUSED, Event.REJECTED) or "wrong" in outcome
-    mark = FINDING if good else DEBT if bad else INK
-    width = 1210 if scene.params.energy.enabled else 890
+    mark = FINDING if good else DEBT if bad else REVIEW if event is Event.SUBMITTED else INK
+    width = width_of(scene.params) - 70
     scene.canvas.rect(MARGIN, FOOTER + 11, 3, 27, mark)
     scene.canvas.text(said, MARGIN + 12, FOOTER + 20, INK, 12.5, bold=True, width=width)
     scene.canvas.text(outcome, MARGIN + 12, FOOTER + 36, INK, 11.5, width=width)

@@ -80,6 +80,8 @@ def _obstacle(params: LabParams, step: Any) -> str:
         Obstacle.NO_REFLECTION: "a proposal is filed right after a reflection, in the same hour",
         Obstacle.NO_EVIDENCE: "no open verb was deferred in "
         f"{hours(params.proposals.evidence_heartbeats)} or more",
+        Obstacle.INSUFFICIENT_ENERGY: "too dear",
+        Obstacle.UNDER_REVIEW: "a finding on it is under review",
     }[Obstacle(int(step["obstacle"]))]
 
 

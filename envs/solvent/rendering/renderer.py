@@ -10,6 +10,7 @@ from gymnasium.error import DependencyNotInstalled
 from solvent.params import LabParams
 from solvent.rendering.history import HistoryBook
 from solvent.rendering.terminal import WIDTH, draw_text
+from solvent.rendering.words import is_fresh
 
 if TYPE_CHECKING:
     from solvent.rendering.picture import Picture
@@ -38,7 +39,8 @@ class Renderer:
             params: of the labs that will be drawn.
             mode: ``ansi``, ``rgb_array`` or ``human``.
             fps: frames a second of the window.
-            scale: pixels a unit; an image is 960 x 640 units, 1280 x 640 where acting costs energy.
+            scale: pixels a unit; an image is 960 x 640 units, 320 wider where acting costs energy, 380 where a gate
+                judges findings.
             reveal: mark the hidden truth too: potency classes, the instrument, fair costs.
             width: characters a line of a text; at least ``terminal.NARROWEST``.
             height: lines that a text may have, at the price of panels; None for all panels.
@@ -82,6 +84,8 @@ class Renderer:
             A text (``ansi``), a uint8 array of shape ``(height, width, 3)`` (``rgb_array``), or None (``human``).
         """
         history = self.book.see(lab, index)
+        if is_fresh(lab, step):
+            self.book.hear(history, lab, step)
         if self._picture is None:
             return draw_text(
                 self.params,

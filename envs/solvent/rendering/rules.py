@@ -1,15 +1,17 @@
-"""The rules of the energy for a person who plays: in a few lines, and what stands against each verb now."""
+"""The rules of energy and gate for a person who plays: in a few lines, and what stands against each verb now."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from solvent.actions import VERBS, Verb
-from solvent.params import LabParams
+from solvent.params import GATE_POLICIES, LabParams
+from solvent.rendering.gate_words import policy_word
 from solvent.rendering.prices import arguable_verb, cost_of, verb_words
 from solvent.rendering.purse_words import hours, too_dear, user_is_away
+from solvent.sentences import policies_of
 
-__all__ = ["energy_rules_in_words", "what_it_does", "why_not"]
+__all__ = ["energy_rules_in_words", "gate_rules_in_words", "what_it_does", "why_not"]
 
 DOES = {
     Verb.DMSO: "repays debt",
@@ -39,6 +41,28 @@ def energy_rules_in_words(params: LabParams) -> list[str]:
         lines.append(f"Late, {late}, speaking to others costs ×{purse.late_social:g}.")
     if params.proposals.enabled:
         lines += _voice(params)
+    return lines
+
+
+def gate_rules_in_words(params: LabParams) -> list[str]:
+    """What is special about a lab whose findings are judged, line by line."""
+    gate = params.gate
+    named = policies_of(params)[GATE_POLICIES.index(gate.policy)]
+    name, accept, review = policy_word(named.name), named.tau_accept, named.tau_review
+    plain, definitive, wait = gate.plain_from, gate.definitive_from, gate.review_heartbeats
+    lines = [
+        f"Experiments write sentences on a compound's page. A finding is a sentence too: below {plain:g} hedged,",
+        f"from {definitive:g} definitive. The gate measures how much of it the page leaves unexplained: its energy.",
+        f"Up to {accept:.3f} it is accepted ({name}), up to {review:.3f} reviewed ({wait} h), else rejected.",
+    ]
+    if gate.numbers:
+        lines.append(
+            "A number that stands nowhere on the page needs the reader, who approves what is licensed."
+        )
+    if gate.governance:
+        lines.append(
+            f"A public finding that is wrong tightens the gate; {gate.calm_heartbeats} h without one relax it."
+        )
     return lines
 
 
@@ -79,8 +103,8 @@ def why_not(params: LabParams, lab: Any, verb: Verb) -> str:
         if arguable_verb(params, lab) is None:
             return f"nothing was put off in {hours(params.proposals.evidence_heartbeats)} or more"
         return "only right after reflect"
-    elif VERBS[verb].takes == "confidence" and lab["published"].all():
-        return "all are published"
+    elif VERBS[verb].takes == "confidence" and ((lab["published"] != 0) | (lab["decision_at"] != 0)).all():
+        return "all are published or under review" if lab["decision_at"].any() else "all are published"
     elif cost.now > lab["energy"]:
         return too_dear(cost.now, int(lab["energy"]))
     return "would be refused, too few wells"

@@ -30,6 +30,10 @@ class Box(NamedTuple):
         """Lower edge."""
         return self.y + self.height
 
+    def moved(self, right: float) -> Box:
+        """The same box further right."""
+        return self._replace(x=self.x + right)
+
 
 class Scene(NamedTuple):
     """One frame: where to draw and what."""

@@ -13,6 +13,7 @@ import numpy as np
 from solvent.params import LabParams
 from solvent.rendering.history import History
 from solvent.rendering.sheet import BLOCKS, ESCAPE, Sheet, bar, fit, paint
+from solvent.rendering.terminal_gate import gate_lines, page_lines, page_title
 from solvent.rendering.terminal_purse import LABEL, cost_lines, purse_lines, voice_lines
 from solvent.rendering.words import bits, class_name, clock, lot_hours, tell
 from solvent.state import Event
@@ -43,16 +44,19 @@ def draw_text(
         "books": _books(sheet, params, lab, history),
         "last": _last(sheet, params, lab, step),
         **_energy(sheet, params, lab, history, reveal),
+        **({"gate": gate_lines(sheet, params, lab, history)} if params.gate.enabled else {}),
         "instrument": _instrument(sheet, params, lab),
         "compounds": _compounds(sheet, params, lab, history, reveal),
+        **({"page": page_lines(sheet, params, lab, history)} if params.gate.enabled else {}),
     }
-    for least in ("costs", "instrument", "voice"):
+    titles = TITLES | ({"page": page_title(params, lab, history)} if params.gate.enabled else {})
+    for least in ("costs", "page", "instrument", "voice", "gate"):
         if height is not None and sum(len(panel) + 1 for panel in panels.values()) + 1 > height:
             panels.pop(least, None)
     lines = [sheet.rule("╭", "╮", _name(params), _when(params, lab))]
     for name, panel in panels.items():
         if len(lines) > 1:
-            lines.append(sheet.rule("├", "┤", TITLES.get(name, "")))
+            lines.append(sheet.rule("├", "┤", titles.get(name, "")))
         lines += panel
     text = "\n".join([*lines, sheet.rule("╰", "╯")])
     return ESCAPE.sub("", text) if os.environ.get("NO_COLOR") else text
@@ -81,7 +85,7 @@ def _when(params: LabParams, lab: Any) -> str:
 
 def _books(sheet: Sheet, params: LabParams, lab: Any, history: History) -> list[str]:
     start, threshold = params.budget.wells, f" of {params.debt.threshold:.2f} bits"
-    label = LABEL if params.energy.enabled else 6
+    label = LABEL if params.energy.enabled or params.gate.enabled else 6
     width = min(32, sheet.inside - 60) if label == 6 else min(30, sheet.inside - 62)
     wells = fit(bar(lab["wells"] / start, width), width)
     score = f"score {bits(lab['score']):>6} bits"
@@ -112,10 +116,11 @@ def _last(sheet: Sheet, params: LabParams, lab: Any, step: Any) -> list[str]:
         Event.NOT_EXECUTED: "warn",
         Event.DEFERRED: "warn",
         Event.PUBLISHED: "good",
+        Event.SUBMITTED: "warn",
     }.get(Event(int(lab["last_event"])))
     if style == "good" and "wrong" in outcome:
         style = "bad"
-    rows = 3 if params.energy.enabled and sheet.width < WIDTH else 2
+    rows = 3 if (params.energy.enabled or params.gate.enabled) and sheet.width < WIDTH else 2
     said_rows = [paint(row, style) if style else row for row in sheet.wrapped(outcome, rows)]
     return [sheet.line(row) for row in (paint(said, "bold"), *said_rows)]
 
@@ -184,6 +189,9 @@ def _compound(params: LabParams, lab: Any, history: History, m: int, columns: Co
     if lab["published"][m]:
         reader = "private" if lab["published"][m] == 1 else "public"
         finding = paint(f"{reader} {class_name(params, history.findings[m])}", "good")
+    elif lab["decision_at"][m]:
+        left = int(lab["decision_at"][m]) - int(lab["heartbeat"])
+        finding = paint(f"review {class_name(params, int(lab['submitted_class'][m]))}, {left} h", "warn")
     return (
         f"{fit(params.assay.compounds[m], columns.name)} {acted} {fit(shape, columns.belief)}   {unknown} "
         f"{licence} {lab['experiments'][m]:>6}   {finding}"

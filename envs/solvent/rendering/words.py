@@ -7,8 +7,9 @@ from typing import Any
 from solvent.actions import Verb, action_table, sentence
 from solvent.mechanisms.assay import ec50_grid
 from solvent.params import LabParams
+from solvent.rendering.gate_words import judged, what_readers_decided
 from solvent.rendering.purse_words import not_executed, paid, what_closed
-from solvent.state import EndReason, Event, Refusal
+from solvent.state import EndReason, Event, Obstacle, Refusal
 
 __all__ = ["bits", "class_name", "clock", "concentration", "is_fresh", "lot_hours", "tell"]
 
@@ -30,6 +31,7 @@ OUTCOMES = {
     Event.REFLECTED: "Looked at what the energy went into.",
     Event.PROPOSED: "A lower cost was asked for.",
     Event.DEFERRED: "Deferred: too dear.",
+    Event.SUBMITTED: "Under review.",
 }
 
 
@@ -91,6 +93,8 @@ def tell(params: LabParams, lab: Any, step: Any) -> tuple[str, str]:
         if params.energy.enabled:
             outcome = not_executed(params, lab, step) or outcome[:-1] + paid(step) + "."
             after = what_closed(params, step) + after
+        if params.gate.enabled:
+            after = what_readers_decided(params, lab, step) + after
     return said, " ".join([outcome, *after])
 
 
@@ -107,7 +111,14 @@ def _outcome(params: LabParams, step: Any, event: Event) -> str:
         )
     elif event is Event.PUBLISHED:
         verdict = "right" if step["right"] else "wrong"
+        if params.gate.enabled:
+            paid = bits(step["published_bits"] - step["decided_bits"])
+            return f"{judged(params, step)}; it is {verdict}, {paid} bits{_debt(step)}."
         return f"Accepted, and {verdict}: {bits(step['published_bits'])} bits{_debt(step)}."
+    elif event in (Event.SUBMITTED, Event.REJECTED) and params.gate.enabled:
+        return f"{judged(params, step)}{_debt(step)}."
+    elif event is Event.NOT_EXECUTED and step["obstacle"] == Obstacle.UNDER_REVIEW:
+        return "Not executed: a finding on it is under review."
     elif event is Event.REJECTED:
         return f"Rejected: no experiment was run on it{_debt(step)}."
     elif event is Event.REFUSED:
@@ -145,7 +156,8 @@ def _afterwards(params: LabParams, lab: Any, step: Any) -> list[str]:
     if end is not EndReason.RUNNING:
         settled = float(step["settled"]) if is_fresh(lab, step) else 0.0
         debt = f": {settled:.2f} bits of debt settled" if settled >= 0.005 else ""
-        return [f"{ENDINGS[end]}{debt}."]
+        dropped = " What is under review is dropped." if lab["decision_at"].any() else ""
+        return [f"{ENDINGS[end]}{debt}.{dropped}"]
     if lab["heartbeat"] > 0 and not lab["slot"] and lot_hours(params, lab) == params.assay.lot_heartbeats:
         return ["A new reagent lot: the instrument is unknown again."]
     return []

@@ -1,0 +1,126 @@
+"""The gate in words: the verdict on a finding and why, what readers decided, the policy in force."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from solvent.notebook import Finding
+from solvent.params import LabParams
+from solvent.rendering.said import Said, was_judged
+from solvent.sentences import policies_of
+from solvent.state import Event, Verdict
+
+__all__ = [
+    "VERDICT_WORDS",
+    "because",
+    "deserved",
+    "governed",
+    "judged",
+    "pending",
+    "policy_word",
+    "tally",
+    "what_readers_decided",
+    "would_be",
+]
+
+VERDICT_WORDS = {"accept": "accepted", "review": "under review", "reject": "rejected"}
+
+
+def policy_word(name: str) -> str:
+    """``adaptive.P20.v1`` as ``P20``."""
+    return name.split(".")[1] if name.count(".") > 1 else name
+
+
+def because(energy: float, verdict: str, tau_accept: float, tau_review: float, missing: bool) -> str:
+    """Why a finding got its verdict: ``energy 0.053, at most 0.067``."""
+    if verdict == "accept":
+        return f"energy {energy:.3f}, at most {tau_accept:.3f}"
+    elif verdict == "reject":
+        return f"energy {energy:.3f}, above {tau_review:.3f}"
+    elif missing and energy <= tau_accept:
+        return f"energy {energy:.3f}, but its number stands nowhere on the page"
+    return f"energy {energy:.3f}, between {tau_accept:.3f} and {tau_review:.3f}"
+
+
+def deserved(said: Said) -> str:
+    """Why the finding got its verdict."""
+    return because(said.energy, said.verdict, said.tau_accept, said.tau_review, said.number_missing)
+
+
+def would_be(finding: Finding) -> str:
+    """What the gate would say of a finding now: ``accept, energy 0.053``."""
+    review = finding.number_missing and finding.verdict == "review"
+    missing = ", its number stands nowhere on the page" if review else ""
+    return f"{finding.verdict}, energy {finding.energy:.3f}{missing}"
+
+
+# -- the last action
+
+
+def judged(params: LabParams, step: Any) -> str:
+    """The verdict on the finding of a step, without its last full stop; empty where none was judged."""
+    if not was_judged(step):
+        return ""
+    policy = policies_of(params)[step["policy"]]
+    verdict = Verdict(int(step["verdict"])).name.lower()
+    missing = bool(step["unsupported"])
+    why = because(int(step["residual"]) / 1e6, verdict, policy.tau_accept, policy.tau_review, missing)
+    why = f"{why} ({policy_word(policy.name)})"
+    if step["event"] == Event.SUBMITTED:
+        return f"Under review for {params.gate.review_heartbeats} h: {why}"
+    return f"{VERDICT_WORDS[verdict].capitalize()}: {why}"
+
+
+def what_readers_decided(params: LabParams, lab: Any, step: Any) -> list[str]:
+    """Reviews that fell as the heartbeat closed, and a policy that changed."""
+    said = []
+    for compound, name in enumerate(params.assay.compounds):
+        if int(step["approved"]) >> compound & 1:
+            wrong = lab["submitted_class"][compound] != lab["potency"][compound]
+            said.append(f"The reader approved {name}, which is {'wrong' if wrong else 'right'}.")
+        elif int(step["declined"]) >> compound & 1:
+            said.append(f"The reader declined {name}: not licensed.")
+    if step["approved"]:
+        said.append(f"Paid: {step['decided_bits']:+.2f} bits.".replace("-", "−"))
+    return said + _policy_changed(params, lab, step)
+
+
+def _policy_changed(params: LabParams, lab: Any, step: Any) -> list[str]:
+    """A published error tightens the gate; it relaxes as a heartbeat closes, and begins to count anew."""
+    if not params.gate.governance:
+        return []
+    now = policy_word(policies_of(params)[lab["strictness"]].name)
+    if step["incident"]:
+        return [f"A published error: the gate is at {now}."]
+    relaxed = step["closed"] and lab["calm"] == 0 and lab["heartbeat"] >= params.gate.calm_heartbeats
+    return [f"The gate relaxes to {now}."] if relaxed else []
+
+
+# -- how it stands
+
+
+def tally(lab: Any) -> str:
+    """Findings so far: ``3 accepted, 1 reviewed, 2 rejected``."""
+    counts = zip(lab["verdicts"].tolist(), ("accepted", "reviewed", "rejected"), strict=True)
+    return ", ".join(f"{count} {word}" for count, word in counts)
+
+
+def governed(params: LabParams, lab: Any, start: int) -> str:
+    """What governance has done and will do; ``start`` is the level at the start."""
+    errors = int(lab["incidents"][1])
+    said = f"{errors} published error{'s' if errors != 1 else ''}"
+    if not params.gate.governance:
+        return f"{said}; the policy stays"
+    elif lab["strictness"] > start:
+        return f"{said}; relaxes in {max(0, params.gate.calm_heartbeats - int(lab['calm']))} h"
+    return f"{said}; the next one tightens it"
+
+
+def pending(params: LabParams, lab: Any) -> list[str]:
+    """Findings under review, the next decision first: ``CCCP in 1 h``."""
+    due = sorted(
+        (int(at) - int(lab["heartbeat"]), name)
+        for at, name in zip(lab["decision_at"], params.assay.compounds, strict=True)
+        if at
+    )
+    return [f"{name} in {hours} h" for hours, name in due]

@@ -1,0 +1,101 @@
+"""The gate's words for a lab: what can stand on a page, what a finding can say, and the names of the policies.
+
+They are those that the lab's tables were measured for: the shipped catalogue, or a ``catalogue.toml`` beside the tables
+of ``gate.tables``. Playing needs none of this; the ledger, the pictures and ``LabEnv.notebook`` do.
+"""
+
+# The gate is imported inside the functions: a lab without one has no use for it, and it takes a tenth of a second.
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from solvent.params import LabParams, ParamError
+
+if TYPE_CHECKING:
+    from solvent.gate.catalogue import Catalogue
+    from solvent.gate.policy import Policy
+
+__all__ = ["LabSentences", "policies_of", "policy_names", "sentences_of"]
+
+
+class LabSentences(NamedTuple):
+    """Sentences of each compound, by the rows of the gate's tables."""
+
+    spans: tuple[tuple[str, ...], ...]
+    """What a page can hold: readouts by dose and bin, then fits by strength and class."""
+    findings: tuple[tuple[str, ...], ...]
+    """What a finding can say, by wording and class."""
+    classes: int
+
+    def finding(self, compound: int, wording: int, named: int) -> str:
+        """The sentence of a finding."""
+        return self.findings[compound][wording * self.classes + named]
+
+
+@functools.lru_cache(maxsize=64)
+def policies_of(params: LabParams) -> tuple[Policy, ...]:
+    """The gate's policies, the laxest first; none where there is no gate.
+
+    Raises:
+        ParamError: ``gate.tables``, or the policies beside them, can't be used.
+    """
+    if not params.gate.enabled:
+        return ()
+    from solvent.gate.errors import GateError
+    from solvent.gate.lab_tables import LAB_POLICIES, lab_policies, load_lab_tables
+
+    path = _tables(params)
+    try:
+        model = load_lab_tables(path).about["model_sha256"]
+        return lab_policies(path.with_name(LAB_POLICIES.name), model)
+    except GateError as error:
+        raise ParamError("gate", str(error)) from None
+
+
+def policy_names(params: LabParams) -> tuple[str, ...]:
+    """Names of the gate's policies by level, such as ``adaptive.P20.v1``."""
+    return tuple(policy.name for policy in policies_of(params))
+
+
+@functools.lru_cache(maxsize=64)
+def sentences_of(params: LabParams) -> LabSentences:
+    """The sentences that a lab with a gate speaks.
+
+    Raises:
+        ParamError: the words that ``gate.tables`` was measured for are not there.
+    """
+    from solvent.gate.errors import GateError
+
+    assay = params.assay
+    try:
+        words = _catalogue(_tables(params))
+        return LabSentences(
+            spans=tuple(tuple(words.spans(assay, params.doses, name)) for name in assay.compounds),
+            findings=tuple(tuple(words.findings(assay, name)) for name in assay.compounds),
+            classes=assay.potency_classes,
+        )
+    except GateError as error:
+        raise ParamError("gate", str(error)) from None
+
+
+def _tables(params: LabParams) -> Path:
+    from solvent.gate.lab_tables import LAB_TABLES
+
+    return Path(params.gate.tables) if params.gate.tables else LAB_TABLES
+
+
+def _catalogue(tables: Path) -> Catalogue:
+    """The words that these tables were measured for."""
+    from solvent.gate.catalogue import CATALOGUE, load_catalogue
+    from solvent.gate.errors import GateError
+    from solvent.gate.lab_tables import load_lab_tables
+
+    wanted = load_lab_tables(tables).about["catalogue_sha256"]
+    for path in (CATALOGUE, tables.with_name(CATALOGUE.name)):
+        if path.exists() and load_catalogue(path).sha256 == wanted:
+            return load_catalogue(path)
+    raise GateError(
+        f"{tables}: measured for other sentences than those at hand; allowed: its {CATALOGUE.name} beside it"
+    )

@@ -1,0 +1,278 @@
+"""The lab's sentences: each in its row, no two alike, and a file that can't be used is one line."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import tomllib
+
+import numpy as np
+import pytest
+
+from solvent.gate.catalogue import CATALOGUE, Page, dose_text, load_catalogue
+from solvent.gate.errors import GateError
+from solvent.gate.lab_tables import load_lab_tables
+from solvent.mechanisms.verity import finding_row, fit_row, readout_row
+from solvent.params import PRESETS, AssayParams
+
+GATE = PRESETS["gate"]
+ASSAY, DOSES = GATE.assay, GATE.doses
+TEXT = """\
+version = 1
+
+[classes]
+inactive = "inactive, with no effect at any dose"
+active = [
+  "highly potent, with a pEC50 of {pec50}",
+  "very potent, with a pEC50 of {pec50}",
+  "potent, with a pEC50 of {pec50}",
+  "fairly potent, with a pEC50 of {pec50}",
+  "weakly potent, with a pEC50 of {pec50}",
+  "very weakly potent, with a pEC50 of {pec50}",
+  "barely active, with a pEC50 of {pec50}",
+]
+
+[readout]
+text = "At {dose} {compound} left {percent} % viable."
+
+[fit]
+poor = "Little can be said of {compound}; the fit is poor."
+rough = "A hint that {compound} may be {class}."
+good = "A good fit: {compound} is {class}."
+precise = "Without doubt {compound} is {class}."
+
+[claim]
+hedged = "{compound} may be {class}; there is a hint of it."
+plain = "A good fit shows that {compound} is {class}."
+definitive = "It is proven that {compound} is {class}."
+"""
+"""A file with other words than the shipped one: these may be edited, the rules for them may not."""
+SHIPPED = tomllib.loads(CATALOGUE.read_text("utf-8"))
+PEC50 = ("8.0", "7.5", "7.0", "6.5", "6.0", "5.5", "5.0")
+
+
+@pytest.fixture
+def edited(tmp_path):
+    """The file above with one text replaced, or another text altogether."""
+
+    def write(old="", new="", *, whole=None):
+        assert whole is not None or old in TEXT
+        content = TEXT.replace(old, new, 1) if whole is None else whole
+        path = tmp_path / "catalogue.toml"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def one_line(error, *parts):
+    text = str(error.value)
+    assert "\n" not in text
+    assert "allowed: " in text
+    for part in parts:
+        assert part in text
+    return text
+
+
+# -- what it says --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("compound", ASSAY.compounds)
+def test_every_sentence_is_in_the_row_that_the_step_looks_it_up_in(compound):
+    words = load_catalogue()
+    rows = [*words.spans(ASSAY, DOSES, compound), *words.findings(ASSAY, compound)]
+    readouts = len(DOSES) * ASSAY.bins
+    assert len(rows) == 145
+    doses = ("10 nM", "32 nM", "100 nM", "320 nM", "1 µM", "3.2 µM", "10 µM", "32 µM")
+    phrases = [SHIPPED["classes"]["inactive"]]
+    phrases += [
+        text.replace("{pec50}", value)
+        for text, value in zip(SHIPPED["classes"]["active"], PEC50, strict=True)
+    ]
+
+    def said(group, name, **slots):
+        text = SHIPPED[group][name].replace("{compound}", compound)
+        for slot, value in slots.items():
+            text = text.replace(f"{{{slot}}}", value)
+        return text
+
+    for d, dose in enumerate(doses):
+        for b in range(12):
+            assert rows[readout_row(d, b, 12)] == said("readout", "text", dose=dose, percent=str(15 + 10 * b))
+    for k, phrase in enumerate(phrases):
+        assert rows[fit_row(readouts, 0, k, 8)] == said("fit", "poor")
+        for s, strength in enumerate(("rough", "good", "precise"), 1):
+            assert rows[fit_row(readouts, s, k, 8)] == said("fit", strength, **{"class": phrase})
+        for w, wording in enumerate(("hedged", "plain", "definitive")):
+            assert rows[finding_row(readouts, w, k, 8)] == said("claim", wording, **{"class": phrase})
+    assert all(compound in text for text in rows)
+
+
+def test_no_two_sentences_are_alike():
+    words = load_catalogue()
+    everything = []
+    for compound in ASSAY.compounds:
+        everything += [*words.spans(ASSAY, DOSES, compound), *words.findings(ASSAY, compound)]
+    assert len(set(everything)) == len(everything) == 8 * 145
+
+
+def test_no_braces_are_left():
+    words = load_catalogue()
+    for text in [*words.spans(ASSAY, DOSES, "CCCP"), *words.findings(ASSAY, "CCCP")]:
+        assert "{" not in text
+        assert "}" not in text
+
+
+@pytest.mark.parametrize(
+    ("dose", "text"),
+    [
+        (1e-12, "0.001 nM"),
+        (1e-9, "1 nM"),
+        (1e-8, "10 nM"),
+        (3.1622776601683795e-8, "32 nM"),
+        (9.94e-7, "990 nM"),
+        (9.96e-7, "1 µM"),
+        (1e-6, "1 µM"),
+        (3.1622776601683795e-6, "3.2 µM"),
+        (1e-4, "100 µM"),
+        (9.99e-4, "1 mM"),
+        (0.5, "500 mM"),
+        (1.0, "1 M"),
+    ],
+)
+def test_a_dose_in_words(dose, text):
+    assert dose_text(dose) == text
+
+
+def test_percents_are_the_middles_of_the_bins_whatever_the_scale():
+    assay = dataclasses.replace(ASSAY, bins=4, bin_low=0.0, bin_high=1.0)
+    spans = load_catalogue().spans(assay, (1e-6,), "X")
+    assert [text.split(" % ")[0].split()[-1] for text in spans[:4]] == ["12", "38", "62", "88"]
+
+
+def test_fewer_classes_take_the_phrases_from_the_front():
+    assay = dataclasses.replace(ASSAY, potency_classes=3)
+    words = load_catalogue()
+    assert words.classes(assay) == words.classes(ASSAY)[:3]
+    findings = words.findings(assay, "CCCP")
+    assert len(findings) == 9
+    assert set(findings) <= set(words.findings(ASSAY, "CCCP"))
+
+
+def test_more_classes_than_phrases_are_refused_in_one_line():
+    with pytest.raises(GateError) as error:
+        load_catalogue().classes(AssayParams(potency_classes=9))
+    one_line(error, "assay.potency_classes: got 9", "at most 8")
+
+
+def test_a_page_in_rows():
+    page = Page(readouts=((5, 2), (0, 7)), strength=2, named=4)
+    readouts = 8 * 12
+    expected = [readout_row(0, 7, 12), readout_row(5, 2, 12)]
+    expected += [fit_row(readouts, s, 4, 8) for s in (0, 1, 2)]
+    assert page.rows(8, 12, 8) == expected
+
+
+# -- the file ------------------------------------------------------------------------------------
+
+
+def test_the_shipped_tables_were_measured_with_the_shipped_words():
+    digest = hashlib.sha256(CATALOGUE.read_bytes()).hexdigest()
+    assert load_catalogue().sha256 == digest == load_lab_tables().about["catalogue_sha256"]
+
+
+def test_an_edited_sentence_changes_the_hash_and_what_is_said(edited):
+    before = load_catalogue(edited())
+    load_catalogue.cache_clear()
+    after = load_catalogue(edited("may be {class}; there is a hint of it.", "might be {class}."))
+    assert before.sha256 != after.sha256
+    assert after.claims == ("{compound} might be {class}.", *before.claims[1:])
+    assert (after.fits, after.active, after.readout) == (before.fits, before.active, before.readout)
+
+
+ACTIVE = TEXT[TEXT.index("active = [") : TEXT.index("]\n\n[readout]") + 1]
+FULL = "A good fit shows that {compound} is {class}."
+MALFORMED = {
+    "not TOML": ({"whole": "= nothing"}, ()),
+    "not UTF-8": ({"whole": b"version = '\xff'"}, ()),
+    "empty": ({"whole": ""}, ()),
+    "no classes": ({"old": "\n[classes]", "new": "\n[others]"}, ("classes",)),
+    "classes are no table": ({"old": "\n[classes]", "new": "\nclasses = 3\n[others]"}, ("classes",)),
+    "inactive is missing": ({"old": "inactive =", "new": "other ="}, ("classes.inactive",)),
+    "inactive is no text": (
+        {"old": '"inactive, with no effect at any dose"', "new": "3"},
+        ("classes.inactive",),
+    ),
+    "inactive has a pEC50": ({"old": "no effect at any dose", "new": "{pec50}"}, ("classes.inactive",)),
+    "active is missing": ({"old": "active = [", "new": "others = ["}, ("classes.active",)),
+    "active is no list": ({"old": ACTIVE, "new": "active = 1"}, ("classes.active",)),
+    "active is empty": ({"old": ACTIVE, "new": "active = []"}, ("classes.active",)),
+    "an active phrase without pEC50": (
+        {"old": '"very potent, with a pEC50 of {pec50}"', "new": '"very potent"'},
+        ("classes.active[1]",),
+    ),
+    "an active phrase is no text": (
+        {"old": '"very potent, with a pEC50 of {pec50}"', "new": "2"},
+        ("classes.active[1]",),
+    ),
+    "no readout": ({"old": "[readout]", "new": "[other]"}, ("readout.text",)),
+    "readout is no table": ({"old": "[readout]\ntext", "new": "[other]\ntext"}, ("readout.text",)),
+    "fit is a list": ({"old": "[fit]", "new": "[[fit]]"}, ("fit.poor",)),
+    "a fit is missing": ({"old": "\nprecise = ", "new": "\nprceise = "}, ("fit.precise",)),
+    "a poor fit names a class": ({"old": "the fit is poor", "new": "the fit is {class}"}, ("fit.poor",)),
+    "a claim is missing": ({"old": "\nhedged = ", "new": "\nhegded = "}, ("claim.hedged",)),
+    "a claim is empty": ({"old": FULL, "new": " "}, ("claim.plain",)),
+    "an unknown slot": ({"old": FULL, "new": FULL + " {dose}"}, ("claim.plain", "dose")),
+    "a slot is missing": ({"old": FULL, "new": "A good fit shows {class}."}, ("claim.plain", "compound")),
+    "a slot without a name": ({"old": FULL, "new": FULL + " {}"}, ("claim.plain",)),
+    "a slot with a number": ({"old": FULL, "new": FULL + " {0}"}, ("claim.plain",)),
+    "an open brace": ({"old": FULL, "new": FULL + " {"}, ("claim.plain",)),
+    "a closing brace": ({"old": FULL, "new": FULL + " }"}, ("claim.plain",)),
+    "an attribute": ({"old": FULL, "new": FULL + " {compound.__class__}"}, ("claim.plain",)),
+    "an index": ({"old": FULL, "new": FULL + " {compound[0]}"}, ("claim.plain",)),
+    "a format": ({"old": FULL, "new": "A good fit shows that {compound:d} is {class}."}, ("claim.plain",)),
+    "a conversion": (
+        {"old": FULL, "new": "A good fit shows that {compound!x} is {class}."},
+        ("claim.plain",),
+    ),
+    "a slot in a format": (
+        {"old": FULL, "new": "A good fit: {compound:{width}} is {class}."},
+        ("claim.plain",),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MALFORMED)
+def test_a_file_that_cannot_be_used_is_one_line_that_names_it(edited, case):
+    change, parts = MALFORMED[case]
+    path = edited(**change)
+    with pytest.raises(GateError) as error:
+        load_catalogue(path)
+    one_line(error, str(path), *parts)
+
+
+@pytest.mark.parametrize("where", ["absent.toml", "."])
+def test_a_file_that_is_not_there_is_one_line(tmp_path, where):
+    with pytest.raises(GateError) as error:
+        load_catalogue(tmp_path / where)
+    one_line(error, str(tmp_path), "not read")
+
+
+def test_whatever_is_cut_out_of_the_file_it_is_used_or_refused(edited):
+    """A hundred slices of the file left out: words, or one line; never another exception."""
+    rng = np.random.default_rng(0)
+    used, lines = 0, set()
+    for _ in range(100):
+        start = int(rng.integers(len(TEXT)))
+        path = edited(whole=TEXT[:start] + TEXT[start + int(rng.integers(1, 200)) :])
+        load_catalogue.cache_clear()
+        try:
+            words = load_catalogue(path)
+        except GateError as error:
+            lines.add(str(error).count("\n"))
+        else:
+            used += 1
+            if len(words.active) >= 7:
+                assert len(words.findings(ASSAY, "CCCP")) == 24
+    assert 0 < used < 100
+    assert lines == {0}

