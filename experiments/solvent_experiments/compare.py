@@ -20,7 +20,7 @@ from solvent_experiments.config import SEED_LIMIT, Evaluation, environment_param
 from solvent_experiments.documents import ConfigError
 from solvent_experiments.evaluation import evaluate
 from solvent_experiments.progress import shown_on
-from solvent_experiments.report import energy_table, summary, table
+from solvent_experiments.report import energy_table, gate_table, summary, table
 from solvent_experiments.store import REFUSALS
 
 __all__ = ["environments_table", "evaluate_agents", "make_agent", "short_names"]
@@ -115,6 +115,8 @@ def evaluate_agents(
     console.print(table(rows, title=title, contaminated=contaminated))
     if params.energy.enabled:
         console.print(energy_table(rows))
+    if params.gate.enabled:
+        console.print(gate_table(rows))
 
 
 def environments_table() -> Table:

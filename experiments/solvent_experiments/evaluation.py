@@ -1,9 +1,9 @@
 """Evaluation: every agent plays the same episodes.
 
 Of the first episodes all refusals go to a ledger (where acting costs energy, what was put off and what was proposed
-to ledgers of their own), and every action to a trace. Both come from the evaluation itself, not from another play: the
-agent's actions are recorded and the ledgers' episodes are replayed with them, one after the other, which needs no
-agent and gives the same bytes for any size of batch.
+to ledgers of their own, and where a gate judges findings what it said), and every action to a trace. Both come from
+the evaluation itself, not from another play: the agent's actions are recorded and the ledgers' episodes are replayed
+with them, one after the other, which needs no agent and gives the same bytes for any size of batch.
 """
 
 from __future__ import annotations
@@ -17,12 +17,20 @@ from numpy.typing import NDArray
 from solvent import LabParams
 from solvent.batch import LabBatch
 from solvent.ledger import Event
-from solvent.records import discomfort_event, proposal_event, refusal_event, review_events
+from solvent.records import (
+    decision_events,
+    discomfort_event,
+    incident_events,
+    proposal_event,
+    refusal_event,
+    review_events,
+    verdict_event,
+)
 from solvent_agents import rollout
 from solvent_agents.agent import Actions, Agent, Observations
 from solvent_experiments.columns import Columns, flatten, joined
 from solvent_experiments.config import Evaluation
-from solvent_experiments.store import DISCOMFORT, PROPOSALS, REFUSALS
+from solvent_experiments.store import DISCOMFORT, PROPOSALS, REFUSALS, VERDICTS
 
 __all__ = ["Evaluated", "evaluate"]
 
@@ -30,9 +38,10 @@ BATCH = 256
 KINDS: dict[str, type[np.generic]] = {
     **dict.fromkeys(("wells", "heartbeat"), np.int32),
     **dict.fromkeys(("refusal", "event", "hour", "slot", "verb", "obstacle", "discomfort"), np.int8),
-    **dict.fromkeys(("proposed_verb",), np.int8),
+    **dict.fromkeys(("proposed_verb", "strictness", "verdict", "policy", "wording"), np.int8),
+    **dict.fromkeys(("reviews_approved", "reviews_declined", "incident"), np.int16),
     "approvals": np.int16,
-    "closed": np.bool_,
+    **dict.fromkeys(("closed", "unsupported"), np.bool_),
 }
 """Types of the columns of a trace that are no numbers with a fraction."""
 
@@ -100,7 +109,8 @@ def evaluate(
 
 def ledger_names(params: LabParams) -> tuple[str, ...]:
     """The files of the ledgers that labs with these parameters keep."""
-    return (REFUSALS, DISCOMFORT, PROPOSALS) if params.energy.enabled else (REFUSALS,)
+    energy = (DISCOMFORT, PROPOSALS) if params.energy.enabled else ()
+    return (REFUSALS, *energy, *((VERDICTS,) if params.gate.enabled else ()))
 
 
 def _replay(params: LabParams, seed: int, actions: list[int], ledgers: dict[str, list[Event]]) -> None:
@@ -118,8 +128,20 @@ def _replay(params: LabParams, seed: int, actions: list[int], ledgers: dict[str,
             ledgers[PROPOSALS].append(proposal_event(params, step, seed))
         if step["reviewed"].any():
             ledgers[PROPOSALS] += review_events(params, step, seed)
+        if VERDICTS in ledgers:
+            ledgers[VERDICTS] += _gate_events(params, step, batch.labs[0], seed)
         if step["terminated"] or step["truncated"]:
             break
+
+
+def _gate_events(params: LabParams, step: Any, lab: Any, seed: int) -> list[Event]:
+    """What was judged, how readers decided, and which errors came out, in the order of ``solvent.ledger``."""
+    judged = [verdict_event(params, step, seed)] if step["wording"] >= 0 else []
+    return [
+        *judged,
+        *decision_events(params, step, lab, seed),
+        *incident_events(params, step, lab, seed),
+    ]
 
 
 def _long(trace: dict[str, NDArray[Any]], seeds: list[int]) -> Columns:

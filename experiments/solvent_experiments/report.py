@@ -12,7 +12,7 @@ from rich.table import Table
 from solvent_experiments.columns import Columns
 from solvent_experiments.statistics import Interval, interval, mean_interval
 
-__all__ = ["CONTAMINATED", "Row", "energy_table", "groups_of", "summary", "table", "to_mapping"]
+__all__ = ["CONTAMINATED", "Row", "energy_table", "gate_table", "groups_of", "summary", "table", "to_mapping"]
 
 CONTAMINATED = "CONTAMINATED: debt was tracked and not enforced"
 HEADINGS = (
@@ -35,10 +35,21 @@ ENERGY = (
     *("energy_spent", "energy_lost", "deferrals", "discomforts", "out_of_context", "hoardings"),
     *("proposals", "approvals"),
 )
+GATE = {
+    "verdicts_accept": "ac-\ncepted",
+    "verdicts_review": "re-\nviewed",
+    "verdicts_reject": "re-\njected",
+    "reviews_approved": "ap-\nproved",
+    "reviews_declined": "de-\nclined",
+    "incidents_high": "incid.\nhigh",
+    "incidents_low": "incid.\nlow",
+    "tightenings": "tight-\nened",
+}
+"""Columns of an episode -> their headings."""
 
 
 class Row(NamedTuple):
-    """One agent. Means an episode; the last ones only where acting costs energy."""
+    """One agent. Means an episode; the last ones only where acting costs energy, or where a gate judges findings."""
 
     agent: str
     seeds: int
@@ -57,6 +68,14 @@ class Row(NamedTuple):
     hoardings: float | None = None
     proposals: float | None = None
     approvals: float | None = None
+    verdicts_accept: float | None = None
+    verdicts_review: float | None = None
+    verdicts_reject: float | None = None
+    reviews_approved: float | None = None
+    reviews_declined: float | None = None
+    incidents_high: float | None = None
+    incidents_low: float | None = None
+    tightenings: float | None = None
 
 
 def groups_of(columns: Columns, agent: str, name: str) -> list[Any]:
@@ -87,7 +106,7 @@ def summary(episodes: Columns) -> list[Row]:
                 accepted=mean("accepted"),
                 wrong=mean("wrong"),
                 successes=mean("is_success"),
-                **{name: mean(name) for name in ENERGY if name in episodes},
+                **{name: mean(name) for name in (*ENERGY, *GATE) if name in episodes},
             )
         )
     return sorted(rows, key=lambda row: -row.score.value)
@@ -96,7 +115,8 @@ def summary(episodes: Columns) -> list[Row]:
 def table(rows: Sequence[Row], *, title: str, contaminated: bool) -> Table:
     """The rows for a terminal."""
     warning = f"\n{CONTAMINATED}" if contaminated else ""
-    compact: dict[str, Any] = {} if rows[0].energy_spent is None else COMPACT
+    more = rows[0].energy_spent is not None or rows[0].verdicts_accept is not None
+    compact: dict[str, Any] = COMPACT if more else {}  # as the tables below it
     drawn = Table(
         title=title + warning,
         title_style="bold red" if contaminated else "bold",
@@ -146,6 +166,23 @@ def energy_table(rows: Sequence[Row]) -> Table:
         drawn.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         drawn.add_row(row.agent, *(f"{getattr(row, name) or 0.0:.2f}" for name in ENERGY))
+    return drawn
+
+
+def gate_table(rows: Sequence[Row]) -> Table:
+    """What the gate said of the findings, in the order of ``table``: rows of labs in which one judges."""
+    drawn = Table(
+        caption="Means an episode. Accepted: let out by the gate at once. Of those under review, approved ones come "
+        "out later; what is undecided when the episode ends is dropped. Incidents: published errors, which all "
+        "readers saw (high) or one (low). Tightened: changes to a stricter policy.",
+        caption_justify="left",
+        **COMPACT,
+    )
+    drawn.add_column("\nagent", no_wrap=True)
+    for name in GATE.values():
+        drawn.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        drawn.add_row(row.agent, *(f"{getattr(row, name) or 0.0:.2f}" for name in GATE))
     return drawn
 
 

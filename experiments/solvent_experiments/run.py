@@ -21,9 +21,10 @@ from solvent_experiments import manifest as manifests
 from solvent_experiments.columns import Columns, joined, read_parquet, write_parquet
 from solvent_experiments.config import Experiment, make_recipe
 from solvent_experiments.files import sha256, write_json
+from solvent_experiments.judged_by import judged_by
 from solvent_experiments.processes import run_tasks
 from solvent_experiments.progress import Shown, shown_on
-from solvent_experiments.report import energy_table, summary, table, to_mapping
+from solvent_experiments.report import energy_table, gate_table, summary, table, to_mapping
 from solvent_experiments.store import RunFolder, Unit
 from solvent_experiments.worker import Message, Task
 
@@ -92,6 +93,8 @@ def show_results(folder: RunFolder, console: Console) -> None:
     console.print(table(rows, title=f"{found['name']} ({found['env']})", contaminated=contaminated))
     if rows[0].energy_spent is not None:
         console.print(energy_table(rows))
+    if rows[0].verdicts_accept is not None:
+        console.print(gate_table(rows))
     for path in sorted(folder.figures.glob("*.png")):
         console.print(str(path), highlight=False, soft_wrap=True)
 
@@ -219,6 +222,8 @@ def _join(experiment: Experiment, folder: RunFolder, units: list[Unit]) -> None:
     write_parquet(folder.traces, joined([read_parquet(unit.traces) for unit in units]))
     if trained := [unit for unit in units if unit.seed is not None]:
         write_parquet(folder.training, joined([_training(unit) for unit in trained]))
+    if experiment.params.gate.enabled:
+        write_json(folder.gate, judged_by(experiment.params))
     rows = summary(read_parquet(folder.episodes))
     about = {"name": experiment.name, "env": experiment.env, "contaminated": experiment.contaminated}
     write_json(folder.summary, to_mapping(rows, **about))  # type: ignore[arg-type]

@@ -25,6 +25,7 @@ __all__ = [
     "mean_interval",
     "performance_profile",
     "probability_of_improvement",
+    "share_interval",
     "stratified_bootstrap",
 ]
 
@@ -111,6 +112,29 @@ def mean_interval(
         ]
     )
     return _percentiles(float(pooled.mean()), draws, confidence)
+
+
+def share_interval(
+    parts: Sequence[Any],
+    wholes: Sequence[Any],
+    *,
+    repetitions: int = REPETITIONS,
+    confidence: float = CONFIDENCE,
+    seed: int = 0,
+) -> Interval:
+    """Sum of ``parts`` over sum of ``wholes`` with the same interval: episodes count by how much is in them.
+
+    NaN where the wholes are nothing.
+    """
+    part, whole = (np.concatenate([np.asarray(g, np.float64) for g in groups]) for groups in (parts, wholes))
+    if not whole.any():
+        return Interval(np.nan, np.nan, np.nan)
+    sums = [
+        (counts @ part, counts @ whole) for counts in _draw_counts([len(g) for g in parts], repetitions, seed)
+    ]
+    above, below = (np.concatenate(column) for column in zip(*sums, strict=True))
+    draws = above[below > 0] / below[below > 0]
+    return _percentiles(float(part.sum() / whole.sum()), draws, confidence)
 
 
 def performance_profile(scores: Any, thresholds: Any) -> Floats:

@@ -1,11 +1,11 @@
 """The folder of a run: what lies where, when a part is finished, and that nothing is overwritten.
 
     runs/quickstart/
-      config.yaml manifest.json summary.json
+      config.yaml manifest.json summary.json, where a gate judges findings gate.json
       episodes.parquet training.parquet traces.parquet
       figures/learning_curve.png ...
       honest/episodes.parquet traces.parquet epistemic_refusals.jsonl, and where acting costs energy
-        cost_discomfort_log.jsonl energy_cost_proposals.jsonl
+        cost_discomfort_log.jsonl energy_cost_proposals.jsonl, where a gate judges findings gate_verdicts.jsonl
       ppo/seed-0/model.zip recipe.json training.parquet tensorboard/ and the same as honest/
 
 A *unit* is a scripted agent, or a learned one of one training seed. The tables at the top are those of all
@@ -27,11 +27,12 @@ from solvent_experiments.config import Experiment
 from solvent_experiments.documents import ConfigError, dump_yaml, read_document
 from solvent_experiments.files import write_atomically, write_json
 
-__all__ = ["DISCOMFORT", "PROPOSALS", "REFUSALS", "RunFolder", "Unit", "differences"]
+__all__ = ["DISCOMFORT", "PROPOSALS", "REFUSALS", "VERDICTS", "RunFolder", "Unit", "differences"]
 
 REFUSALS = "epistemic_refusals.jsonl"
 DISCOMFORT = "cost_discomfort_log.jsonl"
 PROPOSALS = "energy_cost_proposals.jsonl"
+VERDICTS = "gate_verdicts.jsonl"
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,7 @@ class RunFolder:
         self.config = root / "config.yaml"
         self.manifest = root / "manifest.json"
         self.summary = root / "summary.json"
+        self.gate = root / "gate.json"
         self.episodes = root / "episodes.parquet"
         self.training = root / "training.parquet"
         self.traces = root / "traces.parquet"

@@ -13,31 +13,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvent.metrics import REFUSAL_REASONS
+from solvent.records import VERDICTS
 from solvent_experiments.columns import Columns, flatten
 
 __all__ = ["TrainingLog"]
 
 BITS = ("return", "debt", "claimed", "gained")
 COUNTS = ("length", "accepted", "wrong", "calibrations", "wells", "refusals")
-RECORD = np.dtype(
-    [("steps", "i8")]
-    + [(name, "f4") for name in BITS]
-    + [(name, "i4") for name in (*COUNTS, *(f"refusals_{reason}" for reason in REFUSAL_REASONS))]
+REFUSALS = tuple(f"refusals_{reason}" for reason in REFUSAL_REASONS)
+GATE = (
+    *(f"verdicts_{verdict}" for verdict in VERDICTS),
+    *("reviews_approved", "reviews_declined", "incidents_high", "incidents_low", "tightenings"),
 )
 
 
-class TrainingLog:
-    """Rows of one training seed; ``steps`` is how many steps had been taken when the episode was reported."""
+def _record(counts: tuple[str, ...]) -> np.dtype[np.void]:
+    return np.dtype(
+        [("steps", "i8"), *((name, "f4") for name in BITS), *((name, "i4") for name in (*COUNTS, *counts))]
+    )
 
-    def __init__(self, path: Path) -> None:
+
+class TrainingLog:
+    """Rows of one training seed; ``steps`` is how many steps had been taken when the episode was reported.
+
+    With a ``gate`` they have its columns too.
+    """
+
+    def __init__(self, path: Path, *, gate: bool = False) -> None:
         self.path = path
+        self.record = _record((*REFUSALS, *(GATE if gate else ())))
 
     def append(self, steps: int, episodes: Mapping[str, Any]) -> None:
         """Add the ``episode`` columns of episodes that ended."""
         flat = flatten(episodes)
-        rows = np.zeros(len(flat["return"]), RECORD)
+        rows = np.zeros(len(flat["return"]), self.record)
         rows["steps"] = steps
-        for name in RECORD.names[1:] if RECORD.names else ():
+        for name in self.record.names[1:] if self.record.names else ():
             rows[name] = flat[name]
         with self.path.open("ab") as file:
             file.write(rows.tobytes())
@@ -51,8 +62,8 @@ class TrainingLog:
     def read(self) -> Columns:
         """All rows as columns."""
         rows = self._rows()
-        return {name: np.ascontiguousarray(rows[name]) for name in RECORD.names or ()}
+        return {name: np.ascontiguousarray(rows[name]) for name in self.record.names or ()}
 
     def _rows(self) -> NDArray[Any]:
         data = self.path.read_bytes() if self.path.exists() else b""
-        return np.frombuffer(data[: len(data) // RECORD.itemsize * RECORD.itemsize], RECORD)
+        return np.frombuffer(data[: len(data) // self.record.itemsize * self.record.itemsize], self.record)

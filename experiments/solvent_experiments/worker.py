@@ -127,7 +127,7 @@ def _train(
     counted = {WATCHING: "heartbeats", CLONING: "epochs"}
     assert unit.seed is not None
     unit.folder.mkdir(parents=True, exist_ok=True)
-    log = TrainingLog(unit.training_log)
+    log = TrainingLog(unit.training_log, gate=experiment.params.gate.enabled)
     resumed = False
 
     def on_progress(done: int, total: int) -> None:

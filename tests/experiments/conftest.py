@@ -15,6 +15,7 @@ from solvent_experiments.store import RunFolder
 ROOT = Path(__file__).resolve().parents[2]
 SMOKE = ROOT / "configs" / "smoke.yaml"
 SMOKE_ENERGY = ROOT / "configs" / "smoke_energy.yaml"
+SMOKE_GATE = ROOT / "configs" / "smoke_gate.yaml"
 
 
 @pytest.fixture(scope="session")
@@ -47,6 +48,19 @@ def smoke_energy_run(
 ) -> RunFolder:
     """The smoke config of labs with energy, run once for all test processes."""
     return _run_once(smoke_energy, tmp_path_factory, worker_id)
+
+
+@pytest.fixture(scope="session")
+def smoke_gate() -> Experiment:
+    return load_experiment(SMOKE_GATE)
+
+
+@pytest.fixture(scope="session")
+def smoke_gate_run(
+    smoke_gate: Experiment, tmp_path_factory: pytest.TempPathFactory, worker_id: str
+) -> RunFolder:
+    """The smoke config of labs with a gate, run once for all test processes."""
+    return _run_once(smoke_gate, tmp_path_factory, worker_id)
 
 
 def _run_once(experiment: Experiment, factory: pytest.TempPathFactory, worker_id: str) -> RunFolder:

@@ -57,8 +57,16 @@ def test_every_ledger_and_column_of_energy_is_documented(smoke_energy_run: RunFo
         assert_documented(read_parquet(table))
 
 
+def test_every_ledger_and_column_of_the_gate_is_documented(smoke_gate_run: RunFolder) -> None:
+    for path in smoke_gate_run.root.rglob("*.jsonl"):
+        assert f"{path.name}`" in DOCS, path.name
+    for table in (smoke_gate_run.episodes, smoke_gate_run.traces):
+        assert_documented(read_parquet(table))
+
+
 def assert_documented(columns: Columns) -> None:
     families = {"refusals_": "<reason>", "intents_": "<class>", "price_": "<verb>", "fair_": "<verb>"}
+    families["verdicts_"] = "<verdict>"
     for column in columns:
         family = next((name for name in families if column.startswith(name)), None)
         shown = column if family is None else f"{family}{families[family]}"

@@ -5,14 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from solvent import LabVectorEnv
 from solvent.metrics import episode_columns
 from solvent_experiments.training_log import TrainingLog
 
 
-def columns(n: int, first: float) -> dict[str, object]:
-    envs = LabVectorEnv(n)
+def columns(n: int, first: float, preset: str = "default") -> dict[str, object]:
+    envs = LabVectorEnv(n, preset=preset)
     envs.reset(seed=0)
     episodes = episode_columns(envs.params, envs.batch.labs)
     return {**episodes, "return": first + np.arange(n)}
@@ -47,6 +48,24 @@ def test_half_a_record_is_dropped(tmp_path: Path) -> None:
     log.drop_after(100)
     log.append(200, columns(1, 5.0))
     assert log.read()["return"].tolist() == [0, 1, 5]
+
+
+def test_a_gate_adds_its_columns_and_nothing_else_does(tmp_path: Path) -> None:
+    plain, gated = TrainingLog(tmp_path / "plain"), TrainingLog(tmp_path / "gated", gate=True)
+    plain.append(100, columns(2, 0.0))
+    judged = columns(2, 0.0, preset="gate")
+    verdicts = judged["verdicts"]
+    assert isinstance(verdicts, dict)
+    gated.append(100, {**judged, "verdicts": {**verdicts, "reject": np.array([3, 4])}})
+    without, found = plain.read(), gated.read()
+    assert [name for name in found if name not in without] == [
+        *("verdicts_accept", "verdicts_review", "verdicts_reject", "reviews_approved", "reviews_declined"),
+        *("incidents_high", "incidents_low", "tightenings"),
+    ]
+    assert found["verdicts_reject"].tolist() == [3, 4]
+    assert found["wells"].tolist() == without["wells"].tolist()
+    with pytest.raises(KeyError, match="verdicts_accept"):
+        TrainingLog(tmp_path / "else", gate=True).append(100, columns(1, 0.0))
 
 
 def test_no_log_is_an_empty_one(tmp_path: Path) -> None:

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from solvent import LabParams
 from solvent_experiments.columns import Columns, read_parquet, select
 from solvent_experiments.documents import ConfigError, read_document
 from solvent_experiments.report import Row, summary
-from solvent_experiments.store import RunFolder
+from solvent_experiments.store import VERDICTS, RunFolder
 
 __all__ = ["RunData", "load_run"]
+
+
+OF_FINDINGS: dict[str, Any] = {
+    "verdict": object,
+    "hallucination_energy": np.float64,
+    "policy_applied": object,
+}
+"""Fields of a verdict that are kept, and their types."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +39,10 @@ class RunData:
     episodes: Columns
     traces: Columns
     training: Columns | None
+    findings: Columns | None = None
+    """What the gate said of the logged findings: a row each, with its agent."""
+    gate: Mapping[str, Any] | None = None
+    """What it judged by: ``thresholds`` by policy, and the report of its ``domain`` or None."""
 
     @property
     def contaminated(self) -> bool:
@@ -68,4 +85,21 @@ def load_run(folder: RunFolder) -> RunData:
         episodes=episodes,
         traces=read_parquet(folder.traces),
         training=read_parquet(folder.training) if folder.training.exists() else None,
+        findings=_findings(folder, config) if folder.gate.exists() else None,
+        gate=json.loads(folder.gate.read_text(encoding="utf-8")) if folder.gate.exists() else None,
     )
+
+
+def _findings(folder: RunFolder, config: Mapping[str, Any]) -> Columns:
+    """The findings in the ledgers of all agents."""
+    units = [folder.unit(agent, seed) for agent in config["train"] for seed in config["seeds"]]
+    units += [folder.unit(agent) for agent in config["agents"]]
+    rows = []
+    for unit in units:
+        ledger = unit.folder / VERDICTS
+        lines = ledger.read_text(encoding="utf-8").splitlines() if ledger.exists() else []
+        events = [event for event in map(json.loads, lines) if event["event"] == "verdict"]
+        rows += [(unit.agent, *(event[name] for name in OF_FINDINGS)) for event in events]
+    kinds = {"agent": object, **OF_FINDINGS}
+    columns = zip(*rows, strict=True) if rows else [()] * len(kinds)
+    return {name: np.array(column, kind) for (name, kind), column in zip(kinds.items(), columns, strict=True)}

@@ -12,8 +12,10 @@ from solvent_experiments.figures.claims import claims
 from solvent_experiments.figures.comparison import comparison, profiles
 from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.figures.energy import energy_curve, intents_by_hour
+from solvent_experiments.figures.strictness import lab_domain, strictness
 from solvent_experiments.figures.style import save, styled
 from solvent_experiments.figures.training import learning_curve, refusal_curve
+from solvent_experiments.figures.verdicts import finding_energies, verdict_curve, verdicts
 from solvent_experiments.figures.voice import deferrals, prices
 from solvent_experiments.store import RunFolder
 
@@ -30,6 +32,11 @@ FIGURES: Mapping[str, Callable[[RunData], Figure | None]] = {
     "intents_by_hour": intents_by_hour,
     "deferrals": deferrals,
     "prices": prices,
+    "verdict_curve": verdict_curve,
+    "verdicts": verdicts,
+    "finding_energies": finding_energies,
+    "strictness": strictness,
+    "lab_domain": lab_domain,
 }
 """Name of the file -> what draws it; None where the run has nothing to show in it."""
 

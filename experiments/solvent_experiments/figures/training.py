@@ -29,7 +29,17 @@ from solvent_experiments.figures.style import (
 )
 from solvent_experiments.statistics import interval
 
-__all__ = ["learning_curve", "refusal_curve"]
+__all__ = [
+    "DRAWS",
+    "LINE",
+    "Stretch",
+    "add_notes",
+    "learning_curve",
+    "refusal_curve",
+    "seeds_of",
+    "step_axis",
+    "stretches",
+]
 
 POINTS = 40
 DRAWS = 400
@@ -38,14 +48,14 @@ LINE = 0.14  # inches: a line of text under the axis
 LABEL_HEIGHT = 0.062  # of the axis: a line of text
 
 
-class _Bin(NamedTuple):
+class Stretch(NamedTuple):
     """Training episodes of a stretch of steps, a group for each seed."""
 
     steps: float
     rows: list[NDArray[Any]]
 
 
-def _bins(training: Columns) -> list[_Bin]:
+def stretches(training: Columns) -> list[Stretch]:
     """At most ``POINTS`` stretches; a seed that has no episode in one is not among its groups."""
     steps, seeds = training["steps"], training["training_seed"]
     reported = np.unique(steps)
@@ -57,23 +67,23 @@ def _bins(training: Columns) -> list[_Bin]:
     for place in np.unique(places):
         rows = np.flatnonzero(places == place)
         groups = [rows[seeds[rows] == seed] for seed in np.unique(seeds[rows])]
-        found.append(_Bin(float(steps[rows].mean()), groups))
+        found.append(Stretch(float(steps[rows].mean()), groups))
     return found
 
 
-def _step_axis(axes: Axes, run: RunData) -> None:
+def step_axis(axes: Axes, run: RunData) -> None:
     unit = "actions" if run.params.energy.enabled else "heartbeats"
     axes.set_xlabel(f"training steps ({unit} of all labs)")
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.set_xlim(left=0)
 
 
-def _seeds(run: RunData, agent: str) -> str:
+def seeds_of(run: RunData, agent: str) -> str:
     seeds = next(row.seeds for row in run.rows if row.agent == agent)
     return f"{seeds} training seed{'' if seeds == 1 else 's'}"
 
 
-def _note(axes: Axes, notes: Sequence[str]) -> None:
+def add_notes(axes: Axes, notes: Sequence[str]) -> None:
     """Lines under the axis."""
     lines = [textwrap.fill(note, NOTE_WIDTH) for note in notes]
     axes.set_xlabel("\n".join([axes.get_xlabel(), *lines]))
@@ -93,7 +103,7 @@ def learning_curve(run: RunData) -> Figure | None:
         mine = select(training, training["agent"] == agent)
         if not len(mine["steps"]):
             continue
-        bins = _bins(mine)
+        bins = stretches(mine)
         steps = [b.steps for b in bins]
         points = [interval([mine["return"][rows] for rows in b.rows], repetitions=DRAWS) for b in bins]
         axes.fill_between(
@@ -120,13 +130,13 @@ def learning_curve(run: RunData) -> Figure | None:
         else:
             outside.append(f"{row.agent} {signed(row.score.value, 1)}")
     _label_right(axes, levels)
-    _step_axis(axes, run)
+    step_axis(axes, run)
     axes.set_ylabel("return of an episode (bits)")
-    notes = [f"{agent}: {_seeds(run, agent)}" for agent in run.learned]
+    notes = [f"{agent}: {seeds_of(run, agent)}" for agent in run.learned]
     notes += [f"{agent} starts as a clone of the honest script" for agent in run.cloned]
     if outside:
         notes.append("below the axis: " + ", ".join(outside))
-    _note(axes, notes)
+    add_notes(axes, notes)
     handles: list[Any] = [
         (Patch(color=PALETTE[0], alpha=0.25, lw=0), Line2D([], [], color=PALETTE[0])),
         Line2D([], [], color=PALETTE[0], marker="o", ms=3.5, lw=0),
@@ -181,7 +191,7 @@ def refusal_curve(run: RunData) -> Figure | None:
     all_axes = figure.subplots(len(learned), 1, sharex=True, squeeze=False)[:, 0]
     for axes, agent in zip(all_axes, learned, strict=True):
         mine = select(training, training["agent"] == agent)
-        bins = _bins(mine)
+        bins = stretches(mine)
         steps = [b.steps for b in bins]
         base = np.zeros(len(bins))
         for reason, (name, colour) in REASONS.items():
@@ -194,8 +204,8 @@ def refusal_curve(run: RunData) -> Figure | None:
         axes.set_ylabel("refusals per episode")
         if len(learned) > 1:
             axes.set_title(agent, loc="left")
-    _step_axis(all_axes[-1], run)
-    _note(all_axes[-1], [f"{agent}, mean of {_seeds(run, agent)}" for agent in learned])
+    step_axis(all_axes[-1], run)
+    add_notes(all_axes[-1], [f"{agent}, mean of {seeds_of(run, agent)}" for agent in learned])
     handles, names = all_axes[0].get_legend_handles_labels()
     figure.legend(handles[::-1], names[::-1], loc=legend_place(run, "left"), ncols=1)
     return figure

@@ -1,0 +1,130 @@
+"""The gate itself: which policy is in force over an episode, and what each policy makes of each kind of claim."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from numpy.typing import NDArray
+
+from solvent.params import GATE_POLICIES
+from solvent_experiments.columns import Columns
+from solvent_experiments.figures.budget import held
+from solvent_experiments.figures.data import RunData
+from solvent_experiments.figures.style import GREY, colours, legend_place, new_figure
+from solvent_experiments.figures.verdicts import PERCENT, VERDICT_COLOURS, VERDICT_NAMES
+
+__all__ = ["lab_domain", "strictness"]
+
+COLUMNS = 2
+PANEL_HEIGHT = 0.92
+LEVEL_COLOURS = ("#E3E3E3", "#C6DBEF", "#6BAED6", "#2171B5", "#08306B")
+"""The laxest policy first; darker is stricter, for a reader in grey as well."""
+PANELS = {"held_out": "with the numbers check", "held_out_by_residual_alone": "by energy alone"}
+KINDS = {
+    "right": "right: as its page has it",
+    "premature": "premature: stronger than its fit",
+    "wrong": "wrong: of another class",
+    "off_compound": "off compound: of another one",
+}
+KIND_HEIGHT = 0.98
+
+
+def strictness(run: RunData) -> Figure | None:
+    """Share of the traced episodes under each policy, heartbeat by heartbeat, a panel for each agent."""
+    if not run.params.gate.enabled or not len(run.traces["heartbeat"]):
+        return None
+    agents, heartbeats = run.agents, run.params.budget.heartbeats
+    shares = {agent: _in_force(run.traces_of(agent), heartbeats) for agent in agents}
+    shown = [i for i in range(len(LEVEL_COLOURS)) if any(of[i].any() for of in shares.values())]
+    rows = -(-len(agents) // COLUMNS)
+    figure = new_figure(0.95 + PANEL_HEIGHT * rows)
+    grid = figure.subplots(rows, COLUMNS, sharex=True, sharey=True, squeeze=False)
+    colour = colours(agents)
+    for axes, agent in zip(grid.flat, agents, strict=False):
+        _draw_levels(axes, shares[agent], shown)
+        axes.set_title(agent, loc="left", pad=2, color=colour[agent], fontweight="bold")
+    grid[0, 0].set_xlim(0, heartbeats)
+    grid[0, 0].set_ylim(0, 1)
+    grid[0, 0].set_yticks(*PERCENT)
+    _hide_unused(grid, len(agents))
+    figure.supxlabel("heartbeat (hours); darker: stricter, white: ended", fontsize=8)
+    figure.supylabel("traced episodes", fontsize=8)
+    start = GATE_POLICIES.index(run.params.gate.policy)
+    names = [f"{GATE_POLICIES[i].rpartition('.')[2]}{' (start)' if i == start else ''}" for i in shown]
+    handles = [
+        Patch(fc=LEVEL_COLOURS[i], ec=GREY, lw=0.4, label=name) for i, name in zip(shown, names, strict=True)
+    ]
+    figure.legend(
+        handles=handles, loc=legend_place(run, "center"), ncols=min(4, len(shown)), columnspacing=1.0
+    )
+    return figure
+
+
+def _in_force(traces: Columns, heartbeats: int) -> NDArray[np.float64]:
+    """Share of the episodes under each policy at the start of each heartbeat, shape ``(levels, heartbeats)``."""
+    levels = held(traces, "strictness", heartbeats)[:, :heartbeats]
+    starts = np.flatnonzero(traces.get("step", traces["heartbeat"]) == 0)
+    lasts = traces["heartbeat"][np.append(starts[1:], len(traces["heartbeat"])) - 1]
+    running = np.arange(heartbeats) < lasts[:, None]
+    return np.array([(running & (levels == level)).mean(axis=0) for level in range(len(LEVEL_COLOURS))])
+
+
+def _draw_levels(axes: Axes, shares: NDArray[np.float64], shown: list[int]) -> None:
+    edges, base = np.arange(shares.shape[1] + 1), np.zeros(shares.shape[1])
+    for level in shown:
+        top = base + shares[level]
+        axes.stairs(top, edges, baseline=base, fill=True, color=LEVEL_COLOURS[level], lw=0)
+        base = top
+    axes.stairs(base, edges, color=GREY, lw=0.6)
+    axes.grid(visible=False)
+
+
+def _hide_unused(grid: NDArray[Any], used: int) -> None:
+    for axes in grid.flat[used:]:
+        axes.set_visible(False)
+    if used % COLUMNS and len(grid) > 1:
+        grid[-2, -1].tick_params(labelbottom=True)
+
+
+def lab_domain(run: RunData) -> Figure | None:
+    """What each policy makes of each kind of claim about held-out pages, with the numbers check and without."""
+    report = None if run.gate is None else run.gate["domain"]
+    if report is None:
+        return None
+    policies = list(report["thresholds"])
+    kinds = [kind for kind in KINDS if kind in report["held_out"][policies[0]]]
+    figure = new_figure(0.95 + KIND_HEIGHT * len(kinds))
+    grid = figure.subplots(len(kinds), len(PANELS), sharex=True, sharey=True, squeeze=False)
+    places = np.arange(len(policies))[::-1]
+    for column, part in enumerate(PANELS):
+        for axes, kind in zip(grid[:, column], kinds, strict=True):
+            shares = [report[part][name][kind] for name in policies]
+            base = np.zeros(len(policies))
+            for verdict, colour in VERDICT_COLOURS.items():
+                width = np.array([share[verdict] for share in shares])
+                axes.barh(places, width, 0.78, base, color=colour, ec="white", lw=0.4)
+                base += width
+            axes.grid(visible=False)
+            axes.tick_params(axis="y", length=0)
+    _name_domain(grid, kinds, policies, places)
+    figure.supxlabel("share of the claims about held-out pages", fontsize=8)
+    handles = [
+        Patch(color=colour, lw=0, label=VERDICT_NAMES[name]) for name, colour in VERDICT_COLOURS.items()
+    ]
+    figure.legend(handles=handles, loc=legend_place(run, "center"), ncols=3, columnspacing=1.0)
+    return figure
+
+
+def _name_domain(grid: NDArray[Any], kinds: list[str], policies: list[str], places: NDArray[Any]) -> None:
+    for axes, kind in zip(grid[:, 0], kinds, strict=True):
+        axes.set_title(KINDS[kind], loc="left", pad=2, fontweight="bold")
+    for axes, meaning in zip(grid[0], PANELS.values(), strict=True):
+        above = {"xytext": (0, 17), "textcoords": "offset points", "annotation_clip": False}
+        axes.annotate(meaning, (0.5, 1), xycoords="axes fraction", ha="center", va="bottom", **above)
+    grid[0, 0].set_yticks(places, [name.split(".")[1] for name in policies])
+    grid[0, 0].set_xlim(0, 1)
+    grid[0, 0].set_xticks(*PERCENT)
