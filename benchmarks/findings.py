@@ -14,7 +14,6 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.world import HEADER, interval, line
 from solvent.actions import Verb
@@ -82,33 +81,52 @@ def strictness(params: LabParams, seeds: range) -> None:
 
 
 def padding(params: LabParams, seeds: range) -> None:
-    """What each further plate on one compound does to the residual of a definitive finding, at the same fit.
+    """What further plates on one compound do to its findings where the fit stays as it was: only the spans change.
 
-    Labs screen one compound again and again. Plates after which the fit says what it said before, so that only the
-    readouts changed, are compared with the plate before them.
+    Labs run plates on one compound: screens alone, or a screen and then dose responses. Each finding is compared with
+    the one before the last plate, in the labs where that plate left the class and the strength of the fit as they were.
     """
-    labs = LabVectorEnv(len(seeds), params, copy=False)
-    observations, _ = labs.reset(seed=seeds.start)
-    index, reader = action_index(params), Reader(params)
-    screen = int(index.experiment(Verb.SCREEN, 0, 0))
-    before: tuple[NDArray[Any], ...] | None = None
-    print(
-        f"\nresidual of a definitive finding by screens of the compound, and its change where the fit stayed\n"
-        f"{'screens':>8}{'spans':>8}{'residual':>20}{'change':>24}"
-    )
-    for plate in range(1, PLATES + 1):
-        observations, *_ = labs.step(np.full(len(seeds), screen))
-        labs_now = labs.batch.labs
-        energy = reader.read(observations).residual[:, 0, -1] / 1e6
-        fit = (labs_now["fit_class"][:, 0].copy(), labs_now["fit_strength"][:, 0].copy(), energy)
-        spans = (labs_now["page"][:, 0] >= 0).sum(axis=1) + fit[1] + 1
-        told = f"{plate:8}{spans.mean():8.2f}{interval(1000 * energy):>20} e-3"
-        if before is not None:
-            same = (fit[0] == before[0]) & (fit[1] == before[1])
-            told += f"{interval(1000 * (energy - before[2])[same]):>20} e-3  ({same.sum()} labs)"
-        print(told, flush=True)
-        before = fit
-    labs.close()
+    index = action_index(params)
+    plans = {
+        "screens": [Verb.SCREEN] * PLATES,
+        "a screen, then dose responses": [Verb.SCREEN] + [Verb.DOSE_RESPONSE] * (PLATES // 2),
+    }
+    rich = dataclasses.replace(params, budget=dataclasses.replace(params.budget, wells=10_000))
+    for name, plan in plans.items():
+        print(
+            f"\n{name}: energy (thousandths) and share accepted of a plain and of a definitive finding, by plates;"
+        )
+        print("their change where the fit stayed")
+        labs = LabVectorEnv(len(seeds), rich, copy=False)
+        observations, _ = labs.reset(seed=seeds.start)
+        reader, before = Reader(rich), None
+        ever = np.zeros(len(seeds), np.bool_)
+        for plate, verb in enumerate(plan, start=1):
+            action = int(index.experiment(verb, 0, 0))
+            observations, *_ = labs.step(np.full(len(seeds), action))
+            seen, records = reader.read(observations), labs.batch.labs
+            energy = seen.residual[:, 0, 1:] / 1000.0
+            accepted = (seen.residual[:, 0, 1:] <= seen.tau_accept[:, None]) & ~seen.number_missing[:, :1]
+            fit = np.stack([records["fit_class"][:, 0], records["fit_strength"][:, 0]], axis=1).astype(int)
+            stronger = np.arange(1, 3) >= fit[:, 1:]  # than the fit bears out
+            ever |= (accepted & stronger).any(axis=1)
+            readouts = (records["page"][:, 0] >= 0).sum(axis=1)
+            told = f"{plate:3} plates, {readouts.mean():.1f} readouts "
+            told += "".join(f"{interval(energy[:, w]):>18}{accepted[:, w].mean():8.3f}" for w in (0, 1))
+            print(told, flush=True)
+            if before is not None:
+                same = (fit == before[0]).all(axis=1)
+                changes = [(energy - before[1])[same], (accepted.astype(float) - before[2])[same]]
+                told = f"{'change in':>16}{same.sum():6} labs"
+                told += "".join(
+                    f"{interval(changes[0][:, w]):>18}{changes[1][:, w].mean():+8.3f}" for w in (0, 1)
+                )
+                print(told, flush=True)
+            before = (fit, energy, accepted.astype(float))
+        print(
+            f"labs in which words stronger than the fit would have passed after some plate: {ever.mean():.3f}"
+        )
+        labs.close()
 
 
 def main() -> None:

@@ -217,7 +217,7 @@ class Gate:
             self.incidents[1] += 1
             if self.rules.governance:
                 self.tightenings += self.level < 4
-                self.level, self.calm = min(4, self.level + 1), 0
+                self.level, self.calm = min(4, self.level + 1), -1
         elif not right:
             self.incidents[0] += 1
         return score * (self.params.publishing.private_share if verb == Verb.PUBLISH_PRIVATE else 1.0)
@@ -276,13 +276,13 @@ class Gate:
     def close(self, before, step):
         """The heartbeat is over: readers decide what is due, calm relaxes."""
         clock, pays, decided = before["heartbeat"] + 1, 0.0, {True: [], False: []}
-        self.calm += 1
         for m in sorted(m for m, (due, *_) in self.pending.items() if due <= clock):
             _, verb, named, q, licensed = self.pending.pop(m)
             decided[bool(licensed)].append(m)
             self.counts["approved" if licensed else "declined"] += 1
             if licensed:
                 pays += self.pay(m, verb, named, q, before["potency"][m])
+        self.calm += 1
         if self.rules.governance and self.level > self.start and self.calm >= self.rules.calm_heartbeats:
             self.level, self.calm = self.level - 1, 0
         assert step["approved"] == sum(2**m for m in decided[True])
@@ -899,8 +899,8 @@ def test_a_wrong_public_finding_tightens_and_twelve_heartbeats_relax():
         )
         _, step, after = take(env, Verb.REST)
         levels.append(int(step["strictness"]))
-    # The heartbeat of the error is the first of the twelve.
-    assert levels == [P10] * 10 + [P20] * 4
+    # The heartbeat of the error is none of the twelve.
+    assert levels == [P10] * 11 + [P20] * 3
     assert after["strictness"] == P20
 
 
@@ -913,7 +913,7 @@ def test_each_error_starts_the_count_again_and_levels_come_back_one_by_one():
     assert (step["policy"], step["strictness"]) == (P10, P5)
     put(env, heartbeat=0)
     levels = [int(take(env, Verb.REST)[1]["strictness"]) for _ in range(39)]
-    assert levels == [P5] * 10 + [P10] * 12 + [P20] * 17
+    assert levels == [P5] * 11 + [P10] * 12 + [P20] * 16
     assert after["tightenings"] == 2
 
 
@@ -922,7 +922,7 @@ def test_past_the_strictest_nothing_is_tightened_but_calm_starts_again():
     tightened = [int(wrong_finding(env, m)[2]["tightenings"]) for m in range(4)]
     after = env.get_state()
     assert tightened == [1, 2, 2, 2]
-    assert (after["strictness"], after["incidents"].tolist(), after["calm"]) == (P1, [0, 4], 1)
+    assert (after["strictness"], after["incidents"].tolist(), after["calm"]) == (P1, [0, 4], 0)
 
 
 def test_a_wrong_private_finding_is_counted_and_no_more():

@@ -18,8 +18,9 @@ from solvent.actions import action_table
 from solvent.compiled import direct
 from solvent.draws import key_from_seed
 from solvent.dynamics import begin_labs, show_labs, step_labs
+from solvent.mechanisms.verity import STRENGTHS
 from solvent.observation import observation_fields
-from solvent.params import LabParams, preset
+from solvent.params import GATE_POLICIES, LabParams, preset
 from solvent.state import Verdict, lab_dtype, step_dtype
 from solvent.tables import tables_for
 
@@ -181,8 +182,27 @@ class LabBatch:
                 f"state: got {labs.shape} records of {labs.dtype.itemsize} bytes; allowed: {self.labs.shape} "
                 f"records of {self.labs.dtype.itemsize} bytes, from get_state() of a lab with the same parameters"
             )
+        if self.params.gate.enabled and not self._has_pages(labs):
+            raise ValueError(
+                "state: got records of labs without this gate; allowed: from get_state() of one with it"
+            )
         self.labs[...] = labs
         self._call(show_labs, self.labs, self._tables, self.observations, self.masks)
+
+    def _has_pages(self, labs: NDArray[Any]) -> bool:
+        """Whether the notebooks in these records are ones that this gate can have judged."""
+        assay, gate = self.params.assay, self.params.gate
+        ranges = {
+            "page": (-1, assay.bins),
+            "fit_class": (-1, assay.potency_classes),
+            "named": (-1, assay.potency_classes),
+            "fit_strength": (0, len(STRENGTHS)),
+            "strictness": (GATE_POLICIES.index(gate.policy), len(GATE_POLICIES)),
+        }
+        inside = all(
+            (labs[name] >= low).all() and (labs[name] < end).all() for name, (low, end) in ranges.items()
+        )
+        return inside and bool(((labs["fit_class"] < 0) == (labs["experiments"] == 0)).all())
 
     def close(self) -> None:
         """End the threads, if there are any."""

@@ -524,14 +524,13 @@ def report_incident(lab, verb, tables, step):  # type: ignore[no-untyped-def]
         level = tightened(lab.strictness, tables.tau_accept.shape[0] - 1)
         lab.tightenings += level != lab.strictness
         lab.strictness = level
-        lab.calm = 0
+        lab.calm = -1  # the heartbeat that it happens in doesn't count, however it came about
 
 
 @compiled
 def close_gate(lab, tables, step):  # type: ignore[no-untyped-def]
     """Readers decide by the books what is due, and time without a published error relaxes the gate."""
     rules = tables.gate
-    lab.calm += 1
     event, right, published = step.event, step.right, step.published_bits
     for m in range(lab.decision_at.shape[0]):
         if lab.decision_at[m] == 0 or lab.heartbeat < lab.decision_at[m]:
@@ -554,6 +553,7 @@ def close_gate(lab, tables, step):  # type: ignore[no-untyped-def]
             lab.rejected += 1
     step.event, step.right = event, right  # of what the agent did, not of what readers decided
     step.decided_bits = step.published_bits - published
+    lab.calm += 1
     if rules.governance:
         level = relaxed(lab.strictness, rules.start, lab.calm, rules.calm_heartbeats)
         if level != lab.strictness:

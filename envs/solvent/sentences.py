@@ -48,8 +48,8 @@ def policies_of(params: LabParams) -> tuple[Policy, ...]:
 
     path = _tables(params)
     try:
-        model = load_lab_tables(path).about["model_sha256"]
-        return lab_policies(path.with_name(LAB_POLICIES.name), model)
+        tables = load_lab_tables(path)
+        return lab_policies(path.with_name(LAB_POLICIES.name), tables)
     except GateError as error:
         raise ParamError("gate", str(error)) from None
 

@@ -206,7 +206,7 @@ def _gate_arrays(params: LabParams) -> dict[str, Any]:
     try:
         measured = load_lab_tables(path)
         tables = measured.select(params.assay, params.doses)
-        policies = lab_policies(path.with_name(LAB_POLICIES.name), measured.about["model_sha256"])
+        policies = lab_policies(path.with_name(LAB_POLICIES.name), measured)
     except GateError as error:
         raise ParamError("gate", str(error)) from None
     return {

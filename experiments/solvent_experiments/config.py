@@ -17,6 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from solvent import ENVIRONMENTS, LabParams, ParamError, preset
 from solvent.params import nearest
+from solvent.sentences import sentences_of
+from solvent.tables import tables_for
 from solvent_experiments.documents import ConfigError, Document, read_document
 
 if TYPE_CHECKING:
@@ -118,8 +120,15 @@ class Experiment:
         return not self.params.debt.enforced
 
 
-def load_experiment(path: Path, *, seeds: tuple[int, ...] | None = None) -> Experiment:
-    """Read and check an experiment; ``seeds`` stand in for those of the file.
+def load_experiment(
+    path: Path, *, seeds: tuple[int, ...] | None = None, has_tables: bool = True
+) -> Experiment:
+    """Read and check an experiment.
+
+    Args:
+        path: the file.
+        seeds: in place of those of the file.
+        has_tables: off where a gate's tables are yet to be built.
 
     Raises:
         ConfigError: anything that can't be used, in the config or in a recipe it leads to.
@@ -139,6 +148,12 @@ def load_experiment(path: Path, *, seeds: tuple[int, ...] | None = None) -> Expe
     try:
         base = environment_params(file.env, file.preset)
         params: LabParams = LabParams.from_mapping(given, base=base, path="params")
+    except ParamError as error:
+        raise document.error(error.path, error.problem) from None
+    try:
+        if params.gate.enabled and has_tables:
+            tables_for(params)
+            sentences_of(params)  # without its words the first verdict could not be logged
     except ParamError as error:
         raise document.error(error.path, error.problem) from None
     if costs is not None and not params.energy.enabled:

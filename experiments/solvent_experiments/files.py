@@ -8,13 +8,13 @@ import os
 from pathlib import Path
 from typing import Any
 
-__all__ = ["sha256", "write_atomically", "write_json"]
+__all__ = ["require_writable", "sha256", "write_atomically", "write_json"]
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:
     """Write ``content`` beside ``path`` and move it into place; missing folders are made."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    temporary = path.with_name(_part(path))
     data = content.encode("utf-8") if isinstance(content, str) else content
     try:
         with temporary.open("wb") as file:
@@ -24,6 +24,23 @@ def write_atomically(path: Path, content: bytes | str) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def require_writable(path: Path) -> None:
+    """Make and remove an empty file as ``write_atomically`` would, in the nearest folder that is there.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    probe = folder / _part(path)
+    probe.touch()
+    probe.unlink()
+
+
+def _part(path: Path) -> str:
+    """Name of the file that is written before it is moved into place."""
+    return f".{path.name}.{os.getpid()}.part"
 
 
 def write_json(path: Path, value: Any) -> None:

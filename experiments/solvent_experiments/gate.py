@@ -6,18 +6,21 @@ Only the command line: what is measured is decided in ``solvent.gate``, which is
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from solvent_experiments.gate_report import (
     EVALUATION,
+    MANIFEST,
     checklist_table,
     evaluation_document,
     evaluation_table,
+    manifest_of,
     say_skipped,
     show,
     sweep_notes,
@@ -139,15 +142,23 @@ def sweep(
 
     - `solvent gate sweep --dataset begin_dev_wow.tsv --out sweep.json --n 400 --policies policies.json`
     """
+    from solvent.gate.policy import Policy
     from solvent.gate.policy_files import save_policies
-    from solvent.gate.sweep import run_sweep
+    from solvent.gate.sweep import FORMAT, run_sweep
     from solvent_experiments.files import write_atomically
 
     cuts = _percentiles(percentiles)
-    _writable(out, "solvent.gate.sweep", dataset)
+    _writable(
+        {"the data set": dataset, "the database of pages": wiki_db},
+        _Output("--out", out, FORMAT),
+        _Output("--out", manifest_of(out), MANIFEST, of=out),
+        _Output("--policies", policies, "solvent.gate.policies.v1"),
+    )
     with _progress(quiet, "sweep") as told:
         data = _dataset(dataset, format, wiki_db, skip_broken)
         embedder = _embedder(model)
+        if policies is not None:  # refuses a domain or a model that no policy can name
+            Policy.learnt("P10", 0.0, domain=domain or data.name, model=embedder.name)
         found = run_sweep(
             data,
             embedder,
@@ -285,7 +296,11 @@ def eval_(
     from solvent_experiments.files import write_json
 
     if out is not None:
-        _writable(out, "solvent.gate.eval", dataset)
+        _writable(
+            {"the data set": dataset, "the database of pages": wiki_db, "the file of weights": backend},
+            _Output("--out", out, EVALUATION),
+            _Output("--out", manifest_of(out), MANIFEST, of=out),
+        )
     with _progress(quiet, "eval") as told:
         data = _dataset(dataset, format, wiki_db, skip_broken)
         embedder = _embedder(model)
@@ -352,9 +367,9 @@ def train(
 
     Example: `solvent gate train --dataset claims.jsonl --out weights.json`
     """
-    from solvent.gate.combined import train_weights
+    from solvent.gate.combined import FORMAT, train_weights
 
-    _writable(out, "solvent.gate.combined", dataset)
+    _writable({"the data set": dataset, "the database of pages": wiki_db}, _Output("--out", out, FORMAT))
     with _progress(quiet, "train") as told:
         data = _dataset(dataset, format, wiki_db, skip_broken)
         embedder = _embedder(model)
@@ -431,14 +446,48 @@ def _embedder(model: str | None, *, cached: bool = True) -> SentenceEmbedder:
     return SentenceEmbedder(model, cache="default" if cached else None)
 
 
-def _writable(out: Path, kind: str, dataset: Path) -> None:
-    """Refuse, before anything is measured, to write over what isn't a file of this kind."""
-    if out.resolve() == dataset.resolve() or out.is_dir():
-        raise _error(f"--out: {out} is {'a folder' if out.is_dir() else 'the data set'}; allowed: a new file")
-    if out.exists():
-        with out.open("rb") as file:
-            if kind.encode() not in file.read(200):
-                raise _error(f"--out: {out} exists and is another kind of file; allowed: a new one")
+class _Output(NamedTuple):
+    """What an option writes: where to (None: not at all), in which format, and for a manifest of which file."""
+
+    option: str
+    path: Path | None
+    format: str
+    of: Path | None = None
+
+
+def _writable(inputs: Mapping[str, Path | None], *outputs: _Output) -> None:
+    """Refuse, before anything is measured, to write over an input, another output or a file of another kind."""
+    from solvent_experiments.files import require_writable
+
+    taken = {path.resolve(): what for what, path in inputs.items() if path is not None}
+    for output in outputs:
+        if output.path is None:
+            continue
+        what = "a folder" if output.path.is_dir() else taken.get(output.path.resolve())
+        if what is not None:
+            raise _error(f"{output.option}: {output.path} is {what}; allowed: a new file")
+        taken[output.path.resolve()] = f"what {output.option} writes"
+        if output.path.exists() and not _is_another_of(output):
+            raise _error(
+                f"{output.option}: {output.path} exists and is another kind of file; allowed: a new one"
+            )
+        try:
+            require_writable(output.path)
+        except OSError as error:
+            raise _error(
+                f"{output.option}: {output.path} can't be written, {error.strerror}; allowed: a file in a folder"
+            ) from None
+
+
+def _is_another_of(output: _Output) -> bool:
+    """Whether the file that is there already is of the output's format, and a manifest of the same file."""
+    assert output.path is not None
+    if not output.path.is_file():
+        return False
+    with output.path.open("rb") as file:
+        head = file.read(1000).decode("utf-8", errors="replace")
+    of = "" if output.of is None else json.dumps(output.of.name, ensure_ascii=False)
+    return bool(re.match(rf'\s*\{{\s*"format": "{re.escape(output.format)}"', head)) and of in head
 
 
 def _sweep_at(path: Path) -> Sweep | None:
@@ -462,7 +511,27 @@ def _evaluation_at(path: Path) -> Mapping[str, Any]:
         document = None
     if not isinstance(document, Mapping) or document.get("format") != EVALUATION:
         raise _error(f"{path}: not an evaluation; allowed: what `solvent gate eval --out` writes")
+    rows, about = document.get("comparisons"), document.get("dataset")
+    if not isinstance(about, Mapping) or not isinstance(about.get("name"), str):
+        raise _error(f"{path}, dataset: allowed: an object with its name, as `solvent gate eval` writes it")
+    if not isinstance(rows, list) or not rows:
+        raise _error(f"{path}, comparisons: allowed: a list of at least one")
+    for i, row in enumerate(rows, start=1):
+        if not _is_comparison(row):
+            raise _error(f"{path}, comparison {i}: allowed: an object as `solvent gate eval` writes it")
+    if all(row["auroc"]["value"] is None for row in rows):
+        raise _error(f"{path}: no claims that could be compared; allowed: an evaluation with an AUROC")
     return document
+
+
+def _is_comparison(row: Any) -> bool:
+    """Whether a row of an evaluation can be drawn: its names, and an AUROC with its interval, or none."""
+    if not isinstance(row, Mapping) or not isinstance(row.get("auroc"), Mapping):
+        return False
+    named = all(isinstance(row.get(key), str) for key in ("against", "measure"))
+    numbers = [row["auroc"].get(key) for key in ("value", "low", "high")]
+    shares = all(isinstance(n, int | float) and 0 <= n <= 1 for n in numbers)
+    return named and isinstance(row.get("matched"), bool) and (shares or numbers[0] is None)
 
 
 @contextmanager
@@ -502,7 +571,10 @@ def build(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="DIR", help="Folder of the tables.  [default: the package's]", show_default=False
+            "--out",
+            metavar="DIR",
+            help="Folder to write the files to; with --check the folder to look at (the package's by default).",
+            show_default=False,
         ),
     ] = None,
     model: Model = None,
@@ -512,8 +584,9 @@ def build(
 ) -> None:
     """Measure the lab's sentences with the real model: the tables and policies that `Solvent/Gate-v0` looks up.
 
-    Writes `lab_tables.npz`, `lab_policies.json` and `lab_domain.json` (what each policy accepts). A lab of your own
-    compounds, doses or words plays with `params: {gate: {tables: DIR/lab_tables.npz}}`.
+    Writes `lab_tables.npz`, `lab_policies.json`, `lab_domain.json` (what each policy accepts) and the words themselves,
+    `catalogue.toml`. A lab of your own compounds, doses or words plays with
+    `params: {gate: {tables: DIR/lab_tables.npz}}`.
 
     Examples:
 
@@ -526,8 +599,13 @@ def build(
     from solvent_experiments.gate_build import build_gate, check_gate
     from solvent_experiments.gate_report import wide_console
 
-    params: LabParams = environment_params(env) if config is None else load_experiment(config).params
+    params: LabParams = (
+        environment_params(env) if config is None else load_experiment(config, has_tables=False).params
+    )
+    if not check and out is None:
+        raise _error("--out: got nothing; allowed: the folder to write the files to, or --check")
     if not check:
+        assert out is not None
         build_gate(params, catalogue, out, model, wide_console())
     elif not check_gate(params, catalogue, out, model, wide_console()):
         raise typer.Exit(FAILED)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,10 @@ from rich.console import Console
 from rich.table import Table
 
 from solvent.params import LabParams
-from solvent_experiments.documents import ConfigError
 from solvent_experiments.files import write_json
 from solvent_experiments.progress import shown_on
 
-__all__ = ["DOMAIN_FILE", "build_gate", "check_gate"]
+__all__ = ["DOMAIN_FILE", "build_gate", "check_gate", "domain_report"]
 
 DOMAIN_FILE = "lab_domain.json"
 PAGES = 1024
@@ -24,38 +24,60 @@ TOLERANCE = 2e-6
 
 
 def build_gate(
-    params: LabParams, catalogue: Path | None, out: Path | None, model: str | None, console: Console
+    params: LabParams, catalogue: Path | None, folder: Path, model: str | None, console: Console
 ) -> tuple[Any, ...]:
-    """Measure, learn and write; return the policies.
+    """Measure, learn and write tables, policies, the report on the domain and the words; return the policies.
+
+    Everything is written beside the folder's files and moved into it at the end, the policies last: until then what is
+    there names other tables, and is refused.
 
     Raises:
-        GateError: no model, a catalogue that can't be used, a folder that can't be written.
+        GateError: no model, a catalogue that can't be used.
+        OSError: a folder that can't be written.
     """
     from solvent.gate import build
-    from solvent.gate.lab_tables import LAB_POLICIES, LAB_TABLES, load_lab_tables, save_lab_tables
+    from solvent.gate.catalogue import CATALOGUE
+    from solvent.gate.lab_tables import (
+        LAB_POLICIES,
+        LAB_TABLES,
+        lab_policies,
+        load_lab_tables,
+        save_lab_tables,
+    )
     from solvent.gate.policy_files import save_policies
 
-    folder = LAB_TABLES.parent if out is None else out
-    if not folder.is_dir():
-        raise ConfigError("no such folder; allowed: one that exists", file=folder)
+    words = (catalogue or CATALOGUE).read_bytes()
+    folder.mkdir(parents=True, exist_ok=True)
     tables, vectors = _measured(params, catalogue, model, console)
-    path = folder / LAB_TABLES.name
-    save_lab_tables(path, tables)
+    with tempfile.TemporaryDirectory(prefix=".gate-", dir=folder) as made:
+        fresh = Path(made)
+        save_lab_tables(fresh / LAB_TABLES.name, tables)
+        kept = load_lab_tables(fresh / LAB_TABLES.name)
+        sample = build.domain_sample(params, kept, build.domain_pages(params, PAGES), vectors)
+        policies = build.learn_policies(sample, kept)
+        report = domain_report(sample, policies)
+        write_json(fresh / DOMAIN_FILE, report)
+        (fresh / CATALOGUE.name).write_bytes(words)
+        save_policies(fresh / LAB_POLICIES.name, policies)
+        for name in (CATALOGUE.name, LAB_TABLES.name, DOMAIN_FILE, LAB_POLICIES.name):
+            (fresh / name).replace(folder / name)
     load_lab_tables.cache_clear()
-    kept = load_lab_tables(path)
-    sample = build.domain_sample(params, kept, build.domain_pages(params, PAGES), vectors)
-    policies = build.learn_policies(sample, kept)
-    save_policies(folder / LAB_POLICIES.name, policies)
-    report = {
+    lab_policies.cache_clear()
+    console.print(acceptance_table(report))
+    return policies
+
+
+def domain_report(sample: Any, policies: Sequence[Any]) -> dict[str, Any]:
+    """What the policies do with the claims about the pages that they were not learnt on."""
+    from solvent.gate import build
+
+    return {
         "pages": PAGES,
         "claims": int((sample.kind != build.OFF_COMPOUND).sum()),
         "thresholds": {policy.name: [policy.tau_accept, policy.tau_review] for policy in policies},
         "held_out": build.acceptance_by_kind(sample, policies),
         "held_out_by_residual_alone": build.acceptance_by_kind(sample, policies, numbers=False),
     }
-    write_json(folder / DOMAIN_FILE, report)
-    console.print(acceptance_table(report))
-    return policies
 
 
 def check_gate(

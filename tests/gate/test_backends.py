@@ -199,7 +199,20 @@ def test_another_file_is_refused_in_one_line(content: bytes, tmp_path: Path) -> 
         Weights.load(tmp_path / "none.json")
 
 
-@pytest.mark.parametrize("wrong", [{"mean": (1.0,)}, {"scale": (0.0, 1.0)}, {"intercept": float("nan")}])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"mean": (1.0,)},
+        {"scale": (0.0, 1.0)},
+        {"intercept": float("nan")},
+        {"mean": ("0.5", "0.0")},
+        {"features": (1, 2)},
+        {"texts": ((),)},
+        {"model": None},
+        {"top_k": "12"},
+        {"rank_r": 0},
+    ],
+)
 def test_impossible_weights(wrong: dict[str, Any]) -> None:
     with pytest.raises(GateError, match="weights"):
         Weights(**{**vars(WEIGHTS), **wrong})

@@ -167,6 +167,19 @@ def test_a_threshold_or_a_gap_that_was_edited_shows(dataset: Dataset, words: Any
     assert runs.different == 2
 
 
+@pytest.mark.parametrize("name", ["P1", "P30"])
+def test_a_threshold_that_was_edited_shows_with_and_without_the_text(
+    name: str, dataset: Dataset, words: Any
+) -> None:
+    sweep = run_sweep(dataset, words, n=30)
+    assert run_checklist(sweep)[4].passed
+    edited = replace(
+        sweep, tau_by_percentile={**sweep.tau_by_percentile, name: sweep.tau_by_percentile[name] + 1e-6}
+    )
+    assert not run_checklist(edited)[4].passed
+    assert runs_from_text(edited, dataset.samples, words, runs=2).different == 2
+
+
 def test_an_embedder_that_wavers_shows(dataset: Dataset, words: Any) -> None:
     class Wavering:
         name, dimension, fingerprint = words.name, words.dimension, words.fingerprint

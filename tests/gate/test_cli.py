@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -200,6 +201,42 @@ def test_broken_lines_are_skipped_under_the_flag_alone(
         (("sweep", "--dataset", "CLAIMS", "--out", "."), "--out: . is a folder"),
         (("sweep", "--dataset", "CLAIMS", "--out", "CLAIMS"), "is the data set"),
         (("sweep", "--dataset", "CLAIMS", "--out", "WEIGHTS"), "is another kind of file"),
+        (("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--policies", "."), "--policies: . is a folder"),
+        (("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--policies", "CLAIMS"), "is the data set"),
+        (
+            ("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--policies", "./s.json"),
+            "--policies: s.json is what --out writes",
+        ),
+        (
+            ("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--policies", "s.manifest.json"),
+            "--policies: s.manifest.json is what --out writes",
+        ),
+        (
+            ("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--policies", "WEIGHTS"),
+            "is another kind of file",
+        ),
+        (
+            ("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--policies", "SWEEP"),
+            "is another kind of file",
+        ),
+        (("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--wiki-db", "s.json"), "is the database of"),
+        (("sweep", "--dataset", "CLAIMS", "--out", "INSIDE"), "can't be written, Not a directory; allowed"),
+        (
+            ("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--policies", "INSIDE"),
+            "--policies: ",
+        ),
+        (
+            ("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--policies", "p.json", "--domain", "any"),
+            "got 'any' domain",
+        ),
+        (("eval", "--dataset", "CLAIMS", "--out", "CLAIMS"), "is the data set"),
+        (
+            ("eval", "--dataset", "CLAIMS", "--backend", "WEIGHTS", "--out", "WEIGHTS"),
+            "is the file of weights",
+        ),
+        (("eval", "--dataset", "CLAIMS", "--out", "SWEEP"), "is another kind of file"),
+        (("train", "--dataset", "CLAIMS", "--out", "CLAIMS"), "is the data set"),
+        (("train", "--dataset", "CLAIMS", "--out", "SWEEP"), "is another kind of file"),
         (("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--n", "1"), "n: got 1; allowed: 2 or more"),
         (
             ("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--percentiles", "5,x"),
@@ -232,6 +269,7 @@ def test_a_mistake_is_one_line(
     out = here / "out"
     places = {"CLAIMS": here / "claims.jsonl", "WEIGHTS": out / "weights.json", "SWEEP": out / "sweep.json"}
     before = {path: path.read_bytes() for path in places.values()}
+    places["INSIDE"] = here / "claims.jsonl" / "s.json"
     given = [str(places.get(argument, argument)) for argument in arguments]
     quiet = [] if arguments[0] in ("swep", "plot") else ["-q"]
     assert call(monkeypatch, *given, *quiet) == 2
@@ -239,7 +277,82 @@ def test_a_mistake_is_one_line(
     assert shown.err.count("\n") == 1
     assert said in shown.err
     assert not list(Path().iterdir())
-    assert before == {path: path.read_bytes() for path in places.values()}
+    assert before == {path: path.read_bytes() for path in before}
+
+
+PRECIOUS = '{"mine": "since 1998"}'
+
+
+@pytest.mark.parametrize("name", ["s.json", "s.manifest.json", "p.json"])
+@pytest.mark.parametrize("command", ["sweep", "eval"])
+def test_a_file_of_the_users_is_refused_before_anything_is_read(
+    command: str,
+    name: str,
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path(name).write_text(PRECIOUS)
+    policies = ("--policies", "p.json") if command == "sweep" else ()
+    # The data set is not there, and would be the error if it were looked at first.
+    assert call(monkeypatch, command, "--dataset", "none.jsonl", "--out", "s.json", *policies) == 2
+    refused = command == "sweep" or name != "p.json"
+    expected = f"{name} exists and is another kind of file; allowed: a new one" if refused else "no such file"
+    assert expected in capsys.readouterr().err
+    assert [path.name for path in Path().iterdir()] == [name]
+    assert Path(name).read_text() == PRECIOUS
+
+
+def test_a_manifest_of_another_file_is_refused(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("sweep.manifest.json").write_bytes((here / "out" / "sweep.manifest.json").read_bytes())
+    assert call(monkeypatch, "sweep", "--dataset", here / "claims.jsonl", "--out", "sweep.txt", "-q") == 2
+    assert "sweep.manifest.json exists and is another kind of file" in capsys.readouterr().err
+    assert not Path("sweep.txt").exists()
+
+
+def test_a_sweep_of_the_same_name_is_made_anew(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("sweep.json", "sweep.manifest.json", "policies.json"):
+        Path(name).write_bytes((here / "out" / name).read_bytes())
+    arguments = ("--dataset", here / "claims.jsonl", "--out", "sweep.json", "--n", "60", "-q")
+    assert call(monkeypatch, "sweep", *arguments, "--policies", "policies.json", "--domain", "other") == 0
+    assert json.loads(Path("sweep.json").read_text())["settings"]["n"] == 60
+    assert json.loads(Path("sweep.manifest.json").read_text())["arguments"]["n"] == 60
+    assert {policy.domain for policy in load_policies("policies.json").values()} == {"other"}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda d: d.pop("dataset"), "dataset: allowed: an object with its name"),
+        (lambda d: d.update(dataset={"name": 5}), "dataset: allowed: an object with its name"),
+        (lambda d: d.pop("comparisons"), "comparisons: allowed: a list"),
+        (lambda d: d.update(comparisons=[]), "comparisons: allowed: a list"),
+        (lambda d: d["comparisons"].insert(1, 5), "comparison 2: allowed: an object"),
+        (lambda d: d["comparisons"][1].pop("matched"), "comparison 2: allowed: an object"),
+        (lambda d: d["comparisons"][1].update(against=[]), "comparison 2: allowed: an object"),
+        (lambda d: d["comparisons"][1].update(auroc=0.5), "comparison 2: allowed: an object"),
+        (lambda d: d["comparisons"][1]["auroc"].update(low=None), "comparison 2: allowed: an object"),
+        (lambda d: d["comparisons"][1]["auroc"].update(high=1e9), "comparison 2: allowed: an object"),
+        (lambda d: [row["auroc"].update(value=None) for row in d["comparisons"]], "could be compared"),
+    ],
+)
+def test_a_strangers_evaluation_is_one_line(
+    change: Callable[[Any], Any],
+    said: str,
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    document = json.loads((here / "out" / "eval.json").read_text())
+    change(document)
+    Path("eval.json").write_text(json.dumps(document))
+    assert call(monkeypatch, "plot", here / "out" / "sweep.json", "--eval", "eval.json", "--out", ".") == 2
+    shown = capsys.readouterr().err
+    assert said in shown
+    assert shown.count("\n") == 1
+    assert [path.name for path in Path().iterdir()] == ["eval.json"]
 
 
 @pytest.mark.public_data

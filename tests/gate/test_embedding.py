@@ -157,6 +157,28 @@ ODD = [
 ]
 
 
+def test_what_the_model_does_not_read_is_told(embedder: SentenceEmbedder) -> None:
+    cats, dogs = "\u0e09\u0e31\u0e19\u0e23\u0e31\u0e01\u0e41\u0e21\u0e27", "\u0e2b\u0e21\u0e32"
+    smile = "\N{GRINNING FACE}" * 2
+    texts = [
+        cats,
+        dogs,
+        f"a {smile} b",
+        "a plain sentence of 12 words",
+        "",
+        "na\u00efve",
+        "x " * 254 + "the end",
+    ]
+    before = embedder.encode(texts)
+    assert embedder.unread(texts) == [(cats,), (dogs,), (smile,), (), (), (), ("the end",)]
+    # Why it matters: to the model, both say the same.
+    assert np.array_equal(before[0], before[1])
+    assert embedder.unread([]) == []
+    assert np.array_equal(SentenceEmbedder(cache=None).encode(texts), before)
+    with pytest.raises(GateError, match="a sequence of strings"):
+        embedder.unread("text")
+
+
 def test_odd_texts_have_vectors_like_any_other(embedder: SentenceEmbedder) -> None:
     rows = checked_vectors(embedder.encode(ODD), dimension=384, where="odd")
     assert (embedder.encode(ODD) == rows).all()

@@ -25,6 +25,7 @@ from solvent.gate.lab_tables import (
     LAB_TABLES,
     LEVELS,
     LabTables,
+    domain_of,
     lab_policies,
     load_lab_tables,
     save_lab_tables,
@@ -148,7 +149,8 @@ def test_policies_are_the_lab_s_own_and_each_is_stricter_than_the_one_before():
         assert policy.tau_review == pytest.approx(1.25 * policy.tau_accept, abs=1e-6)
         assert policy.model == about["model"]
         assert policy.model_fingerprint == about["model_sha256"]
-        assert (policy.domain, policy.top_k, policy.rank_r) == ("solvent.lab", 12, 12)
+        assert (policy.top_k, policy.rank_r) == (12, 12)
+        assert policy.domain == domain_of(load_lab_tables()) == f"solvent.lab.{about['sha256'][:12]}"
 
 
 # -- stored exactly ------------------------------------------------------------------------------
@@ -159,8 +161,11 @@ def test_inner_products_are_stored_to_a_billionth(tmp_path):
     rng = np.random.default_rng(0)
     gram = rng.uniform(-1, 1, shipped.gram.shape)
     gram = (gram + gram.transpose(0, 2, 1)) / 2
+    diagonal = np.arange(gram.shape[1])
+    gram[:, diagonal, diagonal] = 1.0
     for k, extreme in enumerate((1.0, -1.0, 0.0, 1.0 + 1e-7, 1e-12)):
-        gram[:, k, k] = extreme
+        gram[:, k, k + 1] = gram[:, k + 1, k] = extreme
+    gram[:, 7, 7] = 1.0 - 1e-7
     stands = rng.integers(0, 2, shipped.stands.shape).astype(np.uint8)
     about = {name: value for name, value in shipped.about.items() if name not in ("format", "sha256")}
     path = tmp_path / "tables.npz"
@@ -470,6 +475,7 @@ def test_fifty_thousand_verdicts_a_second():
     state["page"] = rng.integers(0, 12, state["page"].shape)
     state["fit_class"] = state["named"] = rng.integers(0, 8, 8)
     state["fit_strength"] = len(STRENGTHS) - 1
+    state["experiments"] = 1
     env.set_state(state)
     labs, tables = env.batch.labs, tables_for(env.params)
     accept, review = int(tables["tau_accept"][1]), int(tables["tau_review"][1])
@@ -493,3 +499,89 @@ def test_the_hash_of_the_shipped_file_is_over_what_is_in_it():
         digest.update(f"{name}{array.dtype.str}{array.shape}".encode() + array.tobytes())
     assert digest.hexdigest() == stated
     assert about["format"] == lab_tables.FORMAT
+
+
+# -- files of strangers ----------------------------------------------------------------------------
+
+
+def stranger(tmp_path, described, changed=None):
+    """The shipped file with something changed, and a hash that is right again."""
+    with np.load(LAB_TABLES) as file:
+        about = json.loads(bytes(file["about"]).decode())
+        arrays = {"gram": file["gram"], "stands": file["stands"]}
+    about |= described
+    arrays |= changed or {}
+    about["sha256"] = lab_tables._digest(about, arrays)
+    path = tmp_path / "tables.npz"
+    text = np.frombuffer(json.dumps(about).encode(), np.uint8)
+    np.savez_compressed(path, about=text, **arrays)
+    return path
+
+
+@pytest.mark.parametrize(
+    "described",
+    [
+        {"bins": 4000},
+        {"bins": 12.0},
+        {"doses": 5},
+        {"doses": ["a"] * 8},
+        {"compounds": None},
+        {"potency_classes": 8.0},
+        {"bin_low": None},
+    ],
+)
+def test_a_description_that_is_none_is_one_clear_error(tmp_path, described):
+    """The hash is no secret: a stranger's file can have a right one."""
+    misfit(stranger(tmp_path, described))
+
+
+@pytest.mark.parametrize("kind", ["nan", "long", "zero", "narrow", "few flags"])
+def test_arrays_that_no_sentences_have_are_one_clear_error(tmp_path, kind):
+    with np.load(LAB_TABLES) as file:
+        gram, stands = file["gram"], file["stands"]
+    changed = {
+        "nan": {"gram": np.full(gram.shape, np.nan)},
+        "long": {"gram": np.full(gram.shape, 2**31 - 1, "<i4")},
+        "zero": {"gram": np.zeros_like(gram)},
+        "narrow": {"gram": gram[:, :-1]},
+        "few flags": {"stands": stands[:, :-1]},
+    }
+    misfit(stranger(tmp_path, {}, changed[kind]))
+
+
+def misfit(path):
+    with pytest.raises(GateError) as error:
+        load_lab_tables(path)
+    assert "don't fit their description" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_tables_of_other_words_beside_the_shipped_policies_are_refused(tmp_path):
+    shutil.copy(LAB_POLICIES, tmp_path / LAB_POLICIES.name)
+    path = stranger(tmp_path, {"catalogue_sha256": "0" * 64})
+    with pytest.raises(ParamError, match="domain"):
+        gymnasium.make("Solvent/Gate-v0", params={"gate": {"tables": str(path)}})
+
+
+def test_a_state_without_pages_is_refused_where_there_is_a_gate():
+    """All zeros would be a page of readouts nobody made, and findings of energy 0."""
+    debt, gate = LabEnv(), LabEnv(preset="gate")
+    for env in (debt, gate):
+        env.reset(seed=1)
+        for m in range(8):
+            env.step(4 + 8 * m)
+    kept = gate.get_state()
+    with pytest.raises(ValueError, match="without this gate"):
+        gate.set_state(debt.get_state())
+    for name, wrong in (
+        ("page", 12),
+        ("fit_class", 8),
+        ("fit_strength", 4),
+        ("strictness", 0),
+        ("named", -2),
+    ):
+        state = gate.get_state()
+        state[name] = wrong
+        with pytest.raises(ValueError, match="without this gate"):
+            gate.set_state(state)
+    assert gate.get_state().tobytes() == kept.tobytes()

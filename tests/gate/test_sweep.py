@@ -173,6 +173,46 @@ def test_impossible_arguments(arguments: dict[str, Any], said: str, dataset: Dat
         (lambda c: c["tau_by_percentile"].update(P10="x"), "tau_by_percentile: got P10"),
         (lambda c: c["tau_by_percentile"].update(Q=1.0), "tau_by_percentile: got Q"),
         (lambda c: c.update(settings=[]), "settings"),
+        (lambda c: c.update(settings={"a": 1}), "settings: allowed: an object with n, seed, top_k"),
+        (
+            lambda c: c["settings"].update(top_k=0),
+            "settings, top_k: got 0; allowed: a whole number, 1 or more",
+        ),
+        (lambda c: c["settings"].update(rank_r="8"), "settings, rank_r: got '8'"),
+        (lambda c: c["settings"].update(seed=-1), "settings, seed: got -1"),
+        (lambda c: c["settings"].update(budget=1), "settings, budget: got 1"),
+        (lambda c: c["settings"].update(percentiles=[None]), "settings, percentiles: got \\[None"),
+        (lambda c: c.update(model={"x": 1}), "model: allowed: an object with name, fingerprint"),
+        (lambda c: c["model"].update(fingerprint=None), "model, fingerprint: got None; allowed: text"),
+        (lambda c: c["dataset"].update(name=["x"]), "dataset, name: got"),
+        (lambda c: c["dataset"].update(labels=5), "dataset, labels: got 5"),
+        (lambda c: c["dataset"].update(labels={"nei": "x"}), "dataset, labels: got"),
+        (lambda c: c["dataset"].pop("samples"), "dataset: allowed: an object with"),
+        (lambda c: c.update(summary=5), "summary"),
+        (lambda c: c.update(negative_control=5), "negative_control"),
+        (lambda c: c["samples"].insert(0, 5), "sample 1: allowed: an object with id"),
+        (lambda c: c["samples"][3].update(label={"a": 1}), "sample 4, label: got {'a': 1}; allowed: text or"),
+        (lambda c: c["samples"][3].update(id=4), "sample 4, id: got 4; allowed: text"),
+        (lambda c: c["samples"][3].update(group=None), "sample 4, group: got None"),
+        (lambda c: c["samples"][3].update(spans="x"), "sample 4, spans: got 'x'"),
+        (lambda c: c["samples"][3].update(spans=True), "sample 4, spans: got True"),
+        (lambda c: c["samples"][3].update(spans=-1), "sample 4, spans: got -1"),
+        (
+            lambda c: c["samples"][3].update(trivial=None),
+            "sample 4, trivial: got None; allowed: true or false",
+        ),
+        (lambda c: c["samples"][3].update(exhausted=0), "sample 4, exhausted: got 0"),
+        (lambda c: c["samples"][3].update(energy=float("nan")), "sample 4, energy: got nan"),
+        (
+            lambda c: c["samples"][3].update(energy=1e300),
+            "sample 4, energy: got 1e.300; allowed: a number from",
+        ),
+        (lambda c: c["samples"][3].update(identity_error=10**400), "sample 4, identity_error: got 1000"),
+        (lambda c: c["tau_by_percentile"].update(P10=10**400), "tau_by_percentile: got P10"),
+        (lambda c: c["tau_by_percentile"].update(P0=0.1), "tau_by_percentile: got P0"),
+        (lambda c: c["tau_by_percentile"].update({"P1_0": 0.1}), "tau_by_percentile: got P1_0"),
+        (lambda c: c["tau_by_percentile"].update({"Pnan": 0.1}), "tau_by_percentile: got Pnan"),
+        (lambda c: c["tau_by_percentile"].update({"P\n": 0.1}), "tau_by_percentile: got P"),
     ],
 )
 def test_a_broken_file_is_one_line(change: Callable[[Any], Any], said: str, found: Sweep) -> None:
@@ -181,6 +221,38 @@ def test_a_broken_file_is_one_line(change: Callable[[Any], Any], said: str, foun
     with pytest.raises(GateError, match=said) as caught:
         sweep_from_json(json.dumps(content))
     assert "\n" not in str(caught.value)
+
+
+def test_what_follows_from_the_samples_is_not_taken_from_the_file(dataset: Dataset, words: Any) -> None:
+    found = run_sweep(dataset, words, n=None, budget=0.2)
+    assert found.negative_control is not None
+    content = json.loads(found.to_json())
+    content["summary"]["P10"]["accept"] += 50
+    content["summary"]["P10"].pop("control")
+    content["summary"].update(P20=5)
+    content["summary"].pop("P30")
+    content["negative_control"] = {"tau_accept": 9.0}
+    assert sweep_from_json(json.dumps(content)) == found
+
+
+def test_a_file_of_one_group_has_nothing_held_out(dataset: Dataset, words: Any) -> None:
+    content = json.loads(run_sweep(dataset, words, n=None, budget=0.2).to_json())
+    for sample in content["samples"]:
+        sample["group"] = "all"
+    found = sweep_from_json(json.dumps(content))
+    assert found.negative_control is None
+    assert all(row["held_out"] is None for row in found.summary.values())
+
+
+def test_the_smallest_budget_is_not_learnt_instead_of_a_fault(dataset: Dataset, words: Any) -> None:
+    assert run_sweep(dataset, words, n=None, budget=1e-18).negative_control is None
+
+
+def test_percentiles_are_what_their_names_say(dataset: Dataset, words: Any) -> None:
+    found = run_sweep(dataset, words, n=None, percentiles=[10, 10.0000001, 33.33333333])
+    assert list(found.tau_by_percentile) == ["P10", "P33.3333"]
+    assert list(found.percentiles) == found.settings["percentiles"] == [10.0, 33.3333]
+    assert sweep_from_json(found.to_json()) == found
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "[" * 100_000, b"\xff"])

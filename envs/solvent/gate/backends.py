@@ -1,7 +1,9 @@
 """Backends: whatever gives a claim and its evidence a number from 0 (supported) to 1 (not), behind one interface.
 
 The gate's own is ``ResidualBackend``, the hallucination energy, and it is the default. The others are there to be
-compared with it: the oracle gap, and baselines that a measure has to beat to be worth its name.
+compared with it: the oracle gap, and baselines that a measure has to beat to be worth its name. Backends are for
+comparison (``solvent gate eval``): no claim is judged and no threshold is learnt by one yet; ``verdict.py`` and
+``sweep.py`` measure for themselves.
 
 - ``gap``: ``(1 + energy_gap) / 2``;
 - ``cosine``: ``1 - max cosine`` of claim and spans;
@@ -22,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvent.gate.checks import run_checks
-from solvent.gate.embedding import Embedder
+from solvent.gate.embedding import Embedder, Unread, unread_by
 from solvent.gate.errors import GateError
 from solvent.gate.measurement import ENERGY_DECIMALS, RANK_R, TOP_K, batch_energies, oracle_gap
 
@@ -84,6 +86,10 @@ class RememberingEmbedder:
         """Unit rows [n, d]."""
         self.warm(texts)
         return np.stack([self._rows[text] for text in texts]) if texts else np.empty((0, self.dimension))
+
+    def unread(self, texts: Sequence[str]) -> list[Unread]:
+        """What the embedder behind it doesn't read."""
+        return unread_by(self._embedder, texts)
 
 
 class ResidualBackend:

@@ -23,7 +23,7 @@ from solvent.draws import fixed_points
 from solvent.gate.calibration import percentile_thresholds, sample_sha256
 from solvent.gate.catalogue import Catalogue, Page
 from solvent.gate.embedding import Embedder
-from solvent.gate.lab_tables import DOMAIN, LEVELS, MOST_SPANS, LabTables
+from solvent.gate.lab_tables import LEVELS, MOST_SPANS, LabTables, domain_of
 from solvent.gate.measurement import gram_energy
 from solvent.gate.policy import Policy
 from solvent.gate.stated import missing
@@ -210,7 +210,7 @@ def learn_policies(sample: Claimed, tables: LabTables) -> tuple[Policy, ...]:
         Policy.learnt(
             level.partition(".")[2],
             thresholds[p],
-            domain=DOMAIN,
+            domain=domain_of(tables),
             model=tables.about["model"],
             model_fingerprint=tables.about["model_sha256"],
             oracle="none",

@@ -20,7 +20,7 @@ the text on, each run with the claims and each claim's evidence in another order
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import Any
@@ -172,7 +172,7 @@ def _runs_from_numbers(sweep: Sweep) -> Runs:
     """Thresholds learnt and decisions taken again and again, the samples in another order each time."""
     gaps = [row.energy_gap for row in sweep.samples]
     rng = np.random.default_rng(0)
-    outputs = {_output(gaps, range(len(gaps)), sweep.percentiles)}
+    outputs = {_filed(sweep)}
     for _ in range(RUNS):
         outputs.add(_output(gaps, rng.permutation(len(gaps)), sweep.percentiles))
     return Runs(
@@ -192,7 +192,7 @@ def runs_from_text(
     """Measure the sweep's claims again, ``runs`` times, with claims and evidence in another order each time.
 
     Each run also encodes a few of the texts anew, together with others than before, and their vectors have to be the
-    same bits. The first output is that of the sweep file, so a file that doesn't fit its data set shows.
+    same bits. The first output is that of the sweep file, so a gap or a threshold that doesn't fit its data set shows.
 
     Args:
         sweep: what was measured.
@@ -211,7 +211,7 @@ def runs_from_text(
     remembering.warm(texts)
     rng = np.random.default_rng(0)
     top_k, rank_r = int(sweep.settings["top_k"]), int(sweep.settings["rank_r"])
-    outputs = {_output([row.energy_gap for row in sweep.samples], range(len(own)), sweep.percentiles)}
+    outputs = {_filed(sweep)}
     unequal = 0
     for run in range(runs):
         on_progress(run, runs)
@@ -246,9 +246,20 @@ def _same_samples(sweep: Sweep, samples: Sequence[Sample]) -> list[Sample]:
     return found
 
 
+def _filed(sweep: Sweep) -> str:
+    """The output as the sweep has it, thresholds included."""
+    gaps = [row.energy_gap for row in sweep.samples]
+    taus = {float(name[1:]): rounded(tau) for name, tau in sweep.tau_by_percentile.items()}
+    return _hashed(gaps, range(len(gaps)), taus)
+
+
 def _output(gaps: Sequence[float], order: Any, percentiles: Sequence[float]) -> str:
-    """A hash of the thresholds and of every claim's gap and verdicts, computed in the given order."""
-    taus = percentile_thresholds([gaps[i] for i in order], percentiles)
+    """The output of thresholds learnt, and decisions taken, in the given order."""
+    return _hashed(gaps, order, percentile_thresholds([gaps[i] for i in order], percentiles))
+
+
+def _hashed(gaps: Sequence[float], order: Any, taus: Mapping[float, float]) -> str:
+    """A hash of the thresholds and of every claim's gap and verdicts."""
     verdicts = {int(i): [apply_adaptive_policy_gap(gaps[i], tau) for tau in taus.values()] for i in order}
     lines = [f"{i} {gaps[i]:.6f} {' '.join(verdicts[i])}" for i in sorted(verdicts)]
     return hashlib.sha256("\n".join([str(sorted(taus.items())), *lines]).encode()).hexdigest()

@@ -6,7 +6,8 @@ with ``x`` the subspace residual, ``1 - max cosine``, three features of the clai
 of the text's checks (``checks.py``) whether it fired. Weights are learnt from one part of one labelled set: supported
 claims against its others, and against themselves with mismatched evidence. Nothing in it counts spans.
 
-It is no default: ``docs/gate.md`` has what it gains on held-out claims of its own set and on others. What is learnt is
+It is no default, and stands beside the residual in comparisons alone: no verdict and no threshold is taken from it.
+``docs/gate.md`` has what it gains on held-out claims of its own set and on others. What is learnt is
 data about a set of texts, and a file of weights says which one; ``trained_on`` tells whether a sample has a claim or a
 span in common with what was learnt from. Known approximation: energies under different weights are not comparable,
 they are odds under one set's mixture.
@@ -16,10 +17,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import chain
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,14 @@ class Weights:
     def __post_init__(self) -> None:
         sizes = {len(self.features), len(self.mean), len(self.scale), len(self.weight)}
         numbers = (*self.mean, *self.scale, *self.weight, self.intercept)
+        if {type(word) for word in (*self.features, *self.texts, self.model)} != {str}:
+            raise GateError("weights: got a feature, a text's hash or a model that is no text; allowed: text")
+        if {type(k) for k in (self.top_k, self.rank_r)} != {int} or min(self.top_k, self.rank_r) < 1:
+            raise GateError(
+                f"weights: got top_k {self.top_k!r:.20} and rank_r {self.rank_r!r:.20}; allowed: 1 or more"
+            )
+        if not {type(number) for number in numbers} <= {int, float}:
+            raise GateError("weights: got something that is no number among them; allowed: numbers")
         if len(sizes) != 1 or not self.features:
             raise GateError("weights: got lists of different lengths; allowed: one number a feature")
         if not np.isfinite(np.array(numbers, dtype=np.float64)).all() or min(self.scale) <= 0:
@@ -97,7 +106,7 @@ class Weights:
     def _texts(self) -> frozenset[str]:
         return frozenset(self.texts)
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write JSON with a hash over all of it: whole or not at all.
 
         Raises:
@@ -106,7 +115,7 @@ class Weights:
         content = json.loads(json.dumps(asdict(self)))
         document = {"format": FORMAT, "sha256": _sha256(content), "weights": content}
         target = Path(path)
-        temporary = target.with_name(f".{target.name}.part")
+        temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
             temporary.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
             temporary.replace(target)
@@ -116,7 +125,7 @@ class Weights:
             temporary.unlink(missing_ok=True)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Weights:
+    def load(cls, path: str | os.PathLike[str]) -> Weights:
         """Read what ``save`` wrote.
 
         Raises:
@@ -143,7 +152,7 @@ class Weights:
         values: Any = {key: tuple(v) if isinstance(v, list) else v for key, v in content.items()}
         try:
             return cls(**values)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise GateError(f"{file}: {error}") from None
 
 
@@ -181,7 +190,7 @@ class _Features:
         self._residual = ResidualBackend(remembering, top_k=top_k, rank_r=rank_r)
         self._cosine = CosineBackend(remembering)
         # The interface of an embedder has whole texts alone; pieces need the model behind it.
-        self._tokens = TokenEncoder(embedder._loaded())
+        self._tokens = TokenEncoder(embedder.model)
         checks = tuple(f"check_{check.name}" for check in run_checks("a claim", ["a span"]))
         self.names = ("residual", "cosine", *TOKEN_FEATURES, *checks)
 

@@ -11,8 +11,10 @@ linear layers are packed for oneDNN where torch has it, which makes up for the b
 
 Known approximations: other processors and other releases of torch may add in another order; there, vectors differ by
 about 1e-7 and energies by about 1e-6, so tables and thresholds near a measured energy are to be built on one machine.
-Of a text longer than the model's limit (256 tokens of all-MiniLM-L6-v2) only the beginning counts; two texts that the
-tokenizer can't tell apart (case, control characters) have one vector; a blank text has a vector like any other.
+Of a text longer than the model's limit (256 tokens of all-MiniLM-L6-v2) only the beginning counts, and a word that is
+not in the tokenizer's vocabulary even in pieces (a word of Thai, an emoji) is the same unknown word as any other:
+``unread`` tells both, and the gate accepts no claim by them. Two texts that differ in case, accents or control
+characters have one vector; a blank text has a vector like any other.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,14 +36,40 @@ from solvent.gate.errors import GateError, ModelMissingError
 from solvent.gate.models import ModelFiles, find_model, load_model, machine
 from solvent.gate.vectors import checked_vectors
 
-__all__ = ["Embedder", "GateError", "ModelMissingError", "SentenceEmbedder", "checked_vectors"]
+__all__ = [
+    "Embedder",
+    "GateError",
+    "ModelMissingError",
+    "SentenceEmbedder",
+    "Unread",
+    "checked_vectors",
+    "unread_by",
+]
 
 Floats: TypeAlias = NDArray[np.float64]
 Vector: TypeAlias = NDArray[np.float32]
 
 
+class Unread(NamedTuple):
+    """What a model doesn't read of a text.
+
+    Attributes:
+        words: what it has one mark for, whatever it says: two texts of nothing but such words have one vector.
+        share: of the text's characters, spaces not counted, in these words.
+        rest: the end that is cut off, because the text is longer than the model reads.
+    """
+
+    words: tuple[str, ...] = ()
+    share: float = 0.0
+    rest: str = ""
+
+
 class Embedder(Protocol):
-    """What the gate needs of an embedding: a name, a width, and unit rows for texts."""
+    """What the gate needs of an embedding: a name, a width, and unit rows for texts.
+
+    One that has a method ``unread`` as ``SentenceEmbedder`` has is asked what it can't read of a text before a claim is
+    judged by it; of one that has none, all is taken as read.
+    """
 
     @property
     def name(self) -> str:
@@ -61,6 +89,12 @@ class Embedder(Protocol):
     def encode(self, texts: Sequence[str]) -> Floats:
         """Rows of length 1, [len(texts), dimension]."""
         ...
+
+
+def unread_by(embedder: Embedder, texts: Sequence[str]) -> list[Unread]:
+    """What an embedder doesn't read of each text; nothing, if it can't tell."""
+    ask = getattr(embedder, "unread", None)
+    return [Unread()] * len(texts) if ask is None else list(ask(texts))
 
 
 class SentenceEmbedder:
@@ -111,6 +145,11 @@ class SentenceEmbedder:
         """The width of a vector."""
         return int(self._loaded().get_embedding_dimension())
 
+    @property
+    def model(self) -> Any:
+        """The sentence-transformers model itself, loaded if it isn't yet."""
+        return self._loaded()
+
     def encode(self, texts: Sequence[str]) -> Floats:
         """Vectors of length 1, float64 [len(texts), dimension], in the order of ``texts``.
 
@@ -132,6 +171,17 @@ class SentenceEmbedder:
         rows = np.stack([vectors[keys[text]] for text in texts]).astype(np.float64)
         # Single precision leaves lengths off by 1e-7; row by row, so that no row depends on another.
         return checked_vectors(rows / np.sqrt((rows * rows).sum(axis=1, keepdims=True)), where="embedding")
+
+    def unread(self, texts: Sequence[str]) -> list[Unread]:
+        """What the model doesn't read of each text, by its tokenizer alone: nothing is embedded.
+
+        Raises:
+            GateError: something that isn't a sequence of strings.
+        """
+        texts, model = _texts(texts), self._loaded()
+        prompt = model.prompts.get(model.default_prompt_name, "")
+        with self._lock:
+            return [_unread(model.tokenizer, prompt, text, model.max_seq_length) for text in texts]
 
     def _key(self, text: str) -> bytes:
         content = "\0".join((self._files.fingerprint, self._files.settings, self._machine, text))
@@ -189,6 +239,39 @@ def _forward(model: Any, features: Any) -> Vector:
         vector: Vector = model(features)["sentence_embedding"][0].float().numpy()
     length = np.sqrt((vector * vector).sum())
     return vector / length if length > 0.0 else vector
+
+
+def _unread(tokenizer: Any, prompt: str, text: str, limit: int | None) -> Unread:
+    fast = bool(getattr(tokenizer, "is_fast", False))
+    pieces = tokenizer(
+        prompt + text,
+        truncation=limit is not None,
+        max_length=limit,
+        return_offsets_mapping=fast,
+        return_special_tokens_mask=True,
+    )
+    ids, unknown = pieces["input_ids"], tokenizer.unk_token_id
+    cut = limit is not None and len(ids) >= limit
+    if not fast:  # it doesn't tell places: all or nothing
+        own = [piece for piece, mark in zip(ids, pieces["special_tokens_mask"], strict=True) if not mark]
+        lost = not own or (unknown is not None and unknown in ids)
+        return Unread((text,) if lost and text else (), float(lost), text if cut else "")
+    places = [
+        (piece, max(start - len(prompt), 0), end - len(prompt))
+        for piece, (start, end), mark in zip(
+            ids, pieces["offset_mapping"], pieces["special_tokens_mask"], strict=True
+        )
+        # The mark for the unknown is a special one, but it has a place in the text.
+        if end > max(start, len(prompt)) and (piece == unknown or not mark)
+    ]
+    words = [text[start:end] for piece, start, end in places if piece == unknown]
+    if not places:
+        words = text.split()
+    end = places[-1][2] if places else 0
+    read = text[:end] if cut else text
+    shown = sum(map(len, read.split()))
+    share = sum(len("".join(word.split())) for word in words) / shown if shown else 0.0
+    return Unread(tuple(words), min(share, 1.0), text[end:].strip() if cut else "")
 
 
 def _texts(texts: object) -> list[str]:

@@ -29,7 +29,7 @@ from solvent.gate.errors import GateError
 from solvent.gate.policy import Policy
 from solvent.gate.policy_files import load_policies
 from solvent.mechanisms.verity import STRENGTHS, WORDINGS, finding_row, fit_row
-from solvent.params import AssayParams
+from solvent.params import GATE_POLICIES, AssayParams
 
 __all__ = [
     "LAB_POLICIES",
@@ -37,6 +37,7 @@ __all__ = [
     "LEVELS",
     "MOST_SPANS",
     "LabTables",
+    "domain_of",
     "lab_policies",
     "load_lab_tables",
     "save_lab_tables",
@@ -46,10 +47,14 @@ LAB_TABLES = Path(__file__).with_name("lab_tables.npz")
 LAB_POLICIES = Path(__file__).with_name("lab_policies.json")
 MOST_SPANS = 12
 """Sentences on a page at most, all of which count: ``top_k`` and ``rank_r`` of the lab's policies."""
-LEVELS = ("adaptive.P30", "adaptive.P20", "adaptive.P10", "adaptive.P5", "adaptive.P1")
+LEVELS = GATE_POLICIES
 """The policies among which governance moves, the laxest first."""
 DOMAIN = "solvent.lab"
 SCALE = 2.0**30
+MOST = 64
+"""Compounds, doses, bins and classes at most, each."""
+UNIT = 1e-5
+"""How far off its length a unit vector may be."""
 FORMAT = "solvent.gate.lab.v1"
 _KEYS = {
     "format",
@@ -73,7 +78,7 @@ _DAMAGED = (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.B
 """What reading a file that is none of ours, or broken, can end in."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LabTables:
     """Tables of the compounds, doses and classes named in ``about``.
 
@@ -147,6 +152,11 @@ class LabTables:
         )
 
 
+def domain_of(tables: LabTables) -> str:
+    """The domain of the lab's own policies: these tables, and no others that look like them."""
+    return f"{DOMAIN}.{tables.about['sha256'][:12]}"
+
+
 def _digest(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
     """Hash of the description, which says what each row means, and of the arrays as they are stored."""
     described = {name: value for name, value in about.items() if name != "sha256"}
@@ -184,6 +194,32 @@ def save_lab_tables(path: Path, tables: LabTables) -> None:
         temporary.unlink(missing_ok=True)
 
 
+def _fits(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bool:
+    """Whether the description is one, and the arrays are of its shapes and hold what unit vectors can have."""
+    counts, lists = ("bins", "potency_classes"), ("compounds", "doses")
+    if any(type(about[name]) is not int or not 2 <= about[name] <= MOST for name in counts):
+        return False
+    if any(not isinstance(about[name], list) or not 0 < len(about[name]) <= MOST for name in lists):
+        return False
+    numeric = [
+        *about["doses"],
+        *(about[name] for name in ("bin_low", "bin_high", "lowest_ec50", "ec50_step")),
+    ]
+    if any(isinstance(value, bool) or not isinstance(value, int | float) for value in numeric):
+        return False
+    findings = len(WORDINGS) * about["potency_classes"]
+    spans = len(about["doses"]) * about["bins"] + 1 + findings
+    rows, n = spans + findings, len(about["compounds"])
+    gram, stands = arrays["gram"], arrays["stands"]
+    if gram.dtype != np.dtype("<i4") or gram.shape != (n, rows * (rows + 1) // 2):
+        return False
+    if stands.dtype != np.uint8 or stands.shape != (n, -(-findings * spans // 8)):
+        return False
+    diagonal = np.cumsum([0, *range(rows, 1, -1)])
+    off_unit = np.abs(gram[:, diagonal] / SCALE - 1.0).max()
+    return bool(off_unit < UNIT and np.abs(gram.astype(np.int64)).max() / SCALE < 1.0 + UNIT)
+
+
 @functools.lru_cache(maxsize=4)
 def load_lab_tables(path: Path = LAB_TABLES) -> LabTables:
     """Tables from a file.
@@ -205,6 +241,10 @@ def load_lab_tables(path: Path = LAB_TABLES) -> LabTables:
         raise GateError(f"{path}: no gate tables; allowed: what `solvent gate build` writes ({FORMAT})")
     if about["sha256"] != _digest(about, arrays):
         raise GateError(f"{path}: changed since it was written (its SHA-256 differs); allowed: unchanged")
+    if not _fits(about, arrays):
+        raise GateError(
+            f"{path}: arrays that don't fit their description; allowed: what `solvent gate build` writes"
+        )
     spans = len(about["doses"]) * about["bins"] + 1 + len(WORDINGS) * about["potency_classes"]
     findings = len(WORDINGS) * about["potency_classes"]
     n = len(about["compounds"])
@@ -220,8 +260,8 @@ def load_lab_tables(path: Path = LAB_TABLES) -> LabTables:
 
 
 @functools.lru_cache(maxsize=4)
-def lab_policies(path: Path = LAB_POLICIES, model: str | None = None) -> tuple[Policy, ...]:
-    """The lab's policies in the order of ``LEVELS``; ``model`` is the fingerprint of that of the tables.
+def lab_policies(path: Path = LAB_POLICIES, tables: LabTables | None = None) -> tuple[Policy, ...]:
+    """The lab's policies in the order of ``LEVELS``; with ``tables`` they must have been learnt on these very ones.
 
     Raises:
         GateError: a file that can't be used, a policy that is not in it, or one that was learnt elsewhere.
@@ -229,12 +269,20 @@ def lab_policies(path: Path = LAB_POLICIES, model: str | None = None) -> tuple[P
     found = load_policies(path)
     for policy in found.values():
         try:
-            policy.usable(domain=DOMAIN, model=model, top_k=MOST_SPANS, rank_r=MOST_SPANS)
+            if tables is not None:
+                policy.usable(
+                    domain=domain_of(tables),
+                    model=tables.about["model_sha256"],
+                    top_k=MOST_SPANS,
+                    rank_r=MOST_SPANS,
+                )
         except GateError as error:
             raise GateError(f"{path}: {error}") from None
         if policy.oracle != "none" and policy.measure != "energy":
             raise GateError(f"{path}: {policy.name} is on gaps to a {policy.oracle} oracle; allowed: none")
     by_label = {name.rpartition(".v")[0]: policy for name, policy in found.items()}
+    if len(by_label) < len(found):
+        raise GateError(f"{path}: a policy in more than one version; allowed: one version of each")
     missing = [name for name in LEVELS if name not in by_label]
     if missing:
         raise GateError(f"{path}: no policy {missing[0]}; allowed: what `solvent gate build` writes")

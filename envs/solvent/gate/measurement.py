@@ -134,18 +134,26 @@ def hallucination_energy(
     return _by_vectors(claim, spans, _at_least_one("top_k", top_k), _at_least_one("rank_r", rank_r))
 
 
-def gram_energy(cross: ArrayLike, gram: ArrayLike, top_k: int = TOP_K, rank_r: int = RANK_R) -> EnergyResult:
+def gram_energy(
+    cross: ArrayLike,
+    gram: ArrayLike,
+    top_k: int = TOP_K,
+    rank_r: int = RANK_R,
+    claim_square: float = 1.0,
+) -> EnergyResult:
     """The same from inner products alone: ``cross`` [n] of spans and claim, ``gram`` [n, n] of spans and spans.
 
-    The claim is taken to be of length 1. Agrees with ``hallucination_energy`` to 1e-6; singular values below
-    1e-7 of the largest are noise.
+    ``claim_square`` is the claim's product with itself: without it a claim that is a little off length 1 could not be
+    told from one that isn't. Agrees with ``hallucination_energy`` to 1e-6; singular values below 1e-7 of the largest
+    are noise.
 
     Raises:
         GateError: not finite, not of these shapes, ``gram`` not symmetric, its diagonal not 1 (or 0), or products that
             no vectors can have.
     """
     products = _products(cross, gram)
-    return _by_products(*products, _at_least_one("top_k", top_k), _at_least_one("rank_r", rank_r))
+    top_k, rank_r = _at_least_one("top_k", top_k), _at_least_one("rank_r", rank_r)
+    return _by_products(*products, top_k, rank_r, _square_of_claim(claim_square))
 
 
 def batch_energies(
@@ -204,13 +212,14 @@ def oracle_gap_gram(
     top_k: int = TOP_K,
     rank_r: int = RANK_R,
     oracle: Oracle = "medoid",
+    claim_square: float = 1.0,
 ) -> GapResult:
     """``oracle_gap`` from inner products alone; arguments and errors as of ``gram_energy``."""
     x, G = _products(cross, gram)
     top_k, rank_r = _at_least_one("top_k", top_k), _at_least_one("rank_r", rank_r)
-    measured = _by_products(x, G, top_k, rank_r)
+    measured = _by_products(x, G, top_k, rank_r, _square_of_claim(claim_square))
     index = _product_oracle(G, _oracle(oracle))
-    energy = _by_products(G[index], G, top_k, rank_r).energy if index >= 0 else 0.0
+    energy = _by_products(G[index], G, top_k, rank_r, G[index, index]).energy if index >= 0 else 0.0
     return _gap(measured, energy, index, rank_r)
 
 
@@ -225,17 +234,19 @@ def _by_vectors(claim: Floats, spans: Floats, top_k: int, rank_r: int) -> Energy
     return _result(split_by_vectors(claim[None], spans[order][None], rank_r), scores, order)
 
 
-def _by_products(cross: Floats, gram: Floats, top_k: int, rank_r: int) -> EnergyResult:
+def _by_products(cross: Floats, gram: Floats, top_k: int, rank_r: int, claim_square: float) -> EnergyResult:
     order = np.argsort(-cross, kind="stable")
     order = order[np.diag(gram)[order] > 0.0][:top_k]
     if not order.size:
         return _nothing(len(cross))
-    result = _result(
-        split_by_products(cross[order][None], gram[np.ix_(order, order)][None], rank_r), cross, order
-    )
-    if result.explained > 1.0 + _SYMMETRIC:
+    with np.errstate(over="ignore", invalid="ignore"):
+        split = split_by_products(
+            cross[order][None], gram[np.ix_(order, order)][None], rank_r, np.array([claim_square])
+        )
+    result = _result(split, cross, order)
+    if not result.explained <= claim_square + _SYMMETRIC:
         raise GateError(
-            f"cross: explains {result.explained:.6g} of the claim; allowed: at most 1, products of vectors of length 1"
+            f"cross: explains {result.explained:.6g} of the claim's {claim_square:.6g}; allowed: at most that"
         )
     return result
 
@@ -291,9 +302,12 @@ def _nearest(spans: Floats, scores: Floats, top_k: int) -> NDArray[np.intp]:
 def _vector_oracle(spans: Floats, oracle: Oracle) -> int:
     """The index of the oracle, -1 for none. In a fixed order of the spans, since sums depend on their order."""
     if oracle != "medoid":
-        return _product_oracle(np.diag(spans.any(axis=1).astype(np.float64)), oracle)
+        there = np.flatnonzero(spans.any(axis=1))
+        return int(there[0]) if oracle == "first" and there.size else -1
     order = sorted(range(len(spans)), key=lambda i: spans[i].tobytes())
-    index = _product_oracle(spans[order] @ spans[order].T, oracle)
+    ranked = spans[order]
+    # The mean cosine to all spans is that with their mean: a product for every pair would outgrow the memory.
+    index = _medoid(np.flatnonzero(ranked.any(axis=1)), ranked @ ranked.mean(axis=0)) if len(ranked) else -1
     return order[index] if index >= 0 else -1
 
 
@@ -303,8 +317,14 @@ def _product_oracle(gram: Floats, oracle: Oracle) -> int:
         return -1
     if oracle == "first":
         return int(there[0])
-    means = gram[there].mean(axis=1)
-    return int(there[np.argmax(means >= means.max() - _SAME)])
+    return _medoid(there, gram.mean(axis=1))
+
+
+def _medoid(there: NDArray[np.intp], means: Floats) -> int:
+    """The first of those ``there`` whose mean cosine is the largest, -1 for none."""
+    if not there.size:
+        return -1
+    return int(there[np.argmax(means[there] >= means[there].max() - _SAME)])
 
 
 # ---------------------------------------------------------------------------------------------- checking
@@ -333,10 +353,20 @@ def _products(cross: ArrayLike, gram: ArrayLike) -> tuple[Floats, Floats]:
     x, G = numbers("cross", cross, 1), numbers("gram", gram, 2)
     if G.shape != (x.size, x.size):
         raise GateError(f"gram: got the shape {G.shape}; allowed: {(x.size, x.size)}, as many as in cross")
-    if (np.abs(G - G.T) > _SYMMETRIC).any():
+    with np.errstate(over="ignore"):
+        skew = np.abs(G - G.T)
+    if (skew > _SYMMETRIC).any():
         raise GateError("gram: got different products for the same two spans; allowed: a symmetric matrix")
     require_unit("gram", np.sqrt(np.abs(np.diag(G))), within=_LENGTH, zero=True)
+    if (largest := float(np.abs(G).max())) > (1.0 + _LENGTH) ** 2 + _SYMMETRIC:
+        raise GateError(f"gram: got a product of {largest:.6g}; allowed: at most 1, of two vectors of length 1")
     return x, G
+
+
+def _square_of_claim(claim_square: float) -> float:
+    square = numbers("claim_square", [claim_square], 1)
+    require_unit("claim_square", np.sqrt(np.maximum(square, 0.0)), within=_LENGTH)
+    return float(square[0])
 
 
 def _at_least_one(where: str, value: int) -> int:

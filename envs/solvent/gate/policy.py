@@ -243,6 +243,8 @@ class Policy:
         reasons = [f"policy {self.name} used by override: {what}" for what in wrong]
         if domain is None and self.domain != ANY:
             reasons.append(f"policy {self.name} was learnt on {self.domain!r}; the caller named no domain")
+        if model is None and self.model != ANY:
+            reasons.append(f"policy {self.name} was learnt with {self.model!r}; the caller named no model")
         return tuple(reasons)
 
     def _mismatches(

@@ -4,8 +4,8 @@ With ``E`` [k, d] the chosen spans, best first, ``E = U S V^T``, and ``V_r`` the
 
     coefficients a = V_r^T c,    explained = ||a||^2,    energy = ||c - V_r a||^2
 
-From inner products alone (``x = E c`` and ``G = E E^T = U S^2 U^T``) the same basis is ``V_r = E^T T`` with
-``T = U_r / S_r``, hence ``a = T^T x`` and, with ``w = T a``, ``energy = 1 - 2 w.x + w.G w``. In both forms energy and
+From inner products alone (``x = E c``, ``c.c`` and ``G = E E^T = U S^2 U^T``) the same basis is ``V_r = E^T T`` with
+``T = U_r / S_r``, hence ``a = T^T x`` and, with ``w = T a``, ``energy = c.c - 2 w.x + w.G w``. In both forms energy and
 explained are computed apart from each other, so that their sum can miss 1.
 
 Directions with ``s < EPS * s[0]`` are cut. The Gram form knows ``s^2`` to about ``u s[0]^2``, u = 1e-15 (12 spans, 384
@@ -58,8 +58,8 @@ def split_by_vectors(claims: Floats, spans: Floats, rank: int) -> Split:
     return Split(_square(residual), _square(coefficients), used, singular)
 
 
-def split_by_products(cross: Floats, gram: Floats, rank: int) -> Split:
-    """``cross`` [B, k] and ``gram`` [B, k, k] of the chosen spans, best first; the claims are of length 1."""
+def split_by_products(cross: Floats, gram: Floats, rank: int, claim_squares: Floats) -> Split:
+    """``cross`` [B, k] and ``gram`` [B, k, k] of the chosen spans, best first; ``claim_squares`` [B], c.c of each."""
     squares, left = np.linalg.eigh(gram)
     singular, left = np.sqrt(np.maximum(squares[:, ::-1], 0.0)), left[:, :, ::-1]
     used = _used(singular, rank)
@@ -71,7 +71,7 @@ def split_by_products(cross: Floats, gram: Floats, rank: int) -> Split:
     weights = np.where(_kept(used, singular.shape[1])[:, None, :], weights, 0.0)
     coefficients = _apply(weights.swapaxes(1, 2), cross)
     mix = _apply(weights, coefficients)
-    energy = 1.0 - 2.0 * (mix * cross).sum(axis=1) + (mix * _apply(gram, mix)).sum(axis=1)
+    energy = claim_squares - 2.0 * (mix * cross).sum(axis=1) + (mix * _apply(gram, mix)).sum(axis=1)
     return Split(energy, _square(coefficients), used, singular)
 
 

@@ -12,6 +12,7 @@ on pairs that it was not learnt from, with the exact binomial bound (``calibrati
 
 The oracle is the medoid span, which does not depend on the order of the evidence. Beside it stands the source's, the
 first span: ``oracle_first_energy``. Source: *Deterministic Policy Gates for Stochastic Systems*, "Adaptive Policy".
+A file is read with suspicion: each value has to be of its kind, and what follows from the samples is counted anew.
 Known approximation: mismatched evidence is drawn among the sampled claims alone.
 """
 
@@ -180,7 +181,7 @@ def run_sweep(
         raise GateError(f"budget: got {budget:g}; allowed: above 0 and below 1")
     samples = dataset.drawn(n, seed).samples
     rows = measured(samples, embedder, seed=seed, top_k=top_k, rank_r=rank_r, on_progress=on_progress)
-    ordered = sorted({float(p) for p in percentiles})
+    ordered = sorted({float(f"{float(p):g}") for p in percentiles})  # as the names of the thresholds have it
     taus = percentile_thresholds([row.energy_gap for row in rows], ordered)
     settings = {"n": len(rows), "seed": seed, "top_k": top_k, "rank_r": rank_r, "oracle": "medoid"}
     return Sweep(
@@ -305,17 +306,20 @@ def _held_out(
 def _control(rows: Sequence[Measured], budget: float, seed: int) -> dict[str, Any] | None:
     """A threshold by a budget for false acceptance; None where the sample is too small to be sure of it."""
     # As many as a bound needs of which not even one is accepted: (1 - budget)^n <= 0.05, in one half.
-    if len(rows) / 2 < 1.2 * math.log(0.05) / math.log(1.0 - budget):
+    if len(rows) / 2 < 1.2 * math.log(0.05) / math.log1p(-budget):
         return None
     groups = [row.group for row in rows]
-    found = negative_control(
-        [row.control_gap for row in rows],
-        groups,
-        budget=budget,
-        positives=[row.energy_gap for row in rows if row.label in ("supported", None)] or None,
-        positive_groups=[row.group for row in rows if row.label in ("supported", None)] or None,
-        seed=seed,
-    )
+    try:
+        found = negative_control(
+            [row.control_gap for row in rows],
+            groups,
+            budget=budget,
+            positives=[row.energy_gap for row in rows if row.label in ("supported", None)] or None,
+            positive_groups=[row.group for row in rows if row.label in ("supported", None)] or None,
+            seed=seed,
+        )
+    except GateError:  # groups so large that one half has too few, or is empty
+        return None
     return {key: _plain(value) for key, value in asdict(found).items()}
 
 
@@ -334,11 +338,14 @@ def gaps_of(rows: Sequence[Measured]) -> NDArray[np.float64]:
     return np.array([row.energy_gap for row in rows], dtype=np.float64)
 
 
+# ---------------------------------------------------------------------------------------- from a file
+
+
 def sweep_from_json(text: str | bytes, where: str = "sweep") -> Sweep:
-    """Read what ``Sweep.to_json`` wrote.
+    """Read what ``Sweep.to_json`` wrote; ``summary`` and ``negative_control`` are counted anew from the samples.
 
     Raises:
-        GateError: no JSON, another format, or a sample with wrong fields or values.
+        GateError: no JSON, another format, or a field that is missing, unknown or of another kind.
     """
     try:
         content = json.loads(text)
@@ -346,39 +353,63 @@ def sweep_from_json(text: str | bytes, where: str = "sweep") -> Sweep:
         raise GateError(f"{where}: no JSON in UTF-8; allowed: what `solvent gate sweep` writes") from None
     if not isinstance(content, Mapping) or content.get("format") != FORMAT or set(content) != set(KEYS):
         raise GateError(f"{where}: not a sweep; allowed: what `solvent gate sweep` writes ({FORMAT})")
-    rows = tuple(
-        _sample(row, f"{where}, sample {i}") for i, row in enumerate(_list(content["samples"], where), 1)
-    )
-    for key in ("dataset", "model", "settings", "tau_by_percentile", "summary"):
-        if not isinstance(content[key], Mapping) or not content[key]:
-            raise GateError(f"{where}, {key}: allowed: an object, as `solvent gate sweep` writes it")
-    for name, tau in content["tau_by_percentile"].items():
-        if not _is_number(tau) or not name.startswith("P") or not _is_number(_number(name[1:])):
-            raise GateError(
-                f"{where}, tau_by_percentile: got {name}: {tau!r:.40}; allowed: P10 with a number"
-            )
-    kept = {key: content[key] for key in KEYS if key not in ("format", "samples")}
-    return Sweep(**kept, samples=rows)
-
-
-def _sample(row: Any, where: str) -> Measured:
-    names = {field.name: field.type for field in fields(Measured)}
-    if not isinstance(row, Mapping) or set(row) != set(names):
-        raise GateError(f"{where}: allowed: an object with {', '.join(names)}")
-    for name, kind in names.items():
-        if kind == "float" and not _is_number(row[name]):
-            raise GateError(f"{where}, {name}: got {row[name]!r:.40}; allowed: a finite number")
-    return Measured(**row)
-
-
-def _list(value: Any, where: str) -> Sequence[Any]:
-    if not isinstance(value, list) or not value:
+    if not isinstance(content["samples"], list) or not content["samples"]:
         raise GateError(f"{where}, samples: allowed: a list of at least one")
-    return value
+    rows = tuple(
+        Measured(**_checked(row, _SAMPLE, f"{where}, sample {i}"))
+        for i, row in enumerate(content["samples"], 1)
+    )
+    parts = {key: _checked(content[key], kinds, f"{where}, {key}") for key, kinds in _PARTS.items()}
+    taus = _taus(content["tau_by_percentile"], f"{where}, tau_by_percentile")
+    for key in ("summary", "negative_control"):
+        if not isinstance(content[key], Mapping) and (key == "summary" or content[key] is not None):
+            raise GateError(f"{where}, {key}: allowed: an object, as `solvent gate sweep` writes it")
+    budget, seed = parts["settings"]["budget"], parts["settings"]["seed"]
+    return Sweep(
+        **parts,
+        tau_by_percentile=taus,
+        summary=summary_of(rows, taus, seed),
+        negative_control=_control(rows, budget, seed),
+        samples=rows,
+    )
+
+
+def _taus(values: Any, where: str) -> dict[str, float]:
+    if not isinstance(values, Mapping) or not values:
+        raise GateError(f"{where}: allowed: an object, as `solvent gate sweep` writes it")
+    for name, tau in values.items():
+        p = _number(name[1:])
+        if p is None or not 0.0 < p <= 100.0 or name != f"P{p:g}" or not _is_share(tau):
+            raise GateError(
+                f"{where}: got {ascii(name)[1:-1]:.20}: {tau!r:.40}; allowed: P10 with a number from -1 to 1"
+            )
+    return dict(values)
+
+
+def _checked(value: Any, kinds: Mapping[str, str], where: str) -> dict[str, Any]:
+    """An object with exactly these fields, each of its kind."""
+    if not isinstance(value, Mapping) or set(value) != set(kinds):
+        raise GateError(f"{where}: allowed: an object with {', '.join(kinds)}")
+    for name, kind in kinds.items():
+        what, holds = _KINDS[kind]
+        if not holds(value[name]):
+            raise GateError(f"{where}, {name}: got {value[name]!r:.40}; allowed: {what}")
+    return dict(value)
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    try:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # a whole number beyond every float
+        return False
+
+
+def _is_share(value: Any) -> bool:
+    return _is_number(value) and -1.0 <= value <= 1.0
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _number(text: str) -> float | None:
@@ -386,3 +417,42 @@ def _number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+_KINDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
+    "str": ("text", lambda value: isinstance(value, str)),
+    "str | None": ("text or null", lambda value: value is None or isinstance(value, str)),
+    "bool": ("true or false", lambda value: isinstance(value, bool)),
+    "int": ("a whole number, 0 or more", _is_count),
+    "float": ("a finite number", _is_number),
+    "share": ("a number from -1 to 1", _is_share),
+    "size": ("a whole number, 1 or more", lambda value: _is_count(value) and value > 0),
+    "budget": ("a number between 0 and 1", lambda value: _is_number(value) and 0.0 < value < 1.0),
+    "numbers": ("a list of numbers", lambda value: isinstance(value, list) and all(map(_is_number, value))),
+    "counts": (
+        "an object of whole numbers",
+        lambda value: isinstance(value, Mapping) and all(map(_is_count, value.values())),
+    ),
+}
+_SHARES = ("energy", "oracle_energy", "energy_gap", "oracle_first_energy", "control_gap")
+_SAMPLE = {field.name: "share" if field.name in _SHARES else str(field.type) for field in fields(Measured)}
+_PARTS = {
+    "dataset": {
+        "name": "str",
+        "format": "str",
+        "sha256": "str",
+        "samples": "int",
+        "labels": "counts",
+        "skipped": "int",
+    },
+    "model": {"name": "str", "fingerprint": "str"},
+    "settings": {
+        "n": "int",
+        "seed": "int",
+        "top_k": "size",
+        "rank_r": "size",
+        "oracle": "str",
+        "percentiles": "numbers",
+        "budget": "budget",
+    },
+}

@@ -47,15 +47,18 @@ def numbers(where: str, values: ArrayLike, ndim: int) -> Floats:
     if array.ndim != ndim:
         allowed = "[n, d]" if ndim == 2 else "one row"
         raise GateError(f"{where}: got the shape {array.shape}; allowed: {allowed}")
-    if not np.isfinite(array).all():
+    with np.errstate(over="ignore"):  # a longer float may be too large for this one
+        # Adding 0 makes -0 the same as 0, for spans are compared by their bytes.
+        doubles: Floats = np.ascontiguousarray(array, dtype=np.float64) + 0.0
+    if not np.isfinite(doubles).all():
         raise GateError(f"{where}: got values that are not finite; allowed: finite numbers")
-    # Adding 0 makes -0 the same as 0, for spans are compared by their bytes.
-    return np.ascontiguousarray(array, dtype=np.float64) + 0.0
+    return doubles
 
 
 def lengths(rows: Floats) -> Floats:
     """Euclidean lengths [n] of ``rows`` [n, d]."""
-    norms: Floats = np.linalg.norm(rows, axis=1)
+    with np.errstate(over="ignore"):  # too long for a float is infinitely long
+        norms: Floats = np.linalg.norm(rows, axis=1)
     return norms
 
 

@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike
 from solvent.gate.checks import CheckResult, run_checks
 from solvent.gate.errors import GateError, ModelMissingError
 from solvent.gate.failures import FailureMode, failure_modes
-from solvent.gate.legible import LONGEST_SPAN, illegible
+from solvent.gate.legible import LONGEST_SPAN, NO_WORDS, illegible
 from solvent.gate.measurement import RANK_R, TOP_K, GapResult, Oracle, oracle_gap, oracle_gap_gram
 from solvent.gate.policy import FIXED, Policy, Verdict, apply_adaptive_policy_gap, rounded, severest
 
@@ -124,8 +124,11 @@ def evaluate_gram(
     override: bool = False,
     top_k: int = TOP_K,
     rank_r: int = RANK_R,
+    claim_square: float = 1.0,
 ) -> dict[str, Any]:
     """``evaluate_claim`` from inner products alone: ``cross`` [n] of spans and claim, ``gram`` [n, n] of the spans.
+
+    ``claim_square`` is the claim's product with itself.
 
     Raises:
         GateError: as ``evaluate_claim``.
@@ -134,7 +137,7 @@ def evaluate_gram(
     texts = _texts(claim_text, evidence_texts)
 
     def measure() -> GapResult:
-        return oracle_gap_gram(cross, gram, top_k, rank_r, rule.oracle)
+        return oracle_gap_gram(cross, gram, top_k, rank_r, rule.oracle, claim_square)
 
     return _evaluated(rule, measure, energy_gap, texts)
 
@@ -160,11 +163,15 @@ def evaluate_text(
     top_k, rank_r = policy.top_k or TOP_K, policy.rank_r or RANK_R
     rule = _rule(policy.kind, policy, None, (domain, model, override), top_k, rank_r)
 
+    spans, dropped = _with_words(evidence)
+    if dropped:
+        rule = rule._replace(reasons=(*rule.reasons, f"{dropped} spans without a word were left out"))
+
     def measure() -> GapResult:
-        vectors = embedder.encode([claim, *evidence])
+        vectors = embedder.encode([claim, *spans])
         return oracle_gap(vectors[0], vectors[1:], top_k, rank_r, rule.oracle)
 
-    return _evaluated(rule, measure, None, (claim, evidence))
+    return _evaluated(rule, measure, None, (claim, spans))
 
 
 # ------------------------------------------------------------------------------------------ arguments
@@ -244,6 +251,14 @@ def _texts(claim: str | None, evidence: Sequence[str] | None) -> tuple[Any, Any]
 # ---------------------------------------------------------------------------------------------- data
 
 
+def _with_words(evidence: Any) -> tuple[Any, int]:
+    """Evidence without the spans that hold no word at all, as a table's dash does, and how many these were."""
+    if isinstance(evidence, str | bytes) or not isinstance(evidence, Sequence):
+        return evidence, 0  # not a list of texts, which is found out later
+    spans = [span for span in evidence if illegible(span, LONGEST_SPAN) != NO_WORDS]
+    return spans, len(evidence) - len(spans)
+
+
 def _illegible(texts: tuple[Any, Any]) -> str:
     claim, evidence = texts
     if why := illegible(claim):
@@ -287,8 +302,8 @@ def _evaluated(
         return _report("reject", 1.0, 1.0, rule.name, [f"bad data: {result}", *rule.reasons])
     gap = rounded(result.energy_gap if given is None else given)
     energy = rounded(result.claim.energy)
-    if math.isnan(gap):
-        why = ["bad data: the energy gap given is no finite number", *rule.reasons]
+    if not -1.0 <= gap <= 1.0:
+        why = ["bad data: the energy gap given is no number from -1 to 1", *rule.reasons]
         return _report("reject", energy, rounded(result.energy_gap), rule.name, why)
     value = gap if rule.measure == "energy_gap" else energy
     said = rule.decide(value)

@@ -91,7 +91,9 @@ def add_direction(gram, rows, i, row, factor, inverse):  # type: ignore[no-untyp
         coordinate *= inverse[j]
         factor[i, j] = coordinate
         left -= coordinate * coordinate
-    left = max(0.0, left)
+    if not left >= 0.0:
+        # A hair below zero is rounding. What is no number at all explains nothing.
+        left = 0.0 if left < 0.0 else 1.0
     factor[i, i] = math.sqrt(left)
     inverse[i] = 1.0 / factor[i, i] if left > DEPENDENT else 0.0
     return left
