@@ -116,7 +116,7 @@ def by_processor_time(claims: Claims, threads: int | None, turns: int) -> float:
 def cached_case(claims: Claims, texts: list[str], uncached: SentenceEmbedder) -> Case:
     folder = tempfile.TemporaryDirectory()
     cached = SentenceEmbedder(cache=folder.name)
-    cached._model = uncached._loaded()
+    cached._model = uncached.model
     cached.encode(texts)
 
     def judge() -> None:

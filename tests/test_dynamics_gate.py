@@ -983,9 +983,8 @@ def padded(first, extra, n):
             after = take(env, extra if k else first, m, claim=0.0)[2]
             readouts += sorted(set(enumerate(after["page"][m].tolist())) - before)
             assert (after["page"][m] >= 0).sum() + 4 <= 12
-            put(env, fit_class=[fit[0]] * 8, fit_strength=[fit[1]] * 8)
+            put(env, fit_class=[fit[0]] * 8, fit_strength=[fit[1]] * 8, experiments=[1] * 8)
             believe(env, m, fit[0])
-            put(env, experiments=[1] * 8)
             ours[i, k] = take(env, Verb.DMSO)[2]["residual"][m]
             page = tuple(sorted({(d, b) for d, b in readouts if b >= 0}))
             kept[i, k] = [measured(m, page, fit, wording, fit[0])[0] * 1e6 for wording in range(3)]

@@ -78,7 +78,7 @@ for mode in ("SameStep", "NextStep"):
 params = {
     "budget": {"heartbeats": 30},
     "debt": {"threshold": 5.0},
-    "gate": {"review_heartbeats": 2, "calm_heartbeats": 3, "policy": "adaptive.P10"},
+    "gate": {"review_heartbeats": 2, "calm_heartbeats": 3, "policy": "adaptive.P5"},
 }
 for mode in ("SameStep", "NextStep"):
     labs = solvent.LabVectorEnv(16, params, preset="gate", autoreset_mode=mode, detailed_info=True)

@@ -93,17 +93,19 @@ class LabBatch:
         held = n if same_step else 1
         self.finals = np.zeros(held, lab_dtype(params))
         self.final_observations = np.zeros((held, fields), np.float32)
-        self._tables = _held(params)
+        self._tables = tables_for(params)
+        self._held = _held(params)
         self._entries: dict[str, Callable[..., Any]] = {}
         self._pool: ThreadPoolExecutor | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # Tables are rebuilt from the parameters, threads and compiled code belong to a process.
-        return {k: v for k, v in self.__dict__.items() if k not in ("_tables", "_entries", "_pool")}
+        return {k: v for k, v in self.__dict__.items() if k not in ("_tables", "_held", "_entries", "_pool")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._tables = _held(self.params)
+        self._tables = tables_for(self.params)
+        self._held = _held(self.params)
         self._entries = {}
         self._pool = None
 
@@ -129,7 +131,7 @@ class LabBatch:
                 continue
             fresh[i] = True
         chosen = np.ascontiguousarray(chosen, np.bool_)
-        self._call(begin_labs, self.labs, chosen, fresh, self._tables, self.observations, self.masks)
+        self._call(begin_labs, self.labs, chosen, fresh, self._held, self.observations, self.masks)
 
     def step(self, actions: NDArray[np.int64]) -> None:
         """Advance every lab by one action."""
@@ -153,7 +155,7 @@ class LabBatch:
             step_labs,
             self.labs,
             actions,
-            self._tables,
+            self._held,
             self.steps,
             self.rewards,
             self.observations,
@@ -187,7 +189,7 @@ class LabBatch:
                 "state: got records of labs without this gate; allowed: from get_state() of one with it"
             )
         self.labs[...] = labs
-        self._call(show_labs, self.labs, self._tables, self.observations, self.masks)
+        self._call(show_labs, self.labs, self._held, self.observations, self.masks)
 
     def _has_pages(self, labs: NDArray[Any]) -> bool:
         """Whether the notebooks in these records are ones that this gate can have judged."""

@@ -22,6 +22,7 @@ from solvent.gate.backends import (
 )
 from solvent.gate.combined import CombinedBackend, Weights, train_weights
 from solvent.gate.datasets import Dataset, halves, load_dataset
+from solvent.gate.embedding import Unread
 from solvent.gate.errors import GateError
 from solvent.gate.measurement import hallucination_energy
 from solvent.gate.tokens import Tokens, token_features
@@ -97,6 +98,12 @@ def test_texts_are_encoded_once(words: Any) -> None:
     assert seen == [(0, 2), (2, 2)]
     assert (rows == words.encode(["b", "a", "c", "b"])).all()
     assert remembering.encode([]).shape == (0, words.dimension)
+
+
+def test_what_was_not_read_is_not_forgotten(words: Any, embedder: Any) -> None:
+    thai = "\u0e09\u0e31\u0e19"
+    assert RememberingEmbedder(embedder).unread([thai]) == embedder.unread([thai])
+    assert RememberingEmbedder(words).unread([thai]) == [Unread()]
 
 
 def test_odd_texts_break_no_backend(words: Any) -> None:

@@ -19,7 +19,14 @@ from numpy.typing import NDArray
 
 from solvent.gate import models
 from solvent.gate.cache import VectorCache, cache_folder
-from solvent.gate.embedding import GateError, ModelMissingError, SentenceEmbedder, checked_vectors
+from solvent.gate.embedding import (
+    GateError,
+    ModelMissingError,
+    SentenceEmbedder,
+    Unread,
+    checked_vectors,
+    unread_by,
+)
 from solvent.gate.measurement import hallucination_energy
 
 Floats = NDArray[np.float64]
@@ -170,7 +177,9 @@ def test_what_the_model_does_not_read_is_told(embedder: SentenceEmbedder) -> Non
         "x " * 254 + "the end",
     ]
     before = embedder.encode(texts)
-    assert embedder.unread(texts) == [(cats,), (dogs,), (smile,), (), (), (), ("the end",)]
+    told = embedder.unread(texts)
+    assert [unread.words for unread in told] == [(cats,), (dogs,), (smile,), (), (), (), ()]
+    assert [unread.rest for unread in told] == ["", "", "", "", "", "", "the end"]
     # Why it matters: to the model, both say the same.
     assert np.array_equal(before[0], before[1])
     assert embedder.unread([]) == []
@@ -183,6 +192,40 @@ def test_odd_texts_have_vectors_like_any_other(embedder: SentenceEmbedder) -> No
     rows = checked_vectors(embedder.encode(ODD), dimension=384, where="odd")
     assert (embedder.encode(ODD) == rows).all()
     assert (rows[0] == rows[1]).all()
+
+
+def test_what_is_not_read(embedder: SentenceEmbedder) -> None:
+    texts = [
+        "the lamp",
+        "I love cats \U0001f600",
+        "\u0e09\u0e31\u0e19",
+        "word " * 400,
+        "\u0301",
+        "",
+        "caf\u00e9 25 °C",
+    ]
+    read, emoji, thai, long, accent, blank, accents = embedder.unread(texts)
+    assert read == blank == accents == Unread()
+    assert emoji == Unread(("\U0001f600",), 0.1)
+    assert thai == Unread((texts[2],), 1.0)
+    assert (long.words, long.share) == ((), 0.0)
+    assert long.rest.split() == ["word"] * (400 - 254)  # two of 256 pieces are marks of the model's own
+    assert accent.share == 1.0  # it leaves no piece at all
+    assert embedder.unread(texts[::-1]) == [accents, blank, accent, long, thai, emoji, read]
+    assert unread_by(embedder, texts[1:2]) == [emoji]
+    with pytest.raises(GateError, match=r"^texts\[0\]: got int"):
+        embedder.unread([3])  # type: ignore[list-item]
+
+
+def test_asking_what_is_not_read_moves_no_bit(fresh: SentenceEmbedder) -> None:
+    texts = sentences(4, seed=3)
+    before = fresh.encode(texts)
+    fresh.unread(["short", *texts])
+    assert (fresh.encode(texts) == before).all()
+
+
+def test_an_embedder_that_can_not_tell_is_taken_at_its_word(words: Any) -> None:
+    assert unread_by(words, ["a", "b"]) == [Unread(), Unread()]
 
 
 BAD_TEXTS: list[Any] = ["one text", b"bytes", None, 5, [None], ["a", 3], [b"a"], [["a"]], [float("nan")]]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import time
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -284,6 +286,17 @@ def test_a_broken_decomposition_shows_in_the_identity_error(monkeypatch: pytest.
     assert hallucination_energy(claim, spans).identity_error > 0.01
 
 
+@given(seed=SEEDS, n=st.integers(1, 20), length=st.floats(0.901, 1.099))
+def test_both_forms_agree_on_a_claim_that_is_a_little_off_length_1(seed: int, n: int, length: float) -> None:
+    claim, spans = topical(np.random.default_rng(seed), n, 64)
+    claim = length * claim
+    vectors = oracle_gap(claim, spans)
+    products = oracle_gap_gram(spans @ claim, spans @ spans.T, claim_square=float(claim @ claim))
+    assert products.energy_gap == pytest.approx(vectors.energy_gap, abs=1e-6)
+    for name in ("energy", "explained", "identity_error"):
+        assert getattr(products.claim, name) == pytest.approx(getattr(vectors.claim, name), abs=1e-6)
+
+
 # ------------------------------------------------------------------------------------- ties of the rank
 
 
@@ -315,6 +328,18 @@ def test_the_medoid_is_the_span_nearest_to_the_others() -> None:
     products = oracle_gap_gram(spans @ claim, spans @ spans.T)
     assert products.oracle_index == gap.oracle_index
     assert products.oracle_energy == pytest.approx(gap.oracle_energy, abs=1e-9)
+
+
+def test_twenty_thousand_spans_need_no_product_for_every_pair() -> None:
+    claim, spans = topical(np.random.default_rng(11), 20_000, 32)
+    tracemalloc.start()
+    start = time.process_time()
+    gap = oracle_gap(claim, spans)
+    seconds, peak = time.process_time() - start, tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert seconds < 1.0
+    assert peak < 10 * spans.nbytes
+    assert gap.oracle_index == np.argmax(spans @ spans.sum(axis=0))
 
 
 @pytest.mark.parametrize(
@@ -377,6 +402,8 @@ BAD_CLAIMS: list[Any] = [
     np.array([UNIT]),
     np.array(1.0),
     ["1", "0", "0"],
+    [1e308, 1e308, 0.0],
+    np.array([np.finfo(np.longdouble).max, 0, 0]),
 ]
 BAD_EVIDENCE: list[Any] = [
     [[1.0, 0.0]],
@@ -389,6 +416,7 @@ BAD_EVIDENCE: list[Any] = [
     None,
     [[UNIT]],
     [[object()] * 3],
+    [[1e308, 1e308, 1e308]],
 ]
 
 
@@ -424,17 +452,30 @@ def test_bad_evidence_is_an_error_of_one_line(bad: Any) -> None:
         ([0.5], [[4.0]], "gram: got a vector of length 2; allowed: 1"),
         ([float("nan")], [[1.0]], "cross: got values that are not finite"),
         ([0.5], [[float("inf")]], "gram: got values that are not finite"),
-        ([1.5], [[1.0]], r"cross: explains 2\.25 of the claim; allowed: at most 1"),
+        ([1.5], [[1.0]], r"cross: explains 2\.25 of the claim's 1; allowed: at most that"),
         ([0.9, -0.9], [[1.0, 0.9], [0.9, 1.0]], "cross: explains"),
         ([0.5], 1.0, "gram: got the shape"),
         ([], [[1.0]], "cross|gram"),
         ("cross", [[1.0]], "cross: got"),
+        ([1e308], [[1.0]], "cross: explains inf"),
+        ([1e308, -1e308], [[1.0, 0.1], [0.1, 1.0]], "cross: explains"),
+        ([0.5, 0.5], [[1.0, 5.0], [5.0, 1.0]], r"gram: got a product of 5; allowed: at most 1"),
+        ([0.5, 0.5], [[1.0, 1e308], [1e308, 1.0]], r"gram: got a product of 1e\+308"),
+        ([0.5, 0.5], [[1.0, 1e308], [-1e308, 1.0]], "gram: got different products"),
+        ([0.5], [[1e308]], "gram: got a vector of length 1e"),
     ],
 )
 def test_products_that_no_vectors_have(cross: Any, gram: Any, message: str) -> None:
     for call in (gram_energy, oracle_gap_gram):
         with pytest.raises(GateError, match=message):
             call(cross, gram)
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, 0.5, 2.0, 1e308, float("nan"), "1", None], ids=repr)
+def test_a_claim_that_is_not_of_length_1_in_products(bad: Any) -> None:
+    for call in (gram_energy, oracle_gap_gram):
+        with pytest.raises(GateError, match=r"^claim_square: got .*; allowed: "):
+            call([0.5], [[1.0]], claim_square=bad)
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), None, "x", [3]], ids=repr)

@@ -166,15 +166,19 @@ def test_a_wrong_field_is_one_clear_line(field: str, value: Any) -> None:
 def test_a_policy_refuses_what_it_was_not_learnt_on() -> None:
     policy = dataclasses.replace(P10, model_fingerprint="a" * 64)
     for use in ({"domain": "medicine"}, {"model": "other"}, {"top_k": 5}, {"rank_r": 3}):
-        right = {"domain": "wikipedia"} | use
+        right = {"domain": "wikipedia", "model": "all-MiniLM-L6-v2"} | use
         with pytest.raises(GateError, match="calibrated"):
             policy.usable(**right)
         (reason,) = policy.usable(**right, override=True)
         assert "override" in reason
     for model in ("all-MiniLM-L6-v2", "a" * 64):
         assert policy.usable(domain="wikipedia", model=model, top_k=12, rank_r=8) == ()
-    (reason,) = policy.usable()
-    assert "named no domain" in reason
+    no_domain, no_model = policy.usable()
+    assert "named no domain" in no_domain
+    assert "named no model" in no_model
+    assert policy.usable(domain="wikipedia") == (no_model,)
+    assert policy.usable(model="a" * 64) == (no_domain,)
+    assert FIXED["strict"].usable() == ()
     assert FIXED["strict"].usable(domain="medicine", model="other", top_k=3) == ()
 
 

@@ -7,12 +7,14 @@ import json
 import math
 import subprocess
 import sys
+import time
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -28,6 +30,7 @@ from solvent.gate import (
     oracle_policy,
     verdict,
 )
+from solvent.gate.legible import illegible
 from solvent.gate.policy import SEVERITY
 
 Floats = NDArray[np.float64]
@@ -101,7 +104,11 @@ def test_a_policy_is_not_used_elsewhere_in_silence() -> None:
             evaluate_claim(CLAIM, EVIDENCE, policy=LAB, **use)
         result = evaluate_claim(CLAIM, EVIDENCE, policy=LAB, override=True, **use)
         assert any("override" in reason for reason in result["reasons"])
-    assert any("no domain" in reason for reason in evaluate_claim(CLAIM, EVIDENCE, policy=LAB)["reasons"])
+    nowhere = evaluate_claim(CLAIM, EVIDENCE, policy=LAB)["reasons"]
+    assert [reason for reason in nowhere if "named no" in reason] == [
+        "policy adaptive.P10.v1 was learnt on 'lab'; the caller named no domain",
+        "policy adaptive.P10.v1 was learnt with 'words'; the caller named no model",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -167,6 +174,27 @@ def test_vectors_and_gram_agree(seed: int, spans: int, near: float, tau: float) 
     assert [mode["name"] for mode in ours["failure_modes"]] == [
         mode["name"] for mode in theirs["failure_modes"]
     ]
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    spans=st.integers(1, 20),
+    near=st.floats(0.0, 5.0),
+    tau=st.floats(-0.2, 1.0),
+    length=st.floats(0.901, 1.099),
+)
+def test_vectors_and_gram_agree_on_a_claim_that_is_a_little_off_length_1(
+    seed: int, spans: int, near: float, tau: float, length: float
+) -> None:
+    claim, evidence = example(seed, spans, near)
+    claim = length * claim
+    ours = evaluate_claim(claim, evidence, tau_accept=tau)
+    theirs = evaluate_gram(
+        evidence @ claim, evidence @ evidence.T, tau_accept=tau, claim_square=float(claim @ claim)
+    )
+    assert ours["verdict"] == theirs["verdict"]
+    assert ours["policy_applied"] == theirs["policy_applied"]
+    assert ours["hallucination_energy"] == pytest.approx(theirs["hallucination_energy"], abs=2e-6)
 
 
 def test_vectors_and_gram_agree_on_degenerate_evidence() -> None:
@@ -349,6 +377,20 @@ def test_a_gap_that_is_no_number_is_rejected(gap: Any) -> None:
     assert math.isfinite(result["energy_gap"])
 
 
+@pytest.mark.parametrize("gap", [-1e9, -1.00001, 1.00001, 1e308])
+def test_a_gap_lies_between_minus_1_and_1(gap: float) -> None:
+    far, _ = example(5)
+    result = evaluate_claim(far, EVIDENCE, tau_accept=5.0, energy_gap=gap)
+    assert (result["verdict"], result["reasons"][0]) == (
+        "reject",
+        "bad data: the energy gap given is no number from -1 to 1",
+    )
+    assert (
+        evaluate_claim(far, EVIDENCE, tau_accept=5.0, energy_gap=math.copysign(1.0, gap))["verdict"]
+        == "accept"
+    )
+
+
 @pytest.mark.parametrize("tau", [math.nan, math.inf, -math.inf])
 def test_a_threshold_that_is_not_finite_accepts_nothing(tau: float) -> None:
     assert evaluate_claim(CLAIM, EVIDENCE, tau_accept=tau)["verdict"] == "reject"
@@ -371,16 +413,29 @@ BAD_TEXTS: list[Any] = [
     b"the lamp",
     ["the lamp"],
     math.nan,
+    "the la\u00admp",
+    "the\u200blamp",
+    "the lamp\u200e",
+    "the lamp \U000e0069\U000e0067",
+    "the lamp \ue000",
+    "the lamp \u0378",
+    "the \u3164lamp",
+    "the la\rmp",
+    "the lamp\x85",
+    "the la" + "\u0301" * 5 + "mp",
+    "the la" + "\u0301\u200d" * 300 + "mp",
 ]
 
 
 @pytest.mark.parametrize("bad", BAD_TEXTS, ids=range(len(BAD_TEXTS)))
 def test_bad_texts_never_crash_and_are_never_accepted(bad: Any, words: Any) -> None:
     policy = dataclasses.replace(LAB, tau_accept=5.0, tau_review=6.0)
+    wordless = isinstance(bad, str) and not any(map(str.isalnum, bad)) and "\x00" not in bad
+    beside = evaluate_text(GOOD_TEXT, [GOOD_TEXT, bad], words, policy, domain="lab")
+    assert beside["verdict"] == ("accept" if wordless else "reject")
     results = [
         evaluate_text(bad, [GOOD_TEXT], words, policy, domain="lab"),
         evaluate_text(GOOD_TEXT, [bad], words, policy, domain="lab"),
-        evaluate_text(GOOD_TEXT, [GOOD_TEXT, bad], words, policy, domain="lab"),
         evaluate_text(GOOD_TEXT, bad if bad != ["the lamp"] else {}, words, policy, domain="lab"),
     ]
     if bad is not None:
@@ -394,6 +449,129 @@ def test_bad_texts_never_crash_and_are_never_accepted(bad: Any, words: Any) -> N
     for result in results:
         assert result["verdict"] == "reject"
         json.dumps(result).encode("utf-8")
+
+
+def test_a_cell_without_a_word_is_left_out(words: Any) -> None:
+    policy = dataclasses.replace(LAB, tau_accept=0.3, tau_review=0.375)
+    alone = evaluate_text(GOOD_TEXT, [GOOD_TEXT], words, policy, domain="lab")
+    beside = evaluate_text(GOOD_TEXT, ["-", GOOD_TEXT, "\u2014", ""], words, policy, domain="lab")
+    assert beside["verdict"] == alone["verdict"] == "accept"
+    assert beside["hallucination_energy"] == alone["hallucination_energy"]
+    assert set(beside["reasons"]) - set(alone["reasons"]) == {"spans without a word: 3 left out"}
+    nothing = evaluate_text(GOOD_TEXT, ["-", ""], words, policy, domain="lab")
+    assert nothing["reasons"][0] == "bad data: there is no evidence"
+
+
+SEEN = [
+    "a dash \u2014 here",
+    "two\r\nlines\tand\na tab",
+    "\u0646\u0645\u06cc\u200c\u0634\u0648\u062f",
+    "the \U0001f469\u200d\U0001f52c works \u2764\ufe0f",
+    "a\u0323\u0302\u0301\u0300 vowel",
+    "25 °C, 5 µM, \u03b1-helix, na\u00efve",
+]
+
+
+@pytest.mark.parametrize("text", SEEN)
+def test_what_a_reader_sees_can_be_judged(text: str) -> None:
+    assert illegible(text) == ""
+
+
+def test_a_long_text_is_looked_through_in_no_time() -> None:
+    for text in ("\u0301" * 10**6, "a\u0301" * 10**6, "\u0301\u200d" * 10**6, "ab " * 10**6):
+        start = time.process_time()
+        illegible(text, 10**7)
+        assert time.process_time() - start < 1.0
+
+
+# ------------------------------------------------------------------------------ what the model can't read
+
+THAI = (
+    "\u0e09\u0e31\u0e19\u0e23\u0e31\u0e01\u0e41\u0e21\u0e27",
+    "\u0e40\u0e02\u0e32\u0e40\u0e01\u0e25\u0e35\u0e22\u0e14\u0e2a\u0e38\u0e19\u0e31\u0e02",
+)
+"""I love cats; they hate dogs."""
+
+LENIENT = dataclasses.replace(FIXED["editorial"], name="fixed.any.v1", tau_accept=5.0, tau_review=6.0)
+
+
+@pytest.mark.parametrize(
+    ("claim", "span"),
+    [
+        THAI,
+        (THAI[0], THAI[0]),
+        ("\U00013000\U00013001\U00013002", "\U00013050\U00013051"),
+        ("\U00012000\U00012001", "\U00012010"),
+        ("a \U0001f600\U0001f600", "a \U0001f621\U0001f621"),
+        (f"the mill was built by {THAI[0]} in the year of the flood", f"the mill was built by {THAI[1]}"),
+        (
+            "the oven was heated to 25 \u2103 over the night",
+            "the oven was heated to 25 \u2109 over the night",
+        ),
+        ("[UNK] [UNK]", "[UNK]"),
+        ("x" * 200, "y" * 200),
+        ("\u4f60\u597d\u4e16\u754c", "\u4f60\u597d\u4e16\u754c"),
+    ],
+)
+def test_what_the_model_does_not_know_is_never_accepted(embedder: Any, claim: str, span: str) -> None:
+    result = evaluate_text(claim, [span, "the mill was built in the year of the flood"], embedder, LENIENT)
+    assert result["verdict"] == "reject"
+    assert result["reasons"][0].startswith("bad data: claim: ")
+    assert "does not know" in result["reasons"][0]
+    assert (result["hallucination_energy"], result["energy_gap"]) == (1.0, 1.0)
+
+
+def test_the_end_of_a_claim_is_read_or_it_is_bad_data(embedder: Any) -> None:
+    claim = "\u044f \u043b\u044e\u0431\u043b\u044e " * 60
+    result = evaluate_text(claim, [claim], embedder, LENIENT)
+    assert result["verdict"] == "reject"
+    assert "longer than the model reads" in result["reasons"][0]
+
+
+def test_an_emoji_after_a_sentence_passes(embedder: Any) -> None:
+    for claim in ("I love cats \U0001f600", "The mill was built in the year of the flood \u2764\ufe0f"):
+        assert evaluate_text(claim, [claim], embedder, LENIENT)["verdict"] == "accept"
+
+
+def test_a_span_that_the_model_does_not_know_is_left_out(embedder: Any) -> None:
+    claim, span = "The cats slept in the garden.", "Cats slept in the garden."
+    alone = evaluate_text(claim, [span], embedder, LENIENT)
+    beside = evaluate_text(claim, [THAI[0], span, THAI[1]], embedder, LENIENT)
+    assert beside["hallucination_energy"] == alone["hallucination_energy"]
+    assert "spans of words that the model does not know: 2 left out" in beside["reasons"]
+    name = evaluate_text(
+        claim, [f"{span[:-1]} of the house of the old king and of {THAI[0]}."], embedder, LENIENT
+    )
+    assert name["verdict"] == "accept"
+    nothing = evaluate_text(claim, list(THAI), embedder, LENIENT)
+    assert nothing["reasons"][0] == "bad data: there is no evidence"
+
+
+UNREAD_ALPHABET = st.sampled_from(
+    "ab \u0e09\u0e31\u4f60\U00013000\U0001f600\u2103\u0301\u00ad\u200b\u200d\ue000\U000e0069"
+)
+
+
+@given(
+    claim=st.text(UNREAD_ALPHABET, max_size=12) | st.text(max_size=12),
+    evidence=st.lists(st.text(UNREAD_ALPHABET, max_size=12), min_size=1, max_size=3),
+)
+@settings(max_examples=50)
+def test_a_claim_is_only_accepted_by_what_is_read_and_seen(
+    embedder: Any, claim: str, evidence: list[str]
+) -> None:
+    result = evaluate_text(claim, evidence, embedder, LENIENT)
+    assert result["verdict"] in SEVERITY
+    if result["verdict"] != "reject":
+        (unread,) = embedder.unread([claim])
+        assert not any(map(str.isalnum, "".join(unread.words)))
+        assert not {unicodedata.category(char) for char in claim if char not in "\t\n\u200c\u200d"} & {
+            "Cc",
+            "Cf",
+            "Co",
+            "Cn",
+            "Cs",
+        }
 
 
 def test_as_many_texts_as_vectors() -> None:

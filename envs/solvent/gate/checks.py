@@ -17,6 +17,12 @@ residual.
 
 Known approximation: English, words and not grammar; see ``stated``, ``negation`` and ``wording``. All of it is
 linear in the length of the texts, and needs no model.
+
+Known limits. These pass, and are wrong: *score 3-2* against *2-3*, *19th* against *19* (what a number says of its noun
+is not read), *10 men* against *10 %* (a unit in the span alone), *5:30* with the hour and the minute from two
+places, *5 in the morning* against *in the evening*, *did not go* against *went*, *neither red nor blue* against *red*,
+a negation of any but the nearest span. These fire, and are right: *1 1/2* against *1.5*, *0.5* against *½*, *10^5*
+against *100,000*, *5:30 pm* against *17:30*, *5 below zero* against *-5*, sums and counts.
 """
 
 from __future__ import annotations

@@ -12,7 +12,8 @@ non-joiner.
 
 Known approximations: all-MiniLM-L6-v2 reads 256 word pieces, about 1,100 characters of English and fewer of other
 languages; the limit here is in characters. A longer claim is several claims, and is to be judged in parts. Letters
-that look like others (a Cyrillic ``а``) are not found. Which characters are unassigned is a matter of Python's release.
+that look like others (Cyrillic ones among Latin) are not found. Which characters are unassigned is a matter of
+Python's release.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ def illegible(text: object, longest: int = LONGEST_CLAIM) -> str:
         return f"no text but {type(text).__name__}"
     if len(text) > longest:
         return f"{len(text)} characters, more than the {longest} that can be judged"
-    characters = set(text.replace("\r\n", "\n"))  # a line may end in both; one alone hides what stands before it
+    characters = set(
+        text.replace("\r\n", "\n")
+    )  # a line may end in both; one alone hides what stands before it
     if unseen := sorted(filter(_unseen, characters)):
         return f"a character that no reader sees, U+{ord(unseen[0]):04X}"
     if _piled(text, frozenset(filter(_is_mark, characters))):

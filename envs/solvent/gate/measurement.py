@@ -359,7 +359,9 @@ def _products(cross: ArrayLike, gram: ArrayLike) -> tuple[Floats, Floats]:
         raise GateError("gram: got different products for the same two spans; allowed: a symmetric matrix")
     require_unit("gram", np.sqrt(np.abs(np.diag(G))), within=_LENGTH, zero=True)
     if (largest := float(np.abs(G).max())) > (1.0 + _LENGTH) ** 2 + _SYMMETRIC:
-        raise GateError(f"gram: got a product of {largest:.6g}; allowed: at most 1, of two vectors of length 1")
+        raise GateError(
+            f"gram: got a product of {largest:.6g}; allowed: at most 1, of two vectors of length 1"
+        )
     return x, G
 
 

@@ -7,20 +7,23 @@ question asserts nothing.
 
 Nor does a negation count in quotes, or with a capital inside a clause (*the film No Greater Glory*).
 
-A claim's clause is held against those clauses of the best span that share most of its content words, if they share
-half of them and three at least (two where the claim is a single clause); they conflict when all of them say the
-reverse.
+A claim's clause is held against those clauses of the best span that are the same but for the negation, however short
+(*He isn't there.* and *He is there.*); where there are none, against those that share most of its content words, if
+they share half of them and three at least (two where the claim is a single clause). They conflict when all of them say
+the reverse.
 
 Known approximation: words, not grammar. Antonyms (*rejected*), prefixes (*unable*) and scope (*not in Paris but in
-Rome*) are not seen. Above 100,000 pairs of clauses each text is taken as one clause.
+Rome*) are not seen, nor are irregular verbs (*did not go*, *went*) in a clause of fewer content words; *neither red nor
+blue* is held against *red* by its content words alone. Above 100,000 pairs of clauses each text is taken as one clause.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from solvent.gate.wording import content_stems, plain
+from solvent.gate.wording import content_stems, plain, stem
 
 __all__ = ["Clause", "clauses", "conflict"]
 
@@ -39,6 +42,20 @@ _NEGATORS = _set("not no never none nobody nothing nowhere neither without canno
 _CONTRACTIONS = _set(
     """dont doesnt didnt isnt arent wasnt werent hasnt havent hadnt wont wouldnt cant couldnt shouldnt mustnt"""
 )
+_WITHOUT_NOT = {
+    "cannot": "can",
+    "cant": "can",
+    "can't": "can",
+    "wont": "will",
+    "won't": "will",
+    "shan't": "shall",
+    "ain't": "is",
+    "without": "with",
+}
+_ENDINGS = {"'re": "are", "'m": "am", "'ve": "have", "'ll": "will"}
+_IS = _set("he's she's it's that's there's here's who's what's")
+# Without these a clause is the same: "did not see any ships", "saw ships"; "a", "no" and "the".
+_UNCOUNTED = _set("not no never neither nor do does did a an the any ever anymore")
 _NOT_MEANT = {
     "not": _set("only just merely simply least exactly"),
     "no": _set("later earlier fewer less more sooner doubt matter better worse"),
@@ -49,9 +66,10 @@ _NEEDED = 0.5
 
 
 class Clause(NamedTuple):
-    """A clause: its content words (stems), and whether it is negated."""
+    """A clause: its content words (stems), all its words but the negations, and whether it is negated."""
 
     stems: frozenset[str]
+    bare: tuple[str, ...]
     negated: bool
     text: str
 
@@ -74,7 +92,14 @@ def conflict(claim: str, span: str) -> tuple[str, str] | None:
     ours, theirs = clauses(claim), clauses(span)
     if len(ours) * len(theirs) > _MOST_PAIRS:
         ours, theirs = [_clause(plain(claim))], [_clause(plain(span))]
+    same: dict[tuple[str, ...], list[Clause]] = {}
+    for other in theirs:
+        same.setdefault(other.bare, []).append(other)
     for clause in ours:
+        if twins := same.get(clause.bare) if clause.bare else None:
+            if all(other.negated != clause.negated for other in twins):
+                return clause.text.strip(), twins[0].text.strip()
+            continue
         least = _LEAST_SHARED if len(ours) > 1 else max(1, min(_LEAST_SHARED - 1, len(clause.stems)))
         shared = [len(clause.stems & other.stems) for other in theirs]
         most = max(shared, default=0)
@@ -87,7 +112,26 @@ def conflict(claim: str, span: str) -> tuple[str, str] | None:
 
 
 def _clause(text: str) -> Clause:
-    return Clause(frozenset(content_stems(text)) - _NEGATORS, _negations(text) % 2 == 1, text)
+    stems = (stem for stem, word in content_stems(text).items() if not _is_contraction(word))
+    return Clause(frozenset(stems) - _NEGATORS, tuple(_bare(text)), _negations(text) % 2 == 1, text)
+
+
+def _is_contraction(word: str) -> bool:
+    return word.endswith("n't") or word in _CONTRACTIONS
+
+
+def _bare(text: str) -> Iterator[str]:
+    """Its words in order as stems, numbers too, without negations and what comes and goes with them."""
+    before = ""
+    for word in map(str.casefold, _TOKEN.findall(text)):
+        whole = _WITHOUT_NOT.get(word, word)
+        if _is_contraction(whole):
+            whole = whole[:-3] if whole.endswith("n't") else whole[:-2]
+        verb = "is" if whole in _IS else _ENDINGS.get(whole[whole.find("'") :], "")
+        for part in (whole.partition("'")[0], verb) if verb else (whole,):
+            if part and part not in _UNCOUNTED and not (before == "no" and part == "longer"):
+                yield stem(part)
+        before = word
 
 
 def _negations(text: str) -> int:
@@ -99,7 +143,7 @@ def _negations(text: str) -> int:
             continue
         after = tokens[i + 1] if i + 1 < len(tokens) else ""
         before = tokens[i - 1] if i else ""
-        if token.endswith("n't") or token in _CONTRACTIONS:
+        if _is_contraction(token):
             count += after not in _NOT_MEANT["not"]
         elif token in _NEGATORS and not (
             after in _NOT_MEANT.get(token, ())

@@ -1,7 +1,9 @@
 """Numbers, dates and quantities of a text, read in one pass over its tokens.
 
 ``1,000`` is 1000, ``1.5 million`` 1500000, ``twenty-five`` and ``25th`` 25, ``1990s`` a decade, ``5 March 1990``
-is ``March 5, 1990`` and ``1990-03-05``. A number inside a name (``MG-132``) carries that name.
+is ``March 5, 1990`` and ``1990-03-05``. A number inside a name (``MG-132``) carries that name. ``-5`` is below zero
+where nothing stands right before the sign (``3-2`` and ``1990-95`` have none), ``.5`` and ``1/2`` are 0.5, ``1e5`` is
+100000, ``5:30 pm`` has its half of the day as a unit.
 
 ``one``, ``first`` and ``second`` are seldom numbers: they are read, and marked as not to be asked for.
 
@@ -12,16 +14,17 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from solvent.gate.units import CURRENCIES, MONTHS, ORDINALS, SCALES, SPELLED, UNITS, WORD_UNITS
-from solvent.gate.wording import plain
+from solvent.gate.wording import content_stems, plain
 
 __all__ = ["Date", "Mention", "Unit", "keys", "mentions", "names"]
 
-_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+|[^\w\s]|_")
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?:[eE][+-]?\d+(?!\w))?|[^\W\d_]+|[^\w\s]|_")
 _CHUNK = re.compile(r"\S+")
 _EDGES = "".join(chr(c) for c in range(33, 127) if not chr(c).isalnum())
 # An ordinary space parts groups only before 000: "in 1990 250 people" are two numbers.
@@ -35,6 +38,8 @@ _IDLE = frozenset({"one", "first", "second"})
 _ALONE = frozenset(month for month in MONTHS if len(month) > 4 and month != "march")
 _LONGEST_NUMBER = 15  # digits that a float holds exactly; longer ones are compared as they are written
 _PADDING = 8
+_POWER = re.compile(r"\d+(?:\.\d+)?[eE][+-]?\d{1,3}", re.ASCII)
+_HALVES = {"am": "am", "AM": "am", "pm": "pm", "PM": "pm"}
 _FIRST_YEAR, _LAST_YEAR = 1000, 2999
 _SQUARES = {"square": "2", "sq": "2", "cubic": "3"}
 _MONEY_SCALES = {"k": 1e3, "K": 1e3, "m": 1e6, "M": 1e6, "b": 1e9, "B": 1e9}
@@ -73,6 +78,8 @@ class Mention:
         name: the name it is part of (``mg132``), or empty.
         decade: whether ``values`` are the years of a decade, its first year first.
         idle: whether it is not to be asked for.
+        parts: of a fraction, what stands above and below.
+        counts: whether it counts what the next word says (``10 men``), and so can't be of a unit that stands elsewhere.
         first, last: indices of its tokens.
     """
 
@@ -83,6 +90,8 @@ class Mention:
     name: str = ""
     decade: bool = False
     idle: bool = False
+    parts: tuple[str, ...] = ()
+    counts: bool = False
     first: int = 0
     last: int = 0
 
@@ -204,8 +213,15 @@ class _Reader:
         return i + 1
 
     def _digits(self, i: int) -> int:
+        if end := self._fraction(i):
+            return end
         text, j = self.tokens[i].text, i + 1
         values = readings(text)
+        head, negative = self._head(i)
+        if self.at(i - 1) == "." and head < i and text.isdecimal():
+            values = [float(f"0.{text}")] if len(text) < _LONGEST_NUMBER else []
+        if negative:
+            values = [-value for value in values]
         if self.touches(j) and self.low(j) in _ORDINAL_ENDINGS:
             self.add(i, j, Mention("", keys(values)))
             return j + 1
@@ -214,17 +230,74 @@ class _Reader:
             if self.touches(end) and self.low(end) == "s":
                 self.add(i, end, Mention("", keys([float(decade + year) for year in range(10)]), decade=True))
                 return end + 1
-        money = CURRENCIES.get(self.at(i - 1), "")
+        money = CURRENCIES.get(self.at(i - 1), "") or CURRENCIES.get(self.at(head), "")
         factor, j = self._scale(j, money)
         if factor != 1.0:
             values = [value * factor for value in values]
         units: tuple[Unit, ...] = ((money, 1.0),) if money else ()
         if not money:
-            units, j = self._unit(j)
+            units, j = self._half_of_day(i, j)
+            units, j = (units, j) if units else self._unit(j)
         # A number too long for a float is itself: its digits.
         literal = () if values else (text,)
-        self.add(i, j - 1, Mention("", keys(values) + literal, units))
+        self.add(
+            head, j - 1, Mention("", keys(values) + literal, units, counts=not units and self._counts(j))
+        )
+        self.found[-1].first = i
         return j
+
+    def _head(self, i: int) -> tuple[int, bool]:
+        """Where the number at token ``i`` begins: with its sign, its currency or its point; and if it is below zero."""
+        head, negative = i, False
+        if self.at(i - 1) == "." and self.touches(i) and (self.at(i - 2) == "-" or not self._attached(i - 1)):
+            head = i - 1
+        if self.at(head - 1) in CURRENCIES and self.touches(head) and self.at(head - 2) == "-":
+            head -= 1
+        if self.at(head - 1) == "-" and self.touches(head) and not self._attached(head - 1):
+            # A year after a dash, as in (-1990), ends a span of time; a number after a number, a range.
+            ranged = self.at(head - 2)[:1].isdecimal()
+            if not ranged and not _FIRST_YEAR <= self.tokens[i].whole <= _LAST_YEAR:
+                head, negative = head - 1, True
+        return head, negative
+
+    def _attached(self, i: int) -> bool:
+        """Whether a letter, a digit or another point or dash stands right before token ``i``."""
+        before = self.at(i - 1)
+        return self.touches(i) and (before[:1].isalnum() or before in (".", "-", "_", ")", "/"))
+
+    def _fraction(self, i: int) -> int:
+        """Read ``1/2`` at token ``i``, if it stands there and nowhere else goes on; the index after it, or 0."""
+        over = self.at(i + 1) == "/" and self.touches(i + 1) and self.touches(i + 2)
+        above, below = self.tokens[i].whole, self.whole(i + 2) if over else -1
+        longer = self.touches(i + 3) and (self.at(i + 3) == "/" or self.at(i + 3)[:1].isalpha())
+        if not 0 < above < below <= 100 or self._attached(i) or longer:
+            return 0
+        units, end = self._unit(i + 3)
+        parts = keys([float(above), float(below)])
+        self.add(i, end - 1, Mention("", keys([above / below]), units, parts=parts))
+        return end
+
+    def _half_of_day(self, i: int, j: int) -> tuple[tuple[Unit, ...], int]:
+        """``am`` or ``p.m.`` at token ``j``, after an hour or a minute at ``i``, and the index after it."""
+        if not 0 <= self.tokens[i].whole < 60:
+            return (), j
+        if half := _HALVES.get(self.at(j)):
+            return ((half, 1.0),), j + 1
+        if (
+            self.low(j) in ("a", "p")
+            and self.at(j + 1) == "."
+            and self.low(j + 2) == "m"
+            and self.touches(j + 2)
+        ):
+            return ((f"{self.low(j)}m", 1.0),), j + 3
+        return (), j
+
+    def _counts(self, j: int) -> bool:
+        """Whether the number before token ``j`` counts what follows: a word with content, and no unit soon after it."""
+        word = self.at(j)
+        if not (word.isalpha() and word.islower()) or self.touches(j) or not content_stems(word):
+            return False
+        return not any(self._unit(k)[0] for k in range(j + 1, j + 4))
 
     def _scale(self, j: int, money: str) -> tuple[float, int]:
         factor = 1.0
@@ -318,6 +391,9 @@ def readings(digits: str) -> list[float]:
         return [float(digits)] if len(digits) <= _LONGEST_NUMBER else []
     if sum(map(str.isdecimal, digits)) > _LONGEST_NUMBER:
         return []
+    if _POWER.fullmatch(digits):
+        power = float(digits)
+        return [power] if math.isfinite(power) else []
     found = []
     if _GROUPED.fullmatch(digits):
         found.append(float(digits.replace(",", "")))

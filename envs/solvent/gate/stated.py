@@ -1,9 +1,9 @@
 """What numbers and dates some texts state, and which of a claim's stand nowhere among them.
 
 A mention is *found* when the texts hold the same value; with a unit, the same quantity in a unit of the family
-(``0.5 uM`` is ``500 nM``), or the bare number with no unit at all; a date, when they hold
-all that is said of it in one date, or its month and day without a year and the year elsewhere; a decade, when they
-hold one of its years; a number inside a name, when they hold that very name.
+(``0.5 uM`` is ``500 nM``), or the bare number with no unit at all, if it counts nothing else (``10 men``); a date, when
+they hold all that is said of it in one date, or its month and day without a year and the year elsewhere; a decade,
+when they hold one of its years; a number inside a name, when they hold that very name.
 
 Known approximation: no arithmetic. A count, a sum, an age or a rounded value that the texts merely imply is not
 found. All texts are one pool, so two facts may lend each other their numbers.
@@ -38,8 +38,9 @@ class Stated:
     def _take(self, mention: Mention) -> None:
         # A decade is held by any of its years, and holds none of them.
         values = mention.values[:1] if mention.decade else mention.values
+        values += mention.parts
         self.numbers.update(values)
-        if not mention.units:
+        if not mention.units and not mention.counts:
             self.bare.update(values)
         self.quantities.update(_quantities(mention))
         for year, month, day in mention.dates:

@@ -10,20 +10,29 @@ Bad data is a reject with its reason and never an exception: vectors that are no
 mixed widths, no evidence, texts that can't be judged (``legible``), a gap that is no number. Its energy and gap are
 reported as 1, for nothing of it was shown to be supported. A wrong use of the arguments is a ``GateError``.
 
+*What the model can't read* (``evaluate_text``, where the embedder can tell): all words that its tokenizer doesn't know
+have one vector, so *I love cats* and *they hate dogs* are the same in Thai. A claim is bad data if one unknown piece
+holds a letter, a digit or a sign of mathematics or money, whatever its share; if other signs that are unknown (emoji)
+make up more than a fifth of its characters, for then they are what it says; or if its end is cut off. An emoji after a
+sentence passes. A span is left out, and the reasons say so, if more than a fifth of it is unknown; with less it is
+evidence by the rest, since the claim itself has no word that could match the unknown one.
+
 *Embedding collapse* (the source: fall back to fixed tau): the fixed policy ``strict`` judges the energy, and the more
 severe of its verdict and the policy's own counts, for collapsed vectors must not open a door that was shut.
 
 Known approximations: a gap given by the caller (as in the source's call) is taken at its word where the policy
 compares gaps, and the measured one is noted beside it if it differs. Gram and vector forms measure to about 1e-9
 the same; after rounding to 6 decimals, verdicts are the same unless a value lies that near to half a millionth.
+``evaluate_claim`` and ``evaluate_gram`` get vectors, and can't ask what the model read of the texts.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
+import unicodedata
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,9 +43,10 @@ from solvent.gate.failures import FailureMode, failure_modes
 from solvent.gate.legible import LONGEST_SPAN, NO_WORDS, illegible
 from solvent.gate.measurement import RANK_R, TOP_K, GapResult, Oracle, oracle_gap, oracle_gap_gram
 from solvent.gate.policy import FIXED, Policy, Verdict, apply_adaptive_policy_gap, rounded, severest
+from solvent.gate.wording import shown
 
 if TYPE_CHECKING:
-    from solvent.gate.embedding import Embedder
+    from solvent.gate.embedding import Embedder, Unread
 
 __all__ = ["FALLBACK", "REGIMES", "evaluate_claim", "evaluate_gram", "evaluate_text"]
 
@@ -46,7 +56,11 @@ REGIMES = ("adaptive", "fixed", "oracle")
 FALLBACK = "strict"
 """The fixed policy that has a say where the embedding collapsed."""
 
+T = TypeVar("T")
+
 _UNUSED = -2.0  # below any cosine
+_MOST_UNKNOWN = 0.2
+"""Share of a text's characters that may be signs the model doesn't know."""
 
 
 class _Rule(NamedTuple):
@@ -153,6 +167,8 @@ def evaluate_text(
 ) -> dict[str, Any]:
     """The verdict on a claim and its evidence as texts; spans and directions as the policy was learnt with.
 
+    Spans without a word, and spans that the model can't read, are left out; a claim it can't read is bad data.
+
     Raises:
         GateError: the policy was learnt on another domain or with another model; the model is missing. Never for
         texts.
@@ -163,9 +179,11 @@ def evaluate_text(
     top_k, rank_r = policy.top_k or TOP_K, policy.rank_r or RANK_R
     rule = _rule(policy.kind, policy, None, (domain, model, override), top_k, rank_r)
 
-    spans, dropped = _with_words(evidence)
-    if dropped:
-        rule = rule._replace(reasons=(*rule.reasons, f"{dropped} spans without a word were left out"))
+    readable = _tried(lambda: _readable(claim, evidence, embedder))
+    if isinstance(readable, str):
+        return _report("reject", 1.0, 1.0, rule.name, [f"bad data: {readable}", *rule.reasons])
+    spans, left_out = readable
+    rule = rule._replace(reasons=(*rule.reasons, *left_out))
 
     def measure() -> GapResult:
         vectors = embedder.encode([claim, *spans])
@@ -251,12 +269,46 @@ def _texts(claim: str | None, evidence: Sequence[str] | None) -> tuple[Any, Any]
 # ---------------------------------------------------------------------------------------------- data
 
 
-def _with_words(evidence: Any) -> tuple[Any, int]:
-    """Evidence without the spans that hold no word at all, as a table's dash does, and how many these were."""
-    if isinstance(evidence, str | bytes) or not isinstance(evidence, Sequence):
-        return evidence, 0  # not a list of texts, which is found out later
-    spans = [span for span in evidence if illegible(span, LONGEST_SPAN) != NO_WORDS]
-    return spans, len(evidence) - len(spans)
+def _readable(claim: Any, evidence: Any, embedder: Embedder) -> tuple[list[str], tuple[str, ...]]:
+    """The spans that can be judged, and what was left out, one line each.
+
+    Raises:
+        GateError: the claim, or evidence that is no text, can't be judged.
+    """
+    spans = evidence
+    if isinstance(evidence, Sequence) and not isinstance(evidence, str | bytes):
+        # A cell of a table may hold a dash.
+        spans = [span for span in evidence if illegible(span, LONGEST_SPAN) != NO_WORDS]
+    if why := _illegible((claim, spans)):
+        raise GateError(why)
+    from solvent.gate.embedding import unread_by
+
+    ours, *theirs = unread_by(embedder, [claim, *spans])
+    if why := _unreadable(ours):
+        raise GateError(f"claim: {why}")
+    known = [span for span, unread in zip(spans, theirs, strict=True) if unread.share <= _MOST_UNKNOWN]
+    left_out = {
+        "without a word": len(evidence) - len(spans),
+        "of words that the model does not know": len(spans) - len(known),
+    }
+    return known, tuple(f"spans {what}: {count} left out" for what, count in left_out.items() if count)
+
+
+def _unreadable(unread: Unread) -> str:
+    """Why a claim can't be judged of which the model doesn't read this; empty where it can."""
+    if words := [word for word in unread.words if _says_something(word)]:
+        return f"words that the model does not know: {shown(' '.join(words))!r}"
+    if unread.share > _MOST_UNKNOWN:
+        return f"signs that the model does not know make up {unread.share:.0%} of it"
+    if unread.rest:
+        return f"longer than the model reads; unread: {shown(unread.rest)!r}"
+    return ""
+
+
+def _says_something(word: str) -> bool:
+    """Whether a piece of text is more than decoration: it holds a letter, a digit, a sign of mathematics or money."""
+    spelled = unicodedata.normalize("NFKC", word)  # one sign may stand for letters: ℃
+    return any(char.isalnum() or unicodedata.category(char) in ("Sm", "Sc") for char in spelled)
 
 
 def _illegible(texts: tuple[Any, Any]) -> str:
@@ -269,19 +321,26 @@ def _illegible(texts: tuple[Any, Any]) -> str:
     return next((f"evidence {i}: {why}" for i, why in bad if why), "")
 
 
-def _measured(measure: Callable[[], GapResult], texts: tuple[Any, Any] | None) -> GapResult | str:
-    """The measurement, or why there is none."""
+def _tried(call: Callable[[], T]) -> T | str:
+    """What ``call`` says, or why it can't."""
     try:
-        if texts is not None and (why := _illegible(texts)):
-            return why
         with np.errstate(all="ignore"):
-            result = measure()
+            return call()
     except ModelMissingError:
         raise
     except GateError as error:
         return str(error)
     except Exception as error:  # whatever a foreign object does when it is read as an array
         return f"the claim or its evidence can't be read ({type(error).__name__})"
+
+
+def _measured(measure: Callable[[], GapResult], texts: tuple[Any, Any] | None) -> GapResult | str:
+    """The measurement, or why there is none."""
+    if texts is not None and (why := _tried(lambda: _illegible(texts))):
+        return why
+    result = _tried(measure)
+    if isinstance(result, str):
+        return result
     if not result.claim.used_count:
         return "there is no evidence"
     if texts is not None and len(texts[1]) != result.claim.span_count:
