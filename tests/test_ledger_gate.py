@@ -194,7 +194,7 @@ def test_a_vectors_ledger_holds_what_single_labs_hold(tmp_path, mode):
     params = {
         "budget": {"heartbeats": 6},
         "debt": {"threshold": 6.0},
-        "gate": {"review_heartbeats": 2, "policy": "adaptive.P30"},
+        "gate": {"review_heartbeats": 2, "policy": "adaptive.P1"},
     }
     labs = LabVectorEnv(12, params, preset="gate", verdicts_path=path, autoreset_mode=mode)
     labs.reset(seed=20)

@@ -89,7 +89,7 @@ for mode in ("SameStep", "NextStep"):
     for _ in range(150):
         wanted = []
         for mask, licence in zip(labs.action_masks(), labs.get_state()["licence"]):
-            earned = (table["verb"] < 6) | (licence[table["compound"]] > rng.choice([0.6, 1.5]))
+            earned = (table["verb"] < 6) | (licence[table["compound"]] > rng.choice([0.2, 0.6, 1.5]))
             able = np.flatnonzero(mask & sober & earned & (table["verb"] == rng.choice([4, 4, 5, 6, 7])))
             wanted.append(rng.choice(able) if len(able) else 0)
         for told in labs.step(np.array(wanted)):

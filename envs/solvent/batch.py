@@ -93,21 +93,30 @@ class LabBatch:
         held = n if same_step else 1
         self.finals = np.zeros(held, lab_dtype(params))
         self.final_observations = np.zeros((held, fields), np.float32)
-        self._tables = tables_for(params)
         self._held = _held(params)
         self._entries: dict[str, Callable[..., Any]] = {}
         self._pool: ThreadPoolExecutor | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         # Tables are rebuilt from the parameters, threads and compiled code belong to a process.
-        return {k: v for k, v in self.__dict__.items() if k not in ("_tables", "_held", "_entries", "_pool")}
+        return {k: v for k, v in self.__dict__.items() if k not in ("_held", "_entries", "_pool")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._tables = tables_for(self.params)
         self._held = _held(self.params)
         self._entries = {}
         self._pool = None
+
+    @property
+    def _tables(self) -> Any:
+        """The tables as a record; another one of the same type can be put in its place."""
+        return self._held[0]
+
+    @_tables.setter
+    def _tables(self, tables: Any) -> None:
+        self._held = np.zeros_like(self._held)
+        self._held[0] = tables
+        self._held.setflags(write=False)
 
     def _call(self, function: Any, *arguments: Any) -> None:
         """Call a compiled function, which always gets arguments of the same types, without looking them up."""
