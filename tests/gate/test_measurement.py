@@ -415,7 +415,7 @@ BAD_EVIDENCE: list[Any] = [
     "evidence",
     None,
     [[UNIT]],
-    [[object()] * 3],
+    [[Ellipsis] * 3],
     [[1e308, 1e308, 1e308]],
 ]
 
