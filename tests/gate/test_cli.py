@@ -8,8 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from solvent import LabEnv
+from solvent.actions import Verb
 from solvent.gate.catalogue import CATALOGUE
 from solvent.gate.lab_tables import LAB_TABLES, load_lab_tables
 from solvent.gate.policy_files import load_policies
@@ -380,7 +383,8 @@ def test_other_words_make_another_gate_and_change_nothing_that_is_shipped(
 ) -> None:
     text = CATALOGUE.read_text(encoding="utf-8")
     words = tmp_path / "words.toml"
-    words.write_text(text.replace("A good fit shows", "A decent fit shows"), encoding="utf-8")
+    assert "There is a hint" in text
+    words.write_text(text.replace("There is a hint", "There is a trace"), encoding="utf-8")
     config = tmp_path / "small.yaml"
     config.write_text(
         "name: small\nenv: Solvent/Gate-v0\nagents: [hermit]\nparams: {assay: {compounds: [CCCP]}}\n",
@@ -391,14 +395,24 @@ def test_other_words_make_another_gate_and_change_nothing_that_is_shipped(
     assert call(monkeypatch, *arguments, "--out", str(tmp_path)) == 0
     assert "adaptive.P20.v1" in capsys.readouterr().out
     assert load_lab_tables(tmp_path / LAB_TABLES.name).about["compounds"] == ["CCCP"]
+    tables = str(tmp_path / LAB_TABLES.name)
+    env = LabEnv({"assay": {"compounds": ["CCCP"]}, "gate": {"tables": tables}}, preset="gate")
+    env.reset(seed=0)
+    env.step(int(np.flatnonzero(env.actions["verb"] == Verb.DOSE_RESPONSE)[0]))
+    assert "There is a trace of it" not in text
+    assert any("There is a trace that CCCP" in span for span in env.notebook("CCCP").spans[-4:]) or (
+        env.get_state()["fit_strength"][0] == 0
+    )
     assert LAB_TABLES.read_bytes() == shipped
     assert call(monkeypatch, *arguments, "--out", str(tmp_path), "--check") == 0
     assert call(monkeypatch, "build", "--config", str(config), "--out", str(tmp_path), "--check") == 1
     assert "differs  sentences" in capsys.readouterr().out
 
 
-def test_a_gate_can_not_be_built_into_nowhere(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+def test_a_gate_is_not_built_over_the_shipped_one_by_default(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert call(monkeypatch, "build", "--out", str(tmp_path / "absent")) == 2
-    assert "no such folder" in capsys.readouterr().err
+    shipped = LAB_TABLES.read_bytes()
+    assert call(monkeypatch, "build") == 2
+    assert "--out: got nothing; allowed: the folder to write the files to" in capsys.readouterr().err
+    assert LAB_TABLES.read_bytes() == shipped
