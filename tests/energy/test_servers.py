@@ -152,7 +152,7 @@ def test_an_error_says_what_it_did(mode: str, says: str) -> None:
 def test_no_answer_in_time(mode: str) -> None:
     began = time.monotonic()
     assert problem(scripted(mode), 0.5).startswith("no answer within 0.5 s")
-    assert time.monotonic() - began < 0.5 + 6.0
+    assert time.monotonic() - began < 0.5 + 20.0
 
 
 @pytest.mark.parametrize(

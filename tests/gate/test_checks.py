@@ -355,13 +355,13 @@ LONG: dict[str, Callable[[int], str]] = {
 
 
 @pytest.mark.parametrize("kind", LONG)
-def test_hundred_thousand_characters_in_a_second_or_two(kind: str) -> None:
-    """Half a second at most on a free core; a busy neighbour doubles even the processor's time. Quadratic: minutes."""
+def test_hundred_thousand_characters_take_no_minutes(kind: str) -> None:
+    """Half a second at most on a free core. A slow or busy machine takes several times that; quadratic: minutes."""
     text = LONG[kind](100_000)
     for claim, evidence in ((text, ["the lamp"]), ('the 3 "lamps" did not burn 5 km', [text])):
         start = time.process_time()  # not the clock: another process may have the core
         run_checks(claim, evidence)
-        assert time.process_time() - start < 3.0
+        assert time.process_time() - start < 15.0
 
 
 def test_a_long_text_against_itself_takes_no_longer_than_both() -> None:
@@ -369,7 +369,7 @@ def test_a_long_text_against_itself_takes_no_longer_than_both() -> None:
         text = make(20_000)
         start = time.process_time()
         run_checks(text, [text[:10_000], text[10_000:]])
-        assert time.process_time() - start < 1.0
+        assert time.process_time() - start < 15.0
 
 
 # ------------------------------------------------------------------------------------------- public data
