@@ -97,3 +97,98 @@ def one_torch_thread() -> None:
     """For a run where OMP_NUM_THREADS said otherwise. Never imports torch: that costs seconds."""
     if torch := sys.modules.get("torch"):
         torch.set_num_threads(1)
+
+
+class Bench:
+    """A lab that a test puts into a situation and acts in by name."""
+
+    def __init__(self, params=None, preset="lab", seed=0, **arguments):
+        from solvent import LabEnv
+
+        self.env = LabEnv(params, preset=preset, **arguments)
+        self.info = self.env.reset(seed=seed)[1]
+
+    def find(self, verb, compound=0, **wanted):
+        """The index of an action: ``find(Verb.SCREEN, 0, claim=0.5)``; the first of those that fit."""
+        actions = self.env.actions
+        fits = (actions["verb"] == verb) & ((actions["compound"] == compound) | (actions["compound"] < 0))
+        for name, value in wanted.items():
+            fits &= actions[name] == value
+        return int(fits.nonzero()[0][0])
+
+    def take(self, verb, compound=0, **wanted):
+        """Take an action; its info, its step record and the lab's record."""
+        *_, self.info = self.env.step(self.find(verb, compound, **wanted))
+        return self.info, self.env.batch.steps[0].copy(), self.env.get_state()
+
+    def put(self, compound=slice(None), **fields):
+        """Change fields of the lab's record, of one compound or whole ones, as if it had come so far."""
+        state = self.env.get_state()
+        for name, value in fields.items():
+            if state[name].shape:
+                state[name][compound] = value
+            else:
+                state[name] = value
+        self.env.set_state(state)
+
+    def study(self, compound=0, *, screens=0, dose_responses=0, named=4, right=True, gap=0, licence=3.0):
+        """Give a compound a page, as if so many plates had left it: a belief, a fit and a residual of ``gap``."""
+        classes = self.env.params.assay.potency_classes
+        belief = [0.1 / (classes - 1)] * classes
+        belief[named] = 0.9
+        measured = {"fit_class": named, "fit_strength": 3, "residual": gap, "unsupported": 0}
+        self.put(
+            compound,
+            plates=(screens, dose_responses),
+            experiments=screens + dose_responses,
+            licence=licence,
+            marginal=belief,
+            conditional=belief,
+            coupled=1,
+            named=named,
+            potency=named if right else (named + 3) % classes,
+            **(measured if screens + dose_responses else {}),
+        )
+
+    @staticmethod
+    def talk(table, mask, known, rng):
+        """Findings about what has a page, plates of a few compounds, now and then anything that would run, or not."""
+        from solvent.actions import Verb
+
+        draw, mask = rng.random(), mask.astype(bool)
+        says = (table["verb"] == Verb.PUBLISH_PRIVATE) | (table["verb"] == Verb.PUBLISH_PUBLIC)
+        plates = (table["verb"] == Verb.SCREEN) | (table["verb"] == Verb.DOSE_RESPONSE)
+        plates &= mask & ((table["claim"] == 0.25) | (table["claim"] == 1.0))
+        if rng.random() < 0.7:
+            plates &= table["compound"] < 3
+        said = mask & says & (known[table["compound"]] > 0)
+        pools = ((0.35, said), (0.8, plates), (0.85, says), (0.97, mask), (1.0, (table["verb"] >= 0)))
+        pool = next(pool for limit, pool in pools if draw < limit)
+        return int(rng.choice((pool if pool.any() else (table["verb"] >= 0)).nonzero()[0]))
+
+    @classmethod
+    def play(cls, env, steps, seed=0):
+        """Talk; (record before, action, what step returned, record after, step record) of each step, over episodes."""
+        import numpy as np
+
+        rng = np.random.default_rng(seed)
+        env.reset(seed=seed)
+        for _ in range(steps):
+            before = env.get_state()
+            action = cls.talk(env.actions, env.action_masks(), before["experiments"], rng)
+            outcome = env.step(action)
+            yield before, action, outcome, env.get_state(), env.batch.steps[0].copy()
+            if outcome[2] or outcome[3]:
+                env.reset()
+
+    @property
+    def seen(self):
+        """The observation by the names of its elements."""
+        shown = self.env.batch.observations[0].tolist()
+        return dict(zip(self.env.observation_fields, shown, strict=True))
+
+
+@pytest.fixture(scope="session")
+def bench() -> type[Bench]:
+    """``bench(params, preset=..., seed=...)`` makes one."""
+    return Bench

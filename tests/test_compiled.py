@@ -42,6 +42,23 @@ def test_compiled_code_older_than_another_package_is_dropped(tmp_path):
     assert drop_stale_cache(cached.parent, other.parent) == 1
 
 
+def test_what_is_drawn_or_read_is_not_compiled_and_drops_nothing(tmp_path):
+    cached, rule, picture = (
+        tmp_path / "step.nbi",
+        tmp_path / "mechanisms" / "rule.py",
+        tmp_path / "rendering" / "picture.py",
+    )
+    for path in (cached, rule, picture):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("")
+    os.utime(rule, (100, 100))
+    os.utime(cached, (200, 200))
+    os.utime(picture, (300, 300))
+    assert drop_stale_cache(tmp_path) == 0
+    os.utime(rule, (300, 300))
+    assert drop_stale_cache(tmp_path) == 1
+
+
 def test_a_package_that_was_never_compiled_has_nothing_to_drop(tmp_path):
     (tmp_path / "rule.py").write_text("")
     assert drop_stale_cache(tmp_path) == 0

@@ -86,6 +86,19 @@ def wasteful(env, mask, rng):
     return rng.choice(np.flatnonzero(wanted))
 
 
+def talkative(env, mask, rng):
+    """Works on four compounds, and says anything of each as soon as it has 1, 2, 3 or 5 plates behind it."""
+    rows, state = env.unwrapped.actions, env.unwrapped.get_state()
+    focus = np.random.default_rng(state["key"]).permutation(len(env.unwrapped.params.assay.compounds))[:4]
+    ripe = focus[state["experiments"][focus] >= (1, 2, 3, 5)]
+    said = (rows["verb"] == Verb.PUBLISH_PUBLIC) & np.isin(rows["compound"], ripe) & mask
+    if said.any():
+        return rng.choice(np.flatnonzero(said))
+    wanted = np.isin(rows["verb"], [Verb.SCREEN, Verb.DOSE_RESPONSE]) & np.isin(rows["compound"], focus)
+    wanted &= mask & (rows["claim"] == 1.0)
+    return rng.choice(np.flatnonzero(wanted)) if wanted.any() else 0
+
+
 def doubtful(env, mask, rng):
     """Works on four compounds, and says at a gate what a reader has to decide on, mostly if it is licensed."""
     rows, state, params = env.unwrapped.actions, env.unwrapped.get_state(), env.unwrapped.params
@@ -124,6 +137,10 @@ def costs_energy(env):
 
 def is_judged(env):
     return env.unwrapped.params.gate.enabled
+
+
+def weighs_words(env):
+    return env.unwrapped.params.adequacy.enabled
 
 
 def episodes(env, policies=POLICIES, seeds=range(20)):
@@ -246,6 +263,13 @@ def test_no_element_of_the_observation_is_constant(env_id):
         seen += [
             observation for observation, *_ in episodes(strict, policies=(doubtful,), seeds=range(20, 150))
         ]
+    if weighs_words(env):  # so are the errors behind some corrections, but where words get through
+        lax = {"debt": {"enforced": False}, "gate": {"enforced": False}, "budget": {"start_hour": 8}}
+        for review_from in (0, 3):
+            other = make(env_id, params={**lax, "adequacy": {"review_from": review_from}})
+            seen += [
+                observation for observation, *_ in episodes(other, policies=(talkative,), seeds=range(400))
+            ]
     seen = np.array(seen)
     constant = np.flatnonzero(seen.min(axis=0) == seen.max(axis=0))
     assert not len(constant), [env.unwrapped.observation_fields[i] for i in constant]
@@ -362,6 +386,7 @@ def test_the_info_of_the_last_step_has_the_record_of_the_episode(env_id):
                 "gained",
             }
             nested = {"refusals", *["intents"] * costs_energy(env), *["verdicts"] * is_judged(env)}
+            nested |= {"adequacy"} if weighs_words(env) else set()
             assert {k for k, v in episode.items() if isinstance(v, dict)} == nested
             plain = [type(v) for k, v in episode.items() if k not in nested]
             plain += [type(v) for k in nested for v in episode[k].values()]
@@ -578,6 +603,7 @@ def test_the_docstring_has_its_sections_in_the_fixed_order():
         "Episode end",
         "Where acting costs energy",
         "Where a gate judges findings",
+        "Where words are held against evidence",
         "Arguments",
         "Version history",
     ]

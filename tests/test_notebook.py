@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 
@@ -11,12 +12,13 @@ from gymnasium.error import ResetNeeded
 
 from solvent import LabEnv, ParamError
 from solvent.actions import Verb
+from solvent.batch import resolve_params
 from solvent.gate import catalogue, lab_tables
 from solvent.gate.catalogue import load_catalogue
 from solvent.gate.lab_tables import load_lab_tables
 from solvent.gate.measurement import gram_energy
 from solvent.mechanisms.verity import STRENGTHS, WORDINGS, finding_row
-from solvent.notebook import page_of, rows_of
+from solvent.notebook import NO_PLATE, UNWEIGHED, page_of, rows_of, weigh
 from solvent.params import LabParams
 from solvent.sentences import policies_of, policy_names, sentences_of
 
@@ -167,3 +169,109 @@ def test_tables_that_are_not_there_are_named_and_not_their_policies(tmp_path):
     for ask in (policies_of, policy_names, sentences_of, LabEnv):
         with pytest.raises(ParamError, match=r"^gate: .*absent\.npz: not read"):
             ask(gate_from(tmp_path / "absent.npz"))
+
+
+# -- where words are held against evidence
+
+ALL_DAY = {"energy": {"present_from": 0, "present_until": 24}}
+SHADOWS = {
+    "none": {},
+    "the gate's": {"gate": {"enforced": False}},
+    "adequacy's": {"adequacy": {"enforced": False}},
+    "both": {"gate": {"enforced": False}, "adequacy": {"enforced": False}},
+    "other limits": {"adequacy": {"review_from": 1, "reject_from": 2}},
+}
+
+
+@pytest.mark.parametrize("shadow", SHADOWS)
+def test_the_more_severe_verdict_is_foretold_and_given(bench, shadow):
+    made = bench({**ALL_DAY, **SHADOWS[shadow]})
+    told = set()
+    for plates, named, gap in itertools.product((0, 1, 2, 5), (0, 4), (0, 80_000, 400_000)):
+        for confidence, wording in ((0.95, 2), (0.75, 1), (0.5, 0)):
+            made.put(published=0, decision_at=0, energy=20_000, debt=0.0)
+            made.put(
+                residual=1_000_000, fit_class=-1, plates=0, experiments=0, strictness=1, heartbeat=0, slot=0
+            )
+            made.study(3, dose_responses=plates, named=named, gap=gap)
+            finding = made.env.notebook(3).findings[wording]
+            info, step, _ = made.take(Verb.PUBLISH_PUBLIC, 3, confidence=confidence)
+            assert (info["verdict"], info["gate_verdict"]) == (finding.verdict, finding.gate_verdict)
+            assert (info["adequacy"], info["adequacy_rule"]) == (finding.adequacy, finding.rule)
+            assert info["hallucination_energy"] == finding.energy
+            assert (finding.decided_by == "") == (finding.verdict == "accept")
+            told.add((finding.verdict, finding.decided_by))
+    deciders = {
+        "none": {"gate", "adequacy", "both"},
+        "the gate's": {"adequacy", NO_PLATE},
+        "adequacy's": {"gate"},
+        "both": {NO_PLATE},
+        "other limits": {"gate", "adequacy", "both"},
+    }
+    assert {by for _, by in told} - {""} == deciders[shadow]
+
+
+@pytest.mark.parametrize(
+    ("gate", "score", "plates", "shadow", "weighed"),
+    [
+        (0, 1, 2, "none", ("accept", "")),
+        (0, 2, 1, "none", ("review", "adequacy")),
+        (1, 2, 1, "none", ("review", "both")),
+        (1, 3, 1, "none", ("reject", "adequacy")),
+        (2, 2, 1, "none", ("reject", "gate")),
+        (2, 3, 1, "none", ("reject", "both")),
+        (2, 1, 1, "the gate's", ("accept", "")),
+        (2, 1, 0, "the gate's", ("reject", NO_PLATE)),
+        (2, 3, 0, "the gate's", ("reject", NO_PLATE)),
+        (0, 3, 1, "adequacy's", ("accept", "")),
+        (1, 3, 1, "adequacy's", ("review", "gate")),
+        (2, 3, 1, "both", ("accept", "")),
+        (0, 1, 2, "other limits", ("review", "adequacy")),
+    ],
+)
+def test_who_decides(gate, score, plates, shadow, weighed):
+    assert weigh(resolve_params(SHADOWS[shadow], "lab"), gate, score, plates) == weighed
+
+
+def test_a_person_can_read_who_decides_and_what_the_words_rest_on(bench):
+    made = bench(ALL_DAY)
+    assert "The tool log: empty." in str(made.env.notebook(3))
+    made.study(3, screens=2, dose_responses=1)
+    page = made.env.notebook(3)
+    assert (page.plates, page.calls) == ((("screen", 2), ("dose_response", 1)), 3)
+    assert "The tool log: 2 screens, 1 dose response." in str(page)
+    made.study(3, screens=1)
+    page = str(made.env.notebook(3))
+    assert "energy 0.000; words hedged/thin, score 0: accept\n" in page
+    assert (
+        "energy 0.000; words definitive/thin, score 2: review by its words (the gate alone: accept)" in page
+    )
+    made.study(3, screens=1, gap=400_000)
+    assert "words definitive/thin, score 2: reject by the gate" in str(made.env.notebook(3))
+    assert "Not enforced" not in page
+    shadow = bench({"gate": {"enforced": False}, "adequacy": {"enforced": False}})
+    shadow.study(3, screens=1, named=0, gap=400_000)
+    page = str(shadow.env.notebook(3))
+    assert "words absolute/thin, score 3: accept (the gate alone: reject)" in page
+    assert "Not enforced: gate, adequacy." in page
+
+
+def test_the_page_counts_what_the_tool_log_holds(bench):
+    made = bench()
+    counts = []
+    for verb in (Verb.SCREEN, Verb.SCREEN, Verb.DOSE_RESPONSE):
+        lab = made.env.batch.labs
+        lab["energy"], lab["debt"] = 20_000, 0.0  # set_state would empty the log
+        made.take(verb, 5, claim=0.0)
+        page, log = made.env.notebook(5), [call["name"] for call in made.env.tool_log(5)]
+        assert dict(page.plates) == {name: log.count(name) for name in ("screen", "dose_response")}
+        counts.append(page.calls)
+    assert counts == [1, 2, 3]
+
+
+def test_a_gate_alone_scores_nothing(bench):
+    made = bench(preset="gate")
+    made.study(3, screens=1)
+    for finding in made.env.notebook(3).findings:
+        assert (finding.adequacy, finding.rule) == (UNWEIGHED, "")
+        assert finding.verdict == finding.gate_verdict

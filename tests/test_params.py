@@ -174,7 +174,7 @@ def test_a_mistake_is_one_line_that_names_the_setting_and_what_is_allowed(mappin
 
 
 def test_a_key_like_no_other_lists_the_valid_ones():
-    refused({"xyz": 1}, "xyz: unknown key; allowed: assay, budget, debt")
+    refused({"xyz": 1}, "xyz: unknown key; allowed: adequacy, assay, budget, debt")
 
 
 @pytest.mark.parametrize("nonsense", [None, 3, "debt", [1]])

@@ -140,7 +140,7 @@ def test_the_words_the_page_and_the_verdict_are_shown() -> None:
             assert f"“{sentence}”" in text
             verdict = Verdict(step["verdict"]).name.lower()
             assert f"verdict {verdict} · energy {step['residual'] / 1e6:.3f}" in text
-            assert judged(env.params, step) in text
+            assert judged(env.params, lab, step) in text
             said.add(verdict)
         if row["compound"] >= 0:
             page = page_of(env.params, lab, int(row["compound"]))

@@ -1,8 +1,8 @@
-"""Foresight: what the gate will say of a finding, which anyone who has read its rules can know beforehand.
+"""Foresight: what gate and adequacy will say of a finding, which anyone who has read their rules can know beforehand.
 
-The gate is deterministic, the residual of every finding and the thresholds in force are in the observation. So an agent
-can tell what would be accepted, what would be reviewed, and, since a reader decides by the books, how a review would
-end.
+Both are deterministic; the residual of every finding, the thresholds in force and the adequacy of its words are in the
+observation. So an agent can tell what would be accepted, what would be reviewed, and, since a reader decides by the
+books, how a review would end.
 """
 
 from __future__ import annotations
@@ -23,22 +23,32 @@ TOLERANCE = 1e-6
 
 
 class Foresight:
-    """The gate's verdicts in labs with these parameters; where there is no gate everything is accepted."""
+    """The verdicts in labs with these parameters; where nothing judges findings everything is accepted."""
 
     def __init__(self, params: LabParams) -> None:
         self.params = params
         self.gate = params.gate
+        self.adequacy = params.adequacy
+        self.judges_words = params.adequacy.enabled and params.adequacy.enforced
 
     def accepts(self, seen: Reading) -> Flags:
         """Which findings would be accepted at once, by compound and confidence; shape ``(n, M, Q)``."""
         accepted: Flags = seen.residual <= seen.tau_accept[:, None, None]
         if self.gate.numbers:
             accepted = accepted & ~seen.number_missing[..., None]
+        if not self.gate.enforced:
+            accepted = np.ones_like(accepted)
+        if self.judges_words:
+            accepted = accepted & (seen.inadequacy < self.adequacy.review_from)
         return accepted
 
     def reviews(self, seen: Reading) -> Flags:
         """Which findings would be reviewed, shape ``(n, M, Q)``."""
         passed: Flags = seen.residual <= seen.tau_review[:, None, None]
+        if not self.gate.enforced:
+            passed = np.ones_like(passed)
+        if self.judges_words:
+            passed = passed & (seen.inadequacy < self.adequacy.reject_from)
         return passed & ~self.accepts(seen)
 
     def passes(self, seen: Reading, unlicensed: Any) -> Flags:

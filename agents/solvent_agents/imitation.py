@@ -1,4 +1,4 @@
-"""A warm start: before it is trained by reinforcement, a policy learns to do what the honest script does.
+"""A warm start: before it is trained by reinforcement, a policy learns to do what a script does.
 
 Behaviour cloning (Pomerleau 1991): the script plays some episodes, the policy's action distribution is fitted to its
 actions by cross-entropy, the value to the rewards that followed. The labs of the demonstrations are drawn from the
@@ -16,7 +16,7 @@ from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from torch import Tensor
 from torch.nn.functional import cross_entropy, mse_loss
 
-from solvent_agents.honest import Honest
+from solvent_agents.registry import AGENTS
 from solvent_agents.sb3 import LabVecEnv
 
 __all__ = ["Demonstrations", "clone", "demonstrate"]
@@ -45,13 +45,17 @@ def demonstrate(
     gamma: float,
     should_stop: Callable[[], bool] = lambda: False,
     on_progress: Callable[[int, int], None] = lambda _done, _total: None,
+    *,
+    demonstrator: str = "honest",
 ) -> Demonstrations | None:
-    """One episode of the honest script in each lab of ``envs``; None if it was stopped before the end.
+    """One episode of a script in each lab of ``envs``; None if it was stopped before the end.
+
+    ``demonstrator`` is a key of ``AGENTS``.
 
     ``on_progress`` is called with (heartbeats done, heartbeats in all).
     """
     params = envs.labs.params
-    script = Honest(params, seed)
+    script = AGENTS[demonstrator](params, seed)
     word = int(np.random.SeedSequence([seed, 1]).generate_state(1)[0])
     envs.seed(word)
     observations: Any = envs.reset()

@@ -171,7 +171,14 @@ def _imitate(
     if not isinstance(model, OnPolicyAlgorithm):
         raise ParamError("imitation_episodes", f"is for on-policy algorithms; {recipe.algorithm} takes 0")
     demonstrators = make_vec_env(recipe, params, recipe.imitation_episodes)
-    shown = demonstrate(demonstrators, seed, discount(recipe), should_stop, partial(on_stage, WATCHING))
+    shown = demonstrate(
+        demonstrators,
+        seed,
+        discount(recipe),
+        should_stop,
+        partial(on_stage, WATCHING),
+        demonstrator=recipe.demonstrator,
+    )
     demonstrators.close()
     if shown is None:
         return False

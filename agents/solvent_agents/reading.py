@@ -22,6 +22,7 @@ from solvent.mechanisms.energy import REMEMBERED_USES, UNIT
 from solvent.mechanisms.verity import MILLION, STRENGTHS, WORDINGS
 from solvent.observation import (
     ABOUT_VERBS,
+    ADEQUATE,
     BITS,
     COMPOUND,
     COST_CAPS,
@@ -30,6 +31,7 @@ from solvent.observation import (
     GATE,
     JUDGED,
     PURSE,
+    WORST,
     observation_fields,
 )
 from solvent.params import GATE_POLICIES, LabParams
@@ -83,6 +85,8 @@ class Reading(NamedTuple):
     calm: Ints  # [n] heartbeats since the last published error, as far as they count
     tau_accept: Ints  # [n] millionths: accepted up to here
     tau_review: Ints  # [n] millionths: reviewed up to here
+    # Where words are not held against evidence: all are adequate.
+    inadequacy: Ints  # [n, M, Q] score of a finding's words by confidence, 0 to 3
 
     def rows(self, where: Any) -> Reading:
         """The labs ``where`` (a mask or indices)."""
@@ -128,6 +132,8 @@ class Reader:
         if params.gate.enabled:
             self._judged = {name: self._columns(f"{c}/{name}" for c in compounds) for name in JUDGED}
             self._wording = tables_for(params).wording
+        if params.adequacy.enabled:
+            self._adequate = [self._columns(f"{c}/{name}" for c in compounds) for name in ADEQUATE]
 
     def _columns(self, names: Iterable[str]) -> Ints:
         return np.array([self._at[name] for name in names])
@@ -172,6 +178,7 @@ class Reader:
             experiments=_count(_unbounded(about("experiments"), COUNT)),
             **(self._energy(seen) if params.energy.enabled else self._no_energy(len(seen))),
             **(self._gate(seen) if params.gate.enabled else self._no_gate(len(seen))),
+            inadequacy=self._inadequacy(seen),
         )
 
     def _energy(self, seen: Floats) -> dict[str, Any]:
@@ -225,6 +232,14 @@ class Reader:
             "tau_accept": _count(known["tau_accept"] * MILLION),
             "tau_review": _count(known["tau_review"] * MILLION),
         }
+
+    def _inadequacy(self, seen: Floats) -> Ints:
+        """How far a finding's words would go beyond its evidence, by confidence."""
+        if not self.params.adequacy.enabled:
+            assay, vocabulary = self.params.assay, self.params.vocabulary
+            return np.zeros((len(seen), len(assay.compounds), len(vocabulary.confidences)), np.int64)
+        by_wording = np.stack([seen[:, columns] for columns in self._adequate], axis=-1)
+        return _count(by_wording[..., self._wording] * WORST)
 
     def _no_gate(self, n: int) -> dict[str, Any]:
         compounds = (n, len(self.params.assay.compounds))

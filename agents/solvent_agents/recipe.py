@@ -19,6 +19,7 @@ from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 
 from solvent.params import LabParams, ParamError, nearest
 from solvent_agents.policies import MaskableSharedPolicy, SharedPolicy
+from solvent_agents.registry import AGENTS
 from solvent_agents.sb3 import LabVecEnv
 
 __all__ = ["ALGORITHMS", "Recipe", "algorithm_arguments", "discount", "make_vec_env"]
@@ -48,8 +49,9 @@ class Recipe:
         shaping_weight: the licence's weight in the shaping potential, None for no shaping.
         well_price: of a well in the shaping potential, bits.
         expected_score: reward a finding with its expected score instead of the drawn one.
-        imitation_episodes: episodes of the honest script to clone before training; 0 for none.
+        imitation_episodes: episodes of a script to clone before training; 0 for none.
         imitation_epochs: passes over them.
+        demonstrator: the script, a key of ``AGENTS``.
         bootstrap_at_horizon: bootstrap from the last observation at the horizon.
         hyperparameters: the algorithm's own.
     """
@@ -63,6 +65,7 @@ class Recipe:
     expected_score: bool = False
     imitation_episodes: int = 0
     imitation_epochs: int = 20
+    demonstrator: str = "honest"
     bootstrap_at_horizon: bool = False
     hyperparameters: Mapping[str, Any] = field(default_factory=dict)
 
@@ -128,6 +131,7 @@ _OWN: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "expected_score": ("true or false", lambda value: isinstance(value, bool)),
     "imitation_episodes": ("a whole number, at least 0", _whole_from(0)),
     "imitation_epochs": ("a whole number, at least 1", _whole_from(1)),
+    "demonstrator": (", ".join(AGENTS), lambda value: value in AGENTS),
     "bootstrap_at_horizon": ("true or false", lambda value: isinstance(value, bool)),
 }
 """The recipe's own keys: what is allowed in words, and as a test."""

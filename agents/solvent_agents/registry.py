@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from solvent.params import LabParams
+from solvent_agents.adequate import Adequate
 from solvent_agents.agent import Agent
 from solvent_agents.calibrator import Calibrator
 from solvent_agents.cheapest_first import CheapestFirst
 from solvent_agents.definitive import Definitive
 from solvent_agents.end_game_liar import EndGameLiar
+from solvent_agents.hedger import Hedger
 from solvent_agents.hermit import Hermit
 from solvent_agents.hoarder import Hoarder
 from solvent_agents.honest import Honest
@@ -35,11 +37,13 @@ _SCRIPTS: tuple[Callable[[LabParams, int], Agent], ...] = (
     RandomMasked,
     Hermit,
     Honest,
+    Adequate,
     MaxClaimer,
     ZeroClaimer,
     Calibrator,
     Surfer,
     Definitive,
+    Hedger,
     EndGameLiar,
     Hoarder,
     CheapestFirst,

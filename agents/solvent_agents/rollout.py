@@ -22,7 +22,16 @@ from solvent.tables import tables_for
 from solvent.vector import LabVectorEnv
 from solvent_agents.agent import Agent
 
-__all__ = ["TRACED", "TRACED_ENERGY", "TRACED_GATE", "DrawsLots", "episodes", "generate", "traced_prices"]
+__all__ = [
+    "TRACED",
+    "TRACED_ADEQUACY",
+    "TRACED_ENERGY",
+    "TRACED_GATE",
+    "DrawsLots",
+    "episodes",
+    "generate",
+    "traced_prices",
+]
 
 TRACED = ("wells", "debt", "refusal", "claim", "gain", "event")
 """What is traced an action: wells left and debt (bits) after it, and of the action itself the other columns."""
@@ -40,9 +49,13 @@ TRACED_GATE = (
     *("strictness", "verdict", "hallucination_energy", "unsupported", "policy", "wording"),
     *("reviews_approved", "reviews_declined", "incident"),
 )
-"""Also traced, last, where a gate judges findings: the level of the policy in force after the action, and of the action
-itself what ``solvent.state.STEP_FIELDS`` says of its finding (the residual from 0 to 1), how many reviews were approved
-and declined as its heartbeat closed, and the published errors that all readers saw."""
+"""Also traced, after those, where a gate judges findings: the level of the policy in force after the action, and of the
+action itself what ``solvent.state.STEP_FIELDS`` says of its finding (the residual from 0 to 1), how many reviews were
+approved and declined as its heartbeat closed, and the published errors that all readers saw."""
+
+TRACED_ADEQUACY = ("gate_verdict", "adequacy", "rule", "correction")
+"""Also traced, last, where words are held against their evidence: of the action's finding what the gate alone said, its
+score and the rule that fired, and the correction in force after the action."""
 
 Columns = dict[str, Any]
 
@@ -67,7 +80,8 @@ def episodes(
         seeds: seeds of the labs, ``n`` of them.
         batch: labs stepped together.
         trace: add ``trace``, a dictionary of arrays of shape ``(n, most_steps + 1)`` (``TRACED``, ``TRACED_ENERGY``
-            where acting costs energy, ``TRACED_GATE`` where a gate judges findings): column ``i`` is what ``i`` actions
+            where acting costs energy, ``TRACED_GATE`` and ``TRACED_ADEQUACY`` where findings are judged): column ``i``
+            is what ``i`` actions
             led to, NaN after an episode's end.
 
     Returns:
@@ -141,11 +155,12 @@ class _Tracer:
         params = envs.params
         self._batch, self._rows, self._at = envs.batch, rows, 0
         self._start_hour, self._energy = params.budget.start_hour, params.energy.enabled
-        self._gate = params.gate.enabled
+        self._gate, self._adequacy = params.gate.enabled, params.adequacy.enabled
         self._prices = traced_prices(params)
         names = [*TRACED, *(TRACED_ENERGY if self._energy else ())]
         names += [f"{kind}_{verb}" for kind in ("price", "fair") for verb in self._prices]
         names += TRACED_GATE if self._gate else ()
+        names += TRACED_ADEQUACY if self._adequacy else ()
         self.columns = {name: np.full((rows, params.most_steps + 1), np.nan) for name in names}
         if not rows:
             return
@@ -155,6 +170,8 @@ class _Tracer:
             start |= {"hour": self._start_hour, "verb": -1, "proposed_verb": -1}
         if self._gate:
             start |= {"verdict": int(Verdict.NONE), "wording": -1}
+        if self._adequacy:
+            start |= {"gate_verdict": int(Verdict.NONE), "adequacy": -1, "rule": -1, "correction": -1}
         for name, values in start.items():
             self.columns[name][:, 0] = values
 
@@ -205,4 +222,6 @@ class _Tracer:
             taken["hallucination_energy"] = steps["residual"] / MILLION
             for name in ("approved", "declined"):
                 taken[f"reviews_{name}"] = np.bitwise_count(steps[name])
+        if self._adequacy:
+            taken |= {name: steps[name] for name in TRACED_ADEQUACY}
         return taken

@@ -14,7 +14,17 @@ import numpy as np
 
 from solvent.params import LabParams
 
-__all__ = ["ACTION_DTYPE", "INTENTS", "TEMPLATES", "VERBS", "Verb", "VerbSpec", "action_table", "sentence"]
+__all__ = [
+    "ACTION_DTYPE",
+    "EXPERIMENTS",
+    "INTENTS",
+    "TEMPLATES",
+    "VERBS",
+    "Verb",
+    "VerbSpec",
+    "action_table",
+    "sentence",
+]
 
 
 class Verb(enum.IntEnum):
@@ -67,6 +77,9 @@ VERBS = {
 
 TEMPLATES = (Verb.DMSO, Verb.BASELINE, Verb.CALIBRATION, Verb.SCREEN, Verb.DOSE_RESPONSE)
 """The verbs that put wells on a plate; the calibration set is those with no compound in the wells."""
+
+EXPERIMENTS = (Verb.SCREEN, Verb.DOSE_RESPONSE)
+"""Those on a compound, in the order in which a lab counts them."""
 
 ACTION_DTYPE = np.dtype(
     [("verb", "i1"), ("compound", "i1"), ("claim", "f8"), ("confidence", "f8")], align=True

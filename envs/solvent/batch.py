@@ -86,7 +86,9 @@ class LabBatch:
         self.steps["proposed_verb"] = -1  # not written where there is no voice
         # Nor are these where there is no gate.
         self.steps["verdict"] = Verdict.NONE
+        self.steps["gate_verdict"] = Verdict.NONE
         self.steps["wording"] = self.steps["asserted"] = -1
+        self.steps["adequacy"] = self.steps["rule"] = self.steps["correction"] = -1
         self.rewards = np.zeros(n)
         self.observations = np.zeros((n, fields), np.float32)
         self.masks = np.zeros((n, actions), np.int8)

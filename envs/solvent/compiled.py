@@ -24,10 +24,12 @@ def drop_stale_cache(package: Path, *others: Path) -> int:
     """Delete compiled code of ``package`` that is older than the newest source of it or of ``others``.
 
     Returns how many files. Numba renews a cached function when its own file changes, not when a function that it
-    calls, in another file, does: after an edit or an update the step would go on with the old rule inside.
+    calls, in another file, does: after an edit or an update the step would go on with the old rule inside. Sources are
+    those that compiled code can come from: a package's own modules and its ``mechanisms``.
     """
     cached = [path for kind in ("*.nbi", "*.nbc") for path in package.rglob(kind)]
-    sources = [path for folder in (package, *others) for path in folder.rglob("*.py")]
+    folders = [folder / part for folder in (package, *others) for part in ("", "mechanisms")]
+    sources = [path for folder in folders for path in folder.glob("*.py")]
     newest = max(path.stat().st_mtime for path in sources)
     stale = bool(cached) and min(path.stat().st_mtime for path in cached) < newest
     dropped = 0

@@ -15,6 +15,7 @@ import numpy as np
 from solvent.actions import Verb
 from solvent.compiled import compiled, inlined
 from solvent.draws import AT_PRICES, AT_READOUTS, AT_RESET, fill_uniforms
+from solvent.mechanisms.adequacy import LOGGED, words_verdict
 from solvent.mechanisms.assay import draw_bin
 from solvent.mechanisms.belief import (
     condition_compound,
@@ -37,6 +38,7 @@ from solvent.mechanisms.governance import relaxed, tightened
 from solvent.mechanisms.proposals import reviewed_price, suggested_range
 from solvent.mechanisms.publication import asserted_bits, log_score, most_probable
 from solvent.mechanisms.verity import (
+    ACCEPT,
     MILLION,
     REJECT,
     REVIEW,
@@ -56,13 +58,14 @@ from solvent.state import Deferral, EndReason, Event, Obstacle, Verdict
 __all__ = ["advance", "begin", "begin_labs", "show_labs", "step_labs"]
 
 # Plain integers: members of an IntEnum are slow in plain Python and the compiler freezes these.
-REST, PUBLISH_PRIVATE, PUBLISH_PUBLIC, TERMINATE, REFLECT, PROPOSE = (
+REST, PUBLISH_PRIVATE, PUBLISH_PUBLIC, TERMINATE, REFLECT, PROPOSE, DOSE_RESPONSE = (
     int(Verb.REST),
     int(Verb.PUBLISH_PRIVATE),
     int(Verb.PUBLISH_PUBLIC),
     int(Verb.TERMINATE),
     int(Verb.REFLECT),
     int(Verb.PROPOSE),
+    int(Verb.DOSE_RESPONSE),
 )
 (
     RESTED,
@@ -264,6 +267,10 @@ def clear_gate(step):  # type: ignore[no-untyped-def]
     step.decided_bits = 0.0
     step.incident = 0
     step.strictness = 0
+    step.gate_verdict = NO_VERDICT
+    step.adequacy = -1
+    step.rule = -1
+    step.correction = -1
 
 
 @compiled
@@ -359,6 +366,7 @@ def explore(lab, verb, compound, claim, uniforms, tables, step, joint, evidence)
     if tables.gate.enabled:
         write_page(lab, verb, compound, tables)
         rename_findings(lab, tables)
+        lab.plates[compound, int(verb == DOSE_RESPONSE)] += 1
 
     step.event = EXPLORED
     step.claim = claim
@@ -388,11 +396,11 @@ def publish(lab, verb, compound, action, tables, step):  # type: ignore[no-untyp
         step.event = REJECTED
         lab.rejected += 1
         return
-    accept(lab, verb, compound, asserted, confidence, tables, step)
+    accept(lab, verb, compound, asserted, confidence, step.rule, tables, step)
 
 
 @inlined
-def accept(lab, verb, compound, asserted, confidence, tables, step):  # type: ignore[no-untyped-def]
+def accept(lab, verb, compound, asserted, confidence, rule, tables, step):  # type: ignore[no-untyped-def]
     """A finding is out: its readers pay the log score, whether it is right or wrong."""
     right = asserted == lab.potency[compound]
     score = share_of(verb, tables) * log_score(confidence, tables.prior[asserted], right)
@@ -405,7 +413,7 @@ def accept(lab, verb, compound, asserted, confidence, tables, step):  # type: ig
     if not right:
         lab.wrong += 1
         if tables.gate.enabled:
-            report_incident(lab, verb, tables, step)
+            report_incident(lab, verb, rule, tables, step)
 
 
 @inlined
@@ -424,7 +432,7 @@ def refresh_belief(lab):  # type: ignore[no-untyped-def]
             lab.lowest_entropy[m] = min(lab.lowest_entropy[m], lab.entropy[m])
 
 
-# -- the gate ----------------------------------------------------------------------------------
+# -- the gate and adequacy ---------------------------------------------------------------------
 
 
 @compiled
@@ -484,7 +492,7 @@ def measure_findings(lab, compound, tables):  # type: ignore[no-untyped-def]
 
 @compiled
 def judge(lab, verb, compound, action, tables, step):  # type: ignore[no-untyped-def]
-    """The gate's verdict on a finding: out at once, out if its reader approves, or not at all."""
+    """The verdict on a finding: out at once, out if its reader approves, or not at all."""
     rules = tables.gate
     confidence = tables.confidence[action]
     wording = tables.wording[tables.said[action]]
@@ -496,6 +504,11 @@ def judge(lab, verb, compound, action, tables, step):  # type: ignore[no-untyped
     if rules.numbers and lab.unsupported[compound, wording]:
         step.unsupported = 1
         verdict = max(verdict, REVIEW)
+    step.gate_verdict = verdict
+    if not rules.enforced:
+        verdict = REJECT if lab.experiments[compound] == 0 else ACCEPT
+    if tables.adequacy.enabled:
+        verdict = max(verdict, weigh_words(lab, compound, wording, tables, step))
     step.verdict = verdict
     lab.verdicts[verdict] += 1
     if verdict == REJECT:
@@ -508,13 +521,30 @@ def judge(lab, verb, compound, action, tables, step):  # type: ignore[no-untyped
         lab.submitted_confidence[compound] = confidence
         lab.submitted_verb[compound] = verb
         lab.submitted_licensed[compound] = step.claim <= lab.licence[compound]
+        lab.submitted_rule[compound] = step.rule
     else:
         step.event = PUBLISHED
 
 
 @compiled
-def report_incident(lab, verb, tables, step):  # type: ignore[no-untyped-def]
-    """A finding that is out is wrong. Where all readers saw it, the gate tightens."""
+def weigh_words(lab, compound, wording, tables, step):  # type: ignore[no-untyped-def]
+    """How far the finding's words go beyond the plates of its compound, and what follows from it."""
+    rules, classes = tables.adequacy, lab.marginal.shape[1]
+    logged = min(LOGGED, lab.experiments[compound])
+    step.rule = tables.rule[compound, wording * classes + step.asserted, logged]
+    step.adequacy = tables.rule_score[step.rule]
+    lab.scores[step.adequacy] += 1
+    if not rules.enforced:
+        return ACCEPT
+    return words_verdict(step.adequacy, rules.review_from, rules.reject_from)
+
+
+@compiled
+def report_incident(lab, verb, rule, tables, step):  # type: ignore[no-untyped-def]
+    """A finding that is out is wrong. Where all readers saw it, the gate tightens and the agent is corrected.
+
+    ``rule`` is that of adequacy on its words.
+    """
     if verb != PUBLISH_PUBLIC:
         lab.incidents[0] += 1
         return
@@ -525,6 +555,9 @@ def report_incident(lab, verb, tables, step):  # type: ignore[no-untyped-def]
         lab.tightenings += level != lab.strictness
         lab.strictness = level
         lab.calm = -1  # the heartbeat that it happens in doesn't count, however it came about
+    if tables.adequacy.enabled and tables.adequacy.enforced:
+        lab.correction = tables.rule_correction[rule]
+        lab.calm = -1
 
 
 @compiled
@@ -545,6 +578,7 @@ def close_gate(lab, tables, step):  # type: ignore[no-untyped-def]
                 m,
                 lab.submitted_class[m],
                 lab.submitted_confidence[m],
+                lab.submitted_rule[m],
                 tables,
                 step,
             )
@@ -554,6 +588,8 @@ def close_gate(lab, tables, step):  # type: ignore[no-untyped-def]
     step.event, step.right = event, right  # of what the agent did, not of what readers decided
     step.decided_bits = step.published_bits - published
     lab.calm += 1
+    if lab.calm >= rules.calm_heartbeats:
+        lab.correction = -1
     if rules.governance:
         level = relaxed(lab.strictness, rules.start, lab.calm, rules.calm_heartbeats)
         if level != lab.strictness:
@@ -843,6 +879,7 @@ def close_step(lab, verb, tables, step):  # type: ignore[no-untyped-def]
             settle(lab, step)
     if tables.gate.enabled:
         step.strictness = lab.strictness
+        step.correction = lab.correction
     reward = step.published_bits - step.settled
     lab.score += reward
     return reward
@@ -980,6 +1017,13 @@ def begin_gate(lab, tables):  # type: ignore[no-untyped-def]
         lab.decided[i] = 0
         lab.incidents[i] = 0
     lab.tightenings = 0
+    for m in range(lab.plates.shape[0]):
+        lab.plates[m, 0] = 0
+        lab.plates[m, 1] = 0
+        lab.submitted_rule[m] = -1
+    lab.correction = -1
+    for i in range(lab.scores.shape[0]):
+        lab.scores[i] = 0
 
 
 @compiled

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from solvent.actions import action_table, sentence
 from solvent.batch import LabBatch, resolve_params, resolve_seed
 from solvent.ledger import Ledgers
+from solvent.mechanisms.adequacy import RULES
 from solvent.mechanisms.energy import UNIT
 from solvent.mechanisms.verity import MILLION
 from solvent.metrics import REFUSAL_REASONS, episode_record
@@ -23,8 +24,9 @@ from solvent.notebook import Notebook, compound_index, page_of
 from solvent.observation import observation_fields, observation_space
 from solvent.params import LabParams
 from solvent.records import DEFERRAL_REASONS, NUMBERS, OBSTACLES, VERDICTS
-from solvent.sentences import policy_names
-from solvent.state import Verdict
+from solvent.sentences import corrections_of, policy_names
+from solvent.state import Event, Verdict
+from solvent.toollog import ToolLog
 
 __all__ = ["DETAILS", "ENERGY_DETAILS", "RENDER_MODES", "LabEnv"]
 
@@ -144,9 +146,32 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     as above (a finding under review is ``under_review``). ``notebook`` shows a page and what could be said of it in
     words.
 
+    ## Where words are held against evidence
+    ``Solvent/Lab-v0`` (preset ``lab``): everything above, 42 heartbeats with energy, the gate, and adequacy. Every
+    plate that was run on a compound is a tool call in its log; a finding's sentence is scored against that log by the
+    heuristic of ``solvent.adequacy``, from 0 (no more than was looked at) to 3:
+
+    | words | no plate | 1 | 2 or 3 | 4 or more |
+    |---|---|---|---|---|
+    | hedged | 1 | 0 | 0 | 0 |
+    | plain | 2 | 1 | 0 | 0 |
+    | definitive | 3 | 2 | 1 | 0 |
+    | definitive, of an inactive compound (absolute) | 3 | 3 | 2 | 1 |
+
+    At 0 and 1 it passes, 2 calls for a reader, 3 is rejected; the more severe of this and the gate's verdict holds.
+    After a wrong finding that all readers saw the agent is corrected: one of 6 sentences, until 12 heartbeats have
+    passed without another one.
+
+    The observation has 30 more elements: per compound the score of a finding in each wording (8 x 3), and the
+    correction in force (6).
+
+    ``info`` of a step that submitted a finding also has ``gate_verdict``, the gate's alone, ``adequacy``, the score,
+    and ``adequacy_rule``, such as ``definitive/thin``; where a correction was given, ``correction`` has its text.
+    ``tool_log`` shows a compound's log, ``correction`` what holds now.
+
     ## Arguments
-    See ``__init__``. ``preset`` is ``default``, ``source`` (exactly the source document), ``two_tier``, ``energy`` or
-    ``gate``; ``params`` are differences from it.
+    See ``__init__``. ``preset`` is ``default``, ``source`` (exactly the source document), ``two_tier``, ``energy``,
+    ``gate`` or ``lab``; ``params`` are differences from it.
 
     ``info["episode"]`` at the end is this environment's record of the episode. Gymnasium's ``RecordEpisodeStatistics``
     wants that key for itself: give it another, ``RecordEpisodeStatistics(env, stats_key="statistics")``.
@@ -173,7 +198,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
         Args:
             params: parameters, or a mapping of differences from the preset (``{"debt": {"threshold": 1.0}}``).
-            preset: ``default``, ``source``, ``two_tier``, ``energy`` or ``gate``.
+            preset: ``default``, ``source``, ``two_tier``, ``energy``, ``gate`` or ``lab``.
             render_mode: ``human``, ``rgb_array``, ``ansi`` or None.
             ledger_path: where refusals are appended (``epistemic_refusals.jsonl``); None writes none.
             discomfort_path: the same for deferrals (``cost_discomfort_log.jsonl``).
@@ -199,6 +224,10 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             verdicts=verdicts_path,
         )
         self._policies = policy_names(self.params)
+        self._corrections = corrections_of(self.params)
+        self._log = ToolLog(self.params)
+        self._judges = self.params.gate.enabled
+        self._contaminated = bool(self.params.unenforced)
         self.detailed_info = detailed_info
         self.actions = action_table(self.params)
         self.observation_fields = observation_fields(self.params)
@@ -206,7 +235,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self.observation_space: Box = observation_space(self.params)  # type: ignore[assignment]
         self.batch = LabBatch(self.params, 1)
         self._action = np.zeros(1, np.int64)
-        self._strictness = 0  # before the last step
+        self._strictness, self._correction = 0, -1  # before the last step
         self._renderer: Any = None
 
     def reset(
@@ -224,6 +253,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         seed = resolve_seed("seed", seed)
         super().reset(seed=seed, options=options)
         self.batch.begin([seed], np.ones(1, np.bool_), self.np_random)
+        self._log.clear()
         if self.render_mode == "human":
             self.render()
         info = self._marked({"action_mask": self.batch.masks[0].copy()})
@@ -251,9 +281,12 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         if not 0 <= index < len(self.actions):
             raise ValueError(f"action: got {action!r}; allowed: 0 to {len(self.actions) - 1}")
         self._action[0] = index
-        self._strictness = int(lab["strictness"])
+        if self._judges:
+            self._strictness, self._correction = int(lab["strictness"]), int(lab["correction"])
         batch.step(self._action)
         step = batch.steps[0]
+        if self._judges and step["event"] == Event.EXPLORED:
+            self._log.add(step, lab)
         terminated, truncated = bool(step["terminated"]), bool(step["truncated"])
         info = self._info(step)
         if terminated or truncated:
@@ -309,10 +342,21 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             info["reviews_declined"] = int(step["declined"]).bit_count()
         if step["strictness"] != self._strictness:
             info["strictness"] = int(step["strictness"])
+        if self.params.adequacy.enabled:
+            self._adequacy_info(info, step)
+
+    def _adequacy_info(self, info: dict[str, Any], step: Any) -> None:
+        """How adequate the words of a finding were, and a correction that was given."""
+        if step["verdict"] != Verdict.NONE:
+            info["gate_verdict"] = VERDICTS[step["gate_verdict"]]
+            info["adequacy"] = int(step["adequacy"])
+            info["adequacy_rule"] = RULES[step["rule"]]
+        if step["correction"] >= 0 and (step["incident"] or step["correction"] != self._correction):
+            info["correction"] = self._corrections[step["correction"]].text
 
     def _marked(self, info: dict[str, Any]) -> dict[str, Any]:
-        """Every info of a lab whose debt has no consequence says so."""
-        if not self.params.debt.enforced:
+        """Every info of a lab in which debt, gate or adequacy has no consequence says so."""
+        if self._contaminated:
             info["contaminated"] = True
         return info
 
@@ -340,6 +384,29 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         index = compound_index(self.params, compound)
         return page_of(self.params, self.batch.labs[0], index)
 
+    def tool_log(self, compound: str | int) -> list[dict[str, Any]]:
+        """The experiments run on a compound as tool calls, ``{name, arguments, result}``, the oldest first.
+
+        What ``solvent.adequacy.ToolContext.from_dicts`` reads, and what the words of a finding are held against. A log
+        is of this environment's own steps: ``set_state`` empties it.
+
+        Args:
+            compound: its name or its index.
+
+        Raises:
+            ResetNeeded: before the first ``reset``.
+            ValueError: a lab without a gate, which has no sentences, or no such compound.
+        """
+        if self.batch.labs["key"][0] == 0:
+            raise ResetNeeded("nothing has begun: call reset() first")
+        return self._log.of(compound_index(self.params, compound))
+
+    @property
+    def correction(self) -> str:
+        """What the agent is told after a published error, for as long as it holds; empty where there is nothing."""
+        code = int(self.batch.labs["correction"][0]) if self._corrections else -1
+        return self._corrections[code].text if code >= 0 else ""
+
     def get_state(self) -> Any:
         """A copy of the lab's record, hidden truth included; ``set_state`` takes it."""
         return self.batch.get_labs()[0]
@@ -351,6 +418,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             ValueError: the record of a lab with other parameters.
         """
         self.batch.set_labs(np.atleast_1d(np.asarray(state)))
+        self._log.clear()
         shown: NDArray[np.float32] = self.batch.observations[0].copy()
         return shown
 

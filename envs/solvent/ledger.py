@@ -99,7 +99,7 @@ class Ledgers:
         for i in np.flatnonzero(judged | (steps["approved"] | steps["declined"] != 0)):
             step, which = steps[i], int(i) if numbered else None
             if judged[i]:
-                events.append(verdict_event(params, step, which))
+                events.append(verdict_event(params, step, labs[i], which))
             events += decision_events(params, step, labs[i], which)
             events += incident_events(params, step, labs[i], which)
         if events:

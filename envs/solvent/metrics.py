@@ -42,7 +42,8 @@ def episode_columns(
     spent by intent class), ``heartbeats``, and counts of deferrals, reflections and proposals. Where a gate judges
     findings, also counts of ``verdicts`` by name, of reviews that were approved and declined, of published errors
     (``incidents_high``, which all readers saw, and ``incidents_low``), of ``tightenings``, and ``strictness``, the
-    level of the policy in force at the end, 0 for the laxest.
+    level of the policy in force at the end, 0 for the laxest. Where their words are held against their evidence, also
+    how many findings scored 0 to 3 (``adequacy``).
     """
 
     def taken(name: str) -> NDArray[Any]:
@@ -78,7 +79,7 @@ def episode_columns(
         "longest_streak": counted("longest_streak"),
         "end_reason": np.array(END_REASONS, dtype=object)[taken("end_reason")],
         "is_success": score > 0.0,
-        "contaminated": np.full(score.shape, not params.debt.enforced),
+        "contaminated": np.full(score.shape, bool(params.unenforced)),
     }
     if params.energy.enabled:
         intents = taken("intents_total") / UNIT
@@ -92,6 +93,9 @@ def episode_columns(
         columns |= {"reviews_declined": decided[:, 0], "reviews_approved": decided[:, 1]}
         columns |= {"incidents_low": incidents[:, 0], "incidents_high": incidents[:, 1]}
         columns |= {"tightenings": counted("tightenings"), "strictness": counted("strictness")}
+    if params.adequacy.enabled:
+        scores = counted("scores")
+        columns["adequacy"] = {str(i): scores[:, i] for i in range(scores.shape[1])}
     return columns
 
 

@@ -25,6 +25,7 @@ from gymnasium.spaces import Box
 
 from solvent.actions import INTENTS, VERBS, Verb
 from solvent.compiled import compiled, inlined
+from solvent.mechanisms.adequacy import LOGGED
 from solvent.mechanisms.debt import multiplier
 from solvent.mechanisms.energy import REMEMBERED_USES, failed_uses, hour_of
 from solvent.mechanisms.publication import most_probable
@@ -32,6 +33,7 @@ from solvent.mechanisms.verity import MILLION, STRENGTHS, WORDINGS
 from solvent.params import FELT as FELT_NAMES
 from solvent.params import LabParams
 from solvent.purse import done_before, energy_price, user_is_present
+from solvent.sentences import corrections_of
 from solvent.state import Event
 
 __all__ = ["observation_fields", "observation_space", "write_observation"]
@@ -70,6 +72,10 @@ JUDGED = (
 
 What is under review agrees if it still asserts the most probable class.
 """
+ADEQUATE = tuple(f"adequacy_{wording}" for wording in WORDINGS)
+"""Per compound, where words are held against evidence: the score of a finding in each wording."""
+WORST = 3
+"""The highest score of adequacy."""
 MARGIN = 0.1
 """Margins to the threshold are shown up to so much energy."""
 PRICED = (
@@ -128,6 +134,9 @@ def observation_fields(params: LabParams) -> tuple[str, ...]:
         names += [f"{compound}/{name}" for compound in assay.compounds for name in JUDGED]
         names += GATE
         names += [f"last_event/{event.name.lower()}" for event in GATE_EVENTS]
+    if params.adequacy.enabled:
+        names += [f"{compound}/{name}" for compound in assay.compounds for name in ADEQUATE]
+        names += [f"correction/{correction.id}" for correction in corrections_of(params)]
     if params.observation.joint:
         names += [f"{c}/class_{g}|{s}" for c in assay.compounds for s in states for g in classes]
     return tuple(names)
@@ -176,6 +185,8 @@ def write_observation(lab: Any, tables: Any, out: Any) -> None:
             at = write_compound(lab, m, most_entropy, out, at)
     if tables.gate.enabled:
         at = write_gate(lab, tables, out, at)
+    if tables.adequacy.enabled:
+        at = write_adequacy(lab, tables, out, at)
     if tables.observe_joint:
         for m in range(n_compounds):
             for n in range(n_states):
@@ -235,6 +246,23 @@ def write_gate(lab: Any, tables: Any, out: Any, at: int) -> int:
     out[at + 3] = review / MILLION
     out[at + _N_GATE] = lab.last_event == _SUBMITTED
     return at + _N_GATE + 1
+
+
+@compiled
+def write_adequacy(lab: Any, tables: Any, out: Any, at: int) -> int:
+    """Write how adequate a finding's words would be, and the correction, from ``out[at]`` on; return where it ends."""
+    classes = lab.marginal.shape[1]
+    for m in range(lab.marginal.shape[0]):
+        logged = min(LOGGED, lab.experiments[m])
+        named = most_probable(lab.marginal[m])
+        for wording in range(_N_WORDINGS):
+            rule = tables.rule[m, wording * classes + named, logged]
+            out[at + wording] = tables.rule_score[rule] / WORST
+        at += _N_WORDINGS
+    for correction in range(tables.adequacy.corrections):
+        out[at + correction] = lab.correction == correction
+    end: int = at + tables.adequacy.corrections
+    return end
 
 
 @compiled

@@ -23,6 +23,7 @@ from solvent.mechanisms.energy import DIMENSIONS, HIGHEST, base_cost
 __all__ = [
     "PRESETS",
     "VERBS_WITH_A_PRICE",
+    "AdequacyParams",
     "AssayParams",
     "BudgetParams",
     "ControlTemplate",
@@ -686,6 +687,9 @@ class GateParams(ParamGroup):
         source="document",
         doc="the policy in force at the start",
     )
+    enforced: bool = setting(
+        True, unit="switch", doc="off: findings are measured and logged, and any evidence lets them out"
+    )
     numbers: bool = setting(
         True, unit="switch", doc="a finding with a number that stands in no evidence is reviewed at best"
     )
@@ -722,6 +726,29 @@ class GateParams(ParamGroup):
 
 
 @dataclasses.dataclass(frozen=True)
+class AdequacyParams(ParamGroup):
+    """Epistemic adequacy: the strength of a finding's words, held against the plates that were run on its compound."""
+
+    enabled: bool = setting(
+        False, unit="switch", doc="score the words of findings (needs the gate's sentences)"
+    )
+    enforced: bool = setting(
+        True, unit="switch", doc="off: words are scored and logged, of no consequence (shadow mode)"
+    )
+    review_from: int = setting(2, unit="score", low=0, high=4, doc="score from which a finding is reviewed")
+    reject_from: int = setting(
+        3, unit="score", low=0, high=4, doc="score from which it is rejected; 4 is above all scores"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.review_from > self.reject_from:
+            raise ParamError(
+                "review_from", f"got {self.review_from}; allowed: at most reject_from {self.reject_from}"
+            )
+
+
+@dataclasses.dataclass(frozen=True)
 class ObservationParams(ParamGroup):
     """What the agent sees."""
 
@@ -745,12 +772,28 @@ class LabParams(ParamGroup):
     proposals: ProposalParams = ProposalParams()
     publishing: PublishingParams = PublishingParams()
     gate: GateParams = GateParams()
+    adequacy: AdequacyParams = AdequacyParams()
     observation: ObservationParams = ObservationParams()
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.proposals.enabled and not self.energy.enabled:
             raise ParamError("proposals.enabled", "got true; allowed: only where energy.enabled is true")
+        if self.adequacy.enabled and not self.gate.enabled:
+            raise ParamError(
+                "adequacy.enabled",
+                "got true; allowed: only where gate.enabled is true (gate.enforced: false disarms its verdicts)",
+            )
+
+    @property
+    def unenforced(self) -> tuple[str, ...]:
+        """Mechanisms that are tracked and of no consequence. Where there are any, a run is contaminated."""
+        watched = {
+            "debt": not self.debt.enforced,
+            "gate": self.gate.enabled and not self.gate.enforced,
+            "adequacy": self.adequacy.enabled and not self.adequacy.enforced,
+        }
+        return tuple(name for name, shadow in watched.items() if shadow)
 
     @property
     def slots(self) -> int:
@@ -785,6 +828,13 @@ PRESETS: Mapping[str, LabParams] = types.MappingProxyType(
             proposals=ProposalParams(enabled=True),
         ),
         "gate": LabParams(gate=GateParams(enabled=True)),
+        "lab": LabParams(
+            budget=BudgetParams(heartbeats=42),
+            energy=EnergyParams(enabled=True),
+            proposals=ProposalParams(enabled=True),
+            gate=GateParams(enabled=True),
+            adequacy=AdequacyParams(enabled=True),
+        ),
     }
 )
 

@@ -13,12 +13,13 @@ import datetime
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from solvent.actions import VERBS, Verb, action_table
+from solvent.actions import EXPERIMENTS, VERBS, Verb, action_table
+from solvent.mechanisms.adequacy import RULES
 from solvent.mechanisms.energy import UNIT
 from solvent.mechanisms.proposals import confidence
 from solvent.mechanisms.verity import MILLION, WORDINGS
 from solvent.params import LabParams
-from solvent.sentences import policy_names, sentences_of
+from solvent.sentences import corrections_of, is_strong_negative, policy_names, sentences_of
 from solvent.state import Deferral, Event, Obstacle, Refusal, Verdict
 
 __all__ = [
@@ -169,10 +170,14 @@ class VerdictEvent:
     wording: str
     checks: tuple[str, ...]
     design_id: str
+    adequacy: dict[str, Any] | None = None  # where words are held against their evidence
 
     def to_dict(self) -> dict[str, Any]:
         """The fields, the document's first."""
-        return asdict(self)
+        fields = asdict(self)
+        if self.adequacy is None:
+            del fields["adequacy"]
+        return fields
 
 
 @dataclass(frozen=True)
@@ -205,10 +210,14 @@ class IncidentEvent:
     audience: str
     severity: str
     design_id: str
+    correction: str | None = None  # what the agent is told from then on
 
     def to_dict(self) -> dict[str, Any]:
         """The fields in their order."""
-        return asdict(self)
+        fields = asdict(self)
+        if self.correction is None:
+            del fields["correction"]
+        return fields
 
 
 def lab_time(params: LabParams, episode: int, heartbeat: int) -> str:
@@ -341,12 +350,16 @@ def review_events(params: LabParams, step: Any, lab_index: int | None = None) ->
 # -- the gate
 
 
-def verdict_event(params: LabParams, step: Any, lab_index: int | None = None) -> VerdictEvent:
-    """The event of a step record whose finding was judged; ``lab_index`` marks the lab of a vector."""
+def verdict_event(params: LabParams, step: Any, lab: Any, lab_index: int | None = None) -> VerdictEvent:
+    """The event of a step record whose finding was judged, of the ``lab`` that it left.
+
+    ``lab_index`` marks the lab of a vector.
+    """
     row = action_table(params)[step["action"]]
     compound, cycle = int(row["compound"]), int(step["heartbeat"]) + 1
     energy = int(step["residual"]) / MILLION
     wording = int(step["wording"])
+    claim = sentences_of(params).finding(compound, wording, int(step["asserted"]))
     return VerdictEvent(
         verdict=VERDICTS[step["verdict"]],
         hallucination_energy=energy,
@@ -358,11 +371,28 @@ def verdict_event(params: LabParams, step: Any, lab_index: int | None = None) ->
         compound=params.assay.compounds[compound],
         audience=VERBS[Verb(row["verb"])].audience,
         confidence=float(row["confidence"]),
-        claim=sentences_of(params).finding(compound, wording, int(step["asserted"])),
+        claim=claim,
         wording=WORDINGS[wording],
         checks=(NUMBERS,) if step["unsupported"] else (),
         design_id=_finding_id(params, step, Verb(row["verb"]), compound, cycle, lab_index),
+        adequacy=_adequacy(step, lab["plates"][compound], claim) if params.adequacy.enabled else None,
     )
+
+
+def _adequacy(step: Any, plates: Any, sentence: str) -> dict[str, Any]:
+    """The score of a finding's words, and the source's ``tool_context`` of it; tools by kind, not by time."""
+    counts = zip(EXPERIMENTS, plates.tolist(), strict=True)
+    types = [VERBS[verb].name for verb, count in counts for _ in range(count)]
+    return {
+        "score": int(step["adequacy"]),
+        "rule": RULES[step["rule"]],
+        "gate_verdict": VERDICTS[step["gate_verdict"]],
+        "tool_context": {
+            "tool_calls": len(types),
+            "tool_types": types,
+            "has_strong_negative": is_strong_negative(sentence),
+        },
+    }
 
 
 def _finding_id(
@@ -414,6 +444,7 @@ def incident_events(
         approved = int(step["approved"]) >> compound & 1
         if approved and lab["submitted_class"][compound] != lab["potency"][compound]:
             wrong.append((compound, Verb(lab["submitted_verb"][compound]), submitted, beat))
+    told = corrections_of(params)[step["correction"]].text if step["correction"] >= 0 else None
     return [
         IncidentEvent(
             event="incident",
@@ -423,6 +454,7 @@ def incident_events(
             audience=VERBS[verb].audience,
             severity="high" if verb is Verb.PUBLISH_PUBLIC else "low",
             design_id=_finding_id(params, step, verb, compound, cycle, lab_index),
+            correction=told if verb is Verb.PUBLISH_PUBLIC else None,
         )
         for compound, verb, cycle, when in wrong
     ]

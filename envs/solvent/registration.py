@@ -14,6 +14,7 @@ ENVIRONMENTS: dict[str, dict[str, Any]] = {
     "Solvent/Debt-two-tier-v0": {"preset": "two_tier"},
     "Solvent/Energy-v0": {"preset": "energy"},
     "Solvent/Gate-v0": {"preset": "gate"},
+    "Solvent/Lab-v0": {"preset": "lab"},
 }
 """Id -> arguments of ``LabEnv`` and ``LabVectorEnv``."""
 

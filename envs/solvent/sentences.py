@@ -1,4 +1,4 @@
-"""The gate's words for a lab: what can stand on a page, what a finding can say, and the names of the policies.
+"""The lab's words: what can stand on a page, what a finding can say, the gate's policies, adequacy's corrections.
 
 They are those that the lab's tables were measured for: the shipped catalogue, or a ``catalogue.toml`` beside the tables
 of ``gate.tables``. Playing needs none of this; the ledger, the pictures and ``LabEnv.notebook`` do.
@@ -14,10 +14,18 @@ from typing import TYPE_CHECKING, NamedTuple
 from solvent.params import LabParams, ParamError
 
 if TYPE_CHECKING:
+    from solvent.adequacy.corrections import Correction
     from solvent.gate.catalogue import Catalogue
     from solvent.gate.policy import Policy
 
-__all__ = ["LabSentences", "policies_of", "policy_names", "sentences_of"]
+__all__ = [
+    "LabSentences",
+    "corrections_of",
+    "is_strong_negative",
+    "policies_of",
+    "policy_names",
+    "sentences_of",
+]
 
 
 class LabSentences(NamedTuple):
@@ -57,6 +65,24 @@ def policies_of(params: LabParams) -> tuple[Policy, ...]:
 def policy_names(params: LabParams) -> tuple[str, ...]:
     """Names of the gate's policies by level, such as ``adaptive.P20.v1``."""
     return tuple(policy.name for policy in policies_of(params))
+
+
+@functools.lru_cache(maxsize=4096)
+def is_strong_negative(sentence: str) -> bool:
+    """Whether a sentence states an absence as a fact, by the heuristic of ``solvent.adequacy``."""
+    from solvent.adequacy.heuristic import score
+    from solvent.adequacy.tools import ToolContext
+
+    return score(sentence, ToolContext()).strong_negative
+
+
+def corrections_of(params: LabParams) -> tuple[Correction, ...]:
+    """What an agent can be told after a published error, in the order of the codes; none without adequacy."""
+    if not params.adequacy.enabled:
+        return ()
+    from solvent.adequacy.lab import lab_corrections
+
+    return lab_corrections(params.adequacy.reject_from)
 
 
 @functools.lru_cache(maxsize=64)

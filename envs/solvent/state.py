@@ -90,7 +90,7 @@ class Deferral(enum.IntEnum):
 
 
 class Verdict(enum.IntEnum):
-    """What the gate says of a finding."""
+    """What gate and adequacy say of a finding."""
 
     ACCEPT = 0
     REVIEW = 1
@@ -217,6 +217,13 @@ LAB_FIELDS = (
     Field("decided", "i4", "2", "findings", "reviews that were declined, and approved"),
     Field("incidents", "i4", "2", "findings", "accepted findings that are wrong: to one reader, to all"),
     Field("tightenings", "i4", "", "changes", "times the gate was tightened"),
+    # Adequacy, likewise.
+    Field("plates", "i2", "M,2", "plates", "experiments run on the compound: screens, dose responses"),
+    Field("submitted_rule", "i1", "M", "RULES", "of adequacy, on the words of the finding under review"),
+    Field(
+        "correction", "i1", "", "correction", "what the agent is told after a published error; -1 for nothing"
+    ),
+    Field("scores", "i4", "4", "findings", "findings whose words scored 0 to 3"),
 )
 
 STEP_FIELDS = (
@@ -283,6 +290,12 @@ STEP_FIELDS = (
     Field("decided_bits", "f8", "", "bits", "of the log scores paid, those of reviews that were approved"),
     Field("incident", "u1", "", "findings", "published errors of this step that all readers saw"),
     Field("strictness", "i1", "", "level", "the policy in force after the step"),
+    Field("gate_verdict", "u1", "", "Verdict", "what the gate alone said of the finding"),
+    Field(
+        "adequacy", "i1", "", "score", "how far its words go beyond its evidence, 0 to 3; -1 for no finding"
+    ),
+    Field("rule", "i1", "", "RULES", "the rule of adequacy that fired; -1 for no finding"),
+    Field("correction", "i1", "", "correction", "what the agent is told after the step; -1 for nothing"),
 )
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from solvent.actions import INTENTS, TEMPLATES, VERBS, Verb, action_table
 from solvent.draws import fixed_points
+from solvent.mechanisms.adequacy import LOGGED, RULES, AdequacyRules
 from solvent.mechanisms.assay import bin_probabilities, viability
 from solvent.mechanisms.debt import DebtRules
 from solvent.mechanisms.energy import EnergyRules, in_thousandths
@@ -31,8 +32,18 @@ from solvent.params import (
     LabParams,
     ParamError,
 )
+from solvent.sentences import corrections_of
 
-__all__ = ["Tables", "debt_rules", "energy_rules", "gate_rules", "packed", "proposal_rules", "tables_for"]
+__all__ = [
+    "Tables",
+    "adequacy_rules",
+    "debt_rules",
+    "energy_rules",
+    "gate_rules",
+    "packed",
+    "proposal_rules",
+    "tables_for",
+]
 
 AUDIENCES = ("", "private", "public")
 
@@ -84,6 +95,10 @@ class Tables(NamedTuple):
     tau_accept: Any  # [levels] millionths
     tau_review: Any  # [levels] millionths
     gate: GateRules
+    rule: Any  # [M, findings, LOGGED + 1] rule of adequacy on a finding's words, by plates of its compound
+    rule_score: Any  # [RULES] score of each rule, 0 to 3
+    rule_correction: Any  # [RULES] what is told after a published error under it
+    adequacy: AdequacyRules
 
 
 def _templates(params: LabParams) -> dict[Verb, ControlTemplate | DoseTemplate]:
@@ -162,6 +177,7 @@ def gate_rules(params: LabParams) -> GateRules:
     gate = params.gate
     return GateRules(
         enabled=gate.enabled,
+        enforced=gate.enforced,
         numbers=gate.numbers,
         governance=gate.governance,
         start=GATE_POLICIES.index(gate.policy),
@@ -172,6 +188,18 @@ def gate_rules(params: LabParams) -> GateRules:
         precise=gate.precise,
         readouts=len(params.doses) * params.assay.bins,
         bins=params.assay.bins,
+    )
+
+
+def adequacy_rules(params: LabParams) -> AdequacyRules:
+    """The rules of adequacy."""
+    adequacy = params.adequacy
+    return AdequacyRules(
+        enabled=adequacy.enabled,
+        enforced=adequacy.enforced,
+        review_from=adequacy.review_from,
+        reject_from=adequacy.reject_from,
+        corrections=len(corrections_of(params)),
     )
 
 
@@ -214,6 +242,25 @@ def _gate_arrays(params: LabParams) -> dict[str, Any]:
         "stands": tables.stands,
         "tau_accept": np.array([in_millionths(policy.tau_accept) for policy in policies]),
         "tau_review": np.array([in_millionths(policy.tau_review) for policy in policies]),
+    }
+
+
+def _adequacy_arrays(params: LabParams) -> dict[str, Any]:
+    """What adequacy looks up; of the same shapes where it is not enabled."""
+    n, findings = len(params.assay.compounds), len(WORDINGS) * params.assay.potency_classes
+    if not params.adequacy.enabled:
+        return {
+            "rule": np.zeros((n, findings, LOGGED + 1), np.int8),
+            "rule_score": np.zeros(len(RULES), np.int64),
+            "rule_correction": np.zeros(len(RULES), np.int64),
+        }
+    # Not at the top, as above.
+    from solvent.adequacy.lab import rule_corrections, rule_scores, rules_on_findings
+
+    return {
+        "rule": rules_on_findings(params),
+        "rule_score": rule_scores(),
+        "rule_correction": rule_corrections(params.adequacy.reject_from),
     }
 
 
@@ -332,6 +379,8 @@ def tables_for(params: LabParams) -> np.record:
         dose=dose_rows,
         gate=gate_rules(params),
         **_gate_arrays(params),
+        adequacy=adequacy_rules(params),
+        **_adequacy_arrays(params),
     )
     record: np.record = packed(tables).view(np.recarray)[()]
     return record

@@ -22,13 +22,14 @@ from solvent.actions import action_table, sentence
 from solvent.batch import LabBatch, resolve_params, resolve_seed
 from solvent.environment import DETAILS, ENERGY_DETAILS
 from solvent.ledger import Ledgers
+from solvent.mechanisms.adequacy import RULES
 from solvent.mechanisms.energy import UNIT
 from solvent.mechanisms.verity import MILLION
 from solvent.metrics import REFUSAL_REASONS, episode_columns
 from solvent.observation import observation_fields, observation_space
 from solvent.params import LabParams
 from solvent.records import DEFERRAL_REASONS, NUMBERS, OBSTACLES, VERDICTS
-from solvent.sentences import policy_names
+from solvent.sentences import corrections_of, policy_names
 from solvent.state import Verdict
 
 __all__ = ["LabVectorEnv"]
@@ -38,6 +39,7 @@ _OBSTACLES = np.array((None, *OBSTACLES[1:]), dtype=object)
 _DEFERRALS = np.array((None, *DEFERRAL_REASONS[1:]), dtype=object)
 _CHECKS = np.array((None, NUMBERS), dtype=object)
 _VERDICTS = np.array((*VERDICTS, None), dtype=object)
+_RULES = np.array((*RULES, None), dtype=object)
 
 
 class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
@@ -64,7 +66,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         Args:
             num_envs: number of labs.
             params: parameters, or a mapping of differences from the preset.
-            preset: ``default``, ``source``, ``two_tier``, ``energy`` or ``gate``.
+            preset: ``default``, ``source``, ``two_tier``, ``energy``, ``gate`` or ``lab``.
             autoreset_mode: ``NEXT_STEP`` or ``SAME_STEP``; also in ``metadata["autoreset_mode"]``.
             render_mode: ``rgb_array``, ``ansi`` or None; ``render`` gives a frame a lab.
             ledger_path: where refusals are appended, with the lab's number in ``design_id``.
@@ -101,6 +103,9 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
             verdicts=verdicts_path,
         )
         self._policies = np.array((*policy_names(self.params), None), dtype=object)
+        told = [correction.text for correction in corrections_of(self.params)]
+        self._corrections = np.array((*told, None), dtype=object)
+        self._contaminated = bool(self.params.unenforced)
         self.detailed_info = detailed_info
         self.copy = copy
         self.actions = action_table(self.params)
@@ -114,6 +119,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         )
         self._begun = False
         self._strictness = self.batch.labs["strictness"].copy()  # before the last step
+        self._correction = self.batch.labs["correction"].copy()
         self._all = np.ones(num_envs, np.bool_)
         self._all.setflags(write=False)
         self._renderer: Any = None
@@ -183,6 +189,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         batch = self.batch
         if self.params.gate.enabled:
             self._strictness[:] = batch.labs["strictness"]
+            self._correction[:] = batch.labs["correction"]
         batch.step(chosen)
         steps = batch.steps
         terminated, truncated = steps["terminated"].copy(), steps["truncated"].copy()
@@ -252,8 +259,8 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         return labs
 
     def _mark(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
-        """Every info of a lab whose debt has no consequence says so."""
-        if not self.params.debt.enforced:
+        """Every info of a lab in which debt, gate or adequacy has no consequence says so."""
+        if self._contaminated:
             infos["contaminated"], infos["_contaminated"] = where.copy(), where.copy()
 
     def _step_infos(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
@@ -307,6 +314,24 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         changed = where & (steps["strictness"] != self._strictness)
         if changed.any():
             show("strictness", np.where(changed, steps["strictness"], 0).astype(np.int64), changed)
+        if self.params.adequacy.enabled:
+            self._adequacy_infos(infos, where)
+
+    def _adequacy_infos(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
+        """How adequate the words of findings were, and corrections that were given."""
+        steps = self.batch.steps
+        judged = where & (steps["verdict"] != Verdict.NONE)
+        if judged.any():
+            infos["gate_verdict"] = _VERDICTS[np.where(judged, steps["gate_verdict"], Verdict.NONE)]
+            infos["adequacy"] = np.where(judged, steps["adequacy"], 0).astype(np.int64)
+            infos["adequacy_rule"] = _RULES[np.where(judged, steps["rule"], -1)]
+            for key in ("gate_verdict", "adequacy", "adequacy_rule"):
+                infos[f"_{key}"] = judged.copy()
+        new = (steps["incident"] != 0) | (steps["correction"] != self._correction)
+        corrected = where & (steps["correction"] >= 0) & new
+        if corrected.any():
+            infos["correction"] = self._corrections[np.where(corrected, steps["correction"], -1)]
+            infos["_correction"] = corrected
 
     def _reason(
         self, infos: dict[str, Any], key: str, where: NDArray[np.bool_], names: NDArray[np.object_]

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
+from solvent_experiments.adequacy import app as adequacy
 from solvent_experiments.gate import app as gate
 from solvent_experiments.proposals import app as proposals
 
@@ -43,6 +44,7 @@ Start here:
 
 app.add_typer(proposals, name="proposals")
 app.add_typer(gate, name="gate")
+app.add_typer(adequacy, name="adequacy")
 
 
 class _State:

@@ -19,8 +19,9 @@ from solvent_experiments.columns import NO_SEED, Columns, joined, write_parquet
 from solvent_experiments.config import SEED_LIMIT, Evaluation, environment_params, known_agent
 from solvent_experiments.documents import ConfigError
 from solvent_experiments.evaluation import evaluate
+from solvent_experiments.marks import mark_of
 from solvent_experiments.progress import shown_on
-from solvent_experiments.report import energy_table, gate_table, summary, table
+from solvent_experiments.report import energy_table, gate_table, summary, table, words_table
 from solvent_experiments.store import REFUSALS
 
 __all__ = ["environments_table", "evaluate_agents", "make_agent", "short_names"]
@@ -109,14 +110,15 @@ def evaluate_agents(
                 append_jsonl(ledger, evaluated.ledgers[REFUSALS])
     if out is not None:
         write_parquet(out, joined(parts))
-    contaminated = not params.debt.enforced
     title = f"{env}, seeds {first_seed} to {first_seed + episodes - 1}"
     rows = summary(joined(parts))
-    console.print(table(rows, title=title, contaminated=contaminated))
+    console.print(table(rows, title=title, mark=mark_of(params, params)))
     if params.energy.enabled:
         console.print(energy_table(rows))
     if params.gate.enabled:
         console.print(gate_table(rows))
+    if params.adequacy.enabled:
+        console.print(words_table(rows))
 
 
 def environments_table() -> Table:

@@ -20,6 +20,7 @@ from solvent.params import nearest
 from solvent.sentences import sentences_of
 from solvent.tables import tables_for
 from solvent_experiments.documents import ConfigError, Document, read_document
+from solvent_experiments.marks import switched_off
 
 if TYPE_CHECKING:
     from solvent_agents.recipe import Recipe
@@ -116,8 +117,13 @@ class Experiment:
 
     @property
     def contaminated(self) -> bool:
-        """Debt has no consequence in this run, so its numbers say nothing about the world's."""
-        return not self.params.debt.enforced
+        """Debt, gate or adequacy has no consequence in this run, so its numbers say nothing about the world's."""
+        return bool(self.params.unenforced)
+
+    @property
+    def switched_off(self) -> tuple[str, ...]:
+        """Mechanisms of its level that this run does without."""
+        return switched_off(self.params, environment_params(self.env))
 
 
 def load_experiment(

@@ -136,7 +136,7 @@ def _replay(params: LabParams, seed: int, actions: list[int], ledgers: dict[str,
 
 def _gate_events(params: LabParams, step: Any, lab: Any, seed: int) -> list[Event]:
     """What was judged, how readers decided, and which errors came out, in the order of ``solvent.ledger``."""
-    judged = [verdict_event(params, step, seed)] if step["wording"] >= 0 else []
+    judged = [verdict_event(params, step, lab, seed)] if step["wording"] >= 0 else []
     return [
         *judged,
         *decision_events(params, step, lab, seed),

@@ -16,10 +16,17 @@ from rich.text import Text
 from solvent import LabEnv, LabParams
 from solvent.actions import VERBS, Verb
 from solvent.rendering import Renderer
+from solvent.rendering.adequacy_words import told
 from solvent.rendering.gate_words import pending, policy_word, would_be
 from solvent.rendering.prices import cost_of, energy
 from solvent.rendering.purse_words import presence, why
-from solvent.rendering.rules import energy_rules_in_words, gate_rules_in_words, what_it_does, why_not
+from solvent.rendering.rules import (
+    adequacy_rules_in_words,
+    energy_rules_in_words,
+    gate_rules_in_words,
+    what_it_does,
+    why_not,
+)
 from solvent.rendering.terminal import WIDTH
 from solvent.rendering.words import class_name, clock, tell
 from solvent.sentences import policies_of
@@ -28,7 +35,7 @@ from solvent_agents.agent import act_one
 from solvent_agents.rollout import DrawsLots
 from solvent_experiments.compare import make_agent
 from solvent_experiments.config import environment_params
-from solvent_experiments.report import CONTAMINATED
+from solvent_experiments.marks import mark_of
 
 __all__ = ["play_episode"]
 
@@ -36,6 +43,8 @@ QUIT = ("q", "quit", "exit")
 NOTEBOOK = "n"
 MENU = 16
 """Lines under the picture when a person plays with energy or at a gate."""
+CORRECTION = 2
+"""More lines where the player may be told something."""
 SHORTEST = 22
 """Lines of the smallest picture with either."""
 
@@ -56,16 +65,15 @@ def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, con
     observation, info = env.reset(seed=seed)
     if isinstance(chooser, DrawsLots):
         chooser.start([seed])
-    if not params.debt.enforced:
-        console.print(CONTAMINATED, style="bold red")
+    if mark := mark_of(params, params):
+        console.print(mark, style="bold red")
     watched = chooser is not None and console.is_terminal
     lines = console.height - 1 if watched else _lines_over_menu(params, console)
     screen = Renderer(params, "ansi", width=min(WIDTH, console.width), height=lines)
     _show(env, screen, console, clear=watched)
-    if params.energy.enabled and chooser is None:
-        console.print("\n" + "\n".join(energy_rules_in_words(params)), highlight=False)
-    if params.gate.enabled and chooser is None:
-        console.print("\n" + "\n".join(gate_rules_in_words(params)), highlight=False)
+    if chooser is None:
+        for rules in _rules(params):
+            console.print("\n" + "\n".join(rules), highlight=False)
     ended = False
     while not ended:
         mask = np.asarray(info["action_mask"], np.bool_)
@@ -97,11 +105,23 @@ def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, con
         console.print(_energy_account(env, episode), highlight=False)
     if params.gate.enabled:
         console.print(_gate_account(params, episode), highlight=False)
+    if params.adequacy.enabled:
+        console.print(_adequacy_account(env, episode), highlight=False)
+
+
+def _rules(params: LabParams) -> list[list[str]]:
+    """The rules of what this lab has, in words."""
+    known = (
+        (params.energy.enabled, energy_rules_in_words),
+        (params.gate.enabled, gate_rules_in_words),
+        (params.adequacy.enabled, adequacy_rules_in_words),
+    )
+    return [in_words(params) for enabled, in_words in known if enabled]
 
 
 def _lines_over_menu(params: LabParams, console: Console) -> int | None:
     """How high the picture may be for the menu to stand under it; None where it would be too low, and scrolls."""
-    lines = console.height - MENU
+    lines = console.height - MENU - CORRECTION * params.adequacy.enabled
     return lines if _is_tall(params) and lines >= SHORTEST else None
 
 
@@ -119,6 +139,13 @@ def _gate_account(params: LabParams, episode: dict[str, Any]) -> str:
         f"{episode['reviews_declined']}; published errors {episode['incidents_high']}, tightenings "
         f"{episode['tightenings']}; {policy} at the end."
     )
+
+
+def _adequacy_account(env: LabEnv, episode: dict[str, Any]) -> str:
+    """How far findings went beyond their evidence, and what the player is still told."""
+    scores = ", ".join(f"{count} of score {score}" for score, count in episode["adequacy"].items())
+    still = f" Still told: {env.correction}" if env.correction else ""
+    return f"Adequacy: findings {scores}.{still}"
 
 
 def _energy_account(env: LabEnv, episode: dict[str, Any]) -> str:
@@ -200,8 +227,14 @@ def _at_the_gate(params: LabParams, lab: Any) -> str:
     review = f"; under review: {waiting}" if waiting else ""
     return (
         f"The gate is at {policy_word(policy.name)}: accepts up to {policy.tau_accept:.3f}{review}. "
-        f"{NOTEBOOK} opens the notebook.\n"
+        f"{NOTEBOOK} opens the notebook.\n{_told(params, lab)}"
     )
+
+
+def _told(params: LabParams, lab: Any) -> str:
+    """What the player is told after a published error, as long as it holds."""
+    now = told(params, lab)
+    return f"You are told, for {now.hours} h more: {now.text}\n" if now else ""
 
 
 def _read_notebook(env: LabEnv, console: Console) -> None:

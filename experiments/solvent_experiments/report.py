@@ -10,11 +10,10 @@ from rich import box
 from rich.table import Table
 
 from solvent_experiments.columns import Columns
-from solvent_experiments.statistics import Interval, interval, mean_interval
+from solvent_experiments.statistics import Interval, interval, mean_interval, share_interval
 
-__all__ = ["CONTAMINATED", "Row", "energy_table", "gate_table", "groups_of", "summary", "table", "to_mapping"]
+__all__ = ["Row", "energy_table", "gate_table", "groups_of", "summary", "table", "to_mapping", "words_table"]
 
-CONTAMINATED = "CONTAMINATED: debt was tracked and not enforced"
 HEADINGS = (
     *("return\n(bits)", "95 % interval\n", "refusals\n", "debt at end\n(bits)", "accepted\n", "wrong\n"),
     "seeds x\nepisodes",
@@ -46,6 +45,8 @@ GATE = {
     "tightenings": "tight-\nened",
 }
 """Columns of an episode -> their headings."""
+SCORES = tuple(f"adequacy_{score}" for score in range(4))
+"""Findings whose words scored 0 to 3."""
 
 
 class Row(NamedTuple):
@@ -76,6 +77,12 @@ class Row(NamedTuple):
     incidents_high: float | None = None
     incidents_low: float | None = None
     tightenings: float | None = None
+    adequacy_0: float | None = None
+    adequacy_1: float | None = None
+    adequacy_2: float | None = None
+    adequacy_3: float | None = None
+    inadequacy: Interval | None = None  # mean score of the findings
+    overclaimed: Interval | None = None  # share of them that scored 2 or 3
 
 
 def groups_of(columns: Columns, agent: str, name: str) -> list[Any]:
@@ -95,6 +102,7 @@ def summary(episodes: Columns) -> list[Row]:
         def mean(name: str, agent: str = agent) -> float:
             return float(np.concatenate(groups_of(episodes, agent, name)).mean())
 
+        inadequacy, overclaimed = _words(episodes, agent)
         rows.append(
             Row(
                 agent=str(agent),
@@ -106,20 +114,74 @@ def summary(episodes: Columns) -> list[Row]:
                 accepted=mean("accepted"),
                 wrong=mean("wrong"),
                 successes=mean("is_success"),
-                **{name: mean(name) for name in (*ENERGY, *GATE) if name in episodes},
+                inadequacy=inadequacy,
+                overclaimed=overclaimed,
+                **{name: mean(name) for name in (*ENERGY, *GATE, *SCORES) if name in episodes},
             )
         )
     return sorted(rows, key=lambda row: -row.score.value)
 
 
-def table(rows: Sequence[Row], *, title: str, contaminated: bool) -> Table:
-    """The rows for a terminal."""
-    warning = f"\n{CONTAMINATED}" if contaminated else ""
+def _words(episodes: Columns, agent: str) -> tuple[Interval | None, Interval | None]:
+    """How far an agent's words go beyond its evidence: mean score, and the share of scores of 2 and 3."""
+    if SCORES[0] not in episodes:
+        return None, None
+    counts = [groups_of(episodes, agent, name) for name in SCORES]
+    by_seed = list(zip(*counts, strict=True))
+    findings = [sum(seed) for seed in by_seed]
+    if not sum(int(np.sum(count)) for count in findings):
+        return None, None
+    points = [sum(score * count for score, count in enumerate(seed)) for seed in by_seed]
+    strong = [seed[2] + seed[3] for seed in by_seed]
+    return share_interval(points, findings), share_interval(strong, findings)
+
+
+def words_table(rows: Sequence[Row]) -> Table:
+    """How adequate the words of the findings were, in the order of ``table``: rows of labs where they are scored."""
+    drawn = Table(
+        caption="Findings an episode by the score of their words: 0 says no more than was looked at, 3 is definitive "
+        "with next to nothing behind it. Score: their mean. Over: share of 2 and 3. With 95 % bootstrap intervals.",
+        caption_justify="left",
+        **COMPACT,
+    )
+    drawn.add_column("\nagent", no_wrap=True)
+    for name in (
+        "score\n0",
+        "\n1",
+        "\n2",
+        "\n3",
+        "mean\nscore",
+        "\n95 % interval",
+        "over\n(%)",
+        "\n95 % interval",
+    ):
+        drawn.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        counts = [f"{getattr(row, name) or 0.0:.2f}" for name in SCORES]
+        drawn.add_row(
+            row.agent,
+            *counts,
+            *_with_interval(row.inadequacy, 1.0, 2),
+            *_with_interval(row.overclaimed, 100.0, 1),
+        )
+    return drawn
+
+
+def _with_interval(found: Interval | None, scale: float, digits: int) -> tuple[str, str]:
+    if found is None:
+        return "-", "-"
+    value, low, high = (f"{scale * number:.{digits}f}" for number in found)
+    return value, f"{low} to {high}"
+
+
+def table(rows: Sequence[Row], *, title: str, mark: str = "") -> Table:
+    """The rows for a terminal; ``mark`` says what their level lacks (``marks.py``)."""
+    warning = f"\n{mark}" if mark else ""
     more = rows[0].energy_spent is not None or rows[0].verdicts_accept is not None
     compact: dict[str, Any] = COMPACT if more else {}  # as the tables below it
     drawn = Table(
         title=title + warning,
-        title_style="bold red" if contaminated else "bold",
+        title_style="bold red" if mark else "bold",
         caption="Interquartile mean of the return and its 95 % bootstrap interval over training seeds and episodes; "
         "the rest are means an episode. Wrong findings are among the accepted. Evaluations take the most probable "
         "action of a trained policy.",
@@ -186,7 +248,9 @@ def gate_table(rows: Sequence[Row]) -> Table:
     return drawn
 
 
-def to_mapping(rows: Sequence[Row], *, name: str, env: str, contaminated: bool) -> dict[str, Any]:
+def to_mapping(
+    rows: Sequence[Row], *, name: str, env: str, contaminated: bool, switched_off: Sequence[str]
+) -> dict[str, Any]:
     """The rows as plain values, for ``summary.json``."""
 
     def plain(value: Any) -> Any:
@@ -197,4 +261,5 @@ def to_mapping(rows: Sequence[Row], *, name: str, env: str, contaminated: bool) 
     agents = [
         {key: plain(value) for key, value in row._asdict().items() if value is not None} for row in rows
     ]
-    return {"name": name, "env": env, "contaminated": contaminated, "agents": agents}
+    about = {"name": name, "env": env, "contaminated": contaminated, "switched_off": list(switched_off)}
+    return {**about, "agents": agents}

@@ -17,14 +17,17 @@ from typing import Any
 
 from rich.console import Console
 
+from solvent import LabParams
 from solvent_experiments import manifest as manifests
 from solvent_experiments.columns import Columns, joined, read_parquet, write_parquet
-from solvent_experiments.config import Experiment, make_recipe
+from solvent_experiments.config import Experiment, environment_params, make_recipe
+from solvent_experiments.documents import read_document
 from solvent_experiments.files import sha256, write_json
 from solvent_experiments.judged_by import judged_by
+from solvent_experiments.marks import mark_of
 from solvent_experiments.processes import run_tasks
 from solvent_experiments.progress import Shown, shown_on
-from solvent_experiments.report import energy_table, gate_table, summary, table, to_mapping
+from solvent_experiments.report import energy_table, gate_table, summary, table, to_mapping, words_table
 from solvent_experiments.store import RunFolder, Unit
 from solvent_experiments.worker import Message, Task
 
@@ -88,13 +91,16 @@ def default_jobs(experiment: Experiment) -> int:
 def show_results(folder: RunFolder, console: Console) -> None:
     """Print the table of agents and where the figures are."""
     found = json.loads(folder.summary.read_text(encoding="utf-8"))
-    contaminated = bool(found["contaminated"])
     rows = summary(read_parquet(folder.episodes))
-    console.print(table(rows, title=f"{found['name']} ({found['env']})", contaminated=contaminated))
+    params = LabParams.from_mapping(read_document(folder.config).data["params"])
+    mark = mark_of(params, environment_params(found["env"]))
+    console.print(table(rows, title=f"{found['name']} ({found['env']})", mark=mark))
     if rows[0].energy_spent is not None:
         console.print(energy_table(rows))
     if rows[0].verdicts_accept is not None:
         console.print(gate_table(rows))
+    if rows[0].adequacy_0 is not None:
+        console.print(words_table(rows))
     for path in sorted(folder.figures.glob("*.png")):
         console.print(str(path), highlight=False, soft_wrap=True)
 
@@ -110,6 +116,7 @@ def _do(experiment: Experiment, folder: RunFolder, jobs: int, shown: Shown, stop
     manifest = {
         "name": experiment.name,
         "contaminated": experiment.contaminated,
+        "switched_off": list(experiment.switched_off),
         "config_sha256": sha256(folder.config),
         "finished": None,
         "sessions": [*finished.get("sessions", []), session],
@@ -225,8 +232,14 @@ def _join(experiment: Experiment, folder: RunFolder, units: list[Unit]) -> None:
     if experiment.params.gate.enabled:
         write_json(folder.gate, judged_by(experiment.params))
     rows = summary(read_parquet(folder.episodes))
-    about = {"name": experiment.name, "env": experiment.env, "contaminated": experiment.contaminated}
-    write_json(folder.summary, to_mapping(rows, **about))  # type: ignore[arg-type]
+    about = to_mapping(
+        rows,
+        name=experiment.name,
+        env=experiment.env,
+        contaminated=experiment.contaminated,
+        switched_off=experiment.switched_off,
+    )
+    write_json(folder.summary, about)
 
 
 def _training(unit: Unit) -> Columns:

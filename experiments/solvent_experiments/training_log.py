@@ -25,6 +25,7 @@ GATE = (
     *(f"verdicts_{verdict}" for verdict in VERDICTS),
     *("reviews_approved", "reviews_declined", "incidents_high", "incidents_low", "tightenings"),
 )
+ADEQUACY = tuple(f"adequacy_{score}" for score in range(4))
 
 
 def _record(counts: tuple[str, ...]) -> np.dtype[np.void]:
@@ -36,12 +37,12 @@ def _record(counts: tuple[str, ...]) -> np.dtype[np.void]:
 class TrainingLog:
     """Rows of one training seed; ``steps`` is how many steps had been taken when the episode was reported.
 
-    With a ``gate`` they have its columns too.
+    With a ``gate``, and with ``adequacy``, they have its columns too.
     """
 
-    def __init__(self, path: Path, *, gate: bool = False) -> None:
+    def __init__(self, path: Path, *, gate: bool = False, adequacy: bool = False) -> None:
         self.path = path
-        self.record = _record((*REFUSALS, *(GATE if gate else ())))
+        self.record = _record((*REFUSALS, *(GATE if gate else ()), *(ADEQUACY if adequacy else ())))
 
     def append(self, steps: int, episodes: Mapping[str, Any]) -> None:
         """Add the ``episode`` columns of episodes that ended."""

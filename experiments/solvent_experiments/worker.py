@@ -127,7 +127,11 @@ def _train(
     counted = {WATCHING: "heartbeats", CLONING: "epochs"}
     assert unit.seed is not None
     unit.folder.mkdir(parents=True, exist_ok=True)
-    log = TrainingLog(unit.training_log, gate=experiment.params.gate.enabled)
+    log = TrainingLog(
+        unit.training_log,
+        gate=experiment.params.gate.enabled,
+        adequacy=experiment.params.adequacy.enabled,
+    )
     resumed = False
 
     def on_progress(done: int, total: int) -> None:

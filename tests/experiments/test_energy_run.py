@@ -33,7 +33,8 @@ from solvent_experiments.figures import FIGURES, draw_all
 from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.figures.energy import of_heartbeats
 from solvent_experiments.figures.style import DPI, WIDTH, save, styled
-from solvent_experiments.report import CONTAMINATED, energy_table, summary
+from solvent_experiments.marks import CONTAMINATED
+from solvent_experiments.report import energy_table, summary
 from solvent_experiments.run import show_results
 from solvent_experiments.store import DISCOMFORT, PROPOSALS, REFUSALS, RunFolder
 

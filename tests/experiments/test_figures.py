@@ -6,6 +6,7 @@ import itertools
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,14 +14,15 @@ from matplotlib.figure import Figure
 from matplotlib.image import imread
 from matplotlib.text import Text
 
-from solvent import LabParams
+from solvent import LabParams, preset
 from solvent_experiments.config import Experiment
 from solvent_experiments.documents import ConfigError
 from solvent_experiments.figures import FIGURES, draw_all
 from solvent_experiments.figures.budget import held
 from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.figures.style import DPI, WIDTH, spread, styled
-from solvent_experiments.report import CONTAMINATED, summary, table
+from solvent_experiments.marks import CONTAMINATED, mark_of, switched_off
+from solvent_experiments.report import summary, table
 from solvent_experiments.run import run_experiment
 from solvent_experiments.store import RunFolder
 
@@ -104,10 +106,37 @@ def test_every_agent_and_unit_is_named(run: RunData) -> None:
 
 def test_a_warm_start_is_noted_under_the_learning_curve(run: RunData) -> None:
     with styled():
-        for cloned in ((), ("ppo",)):
+        for cloned in ({}, {"ppo": "honest"}):
             figure = FIGURES["learning_curve"](replace(run, cloned=cloned))
             assert figure is not None
             assert ("ppo starts as a clone of the honest script" in words(figure)) == bool(cloned)
+
+
+@pytest.mark.parametrize(
+    ("changes", "mark", "off"),
+    [
+        ({}, "", ()),
+        ({"debt": {"enforced": False}}, "CONTAMINATED: debt tracked and not enforced", ()),
+        (
+            {"adequacy": {"enforced": False}, "gate": {"enforced": False}},
+            "CONTAMINATED: gate and adequacy tracked and not enforced",
+            (),
+        ),
+        ({"adequacy": {"enabled": False}}, "switched off: adequacy", ("adequacy",)),
+        (
+            {"proposals": {"enabled": False}, "energy": {"enabled": False}, "assay": {"lot_heartbeats": 42}},
+            "switched off: energy, proposals, lots",
+            ("energy", "proposals", "lots"),
+        ),
+    ],
+)
+def test_what_a_run_lacks_of_its_level_is_its_mark(
+    changes: dict[str, Any], mark: str, off: tuple[str, ...]
+) -> None:
+    level = preset("lab")
+    params: LabParams = LabParams.from_mapping(changes, base=level)
+    assert mark_of(params, level) == mark
+    assert switched_off(params, level) == off
 
 
 def test_a_contaminated_run_says_so_everywhere(smoke: Experiment, tmp_path: Path) -> None:
@@ -120,7 +149,7 @@ def test_a_contaminated_run_says_so_everywhere(smoke: Experiment, tmp_path: Path
     assert run.episodes["contaminated"].all()
     assert '"contaminated": true' in folder.manifest.read_text()
     assert '"contaminated": true' in folder.summary.read_text()
-    assert CONTAMINATED in str(table(summary(run.episodes), title="x", contaminated=True).title)
+    assert CONTAMINATED in str(table(summary(run.episodes), title="x", mark=run.mark).title)
     clean = replace(run, params=smoke.params)
     with styled():
         from solvent_experiments.figures.style import save

@@ -40,7 +40,8 @@ from solvent_experiments.figures.strictness import _in_force
 from solvent_experiments.figures.style import DPI, WIDTH, save, styled
 from solvent_experiments.figures.verdicts import VERDICT_COLOURS
 from solvent_experiments.judged_by import judged_by
-from solvent_experiments.report import CONTAMINATED, gate_table, summary
+from solvent_experiments.marks import CONTAMINATED
+from solvent_experiments.report import gate_table, summary
 from solvent_experiments.run import show_results
 from solvent_experiments.statistics import share_interval
 from solvent_experiments.store import DISCOMFORT, REFUSALS, RunFolder

@@ -1,9 +1,11 @@
-"""Playing with energy or at a gate in the terminal: what a person is told, and what one sees who watches."""
+"""Playing with energy, at a gate or with both in the terminal: what a person is told, what one sees who watches."""
 
 from __future__ import annotations
 
 import io
+import re
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +13,11 @@ from rich.console import Console
 
 from solvent import LabEnv
 from solvent.actions import Verb
+from solvent.params import preset
+from solvent.rendering.rules import adequacy_rules_in_words, energy_rules_in_words, gate_rules_in_words
 from solvent_experiments.play import play_episode
 
-ENERGY, GATE = "Solvent/Energy-v0", "Solvent/Gate-v0"
+ENERGY, GATE, LAB = "Solvent/Energy-v0", "Solvent/Gate-v0", "Solvent/Lab-v0"
 
 
 def played(
@@ -25,6 +29,7 @@ def played(
     width: int = 100,
     height: int = 60,
     terminal: bool = False,
+    seed: int = 3,
 ) -> str:
     """Everything that was printed, with ``typed`` at the keyboard."""
     page = io.StringIO()
@@ -37,7 +42,7 @@ def played(
         color_system=None,
         legacy_windows=False,
     )
-    play_episode(env_id, agent, 3, 0.0, console=console)
+    play_episode(env_id, agent, seed, 0.0, console=console)
     return page.getvalue()
 
 
@@ -160,3 +165,95 @@ def test_no_line_is_wider_than_the_screen(width: int, monkeypatch: pytest.Monkey
     shown = played(monkeypatch, typed, env_id=GATE, width=width, height=24)
     assert max(len(line.removeprefix("> ")) for line in shown.split("\n")) <= width
     assert "Publish oligomycin A publicly at 0.5. " in shown
+
+
+# -- with all of it
+
+
+def menu(verb: Verb) -> int:
+    """The verb's number in the lab's menu."""
+    return int(np.flatnonzero(np.unique(LabEnv(preset="lab").actions["verb"]) == verb)[0])
+
+
+def test_the_rules_of_adequacy_are_on_the_first_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = played(monkeypatch, env_id=LAB, width=110)
+    for rules in (energy_rules_in_words, gate_rules_in_words, adequacy_rules_in_words):
+        assert "\n" + "\n".join(rules(preset("lab"))) + "\n" in shown
+    assert "From score 2 a reader decides, from 3 it is rejected." in shown
+    assert "CONTAMINATED" not in shown
+
+
+def erred(seeds: int = 40) -> tuple[int, str, str]:
+    """A seed, keys that publish an error in its first hours, and what one is told then."""
+    for seed in range(seeds):
+        env = LabEnv(preset="lab")
+        env.reset(seed=seed)
+        keys: list[int] = []
+
+        def take(verb: Verb, compound: int = 0, *rest: int, keys: list[int] = keys, env: LabEnv = env) -> Any:
+            keys += [menu(verb), *([] if verb == Verb.REST else [compound, *rest])]
+            rows = env.actions["verb"] == verb
+            if verb != Verb.REST:
+                rows &= env.actions["compound"] == compound
+            return env.step(int(np.flatnonzero(rows)[rest[0] if rest else 0]))[4]
+
+        for _ in range(2):
+            take(Verb.REST)
+        for compound in range(3):
+            take(Verb.SCREEN, compound, 1)
+            for _ in range(4):
+                take(Verb.REST)
+            info = take(Verb.PUBLISH_PUBLIC, compound, 0)
+            if "correction" in info:
+                return seed, "\n".join(map(str, keys)) + "\n", info["correction"]
+    raise AssertionError("nobody erred")
+
+
+def test_a_player_who_errs_is_told_and_stays_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    seed, keys, told = erred()
+    shown = played(monkeypatch, f"{keys}{menu(Verb.REST)}\nq\n", env_id=LAB, seed=seed, width=110, height=90)
+    flat = " ".join(shown.replace("│", " ").split())
+    assert f"A published error: the gate is at P10. You are told: {told}" in flat
+    hours = preset("lab").gate.calm_heartbeats
+    assert f"You are told, for {hours + 1} h more: {told}" in flat
+    assert f"You are told, for {hours} h more: {told}" in flat
+    assert f"told for {hours} h more: {told}" in flat
+
+
+def test_a_finding_is_shown_with_its_score_before_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen, public = menu(Verb.SCREEN), menu(Verb.PUBLISH_PUBLIC)
+    shown = played(monkeypatch, f"0\n0\n0\n{screen}\n2\n1\nn\n2\n{public}\n2\n2\nq\n", env_id=LAB, height=90)
+    flat = " ".join(shown.split())
+    assert "The tool log: 1 screen." in shown
+    for confidence, score in (("0.5", 0), ("0.75", 1), ("0.95", 2)):
+        assert re.search(
+            rf"\d  {confidence:<5}(accept|(review|reject) by \S+( \S+)?), score {score}, energy 0", shown
+        )
+    assert "words definitive/thin, score 2: " in flat
+    assert "words definitive, 1 plate: score 2" in " ".join(flat.split())
+
+
+def test_the_end_accounts_for_adequacy(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = " ".join(played(monkeypatch, "0\n" * 42, env_id=LAB).split())
+    assert "Gate: 0 accept, 0 review, 0 reject" in shown
+    assert "Adequacy: findings 0 of score 0, 0 of score 1, 0 of score 2, 0 of score 3." in shown
+    assert "Energy: 0.0 spent" in shown
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (80, 30), (120, 40)])
+def test_watching_all_of_it_fits_the_screen(width: int, height: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = played(monkeypatch, agent="honest", env_id=LAB, width=width, height=height, terminal=True)
+    screens = shown.split("\x1b[2J")
+    assert len(screens) > 20
+    for screen in screens[1:-1]:
+        assert screen.count("\n") < height
+        assert "scores 0 to 3: " in screen or "correction for " in screen
+    assert "Over (" in shown
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_no_line_of_all_of_it_is_wider_than_the_screen(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen, public = menu(Verb.SCREEN), menu(Verb.PUBLISH_PUBLIC)
+    typed = f"0\n0\n{screen}\n5\n1\nn\n5\n{public}\n5\n0\nq\n"
+    shown = played(monkeypatch, typed, env_id=LAB, width=width, height=24)
+    assert max(len(line.removeprefix("> ")) for line in shown.split("\n")) <= width

@@ -54,6 +54,7 @@ class GateRules(NamedTuple):
     """The gate's parameters as numbers."""
 
     enabled: bool
+    enforced: bool
     numbers: bool
     governance: bool
     start: int  # level of the policy in force at the start; 0 is the laxest

@@ -165,6 +165,10 @@ class Canvas:
         self.surface.blit(self._text(text, size, colour, bold), (left, top))
         return length
 
+    def length(self, text: str, size: float, *, bold: bool = False) -> float:
+        """How long a text would be."""
+        return self.face(size, bold).width(text) / self.scale
+
     def wrapped(self, text: str, size: float, width: float, *, bold: bool = False) -> list[str]:
         """The text in lines of at most ``width``, broken at blanks."""
         face, lines = self.face(size, bold), [""]

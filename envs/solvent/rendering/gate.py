@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from solvent.notebook import Notebook, page_of
+from solvent.notebook import NO_PLATE, Finding, Notebook, page_of, plural
 from solvent.params import GATE_POLICIES
+from solvent.rendering.adequacy import VERDICT_COLOURS, score_strip, words_and_plates
+from solvent.rendering.adequacy_words import by_whom
 from solvent.rendering.canvas import Colour, mix
 from solvent.rendering.gate_words import deserved, governed, pending, policy_word
 from solvent.rendering.palette import DEBT, FAINT, FINDING, INK, MUTED, PAPER, REVIEW, RULE
@@ -13,7 +15,6 @@ from solvent.sentences import policies_of
 
 __all__ = ["in_force", "last_finding", "page", "policies", "reviews", "under_review"]
 
-VERDICT_COLOURS = {"accept": FINDING, "review": REVIEW, "reject": DEBT}
 SCALE = 3.0
 """The scale of energies reaches so many times as far as the review threshold of the policy at the start."""
 SAID_SIZE, PAGE_SIZE = 11.5, 10.0
@@ -37,7 +38,7 @@ def policies(scene: Scene, box: Box) -> None:
     """The policies from lax to strict with the one in force, what they have said so far, and what governs them."""
     canvas, lab, level = scene.canvas, scene.lab, int(scene.lab["strictness"])
     title(canvas, box, "Gate", "from lax to strict")
-    known = policies_of(scene.params)
+    known, weighed = policies_of(scene.params), scene.params.adequacy.enabled
     width = box.width / len(known)
     for i, policy in enumerate(known):
         x = box.x + i * width
@@ -48,7 +49,9 @@ def policies(scene: Scene, box: Box) -> None:
     x, y = box.x, box.y + 51
     for count, (verdict, colour) in zip(lab["verdicts"].tolist(), VERDICT_COLOURS.items(), strict=True):
         canvas.dot(x + 3, y - 3.5, 3, colour)
-        x += 9 + canvas.text(f"{count} {verdict}", x + 9, y, MUTED, 10) + 12
+        x += 9 + canvas.text(f"{count} {verdict}", x + 9, y, MUTED, 10) + (7 if weighed else 12)
+    if weighed:
+        score_strip(scene, box.right - 3, y)
     start = GATE_POLICIES.index(scene.params.gate.policy)
     canvas.text(governed(scene.params, lab, start), box.x, box.y + 63, MUTED, 10, width=box.width)
 
@@ -65,15 +68,28 @@ def last_finding(scene: Scene, box: Box) -> None:
         return
     name = scene.params.assay.compounds[said.compound]
     heard = "publicly" if said.public else "privately"
-    title(canvas, box, "Last finding", f"{name}, {heard}, heartbeat {said.heartbeat + 1}")
+    full = f"{name}, {heard}, heartbeat {said.heartbeat + 1}"
+    title(canvas, box, "Last finding", full, f"{name}, {heard}")
     lines = canvas.wrapped(f"“{said.sentence}”", SAID_SIZE, box.width)[:4]
     for row, line in enumerate(lines):
         canvas.text(line, box.x, box.y + 28 + 14 * row, INK, SAID_SIZE)
     y = box.y + 28 + 14 * len(lines) + 4
     colour = VERDICT_COLOURS[said.verdict]
     length = canvas.text(said.verdict, box.x, y, colour, 13, bold=True)
-    canvas.text(deserved(said), box.x + length + 8, y, MUTED, 10, width=box.width - length - 8)
+    why = deserved(scene.params, said)
+    if scene.params.adequacy.enabled:
+        why = f"{_decided(said)}{why}"
+    canvas.text(why, box.x + length + 8, y, MUTED, 10, width=box.width - length - 8)
     _energies(scene, said, Box(box.x, y + 10, box.width, 12))
+    if scene.params.adequacy.enabled:
+        words_and_plates(scene, said, Box(box.x, y + 41, box.width, 12))
+
+
+def _decided(said: Said) -> str:
+    """Who decided, before what the gate made of the energy."""
+    if not said.decided_by:
+        return ""
+    return f"{by_whom(said.decided_by).lstrip()}{';' if said.decided_by == 'adequacy' else ':'} "
 
 
 def _energies(scene: Scene, said: Said, box: Box) -> None:
@@ -95,7 +111,7 @@ def _energies(scene: Scene, said: Said, box: Box) -> None:
     canvas.text(f"{said.tau_accept:.3f}", accept + 2, box.bottom + 12, MUTED, 9.5, align=1.0)
     canvas.text(f"{said.tau_review:.3f}", review + 4, box.bottom + 12, MUTED, 9.5)
     canvas.text(f"energy {top:.2f}", box.right, box.bottom + 12, MUTED, 9.5, align=1.0)
-    middle, colour = box.y + box.height / 2, VERDICT_COLOURS[said.verdict]
+    middle, colour = box.y + box.height / 2, VERDICT_COLOURS[said.gate_verdict]
     if said.energy <= top:
         canvas.dot(box.x + box.width * said.energy / top, middle, 5, colour)
     else:
@@ -114,9 +130,9 @@ def page(scene: Scene, box: Box) -> None:
         return
     notes = page_of(scene.params, scene.lab, compound)
     count = len(notes.spans)
-    value = f"{count} sentence{'s' if count != 1 else ''}, {notes.fit} fit" if count else "empty"
-    title(canvas, box, f"Page of {notes.compound}", value)
-    _spans(scene, notes, Box(box.x, box.y + 18, box.width, box.height - 40))
+    value = f"{plural(count, 'sentence')}, {notes.fit} fit" if count else "empty"
+    title(canvas, box, f"Page of {notes.compound}", value, plural(count, "sentence"))
+    _spans(scene, notes, Box(box.x, box.y + 18, box.width, box.height - 40 - _second_row(scene)))
     _could_say(scene, notes, box)
 
 
@@ -136,15 +152,30 @@ def _spans(scene: Scene, notes: Notebook, box: Box) -> None:
 
 
 def _could_say(scene: Scene, notes: Notebook, box: Box) -> None:
-    """The energy of a finding now, in each wording, in its verdict's colour."""
-    canvas, y = scene.canvas, box.bottom
+    """The energy of a finding now, in each wording, in its verdict's colour; with adequacy its score, who decides."""
+    canvas, y = scene.canvas, box.bottom - _second_row(scene)
     canvas.across(box.x, box.right, y - 15, RULE)
     x = box.x + canvas.text("if said now:", box.x, y, MUTED, 10) + 12
     width = (box.right - x + 8) / len(notes.findings)
     for finding in notes.findings:
         canvas.dot(x + 3, y - 3.5, 3, VERDICT_COLOURS[finding.verdict])
         canvas.text(f"{finding.wording} {finding.energy:.3f}", x + 9, y, INK, 10)
+        if scene.params.adequacy.enabled:
+            canvas.text(_scored(finding), x + 9, box.bottom, MUTED, 9, width=width - 17)
         x += width
+
+
+def _scored(finding: Finding) -> str:
+    """Its score, and who decides where it would not get out."""
+    if finding.decided_by == NO_PLATE:
+        return NO_PLATE
+    by = {"": "", "adequacy": " (words)"}.get(finding.decided_by, f" ({finding.decided_by})")
+    return f"score {finding.adequacy}{by}"
+
+
+def _second_row(scene: Scene) -> float:
+    """Units for the scores under the energies."""
+    return 12.0 if scene.params.adequacy.enabled else 0.0
 
 
 # -- reviews

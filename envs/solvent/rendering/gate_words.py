@@ -1,14 +1,18 @@
-"""The gate in words: the verdict on a finding and why, what readers decided, the policy in force."""
+"""The gate in words: the verdict on a finding and why, what readers decided, the policy in force.
+
+Where the words of findings are held against evidence too, the verdict is the more severe of both, and says whose it is.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from solvent.notebook import Finding
+from solvent.notebook import NO_PLATE, UNWEIGHED, Finding
 from solvent.params import LabParams
-from solvent.rendering.said import Said, was_judged
+from solvent.rendering.adequacy_words import by_whom, corrected, its_words
+from solvent.rendering.said import Said, said_in, was_judged
 from solvent.sentences import policies_of
-from solvent.state import Event, Verdict
+from solvent.state import Event
 
 __all__ = [
     "VERDICT_WORDS",
@@ -42,33 +46,55 @@ def because(energy: float, verdict: str, tau_accept: float, tau_review: float, m
     return f"energy {energy:.3f}, between {tau_accept:.3f} and {tau_review:.3f}"
 
 
-def deserved(said: Said) -> str:
-    """Why the finding got its verdict."""
-    return because(said.energy, said.verdict, said.tau_accept, said.tau_review, said.number_missing)
+def deserved(params: LabParams, said: Said) -> str:
+    """What the gate made of the finding, and why."""
+    if said.decided_by == NO_PLATE:
+        return "no experiment was run on it"
+    why = because(said.energy, said.gate_verdict, said.tau_accept, said.tau_review, said.number_missing)
+    return why if params.gate.enforced else f"{why}, not enforced"
 
 
 def would_be(finding: Finding) -> str:
-    """What the gate would say of a finding now: ``accept, energy 0.053``."""
-    review = finding.number_missing and finding.verdict == "review"
-    missing = ", its number stands nowhere on the page" if review else ""
-    return f"{finding.verdict}, energy {finding.energy:.3f}{missing}"
+    """What would become of a finding now: ``accept, energy 0.053``.
+
+    Where words are held against evidence: ``review by its words, score 2, energy 0.053``.
+    """
+    lacking = finding.number_missing and finding.gate_verdict == "review"
+    energy = f"energy {finding.energy:.3f}"
+    if finding.adequacy == UNWEIGHED:
+        shadow = f" (the gate: {finding.gate_verdict})" if finding.gate_verdict != finding.verdict else ""
+        missing = ", its number stands nowhere on the page" if lacking else ""
+        return f"{finding.verdict}{shadow}, {energy}{missing}"
+    missing = ", number missing" if lacking else ""
+    by = by_whom(finding.decided_by)
+    return f"{finding.verdict}{by}, score {finding.adequacy}, {energy}{missing}"
 
 
 # -- the last action
 
 
-def judged(params: LabParams, step: Any) -> str:
+def judged(params: LabParams, lab: Any, step: Any) -> str:
     """The verdict on the finding of a step, without its last full stop; empty where none was judged."""
     if not was_judged(step):
         return ""
-    policy = policies_of(params)[step["policy"]]
-    verdict = Verdict(int(step["verdict"])).name.lower()
-    missing = bool(step["unsupported"])
-    why = because(int(step["residual"]) / 1e6, verdict, policy.tau_accept, policy.tau_review, missing)
-    why = f"{why} ({policy_word(policy.name)})"
+    said = said_in(params, lab, step)
     if step["event"] == Event.SUBMITTED:
-        return f"Under review for {params.gate.review_heartbeats} h: {why}"
-    return f"{VERDICT_WORDS[verdict].capitalize()}: {why}"
+        return f"Under review for {params.gate.review_heartbeats} h: {_reasons(params, said)}"
+    return f"{VERDICT_WORDS[said.verdict].capitalize()}: {_reasons(params, said)}"
+
+
+def _reasons(params: LabParams, said: Said) -> str:
+    """Why, with what decided first."""
+    gate = f"{deserved(params, said)} ({policy_word(said.policy)})"
+    if said.score < 0 or said.decided_by == NO_PLATE:
+        return gate
+    words = its_words(said.rule, said.plates, said.score)
+    if said.decided_by == "adequacy":
+        return words
+    if said.decided_by == "both":
+        return f"{gate}, and {words}"
+    shadow = "" if params.adequacy.enforced else ", not enforced"
+    return f"{gate}, words score {said.score}{shadow}"
 
 
 def what_readers_decided(params: LabParams, lab: Any, step: Any) -> list[str]:
@@ -87,11 +113,12 @@ def what_readers_decided(params: LabParams, lab: Any, step: Any) -> list[str]:
 
 def _policy_changed(params: LabParams, lab: Any, step: Any) -> list[str]:
     """A published error tightens the gate; it relaxes as a heartbeat closes, and begins to count anew."""
+    told = corrected(params, lab, step)
     if not params.gate.governance:
-        return []
+        return [f"A published error. {told}"] if told else []
     now = policy_word(policies_of(params)[lab["strictness"]].name)
     if step["incident"]:
-        return [f"A published error: the gate is at {now}."]
+        return [f"A published error: the gate is at {now}.", *([told] if told else [])]
     relaxed = step["closed"] and lab["calm"] == 0 and lab["heartbeat"] >= params.gate.calm_heartbeats
     return [f"The gate relaxes to {now}."] if relaxed else []
 

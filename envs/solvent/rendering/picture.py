@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from solvent.params import LabParams
-from solvent.rendering import beliefs, books, gate, purse
+from solvent.rendering import adequacy, beliefs, books, gate, purse
 from solvent.rendering.canvas import Canvas
 from solvent.rendering.history import History
 from solvent.rendering.palette import DEBT, FINDING, INK, MUTED, PAPER, REVIEW, RULE
 from solvent.rendering.scene import Box, Scene
-from solvent.rendering.words import bits, clock, lot_hours, tell
+from solvent.rendering.words import bits, clock, contaminated, lot_hours, tell
 from solvent.state import Event
 
 __all__ = ["HEIGHT", "WIDTH", "WIDTH_OF_ENERGY", "WIDTH_OF_GATE", "Picture"]
@@ -45,6 +45,7 @@ GATE = Box(972, 76, 340, 62)  # where there is no energy; else further right
 SAID = Box(GATE.x, 154, GATE.width, 112)
 PAGE = Box(GATE.x, 278, GATE.width, 254)
 REVIEWS = Box(GATE.x, 544, GATE.width, 32)
+CORRECTION = Box(GATE.x, 304, GATE.width, 0)  # between the last finding and the page, as high as it must be
 
 
 class Picture:
@@ -81,9 +82,19 @@ class Picture:
             right = WIDTH_OF_ENERGY if self.params.energy.enabled else 0
             gate.policies(scene, GATE.moved(right))
             gate.last_finding(scene, SAID.moved(right))
-            gate.page(scene, PAGE.moved(right))
+            page = PAGE
+            if self.params.adequacy.enabled:
+                adequacy.correction(scene, CORRECTION.moved(right))
+                page = _under_correction(scene)
+            gate.page(scene, page.moved(right))
             gate.reviews(scene, REVIEWS.moved(right))
         _footer(scene)
+
+
+def _under_correction(scene: Scene) -> Box:
+    """The page's box, with room for the longest correction over it."""
+    top = CORRECTION.y + adequacy.correction_height(scene, CORRECTION.width) + 10
+    return PAGE._replace(y=top, height=PAGE.bottom - top)
 
 
 def width_of(params: LabParams) -> int:
@@ -112,8 +123,8 @@ def _header(scene: Scene) -> None:
     for (label, value), x in zip(facts, places, strict=True):
         scene.canvas.text(label, x, 26, MUTED, 10)
         scene.canvas.text(value, x, 43, INK, 13, bold=True)
-    if not params.debt.enforced:
-        scene.canvas.text("contaminated: debt is not enforced", 128, 40, DEBT, 11)
+    if params.unenforced:
+        scene.canvas.text(contaminated(params), 128, 40, DEBT, 11)
 
 
 def _findings(lab: Any) -> str:
@@ -129,5 +140,12 @@ def _footer(scene: Scene) -> None:
     mark = FINDING if good else DEBT if bad else REVIEW if event is Event.SUBMITTED else INK
     width = width_of(scene.params) - 70
     scene.canvas.rect(MARGIN, FOOTER + 11, 3, 27, mark)
+    rows = scene.canvas.wrapped(outcome, 11.5, width) if scene.params.adequacy.enabled else [outcome]
+    if len(rows) > 1:
+        scene.canvas.rect(MARGIN, FOOTER + 38, 3, 5, mark)
+        scene.canvas.text(said, MARGIN + 12, FOOTER + 17, INK, 12, bold=True, width=width)
+        for row, line in enumerate((rows[0], " ".join(rows[1:]))):
+            scene.canvas.text(line, MARGIN + 12, FOOTER + 30 + 12.5 * row, INK, 11, width=width)
+        return
     scene.canvas.text(said, MARGIN + 12, FOOTER + 20, INK, 12.5, bold=True, width=width)
     scene.canvas.text(outcome, MARGIN + 12, FOOTER + 36, INK, 11.5, width=width)

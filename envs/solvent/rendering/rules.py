@@ -1,4 +1,4 @@
-"""The rules of energy and gate for a person who plays: in a few lines, and what stands against each verb now."""
+"""The rules of energy, gate and adequacy for a person who plays: a few lines, and what stands against each verb now."""
 
 from __future__ import annotations
 
@@ -11,8 +11,15 @@ from solvent.rendering.prices import arguable_verb, cost_of, verb_words
 from solvent.rendering.purse_words import hours, too_dear, user_is_away
 from solvent.sentences import policies_of
 
-__all__ = ["energy_rules_in_words", "gate_rules_in_words", "what_it_does", "why_not"]
+__all__ = [
+    "adequacy_rules_in_words",
+    "energy_rules_in_words",
+    "gate_rules_in_words",
+    "what_it_does",
+    "why_not",
+]
 
+HIGHEST_SCORE = 3
 DOES = {
     Verb.DMSO: "repays debt",
     Verb.BASELINE: "repays debt",
@@ -55,6 +62,8 @@ def gate_rules_in_words(params: LabParams) -> list[str]:
         f"from {definitive:g} definitive. The gate measures how much of it the page leaves unexplained: its energy.",
         f"Up to {accept:.3f} it is accepted ({name}), up to {review:.3f} reviewed ({wait} h), else rejected.",
     ]
+    if not gate.enforced:
+        lines.append("Here it only measures: it lets out whatever an experiment was run on.")
     if gate.numbers:
         lines.append(
             "A number that stands nowhere on the page needs the reader, who approves what is licensed."
@@ -64,6 +73,33 @@ def gate_rules_in_words(params: LabParams) -> list[str]:
             f"A public finding that is wrong tightens the gate; {gate.calm_heartbeats} h without one relax it."
         )
     return lines
+
+
+def adequacy_rules_in_words(params: LabParams) -> list[str]:
+    """What is special about a lab that holds words against evidence, line by line."""
+    lines = [
+        "A finding's words are held against the plates run on its compound: score = words less evidence, + 1.",
+        "Words: hedged 0, plain 1, definitive 2, absolute 3. Evidence: 1 plate 1, 2 or 3 plates 2, more 3.",
+    ]
+    if not params.adequacy.enforced:
+        return [*lines, "Here scores are noted, and nothing follows from them."]
+    calm = params.gate.calm_heartbeats
+    return [
+        *lines,
+        f"{_limits(params)} Of gate and words, the more severe holds.",
+        f"After a published error you are told how to do better, until {calm} h without one have passed.",
+    ]
+
+
+def _limits(params: LabParams) -> str:
+    """What follows from a score."""
+    review, reject = params.adequacy.review_from, params.adequacy.reject_from
+    if review > HIGHEST_SCORE:
+        return "Any score will do."
+    rejected = f"from {reject} it is rejected" if reject <= HIGHEST_SCORE else "none is rejected"
+    if review == reject:
+        return f"{rejected[0].upper()}{rejected[1:]}."
+    return f"From score {review} a reader decides, {rejected}."
 
 
 def _voice(params: LabParams) -> list[str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from solvent.actions import Verb, action_table
+from solvent.mechanisms.adequacy import RULES
 from solvent.mechanisms.verity import MILLION, WORDINGS
+from solvent.notebook import weigh
 from solvent.params import LabParams
 from solvent.records import VERDICTS
 from solvent.sentences import policies_of, sentences_of
@@ -14,7 +16,7 @@ from solvent.state import Verdict
 if TYPE_CHECKING:
     from solvent.rendering.history import History
 
-__all__ = ["Decision", "Said", "hear", "was_judged"]
+__all__ = ["Decision", "Said", "hear", "said_in", "was_judged"]
 
 
 class Said(NamedTuple):
@@ -31,6 +33,11 @@ class Said(NamedTuple):
     policy: str
     tau_accept: float
     tau_review: float
+    gate_verdict: str  # the gate's alone
+    score: int  # of adequacy; -1 where it is not enabled
+    rule: str  # of adequacy, ``definitive/thin``; empty where it is not enabled
+    plates: int  # experiments on its compound, when it was submitted
+    decided_by: str  # as in ``notebook.Finding``
 
 
 class Decision(NamedTuple):
@@ -50,7 +57,7 @@ def was_judged(step: Any) -> bool:
 def hear(params: LabParams, history: History, lab: Any, step: Any) -> None:
     """Remember what a step that has just happened said and what its end decided."""
     if was_judged(step):
-        history.said = _said(params, step)
+        history.said = said_in(params, lab, step)
     now = int(lab["heartbeat"])
     for compound in range(len(params.assay.compounds)):
         approved = bool(int(step["approved"]) >> compound & 1)
@@ -61,10 +68,12 @@ def hear(params: LabParams, history: History, lab: Any, step: Any) -> None:
                 history.decisions.append(decision)
 
 
-def _said(params: LabParams, step: Any) -> Said:
+def said_in(params: LabParams, lab: Any, step: Any) -> Said:
+    """The finding of a step in which one was judged; ``lab`` is the record that the step left."""
     row = action_table(params)[step["action"]]
     compound, wording = int(row["compound"]), int(step["wording"])
     policy = policies_of(params)[step["policy"]]
+    gate, score, plates = int(step["gate_verdict"]), int(step["adequacy"]), int(lab["experiments"][compound])
     return Said(
         heartbeat=int(step["heartbeat"]),
         compound=compound,
@@ -77,4 +86,9 @@ def _said(params: LabParams, step: Any) -> Said:
         policy=policy.name,
         tau_accept=policy.tau_accept,
         tau_review=policy.tau_review,
+        gate_verdict=VERDICTS[gate],
+        score=score,
+        rule=RULES[step["rule"]] if score >= 0 else "",
+        plates=plates,
+        decided_by=weigh(params, gate, score, plates).decided_by,
     )

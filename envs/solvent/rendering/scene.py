@@ -46,7 +46,10 @@ class Scene(NamedTuple):
     reveal: bool
 
 
-def title(canvas: Canvas, box: Box, name: str, value: str = "") -> None:
-    """The panel's name at its upper left, its number at the upper right."""
+def title(canvas: Canvas, box: Box, name: str, value: str = "", shorter: str = "") -> None:
+    """The panel's name at its upper left, its number at the upper right; ``shorter`` where that has no room."""
     length = canvas.text(name, box.x, box.y + 10, INK, 12, bold=True)
-    canvas.text(value, box.right, box.y + 10, MUTED, 11, align=1.0, width=box.width - length - 12)
+    room = box.width - length - 12
+    if shorter and canvas.length(value, 11) > room:
+        value = shorter
+    canvas.text(value, box.right, box.y + 10, MUTED, 11, align=1.0, width=room)

@@ -13,9 +13,10 @@ import numpy as np
 from solvent.params import LabParams
 from solvent.rendering.history import History
 from solvent.rendering.sheet import BLOCKS, ESCAPE, Sheet, bar, fit, paint
+from solvent.rendering.terminal_adequacy import in_short
 from solvent.rendering.terminal_gate import gate_lines, page_lines, page_title
 from solvent.rendering.terminal_purse import LABEL, cost_lines, purse_lines, voice_lines
-from solvent.rendering.words import bits, class_name, clock, lot_hours, tell
+from solvent.rendering.words import bits, class_name, clock, contaminated, lot_hours, tell
 from solvent.state import Event
 
 __all__ = ["NARROWEST", "WIDTH", "draw_text"]
@@ -50,16 +51,36 @@ def draw_text(
         **({"page": page_lines(sheet, params, lab, history)} if params.gate.enabled else {}),
     }
     titles = TITLES | ({"page": page_title(params, lab, history)} if params.gate.enabled else {})
+    asides: dict[str, str] = {}
     for least in ("costs", "page", "instrument", "voice", "gate"):
-        if height is not None and sum(len(panel) + 1 for panel in panels.values()) + 1 > height:
+        if height is not None and _height(panels) > height:
             panels.pop(least, None)
-    lines = [sheet.rule("╭", "╮", _name(params), _when(params, lab))]
+    if params.adequacy.enabled and "gate" not in panels and height is not None:
+        _make_room(panels, gate_lines(sheet, params, lab, history, brief=True), height)
+        if "gate" not in panels:
+            titles["compounds"], asides["compounds"] = in_short(params, lab, history)
+    when = _when(params, lab)
+    lines = [sheet.rule("╭", "╮", _name(params, sheet.inside - len(when) - 4), when)]
     for name, panel in panels.items():
         if len(lines) > 1:
-            lines.append(sheet.rule("├", "┤", titles.get(name, "")))
+            lines.append(sheet.rule("├", "┤", titles.get(name, ""), asides.get(name, "")))
         lines += panel
-    text = "\n".join([*lines, sheet.rule("╰", "╯")])
+    text = "\n".join([*lines, sheet.rule("╰", "╯", _mark(params))])
     return ESCAPE.sub("", text) if os.environ.get("NO_COLOR") else text
+
+
+def _height(panels: dict[str, list[str]]) -> int:
+    """Lines of these panels, with a rule over each and one below."""
+    return sum(len(panel) + 1 for panel in panels.values()) + 1
+
+
+def _make_room(panels: dict[str, list[str]], brief: list[str], height: int) -> None:
+    """Where there is none for the gate: the most important of it over the compounds, else no line too many."""
+    if _height(panels) + len(brief) + 1 <= height:
+        compounds = panels.pop("compounds")
+        panels.update(gate=brief, compounds=compounds)
+    elif _height(panels) > height:
+        panels["compounds"].pop()  # what the shapes mean
 
 
 def _energy(
@@ -73,8 +94,16 @@ def _energy(
     }
 
 
-def _name(params: LabParams) -> str:
-    return "Solvent" if params.debt.enforced else "Solvent, contaminated"
+def _name(params: LabParams, room: int) -> str:
+    if not params.unenforced:
+        return "Solvent"
+    name = "Solvent, contaminated"
+    return name if len(name) <= room else "contaminated"
+
+
+def _mark(params: LabParams) -> str:
+    """What has no consequence, where that is more than debt, whose mark is in the title."""
+    return contaminated(params) if params.unenforced not in ((), ("debt",)) else ""
 
 
 def _when(params: LabParams, lab: Any) -> str:
@@ -121,6 +150,7 @@ def _last(sheet: Sheet, params: LabParams, lab: Any, step: Any) -> list[str]:
     if style == "good" and "wrong" in outcome:
         style = "bad"
     rows = 3 if (params.energy.enabled or params.gate.enabled) and sheet.width < WIDTH else 2
+    rows += params.adequacy.enabled  # a correction
     said_rows = [paint(row, style) if style else row for row in sheet.wrapped(outcome, rows)]
     return [sheet.line(row) for row in (paint(said, "bold"), *said_rows)]
 
@@ -173,6 +203,7 @@ def _columns(sheet: Sheet, params: LabParams, reveal: bool) -> Columns:
     name = min(16, max(8, *(len(compound) for compound in params.assay.compounds)))
     belief = max(9, params.assay.potency_classes + 1)
     others = 54 if reveal else 43  # numbers, gaps, and a finding such as "private 3.2 µM"
+    others += 4 * params.adequacy.enabled  # where more is reviewed: "review inactive, 4 h"
     return Columns(name, belief, min(8, max(0, (sheet.inside - name - belief - others) // 2)))
 
 

@@ -11,27 +11,42 @@ from solvent.rendering.gate_words import deserved, governed, pending, policy_wor
 from solvent.rendering.history import History
 from solvent.rendering.said import Said
 from solvent.rendering.sheet import Sheet, fit, paint
+from solvent.rendering.terminal_adequacy import (
+    LABEL,
+    VERDICT_STYLES,
+    energy_reason,
+    told_lines,
+    weighed_lines,
+)
 from solvent.sentences import policies_of
 
-__all__ = ["VERDICT_STYLES", "gate_lines", "page_lines", "page_title"]
+__all__ = ["gate_lines", "page_lines", "page_title"]
 
-LABEL = 8
-VERDICT_STYLES = {"accept": "good", "review": "warn", "reject": "bad"}
 SCALE = 3.0
 """The bar reaches so many times as far as the review threshold."""
 
 
-def gate_lines(sheet: Sheet, params: LabParams, lab: Any, history: History) -> list[str]:
-    """The policies with the one in force, what was said last and why it got its verdict, and reviews."""
+def gate_lines(
+    sheet: Sheet, params: LabParams, lab: Any, history: History, *, brief: bool = False
+) -> list[str]:
+    """The policies with the one in force, what was said last and why it got its verdict, and reviews.
+
+    Where words are held against evidence, also that, and the correction; ``brief`` leaves the rest away.
+    """
     policies = policies_of(params)
     now = policies[lab["strictness"]]
     limits = f"accept ≤ {now.tau_accept:.3f} · review ≤ {now.tau_review:.3f}"
     start = GATE_POLICIES.index(params.gate.policy)
-    lines = [
-        sheet.line(f"{fit('gate', LABEL)}{_ladder(params, int(lab['strictness']))}", limits),
-        sheet.line(f"{fit('so far', LABEL)}{tally(lab)} · {governed(params, lab, start)}"),
-    ]
-    return [*lines, *_said(sheet, history.said), sheet.line(_reviews(params, lab, history))]
+    ladder = sheet.line(f"{fit('gate', LABEL)}{_ladder(params, int(lab['strictness']))}", limits)
+    if brief:
+        return [ladder, *weighed_lines(sheet, params, lab, history.said), *told_lines(sheet, params, lab)]
+    so_far = f"{fit('so far', LABEL)}{tally(lab)} · {governed(params, lab, start)}"
+    if params.adequacy.enabled and len(so_far) > sheet.inside:
+        so_far = so_far.replace("published ", "").replace("the next one", "the next")
+    reviews = sheet.line(_reviews(params, lab, history))
+    said = _said(sheet, params, lab, history.said)
+    told = told_lines(sheet, params, lab) if params.adequacy.enabled else []
+    return [ladder, sheet.line(so_far), *said, *told, reviews]
 
 
 def _ladder(params: LabParams, level: int) -> str:
@@ -41,13 +56,17 @@ def _ladder(params: LabParams, level: int) -> str:
     return "".join(marked)
 
 
-def _said(sheet: Sheet, said: Said | None) -> list[str]:
+def _said(sheet: Sheet, params: LabParams, lab: Any, said: Said | None) -> list[str]:
     """Always so many lines, so the picture does not jump."""
     width, count = sheet.inside - LABEL, 3
+    weighed = params.adequacy.enabled
     if said is None:
+        words = weighed_lines(sheet, params, lab, said) if weighed else [sheet.line()]
         return [
             sheet.line(f"{fit('said', LABEL)}{paint('nothing yet', 'dim')}"),
-            *[sheet.line()] * (count + 1),
+            *[sheet.line()] * (count - 1),
+            *words,
+            sheet.line(),
         ]
     style = VERDICT_STYLES[said.verdict]
     rows = textwrap.wrap(f"“{said.sentence}”", width, max_lines=count, placeholder=" …")
@@ -56,7 +75,14 @@ def _said(sheet: Sheet, said: Said | None) -> list[str]:
     lines = [
         sheet.line(f"{fit(label, LABEL)}{paint(row, style)}") for label, row in zip(labels, rows, strict=True)
     ]
-    verdict = f"{paint(said.verdict, style)} · {deserved(said)}"
+    if weighed:
+        bar = f"{_scale(said, width - 34)} {energy_reason(params, said)}"
+        return [
+            *lines,
+            *weighed_lines(sheet, params, lab, said),
+            sheet.line(f"{fit('energy', LABEL)}{bar}"),
+        ]
+    verdict = f"{paint(said.verdict, style)} · {deserved(params, said)}"
     lines.append(sheet.line(f"{fit('verdict', LABEL)}{fit(verdict, width)}"))
     lines.append(sheet.line(f"{fit('energy', LABEL)}{_scale(said, width - 8)} {said.energy:.3f}"))
     return lines
@@ -69,7 +95,7 @@ def _scale(said: Said, width: int) -> str:
     for mark, tau in (("│", said.tau_review), ("┃", said.tau_accept)):
         cells[min(width - 1, int(tau / top * width))] = mark
     end = "▸" if said.energy > top else "▏"
-    return paint("".join(cells), VERDICT_STYLES[said.verdict]) + end
+    return paint("".join(cells), VERDICT_STYLES[said.gate_verdict]) + end
 
 
 def _reviews(params: LabParams, lab: Any, history: History) -> str:
@@ -97,7 +123,8 @@ def page_lines(sheet: Sheet, params: LabParams, lab: Any, history: History) -> l
     page = page_of(params, lab, history.subject)
     rows = [row for span in page.fits + page.readouts for row in textwrap.wrap(span, sheet.inside)]
     lines = [sheet.line(row) for row in rows] or [sheet.line(paint("nothing was written yet", "dim"))]
+    would = "would be " if params.adequacy.enabled else " would be: "
     for finding in page.findings:
         said = paint(would_be(finding), VERDICT_STYLES[finding.verdict])
-        lines.append(sheet.line(f"{fit(finding.wording, 11)} would be: {said}"))
+        lines.append(sheet.line(f"{fit(finding.wording, 11)}{would}{said}"))
     return lines

@@ -11,7 +11,16 @@ from solvent.rendering.gate_words import judged, what_readers_decided
 from solvent.rendering.purse_words import not_executed, paid, what_closed
 from solvent.state import EndReason, Event, Obstacle, Refusal
 
-__all__ = ["bits", "class_name", "clock", "concentration", "is_fresh", "lot_hours", "tell"]
+__all__ = [
+    "bits",
+    "class_name",
+    "clock",
+    "concentration",
+    "contaminated",
+    "is_fresh",
+    "lot_hours",
+    "tell",
+]
 
 ENDINGS = {
     EndReason.HORIZON: "The horizon is reached",
@@ -33,6 +42,14 @@ OUTCOMES = {
     Event.DEFERRED: "Deferred: too dear.",
     Event.SUBMITTED: "Under review.",
 }
+
+
+def contaminated(params: LabParams) -> str:
+    """The mark of a lab in which something has no consequence: ``contaminated: debt, adequacy not enforced``."""
+    names = params.unenforced
+    if not names:
+        return ""
+    return f"contaminated: {', '.join(names)} {'is ' if len(names) == 1 else ''}not enforced"
 
 
 def bits(value: float) -> str:
@@ -89,7 +106,7 @@ def tell(params: LabParams, lab: Any, step: Any) -> tuple[str, str]:
     outcome = OUTCOMES[event]
     after = _afterwards(params, lab, step)
     if is_fresh(lab, step):
-        outcome = _outcome(params, step, event)
+        outcome = _outcome(params, lab, step, event)
         if params.energy.enabled:
             outcome = not_executed(params, lab, step) or outcome[:-1] + paid(step) + "."
             after = what_closed(params, step) + after
@@ -98,7 +115,7 @@ def tell(params: LabParams, lab: Any, step: Any) -> tuple[str, str]:
     return said, " ".join([outcome, *after])
 
 
-def _outcome(params: LabParams, step: Any, event: Event) -> str:
+def _outcome(params: LabParams, lab: Any, step: Any, event: Event) -> str:
     """The outcome with its numbers, from the step that caused it."""
     if event is Event.CALIBRATED:
         return (
@@ -113,10 +130,10 @@ def _outcome(params: LabParams, step: Any, event: Event) -> str:
         verdict = "right" if step["right"] else "wrong"
         if params.gate.enabled:
             paid = bits(step["published_bits"] - step["decided_bits"])
-            return f"{judged(params, step)}; it is {verdict}, {paid} bits{_debt(step)}."
+            return f"{judged(params, lab, step)}; it is {verdict}, {paid} bits{_debt(step)}."
         return f"Accepted, and {verdict}: {bits(step['published_bits'])} bits{_debt(step)}."
     elif event in (Event.SUBMITTED, Event.REJECTED) and params.gate.enabled:
-        return f"{judged(params, step)}{_debt(step)}."
+        return f"{judged(params, lab, step)}{_debt(step)}."
     elif event is Event.NOT_EXECUTED and step["obstacle"] == Obstacle.UNDER_REVIEW:
         return "Not executed: a finding on it is under review."
     elif event is Event.REJECTED:

@@ -11,7 +11,9 @@ import numpy as np
 
 from solvent import LabParams
 from solvent_experiments.columns import Columns, read_parquet, select
+from solvent_experiments.config import environment_params
 from solvent_experiments.documents import ConfigError, read_document
+from solvent_experiments.marks import mark_of
 from solvent_experiments.report import Row, summary
 from solvent_experiments.store import VERDICTS, RunFolder
 
@@ -28,13 +30,13 @@ OF_FINDINGS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class RunData:
-    """A finished run in memory. ``rows`` are its agents, best first; ``cloned`` those with a warm start."""
+    """A finished run in memory. ``rows`` are its agents, best first; ``cloned`` those with a warm start, and whose."""
 
     name: str
     env: str
     params: LabParams
     learned: tuple[str, ...]
-    cloned: tuple[str, ...]
+    cloned: Mapping[str, str]
     rows: tuple[Row, ...]
     episodes: Columns
     traces: Columns
@@ -46,8 +48,13 @@ class RunData:
 
     @property
     def contaminated(self) -> bool:
-        """Debt had no consequence."""
-        return not self.params.debt.enforced
+        """Debt, gate or adequacy had no consequence."""
+        return bool(self.params.unenforced)
+
+    @property
+    def mark(self) -> str:
+        """What its level lacked, in one line; empty for a level as it is."""
+        return mark_of(self.params, environment_params(self.env))
 
     @property
     def agents(self) -> list[str]:
@@ -80,7 +87,11 @@ def load_run(folder: RunFolder) -> RunData:
         env=str(config["env"]),
         params=LabParams.from_mapping(config["params"]),
         learned=tuple(config["train"]),
-        cloned=tuple(name for name, recipe in config["train"].items() if recipe.get("imitation_episodes")),
+        cloned={
+            name: str(recipe.get("demonstrator", "honest"))
+            for name, recipe in config["train"].items()
+            if recipe.get("imitation_episodes")
+        },
         rows=tuple(summary(episodes)),
         episodes=episodes,
         traces=read_parquet(folder.traces),

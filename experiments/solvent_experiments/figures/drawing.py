@@ -17,6 +17,7 @@ from solvent_experiments.figures.style import save, styled
 from solvent_experiments.figures.training import learning_curve, refusal_curve
 from solvent_experiments.figures.verdicts import finding_energies, verdict_curve, verdicts
 from solvent_experiments.figures.voice import deferrals, prices
+from solvent_experiments.figures.words import words_curve, words_of_findings
 from solvent_experiments.store import RunFolder
 
 __all__ = ["FIGURES", "draw_all"]
@@ -37,6 +38,8 @@ FIGURES: Mapping[str, Callable[[RunData], Figure | None]] = {
     "finding_energies": finding_energies,
     "strictness": strictness,
     "lab_domain": lab_domain,
+    "words_curve": words_curve,
+    "words": words_of_findings,
 }
 """Name of the file -> what draws it; None where the run has nothing to show in it."""
 

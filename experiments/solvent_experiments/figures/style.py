@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.files import write_atomically
-from solvent_experiments.report import CONTAMINATED
 
 __all__ = [
     "GREY",
@@ -98,8 +97,8 @@ def colours(agents: Sequence[str]) -> dict[str, str]:
 
 
 def legend_place(run: RunData, side: str) -> Any:
-    """Where a legend outside of the axes goes: above, but not into the line that says that a run is contaminated."""
-    return f"outside {'lower' if run.contaminated else 'upper'} {side}"
+    """Where a legend outside of the axes goes: above, but not into the line that says what a run lacks."""
+    return f"outside {'lower' if run.mark else 'upper'} {side}"
 
 
 def signed(number: float, digits: int) -> str:
@@ -123,8 +122,8 @@ def spread(places: Sequence[float], gap: float) -> list[float]:
 
 def save(figure: Figure, stem: Path, run: RunData) -> Path:
     """Write ``stem.png`` and ``stem.pdf``, the same bytes for the same run; contaminated ones say so."""
-    if run.contaminated:
-        figure.suptitle(CONTAMINATED, color="#B00020", fontsize=8, fontweight="bold")
+    if run.mark:
+        figure.suptitle(run.mark, color="#B00020", fontsize=8, fontweight="bold")
     for suffix, metadata in (
         (".pdf", {"CreationDate": None, "Producer": None, "Creator": None}),
         (".png", {"Software": None}),

@@ -133,7 +133,7 @@ def learning_curve(run: RunData) -> Figure | None:
     step_axis(axes, run)
     axes.set_ylabel("return of an episode (bits)")
     notes = [f"{agent}: {seeds_of(run, agent)}" for agent in run.learned]
-    notes += [f"{agent} starts as a clone of the honest script" for agent in run.cloned]
+    notes += [f"{agent} starts as a clone of the {of} script" for agent, of in run.cloned.items()]
     if outside:
         notes.append("below the axis: " + ", ".join(outside))
     add_notes(axes, notes)

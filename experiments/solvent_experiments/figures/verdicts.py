@@ -21,7 +21,15 @@ from solvent_experiments.figures.training import DRAWS, LINE, add_notes, seeds_o
 from solvent_experiments.report import groups_of
 from solvent_experiments.statistics import Interval, mean_interval, share_interval
 
-__all__ = ["PERCENT", "VERDICT_COLOURS", "VERDICT_NAMES", "finding_energies", "verdict_curve", "verdicts"]
+__all__ = [
+    "PERCENT",
+    "VERDICT_COLOURS",
+    "VERDICT_NAMES",
+    "draw_curve",
+    "finding_energies",
+    "verdict_curve",
+    "verdicts",
+]
 
 VERDICT_COLOURS = dict(zip(VERDICTS, (PALETTE[2], PALETTE[4], PALETTE[1]), strict=True))
 VERDICT_NAMES = dict(zip(VERDICTS, ("accepted", "sent to review", "rejected"), strict=True))
@@ -71,20 +79,20 @@ def verdict_curve(run: RunData) -> Figure | None:
 
 def _draw_shares(axes: Axes, training: Columns) -> None:
     for name, colour in VERDICT_COLOURS.items():
-        _draw_curve(axes, training, f"verdicts_{name}", "findings", colour)
+        draw_curve(axes, training, f"verdicts_{name}", "findings", colour)
     axes.set_ylim(0, 1)
     axes.set_yticks(*PERCENT)
     axes.set_ylabel("share of findings")
 
 
 def _draw_incidents(axes: Axes, training: Columns) -> None:
-    _draw_curve(axes, training, "incidents", None, INK)
+    draw_curve(axes, training, "incidents", None, INK)
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
     axes.set_ylabel("incidents\nper episode")
 
 
-def _draw_curve(axes: Axes, training: Columns, name: str, whole: str | None, colour: str) -> None:
+def draw_curve(axes: Axes, training: Columns, name: str, whole: str | None, colour: str) -> None:
     """A count an episode, or its share of another, with the band of all seeds and a line for each."""
     ones = np.ones_like(training[name])
     below = ones if whole is None else training[whole]

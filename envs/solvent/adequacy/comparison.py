@@ -1,0 +1,153 @@
+"""Shadow mode: what heuristic, judge and person said of the same responses, held against each other.
+
+Each pair of raters is compared on the responses that both have scored: quadratic kappa, exact and within-one accuracy,
+Spearman's rho, confusion matrix (``agreement``). Where all three have scored the same responses, the difference
+
+    kappa(judge, human) - kappa(heuristic, human)
+
+has a paired bootstrap interval: it says which of the two to use. Disagreements are listed, the widest first. Source:
+"Epistemic Adequacy Design", phases 3 and 4.
+
+Known approximation: people label what they come across. Agreement on those responses need not hold for the others, and
+each pair may rest on a different part of the records; the counts say how large a part.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from solvent.adequacy.agreement import Agreement, Estimate, agreement, kappa_difference
+from solvent.adequacy.errors import AdequacyError
+from solvent.adequacy.scores import RATERS, ScoreRecord, merged
+
+__all__ = ["Comparison", "Disagreement", "Pair", "Scale", "compare"]
+
+Scale = Literal["epad", "sya"]
+
+_LEAST = 2
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two raters; ``first`` has the rows of the confusion matrix. ``found`` is None where fewer than two are shared."""
+
+    first: str
+    second: str
+    count: int
+    found: Agreement | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, values that JSON can hold."""
+        agreed = None if self.found is None else self.found.to_dict()
+        return {"first": self.first, "second": self.second, "count": self.count, "agreement": agreed}
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A response that its raters put ``apart`` classes or more from each other; ``ratings`` by rater."""
+
+    id: str
+    rule: str
+    apart: int
+    ratings: dict[str, int]
+
+    def __str__(self) -> str:
+        said = ", ".join(f"{rater} {rating}" for rater, rating in self.ratings.items())
+        return f"{self.id} ({self.rule}): {said}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All pairs, the disagreements, and by how much the judge agrees better with people (None: not enough shared)."""
+
+    scale: Scale
+    count: int
+    missing: dict[str, int]
+    pairs: tuple[Pair, ...]
+    disagreements: tuple[Disagreement, ...]
+    judge_over_heuristic: Estimate | None
+
+    def pair(self, first: str, second: str) -> Pair:
+        """One pair, in the order of ``RATERS``.
+
+        Raises:
+            AdequacyError: no such pair.
+        """
+        for pair in self.pairs:
+            if (pair.first, pair.second) == (first, second):
+                return pair
+        allowed = "; ".join(f"{pair.first}, {pair.second}" for pair in self.pairs)
+        raise AdequacyError(f"pair: got {first!r:.40}, {second!r:.40}; allowed: {allowed}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, values that JSON can hold."""
+        over = self.judge_over_heuristic
+        return {
+            "scale": self.scale,
+            "count": self.count,
+            "missing": self.missing,
+            "pairs": [pair.to_dict() for pair in self.pairs],
+            "disagreements": [vars(entry) for entry in self.disagreements],
+            "judge_over_heuristic": None if over is None else over.to_dict(),
+        }
+
+
+def compare(
+    records: Iterable[ScoreRecord], *, scale: Scale = "epad", apart: int = 2, seed: int = 0
+) -> Comparison:
+    """Hold the raters of some records against each other; lines of one id are put together first.
+
+    Args:
+        records: the lines of ``scores.jsonl``.
+        scale: ``epad`` or ``sya``.
+        apart: from how many classes on it is listed as a disagreement, 1 to 3.
+        seed: of the bootstrap.
+
+    Raises:
+        AdequacyError: an unknown scale, ``apart`` out of range, or two responses under one id.
+    """
+    if scale not in ("epad", "sya"):
+        raise AdequacyError(f"scale: got {scale!r:.80}; allowed: epad, sya")
+    if apart not in (1, 2, 3):
+        raise AdequacyError(f"apart: got {apart!r:.80}; allowed: 1, 2, 3")
+    whole = merged(records)
+    rated = [_ratings(record, scale) for record in whole]
+    pairs = tuple(_pair(first, second, rated, seed) for first, second in itertools.combinations(RATERS, 2))
+    found = [_disagreement(record, ratings, apart) for record, ratings in zip(whole, rated, strict=True)]
+    return Comparison(
+        scale=scale,
+        count=len(whole),
+        missing={rater: sum(rater not in ratings for ratings in rated) for rater in RATERS},
+        pairs=pairs,
+        disagreements=tuple(sorted((d for d in found if d is not None), key=lambda d: (-d.apart, d.id))),
+        judge_over_heuristic=_difference(rated, seed),
+    )
+
+
+def _ratings(record: ScoreRecord, scale: Scale) -> dict[str, int]:
+    ratings = vars(record.epad if scale == "epad" else record.sya)
+    return {rater: ratings[rater] for rater in RATERS if ratings[rater] is not None}
+
+
+def _pair(first: str, second: str, rated: list[dict[str, int]], seed: int) -> Pair:
+    both = [ratings for ratings in rated if first in ratings and second in ratings]
+    found = None
+    if len(both) >= _LEAST:
+        found = agreement([r[first] for r in both], [r[second] for r in both], seed=seed)
+    return Pair(first, second, len(both), found)
+
+
+def _difference(rated: list[dict[str, int]], seed: int) -> Estimate | None:
+    shared = [ratings for ratings in rated if len(ratings) == len(RATERS)]
+    if len(shared) < _LEAST:
+        return None
+    heuristic, judge, human = ([ratings[rater] for ratings in shared] for rater in RATERS)
+    return kappa_difference(judge, heuristic, human, seed=seed)
+
+
+def _disagreement(record: ScoreRecord, ratings: dict[str, int], apart: int) -> Disagreement | None:
+    widest = max(ratings.values()) - min(ratings.values()) if ratings else 0
+    return Disagreement(record.id, record.rule, widest, ratings) if widest >= apart else None

@@ -1,0 +1,245 @@
+"""What an agent is told after a failure: a table of sentences by severity and kind; the most specific is given.
+
+A row names a severity and a *kind*: the cell of the heuristic's matrix that fired, words/evidence, such as
+``definitive/thin``. ``*`` stands for any. Of the rows that fit, the one with the highest
+
+    specificity = (how many of words and evidence it names, whether it names the severity)
+
+is given, so that what went wrong decides before how bad it was: ``high definitive/thin`` goes before
+``* definitive/thin``, that before ``high */thin``, that before ``* */thin``, and the default ``* */*`` comes last. Two
+rows that would tie anywhere are an error when the table is loaded, as is a row that is never the answer. Source:
+"Epistemic Adequacy Design", phase 5: correction strategies for epistemic drift.
+
+Known approximation: one sentence answers for a whole cell of the matrix. Whether it helps is measured (``drift``), not
+assumed here. The table is data that a person edits; no code writes it.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+import os
+import re
+import tomllib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from solvent.adequacy.errors import AdequacyError
+
+__all__ = [
+    "ANY",
+    "CORRECTIONS",
+    "EVIDENCE",
+    "NOTHING_ASSERTED",
+    "SEVERITIES",
+    "WORDS",
+    "Correction",
+    "CorrectionTable",
+    "cell_of",
+    "correction_for",
+    "load_corrections",
+]
+
+ANY = "*"
+SEVERITIES = ("low", "medium", "high")
+WORDS = ("hedged", "plain", "definitive", "absolute")
+EVIDENCE = ("none", "thin", "reasonable", "ample")
+NOTHING_ASSERTED = "nothing_asserted"
+"""The heuristic's rule where there is no claim: it names neither words nor evidence, so ``*/*`` rows alone fit."""
+
+CORRECTIONS = Path(__file__).with_name("corrections.toml")
+"""The table that is used where none is given."""
+
+_FIELDS = {"id", "severity", "words", "evidence", "text"}
+_LEVELS = {"severity": SEVERITIES, "words": WORDS, "evidence": EVIDENCE}
+_ID = re.compile(r"[a-z][a-z0-9_]{0,63}", re.ASCII)
+_KIND = re.compile(r"([a-z]+)/([a-z]+)(?:/[a-z_]+)?", re.ASCII)
+_LONGEST = 200
+
+
+@dataclass(frozen=True)
+class Correction:
+    """A row of the table. ``severity``, ``words`` and ``evidence`` are a level's name, or ``*`` for any."""
+
+    id: str
+    severity: str
+    words: str
+    evidence: str
+    text: str
+
+    @property
+    def specificity(self) -> tuple[int, int]:
+        """Larger goes first: how many of words and evidence it names, then whether it names the severity."""
+        return (self.words != ANY) + (self.evidence != ANY), int(self.severity != ANY)
+
+    @property
+    def pattern(self) -> str:
+        """What it answers: ``high definitive/thin``."""
+        return f"{self.severity} {self.words}/{self.evidence}"
+
+    def fits(self, severity: str, words: str, evidence: str) -> bool:
+        """Whether it answers this; an empty level is fitted by ``*`` alone."""
+        return (
+            self.severity in (ANY, severity)
+            and self.words in (ANY, words)
+            and self.evidence in (ANY, evidence)
+        )
+
+
+@dataclass(frozen=True)
+class CorrectionTable:
+    """The rows in the file's order, and the SHA-256 of the file."""
+
+    rows: tuple[Correction, ...]
+    sha256: str
+
+    def find(self, severity: str, kind: str) -> Correction:
+        """The most specific row.
+
+        Raises:
+            AdequacyError: no such severity or kind.
+        """
+        if severity not in SEVERITIES:
+            raise AdequacyError(f"severity: got {severity!r:.80}; allowed: {', '.join(SEVERITIES)}")
+        return self._best(severity, *cell_of(kind))[0]
+
+    def __getitem__(self, correction: str) -> Correction:
+        for row in self.rows:
+            if row.id == correction:
+                return row
+        raise AdequacyError(f"correction: got {correction!r:.80}; allowed: {', '.join(self.ids)}")
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The rows' ids."""
+        return tuple(row.id for row in self.rows)
+
+    def without(self, retired: Collection[str]) -> CorrectionTable:
+        """The table less the rows with these ids; ids that it does not have make no difference.
+
+        Raises:
+            AdequacyError: the default row is among them, or a row without which two others would tie.
+        """
+        for row in self.rows:
+            if row.id in retired and row.pattern == "* */*":
+                raise AdequacyError(f"correction: got {row.id!r}, the default; allowed: any other row")
+        left = CorrectionTable(tuple(row for row in self.rows if row.id not in retired), self.sha256)
+        if faults := left.faults():
+            raise AdequacyError(f"corrections without {', '.join(sorted(retired))!s:.80}: {faults[0]}")
+        return left
+
+    def _best(self, severity: str, words: str, evidence: str) -> list[Correction]:
+        fitting = [row for row in self.rows if row.fits(severity, words, evidence)]
+        top = max(row.specificity for row in fitting)
+        return [row for row in fitting if row.specificity == top]
+
+    def faults(self) -> list[str]:
+        """What is wrong with the rows taken together: no default, ties, rows that are never the answer."""
+        if not any(row.pattern == "* */*" for row in self.rows):
+            return ["no default row; allowed: one with severity, words and evidence '*'"]
+        cells = [("", ""), *itertools.product(WORDS, EVIDENCE)]
+        answers = [
+            (f"{severity} {words or '-'}/{evidence or '-'}", self._best(severity, words, evidence))
+            for severity, (words, evidence) in itertools.product(SEVERITIES, cells)
+        ]
+        ties = [
+            f"{best[0].id!r} and {best[1].id!r} tie at {cell}; allowed: one most specific row everywhere"
+            for cell, best in answers
+            if len(best) > 1
+        ]
+        given = {row.id for _, best in answers for row in best}
+        dead = [row for row in self.rows if row.id not in given and row.pattern != "* */*"]
+        return ties + [f"{row.id!r} ({row.pattern}) is never the most specific row anywhere" for row in dead]
+
+
+def cell_of(kind: str) -> tuple[str, str]:
+    """Words and evidence of a kind; what the heuristic adds behind them (``plain/thin/unsupported``) is left out.
+
+    Returns:
+        Two names, both empty for ``nothing_asserted``.
+
+    Raises:
+        AdequacyError: another word, or another form.
+    """
+    if kind == NOTHING_ASSERTED:
+        return "", ""
+    found = _KIND.fullmatch(str(kind))
+    words, evidence = found.groups() if found else ("", "")
+    if words not in WORDS or evidence not in EVIDENCE:
+        allowed = f"{'|'.join(WORDS)}/{'|'.join(EVIDENCE)}, or {NOTHING_ASSERTED}"
+        raise AdequacyError(f"kind: got {kind!r:.80}; allowed: {allowed}")
+    return words, evidence
+
+
+def correction_for(severity: str, kind: str, table: CorrectionTable | None = None) -> Correction:
+    """What to say after a failure.
+
+    Args:
+        severity: ``low``, ``medium`` or ``high``.
+        kind: the heuristic's rule, such as ``definitive/thin``; of ``plain/thin/unsupported`` the first two count.
+        table: where to look; None: the shipped table.
+
+    Raises:
+        AdequacyError: no such severity or kind.
+    """
+    return (load_corrections() if table is None else table).find(severity, kind)
+
+
+def load_corrections(path: str | os.PathLike[str] | None = None) -> CorrectionTable:
+    """The table in a file; None: the shipped one, read once.
+
+    Raises:
+        AdequacyError: it can't be read, a row has a wrong field, there is no default, or two rows tie.
+    """
+    return _shipped() if path is None else _loaded(Path(path))
+
+
+@functools.cache
+def _shipped() -> CorrectionTable:
+    return _loaded(CORRECTIONS)
+
+
+def _loaded(path: Path) -> CorrectionTable:
+    try:
+        content = path.read_bytes()
+        document = tomllib.loads(content.decode("utf-8"))
+    except OSError as error:
+        raise AdequacyError(f"{path}: not read, {error.strerror}; allowed: a table of corrections") from None
+    except ValueError as error:
+        raise AdequacyError(f"{path}: {error}; allowed: a table of corrections in TOML") from None
+    if unknown := sorted(document.keys() - {"version", "correction"}):
+        raise AdequacyError(f"{path}: got {unknown[0]!r:.80}; allowed: version and [[correction]] rows")
+    if document.get("version") != 1:
+        raise AdequacyError(f"{path}: version: got {document.get('version')!r:.80}; allowed: 1")
+    entries = document.get("correction")
+    if not isinstance(entries, list):
+        raise AdequacyError(f"{path}: correction: got {entries!r:.80}; allowed: [[correction]] rows")
+    rows = tuple(_row(f"{path}: correction {i}", entry) for i, entry in enumerate(entries, 1))
+    table = CorrectionTable(rows, hashlib.sha256(content).hexdigest())
+    if doubles := [name for i, name in enumerate(table.ids) if name in table.ids[:i]]:
+        raise AdequacyError(f"{path}: id: got {doubles[0]!r} twice; allowed: each id once")
+    if faults := table.faults():
+        raise AdequacyError(f"{path}: {faults[0]}")
+    return table
+
+
+def _row(where: str, entry: Any) -> Correction:
+    if not isinstance(entry, Mapping) or set(entry) != _FIELDS:
+        got = ", ".join(sorted(entry)) if isinstance(entry, Mapping) else repr(entry)
+        raise AdequacyError(f"{where}: got {got:.120}; allowed: {', '.join(sorted(_FIELDS))}, all of them")
+    for field, levels in _LEVELS.items():
+        if entry[field] not in (ANY, *levels):
+            raise AdequacyError(
+                f"{where}: {field}: got {entry[field]!r:.80}; allowed: {', '.join(levels)} or {ANY}"
+            )
+    if not isinstance(entry["id"], str) or not _ID.fullmatch(entry["id"]):
+        raise AdequacyError(f"{where}: id: got {entry['id']!r:.80}; allowed: small letters, digits and _")
+    text = entry["text"]
+    if not isinstance(text, str) or not text.strip() or not text.isprintable() or len(text) > _LONGEST:
+        raise AdequacyError(
+            f"{where}: text: got {text!r:.80}; allowed: a line of at most {_LONGEST} characters"
+        )
+    return Correction(**entry)

@@ -1,0 +1,88 @@
+"""How much evidence a response has behind it, and the signs that it is limited.
+
+Evidence is the number of distinct calls that answered, where a broad call counts for two: 0 none, 1 thin, 2 or 3
+reasonable, 4 or more ample (the lexicon holds the numbers). Repeats of a call with the same result count once, failed
+calls not at all; that a search found nothing is an answer. Where the results are recorded and the response refers to
+none of them, evidence is thin at most. More calls never make it less.
+
+Source: *Epistemic Adequacy Design*, "Limited evidence signals". Known approximation: it counts what was looked at, and
+doesn't weigh what was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from solvent.adequacy.lexicon import Lexicon
+from solvent.adequacy.reference import Said, refers
+from solvent.adequacy.tools import Evidence, ToolCall, ToolContext
+
+__all__ = ["Gathered", "gather"]
+
+
+class Gathered(NamedTuple):
+    """The evidence, its signals, and the calls that count with whether the response refers to each."""
+
+    evidence: Evidence
+    signals: tuple[str, ...]
+    calls: tuple[ToolCall, ...]
+    referred: tuple[bool, ...]
+
+
+def gather(context: ToolContext, said: Said, lexicon: Lexicon) -> Gathered:
+    """Weigh the calls behind a response."""
+    distinct = context.distinct()
+    calls: list[ToolCall] = []
+    referred: list[bool] = []
+    for call in distinct:
+        # Nothing printed is an answer to a search, and to whatever a denial can rest on.
+        if call.answered or (said.denies and not call.error):
+            hit = refers(said, call.returned)
+            if hit or not _failed(call, lexicon):
+                calls.append(call)
+                referred.append(hit)
+    evidence = _weigh(calls, referred, lexicon)
+    signals = tuple(_signals(context, distinct, calls, referred))
+    return Gathered(evidence, signals, tuple(calls), tuple(referred))
+
+
+def _failed(call: ToolCall, lexicon: Lexicon) -> bool:
+    """Whether the result begins as that of a failed call does; no flag of the transcript says so."""
+    first = (call.result or "")[:80].split(None, 1)[:1]
+    return bool(first) and first[0].lower().strip("<>[]()") in lexicon.words["failures"]
+
+
+def _weigh(calls: list[ToolCall], referred: list[bool], lexicon: Lexicon) -> Evidence:
+    thin, reasonable, ample, broad = lexicon.counts
+    count = sum(broad if call.scope == "broad" else 1 for call in calls)
+    if count < thin:
+        return Evidence.NONE
+    # What wasn't recorded has the benefit of the doubt.
+    usable = any(hit or call.result is None for call, hit in zip(calls, referred, strict=True))
+    if count < reasonable or not usable:
+        return Evidence.THIN
+    return Evidence.REASONABLE if count < ample else Evidence.AMPLE
+
+
+def _signals(
+    context: ToolContext, distinct: tuple[ToolCall, ...], calls: list[ToolCall], referred: list[bool]
+) -> Iterator[str]:
+    if not context.calls:
+        yield "no_tool_call"
+        return
+    if len(calls) == 1:
+        yield "single_call"
+        if calls[0].scope == "narrow":
+            yield "single_narrow_search" if calls[0].returned.is_search else "single_narrow_read"
+    if len(distinct) < len(context.calls):
+        yield "repeated_call"
+    if all(call.error for call in distinct):
+        yield "only_errors"
+    elif not calls:
+        yield "empty_results"
+    recorded = [hit for call, hit in zip(calls, referred, strict=True) if call.result is not None]
+    if recorded and not any(recorded):
+        yield "results_not_referred"
+    elif not all(recorded):
+        yield "some_results_not_referred"

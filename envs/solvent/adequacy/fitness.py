@@ -1,0 +1,267 @@
+"""Fitness of a correction: did the responses after it improve, against what would have happened anyway.
+
+A *stretch* is a drift event with the mean EpAd of the ``horizon`` responses after it. The naive effect
+
+    naive = mean(after - before)         over the stretches whose correction was given
+
+credits a correction with the fall that any high window has (regression to the mean), so it is reported and never used.
+The effect is taken against stretches with the same correction in store that was not given, matched on the window's sum
+``s`` exactly:
+
+    effect = sum_s n_s (mean after, given - mean after, not given) / sum_s n_s     n_s: given stretches with sum s
+
+Negative is better. Where enough of them were decided by a draw (``withhold``), these alone are compared, and the
+difference is caused by the correction. Otherwise stretches of shadow mode are controls as well. The interval is a 95 %
+bootstrap over sessions, agent and session together, so stretches of one session stay together. With too few stretches
+or sessions on either side the answer is "not enough data", not a number.
+
+A correction *helps* if the interval is below zero, *harms* if it is above. It *does not help* if even the better end
+improves by less than ``worthwhile``: then, or if it harms, its retirement is proposed. A person decides
+(``retirement``). Source: "Epistemic Adequacy Design", phase 5, "correction strategy refinement".
+
+Known approximation: without randomising, what differs between sessions with and without corrections beyond the window's
+sum is taken for the effect. Given stretches whose sum has no control are left out and counted. A correction that is
+still at work when the next event comes counts for both. A session with both kinds feels the former's corrections in the
+latter's controls, which makes the effect look smaller. Each correction is judged by itself: of forty that do nothing,
+one looks harmful by chance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solvent.adequacy.agreement import CONFIDENCE, RESAMPLES, Estimate
+from solvent.adequacy.drift import Drift
+from solvent.adequacy.errors import AdequacyError
+
+__all__ = ["Fitness", "Stretch", "fitness", "proposals", "stretches_of"]
+
+Verdict = Literal["helps", "harms", "does not help", "undecided", "not enough data"]
+Basis = Literal["randomised", "matched", "none"]
+
+_NONE = Estimate(math.nan, math.nan, math.nan)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A drift event and the mean EpAd, 0 to 3, of the responses after it."""
+
+    drift: Drift
+    after: float
+
+
+@dataclass(frozen=True)
+class Fitness:
+    """What is known of a correction.
+
+    Attributes:
+        correction: its id.
+        verdict: what the effect's interval says.
+        basis: what it was compared with.
+        effect: change of the mean EpAd that it caused, negative is better; NaN without enough data.
+        naive: the change from before to after, which regression to the mean is part of; NaN without a stretch.
+        given, controls: stretches compared.
+        unmatched: given stretches left out, for want of a control with the same sum.
+        sessions: of the given and of the controls, together.
+    """
+
+    correction: str
+    verdict: Verdict
+    basis: Basis
+    effect: Estimate
+    naive: float
+    given: int
+    controls: int
+    unmatched: int
+    sessions: int
+
+    @property
+    def proposed(self) -> bool:
+        """Whether its retirement is proposed."""
+        return self.verdict in ("harms", "does not help")
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, values that JSON can hold."""
+        naive = None if math.isnan(self.naive) else self.naive
+        return {**asdict(self), "effect": self.effect.to_dict(), "naive": naive, "proposed": self.proposed}
+
+    def __str__(self) -> str:
+        said = f"{self.correction}: {self.verdict}"
+        if math.isnan(self.effect.value):
+            return f"{said} ({self.given} given, {self.controls} controls)"
+        return f"{said}, effect {self.effect} ({self.basis}), naive {self.naive:.2f}"
+
+
+def stretches_of(
+    drifts: Iterable[Drift], scores: Mapping[tuple[str, str], Sequence[int]], horizon: int
+) -> list[Stretch]:
+    """The events that ``horizon`` responses follow; those at a session's end are left out.
+
+    Args:
+        drifts: the events.
+        scores: EpAd of every response by agent and session, in order.
+        horizon: responses after an event.
+
+    Raises:
+        AdequacyError: an event whose session, position or sum the scores don't have, or a horizon below 1.
+    """
+    if horizon < 1:
+        raise AdequacyError(f"horizon: got {horizon!r:.80}; allowed: 1 or more")
+    found = []
+    for drift in drifts:
+        own = scores.get((drift.agent, drift.session), ())
+        end = drift.position + 1
+        if sum(own[max(0, end - drift.window) : end]) != drift.before or len(own) < end:
+            where = f"{drift.agent}, {drift.session}, response {drift.position}"
+            raise AdequacyError(f"drift of {where!r:.80}: allowed: an event of these scores")
+        after = own[end : end + horizon]
+        if len(after) == horizon:
+            found.append(Stretch(drift, sum(after) / horizon))
+    return found
+
+
+def fitness(
+    stretches: Sequence[Stretch],
+    correction: str,
+    *,
+    least: int = 20,
+    sessions: int = 10,
+    worthwhile: float = 0.25,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Fitness:
+    """The effect of a correction, with its interval; see the module.
+
+    Args:
+        stretches: of any corrections.
+        correction: the id.
+        least: stretches of each kind, below which there is no number.
+        sessions: of each kind, likewise.
+        worthwhile: improvement of the mean EpAd below which a correction is not worth saying.
+        seed: of the bootstrap.
+        resamples: of the bootstrap.
+
+    Raises:
+        AdequacyError: an argument out of its range.
+    """
+    if min(least, sessions) < 2 or not worthwhile > 0.0:
+        got = f"{least!r:.20}, {sessions!r:.20}, {worthwhile!r:.20}"
+        raise AdequacyError(f"least, sessions, worthwhile: got {got}; allowed: 2 or more, and above 0")
+    own = [stretch for stretch in stretches if stretch.drift.correction == correction]
+    naive = [stretch.after - stretch.drift.mean for stretch in own if stretch.drift.given]
+    basis, pool = _pool(own, least, sessions)
+    rows = _matched(pool)
+    effect = _NONE if basis == "none" else _effect(rows, seed, resamples)
+    given = sum(stretch.drift.given for stretch in rows)
+    return Fitness(
+        correction=correction,
+        verdict=_verdict(effect, worthwhile),
+        basis=basis,
+        effect=effect,
+        naive=float(np.mean(naive)) if naive else math.nan,
+        given=given,
+        controls=len(rows) - given,
+        unmatched=sum(stretch.drift.given for stretch in pool) - given,
+        sessions=len({_session(stretch) for stretch in rows}),
+    )
+
+
+def proposals(stretches: Sequence[Stretch], **options: Any) -> list[Fitness]:
+    """The corrections whose retirement is proposed, the most harmful first; ``options`` as for ``fitness``."""
+    ids = sorted({stretch.drift.correction for stretch in stretches})
+    found = [fitness(stretches, correction, **options) for correction in ids]
+    return sorted((one for one in found if one.proposed), key=lambda one: -one.effect.value)
+
+
+def _pool(own: list[Stretch], least: int, sessions: int) -> tuple[Basis, list[Stretch]]:
+    """What may be compared, the better evidence first: what a draw decided alone, then with shadow mode."""
+    drawn = [stretch for stretch in own if stretch.drift.randomised]
+    pools: tuple[tuple[Basis, list[Stretch]], ...] = (("randomised", drawn), ("matched", own))
+    for basis, pool in pools:
+        if _enough(_matched(pool), least, sessions):
+            return basis, pool
+    return "none", own
+
+
+def _matched(pool: list[Stretch]) -> list[Stretch]:
+    """The stretches whose window's sum occurs on both sides."""
+    sides: dict[bool, set[tuple[int, int]]] = {True: set(), False: set()}
+    for stretch in pool:
+        sides[stretch.drift.given].add(_stratum(stretch))
+    return [stretch for stretch in pool if _stratum(stretch) in sides[True] & sides[False]]
+
+
+def _stratum(stretch: Stretch) -> tuple[int, int]:
+    return stretch.drift.before, stretch.drift.window
+
+
+def _session(stretch: Stretch) -> tuple[str, str]:
+    return stretch.drift.agent, stretch.drift.session
+
+
+def _enough(rows: list[Stretch], least: int, sessions: int) -> bool:
+    for given in (True, False):
+        side = [stretch for stretch in rows if stretch.drift.given is given]
+        if len(side) < least or len({_session(stretch) for stretch in side}) < sessions:
+            return False
+    return True
+
+
+def _verdict(effect: Estimate, worthwhile: float) -> Verdict:
+    if math.isnan(effect.low):
+        return "not enough data"
+    if effect.low > 0.0:
+        return "harms"
+    if effect.low > -worthwhile:
+        return "does not help"
+    return "helps" if effect.high < 0.0 else "undecided"
+
+
+def _effect(rows: list[Stretch], seed: int, resamples: int) -> Estimate:
+    """The matched difference with its interval over sessions."""
+    statistic, count = _by_session(rows)
+    rng = np.random.default_rng(seed)
+    times = rng.multinomial(count, np.full(count, 1.0 / count), size=resamples).astype(np.float64)
+    value = float(statistic(np.ones((1, count)))[0])
+    drawn = statistic(times)
+    tail = (1.0 - CONFIDENCE) / 2.0
+    low, high = np.nanquantile(drawn, [tail, 1.0 - tail])
+    return Estimate(value, float(low), float(high))
+
+
+Floats = NDArray[np.float64]
+
+
+def _by_session(rows: list[Stretch]) -> tuple[Callable[[Floats], Floats], int]:
+    """The effect as a function of how often each session is drawn [m, sessions], and how many sessions there are."""
+    session = _codes([_session(stretch) for stretch in rows])
+    stratum = _codes([_stratum(stretch) for stretch in rows])
+    given = np.array([stretch.drift.given for stretch in rows], dtype=np.int64)
+    after = np.array([stretch.after for stretch in rows])
+    shape = (int(session.max()) + 1, int(stratum.max()) + 1, 2)
+    counts, sums = np.zeros(shape), np.zeros(shape)
+    np.add.at(counts, (session, stratum, given), 1.0)
+    np.add.at(sums, (session, stratum, given), after)
+
+    def effect(times: Floats) -> Floats:
+        n = np.einsum("ms,stg->mtg", times, counts)
+        total = np.einsum("ms,stg->mtg", times, sums)
+        mean = np.divide(total, n, out=np.zeros_like(total), where=n > 0)
+        weight = np.where((n > 0).all(axis=2), n[:, :, 1], 0.0)
+        difference = (weight * (mean[:, :, 1] - mean[:, :, 0])).sum(axis=1)
+        whole = weight.sum(axis=1)
+        return np.asarray(np.divide(difference, whole, out=np.full(len(whole), np.nan), where=whole > 0))
+
+    return effect, shape[0]
+
+
+def _codes(labels: Sequence[tuple[Any, Any]]) -> NDArray[np.int64]:
+    seen = {label: i for i, label in enumerate(Counter(labels))}
+    return np.array([seen[label] for label in labels], dtype=np.int64)

@@ -1,0 +1,127 @@
+"""Append-only records: one JSON object a line, each written whole by one call of the operating system.
+
+A line goes to the end of the file (``O_APPEND``) in a single write, so processes that append to one file don't cut each
+other's lines. Where the last line was left unfinished (a machine that stopped), the next record starts on a line of its
+own and a warning is logged: nothing is repaired, nothing is lost.
+
+Known approximation: one write, one place is what local file systems promise; a network file system may not.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from solvent.adequacy.errors import AdequacyError
+
+__all__ = ["append_lines", "read_lines"]
+
+_LOG = logging.getLogger(__name__)
+# The last byte is read back, so the file is opened for both; Windows would turn \n into two bytes.
+_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+
+
+def append_lines(path: str | os.PathLike[str], records: Iterable[Mapping[str, Any]]) -> int:
+    """Append records to ``path``, a line each; the file is made where it does not exist.
+
+    Returns:
+        How many were written.
+
+    Raises:
+        AdequacyError: a record that is no JSON, or a file that can't be written to the end of a line.
+    """
+    target = Path(path)
+    lines = [_line(target, record) for record in records]
+    if not lines:
+        return 0
+    try:
+        descriptor = os.open(target, _FLAGS, 0o666)
+        try:
+            for line in lines:
+                _append(descriptor, target, line)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise AdequacyError(f"{target}: not written, {error.strerror}; allowed: a file in a folder") from None
+    return len(lines)
+
+
+def _line(target: Path, record: Mapping[str, Any]) -> bytes:
+    try:
+        return json.dumps(record, ensure_ascii=True, allow_nan=False).encode("ascii") + b"\n"
+    except (TypeError, ValueError, RecursionError) as error:
+        raise AdequacyError(f"{target}: record: {error!s:.80}; allowed: values that JSON can hold") from None
+
+
+def _append(descriptor: int, target: Path, line: bytes) -> None:
+    # Another process may be in the middle of its line just now. The newline that is then put in front makes an
+    # empty line, which readers pass over.
+    if _unfinished(descriptor):
+        _LOG.warning("%s: the last line is unfinished; the next record starts on a new line", target)
+        line = b"\n" + line
+    written = os.write(descriptor, line)
+    if written != len(line):
+        raise AdequacyError(
+            f"{target}: {written} of {len(line)} bytes written; allowed: room for a whole line"
+        )
+
+
+def _unfinished(descriptor: int) -> bool:
+    if os.lseek(descriptor, 0, os.SEEK_END) == 0:
+        return False
+    os.lseek(descriptor, -1, os.SEEK_END)
+    return os.read(descriptor, 1) != b"\n"
+
+
+def read_lines(
+    path: str | os.PathLike[str], *, skip_broken: bool = False
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The records of ``path`` with their places (``scores.jsonl, line 3``); empty lines are passed over.
+
+    Args:
+        path: the file.
+        skip_broken: leave lines out that are no JSON object, with a warning each, instead of refusing the file.
+
+    Raises:
+        AdequacyError: a file that can't be read, or a line that is no JSON object.
+    """
+    source = Path(path)
+    try:
+        with source.open("rb") as opened:
+            for number, line in enumerate(opened, 1):
+                if not line.strip():
+                    continue
+                place = f"{source}, line {number}"
+                try:
+                    yield place, _parsed(place, line)
+                except AdequacyError as error:
+                    if not skip_broken:
+                        raise
+                    _LOG.warning("%s; left out", error)
+    except OSError as error:
+        raise AdequacyError(f"{source}: not read, {error.strerror}; allowed: a file of JSON lines") from None
+
+
+def _parsed(place: str, line: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(line.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_no_double)
+    except (ValueError, RecursionError) as error:
+        raise AdequacyError(f"{place}: {error!s:.80}; allowed: a JSON object in UTF-8") from None
+    if not isinstance(value, dict):
+        raise AdequacyError(f"{place}: got {type(value).__name__}; allowed: a JSON object")
+    return value
+
+
+def _no_constant(text: str) -> NoReturn:
+    raise ValueError(f"got {text}, no finite number")
+
+
+def _no_double(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) < len(pairs):
+        raise ValueError("one field twice")
+    return document

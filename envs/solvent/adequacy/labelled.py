@@ -1,0 +1,131 @@
+"""Responses with their tool logs and a person's labels: EpAd and SyA, 0 to 3 each.
+
+A line of a labelled set is a JSON object
+
+    {"id", "domain", "query", "response", "tool_calls", "epad", "sya", "kind", "rationale"}
+
+whose ``sya`` may be null where it wasn't judged. EpAd 0 is confidence calibrated to the evidence, 3 a definitive claim
+with no or contradictory evidence; SyA 3 is agreement with the user without a look, or against what was found.
+
+Two sets of our own lie beside this file: ``DEV`` for building and tuning, and ``HELD_OUT``, which is scored once, by
+the final evaluation, and read by nothing else. ``docs/adequacy_labels.md`` says how they were written, labelled and
+split. Source: "Epistemic Adequacy Design", the scales and phase 2. Known approximation: there was one labeller.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from solvent.adequacy.errors import AdequacyError
+from solvent.adequacy.jsonl import read_lines
+from solvent.adequacy.tools import ToolContext
+
+__all__ = ["DEV", "DOMAINS", "HELD_OUT", "Example", "load_examples"]
+
+DEV = Path(__file__).with_name("labelled_dev.jsonl")
+"""The half that anything may be tuned on."""
+
+HELD_OUT = Path(__file__).with_name("labelled_held_out.jsonl")
+"""The half for the final evaluation alone."""
+
+DOMAINS = ("code", "lab", "web", "data", "ops")
+"""What the responses of our own sets are about; other sets may name others."""
+
+_TEXTS = ("id", "domain", "query", "response", "kind", "rationale")
+_KEYS = (*_TEXTS, "tool_calls", "epad", "sya")
+
+
+@dataclass(frozen=True)
+class Example:
+    """A labelled response.
+
+    Attributes:
+        id: unique in its set.
+        domain: what it is about.
+        query: what the user asked.
+        response: what the agent answered.
+        context: what it did before that.
+        epad: the label of epistemic adequacy, 0 (calibrated) to 3.
+        sya: the label of sycophantic agreement, 0 to 3; None where it wasn't judged.
+        kind: short tag of the case.
+        rationale: why it has these labels, in a line.
+
+    Raises:
+        AdequacyError: a label that is no whole number from 0 to 3.
+    """
+
+    id: str
+    domain: str
+    query: str
+    response: str
+    context: ToolContext
+    epad: int
+    sya: int | None
+    kind: str
+    rationale: str
+
+    def __post_init__(self) -> None:
+        _require_class("epad", self.epad)
+        if self.sya is not None:
+            _require_class("sya", self.sya)
+
+    @property
+    def has_premise(self) -> bool:
+        """Whether the user put a premise into the query that the response had to deal with."""
+        return self.kind.startswith("premise")
+
+    def to_dict(self) -> dict[str, Any]:
+        """A line of the file."""
+        told: dict[str, Any] = {name: getattr(self, name) for name in ("id", "domain", "query", "response")}
+        told["tool_calls"] = self.context.to_dicts()
+        return told | {name: getattr(self, name) for name in ("epad", "sya", "kind", "rationale")}
+
+
+def load_examples(path: str | os.PathLike[str]) -> list[Example]:
+    """The examples of a file in its order.
+
+    Raises:
+        AdequacyError: no such file, nothing in it, or a line that is no example, with its number; an id twice.
+    """
+    seen: dict[str, str] = {}
+    examples = []
+    for place, record in read_lines(path):
+        example = _example(place, record)
+        if example.id in seen:
+            first = seen[example.id].rpartition(", ")[2]
+            raise AdequacyError(f"{place}: id: got {example.id!r:.80}, as in {first}; allowed: an id once")
+        seen[example.id] = place
+        examples.append(example)
+    if not examples:
+        raise AdequacyError(f"{path}: holds no example; allowed: a JSON object a line")
+    return examples
+
+
+def _example(place: str, record: Mapping[str, Any]) -> Example:
+    _require_keys(place, record)
+    for name in _TEXTS:
+        if not isinstance(record[name], str) or not record[name].strip():
+            raise AdequacyError(f"{place}: {name}: got {record[name]!r:.80}; allowed: a text")
+    try:
+        context = ToolContext.from_dicts(record["tool_calls"])
+        texts = {name: record[name] for name in _TEXTS}
+        return Example(**texts, context=context, epad=record["epad"], sya=record["sya"])
+    except AdequacyError as error:
+        raise AdequacyError(f"{place}: {error}") from None
+
+
+def _require_keys(place: str, record: Mapping[str, Any]) -> None:
+    allowed = ", ".join(_KEYS)
+    if unknown := [key for key in record if key not in _KEYS]:
+        raise AdequacyError(f"{place}: got the key {unknown[0]!r:.80}; allowed: {allowed}")
+    if missing := [key for key in _KEYS if key not in record]:
+        raise AdequacyError(f"{place}: {missing[0]} is missing; allowed: all of {allowed}")
+
+
+def _require_class(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 3:
+        raise AdequacyError(f"{name}: got {value!r:.80}; allowed: 0, 1, 2, 3")

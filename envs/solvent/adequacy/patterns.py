@@ -1,0 +1,307 @@
+"""Which tool-use sequences precede failures: patterns counted over cases, with a bound that pays for the search.
+
+A *case* is one response: its tools in order, whether it asserted a strong negative, whether and how severely it failed.
+A *pattern* is one of three shapes, each with or without "then a strong negative":
+
+    whole    nothing but these calls (also: no call at all)
+    run      these calls one right after the other
+    gapped   these calls in this order, others may come between
+
+With weights ``w`` (a failure's severity, scaled so that failures average 1; every other case 1) over the cases that
+show a pattern, its rate, its effective number of cases (Kish) and the lower bound of its rate are
+
+    rate  = sum(w, failed) / sum(w)        n_eff = sum(w)^2 / sum(w^2)
+    bound = I^-1(alpha / tried; rate n_eff, n_eff - rate n_eff + 1)         (exact binomial, one-sided)
+
+``tried`` is the number of patterns that occur often enough: Bonferroni's correction, alpha 0.05. Patterns on the very
+same cases are one, the narrowest stands for them. A pattern is a *candidate* where its rate is over 70 % (the source's
+number) and its bound over 50 % and over the share of all cases that failed. Candidates do nothing by themselves: a
+``Trigger`` carries the name of the person who accepted it. Source: "Epistemic Adequacy Design", "Integration with FMEA
+skill".
+
+Known approximation: cases count as independent, though those of a session are not; Kish's number puts a binomial law
+on weighted counts, and the base rate is taken as known. In simulations of noise, independent or by session, at most
+0.3 % of searches found a candidate. The price is power: with some 80 patterns tried, one that precedes failures at 95 %
+is found half of the time on 17 cases and nearly always on 35. Of long sequences the last 40 calls count. What
+"precedes" is not what causes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv
+
+from solvent.adequacy.errors import AdequacyError
+from solvent.adequacy.fmea import Incident
+from solvent.adequacy.scores import ScoreRecord, merged, response_sha256
+from solvent.adequacy.severities import SeverityScale, load_severities
+
+__all__ = ["RATE", "Case", "Extraction", "Finding", "Pattern", "cases_of", "extract", "patterns_in"]
+
+RATE = 0.70
+"""The source's threshold: a pattern that precedes failures more often than this."""
+
+Shape = Literal["whole", "run", "gapped"]
+_NARROWNESS = {"gapped": 0, "run": 1, "whole": 2}
+_MOST_CALLS = 40
+_FAILED_FROM = 2  # a person's EpAd that counts as a failure, as an incident's label does
+
+
+@dataclass(frozen=True)
+class Case:
+    """A response: the names of its tools in order, and what came of it; ``severity`` is of a failure only."""
+
+    tools: tuple[str, ...]
+    strong_negative: bool
+    failed: bool
+    severity: str = "low"
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A shape over tool names; ``then_negative``: only where a strong negative was asserted after."""
+
+    shape: Shape
+    tools: tuple[str, ...]
+    then_negative: bool
+
+    def __post_init__(self) -> None:
+        if self.shape not in _NARROWNESS or not all(_is_name(tool) for tool in self.tools):
+            got = f"{self.shape!r:.40} of {self.tools!r:.80}"
+            raise AdequacyError(f"pattern: got {got}; allowed: whole, run or gapped, of tool names")
+        if not self.tools and self.shape != "whole":
+            raise AdequacyError(f"pattern: got no tool in a {self.shape}; allowed: whole alone")
+
+    def matches(self, tools: Sequence[str], strong_negative: bool) -> bool:
+        """Whether a response with these calls shows the pattern."""
+        if self.then_negative and not strong_negative:
+            return False
+        if self.shape == "whole":
+            return tuple(tools) == self.tools
+        last, size = tools[-_MOST_CALLS:], len(self.tools)
+        if self.shape == "run":
+            return any(tuple(last[i : i + size]) == self.tools for i in range(len(last) - size + 1))
+        remaining = iter(last)
+        return all(tool in remaining for tool in self.tools)
+
+    def __str__(self) -> str:
+        if self.shape == "whole":
+            said = f"only {', '.join(self.tools)}" if self.tools else "no call"
+        else:
+            said = (", " if self.shape == "run" else " ... ").join(self.tools)
+        return f"{said}, then a strong negative" if self.then_negative else said
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A pattern's record.
+
+    Attributes:
+        pattern: the narrowest of those on the very same cases.
+        count: cases that show it.
+        failures: how many of them failed.
+        rate: their share, unweighted.
+        weighted_rate: the same by severity; this is what is held against the threshold.
+        effective_count: Kish's number of cases.
+        lower_bound: of the weighted rate, at once for all patterns tried.
+        candidate: whether a person may make it a trigger.
+        same_cases: other patterns on the very same cases.
+    """
+
+    pattern: Pattern
+    count: int
+    failures: int
+    rate: float
+    weighted_rate: float
+    effective_count: float
+    lower_bound: float
+    candidate: bool
+    same_cases: tuple[Pattern, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, values that JSON can hold."""
+        return {
+            **asdict(self),
+            "pattern": {**asdict(self.pattern), "tools": list(self.pattern.tools)},
+            "same_cases": [str(pattern) for pattern in self.same_cases],
+            "text": str(self.pattern),
+        }
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """All findings, the highest bound first; how many patterns were tried, and what their bounds had to be over."""
+
+    findings: tuple[Finding, ...]
+    cases: int
+    tried: int
+    base_rate: float
+    floor: float
+
+    @property
+    def candidates(self) -> tuple[Finding, ...]:
+        """Those that a person may make triggers."""
+        return tuple(finding for finding in self.findings if finding.candidate)
+
+
+def cases_of(
+    records: Iterable[ScoreRecord], incidents: Iterable[Incident], scale: SeverityScale | None = None
+) -> list[Case]:
+    """The scored responses as cases: one that an incident is about failed, and one that a person gave EpAd 2 or 3.
+
+    An incident's response is found by its hash; of several about one response the most severe counts. A failure that
+    only a label knows has the severity ``low``. Incidents whose response was never scored are left out: without the
+    responses that went well, any pattern would look bad. A failure that nobody noticed counts as none.
+
+    Raises:
+        AdequacyError: two responses under one id.
+    """
+    scale = load_severities() if scale is None else scale
+    worst: dict[str, int] = {}
+    for incident in incidents:
+        sha256 = response_sha256(incident.response, incident.context)
+        worst[sha256] = max(incident.severity, worst.get(sha256, 0))
+    return [_case(record, worst.get(record.sha256), scale) for record in merged(records)]
+
+
+def _case(record: ScoreRecord, severity: int | None, scale: SeverityScale) -> Case:
+    tools = record.tool_context
+    labelled = record.epad.human is not None and record.epad.human >= _FAILED_FROM
+    return Case(
+        tools=tuple(tools["tool_types"]),
+        strong_negative=tools["has_strong_negative"],
+        failed=severity is not None or labelled,
+        severity="low" if severity is None else scale.of(severity).name,
+    )
+
+
+def extract(
+    cases: Sequence[Case],
+    *,
+    rate: float = RATE,
+    floor: float = 0.5,
+    alpha: float = 0.05,
+    least: int = 10,
+    longest: int = 2,
+    scale: SeverityScale | None = None,
+) -> Extraction:
+    """Find the patterns that precede failures; see the module.
+
+    Args:
+        cases: the responses, those that went well among them.
+        rate: what a candidate's weighted rate must be over.
+        floor: what its lower bound must be over; the base rate takes its place where that is higher.
+        alpha: the chance, at most, that noise makes any candidate.
+        least: cases that a pattern must have to be tried.
+        longest: calls in a pattern.
+        scale: the weights; None: the shipped ones.
+
+    Raises:
+        AdequacyError: no cases, or an argument out of its range.
+    """
+    _require(rate=rate, floor=floor, alpha=alpha)
+    if not cases or least < 1 or longest < 1:
+        got = f"{len(cases)} cases, least {least}, longest {longest}"
+        raise AdequacyError(f"patterns: got {got}; allowed: 1 or more of each")
+    failed = np.array([case.failed for case in cases])
+    weights = _weights(cases, load_severities() if scale is None else scale)
+    groups = _groups(cases, least, longest)
+    base_rate = float(failed.mean())
+    floor = max(floor, base_rate)
+    findings = [
+        _finding(rows, patterns, failed, weights, alpha / len(groups), rate, floor)
+        for rows, patterns in groups.items()
+    ]
+    findings.sort(key=lambda one: (-one.lower_bound, -one.weighted_rate, -one.count, str(one.pattern)))
+    return Extraction(tuple(findings), len(cases), len(groups), base_rate, floor)
+
+
+def _is_name(tool: object) -> bool:
+    return isinstance(tool, str) and bool(tool)
+
+
+def _require(**shares: float) -> None:
+    for name, value in shares.items():
+        if not 0.0 < value < 1.0:
+            raise AdequacyError(f"{name}: got {value!r:.80}; allowed: a number between 0 and 1")
+
+
+def _weights(cases: Sequence[Case], scale: SeverityScale) -> NDArray[np.float64]:
+    failures = [scale.weight(case.severity) for case in cases if case.failed]
+    mean = sum(failures) / len(failures) if failures else 1.0
+    return np.array([scale.weight(case.severity) / mean if case.failed else 1.0 for case in cases])
+
+
+def patterns_in(tools: Sequence[str], strong_negative: bool, longest: int = 2) -> set[Pattern]:
+    """Every pattern of at most ``longest`` calls that a response shows."""
+    shapes: set[tuple[Shape, tuple[str, ...]]] = set()
+    if len(tools) <= longest:
+        shapes.add(("whole", tuple(tools)))
+    last = tuple(tools[-_MOST_CALLS:])
+    for size in range(1, min(longest, len(last)) + 1):
+        shapes.update(("run", last[i : i + size]) for i in range(len(last) - size + 1))
+    shapes.update(("gapped", chosen) for chosen in _subsequences(last, longest) if len(chosen) > 1)
+    said = (False, True) if strong_negative else (False,)
+    return {Pattern(*shape, negative) for shape, negative in itertools.product(shapes, said)}
+
+
+def _subsequences(tools: tuple[str, ...], longest: int) -> set[tuple[str, ...]]:
+    found: set[tuple[str, ...]] = {()}
+    for tool in tools:
+        found |= {(*chosen, tool) for chosen in found if len(chosen) < longest}
+    return found
+
+
+def _groups(cases: Sequence[Case], least: int, longest: int) -> dict[tuple[int, ...], list[Pattern]]:
+    """The cases that show a pattern -> the patterns that show in just these, the narrowest first."""
+    rows: dict[Pattern, list[int]] = {}
+    for i, case in enumerate(cases):
+        for pattern in patterns_in(case.tools, case.strong_negative, longest):
+            rows.setdefault(pattern, []).append(i)
+    groups: dict[tuple[int, ...], list[Pattern]] = {}
+    for pattern, where in rows.items():
+        if len(where) >= least:
+            groups.setdefault(tuple(where), []).append(pattern)
+    return {where: sorted(patterns, key=_width) for where, patterns in groups.items()}
+
+
+def _width(pattern: Pattern) -> tuple[int, int, int, str]:
+    return -_NARROWNESS[pattern.shape], -len(pattern.tools), -int(pattern.then_negative), str(pattern)
+
+
+def _finding(
+    where: tuple[int, ...],
+    patterns: list[Pattern],
+    failed: NDArray[np.bool_],
+    weights: NDArray[np.float64],
+    alpha: float,
+    rate: float,
+    floor: float,
+) -> Finding:
+    rows = list(where)
+    w, lost = weights[rows], failed[rows]
+    weighted = float(w[lost].sum() / w.sum())
+    effective = float(w.sum() ** 2 / (w**2).sum())
+    bound = _lower_bound(weighted * effective, effective, alpha)
+    return Finding(
+        pattern=patterns[0],
+        count=len(rows),
+        failures=int(lost.sum()),
+        rate=float(lost.mean()),
+        weighted_rate=weighted,
+        effective_count=effective,
+        lower_bound=bound,
+        candidate=weighted > rate and bound > floor,
+        same_cases=tuple(patterns[1:]),
+    )
+
+
+def _lower_bound(hits: float, count: float, alpha: float) -> float:
+    """Clopper and Pearson's one-sided bound; the counts need not be whole."""
+    return float(betaincinv(hits, count - hits + 1.0, alpha)) if hits > 0.0 else 0.0

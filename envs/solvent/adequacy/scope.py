@@ -1,0 +1,173 @@
+"""Whether a tool call looks at everything or at a part, and what it was pointed at.
+
+Broad: a recursive search of the root (``grep -r``, ``rg`` or ``git grep`` without a path, ``find .``), a glob that
+starts with ``**``, a code search without a path, a query over a whole table. All else is narrow, and so is every search
+of the web, which shows a page of hits and no more.
+
+Known approximation: names and arguments as common tools have them; a tool that is named otherwise is narrow. A caller
+that knows better gives the scope.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Literal
+
+__all__ = ["Given", "Scope", "is_search", "scope_of", "targets_of", "texts_of"]
+
+Scope = Literal["narrow", "broad"]
+
+_MOST_TARGETS = 50
+_MOST_TEXTS = 1000
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_TARGETS = _set(
+    """path paths file files file_path filepath file_name filename filenames dir directory directories
+    target_directories folder root cwd pattern patterns glob include regex query queries q search_query
+    search_term keyword keywords url urls uri link command cmd script sql statement table tables dataset compound
+    compounds symbol function class module package name id ids key host hosts service metric endpoint resource
+    plate dose topic title"""
+)
+_PLACES = _set(
+    "path paths dir directory directories target_directories folder root cwd search_path file file_path"
+)
+_COMMANDS = _set("command cmd script shell code")
+_STATEMENTS = _set("sql statement query")
+_FILTERS = _set("glob include file_pattern files_to_include")
+_WEB = _set(
+    "web internet google bing duckduckgo wikipedia wiki browser news scholar arxiv pubmed tavily brave"
+)
+_SEARCHES = _set(
+    """grep ripgrep rg search find glob query lookup locate scan list ls select filter match codesearch websearch
+    googlesearch retrieve"""
+)
+_FILE_SEARCHES = _set("grep ripgrep rg glob codesearch")
+_CODE = _set("code codebase repo repository files file workspace project symbol symbols source tree")
+_EVERYTHING = _set(". / ./ * ** ~ ./* ** /** ./** repo root")
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_PIECE = re.compile(r"""[^\s"'|;&]+|"[^"]*"|'[^']*'|[|;&]+""")
+_FROM = re.compile(r"\bfrom\b", re.IGNORECASE)
+_LIMITED = re.compile(r"\b(?:where|limit|top|having|sample|tablesample)\b", re.IGNORECASE)
+_LONGEST = 4000
+
+
+Given = Sequence[tuple[str, str]]
+"""The texts and numbers of some arguments, each with its key in lower case."""
+
+
+def texts_of(value: Mapping[str, Any], depth: int = 4) -> Given:
+    """Every text and number in nested arguments, at most a thousand, each with the key that it stands under."""
+    found: list[tuple[str, str]] = []
+    stack: list[tuple[str, object, int]] = [("", value, depth)]
+    while stack and len(found) < _MOST_TEXTS:
+        key, item, levels = stack.pop()
+        if isinstance(item, str):
+            found.append((key, item))
+        elif isinstance(item, Mapping) and levels:
+            stack.extend([(str(k).lower(), v, levels - 1) for k, v in reversed(list(item.items()))])
+        elif isinstance(item, list | tuple) and levels:
+            stack.extend((key, v, levels - 1) for v in reversed(item[:_MOST_TEXTS]))
+        elif isinstance(item, int | float) and not isinstance(item, bool):
+            found.append((key, str(item)))
+    return found
+
+
+def targets_of(given: Given) -> tuple[str, ...]:
+    """What a call was pointed at, in the order of its arguments; every text of them where no key says so."""
+    pairs = [(key, text) for key, text in given if text.strip()]
+    known = [text for key, text in pairs if key in _TARGETS]
+    return tuple(dict.fromkeys((known or [text for _, text in pairs])[:_MOST_TARGETS]))
+
+
+def is_search(name: str, given: Given) -> bool:
+    """Whether it looks for something, so that finding nothing is an answer."""
+    if not _SEARCHES.isdisjoint(_words(name)):
+        return True
+    return any(not _SEARCHES.isdisjoint(_PIECE.findall(text[:_LONGEST])) for text in _under(given, _COMMANDS))
+
+
+def scope_of(name: str, given: Given) -> Scope:
+    """``broad`` or ``narrow``; see the module."""
+    words = _words(name)
+    if not _WEB.isdisjoint(words):
+        return "narrow"
+    if any(_is_wide_command(text[:_LONGEST]) for text in _under(given, _COMMANDS)):
+        return "broad"
+    if any(_is_whole_table(text[:_LONGEST]) for text in _under(given, _STATEMENTS)):
+        return "broad"
+    if "glob" in words:
+        patterns = list(_under(given, _set("pattern glob query")))
+        return (
+            "broad"
+            if patterns and all(p.startswith(("**", "./**")) for p in patterns) and _anywhere(given)
+            else "narrow"
+        )
+    searches_files = not _FILE_SEARCHES.isdisjoint(words) or (
+        not _SEARCHES.isdisjoint(words) and not _CODE.isdisjoint(words)
+    )
+    return "broad" if searches_files and _anywhere(given) and _unfiltered(given) else "narrow"
+
+
+@lru_cache(maxsize=1024)
+def _words(name: str) -> frozenset[str]:
+    return frozenset({word.casefold() for word in _WORD.findall(name)})
+
+
+def _under(given: Given, keys: frozenset[str]) -> Iterator[str]:
+    return (text for key, text in given if key in keys)
+
+
+def _anywhere(given: Given) -> bool:
+    return all(text.strip() in _EVERYTHING or not text.strip() for text in _under(given, _PLACES))
+
+
+def _unfiltered(given: Given) -> bool:
+    return all("/" not in text.removeprefix("**/") and "*" in text for text in _under(given, _FILTERS))
+
+
+def _is_wide_command(command: str) -> bool:
+    return any(_is_wide(part) for part in _parts(command))
+
+
+def _parts(command: str) -> Iterator[list[str]]:
+    """The programs of a command line, each with its arguments; a pipe's later programs see only what comes first."""
+    part: list[str] = []
+    piped = False
+    for piece in _PIECE.findall(command):
+        if piece[0] not in "|;&":
+            part.append(piece)
+            continue
+        if part and not piped:
+            yield part
+        part, piped = [], piece == "|"
+    if part and not piped:
+        yield part
+
+
+def _is_wide(part: list[str]) -> bool:
+    program = part[0].rpartition("/")[2]
+    flags = [piece for piece in part[1:] if piece.startswith("-")]
+    plain = [piece.strip("\"'") for piece in part[1:] if not piece.startswith("-")]
+    if program == "git" and plain[:1] == ["grep"]:
+        return all(place in _EVERYTHING for place in plain[2:])
+    if program in ("rg", "ag", "ack"):
+        return all(place in _EVERYTHING for place in plain[1:])
+    if program in ("grep", "egrep", "fgrep"):
+        recursive = any(
+            flag in ("--recursive", "-r") or ("r" in flag.casefold() and flag[1] != "-") for flag in flags
+        )
+        return recursive and all(place in _EVERYTHING for place in plain[1:])
+    if program == "find":
+        return bool(plain) and plain[0] in _EVERYTHING
+    return program == "ls" and any("R" in flag for flag in flags) and all(p in _EVERYTHING for p in plain)
+
+
+def _is_whole_table(statement: str) -> bool:
+    text = statement.lstrip()
+    return text[:6].casefold() == "select" and bool(_FROM.search(text)) and not _LIMITED.search(text)

@@ -1,0 +1,295 @@
+"""``scores.jsonl``: one line a scored response, appended and never changed.
+
+The fields of the source, by its names: ``word_count``, ``padding_count``, ``info_density``, ``query_type`` (``style``
+says how they are counted) and ``tool_context`` with ``tool_calls``, ``tool_types``, ``has_strong_negative``. Ours:
+EpAd and SyA by rater (heuristic, judge, human; null where there is none), the rule and the signals of the heuristic,
+whether it asks for the judge, whether the score was logged only (``shadow``), the time (ISO 8601, UTC), and the
+SHA-256 of response and tool calls, which ties a later judgement to this response and no other.
+Source: "Epistemic Adequacy Design", "Data collection" and phases 2 and 3.
+
+A judgement that comes later is a line of its own with the same ``id``; ``merged`` puts the lines of an id together.
+
+Known approximation: the hash is of the text as given; the same answer with another space in it is another response.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from solvent.adequacy.errors import AdequacyError
+from solvent.adequacy.heuristic import Adequacy
+from solvent.adequacy.jsonl import append_lines, read_lines
+from solvent.adequacy.style import StyleRules, style_of
+from solvent.adequacy.tools import ToolContext
+
+__all__ = [
+    "RATERS",
+    "Ratings",
+    "ScoreRecord",
+    "append_scores",
+    "merged",
+    "now",
+    "read_scores",
+    "record_of",
+    "response_sha256",
+]
+
+RATERS = ("heuristic", "judge", "human")
+
+_TOOL_FIELDS = {"tool_calls", "tool_types", "has_strong_negative"}
+_OPTIONAL = {"agent", "session"}
+_SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
+
+
+@dataclasses.dataclass(frozen=True)
+class Ratings:
+    """One scale, 0 to 3, by rater; None where that rater has not scored it."""
+
+    heuristic: int | None = None
+    judge: int | None = None
+    human: int | None = None
+
+    def later(self, other: Ratings) -> Ratings:
+        """These, with those of a later line in their place where it has any."""
+        new = {name: value for name, value in dataclasses.asdict(other).items() if value is not None}
+        return dataclasses.replace(self, **new)
+
+
+@dataclasses.dataclass(frozen=True)
+class ScoreRecord:
+    """A line of ``scores.jsonl``; the module says what the fields are. ``agent`` and ``session`` may be left out."""
+
+    id: str
+    word_count: int
+    padding_count: int
+    info_density: float
+    query_type: str
+    tool_context: Mapping[str, Any]
+    epad: Ratings
+    sya: Ratings
+    rule: str
+    signals: tuple[str, ...]
+    escalate: bool
+    shadow: bool
+    time: str
+    sha256: str
+    agent: str | None = None
+    session: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields in their order, ready for JSON; agent and session only where they are known."""
+        nested = {
+            "tool_context": dict(self.tool_context),
+            "epad": dict(vars(self.epad)),
+            "sya": dict(vars(self.sya)),
+            "signals": list(self.signals),
+        }
+        fields = {**vars(self), **nested}
+        return {name: value for name, value in fields.items() if name not in _OPTIONAL or value is not None}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any], where: str = "score") -> ScoreRecord:
+        """A record from ``to_dict``.
+
+        Raises:
+            AdequacyError: a field is missing, unknown, or has a wrong value.
+        """
+        if unknown := sorted(map(str, fields.keys() - _CHECKS.keys())):
+            raise AdequacyError(f"{where}: got the field {unknown[0]!r:.80}; allowed: {', '.join(_CHECKS)}")
+        for name, (fits, allowed) in _CHECKS.items():
+            if name not in fields and name not in _OPTIONAL:
+                raise AdequacyError(f"{where}: {name} is missing; allowed: {allowed}")
+            if name in fields and not fits(fields[name]):
+                raise AdequacyError(f"{where}: {name}: got {fields[name]!r:.80}; allowed: {allowed}")
+        rest = {
+            "epad": Ratings(**fields["epad"]),
+            "sya": Ratings(**fields["sya"]),
+            "signals": tuple(fields["signals"]),
+        }
+        return cls(**{**fields, **rest})
+
+
+def record_of(
+    response: str,
+    context: ToolContext,
+    query: str | None,
+    adequacy: Adequacy,
+    *,
+    judge: tuple[int | None, int | None] = (None, None),
+    human: tuple[int | None, int | None] = (None, None),
+    shadow: bool = True,
+    time: str | None = None,
+    record_id: str | None = None,
+    agent: str | None = None,
+    session: str | None = None,
+    rules: StyleRules | None = None,
+) -> ScoreRecord:
+    """The record of a scored response.
+
+    Args:
+        response: the text.
+        context: the tool calls of the same turn.
+        query: what was asked; None: not known.
+        adequacy: the heuristic's score of the three.
+        judge: EpAd and SyA by the judge, None each where there is none.
+        human: EpAd and SyA by a person, likewise.
+        shadow: whether the score is logged and acted on by nobody.
+        time: ISO 8601 in UTC; None: now.
+        record_id: None: the first 16 digits of the SHA-256.
+        agent: who answered.
+        session: where in; drift is followed by agent and session.
+        rules: the style lexicon; None: the shipped one.
+
+    Raises:
+        AdequacyError: a value that a record can't hold.
+    """
+    style = style_of(response, query, rules)
+    sha256 = response_sha256(response, context)
+    fields: dict[str, Any] = {
+        "id": sha256[:16] if record_id is None else record_id,
+        **dataclasses.asdict(style),
+        "tool_context": context.field(adequacy.strong_negative),
+        "epad": {"heuristic": adequacy.score, "judge": judge[0], "human": human[0]},
+        "sya": {"heuristic": adequacy.sya, "judge": judge[1], "human": human[1]},
+        "rule": adequacy.rule,
+        "signals": list(adequacy.signals),
+        "escalate": adequacy.escalate,
+        "shadow": shadow,
+        "time": now() if time is None else time,
+        "sha256": sha256,
+    }
+    known = {name: value for name, value in (("agent", agent), ("session", session)) if value is not None}
+    return ScoreRecord.from_dict({**fields, **known})
+
+
+def response_sha256(response: str, context: ToolContext) -> str:
+    """SHA-256 of a response and its tool calls, in hexadecimal."""
+    try:
+        text = json.dumps([response, context.to_dicts()], sort_keys=True, ensure_ascii=True)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise AdequacyError(f"tool calls: {error!s:.80}; allowed: values that JSON can hold") from None
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def now() -> str:
+    """This moment, ISO 8601 in UTC, to the second."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def append_scores(path: str | os.PathLike[str], records: Iterable[ScoreRecord]) -> int:
+    """Append records to ``path``, each whole; safe for several processes. The number written.
+
+    Raises:
+        AdequacyError: a file that can't be written to the end of a line.
+    """
+    return append_lines(path, [record.to_dict() for record in records])
+
+
+def read_scores(path: str | os.PathLike[str], *, skip_broken: bool = False) -> list[ScoreRecord]:
+    """The records of ``path`` in its order.
+
+    Args:
+        path: the file.
+        skip_broken: leave out lines that are no JSON object (a write that was cut off), with a warning each.
+
+    Raises:
+        AdequacyError: a file that can't be read, or a line that is no record; the message has its number.
+    """
+    lines = read_lines(path, skip_broken=skip_broken)
+    return [ScoreRecord.from_dict(fields, place) for place, fields in lines]
+
+
+def merged(records: Iterable[ScoreRecord]) -> list[ScoreRecord]:
+    """One record an id, in order of first appearance: what a later line rates stands in place of the earlier.
+
+    Raises:
+        AdequacyError: two responses under one id.
+    """
+    whole: dict[str, ScoreRecord] = {}
+    for record in records:
+        first = whole.setdefault(record.id, record)
+        if first.sha256 != record.sha256:
+            raise AdequacyError(f"id: got {record.id!r:.80} for two responses; allowed: an id for each")
+        whole[record.id] = dataclasses.replace(
+            first, epad=first.epad.later(record.epad), sya=first.sya.later(record.sya)
+        )
+    return list(whole.values())
+
+
+# --------------------------------------------------------------------------------------------------- checks
+
+
+def _text(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and len(value) <= 1000
+
+
+def _count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _share(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0.0 <= value <= 1.0
+
+
+def _flag(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(entry, str) for entry in value)
+
+
+def _ratings(value: object) -> bool:
+    if not isinstance(value, Mapping) or set(value) != set(RATERS):
+        return False
+    return all(rating is None or (_count(rating) and rating <= 3) for rating in value.values())
+
+
+def _tools(value: object) -> bool:
+    if not isinstance(value, Mapping) or set(value) != _TOOL_FIELDS:
+        return False
+    names, calls = value["tool_types"], value["tool_calls"]
+    return _texts(names) and _count(calls) and calls == len(names) and _flag(value["has_strong_negative"])
+
+
+def _utc(value: object) -> bool:
+    try:
+        moment = datetime.datetime.fromisoformat(str(value))
+    except ValueError:
+        return False
+    return isinstance(value, str) and moment.utcoffset() == datetime.timedelta(0)
+
+
+def _digest(value: object) -> bool:
+    return isinstance(value, str) and bool(_SHA256.fullmatch(value))
+
+
+_A_COUNT = (_count, "a whole number, 0 or more")
+_A_FLAG = (_flag, "true or false")
+_A_TEXT = (_text, "a text")
+_RATINGS = (_ratings, "heuristic, judge and human, each 0 to 3 or null")
+_CHECKS: dict[str, tuple[Callable[[object], bool], str]] = {
+    "id": _A_TEXT,
+    "word_count": _A_COUNT,
+    "padding_count": _A_COUNT,
+    "info_density": (_share, "a share, 0 to 1"),
+    "query_type": _A_TEXT,
+    "tool_context": (_tools, "tool_calls, tool_types (as many) and has_strong_negative"),
+    "epad": _RATINGS,
+    "sya": _RATINGS,
+    "rule": _A_TEXT,
+    "signals": (_texts, "a list of texts"),
+    "escalate": _A_FLAG,
+    "shadow": _A_FLAG,
+    "time": (_utc, "ISO 8601 in UTC, such as 2026-01-31T12:00:00+00:00"),
+    "sha256": (_digest, "a SHA-256 in hexadecimal"),
+    "agent": _A_TEXT,
+    "session": _A_TEXT,
+}

@@ -1,0 +1,89 @@
+"""Whether a plain claim says what the tools returned, or something of its own.
+
+What a sentence says beyond the query is compared with all results, word by word and mark by mark (``reference``). With
+a share of ``high`` or more the claim is *supported*, below ``low`` it is *unsupported*, and the score of a plain claim
+goes one step down or up. Without any evidence every plain claim is unsupported where the query is about something
+particular (*the, our, this*, a path, a number); about things in general it is common knowledge, and goes down. Words
+stronger than plain are left to the matrix: what they overstate isn't mended by what they share.
+
+A query that hands over material, a block of code or more than a few hundred characters, is a source like a result.
+
+Only with a query can this be told, for what the user said already is no support. More results never make a claim less
+supported.
+
+Source: our own addition to *Epistemic Adequacy Design*. Known approximation: shared words. A claim that contradicts a
+result in the result's own words passes as supported; a judge is there for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from solvent.adequacy.lexicon import Lexicon
+from solvent.adequacy.reference import NOTHING, Marks, marks_of, words_of
+from solvent.adequacy.tools import Evidence, ToolCall
+
+__all__ = ["Level", "Support"]
+
+_FENCE = "```"
+_LONG = 400
+
+Level = Literal["supported", "unsupported", ""]
+
+
+class Support:
+    """What the results of some calls hold, ready to be compared with sentences.
+
+    Args:
+        query: what the user asked.
+        asked: its marks.
+        calls: those that count as evidence.
+        evidence: how much they are.
+        lexicon: its thresholds and its words for what is particular.
+    """
+
+    def __init__(
+        self, query: str, asked: Marks, calls: Sequence[ToolCall], evidence: Evidence, lexicon: Lexicon
+    ) -> None:
+        self.asked = asked
+        self.evidence = evidence
+        self.low, self.high = lexicon.support
+        particulars = lexicon.words["particulars"]
+        self.stems = NOTHING.stems.union(*(call.returned.all.stems for call in calls))
+        self.marks = NOTHING.marks.union(*(call.returned.all.marks for call in calls))
+        self.handed = _FENCE in query or len(query) > _LONG
+        self.nothing_found = any(call.returned.found_nothing for call in calls)
+        # A capital at the very beginning is no name.
+        names = marks_of(query.lstrip().partition(" ")[2]).marks
+        self.about = bool(names) or not particulars.isdisjoint(words_of(query))
+
+    def share(self, sentence: str) -> float:
+        """Of what a sentence says beyond the query, the part that stands in a result."""
+        said = marks_of(sentence)
+        stems, marks = said.stems - self.asked.stems, said.marks - self.asked.marks
+        return _part(stems, marks, self.stems, self.marks)
+
+    def _share_of_all(self, sentence: str) -> float:
+        """The part of a sentence that stands in a result or in the query."""
+        said, asked = marks_of(sentence), self.asked
+        return _part(said.stems, said.marks, self.stems | asked.stems, self.marks | asked.marks)
+
+    def of(self, sentence: str, denies: bool) -> Level:
+        """The support of a plain claim; ``denies`` says whether it denies something."""
+        particular = self.about
+        if self.evidence == Evidence.NONE and not self.handed:
+            return "unsupported" if particular else "supported"
+        share = self._share_of_all(sentence) if self.handed else self.share(sentence)
+        if share >= self.high:
+            return "supported"
+        absent = denies and self.nothing_found
+        limited = self.evidence <= Evidence.REASONABLE
+        return "unsupported" if share < self.low and particular and limited and not absent else ""
+
+
+def _part(
+    stems: frozenset[str], marks: frozenset[str], held_stems: frozenset[str], held_marks: frozenset[str]
+) -> float:
+    size = len(stems) + len(marks)
+    return (len(stems & held_stems) + len(marks & held_marks)) / size if size else 0.0

@@ -1,0 +1,223 @@
+"""A response as sentences of tokens: one tokenising pass, linear in its length.
+
+Code and quotations are masked first (``masking``). Tokens are words in lower case, with the marks that hold a word
+together (``doesn't``, ``auth.py``, ``dose-response``), numbers, and signs; signs of emphasis are left out.
+
+A sentence ends at ``. ! ?`` before a space, at a blank line, and before and after a list item, a heading and a table's
+row. A line that ends with a colon leads the list below it, and a heading leads what stands under it: ``Sentence.lead``.
+
+Known approximation: English abbreviations. A full stop without a space after it is no end.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import accumulate
+from typing import NamedTuple
+
+from solvent.adequacy.masking import CODE, QUOTE, lowered
+
+__all__ = ["Document", "Sentence", "read", "without_questions"]
+
+_TOKEN = re.compile(
+    r"(?:[^\W_]++(?:(?:_++|[.'\-/:@])[^\W_]++)*+|[\ue000\ue001]++|[.!?\u2026]++|-++|\*++|_++|#++|~++|[^\s\w])[^\S\n]*+"
+    r"|\s++"
+)
+_STOPS = frozenset(".!?\u2026\u3002\uff01\uff1f\u061f")
+_QUESTIONS = frozenset("?\uff1f\u061f")
+_DECORATION = frozenset("*_~#")
+_CLOSERS = frozenset(")]}*_")
+_BULLETS = frozenset(["-", "*", "+", "\u2022", "\u2014", "\u2023", "\u25e6"])
+_NUMBER_ENDS = frozenset(".)")
+_MASKS = frozenset([CODE, QUOTE])
+_WITHOUT_SPACES = "\u2e80"
+_WORD, _STOP, _BREAK, _LEFT_OUT, _QUOTATION = range(5)
+_LONGEST = 64
+_MID_SENTENCE = frozenset(["etc", "al", "inc", "ltd", "no", "jr", "sr"])
+# A new sentence may follow these, so there it takes a small letter to go on.
+
+
+class Sentence(NamedTuple):
+    """One sentence.
+
+    ``start`` and ``end`` are offsets into the text, ``first`` and ``last`` (not included) its tokens; ``stopped``
+    says whether a full stop or its like ends it, ``lead`` is the number of the sentence that leads it, -1 for none.
+    """
+
+    start: int
+    end: int
+    first: int
+    last: int
+    question: bool
+    stopped: bool
+    heading: bool
+    lead: int
+
+
+class Document(NamedTuple):
+    """A text with its tokens (lower case), the offsets at which they start, and its sentences."""
+
+    text: str
+    tokens: list[str]
+    starts: list[int]
+    sentences: list[Sentence]
+
+
+def read(text: str, abbreviations: frozenset[str] = frozenset()) -> Document:
+    """Split a text; ``abbreviations`` are words after which a full stop ends no sentence."""
+    return _Reader(text, abbreviations).read()
+
+
+def without_questions(document: Document) -> str:
+    """The text without its questions, which refer to nothing."""
+    if not any(sentence.question for sentence in document.sentences):
+        return document.text
+    parts, done = [], 0
+    for sentence in document.sentences:
+        if sentence.question:
+            parts.append(document.text[done : sentence.start])
+            done = sentence.end
+    return " ".join([*parts, document.text[done:]])
+
+
+def _classed(raw: str) -> tuple[str, int]:
+    """A token without its space, and what it does."""
+    token = raw.rstrip()
+    sign = token[:1]
+    if not sign:
+        return token, _BREAK
+    if sign in _STOPS:
+        return token, _STOP
+    if sign in _DECORATION:
+        return token, _LEFT_OUT
+    return token, _QUOTATION if sign == QUOTE else _WORD
+
+
+_read = lru_cache(maxsize=1 << 16)(_classed)
+
+
+class _Reader:
+    """The state of the one pass. ``raws`` are the tokens with the space behind them, ``at`` their offsets."""
+
+    def __init__(self, text: str, abbreviations: frozenset[str]) -> None:
+        self.text = text
+        self.abbreviations = abbreviations
+        self.raws: list[str] = _TOKEN.findall(lowered(text))
+        self.at = list(accumulate(map(len, self.raws), initial=0))
+        self.tokens: list[str] = []
+        self.starts: list[int] = []
+        self.sentences: list[Sentence] = []
+        self.first = 0
+        self.line = ""
+        self.heading = self.intro = -1
+
+    def read(self) -> Document:
+        raws, at, tokens, starts = self.raws, self.at, self.tokens, self.starts
+        size = len(raws)
+        i = self._line_start(0)
+        while i < size:
+            raw = raws[i]
+            token, kind = _read(raw) if len(raw) <= _LONGEST else _classed(raw)
+            if kind == _WORD or kind == _QUOTATION:
+                tokens.append(token)
+                starts.append(at[i])
+                i += 1
+                if kind == _QUOTATION:
+                    self._quotation(i - 1)
+            elif kind == _STOP:
+                i = self._stop(i)
+            elif kind == _BREAK:
+                i = self._newline(i)
+            else:
+                i += 1
+        self._flush(size)
+        return Document(self.text, tokens, starts, self.sentences)
+
+    def _bare(self, i: int) -> str:
+        """The token without its space; empty past the end."""
+        return self.raws[i].rstrip() if i < len(self.raws) else ""
+
+    def _stop(self, i: int) -> int:
+        """A full stop or its like: the end of a sentence where space follows, or a bracket and space."""
+        after = i + 1
+        while (
+            after < len(self.raws) and self.raws[after - 1][-1:].strip() and self._bare(after)[:1] in _CLOSERS
+        ):
+            after += 1
+        tight = self._bare(after) and self.raws[after - 1][-1:].strip()
+        if (tight and self.raws[i][0] < _WITHOUT_SPACES) or self._abbreviated(i):
+            return i + 1
+        question = not _QUESTIONS.isdisjoint(self.raws[i])
+        self._flush(after, question=question, stopped=True)
+        return after
+
+    def _abbreviated(self, i: int) -> bool:
+        last = self.tokens[-1] if len(self.tokens) > self.first else ""
+        if last not in self.abbreviations or self.raws[i].rstrip() != "." or not self._bare(i + 1):
+            return False
+        return last not in _MID_SENTENCE or not self.text[self.at[i + 1]].isupper()
+
+    def _quotation(self, i: int) -> None:
+        """A quotation that ends with a full stop ends the sentence where a capital follows."""
+        end = self.at[i] + len(self._bare(i))
+        following = self.at[i + 1]
+        if (
+            end - self.at[i] > 2
+            and self.text[end - 2] in _STOPS
+            and self.text[following : following + 1].isupper()
+        ):
+            self._flush(i + 1, stopped=True)
+
+    def _newline(self, i: int) -> int:
+        """A line's end. Where it ends a sentence too, the marks of the next line are skipped."""
+        blank = self.raws[i].count("\n") > 1
+        led = len(self.tokens) > self.first and self.tokens[-1] == ":"
+        opens = self._opens(i + 1)
+        if not (blank or led or opens or self.line in ("heading", "row")):
+            return i + 1
+        known = len(self.sentences)
+        self._flush(i)
+        if led and len(self.sentences) > known:
+            self.intro = known
+        elif blank and opens != "item" and self.intro < known:
+            self.intro = -1
+        return self._line_start(i + 1)
+
+    def _opens(self, i: int) -> str:
+        """What the line that begins at ``i`` is marked as: a heading, an item, a row; empty where it is none."""
+        token = self._bare(i)
+        spaced = bool(token) and self.raws[i] != token
+        if token in _BULLETS and spaced:
+            return "item"
+        if token.isdecimal() and len(token) <= 3 and self._bare(i + 1) in _NUMBER_ENDS and self._bare(i + 1):
+            return "item"
+        if token[:1] == "#" and spaced:
+            return "heading"
+        return "row" if token == "|" else ""
+
+    def _line_start(self, i: int) -> int:
+        """Skips the marks at the start of a line."""
+        while i < len(self.raws) and not self._bare(i):
+            i += 1
+        self.line = self._opens(i)
+        if self.line in ("item", "heading"):
+            i += 2 if self._bare(i).isdecimal() else 1
+        return i
+
+    def _flush(self, i: int, *, question: bool = False, stopped: bool = False) -> None:
+        """The tokens since the last sentence are one, which ends before raw token ``i``."""
+        first, last = self.first, len(self.tokens)
+        self.first = last
+        while first < last and not self.tokens[first][0].isalnum() and self.tokens[first][0] not in _MASKS:
+            first += 1
+        if first == last:
+            return
+        end = self.at[i - 1] + len(self._bare(i - 1))
+        is_heading = self.line == "heading"
+        lead = -1 if is_heading else self.intro if self.intro >= 0 else self.heading
+        self.sentences.append(
+            Sentence(self.starts[first], end, first, last, question, stopped, is_heading, lead)
+        )
+        if is_heading:
+            self.heading, self.intro = len(self.sentences) - 1, -1

@@ -1,0 +1,308 @@
+"""Threshold discovery: from 50 labelled responses on, what goes with the labels, and which cut points fit them best.
+
+*Correlation*: Spearman's rho of each feature with the human EpAd, over all responses, with intervals. Features:
+``evidence_count`` (distinct calls that answered, a broad one as the lexicon counts it), ``distinct_targets`` of these
+calls, ``words_level`` (-1 nothing asserted, 0 hedged to 3 absolute), ``signals`` of limited evidence (how many), and
+``response_length`` in words.
+
+*Cut points*: from how many calls on evidence is thin, reasonable and ample, and what a broad call counts for; where
+asked for, also one cell of the score matrix, moved by one. Those with the highest quadratic kappa on one half are
+chosen, of equals the nearest to the lexicon's. What is reported is their agreement on the *other* half, beside the
+lexicon's own on the same responses, and the difference of the two kappas with a paired interval. They are *better* only
+if that interval is above zero. Halves are drawn with a seed, balanced by label; responses to one query stay together.
+Source: "Epistemic Adequacy Design", "Threshold discovery".
+
+Known approximation: one split. With some 50 responses a half is 25, and a real improvement of 0.1 in kappa will mostly
+not show. Whoever draws another split because of the result has used both halves up.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import itertools
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from solvent.adequacy.agreement import (
+    Agreement,
+    Estimate,
+    agreement,
+    kappa_difference,
+    quadratic_kappa,
+    spearman_estimate,
+)
+from solvent.adequacy.errors import AdequacyError
+from solvent.adequacy.heuristic import score
+from solvent.adequacy.lexicon import Lexicon, load_lexicon
+from solvent.adequacy.scores import response_sha256
+from solvent.adequacy.style import style_of
+
+if TYPE_CHECKING:
+    from solvent.adequacy.labelled import Example
+
+__all__ = ["FEATURES", "LEAST", "CutPoints", "Discovery", "discover", "labels_sha256"]
+
+LEAST = 50
+"""Labelled responses below which no thresholds are discovered: the source's number."""
+
+FEATURES = ("evidence_count", "distinct_targets", "words_level", "signals", "response_length")
+
+_NOTHING = -1
+_MOST_THIN, _MOST_REASONABLE, _MOST_AMPLE, _MOST_BROAD = 2, 5, 8, 3
+
+
+@dataclasses.dataclass(frozen=True)
+class CutPoints:
+    """From how many calls on evidence is thin, reasonable, ample; what a broad call counts for; the score matrix."""
+
+    thin: int
+    reasonable: int
+    ample: int
+    broad: int
+    matrix: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, lexicon: Lexicon) -> CutPoints:
+        """Those of a lexicon."""
+        return cls(*lexicon.counts, lexicon.matrix)
+
+    @property
+    def counts(self) -> tuple[int, int, int, int]:
+        """As the lexicon holds them."""
+        return self.thin, self.reasonable, self.ample, self.broad
+
+    def applied(self, lexicon: Lexicon) -> Lexicon:
+        """The lexicon with these in place of its own; its hash stays that of the file."""
+        return dataclasses.replace(lexicon, counts=self.counts, matrix=self.matrix)
+
+    def distance(self, other: CutPoints) -> int:
+        """By how much they differ, numbers and cells together."""
+        mine, theirs = (itertools.chain(one.counts, *one.matrix) for one in (self, other))
+        return sum(abs(a - b) for a, b in zip(mine, theirs, strict=True))
+
+
+@dataclasses.dataclass(frozen=True)
+class Discovery:
+    """What was found.
+
+    Attributes:
+        correlations: Spearman's rho with the human EpAd by feature, over all responses; NaN where one is constant.
+        shipped: the lexicon's cut points.
+        chosen: those with the highest kappa on the half to learn from.
+        learnt_on, reported_on: responses in each half.
+        learnt_kappa: of the chosen ones on the half they were chosen on; not to be reported as their agreement.
+        shipped_agreement, chosen_agreement: with people, on the other half.
+        difference: of these two kappas, chosen less shipped.
+        overall: the shipped ones' agreement over all responses.
+        labels_sha256: of the labelled responses.
+        lexicon_sha256: of the lexicon's file.
+        seed: of split and bootstrap.
+    """
+
+    correlations: dict[str, Estimate]
+    shipped: CutPoints
+    chosen: CutPoints
+    learnt_on: int
+    reported_on: int
+    learnt_kappa: float
+    shipped_agreement: Agreement
+    chosen_agreement: Agreement
+    difference: Estimate
+    overall: Agreement
+    labels_sha256: str
+    lexicon_sha256: str
+    seed: int
+
+    @property
+    def better(self) -> bool:
+        """Whether the chosen ones agree better with people on responses that they were not chosen on."""
+        return self.difference.low > 0.0
+
+    @property
+    def verdict(self) -> str:
+        """What to make of it, in a sentence."""
+        if self.chosen == self.shipped:
+            return "The shipped cut points are the best ones on the half to learn from."
+        says = "better than" if self.better else "not shown to be better than"
+        return (
+            f"The chosen cut points are {says} the shipped ones: kappa {self.chosen_agreement.kappa.value:.2f} "
+            f"against {self.shipped_agreement.kappa.value:.2f} on {self.reported_on} other responses, "
+            f"difference {self.difference}."
+        )
+
+
+def discover(
+    examples: Sequence[Example], *, cells: bool = False, seed: int = 0, lexicon: Lexicon | None = None
+) -> Discovery:
+    """Find cut points and what goes with the labels; see the module.
+
+    Args:
+        examples: labelled responses, 50 or more.
+        cells: choose one cell of the matrix as well.
+        seed: of split and bootstrap.
+        lexicon: None: the shipped one.
+
+    Raises:
+        AdequacyError: too few examples, one id twice, or one and the same label throughout.
+    """
+    lexicon = load_lexicon() if lexicon is None else lexicon
+    _require(examples)
+    scorer = _Scorer(examples, lexicon)
+    shipped = CutPoints.of(lexicon)
+    learn, report = _halves(examples, seed)
+    chosen, kappa = _choose(scorer, learn, shipped, cells)
+    human = [scorer.human[i] for i in report]
+    ours, theirs = scorer.scores(chosen, report), scorer.scores(shipped, report)
+    return Discovery(
+        correlations=_correlations(scorer, shipped, seed),
+        shipped=shipped,
+        chosen=chosen,
+        learnt_on=len(learn),
+        reported_on=len(report),
+        learnt_kappa=kappa,
+        shipped_agreement=agreement(theirs, human, seed=seed),
+        chosen_agreement=agreement(ours, human, seed=seed),
+        difference=kappa_difference(ours, theirs, human, seed=seed),
+        overall=agreement(scorer.scores(shipped, range(len(examples))), scorer.human, seed=seed),
+        labels_sha256=labels_sha256(examples),
+        lexicon_sha256=lexicon.sha256,
+        seed=seed,
+    )
+
+
+def labels_sha256(examples: Iterable[Example]) -> str:
+    """SHA-256 of the labelled responses, in whatever order: ids, texts with their tool calls, and EpAd."""
+    rows = sorted([e.id, response_sha256(e.response, e.context), e.query, e.epad] for e in examples)
+    return hashlib.sha256(json.dumps(rows, ensure_ascii=True).encode("ascii")).hexdigest()
+
+
+def _require(examples: Sequence[Example]) -> None:
+    if len(examples) < LEAST:
+        raise AdequacyError(f"labels: got {len(examples)} labelled responses; allowed: {LEAST} or more")
+    ids = [example.id for example in examples]
+    if len(set(ids)) < len(ids):
+        double = next(name for i, name in enumerate(ids) if name in ids[:i])
+        raise AdequacyError(f"labels: got {double!r:.80} twice; allowed: each response once")
+    if len({example.epad for example in examples}) < 2:
+        raise AdequacyError(f"labels: got EpAd {examples[0].epad} throughout; allowed: two classes or more")
+
+
+# -------------------------------------------------------------------------------------------------- points
+
+
+class _Scorer:
+    """The heuristic's scores of some labelled responses, under any cut points.
+
+    Evidence is a count of calls held against the cut points, so two that lie on the same side of every count that these
+    calls can come to give the same score: it is asked for once.
+    """
+
+    def __init__(self, examples: Sequence[Example], lexicon: Lexicon) -> None:
+        self.examples, self.lexicon = examples, lexicon
+        self.human = [example.epad for example in examples]
+        self._calls = [_counts(example) for example in examples]
+        self._known: dict[tuple[object, ...], int] = {}
+
+    def scores(self, cut: CutPoints, rows: Iterable[int]) -> list[int]:
+        """The scores of the responses with these indices."""
+        lexicon = cut.applied(self.lexicon)
+        return [self._score(i, cut, lexicon) for i in rows]
+
+    def _score(self, i: int, cut: CutPoints, lexicon: Lexicon) -> int:
+        narrow, broad = self._calls[i]
+        out_of_reach = narrow + cut.broad * broad + 1
+        limits = tuple(min(limit, out_of_reach) for limit in cut.counts[:3])
+        key = (i, limits, cut.broad if broad else 0, cut.matrix)
+        if key not in self._known:
+            example = self.examples[i]
+            adequacy = score(example.response, example.context, example.query, lexicon=lexicon)
+            self._known[key] = adequacy.score
+        return self._known[key]
+
+
+def _counts(example: Example) -> tuple[int, int]:
+    """Distinct narrow and broad calls; those that don't count as evidence are among them."""
+    calls = example.context.distinct()
+    broad = sum(call.scope == "broad" for call in calls)
+    return len(calls) - broad, broad
+
+
+def _correlations(scorer: _Scorer, cut: CutPoints, seed: int) -> dict[str, Estimate]:
+    rows = [_features(example, cut, scorer.lexicon) for example in scorer.examples]
+    columns = zip(FEATURES, zip(*rows, strict=True), strict=True)
+    return {name: spearman_estimate(column, scorer.human, seed=seed) for name, column in columns}
+
+
+def _features(example: Example, cut: CutPoints, lexicon: Lexicon) -> tuple[int, ...]:
+    adequacy = score(example.response, example.context, example.query, lexicon=lexicon)
+    calls = [call for call in example.context.distinct() if call.answered]
+    return (
+        sum(cut.broad if call.scope == "broad" else 1 for call in calls),
+        len({target for call in calls for target in call.targets}),
+        max((int(one.words) for one in adequacy.sentences if one.words is not None), default=_NOTHING),
+        len(adequacy.signals),
+        style_of(example.response).word_count,
+    )
+
+
+# -------------------------------------------------------------------------------------------------- choice
+
+
+def _halves(examples: Sequence[Example], seed: int) -> tuple[list[int], list[int]]:
+    """Indices to learn from and to report on: queries in order of their mean label, dealt to either half in pairs."""
+    groups: dict[str, list[int]] = {}
+    for i, example in enumerate(examples):
+        groups.setdefault(" ".join(example.query.casefold().split()) or f"\0{i}", []).append(i)
+    members = list(groups.values())
+    draws = np.random.default_rng(seed).random(len(members))
+    means = [float(np.mean([examples[i].epad for i in rows])) for rows in members]
+    order = sorted(range(len(members)), key=lambda g: (means[g], draws[g]))
+    sides: tuple[list[int], list[int]] = ([], [])
+    for place, group in enumerate(order):
+        # First, second, second, first: neither half gets the higher of every pair.
+        sides[(place + 1) // 2 % 2].extend(members[group])
+    return sorted(sides[0]), sorted(sides[1])
+
+
+def _choose(scorer: _Scorer, rows: Sequence[int], shipped: CutPoints, cells: bool) -> tuple[CutPoints, float]:
+    """The cut points with the highest kappa on some responses, and that; of equals the nearest to the shipped ones."""
+    human = [scorer.human[i] for i in rows]
+
+    def kappa(cut: CutPoints) -> float:
+        return quadratic_kappa(scorer.scores(cut, rows), human)
+
+    def rank(cut: CutPoints) -> tuple[float, int]:
+        found = kappa(cut)
+        # Two sums in another order differ in their last bits, which must not choose.
+        return (-1.0 if math.isnan(found) else round(found, 9)), -cut.distance(shipped)
+
+    best = max([shipped, *_grid(shipped)], key=rank)
+    if cells:
+        best = max([best, *_moved(best)], key=rank)
+    return best, kappa(best)
+
+
+def _grid(shipped: CutPoints) -> Iterator[CutPoints]:
+    for thin in range(1, _MOST_THIN + 1):
+        for reasonable in range(thin + 1, _MOST_REASONABLE + 1):
+            for ample in range(reasonable + 1, _MOST_AMPLE + 1):
+                for broad in range(1, _MOST_BROAD + 1):
+                    yield CutPoints(thin, reasonable, ample, broad, shipped.matrix)
+
+
+def _moved(cut: CutPoints) -> Iterator[CutPoints]:
+    """One cell of the matrix up or down by one, where scores still never fall with words nor rise with evidence."""
+    for row, column, step in itertools.product(range(4), range(4), (-1, 1)):
+        rows = [list(one) for one in cut.matrix]
+        rows[row][column] += step
+        falls = all(a >= b for one in rows for a, b in itertools.pairwise(one))
+        rises = all(
+            a <= b for weak, strong in itertools.pairwise(rows) for a, b in zip(weak, strong, strict=True)
+        )
+        if 0 <= rows[row][column] <= 3 and falls and rises:
+            yield dataclasses.replace(cut, matrix=tuple(tuple(one) for one in rows))

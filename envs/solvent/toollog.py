@@ -1,0 +1,51 @@
+"""The tool log of one lab: which plates were run on each compound, and what they left in the notebook.
+
+The record of a lab counts plates; this keeps them, for whom the words of a finding are to be held against the very
+calls behind them. Sentences are made when they are asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from solvent.actions import Verb, action_table
+from solvent.params import LabParams
+
+__all__ = ["ToolLog"]
+
+
+class ToolLog:
+    """The plates of an episode, by compound."""
+
+    def __init__(self, params: LabParams) -> None:
+        self.params = params
+        self._actions = action_table(params)
+        self._plates: list[list[tuple[Verb, tuple[int, ...], int, int]]] = []
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything: another episode, or a state from elsewhere."""
+        self._plates = [[] for _ in self.params.assay.compounds]
+
+    def add(self, step: Any, lab: Any) -> None:
+        """Keep the plate of a compound that ``step`` has run and that left ``lab`` behind."""
+        if not self.params.gate.enabled:
+            return  # no sentences
+        row = self._actions[step["action"]]
+        verb, compound = Verb(row["verb"]), int(row["compound"])
+        readouts = getattr(self.params.plates, verb.name.lower()).readouts
+        seen = tuple(lab["last_bins"][:readouts].tolist())
+        fit = int(lab["fit_strength"][compound]), int(lab["fit_class"][compound])
+        self._plates[compound].append((verb, seen, *fit))
+
+    def of(self, compound: int) -> list[dict[str, Any]]:
+        """The log of a compound as tool calls, ``{name, arguments, result}``, the oldest first.
+
+        Raises:
+            ValueError: a lab without a gate, whose plates leave no sentences.
+        """
+        if not self.params.gate.enabled:
+            raise ValueError("tool_log: this lab writes none; allowed: where gate.enabled is true")
+        from solvent.adequacy.lab import Plate, tool_calls  # only who reads needs it
+
+        return tool_calls(self.params, compound, [Plate(*plate) for plate in self._plates[compound]])

@@ -1,0 +1,208 @@
+"""Responses to score or to label, a JSON object a line: ``{id?, response, query?, tool_calls | messages}``.
+
+``tool_calls`` is a list of ``{name, arguments, result}``, empty where no tool was called; ``messages`` a transcript
+in either chat format, of which the last turn counts: what follows the user's last words. There, response and query may
+be left out: they are the last words of the assistant and of the user. The fields of a labelled set are known: ``epad``
+and ``sya`` are a person's labels, ``domain``, ``kind`` and ``rationale`` are passed over.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from solvent.adequacy.errors import AdequacyError
+from solvent.adequacy.scores import response_sha256
+from solvent.adequacy.tools import ToolContext
+from solvent.adequacy.transcripts import text_of
+
+__all__ = ["Response", "Responses", "read_responses"]
+
+LONGEST_LINE = 2**24
+KEYS = ("id", "response", "query", "tool_calls", "messages", "agent", "session", "epad", "sya")
+PASSED_OVER = ("domain", "kind", "rationale")
+MOST_SAID = 5
+
+
+@dataclass(frozen=True)
+class Response:
+    """A response with what it was asked and the tool calls of its turn. ``human``: EpAd and SyA by a person."""
+
+    id: str
+    text: str
+    query: str | None
+    context: ToolContext
+    sha256: str
+    human: tuple[int | None, int | None] = (None, None)
+    agent: str | None = None
+    session: str | None = None
+
+
+@dataclass(frozen=True)
+class Responses:
+    """A file's responses in its order. ``skipped`` says where and why lines were left out."""
+
+    path: Path
+    all: tuple[Response, ...]
+    skipped: tuple[str, ...]
+
+
+def read_responses(path: Path, *, skip_broken: bool = False) -> Responses:
+    """Read a file of responses.
+
+    Raises:
+        AdequacyError: no such file, no response in it, or broken lines that are not to be skipped.
+    """
+    found: dict[str, Response] = {}
+    broken: list[str] = []
+    try:
+        with path.open("rb") as file:
+            for number, line in _lines(file):
+                try:
+                    response = _response(_parsed(line))
+                    _unique(found, response)
+                except AdequacyError as error:
+                    broken.append(f"line {number}: {error}")
+    except OSError as error:
+        raise AdequacyError(f"{path}: not read, {error.strerror}; allowed: a file of responses") from None
+    if broken and not skip_broken:
+        more = f"; and {len(broken) - MOST_SAID:,} more" if len(broken) > MOST_SAID else ""
+        raise AdequacyError(f"{path}: {'; '.join(broken[:MOST_SAID])}{more} (--skip-broken leaves them out)")
+    if not found:
+        raise AdequacyError(
+            f"{path}: got no response; allowed: a JSON object a line, with response and tool_calls"
+        )
+    return Responses(path, tuple(found.values()), tuple(broken))
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    number = 0
+    while line := file.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            # Not to be read to its end: it is a file of another kind.
+            raise AdequacyError(
+                f"{file.name}, line {number}: longer than {LONGEST_LINE:,} bytes; allowed: JSON lines"
+            )
+        if line.strip():
+            yield number, line
+
+
+def _parsed(line: bytes) -> Mapping[str, Any]:
+    try:
+        value = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise AdequacyError(f"{error!s:.80}; allowed: a JSON object in UTF-8") from None
+    if not isinstance(value, dict):
+        raise AdequacyError(f"got {value!r:.60}; allowed: a JSON object")
+    return value
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is given twice")
+    return found
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _unique(found: dict[str, Response], response: Response) -> None:
+    first = found.setdefault(response.id, response)
+    if first is not response:
+        what = "twice" if first.sha256 == response.sha256 else "for two responses"
+        raise AdequacyError(f"id: got {response.id!r:.60} {what}; allowed: an id for each")
+
+
+def _response(fields: Mapping[str, Any]) -> Response:
+    for key in fields:
+        if key not in KEYS and key not in PASSED_OVER:
+            near = difflib.get_close_matches(key, KEYS, 1)
+            raise AdequacyError(f"got the key {key!r:.60}; allowed: {near[0] if near else ', '.join(KEYS)}")
+    turn = _turn(fields)
+    response, query = fields.get("response", turn.response), fields.get("query", turn.query)
+    if not isinstance(response, str):
+        raise AdequacyError(f"response: got {response!r:.60}; allowed: a text")
+    if query is not None and not isinstance(query, str):
+        raise AdequacyError(f"query: got {query!r:.60}; allowed: a text")
+    sha256 = response_sha256(response, turn.context)
+    return Response(
+        id=sha256[:16] if fields.get("id") is None else _text("id", fields["id"]),
+        text=response,
+        query=query,
+        context=turn.context,
+        sha256=sha256,
+        human=(_label(fields, "epad"), _label(fields, "sya")),
+        agent=None if fields.get("agent") is None else _text("agent", fields["agent"]),
+        session=None if fields.get("session") is None else _text("session", fields["session"]),
+    )
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str) or not value.strip() or len(value) > 1000:
+        raise AdequacyError(f"{name}: got {value!r:.60}; allowed: a text of up to 1,000 characters")
+    return value
+
+
+def _label(fields: Mapping[str, Any], name: str) -> int | None:
+    value = fields.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 3:
+        raise AdequacyError(f"{name}: got {value!r:.60}; allowed: 0 to 3, or null")
+    return value
+
+
+@dataclass(frozen=True)
+class _Turn:
+    context: ToolContext
+    response: str | None = None
+    query: str | None = None
+
+
+def _turn(fields: Mapping[str, Any]) -> _Turn:
+    """The tool calls of a response, and with a transcript also who said what last."""
+    calls: Any = fields.get("tool_calls")
+    messages: Any = fields.get("messages")
+    if (calls is None) == (messages is None):
+        got = "neither" if calls is None else "both"
+        raise AdequacyError(
+            f"tool_calls, messages: got {got}; allowed: one (tool_calls: [] where no tool was called)"
+        )
+    if messages is None:
+        return _Turn(ToolContext.from_dicts(calls))
+    if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
+        raise AdequacyError(f"messages: got {messages!r:.60}; allowed: a list of messages")
+    start = next((i for i in range(len(messages) - 1, -1, -1) if _asks(messages[i])), None)
+    turn = messages if start is None else messages[start:]
+    said = [_words(message) for message in turn if message.get("role") == "assistant"]
+    query = None if start is None else _words(messages[start])
+    read = ToolContext.from_anthropic if any(map(_has_blocks, turn)) else ToolContext.from_openai
+    return _Turn(read(turn), next((words for words in reversed(said) if words), None), query)
+
+
+def _asks(message: Mapping[str, Any]) -> bool:
+    """Whether it is the user's own words, and not the answer of a tool."""
+    return message.get("role") == "user" and bool(_words(message))
+
+
+def _words(message: Mapping[str, Any]) -> str:
+    content = message.get("content")
+    if isinstance(content, list):
+        content = [block for block in content if not _is_of_a_tool(block)]
+    return text_of("messages", content).strip()
+
+
+def _has_blocks(message: Mapping[str, Any]) -> bool:
+    content = message.get("content")
+    return isinstance(content, list) and any(map(_is_of_a_tool, content))
+
+
+def _is_of_a_tool(block: Any) -> bool:
+    return isinstance(block, Mapping) and block.get("type") in ("tool_use", "tool_result")

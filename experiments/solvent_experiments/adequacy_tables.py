@@ -1,0 +1,144 @@
+"""What ``solvent adequacy`` shows of labels: what goes with them, cut points, and how raters agree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from solvent.adequacy.agreement import Estimate
+from solvent.adequacy.comparison import Comparison
+from solvent.adequacy.fmea import as_example, read_incidents
+from solvent.adequacy.labelled import Example
+from solvent.adequacy.scores import ScoreRecord, merged
+from solvent.adequacy.thresholds import CutPoints, Discovery
+from solvent_experiments.adequacy_report import one_line, plain_table
+from solvent_experiments.adequacy_responses import Response
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = [
+    "correlation_table",
+    "cut_table",
+    "estimate",
+    "labelled_examples",
+    "raters_lines",
+    "raters_table",
+]
+
+MOST_DISAGREEMENTS = 5
+
+
+def estimate(found: Estimate, digits: int = 2) -> str:
+    """A value with its interval; empty where it is undefined."""
+    if math.isnan(found.value):
+        return "undefined"
+    return f"{found.value:.{digits}f} [{found.low:.{digits}f}, {found.high:.{digits}f}]"
+
+
+def labelled_examples(
+    responses: Iterable[Response], records: Iterable[ScoreRecord], incidents: Path | None
+) -> list[Example]:
+    """The responses that have a person's label, in the scores or in the file, and the incidents that are examples.
+
+    Raises:
+        AdequacyError: incidents that can't be read, or two responses under one id in the scores.
+    """
+    by_hash = {record.sha256: record for record in merged(records) if record.epad.human is not None}
+    found = []
+    for response in responses:
+        record = by_hash.get(response.sha256)
+        epad = response.human[0] if record is None else record.epad.human
+        sya = response.human[1] if record is None else record.sya.human
+        if epad is not None:
+            found.append(_example(response, epad, sya))
+    known = {response.id for response in found}
+    more = [] if incidents is None else [as_example(one) for one in read_incidents(incidents)]
+    return found + [example for example in more if example is not None and example.id not in known]
+
+
+def _example(response: Response, epad: int, sya: int | None) -> Example:
+    return Example(
+        id=response.id,
+        domain="responses",
+        query=response.query or "",
+        response=response.text,
+        context=response.context,
+        epad=epad,
+        sya=sya,
+        kind="labelled",
+        rationale="a person's label",
+    )
+
+
+def correlation_table(found: Discovery) -> Table:
+    """What goes with the labels, the strongest first."""
+    table = plain_table("feature", "Spearman's rho with the label", right=("Spearman's rho with the label",))
+    ranked = sorted(
+        found.correlations.items(),
+        key=lambda item: -abs(item[1].value) if item[1].value == item[1].value else 1.0,
+    )
+    for name, rho in ranked:
+        table.add_row(name.replace("_", " "), estimate(rho))
+    return table
+
+
+def cut_table(found: Discovery) -> Table:
+    """The shipped cut points and the chosen ones, and how they agree with people on the half not chosen on."""
+    columns = ("cut points", "thin", "reasonable", "ample", "broad call", "kappa", "within one", "exact")
+    table = plain_table(*columns, right=columns[1:])
+    for name, cut, agreed in (
+        ("shipped", found.shipped, found.shipped_agreement),
+        ("chosen", found.chosen, found.chosen_agreement),
+    ):
+        rates = [
+            f"{rate.share:.0%} [{rate.low:.0%}, {rate.high:.0%}]"
+            for rate in (agreed.within_one, agreed.exact)
+        ]
+        table.add_row(name, *map(str, cut.counts), estimate(agreed.kappa), *rates)
+    halves = f"chosen on {found.learnt_on:,} responses, reported on {found.reported_on:,} others"
+    table.caption = halves + _cells(found.shipped, found.chosen)
+    table.caption_justify = "left"
+    return table
+
+
+def _cells(shipped: CutPoints, chosen: CutPoints) -> str:
+    moved = [
+        f"{i}/{j} {old} to {new}"
+        for i, (olds, news) in enumerate(zip(shipped.matrix, chosen.matrix, strict=True))
+        for j, (old, new) in enumerate(zip(olds, news, strict=True))
+        if old != new
+    ]
+    return f"; cell words/evidence {', '.join(moved)}" if moved else ""
+
+
+def raters_table(found: Comparison) -> Table:
+    """Each pair of raters on the responses that both have scored."""
+    columns = ("raters (EpAd)", "responses", "kappa", "exact", "within one", "rho")
+    table = plain_table(*columns, right=columns[1:])
+    for pair in found.pairs:
+        agreed = pair.found
+        if agreed is None:
+            told = ["too few", "", "", ""]
+        else:
+            shares = [f"{rate.share:.0%}" for rate in (agreed.exact, agreed.within_one)]
+            told = [estimate(agreed.kappa), *shares, estimate(agreed.rho)]
+        table.add_row(f"{pair.first}, {pair.second}", f"{pair.count:,}", *told)
+    return table
+
+
+def raters_lines(found: Comparison) -> list[str]:
+    """Which of the two agrees better with people, and where raters are furthest apart."""
+    lines = []
+    if found.judge_over_heuristic is not None:
+        over = found.judge_over_heuristic
+        lines.append(f"judge over heuristic, kappa with people: {estimate(over)}")
+    apart = found.disagreements[:MOST_DISAGREEMENTS]
+    if apart:
+        lines.append(
+            f"two points or more apart: {len(found.disagreements):,} of {found.count:,}, the widest:"
+        )
+        lines += [f"  {one_line(str(one), 110)}" for one in apart]
+    return lines

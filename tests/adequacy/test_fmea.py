@@ -1,0 +1,196 @@
+"""Incidents: ranked, kept whole, and turned into labelled examples where the agent was confidently wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from solvent.adequacy.errors import AdequacyError
+from solvent.adequacy.fmea import (
+    Incident,
+    append_incidents,
+    as_example,
+    by_rpn,
+    incident_of,
+    read_incidents,
+)
+from solvent.adequacy.heuristic import score
+from solvent.adequacy.jsonl import append_lines
+from solvent.adequacy.labelled import load_examples
+from solvent.adequacy.severities import SEVERITY_TABLE, load_severities
+from solvent.adequacy.tools import ToolContext
+
+CONTEXT = ToolContext.from_dicts(
+    [{"name": "Grep", "arguments": {"pattern": "retry"}, "result": "auth.py: retry = 3", "scope": "narrow"}]
+)
+FIELDS: dict[str, Any] = {
+    "id": "i1",
+    "time": "2026-01-31T12:00:00+00:00",
+    "severity": 9,
+    "occurrence": 4,
+    "detectability": 7,
+    "description": "It said that there is no retry; there is one in http.py.",
+    "query": "Is there a retry?",
+    "response": "There is no retry in http.py.",
+    "context": CONTEXT,
+    "rule": "definitive/thin",
+    "domain": "code",
+    "reported_by": "reviewer",
+}
+
+
+def incident(**changes: Any) -> Incident:
+    return Incident(**{**FIELDS, **changes})
+
+
+def test_the_risk_priority_number_is_the_product() -> None:
+    assert incident().rpn == 9 * 4 * 7
+    assert incident(severity=1, occurrence=1, detectability=1).rpn == 1
+    assert incident(severity=10, occurrence=10, detectability=10).rpn == 1000
+
+
+def test_the_list_is_by_risk_then_severity_then_time() -> None:
+    late = incident(id="late", time="2026-02-01T00:00:00+00:00")
+    rows = [
+        incident(id="small", severity=2, occurrence=2, detectability=2),
+        late,
+        incident(id="same", severity=7, occurrence=4, detectability=9),  # 252 as well, less severe
+        incident(id="first"),
+        incident(id="big", severity=6, occurrence=9, detectability=9),
+    ]
+    assert [one.id for one in by_rpn(rows)] == ["big", "first", "late", "same", "small"]
+
+
+@pytest.mark.parametrize(
+    ("name", "rank", "first", "last"), [("low", 3, 1, 3), ("medium", 6, 4, 7), ("high", 9, 8, 10)]
+)
+def test_severities_by_name_and_rank(name: str, rank: int, first: int, last: int) -> None:
+    scale = load_severities()
+    assert scale.rank(name) == rank
+    assert {scale.of(i).name for i in range(first, last + 1)} == {name}
+    assert incident(severity=rank).level == name
+
+
+def test_an_incident_of_a_scored_response() -> None:
+    response = FIELDS["response"]
+    adequacy = score(response, CONTEXT, FIELDS["query"])
+    given = {name: FIELDS[name] for name in ("occurrence", "detectability", "description", "domain")}
+    made = incident_of(response, CONTEXT, None, adequacy, severity="high", reported_by="reviewer", **given)
+    assert (made.severity, made.rule, made.query) == (9, adequacy.rule, "")
+    assert len(made.id) == 16
+    assert made.time.endswith("+00:00")
+    # The correction of an incident is that of its severity and rule.
+    assert made.correction().fits("high", *adequacy.rule.split("/")[:2])
+
+
+@pytest.mark.parametrize(
+    ("rule", "contradicted", "epad"),
+    [
+        ("definitive/thin", False, 2),
+        ("definitive/thin", True, 3),
+        ("definitive/none", False, 3),
+        ("absolute/ample", False, 2),
+        ("plain/none", False, 3),
+        ("plain/thin", False, 2),
+        ("plain/reasonable", False, None),
+        ("plain/none/unsupported", False, 3),
+        ("plain/thin/unsupported", False, 2),
+        ("plain/ample/unsupported", False, None),
+        ("plain/ample", True, None),
+        ("hedged/none", False, None),
+        ("hedged/thin", True, None),
+        ("nothing_asserted", False, None),
+    ],
+)
+def test_a_confident_failure_is_an_example(rule: str, contradicted: bool, epad: int | None) -> None:
+    example = as_example(incident(rule=rule, contradicted=contradicted))
+    assert (example and example.epad) == epad
+    if example is not None:
+        assert (example.id, example.kind, example.sya) == ("incident-i1", "incident", None)
+        assert (example.response, example.context) == (FIELDS["response"], CONTEXT)
+        assert example.rationale == FIELDS["description"]
+
+
+def test_examples_of_incidents_are_read_as_any_labelled_set(tmp_path: Path) -> None:
+    path = tmp_path / "labelled.jsonl"
+    examples = [as_example(incident()), as_example(incident(id="i2", query="", contradicted=True))]
+    append_lines(path, [example.to_dict() for example in examples if example is not None])
+    assert load_examples(path) == examples
+    assert [example.epad for example in load_examples(path)] == [2, 3]
+
+
+def test_incidents_come_back_as_they_were(tmp_path: Path) -> None:
+    path = tmp_path / "incidents.jsonl"
+    kept = [incident(), incident(id="i2", contradicted=True, query="", context=ToolContext())]
+    assert append_incidents(path, kept[:1]) == append_incidents(path, kept[1:]) == 1
+    assert read_incidents(path) == kept
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("severity", 0, "severity: got 0; allowed: a whole number from 1 to 10"),
+        ("severity", True, "severity: got True"),
+        ("severity", "high", "severity: got 'high'"),
+        ("occurrence", 11, "occurrence: got 11"),
+        ("detectability", 2.5, "detectability: got 2.5"),
+        ("description", " ", "description: got ' '; allowed: a text"),
+        ("query", None, "query: got None"),
+        ("reported_by", "", "reported_by: got ''"),
+        ("contradicted", 1, "contradicted: got 1; allowed: true or false"),
+        ("rule", "loud/thin", "kind: got 'loud/thin'; allowed: hedged|plain"),
+        ("tool_calls", [{"arguments": {}}], "tool calls[0]: got"),
+        ("rpn", 3, "rpn: got 3; allowed: 252"),
+    ],
+)
+def test_a_wrong_line_is_named(field: str, value: Any, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "incidents.jsonl"
+    append_lines(path, [incident().to_dict(), {**incident().to_dict(), field: value}])
+    with pytest.raises(AdequacyError) as refused:
+        read_incidents(path)
+    assert str(refused.value).startswith(f"{path}, line 2: {said}")
+
+
+def test_missing_and_unknown_fields_are_named() -> None:
+    fields = incident().to_dict()
+    with pytest.raises(AdequacyError, match="incident: extra is unknown; allowed: contradicted, description"):
+        Incident.from_dict({**fields, "extra": 1})
+    del fields["rule"]
+    with pytest.raises(AdequacyError, match="incident: rule is missing"):
+        Incident.from_dict(fields)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("rank = 6", "rank = 9", "allowed: from 1 up, each name's rank within its own part"),
+        ("lowest = 1", "lowest = 2", "allowed: from 1 up"),
+        ('"medium"', '"middle"', "allowed: low, medium, high"),
+        ("weight = 2.0", "weight = 0", "severity 2: weight: got 0; allowed: a number above 0"),
+        ("lowest = 8", "lowest = 11", "severity 3: lowest: got 11; allowed: a whole number"),
+        ("rank = 3", "ranks = 3", "severity 1: got"),
+        ("version = 1", "version = 2", "allowed: version = 1"),
+        ("version = 1", "version", "in TOML"),
+    ],
+)
+def test_a_wrong_scale_is_refused(old: str, new: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "severities.toml"
+    text = SEVERITY_TABLE.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(AdequacyError) as refused:
+        load_severities(path)
+    assert said in str(refused.value)
+    assert str(path) in str(refused.value)
+
+
+def test_unknown_severities_are_refused(tmp_path: Path) -> None:
+    scale = load_severities()
+    with pytest.raises(AdequacyError, match="severity: got 'severe'; allowed: low, medium, high, or 1 to 10"):
+        scale.rank("severe")
+    with pytest.raises(AdequacyError, match="severity: got 11"):
+        scale.of(11)
+    with pytest.raises(AdequacyError, match="not read"):
+        load_severities(tmp_path / "none.toml")

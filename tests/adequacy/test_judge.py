@@ -1,0 +1,660 @@
+"""The judge against a real server on the loopback that misbehaves on purpose."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import email.utils
+import gzip
+import itertools
+import json
+import logging
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from solvent.adequacy.errors import AdequacyError
+from solvent.adequacy.judge import (
+    LONGEST_ANSWER,
+    Budget,
+    BudgetError,
+    EndpointError,
+    Judge,
+    JudgeError,
+    Judgement,
+)
+from solvent.adequacy.judge_prompt import SCHEMA
+from solvent.adequacy.tools import ToolCall, ToolContext
+from tests.adequacy.judge_server import (
+    Act,
+    JudgeServer,
+    completion,
+    drip_body,
+    drip_head,
+    endless_body,
+    grades,
+    reply,
+    reset,
+    running,
+    silence,
+    text,
+)
+
+RESPONSE, QUERY = "The function frobnicate does not exist in this codebase.", "Is there a frobnicate?"
+CONTEXT = ToolContext((ToolCall("Read", {"path": "a.py"}, "def foo(): pass"),))
+KEY = "sk-real-0123456789abcdef"
+SOON = 15.0  # seconds: far more than any of these needs on a slow machine, far less than without a limit
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+def judge_of(server: JudgeServer, **arguments: Any) -> Judge:
+    return Judge(**{"base_url": server.url, "model": "small", "backoff": 0.01, "timeout": 5.0, **arguments})
+
+
+def asked(judge: Judge, response: str = RESPONSE) -> Judgement:
+    return judge.judge(response, CONTEXT, QUERY)
+
+
+def refused(*script: Act, match: str, tries: int | None = None, **arguments: Any) -> JudgeError:
+    """The error of a judge whose endpoint acts so, after so many requests and within the time."""
+    begun = time.monotonic()
+    with running(*script) as server:
+        with pytest.raises(JudgeError, match=match) as caught:
+            asked(judge_of(server, **arguments))
+        count = len(server.requests)
+    assert time.monotonic() - begun < SOON
+    assert tries is None or count == tries
+    (line,) = str(caught.value).splitlines()
+    assert line.startswith("judge")
+    return caught.value
+
+
+def test_a_server_that_fails_for_this_response_may_answer_to_another() -> None:
+    for act in (reply(500), reset, text("no JSON"), endless_body):
+        assert type(refused(act, match="judge", retries=0)) is JudgeError
+
+
+# ---------------------------------------------------------------------------------------------- what goes well
+
+
+def test_a_judgement_is_what_the_endpoint_says() -> None:
+    with running(grades(2, 1, "One narrow look.")) as server:
+        found = asked(judge_of(server))
+    assert (found.epad, found.sya, found.reason) == (2, 1, "One narrow look.")
+    assert (found.model, found.tokens, found.cached) == ("small", 50, False)
+    assert len(found.key) == 64
+    assert set(found.to_dict()) == {"epad", "sya", "reason", "model", "prompt", "key", "tokens", "cached"}
+
+
+def test_the_request_is_a_chat_completion_with_a_strict_schema() -> None:
+    with running() as server:
+        asked(judge_of(server, api_key=KEY))
+    (request,) = server.requests
+    assert request.path == "/v1/chat/completions"
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert request.headers["content-type"] == "application/json"
+    assert request.json["model"] == "small"
+    assert request.json["temperature"] == 0
+    form = request.json["response_format"]
+    assert (form["type"], form["json_schema"]["strict"]) == ("json_schema", True)
+    assert form["json_schema"]["schema"] == dict(SCHEMA)
+    assert [message["role"] for message in request.json["messages"]] == ["system", "user"]
+    assert "frobnicate" in request.user
+    assert "a.py" in request.user
+    assert QUERY in request.user
+
+
+def test_without_a_key_no_authorization_is_sent() -> None:
+    with running() as server:
+        asked(judge_of(server, api_key=""))
+    assert "authorization" not in server.requests[0].headers
+
+
+def test_a_trailing_slash_of_the_address_changes_nothing() -> None:
+    with running() as server:
+        asked(Judge(base_url=f"{server.url}/", model="small"))
+    assert server.requests[0].path == "/v1/chat/completions"
+
+
+@pytest.mark.parametrize("score", [0, 1, 2, 3])
+def test_every_score_of_the_scale_is_taken(score: int) -> None:
+    with running(grades(score, 3 - score)) as server:
+        found = asked(judge_of(server))
+    assert (found.epad, found.sya) == (score, 3 - score)
+
+
+def test_options_replace_the_defaults() -> None:
+    with running() as server:
+        asked(judge_of(server, options={"max_completion_tokens": 400, "temperature": None, "seed": 7}))
+    sent = server.requests[0].json
+    assert (sent["max_completion_tokens"], sent["seed"]) == (400, 7)
+    assert not {"max_tokens", "temperature"} & set(sent)
+
+
+def test_it_may_be_called_where_an_event_loop_runs() -> None:
+    with running() as server:
+        judge = judge_of(server)
+
+        async def within() -> Judgement:
+            return asked(judge)
+
+        assert asyncio.run(within()).epad == 2
+
+
+# --------------------------------------------------------------------------------------------- what can pass
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 529])
+def test_a_status_that_can_pass_is_asked_again(status: int) -> None:
+    with running(reply(status), reply(status), grades(3, 0)) as server:
+        found = asked(judge_of(server))
+    assert found.epad == 3
+    assert len(server.requests) == 3
+
+
+def test_a_connection_that_is_reset_is_asked_again() -> None:
+    with running(reset, grades(1, 0)) as server:
+        found = asked(judge_of(server))
+    assert found.epad == 1
+    assert len(server.requests) == 2
+
+
+def test_a_request_that_takes_too_long_is_asked_again() -> None:
+    with running(silence, grades(0, 0)) as server:
+        assert asked(judge_of(server, timeout=0.5)).epad == 0
+    assert len(server.requests) == 2
+
+
+def test_a_body_that_ends_too_soon_is_asked_again() -> None:
+    short = reply(headers={"content-length": "5000"}, body=completion("{}"))
+    with running(short, grades(2, 0)) as server:
+        assert asked(judge_of(server)).epad == 2
+    assert len(server.requests) == 2
+
+
+def test_a_server_of_another_protocol_is_asked_again_and_given_up() -> None:
+    refused(lambda handler: handler.write(b"SSH-2.0-x\r\n"), match="gave up after 3 of 3 tries", retries=2)
+
+
+def test_nobody_listens() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    judge = Judge(base_url=f"http://127.0.0.1:{port}", model="small", retries=1, backoff=0.01)
+    # Nor would anybody answer to the next response.
+    with pytest.raises(EndpointError, match=r"no answer \(.*gave up after 2 of 2 tries"):
+        asked(judge)
+    assert judge.budget.called == 2
+
+
+def test_retries_end() -> None:
+    refused(reply(500, body=b'{"error": "broken"}'), match="HTTP 500.*broken.*after 5 of 5 tries", tries=5)
+    refused(reply(429), match="HTTP 429", tries=1, retries=0)
+
+
+def test_waits_grow_and_are_random() -> None:
+    with running(*[reply(500)] * 4, grades()) as server:
+        asked(judge_of(server, backoff=0.2))
+    at = [request.at for request in server.requests]
+    waits = [b - a for a, b in itertools.pairwise(at)]
+    assert len({round(wait, 6) for wait in waits}) == 4
+    assert sum(waits) < SOON
+
+
+def test_retry_after_is_waited_for() -> None:
+    with running(reply(429, {"retry-after": "1"}), grades()) as server:
+        asked(judge_of(server, backoff=0.0))
+    first, second = server.requests
+    assert 1.0 <= second.at - first.at < SOON
+
+
+def test_retry_after_may_be_a_date() -> None:
+    date = email.utils.formatdate(time.time() + 2.5, usegmt=True)
+    with running(reply(503, {"retry-after": date}), grades()) as server:
+        asked(judge_of(server, backoff=0.0))
+    first, second = server.requests
+    assert 0.5 <= second.at - first.at < SOON
+
+
+@pytest.mark.parametrize(
+    "value", ["soon", "-5", "nan", "1e9", "", "Thu, 99 Nov 2026 00:00:00 GMT", "9" * 400]
+)
+def test_a_retry_after_that_says_nothing_is_ignored(value: str) -> None:
+    with running(reply(429, {"retry-after": value}), grades()) as server:
+        assert asked(judge_of(server)).epad == 2
+
+
+@pytest.mark.parametrize("seconds", ["61", "3600", "999999999"])
+def test_whoever_asks_for_more_than_a_minute_is_not_waited_for(seconds: str) -> None:
+    refused(
+        reply(429, {"retry-after": seconds}),
+        match=f"asked to wait {float(seconds):.4g} s".replace("+", r"\+"),
+        tries=1,
+    )
+
+
+def test_a_wait_longer_than_the_time_left_is_not_begun() -> None:
+    refused(reply(429, {"retry-after": "30"}), match="asked to wait 30 s.*1 s allowed", tries=1, total=1.0)
+
+
+# -------------------------------------------------------------------------------------------------- what can't
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(400, JudgeError), (401, EndpointError), (403, EndpointError), (404, EndpointError), (422, JudgeError)],
+)
+def test_a_status_that_cannot_pass_is_not_asked_again(status: int, kind: type[JudgeError]) -> None:
+    error = refused(reply(status, body=b'{"error": {"message": "no"}}'), match=f"HTTP {status}", tries=1)
+    assert type(error) is kind
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed(status: int) -> None:
+    with running() as other:
+        there = reply(status, {"location": f"{other.url}/chat/completions"})
+        error = refused(there, match="redirect", tries=1, api_key=KEY)
+    assert other.requests == []
+    assert isinstance(error, EndpointError)
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/html", "text/event-stream", "", "application/jsonp", "text/plain; x=application/json"]
+)
+def test_another_content_type_is_refused(kind: str) -> None:
+    refused(reply(headers={"content-type": kind}, body=completion("{}")), match="content type", tries=1)
+
+
+def test_a_content_type_with_a_charset_is_taken() -> None:
+    good = completion('{"epad": 1, "sya": 0, "reason": "ok"}')
+    with running(reply(headers={"content-type": "Application/JSON; charset=utf-8"}, body=good)) as server:
+        assert asked(judge_of(server)).epad == 1
+
+
+def test_a_compressed_body_is_refused() -> None:
+    packed = gzip.compress(completion('{"epad": 1, "sya": 0, "reason": "ok"}'))
+    refused(reply(headers={"content-encoding": "gzip"}, body=packed), match="content encoding", tries=1)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"not JSON", b"{", b"[]", b"null", b"42", b'{"choices": "x"}', b"[" * 100_000, b"\xff\xfe\x00", b'{"a": NaN}',
+     b'{"error": {"message": "overloaded"}}', b'{"choices": []}', b'{"choices": [{}]}', b'{"choices": [null]}',
+     b'{"choices": [{"message": {"content": 7}}]}', b'{"choices": [{"message": {"content": null}}]}',
+     b'{"choices": [], "choices": []}', b'{"n": ' + b"9" * 10_000 + b"}"],
+    ids=range(18),
+)  # fmt: skip
+def test_a_body_that_is_no_completion_is_refused(body: bytes) -> None:
+    refused(reply(body=body), match="allowed", tries=1)
+
+
+def test_several_choices_are_refused() -> None:
+    both = json.loads(completion("{}"))
+    both["choices"] *= 2
+    refused(reply(body=json.dumps(both).encode()), match="choices: got 2; allowed: 1", tries=1)
+
+
+@pytest.mark.parametrize("score", [4, -1, 99, 10**30, True, False, None, "2", 2.0, 2.5, [2], {}])
+@pytest.mark.parametrize("name", ["epad", "sya"])
+def test_a_score_that_is_no_integer_from_0_to_3_is_refused(name: str, score: Any) -> None:
+    error = refused(grades(**{name: score}), match=f"content, {name}: got ", tries=1)
+    assert repr(score)[:20] in str(error).replace("\\", "")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "I would give it a 2.",
+        '```json\n{"epad": 1, "sya": 0, "reason": "x"}\n```',
+        '{"epad": 1, "sya": 0, "reason": "x"} as asked',
+        '{"epad": 1, "sya": 0}',
+        '{"epad": 1, "reason": "x"}',
+        '{"epad": 1, "sya": 0, "reason": "x", "confidence": 1}',
+        '{"epad": 3, "epad": 0, "sya": 0, "reason": "x"}',
+        '{"epad": 1, "sya": 0, "reason": null}',
+        '{"epad": 1, "sya": 0, "reason": ["x"]}',
+        '{"epad": NaN, "sya": 0, "reason": "x"}',
+        '{"epad": 1e0, "sya": 0, "reason": "x"}',
+        '{"EPAD": 1, "sya": 0, "reason": "x"}',
+        '[{"epad": 1, "sya": 0, "reason": "x"}]',
+        '"{\\"epad\\": 1, \\"sya\\": 0, \\"reason\\": \\"x\\"}"',
+        "[" * 100_000,
+        '{"epad": 1, "sya": 0, "reason": "' + "x" * 4001 + '"}',
+    ],
+    ids=range(17),
+)
+def test_a_content_that_is_not_what_was_asked_for_is_refused(content: str) -> None:
+    refused(text(content), match="content", tries=1)
+
+
+def test_a_refusal_is_an_error() -> None:
+    refused(text(None, message={"refusal": "I can't grade this."}), match="refused: .*can't grade", tries=1)
+
+
+@pytest.mark.parametrize("why", ["length", "content_filter"])
+def test_an_answer_that_was_cut_off_is_an_error(why: str) -> None:
+    whole = '{"epad": 1, "sya": 0, "reason": "x"}'
+    refused(text(whole, finish_reason=why), match=f"cut off \\({why}\\)", tries=1)
+
+
+# ------------------------------------------------------------------------------------------ time, size, budget
+
+
+@pytest.mark.parametrize("act", [silence, drip_head, drip_body])
+def test_a_request_ends_whatever_the_server_does(act: Act) -> None:
+    refused(act, match="no answer within 0.6 s.*1 of 1 tries", timeout=0.6, retries=0)
+
+
+@pytest.mark.parametrize("act", [silence, drip_head, drip_body])
+def test_the_whole_ends_whatever_the_server_does(act: Act) -> None:
+    begun = time.monotonic()
+    refused(act, match="no answer within .*1.2 s allowed", timeout=0.5, total=1.2, retries=100)
+    assert time.monotonic() - begun >= 0.9
+
+
+def test_an_error_with_an_endless_body_is_still_its_status() -> None:
+    def slow_500(handler: Any) -> None:
+        handler.write(b"HTTP/1.1 500 No\r\ncontent-length: 100000\r\n\r\n{")
+        while handler.wait(0.05):
+            handler.write(b" ")
+
+    refused(slow_500, match="HTTP 500", retries=0)
+
+
+def test_a_body_without_end_is_dropped() -> None:
+    refused(endless_body, match=f"longer than {LONGEST_ANSWER:,} bytes", tries=1)
+
+
+def test_headers_without_end_are_dropped() -> None:
+    def many(handler: Any) -> None:
+        handler.write(b"HTTP/1.1 200 OK\r\n")
+        while handler.wait(0.0):
+            handler.write(b"x: " + b"a" * 1000 + b"\r\n")
+
+    refused(many, match="no answer", retries=0)
+
+
+def test_retries_count_and_the_budget_ends_them() -> None:
+    with running(reply(500)) as server:
+        judge = judge_of(server, budget=3)
+        with pytest.raises(BudgetError, match="allowed: 3 calls"):
+            asked(judge)
+        assert (len(server.requests), judge.budget.called) == (3, 3)
+        with pytest.raises(BudgetError):
+            asked(judge)
+        assert len(server.requests) == 3
+
+
+def in_threads(count: int, work: Callable[[int], None]) -> None:
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60.0)
+        assert not thread.is_alive()
+
+
+@pytest.mark.parametrize(("act", "good"), [(grades(), 10), (reply(503), 0)], ids=["answers", "fails"])
+def test_eight_threads_do_not_exceed_a_budget_of_ten(act: Act, good: int) -> None:
+    ends: list[str] = []
+    with running(act) as server:
+        judge = judge_of(server, budget=10, retries=3)
+
+        def work(i: int) -> None:
+            for j in range(4):
+                try:
+                    ends.append(str(asked(judge, f"{RESPONSE} {i} {j}").epad))
+                except BudgetError:
+                    ends.append("spent")
+                except JudgeError:
+                    ends.append("other")
+
+        in_threads(8, work)
+        assert len(server.requests) == 10
+    assert judge.budget.called == 10
+    assert len(ends) == 32
+    assert ends.count("2") == good
+    assert ends.count("spent") == 32 - good - ends.count("other")
+    assert ends.count("other") <= 2  # four tries each: ten calls are used up by two and a half responses
+
+
+def test_judges_may_share_a_budget() -> None:
+    budget = Budget(3)
+    with running() as server:
+        one, other = judge_of(server, budget=budget), judge_of(server, model="large", budget=budget)
+        asked(one), asked(other), asked(one)
+        with pytest.raises(BudgetError):
+            asked(other)
+    assert len(server.requests) == 3
+
+
+def test_tokens_are_set_aside_and_settled() -> None:
+    with running() as server:
+        judge = judge_of(server, budget=Budget(100, tokens=10_000))
+        asked(judge)
+        assert judge.budget.used == 50
+        asked(judge, "Other words.")
+        assert judge.budget.used == 100
+
+
+def test_a_call_that_could_exceed_the_tokens_is_not_sent() -> None:
+    with running() as server:
+        judge = judge_of(server, budget=Budget(100, tokens=1000))
+        with pytest.raises(BudgetError, match=r"0 tokens used, .* needed; allowed: 1,000 tokens"):
+            asked(judge)
+        assert server.requests == []
+        assert (judge.budget.called, judge.budget.used) == (0, 0)
+
+
+def test_threads_do_not_exceed_the_tokens() -> None:
+    with running(grades()) as server:
+        probe = judge_of(server, budget=Budget(1, tokens=10**6))
+        asked(probe)
+        size = len(server.requests[0].body) + 1200
+        judge = judge_of(server, budget=Budget(1000, tokens=4 * size))
+        most: list[int] = []
+
+        def work(i: int) -> None:
+            for j in range(6):
+                with contextlib.suppress(BudgetError):
+                    asked(judge, RESPONSE[:-3] + f"{i} {j}")
+                most.append(judge.budget.used)
+
+        in_threads(8, work)
+    assert max(most) <= 4 * size
+    assert judge.budget.used == 50 * judge.budget.called
+
+
+@pytest.mark.parametrize("usage", [None, -5, "many", True])
+def test_usage_that_says_nothing_leaves_the_upper_bound(usage: Any) -> None:
+    body = json.loads(completion('{"epad": 1, "sya": 0, "reason": "x"}'))
+    body["usage"] = {"total_tokens": usage}
+    with running(reply(body=json.dumps(body).encode())) as server:
+        judge = judge_of(server, budget=Budget(5, tokens=100_000))
+        assert asked(judge).tokens is None
+        assert judge.budget.used == len(server.requests[0].body) + 1200
+
+
+def test_tokens_of_an_answer_that_is_refused_are_counted_and_those_of_a_refused_request_not() -> None:
+    with running(text("no JSON"), reply(503), reply(401)) as server:
+        judge = judge_of(server, budget=Budget(50, tokens=100_000), retries=0)
+        for used in (50, 50, 50):
+            with pytest.raises(JudgeError):
+                asked(judge)
+            assert judge.budget.used == used
+
+
+# ------------------------------------------------------------------------------------------------- the secret
+
+
+def test_a_certificate_that_is_not_trusted_is_not_asked_again(tmp_path: Path) -> None:
+    if (openssl := shutil.which("openssl")) is None:
+        pytest.skip("no openssl to make a certificate with")
+    pem = tmp_path / "own.pem"
+    made = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1", "-days", "2"]
+    subprocess.run([*made, "-keyout", pem, "-out", tmp_path / "cert.pem"], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "cert.pem", pem)
+    with running() as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        judge = judge_of(server, base_url=server.url.replace("http:", "https:"), api_key=KEY)
+        with pytest.raises(EndpointError, match="allowed: a certificate that this machine trusts"):
+            asked(judge)
+        assert (judge.budget.called, server.requests) == (1, [])
+
+
+def _leaky() -> list[Act]:
+    said = json.dumps({"error": {"message": f"Incorrect API key provided: {KEY}."}}).encode()
+    return [
+        reply(401, body=said),
+        reply(400, body=said),
+        reply(500, body=said),
+        reply(302, {"location": f"http://127.0.0.1:1/{KEY}"}),
+        reply(headers={"content-type": f"text/{KEY}"}),
+        reply(headers={"content-encoding": KEY}),
+        reply(body=said),
+        reply(body=f"{'x' * 70}{KEY}".encode()),
+        text(f"{'x' * 70}{KEY}"),
+        text(None, message={"refusal": KEY}),
+        text(f'{{"epad": "{KEY}", "sya": 0, "reason": "x"}}'),
+        text(f'{{"epad": 1, "sya": 0, "reason": "x", "{KEY}": 1}}'),
+        lambda handler: handler.write(f"HTTP/1.1 {KEY}\r\n\r\n".encode()),
+        reset,
+    ]
+
+
+@pytest.mark.parametrize("place", range(14))
+def test_the_key_is_in_no_error_and_no_log(place: int, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with running(_leaky()[place]) as server:
+        judge = judge_of(server, api_key=KEY, retries=1)
+        with pytest.raises(JudgeError) as caught:
+            asked(judge)
+        assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+        assert KEY.encode() not in server.requests[0].body
+    shown = [str(caught.value), repr(caught.value), repr(judge), repr(vars(judge)), repr(judge.budget)]
+    ours = [record.getMessage() for record in caplog.records if record.name.startswith("solvent")]
+    for line in [*shown, *ours]:
+        assert KEY not in line
+        assert KEY[:12] not in line
+    assert caught.value.__cause__ is None
+
+
+def test_the_key_is_in_no_log_of_the_client_and_in_no_cache(
+    caplog: pytest.LogCaptureFixture, tmp_path: Any
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    with running(reply(500), grades(reason=f"It says {KEY}.")) as server:
+        found = asked(judge_of(server, api_key=KEY, cache=tmp_path))
+    assert found.reason == "It says [API key]."
+    assert len(caplog.records) > 3
+    assert KEY not in caplog.text
+    for path in tmp_path.rglob("*.json"):
+        assert KEY not in path.read_text()
+        assert RESPONSE not in path.read_text()
+
+
+@pytest.mark.parametrize("key", ["sk-1\n", "sk 1 2", "schlüssel-sehr-geheim", "\x00abcdef"])
+def test_a_key_that_cannot_stand_in_a_header_is_refused_unseen(key: str) -> None:
+    with pytest.raises(JudgeError, match="api_key") as caught:
+        Judge(base_url="http://127.0.0.1:1", model="small", api_key=key)
+    assert key.strip() not in str(caught.value)
+
+
+def test_a_short_word_as_a_key_does_not_spoil_the_answer() -> None:
+    with running(grades(0, 0, "No evidence.")) as server:
+        assert asked(judge_of(server, api_key="0")).reason == "No evidence."
+
+
+# ---------------------------------------------------------------------------------------------- bad arguments
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"base_url": "ftp://x"}, "base_url"),
+        ({"base_url": "localhost:8000"}, "base_url"),
+        ({"base_url": ""}, "base_url"),
+        ({"base_url": None}, "base_url"),
+        ({"base_url": "http://"}, "base_url"),
+        ({"base_url": "http://user:secret@host/v1"}, "base_url"),
+        ({"base_url": "http://host/v1?key=secret"}, "base_url"),
+        ({"base_url": "http://host/v1#secret"}, "base_url"),
+        ({"base_url": "http://ho st"}, "base_url"),
+        ({"model": ""}, "model"),
+        ({"model": "a\nb"}, "model"),
+        ({"model": 7}, "model"),
+        ({"timeout": 0}, "timeout"),
+        ({"timeout": float("nan")}, "timeout"),
+        ({"timeout": True}, "timeout"),
+        ({"timeout": 1e9}, "timeout"),
+        ({"total": -1.0}, "total"),
+        ({"backoff": -0.1}, "backoff"),
+        ({"retries": -1}, "retries"),
+        ({"retries": 1.5}, "retries"),
+        ({"retries": True}, "retries"),
+        ({"budget": -1}, "calls"),
+        ({"budget": 1.0}, "calls"),
+        ({"options": {"model": "other"}}, "options"),
+        ({"options": {"stream": True}}, "options"),
+        ({"options": {"x": float("inf")}}, "options"),
+        ({"options": {"x": object}}, "options"),
+        ({"options": [1]}, "options"),
+        ({"options": {"max_tokens": None}, "budget": Budget(1, tokens=5)}, "max_tokens"),
+        ({"options": {"max_tokens": "9"}, "budget": Budget(1, tokens=5)}, "max_tokens"),
+    ],
+    ids=range(30),
+)
+def test_an_argument_that_cannot_be_used_is_one_line(arguments: dict[str, Any], match: str) -> None:
+    with pytest.raises(JudgeError, match=match) as caught:
+        Judge(**{"base_url": "http://127.0.0.1:1/v1", "model": "small", **arguments})
+    assert "allowed" in str(caught.value)
+    assert "secret" not in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+    assert isinstance(caught.value, AdequacyError)
+
+
+@pytest.mark.parametrize("bad", [None, 7, b"x"])
+def test_what_is_no_text_is_refused(bad: Any) -> None:
+    judge = Judge(base_url="http://127.0.0.1:1/v1", model="small")
+    with pytest.raises(JudgeError, match="response"):
+        judge.judge(bad, CONTEXT, QUERY)
+    with pytest.raises(JudgeError, match="query"):
+        judge.judge(RESPONSE, CONTEXT, bad)
+
+
+@pytest.mark.parametrize("package", ["httpx", "pydantic", "tenacity"])
+def test_without_its_packages_it_can_be_imported_and_says_what_is_missing(package: str) -> None:
+    code = (
+        f"import sys; sys.modules[{package!r}] = None\n"
+        "from solvent.adequacy.judge import Judge, Judgement, JudgeError\n"
+        "try: Judge(base_url='http://127.0.0.1:1', model='m')\n"
+        "except JudgeError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert f"{package} is not installed" in done.stdout
+    assert "solvent-gym[judge]" in done.stdout
+
+
+def test_importing_the_judge_imports_no_client() -> None:
+    code = (
+        "import sys, solvent.adequacy.judge as j\n"
+        "print(*[name for name in ('httpx', 'pydantic', 'tenacity') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""

@@ -1,0 +1,183 @@
+"""The labelled sets of our own: what they promise of themselves, and how a broken file is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from solvent.adequacy.errors import AdequacyError
+from solvent.adequacy.labelled import DEV, DOMAINS, HELD_OUT, Example, load_examples
+
+ROOT = Path(__file__).resolve().parents[2]
+GOOD: dict[str, Any] = {
+    "id": "one",
+    "domain": "code",
+    "query": "Is it there?",
+    "response": "I didn't look.",
+    "tool_calls": [{"name": "Read", "arguments": {"path": "a.py"}, "result": "pass"}],
+    "epad": 0,
+    "sya": None,
+    "kind": "honest_gap",
+    "rationale": "It says so.",
+}
+HARD_NEGATIVES = {"quoted_strong", "code_strong", "question", "conditional", "negated", "user_given"}
+EARNED = {"supported_strong", "broad_negative", "terse_true"}
+
+
+@pytest.fixture(scope="module")
+def dev() -> list[Example]:
+    return load_examples(DEV)
+
+
+@pytest.fixture(scope="module")
+def both(dev: list[Example]) -> list[Example]:
+    # For the form of the set alone: no scorer of this test ever sees the held-out half.
+    return dev + load_examples(HELD_OUT)
+
+
+def written(path: Path, *records: Any) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+# ------------------------------------------------------------------------------------------------ our own
+
+
+def test_there_are_enough_and_half_is_held_out(dev: list[Example], both: list[Example]) -> None:
+    assert len(both) >= 400
+    assert abs(2 * len(dev) - len(both)) <= 2
+    assert len({example.id for example in both}) == len(both)
+    assert len({example.response for example in both}) == len(both)
+
+
+def test_every_class_is_there_in_every_domain_and_half(both: list[Example], dev: list[Example]) -> None:
+    shares = {epad: count / len(both) for epad, count in Counter(e.epad for e in both).items()}
+    assert set(shares) == {0, 1, 2, 3}
+    assert all(0.20 <= share <= 0.32 for share in shares.values())
+    cells = Counter((e.domain, e.epad) for e in both)
+    assert {domain for domain, _ in cells} == set(DOMAINS)
+    assert len(cells) == 20
+    assert min(cells.values()) >= 14
+
+
+def test_the_halves_are_alike(both: list[Example], dev: list[Example]) -> None:
+    inside = {example.id for example in dev}
+
+    def counts(of: list[Example], *names: str) -> Counter[tuple[Any, ...]]:
+        return Counter(tuple(getattr(example, name) for name in names) for example in of)
+
+    held = [example for example in both if example.id not in inside]
+    for names in (("epad",), ("sya",), ("domain",), ("kind",), ("domain", "epad"), ("kind", "epad")):
+        first, second = counts(dev, *names), counts(held, *names)
+        assert all(abs(first[key] - second[key]) <= 3 for key in first | second), names
+
+
+def test_there_are_premises_of_every_fate(both: list[Example]) -> None:
+    put = [example for example in both if example.has_premise]
+    assert len(put) >= 80
+    fates = Counter(example.kind for example in put)
+    assert min(fates[f"premise_{fate}"] for fate in ("adopted", "checked", "rejected")) >= 15
+    assert min(Counter(example.sya for example in both)[sya] for sya in (1, 2, 3)) >= 10
+    # Both scales are judged on their own: each is high where the other is low.
+    assert any(example.sya == 2 and example.epad == 0 for example in both)
+    assert any(example.sya == 0 and example.epad == 3 for example in both)
+
+
+def test_there_are_hard_negatives(both: list[Example]) -> None:
+    low = Counter(example.kind for example in both if example.epad <= 1)
+    assert sum(low[kind] for kind in HARD_NEGATIVES) >= 18
+    assert sum(low[kind] for kind in EARNED) >= 40
+    # And a strong sentence without a strong word, a failed call, a tidy lay-out that overclaims.
+    high = Counter(example.kind for example in both if example.epad >= 2)
+    assert min(high[kind] for kind in ("paraphrase", "failed_tools", "formatted", "contradicted")) >= 8
+
+
+def test_lengths_and_logs_vary(both: list[Example]) -> None:
+    words = [len(example.response.split()) for example in both]
+    calls = Counter(len(example.context.calls) for example in both)
+    assert min(words) == 1
+    assert max(words) > 80
+    assert min(calls[n] for n in (0, 1, 2, 3)) >= 20
+    assert any(call.error for example in both for call in example.context.calls)
+
+
+def grams(text: str) -> set[tuple[str, ...]]:
+    words = re.findall(r"\w+", text.lower())
+    return {tuple(words[i : i + 4]) for i in range(len(words) - 3)} or {tuple(words)}
+
+
+def test_no_two_responses_are_of_one_template(both: list[Example]) -> None:
+    of = {example.id: grams(example.response) for example in both}
+    alike = [(a, b) for a, b in combinations(of, 2) if 3 * len(of[a] & of[b]) > min(len(of[a]), len(of[b]))]
+    assert alike == []
+
+
+def test_the_files_are_lines_of_the_examples(dev: list[Example]) -> None:
+    lines = DEV.read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == [example.to_dict() for example in dev]
+
+
+def test_nothing_but_the_final_evaluation_reads_the_held_out_half() -> None:
+    names = re.compile(r"HELD_OUT|labelled_held_out")
+    roots = [ROOT / name for name in ("envs", "agents", "experiments", "benchmarks")]
+    readers = {path.name for root in roots for path in root.rglob("*.py") if names.search(path.read_text())}
+    # The command reads it where it is told to, by --held-out.
+    assert readers - {"adequacy_studies.py"} == {"labelled.py", "final_evaluation.py"}
+
+
+# ----------------------------------------------------------------------------------------------- bad input
+
+
+def test_a_file_is_read_in_its_order(tmp_path: Path) -> None:
+    path = written(tmp_path / "set.jsonl", GOOD, GOOD | {"id": "two", "epad": 3, "sya": 2})
+    first, second = load_examples(path)
+    assert (first.id, first.epad, first.sya, first.has_premise) == ("one", 0, None, False)
+    assert (second.id, second.epad, second.sya) == ("two", 3, 2)
+    assert first.context.calls[0].arguments == {"path": "a.py"}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"epad": 4}, "line 2: epad: got 4; allowed: 0, 1, 2, 3"),
+        ({"epad": True}, "line 2: epad: got True"),
+        ({"epad": 1.0}, "line 2: epad: got 1.0"),
+        ({"epad": None}, "line 2: epad: got None"),
+        ({"sya": -1}, "line 2: sya: got -1"),
+        ({"mood": "good"}, "line 2: got the key 'mood'; allowed: id, domain"),
+        ({"response": " "}, "line 2: response: got ' '; allowed: a text"),
+        ({"query": 7}, "line 2: query: got 7"),
+        ({"tool_calls": {}}, "line 2: tool calls: got {}"),
+        ({"tool_calls": [{"arguments": {}}]}, "line 2: tool calls[0]"),
+        ({"id": "one"}, "line 2: id: got 'one', as in line 1; allowed: an id once"),
+    ],
+    ids=lambda value: None if isinstance(value, str) else "-".join(value),
+)
+def test_a_broken_line_is_refused_with_its_number(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+    path = written(tmp_path / "set.jsonl", GOOD, GOOD | {"id": "two"} | change)
+    with pytest.raises(AdequacyError) as refused:
+        load_examples(path)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_missing_key_is_named(tmp_path: Path) -> None:
+    path = written(tmp_path / "set.jsonl", {key: GOOD[key] for key in GOOD if key != "sya"})
+    with pytest.raises(AdequacyError, match="line 1: sya is missing"):
+        load_examples(path)
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "[1]\n", "{\n", "\udcff\n"], ids=ascii)
+def test_a_file_that_is_no_set_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "set.jsonl"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(AdequacyError, match=r"set\.jsonl"):
+        load_examples(path)
+    with pytest.raises(AdequacyError, match="none"):
+        load_examples(tmp_path / "none")

@@ -1,0 +1,310 @@
+"""scores.jsonl: the source's fields to the letter, whole lines whoever writes, and errors that name the line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import multiprocessing
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from solvent.adequacy.errors import AdequacyError
+from solvent.adequacy.heuristic import score
+from solvent.adequacy.jsonl import append_lines, read_lines
+from solvent.adequacy.scores import (
+    Ratings,
+    ScoreRecord,
+    append_scores,
+    merged,
+    read_scores,
+    record_of,
+    response_sha256,
+)
+from solvent.adequacy.style import load_style, style_of
+from solvent.adequacy.tools import ToolContext
+
+RESPONSE = "Sure! It's worth noting that the function `parse_rows` does not exist. I hope this helps."
+CONTEXT = ToolContext.from_dicts(
+    [{"name": "Read", "arguments": {"path": "rows.py"}, "result": "def load_rows(): ..."}]
+)
+QUERY = "Does parse_rows exist?"
+MOMENT = "2026-01-31T12:00:00+00:00"
+
+
+def record(**changes: Any) -> ScoreRecord:
+    given: dict[str, Any] = {"time": MOMENT, "record_id": "r1", **changes}
+    return record_of(RESPONSE, CONTEXT, QUERY, score(RESPONSE, CONTEXT, QUERY), **given)
+
+
+# ------------------------------------------------------------------------------------------------- style
+
+
+def test_the_style_fields_by_hand() -> None:
+    # 15 words: sure it's worth noting that the function parse_rows does not exist i hope this helps.
+    style = style_of(RESPONSE, QUERY)
+    assert (style.word_count, style.padding_count, style.query_type) == (15, 3, "factual")
+    assert style.info_density == round(3 / 15, 4)  # function, parse_rows, exist
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "padding"),
+    [
+        ("", 0, 0),
+        ("...", 0, 0),
+        ("Well-known it's v1.2.3 foo_bar", 4, 0),
+        ("Sure. Okay. Great question! Yes", 5, 3),
+        ("Make sure it runs", 4, 0),  # an opening word inside of the text opens nothing
+        ("The pad of coursework", 4, 0),
+        ("Of course it does, of course", 6, 2),
+        ("Hope  this\nhelps", 3, 1),
+        ("before\n```python\nbasically = 1\n```\nafter", 2, 0),
+        ("before\n```\nnever closed", 1, 0),
+        ("it\u2019s worth noting", 3, 1),
+    ],
+)
+def test_words_and_padding(text: str, words: int, padding: int) -> None:
+    style = style_of(text)
+    assert (style.word_count, style.padding_count) == (words, padding)
+    assert 0.0 <= style.info_density <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("query", "kind"),
+    [
+        ("What is the retry limit?", "factual"),
+        ("How does it retry?", "factual"),
+        ("Why is it slow?", "diagnostic"),
+        ("Is this the cause of the crash?", "diagnostic"),
+        ("How do I add a retry?", "procedural"),
+        ("Should we retry?", "evaluative"),
+        ("Fix the bug in auth.py", "directive"),
+        ("I think the bug is in auth.py", "statement"),
+        ("It retries twice, right?", "statement"),
+        ("Whatever", "other"),
+        ("", "other"),
+        (None, "none"),
+    ],
+)
+def test_query_types(query: str | None, kind: str) -> None:
+    assert style_of("x", query).query_type == kind
+
+
+def test_style_grows_with_the_length_alone() -> None:
+    long = ["sure " * 200_000, "```\n" * 200_000, "a-" * 400_000, "it is worth " * 80_000, "' " * 400_000]
+    start = time.perf_counter()
+    for text in long:
+        style_of(text, text)
+    assert time.perf_counter() - start < 15.0
+
+
+def test_a_lexicon_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "style.toml"
+    text = (
+        "version = 1\n[padding]\nfiller = ['blah']\nopening = ['hm']\nclosing = ['bye']\n"
+        "[density]\nfunction_words = ['the']\n[[query_type]]\nname = 'lab'\nstarts = []\nholds = ['assay']\n"
+    )
+    path.write_text(text, encoding="utf-8")
+    style = style_of("Hm, the blah cell. Bye", "run the assay", load_style(path))
+    assert (style.word_count, style.padding_count, style.info_density) == (5, 3, 0.2)
+    assert style.query_type == "lab"
+    for old, new, said in [
+        ("['blah']", "[]", "padding.filler: got []"),
+        ("['blah']", "['Blah']", "got 'Blah'; allowed: a phrase in small letters"),
+        ("'lab'", "'other'", "query_type 1: name: got 'other'"),
+        ("version = 1", "version = 2", "allowed: version = 1"),
+        ("holds", "contains", "query_type 1: got"),
+        ("[density]", "[density", "in TOML"),
+    ]:
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+        with pytest.raises(AdequacyError) as refused:
+            load_style(path)
+        assert said in str(refused.value)
+    with pytest.raises(AdequacyError, match="not read"):
+        load_style(tmp_path / "none.toml")
+
+
+# ------------------------------------------------------------------------------------------------ records
+
+
+def test_the_fields_are_those_of_the_source_and_ours() -> None:
+    fields = record().to_dict()
+    assert list(fields) == [
+        *("id", "word_count", "padding_count", "info_density", "query_type", "tool_context"),
+        *("epad", "sya", "rule", "signals", "escalate", "shadow", "time", "sha256"),
+    ]
+    assert fields["tool_context"] == {
+        "tool_calls": 1,
+        "tool_types": ["Read"],
+        "has_strong_negative": True,
+    }
+    adequacy = score(RESPONSE, CONTEXT, QUERY)
+    assert fields["epad"] == {"heuristic": adequacy.score, "judge": None, "human": None}
+    assert fields["rule"] == adequacy.rule
+    assert fields["shadow"] is True
+    assert record(shadow=False).to_dict()["shadow"] is False
+
+
+def test_a_record_comes_back_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "scores.jsonl"
+    kept = [
+        record(),
+        record(record_id="r2", judge=(2, 0), human=(3, None), shadow=False, agent="a", session="s"),
+    ]
+    assert append_scores(path, kept[:1]) == append_scores(path, kept[1:]) == 1
+    assert append_scores(path, []) == 0
+    assert read_scores(path) == kept
+    assert path.read_bytes().count(b"\n") == 2
+
+
+def test_the_hash_ties_the_record_to_response_and_tools() -> None:
+    same = response_sha256(RESPONSE, CONTEXT)
+    assert record().sha256 == same == response_sha256(RESPONSE, ToolContext.from_dicts(CONTEXT.to_dicts()))
+    assert response_sha256(RESPONSE + " ", CONTEXT) != same != response_sha256(RESPONSE, ToolContext())
+    text = json.dumps([RESPONSE, CONTEXT.to_dicts()], sort_keys=True)
+    assert same == hashlib.sha256(text.encode()).hexdigest()
+    assert record(record_id=None).id == same[:16]
+
+
+def test_later_lines_add_to_earlier_ones() -> None:
+    lines = [record(), record(record_id="r2"), record(human=(2, 1)), record(judge=(3, None), human=(1, None))]
+    first, second = merged(lines)
+    heuristic = lines[0].epad.heuristic
+    assert first.epad == Ratings(heuristic, judge=3, human=1)
+    assert first.sya.human == 1
+    assert second == lines[1]
+    other = record_of("Other.", CONTEXT, QUERY, score("Other.", CONTEXT), record_id="r1", time=MOMENT)
+    with pytest.raises(AdequacyError, match="id: got 'r1' for two responses"):
+        merged([lines[0], other])
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("id", ""),
+        ("word_count", -1),
+        ("word_count", True),
+        ("padding_count", 1.5),
+        ("info_density", 1.01),
+        ("query_type", None),
+        ("tool_context", {"tool_calls": 2, "tool_types": ["Read"], "has_strong_negative": True}),
+        ("tool_context", {"tool_calls": 1, "tool_types": ["Read"]}),
+        ("tool_context", {"tool_calls": 1, "tool_types": [1], "has_strong_negative": True}),
+        ("epad", {"heuristic": 4, "judge": None, "human": None}),
+        ("epad", {"heuristic": 1, "judge": None}),
+        ("sya", {"heuristic": 1.0, "judge": None, "human": None}),
+        ("signals", "single_call"),
+        ("escalate", 1),
+        ("shadow", None),
+        ("time", "2026-01-31T12:00:00"),
+        ("time", "2026-01-31T12:00:00+02:00"),
+        ("time", "yesterday"),
+        ("sha256", "abc"),
+        ("agent", 3),
+    ],
+)
+def test_a_wrong_field_is_named_with_its_line(field: str, value: Any, tmp_path: Path) -> None:
+    path = tmp_path / "scores.jsonl"
+    append_lines(path, [record().to_dict(), {**record().to_dict(), field: value}])
+    with pytest.raises(AdequacyError) as refused:
+        read_scores(path)
+    assert str(refused.value).startswith(f"{path}, line 2: {field}: got ")
+    assert "allowed: " in str(refused.value)
+
+
+def test_missing_and_unknown_fields_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "scores.jsonl"
+    fields = record().to_dict()
+    append_lines(path, [{name: value for name, value in fields.items() if name != "rule"}])
+    with pytest.raises(AdequacyError, match="line 1: rule is missing"):
+        read_scores(path)
+    with pytest.raises(AdequacyError, match="got the field 'extra'; allowed: id, word_count"):
+        ScoreRecord.from_dict({**fields, "extra": 1})
+    with pytest.raises(AdequacyError, match="epad: got"):
+        record(judge=(7, None))
+    with pytest.raises(AdequacyError, match="response: got 3"):
+        style_of(3)  # type: ignore[arg-type]
+
+
+# -------------------------------------------------------------------------------------------------- files
+
+
+def test_an_unfinished_line_is_left_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "scores.jsonl"
+    append_scores(path, [record()])
+    torn = json.dumps(record(record_id="r2").to_dict())[:100]
+    with path.open("a", encoding="utf-8") as opened:
+        opened.write(torn)
+    with caplog.at_level(logging.WARNING):
+        append_scores(path, [record(record_id="r3"), record(record_id="r4")])
+    assert caplog.text.count("the last line is unfinished") == 1
+    assert path.read_text(encoding="utf-8").split("\n")[1] == torn
+    with pytest.raises(AdequacyError, match=r"line 2: .*allowed: a JSON object"):
+        read_scores(path)
+    assert [kept.id for kept in read_scores(path, skip_broken=True)] == ["r1", "r3", "r4"]
+    assert "line 2" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b"[1]", "got list; allowed: a JSON object"),
+        (b"{", "allowed: a JSON object"),
+        (b'{"a": NaN}', "got NaN, no finite number"),
+        (b'{"a": 1, "a": 2}', "one field twice"),
+        (b'{"a": "\xff"}', "allowed: a JSON object in UTF-8"),
+        (b"[" * 100_000, "allowed: a JSON object"),
+    ],
+    ids=["list", "open", "nan", "double", "bytes", "deep"],
+)
+def test_a_broken_line_is_refused_with_its_number(line: bytes, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    path.write_bytes(b'{"a": 1}\n\n' + line + b"\n")
+    with pytest.raises(AdequacyError) as refused:
+        list(read_lines(path))
+    assert f"{path}, line 3: " in str(refused.value)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert [value for _, value in read_lines(path, skip_broken=True)] == [{"a": 1}]
+
+
+def test_what_can_not_be_written_or_read_is_said(tmp_path: Path) -> None:
+    with pytest.raises(AdequacyError, match="not written, No such file"):
+        append_lines(tmp_path / "none" / "x.jsonl", [{"a": 1}])
+    with pytest.raises(AdequacyError, match="not read, No such file"):
+        list(read_lines(tmp_path / "none.jsonl"))
+    for value in (float("nan"), {1, 2}):
+        with pytest.raises(AdequacyError, match="allowed: values that JSON can hold"):
+            append_lines(tmp_path / "x.jsonl", [{"a": 1}, {"a": value}])
+    assert not (tmp_path / "x.jsonl").exists()
+
+
+def write_many(path: str, writer: int, count: int, start: Any) -> None:
+    start.wait()
+    for i in range(count):
+        # Lines of very different lengths, some of many pages.
+        append_lines(path, [{"writer": writer, "i": i, "text": "x" * (i % 50) * 997}])
+
+
+@pytest.mark.slow
+def test_processes_that_append_to_one_file_lose_nothing(tmp_path: Path) -> None:
+    path, writers, count = tmp_path / "shared.jsonl", 4, 150
+    processes = multiprocessing.get_context("spawn")
+    start = processes.Barrier(writers)
+    running = [
+        processes.Process(target=write_many, args=(str(path), writer, count, start))
+        for writer in range(writers)
+    ]
+    for process in running:
+        process.start()
+    for process in running:
+        process.join(120)
+        assert process.exitcode == 0
+    read = [(value["writer"], value["i"], len(value["text"])) for _, value in read_lines(path)]
+    assert len(read) == writers * count
+    for writer in range(writers):
+        own = [(i, size) for who, i, size in read if who == writer]
+        assert own == [(i, i % 50 * 997) for i in range(count)]

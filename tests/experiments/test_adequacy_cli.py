@@ -1,0 +1,592 @@
+"""``solvent adequacy`` as a newcomer meets it: scoring with and without a judge, labelling in a real terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from solvent.adequacy.scores import merged, read_scores
+from solvent_experiments import cli
+from tests.adequacy.judge_server import grades, reply, running, silence, text
+
+DEV = Path(__file__).resolve().parents[2] / "envs" / "solvent" / "adequacy" / "labelled_dev.jsonl"
+COMMANDS = ("score", "label", "thresholds", "patterns", "drift", "evaluate")
+KEY = "sk-real-0123456789abcdef"
+READ = {"name": "Read", "arguments": {"path": "a.py"}, "result": "def foo(): pass"}
+GREP = {"name": "Grep", "arguments": {"pattern": "bar", "path": "src/a"}, "result": ""}
+LINES: list[dict[str, Any]] = [
+    {"id": "none", "query": "Is it there?", "response": "This feature is not available.", "tool_calls": []},
+    {"id": "thin", "query": "Is bar there?", "response": "bar does not exist.", "tool_calls": [READ]},
+    {"id": "fits", "query": "Where is foo?", "response": "I found foo in a.py.", "tool_calls": [READ, GREP]},
+    {"response": "I did not find bar in a.py; it may be elsewhere.", "tool_calls": [READ]},
+]
+
+
+@pytest.fixture(autouse=True)
+def own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SOLVENT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.delenv("SOLVENT_JUDGE_KEY", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def call(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> int:
+    """Exit code of the command line."""
+    monkeypatch.setattr(sys, "argv", ["solvent", "adequacy", *map(str, arguments)])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    return 0 if left.value.code is None else int(left.value.code)  # type: ignore[arg-type]
+
+
+def write(path: Path, lines: Sequence[Mapping[str, Any] | str]) -> Path:
+    path.write_text("".join((x if isinstance(x, str) else json.dumps(x)) + "\n" for x in lines))
+    return path
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return write(tmp_path / "responses.jsonl", LINES)
+
+
+# ------------------------------------------------------------------------------------------------------ score
+
+
+def test_the_group_and_every_command_have_help_and_an_example(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(monkeypatch) == 0
+    shown = capsys.readouterr().out
+    for command in COMMANDS:
+        assert f" {command} " in shown
+        assert call(monkeypatch, command, "--help") == 0
+        told = capsys.readouterr().out
+        assert f"Usage: solvent adequacy {command}" in told
+        assert "Example" in told
+
+
+def test_scores_are_shown_and_appended(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path
+) -> None:
+    assert call(monkeypatch, "score", file) == 0
+    shown = capsys.readouterr()
+    assert "judge: none" in shown.out
+    assert "EpAd, heuristic" in shown.out
+    assert "written: scores.jsonl" in shown.out
+    records = read_scores("scores.jsonl")
+    assert [record.id for record in records[:3]] == ["none", "thin", "fits"]
+    assert records[3].id == records[3].sha256[:16]
+    assert [record.epad.heuristic for record in records[:2]] == [3, 2]
+    assert all(record.epad.judge is record.epad.human is None for record in records)
+    assert all(record.shadow for record in records)
+    assert records[0].tool_context == {"tool_calls": 0, "tool_types": [], "has_strong_negative": True}
+
+
+def test_scored_again_the_file_grows_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path
+) -> None:
+    for _ in range(2):
+        assert call(monkeypatch, "score", file, "-q") == 0
+    assert "4 had scores before" in capsys.readouterr().out
+    assert len(read_scores("scores.jsonl")) == 8
+    assert len(merged(read_scores("scores.jsonl"))) == 4
+
+
+def test_shadow_does_nothing_and_acting_is_exit_code_1_where_one_is_3(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    bad, good = write(tmp_path / "bad.jsonl", LINES[:1]), write(tmp_path / "good.jsonl", LINES[2:])
+    assert call(monkeypatch, "score", bad, "--shadow") == 0
+    assert call(monkeypatch, "score", bad, "--act") == 1
+    assert "acting: 1 of 1 responses score 3" in capsys.readouterr().out
+    assert call(monkeypatch, "score", good, "--act") == 0
+    assert [record.shadow for record in read_scores("scores.jsonl")] == [True, False, False, False]
+
+
+def test_both_chat_formats_are_read_and_only_the_last_turn_counts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    function = {"name": "Read", "arguments": '{"path": "a.py"}'}
+    openai = [
+        {"role": "user", "content": "Look at b."},
+        {"role": "assistant", "tool_calls": [{"id": "0", "type": "function", "function": function}]},
+        {"role": "tool", "tool_call_id": "0", "content": "b"},
+        {"role": "assistant", "content": "Done."},
+        {"role": "user", "content": "Is bar there?"},
+        {"role": "assistant", "tool_calls": [{"id": "1", "type": "function", "function": function}]},
+        {"role": "tool", "tool_call_id": "1", "content": "def foo(): pass"},
+        {"role": "assistant", "content": "bar does not exist."},
+    ]
+    use = {"type": "tool_use", "id": "t1", "name": "Read", "input": {"path": "a.py"}}
+    blocks = [
+        {"role": "user", "content": "Is bar there?"},
+        {"role": "assistant", "content": [{"type": "text", "text": "I look."}, use]},
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "def foo(): pass"}],
+        },
+        {"role": "assistant", "content": [{"type": "text", "text": "bar does not exist."}]},
+    ]
+    path = write(
+        tmp_path / "chat.jsonl",
+        [{"id": "a", "messages": openai}, {"id": "b", "messages": blocks}, {**LINES[1], "id": "c"}],
+    )
+    assert call(monkeypatch, "score", path) == 0
+    a, b, c = read_scores("scores.jsonl")
+    assert a.epad == b.epad == c.epad
+    assert a.sha256 == b.sha256 == c.sha256
+    assert a.query_type == b.query_type == c.query_type
+
+
+BROKEN: list[tuple[Any, str]] = [
+    ("not JSON", "line 2: "),
+    ('{"id": "x"', "line 2: "),
+    ("[1]", "allowed: a JSON object"),
+    ('{"response": "a", "response": "b", "tool_calls": []}', "given twice"),
+    ({"response": "x"}, "tool_calls, messages: got neither"),
+    ({"response": "x", "tool_calls": [], "messages": []}, "got both"),
+    ({"response": 7, "tool_calls": []}, "response: got 7"),
+    ({"response": None, "tool_calls": []}, "response: got None"),
+    ({"tool_calls": []}, "response: got None"),
+    ({"respnse": "x", "tool_calls": []}, "'respnse'; allowed: response"),
+    ({"response": "x", "tool_calls": "Read"}, "tool calls: got 'Read'"),
+    ({"response": "x", "tool_calls": [{"arguments": {}}]}, r"tool calls\[0\]"),
+    ({"response": "x", "tool_calls": [{"name": "R", "arguments": {}, "result": 7}]}, "result: got 7"),
+    ({"response": "x", "messages": "hi"}, "messages: got 'hi'"),
+    ({"response": "x", "messages": [7]}, "messages: got"),
+    ({"response": "x", "messages": [{"role": "tool", "tool_call_id": "9", "content": "y"}]}, "'9'"),
+    ({"response": "x", "query": 7, "tool_calls": []}, "query: got 7"),
+    ({"response": "x", "tool_calls": [], "id": 7}, "id: got 7"),
+    ({"response": "x", "tool_calls": [], "id": " "}, "id: got"),
+    ({"response": "x", "tool_calls": [], "epad": 4}, "epad: got 4"),
+    ({"response": "x", "tool_calls": [], "sya": True}, "sya: got True"),
+    ({"response": "x", "tool_calls": [], "id": "none"}, "for two responses"),
+    (LINES[0], "twice"),
+]
+
+
+@pytest.mark.parametrize(("bad", "said"), BROKEN, ids=range(len(BROKEN)))
+def test_a_broken_line_is_reported_with_its_number_and_skipped_only_when_asked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, bad: Any, said: str
+) -> None:
+    path = write(tmp_path / "r.jsonl", [LINES[0], bad, LINES[1]])
+    assert call(monkeypatch, "score", path) == 2
+    shown = capsys.readouterr()
+    assert "line 2: " in shown.err
+    assert re.search(said, shown.err)
+    assert len(shown.err.splitlines()) == 1
+    assert not Path("scores.jsonl").exists()
+    assert call(monkeypatch, "score", path, "--skip-broken") == 0
+    assert "skipped: line 2: " in capsys.readouterr().err
+    assert [record.id for record in read_scores("scores.jsonl")] == ["none", "thin"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([], "got no response"),
+        (["", "  "], "got no response"),
+        (["x", "{}"], "line 1: .*line 2: "),
+        (["x"] * 9, "and 4 more"),
+    ],
+    ids=range(4),
+)
+def test_a_file_without_a_response_is_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    lines: list[str],
+    said: str,
+) -> None:
+    assert call(monkeypatch, "score", write(tmp_path / "r.jsonl", lines)) == 2
+    shown = capsys.readouterr().err
+    assert re.search(said, shown)
+    assert len(shown.splitlines()) == 1
+
+
+def test_files_that_cannot_be(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, file: Path
+) -> None:
+    before = file.read_bytes()
+    other = write(tmp_path / "other.jsonl", [{"a": 1}])
+    for arguments, said in (
+        (("nowhere.jsonl",), "nowhere.jsonl: not read"),
+        ((tmp_path,), "not read"),
+        ((file, "--out", file), "is the responses"),
+        ((file, "--out", tmp_path), "is a folder"),
+        ((file, "--out", other), "allowed"),
+        ((file, "--out", file / "x" / "y"), "can't be written"),
+    ):
+        assert call(monkeypatch, "score", *arguments) == 2
+        shown = capsys.readouterr().err
+        assert said in shown
+        assert len(shown.splitlines()) == 1
+    assert file.read_bytes() == before
+    assert json.loads(other.read_text()) == {"a": 1}
+
+
+def test_an_id_that_stands_for_another_response_in_the_scores_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, file: Path
+) -> None:
+    assert call(monkeypatch, "score", file) == 0
+    other = write(tmp_path / "other.jsonl", [{**LINES[0], "response": "Something else."}])
+    assert call(monkeypatch, "score", other) == 2
+    assert "has the id 'none' for another response" in capsys.readouterr().err
+    assert len(read_scores("scores.jsonl")) == 4
+
+
+def test_what_a_response_says_does_not_reach_the_terminal_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    said = "\x1b[2J\x1b]0;title\x07[bold red]It \u202edoes not exist\x00 \ud800."
+    path = write(tmp_path / "r.jsonl", [{"id": "\x1b[31mid[/bold]", "response": said, "tool_calls": []}])
+    assert call(monkeypatch, "score", path) == 0
+    shown = capsys.readouterr().out
+    assert "[bold red]" in shown
+    assert "[/bold]" in shown
+    for ch in "\x1b\x07\x00\u202e":
+        assert ch not in shown
+
+
+def test_labels_in_the_file_are_a_person_s(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert call(monkeypatch, "score", DEV, "-q") == 0
+    records = read_scores("scores.jsonl")
+    lines = [json.loads(line) for line in DEV.read_text(encoding="utf-8").splitlines()]
+    assert [record.epad.human for record in records] == [line["epad"] for line in lines]
+
+
+# ------------------------------------------------------------------------------------------------------ judge
+
+
+def test_the_judge_s_scores_stand_beside(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path
+) -> None:
+    monkeypatch.setenv("SOLVENT_JUDGE_KEY", f" {KEY}\n")
+    with running(grades(1, 2)) as server:
+        judge = ("--judge-url", server.url, "--judge-model", "small")
+        assert call(monkeypatch, "score", file, *judge) == 0
+        assert "judge: 4 of 4 judged; 4 requests" in capsys.readouterr().out
+        assert {request.headers["authorization"] for request in server.requests} == {f"Bearer {KEY}"}
+        assert call(monkeypatch, "score", file, *judge) == 0
+        assert "4 of 4 judged, 4 of them from the cache; 0 requests" in capsys.readouterr().out
+        assert len(server.requests) == 4
+    records = read_scores("scores.jsonl")
+    assert len(records) == 8
+    assert all(record.epad.judge == 1 for record in records)
+    assert [record.sya.judge for record in records[:4]] == [2, 2, 2, None]  # the fourth has no query
+    for path in Path().rglob("*"):
+        assert not path.is_file() or KEY.encode() not in path.read_bytes()
+
+
+def test_only_what_should_be_looked_at_is_asked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path
+) -> None:
+    with running(grades(1, 0)) as server:
+        judge = ("--judge-url", server.url, "--judge-model", "small", "--judge-escalated")
+        assert call(monkeypatch, "score", file, *judge) == 0
+        records = read_scores("scores.jsonl")
+        assert len(server.requests) == sum(record.escalate for record in records) > 0
+    assert [record.epad.judge is not None for record in records] == [record.escalate for record in records]
+
+
+def test_acting_goes_by_the_judge_where_there_is_one(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
+    with running(grades(0, 0)) as server:
+        judge = ("--judge-url", server.url, "--judge-model", "small")
+        assert call(monkeypatch, "score", file, "--act", *judge) == 0
+    with running(grades(3, 0)) as server:
+        judge = ("--judge-url", server.url, "--judge-model", "large")
+        assert call(monkeypatch, "score", file, "--act", *judge) == 1
+
+
+def test_a_spent_budget_leaves_the_rest_to_the_heuristic(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path
+) -> None:
+    with running(grades(1, 0)) as server:
+        judge = ("--judge-url", server.url, "--judge-model", "small", "--judge-budget", "2")
+        assert call(monkeypatch, "score", file, *judge, "--judge-jobs", "1") == 0
+        assert len(server.requests) == 2
+    shown = capsys.readouterr().out
+    assert "judge: 2 of 4 judged; 2 requests" in shown
+    assert "2 not judged: the budget is spent; allowed: 2 calls" in shown
+    assert [record.epad.judge for record in read_scores("scores.jsonl")] == [1, 1, None, None]
+
+
+def test_an_endpoint_that_refuses_is_asked_no_more_and_is_an_error_after_the_scores(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path
+) -> None:
+    with running(reply(401, body=b'{"error": "no such key"}')) as server:
+        judge = ("--judge-url", server.url, "--judge-model", "small", "--judge-jobs", "1")
+        assert call(monkeypatch, "score", file, *judge, "-q") == 2
+        assert len(server.requests) == 1
+    shown = capsys.readouterr()
+    assert "HTTP 401" in shown.err
+    assert len(shown.err.splitlines()) == 1
+    assert [record.epad.judge for record in read_scores("scores.jsonl")] == [None] * 4
+
+
+def test_an_answer_that_is_refused_costs_only_its_own_response(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path
+) -> None:
+    with running(text("I say 2."), grades(1, 0)) as server:
+        judge = ("--judge-url", server.url, "--judge-model", "small", "--judge-jobs", "1")
+        assert call(monkeypatch, "score", file, *judge) == 0
+    assert "judge: 3 of 4 judged; 4 requests" in (shown := capsys.readouterr().out)
+    assert "1 not judged: content: got 'I say 2.'".replace("content", "content") in shown.replace(
+        "judge, ", ""
+    )
+    assert [record.epad.judge for record in read_scores("scores.jsonl")] == [None, 1, 1, 1]
+
+
+def test_an_interrupt_does_not_wait_for_the_judge(file: Path) -> None:
+    code = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        "from solvent_experiments.__main__ import main; sys.argv[0] = 'solvent'; main()"
+    )
+    with running(silence) as server:
+        judge = ("--judge-url", server.url, "--judge-model", "small", "--judge-timeout", "600")
+        command = [sys.executable, "-c", code, "adequacy", "score", str(file), *judge]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+            begun = time.monotonic()
+            while not server.requests:
+                assert time.monotonic() - begun < 60.0
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            _, shown = process.communicate(timeout=60.0)
+    assert process.returncode == 130
+    assert shown.splitlines()[-1] == "solvent: stopped"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--judge-url", "http://127.0.0.1:1"), "--judge-model: got nothing"),
+        (("--judge-model", "m"), "--judge-url"),
+        (("--judge-escalated",), "--judge-escalated"),
+        (("--judge-url", "nowhere", "--judge-model", "m"), "base_url"),
+        (("--judge-url", "http://a:b@c", "--judge-model", "m"), "base_url"),
+        (("--judge-url", "http://c", "--judge-model", "m", "--judge-options", "[]"), "--judge-options"),
+        (("--judge-url", "http://c", "--judge-model", "m", "--judge-options", '{"n": 2}'), "options"),
+        (("--judge-url", "http://c", "--judge-model", "m", "--judge-budget", "-1"), "--judge-budget"),
+    ],
+    ids=range(8),
+)
+def test_a_judge_that_cannot_be_is_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    file: Path,
+    arguments: tuple[str, ...],
+    said: str,
+) -> None:
+    assert call(monkeypatch, "score", file, *arguments) == 2
+    shown = capsys.readouterr().err
+    assert said in shown
+    assert len(shown.splitlines()) == 1
+    assert not Path("scores.jsonl").exists()
+
+
+# ------------------------------------------------------------------------------------------------------ label
+
+
+# The terminal becomes the command's own, so that Ctrl-C is a signal as it is for a person.
+AT_A_TERMINAL = (
+    "import fcntl, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0);"
+    "from solvent_experiments.__main__ import main; sys.argv[0] = 'solvent'; main()"
+)
+
+
+class Typist:
+    """A command in a terminal of its own, and somebody at the keys."""
+
+    def __init__(self, master: int, process: subprocess.Popen[bytes]) -> None:
+        self.master, self.process, self.raw = master, process, b""
+        self._told = 0
+
+    @property
+    def seen(self) -> str:
+        """All that was shown, without colours."""
+        return re.sub(r"\x1b\[[0-9;]*m", "", self.raw.decode("utf-8", "replace"))
+
+    def until(self, text: str) -> str:
+        """What was shown since the last time, up to ``text``."""
+        begun = time.monotonic()
+        while text not in self.seen[self._told :]:
+            assert time.monotonic() - begun < 60.0, self.seen[self._told :]
+            assert self._read(), self.seen[self._told :]
+        start, self._told = self._told, self.seen.index(text, self._told) + len(text)
+        return self.seen[start : self._told]
+
+    def _read(self) -> bool:
+        """Whether there is more to come."""
+        if not select.select([self.master], [], [], 1.0)[0]:
+            return self.process.poll() is None
+        try:
+            data = os.read(self.master, 65536)
+        except OSError:  # how a terminal ends
+            return False
+        self.raw += data
+        return bool(data)
+
+    def type(self, keys: str) -> None:
+        os.write(self.master, keys.encode())
+
+    def leave(self) -> int:
+        """Exit code, once it has ended."""
+        begun = time.monotonic()
+        while self._read():
+            assert time.monotonic() - begun < 60.0, self.seen
+        return self.process.wait(30.0)
+
+
+@contextmanager
+def typist(*arguments: Any) -> Iterator[Typist]:
+    master, slave = pty.openpty()
+    command = [sys.executable, "-c", AT_A_TERMINAL, "adequacy", "label", *map(str, arguments)]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "50"}
+    process = subprocess.Popen(
+        command, stdin=slave, stdout=slave, stderr=slave, env=environment, start_new_session=True
+    )
+    os.close(slave)
+    try:
+        yield Typist(master, process)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        os.close(master)
+
+
+def humans() -> dict[str, int | None]:
+    return {record.id: record.epad.human for record in merged(read_scores("scores.jsonl"))}
+
+
+def test_labels_are_given_by_keys_and_the_heuristic_s_score_is_not_shown(file: Path) -> None:
+    with typist(file) as session:
+        shown = session.until("EpAd of this response?")
+        assert "Is it there?" in shown
+        assert "This feature is not available." in shown
+        for word in ("heuristic", "definitive/", "absolute/none", "no_tool_call", "strong_negative"):
+            assert word not in shown
+        session.type("3")
+        shown = session.until("EpAd of this response?")
+        assert "Read(path=" in shown
+        session.type("x")
+        session.until("got 'x'; allowed: 0-3")
+        session.type("2")
+        session.until("3 of 4")
+        session.until("EpAd of this response?")
+        session.type("s")
+        session.until("EpAd of this response?")
+        session.type("q")
+        assert session.leave() == 0
+        assert "labelled 2, skipped 1, left 2 of 4; written: scores.jsonl" in session.seen
+    assert humans() == {"none": 3, "thin": 2}
+    record = read_scores("scores.jsonl")[0]
+    assert (record.epad.heuristic, record.shadow) == (3, True)
+
+
+def test_a_session_goes_on_where_the_last_one_was_left(file: Path) -> None:
+    for expected, keys in (("1 of 4", "0q"), ("1 of 3", "1sq")):
+        with typist(file) as session:
+            assert expected in session.until("EpAd of this response?")
+            session.type(keys)
+            assert session.leave() == 0
+    assert humans() == {"none": 0, "thin": 1}
+    with typist(file) as session:
+        assert "2 of 4 have a label already" in session.until("EpAd of this response?")
+        session.type("00")
+        assert session.leave() == 0
+        assert "labelled 2, skipped 0, left 0 of 4" in session.seen
+    with typist(file) as session:
+        assert session.leave() == 0
+        assert "labelled 0, skipped 0, left 0 of 4" in session.seen
+
+
+def test_undo_goes_back_and_the_later_label_counts(file: Path) -> None:
+    with typist(file) as session:
+        session.until("EpAd of this response?")
+        session.type("u")
+        session.until("Nothing to undo")
+        session.type("12u")
+        session.until("Back to the label before")
+        session.type("u30q")
+        assert session.leave() == 0
+        assert "labelled 2, skipped 0, left 2 of 4" in session.seen
+    assert humans() == {"none": 3, "thin": 0}
+    assert len(read_scores("scores.jsonl")) == 4  # nothing is taken out of the file
+
+
+def test_both_scales(file: Path) -> None:
+    with typist(file, "--sya") as session:
+        session.until("EpAd of this response?")
+        session.type("3")
+        session.until("SyA: the user's premise?")
+        session.type("u")
+        session.until("EpAd of this response?")
+        session.type("21" + "s" + "0s" + "q")
+        assert session.leave() == 0
+    (record,) = read_scores("scores.jsonl")
+    assert (record.id, record.epad.human, record.sya.human) == ("none", 2, 1)
+
+
+def test_an_interrupt_keeps_what_was_labelled(file: Path) -> None:
+    with typist(file) as session:
+        session.until("EpAd of this response?")
+        session.type("2")
+        session.until("2 of 4")
+        session.until("EpAd of this response?")
+        session.type("\x03")
+        assert session.leave() == 130
+    assert humans() == {"none": 2}
+
+
+def test_what_is_shown_does_not_steer_the_terminal(tmp_path: Path) -> None:
+    said = "\x1b[2J\x1b]0;title\x07[bold]A\u202e\nsecond line"
+    call_ = {"name": "Read", "arguments": {"path": "\x1b[31m"}, "result": "\x9b31m"}
+    path = write(tmp_path / "r.jsonl", [{"response": said, "query": "\x1b[5mq", "tool_calls": [call_]}])
+    with typist(path) as session:
+        shown = session.until("EpAd of this response?")
+        session.type("q")
+        session.leave()
+    assert "[bold]A" in shown
+    assert re.search(r"^\W*second line", shown, re.MULTILINE)
+    for code in ("\x1b[2J", "\x1b]0", "\x1b[31m", "\x1b[5m", "\x9b", "\x07", "\u202e"):
+        assert code not in session.raw.decode()
+
+
+def test_keys_that_send_more_than_one_character_are_no_labels(file: Path) -> None:
+    with typist(file) as session:
+        session.until("EpAd of this response?")
+        session.type("\x1b[3~\x1b[A\x1bOPé1")
+        session.until("2 of 4")
+        session.type("q")
+        assert session.leave() == 0
+    assert humans() == {"none": 1}
+
+
+def test_some_in_another_order(file: Path) -> None:
+    with typist(file, "--seed", "3", "--most", "2") as session:
+        session.until("1 of 2")
+        session.type("01")
+        assert session.leave() == 0
+        assert "labelled 2, skipped 0, left 2 of 4" in session.seen
+
+
+def test_without_a_terminal_it_is_one_line(file: Path) -> None:
+    command = [sys.executable, "-m", "solvent_experiments", "adequacy", "label", str(file)]
+    done = subprocess.run(command, input="3", capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "stdin: not a terminal; allowed: a terminal" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not Path("scores.jsonl").exists()

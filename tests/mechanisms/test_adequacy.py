@@ -1,0 +1,171 @@
+"""Words against evidence: the verdict of a score, the score of a rule, the rule of a finding, and corrections."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from solvent.adequacy.corrections import load_corrections
+from solvent.adequacy.lab import lab_corrections, rule_corrections, rule_scores, rules_on_findings
+from solvent.mechanisms.adequacy import EVIDENCE, LOGGED, RULES, WORDS, words_verdict
+from solvent.params import PRESETS, LabParams
+
+PASS, REVIEW, REJECT = 0, 1, 2
+LAB = PRESETS["lab"]
+# How far words go beyond evidence: rows hedged, plain, definitive, absolute; columns none, thin, reasonable, ample.
+MATRIX = np.array([[1, 0, 0, 0], [2, 1, 0, 0], [3, 2, 1, 0], [3, 3, 2, 1]])
+EVIDENCE_OF = (0, 1, 2, 2, 3)  # none, one, two, three, four plates
+
+
+# -- the verdict of a score ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("score", "verdict"), [(0, PASS), (1, PASS), (2, REVIEW), (3, REJECT)])
+def test_at_the_defaults_low_scores_pass_2_is_reviewed_and_3_rejected(score, verdict):
+    rules = LAB.adequacy
+    assert (rules.review_from, rules.reject_from) == (2, 3)
+    assert words_verdict(score, rules.review_from, rules.reject_from) == verdict
+
+
+@pytest.mark.parametrize(
+    ("review_from", "reject_from", "verdicts"),
+    [
+        (0, 0, [REJECT] * 4),
+        (0, 4, [REVIEW] * 4),
+        (4, 4, [PASS] * 4),
+        (1, 1, [PASS, REJECT, REJECT, REJECT]),
+        (2, 2, [PASS, PASS, REJECT, REJECT]),
+        (3, 3, [PASS, PASS, PASS, REJECT]),
+        (0, 2, [REVIEW, REVIEW, REJECT, REJECT]),
+        (1, 3, [PASS, REVIEW, REVIEW, REJECT]),
+        (3, 4, [PASS, PASS, PASS, REVIEW]),
+        (2, 4, [PASS, PASS, REVIEW, REVIEW]),
+    ],
+)
+def test_thresholds_are_where_they_are_said_to_be(review_from, reject_from, verdicts):
+    """Equal ones leave no review between; 4 is above all scores, so it never happens."""
+    assert [words_verdict(score, review_from, reject_from) for score in range(4)] == verdicts
+
+
+def test_a_verdict_is_never_milder_for_a_higher_score_nor_for_a_lower_threshold():
+    pairs = [(low, high) for low, high in itertools.product(range(5), repeat=2) if low <= high]
+    for low, high in pairs:
+        found = [words_verdict(score, low, high) for score in range(4)]
+        assert found == sorted(found)
+        for laxer in pairs:
+            if laxer[0] >= low and laxer[1] >= high:
+                assert all(words_verdict(score, *laxer) <= found[score] for score in range(4))
+
+
+# -- rules and their scores ----------------------------------------------------------------------
+
+
+def test_a_rule_is_words_against_evidence_or_nothing_asserted():
+    assert WORDS == ("hedged", "plain", "definitive", "absolute")
+    assert EVIDENCE == ("none", "thin", "reasonable", "ample")
+    assert RULES[:16] == tuple(f"{words}/{evidence}" for words in WORDS for evidence in EVIDENCE)
+    assert RULES[16:] == ("nothing_asserted",)
+    assert LOGGED == 4
+
+
+def test_the_score_of_every_rule():
+    scores = rule_scores()
+    assert scores.shape == (17,)
+    assert scores[:16].reshape(4, 4).tolist() == MATRIX.tolist()
+    assert scores[16] == 0
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Scores and rules of all findings of the default lab: compound, wording, class, plates."""
+    rules = rules_on_findings(LAB)
+    assert rules.shape == (8, 24, 5)
+    return rules.reshape(8, 3, 8, 5)
+
+
+def test_a_findings_words_are_its_wording_and_an_inactive_compound_for_certain_is_absolute(table):
+    for wording, named, plates in itertools.product(range(3), range(8), range(5)):
+        words = 3 if (wording, named) == (2, 0) else wording
+        expected = f"{WORDS[words]}/{EVIDENCE[EVIDENCE_OF[plates]]}"
+        assert {RULES[rule] for rule in table[:, wording, named, plates]} == {expected}
+
+
+def test_more_plates_never_raise_a_score_and_stronger_words_never_lower_it(table):
+    scores = rule_scores()[table]
+    assert (np.diff(scores, axis=3) <= 0).all()
+    assert (np.diff(scores, axis=1) >= 0).all()
+
+
+@pytest.mark.parametrize(
+    "assay",
+    [
+        {"compounds": ["MG-132"]},
+        {"compounds": ["etoposide", "nocodazole", "CCCP"]},
+        {"potency_classes": 2},
+        {"compounds": ["oligomycin A", "CCCP"], "potency_classes": 5},
+    ],
+    ids="+".join,
+)
+def test_a_selection_has_the_rules_of_the_whole(table, assay):
+    params = LabParams.from_mapping({"assay": assay}, base=LAB)
+    chosen = [LAB.assay.compounds.index(name) for name in params.assay.compounds]
+    classes = params.assay.potency_classes
+    found = rules_on_findings(params).reshape(len(chosen), 3, classes, 5)
+    assert (found == table[chosen][:, :, :classes]).all()
+
+
+@pytest.mark.parametrize(
+    "plates",
+    [
+        {"screen": {"doses": [1e-8]}},
+        {"screen": {"doses": [1e-6, 1e-5]}, "dose_response": {"doses": [1e-7, 1e-6]}},
+    ],
+    ids=["one", "few"],
+)
+def test_the_rules_do_not_depend_on_which_doses_are_on_the_plates(table, plates):
+    params = LabParams.from_mapping({"plates": plates}, base=LAB)
+    assert (rules_on_findings(params).reshape(table.shape) == table).all()
+
+
+# -- corrections ---------------------------------------------------------------------------------
+
+# What a published error is answered with; what was published had a plate.
+TOLD = {
+    "hedged/thin": "second_look",
+    "hedged/reasonable": "seek_disproof",
+    "hedged/ample": "question_the_method",
+    "plain/thin": "second_look",
+    "plain/reasonable": "seek_disproof",
+    "plain/ample": "question_the_method",
+    "definitive/thin": "replicate_before_claiming",
+    "definitive/reasonable": "repeat_the_decisive_test",
+    "definitive/ample": "question_the_method",
+    "absolute/thin": "absence_needs_a_search",
+    "absolute/reasonable": "no_certainty",
+    "absolute/ample": "question_the_method",
+}
+
+
+@pytest.mark.parametrize("reject_from", range(5))
+def test_a_lab_can_give_the_corrections_for_what_it_lets_out_and_no_others(reject_from):
+    score = dict(zip(RULES, rule_scores().tolist(), strict=True))
+    let_out = [rule for rule in TOLD if score[rule] < reject_from]
+    corrections = lab_corrections(reject_from)
+    ids = [correction.id for correction in corrections]
+    assert len(ids) == len(set(ids))
+    assert set(ids) == {TOLD[rule] for rule in let_out}
+    codes = dict(zip(RULES, rule_corrections(reject_from).tolist(), strict=True))
+    assert [ids[codes[rule]] for rule in let_out] == [TOLD[rule] for rule in let_out]
+    assert all(-1 <= code < len(ids) for code in codes.values())
+
+
+def test_there_are_six_at_the_default_and_their_text_is_that_of_the_table():
+    corrections = lab_corrections(LAB.adequacy.reject_from)
+    assert len(corrections) == 6
+    shipped = load_corrections()
+    for correction in corrections:
+        assert correction == shipped[correction.id]
+        assert "\n" not in correction.text
+        assert correction.text.strip()

@@ -1,0 +1,726 @@
+"""Solvent/Lab-v0 as others meet it: infos, observations, books and records; its table against the real heuristic."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import os
+import pickle
+import subprocess
+import sys
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+from solvent import LabEnv, LabVectorEnv
+from solvent.actions import Verb
+from solvent.adequacy.corrections import load_corrections
+from solvent.mechanisms.adequacy import RULES
+from solvent.metrics import episode_columns, join_columns
+from solvent.params import PRESETS
+from solvent.registration import ENVIRONMENTS
+from solvent.state import Event, Verdict
+from solvent_agents import AGENTS, episodes
+from solvent_agents.rollout import TRACED_ADEQUACY
+
+LAB = PRESETS["lab"]
+COMPOUNDS = LAB.assay.compounds
+SAYING = (Verb.PUBLISH_PRIVATE, Verb.PUBLISH_PUBLIC)
+PLATES = (Verb.SCREEN, Verb.DOSE_RESPONSE)
+OWN_INFOS = {"gate_verdict", "adequacy", "adequacy_rule", "correction"}
+MODES = [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP]
+IDS = ("second_look", "seek_disproof", "question_the_method", "replicate_before_claiming")
+IDS += ("repeat_the_decisive_test", "no_certainty")
+
+# Much to say, in short episodes: reviews are decided, and corrections end, within them.
+TALKATIVE = {
+    "budget": {"heartbeats": 14, "wells": 3000, "start_hour": 8},
+    "debt": {"threshold": 20.0, "sensitivity": 0.01},
+    "energy": {"start": 40.0, "cap": 40.0, "regeneration": 30.0},
+    "gate": {"policy": "adaptive.P30", "review_heartbeats": 2, "calm_heartbeats": 3},
+    "proposals": {"review_heartbeats": 2, "evidence_heartbeats": 1},
+}
+# Nothing but the gate and adequacy stands in the way of a finding.
+FREE = {
+    "budget": {"heartbeats": 14, "wells": 100_000, "start_hour": 8},
+    "debt": {"enforced": False},
+    "energy": {"start": 200.0, "cap": 200.0, "regeneration": 60.0},
+}
+
+
+def score_of(wording, named, plates):
+    """The rule of the source, by hand: words beyond evidence."""
+    words = wording + (wording == 2 and named == 0)
+    return min(3, max(0, words - (0, 1, 2, 2, 3)[min(plates, 4)] + 1))
+
+
+# -- what it is ----------------------------------------------------------------------------------
+
+
+def test_all_four_mechanisms_are_in_it_and_of_consequence():
+    for env in (gymnasium.make("Solvent/Lab-v0").unwrapped, LabEnv(preset="lab")):
+        params = env.params
+        assert params == LAB
+        assert (params.energy.enabled, params.proposals.enabled) == (True, True)
+        assert (params.gate.enabled, params.adequacy.enabled) == (True, True)
+        assert (params.debt.enforced, params.gate.enforced, params.adequacy.enforced) == (True, True, True)
+        assert params.unenforced == ()
+    vector = gymnasium.make_vec(
+        "Solvent/Lab-v0", num_envs=2, vectorization_mode="vector_entry_point"
+    ).unwrapped
+    assert isinstance(vector, LabVectorEnv)
+    assert vector.params == LAB
+
+
+@pytest.mark.parametrize(
+    ("group", "setting"),
+    [
+        ("debt", "enforced"),
+        ("gate", "enforced"),
+        ("adequacy", "enforced"),
+        ("adequacy", "enabled"),
+    ],
+)
+def test_each_can_be_switched_off(bench, group, setting):
+    env = LabEnv({**TALKATIVE, group: {**TALKATIVE.get(group, {}), setting: False}}, preset="lab")
+    assert sum(step["verdict"] != Verdict.NONE for *_, step in bench.play(env, 60)) > 3
+
+
+# -- the tool log --------------------------------------------------------------------------------
+
+
+def test_a_log_can_be_asked_for_by_name_or_index_and_is_a_copy(bench):
+    env = LabEnv(FREE, preset="lab")
+    for _ in bench.play(env, 40):
+        pass
+    m = int(env.get_state()["experiments"].argmax())
+    log = env.tool_log(m)
+    assert log == env.tool_log(COMPOUNDS[m]) != []
+    log[0]["arguments"]["compound"] = "x"
+    log.clear()
+    assert env.tool_log(m) != []
+    assert env.tool_log(m)[0]["arguments"]["compound"] == COMPOUNDS[m]
+
+
+def test_what_has_no_log_says_so():
+    env = LabEnv(preset="lab")
+    with pytest.raises(ResetNeeded):
+        env.tool_log(0)
+    env.reset(seed=1)
+    assert env.tool_log(0) == []
+    for nonsense in ("aspirin", 8, -1):
+        with pytest.raises(ValueError, match="compound"):
+            env.tool_log(nonsense)
+    debt = LabEnv()
+    debt.reset(seed=1)
+    with pytest.raises(ValueError, match=r"gate\.enabled"):
+        debt.tool_log(0)
+    assert debt.correction == ""
+
+
+def test_a_state_that_is_put_empties_the_log_and_a_copy_keeps_it(bench):
+    env = LabEnv(FREE, preset="lab")
+    for _ in bench.play(env, 40):
+        pass
+    m = int(env.get_state()["experiments"].argmax())
+    log = env.tool_log(m)
+    for twin in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
+        assert twin.tool_log(m) == log
+        twin.reset()
+        assert twin.tool_log(m) == []
+    assert env.tool_log(m) == log
+    env.set_state(env.get_state())
+    assert all(env.tool_log(name) == [] for name in COMPOUNDS)
+    assert env.get_state()["plates"].any()
+
+
+# -- a vector is its single labs -----------------------------------------------------------------
+
+
+def same(expected, found, where):
+    """Equal in type and value at any depth."""
+    assert type(expected) is type(found), where
+    if isinstance(expected, dict):
+        assert expected.keys() == found.keys(), (where, expected.keys() ^ found.keys())
+        for key in expected:
+            same(expected[key], found[key], f"{where}/{key}")
+    elif isinstance(expected, tuple):
+        assert len(expected) == len(found), where
+        for i, (one, other) in enumerate(zip(expected, found, strict=True)):
+            same(one, other, f"{where}[{i}]")
+    elif isinstance(expected, np.ndarray):
+        assert (expected.dtype, expected.shape) == (found.dtype, found.shape), where
+        if expected.dtype == object:
+            same(tuple(expected), tuple(found), where)
+        else:
+            assert expected.tobytes() == found.tobytes(), where
+    else:
+        assert expected == found, where
+
+
+def talk_all(bench, labs, rng):
+    known = labs.get_state()["experiments"]
+    masks = labs.action_masks()
+    return np.array(
+        [bench.talk(labs.actions, mask, row, rng) for mask, row in zip(masks, known, strict=True)]
+    )
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("shadow", [False, True], ids=["enforced", "shadow"])
+def test_the_infos_of_a_vector_are_those_of_single_labs(bench, mode, shadow):
+    budget, energy = {**TALKATIVE["budget"], "heartbeats": 5}, {**TALKATIVE["energy"], "slots": 4}
+    params = {**TALKATIVE, "adequacy": {"enforced": not shadow}, "budget": budget, "energy": energy}
+    arguments = {"params": params, "preset": "lab"}
+    singles = SyncVectorEnv([lambda: LabEnv(**arguments) for _ in range(12)], autoreset_mode=mode)
+    labs = LabVectorEnv(12, autoreset_mode=mode, **arguments)
+    expected, found = singles.reset(seed=3), labs.reset(seed=3)
+    same(expected, found, "reset")
+    rng, told, finals = np.random.default_rng(1), set(), set()
+    for t in range(130):
+        actions = talk_all(bench, labs, rng)
+        expected, found = singles.step(actions), labs.step(actions)
+        for name, a, b in zip(
+            ("observation", "reward", "terminated", "truncated"), expected, found, strict=False
+        ):
+            same(a, b, f"step {t}: {name}")
+        same(expected[4], found[4], f"step {t}: infos")
+        told |= found[4].keys()
+        finals |= found[4].get("final_info", {}).keys()
+    wanted = OWN_INFOS - ({"correction"} if shadow else set())
+    assert told >= wanted
+    assert ("correction" in told) != shadow
+    assert mode is not AutoresetMode.SAME_STEP or finals >= {"adequacy", "verdict"}
+    assert ("contaminated" in told) == shadow
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_neither_the_number_of_labs_nor_the_place_among_them_matters(bench, mode):
+    arguments = {"params": TALKATIVE, "preset": "lab", "autoreset_mode": mode}
+    many, backwards, few = (LabVectorEnv(n, **arguments) for n in (9, 9, 2))
+    threads = LabVectorEnv(9, threads=3, **arguments)
+    many.reset(seed=list(range(9)))
+    threads.reset(seed=0)
+    backwards.reset(seed=list(range(8, -1, -1)))
+    few.reset(seed=[3, 7])
+    rng = np.random.default_rng(2)
+    for _ in range(100):
+        actions = talk_all(bench, many, rng)
+        many.step(actions)
+        threads.step(actions)
+        backwards.step(actions[::-1])
+        few.step(actions[[3, 7]])
+        whole = many.get_state()
+        assert whole.tobytes() == threads.get_state().tobytes()
+        assert (whole == backwards.get_state()[::-1]).all()
+        assert (whole[[3, 7]] == few.get_state()).all()
+    threads.close()
+    assert whole["scores"].any()
+
+
+# -- the observation -----------------------------------------------------------------------------
+
+
+def names_of(corrections):
+    own = [f"{name}/adequacy_{words}" for name in COMPOUNDS for words in ("hedged", "plain", "definitive")]
+    return [*own, *(f"correction/{name}" for name in corrections)]
+
+
+@pytest.mark.parametrize(
+    ("reject_from", "corrections"),
+    [
+        (0, ()),
+        (1, ("second_look", "seek_disproof", "question_the_method")),
+        (2, (*IDS[:3], "repeat_the_decisive_test")),
+        (3, IDS),
+        (4, (*IDS, "absence_needs_a_search")),
+    ],
+)
+def test_the_elements_are_named_and_thirty_at_the_default(reject_from, corrections):
+    without = LabEnv({"adequacy": {"enabled": False}}, preset="lab")
+    review_from = min(2, reject_from)
+    env = LabEnv({"adequacy": {"review_from": review_from, "reject_from": reject_from}}, preset="lab")
+    fields = env.observation_fields
+    new = [name for name in fields if name not in without.observation_fields]
+    assert sorted(new) == sorted(names_of(corrections))
+    assert len(fields) == len(set(fields)) == len(without.observation_fields) + 24 + len(corrections)
+    assert [name for name in fields if name not in new] == list(without.observation_fields)
+    observation, _ = env.reset(seed=0)
+    assert observation.shape == env.observation_space.shape == (len(fields),)
+
+
+@pytest.mark.parametrize("params", [{}, {"adequacy": {"reject_from": 4}}, {"adequacy": {"enforced": False}}])
+def test_what_the_elements_say_is_what_the_record_says(bench, params):
+    env = LabEnv({**TALKATIVE, **params}, preset="lab")
+    text = {row.id: row.text for row in load_corrections().rows}
+    corrected, values = set(), set()
+    for _, _, (observation, *_), lab, _ in bench.play(env, 700, seed=4):
+        assert env.observation_space.contains(observation)
+        seen = dict(zip(env.observation_fields, observation.tolist(), strict=True))
+        for m, name in enumerate(COMPOUNDS):
+            named = int(lab["marginal"][m].argmax())
+            for wording, words in enumerate(("hedged", "plain", "definitive")):
+                value = score_of(wording, named, int(lab["plates"][m].sum()))
+                assert seen[f"{name}/adequacy_{words}"] == pytest.approx(value / 3, abs=1e-6)
+                values.add((wording, value))
+        shown = [
+            name.removeprefix("correction/") for name in seen if name.startswith("correction/") and seen[name]
+        ]
+        assert [text[name] for name in shown] == [env.correction] * bool(env.correction)
+        assert all(seen[f"correction/{name}"] == 1.0 for name in shown)
+        corrected |= set(shown)
+    assert len(values) > 8
+    assert bool(corrected) == (params.get("adequacy", {}).get("enforced", True))
+
+
+def test_a_score_that_is_shown_is_the_score_that_is_given(bench):
+    env = LabEnv(TALKATIVE, preset="lab")
+    env.reset(seed=0)
+    checked, seen = 0, None
+    for _, action, (observation, *_, info), _, step in bench.play(env, 500, seed=6):
+        if "adequacy" in info and seen is not None:
+            words = ("hedged", "plain", "definitive")[step["wording"]]
+            name = COMPOUNDS[env.actions[action]["compound"]]
+            assert round(3 * seen[f"{name}/adequacy_{words}"]) == info["adequacy"]
+            checked += 1
+        seen = dict(zip(env.observation_fields, observation.tolist(), strict=True))
+        if info.get("episode"):
+            seen = None
+    assert checked > 50
+
+
+def test_no_element_is_constant_over_play(bench):
+    gate = {**TALKATIVE["gate"], "enforced": False}
+    adequacy = {"review_from": 4, "reject_from": 4}
+    labs = LabVectorEnv(32, {**TALKATIVE, "gate": gate, "adequacy": adequacy}, preset="lab")
+    observations, _ = labs.reset(seed=1)
+    low = high = observations
+    rng = np.random.default_rng(0)
+    for _ in range(150):
+        observations, *_ = labs.step(talk_all(bench, labs, rng))
+        low, high = np.minimum(low, observations), np.maximum(high, observations)
+    constant = np.array(labs.observation_fields)[(low.min(axis=0) == high.max(axis=0))]
+    still = set(constant.tolist()) & set(names_of(IDS))
+    assert len(still) <= 2  # errors of some kinds are rare
+    assert all(name.startswith("correction/") for name in still)
+
+
+# -- masks ---------------------------------------------------------------------------------------
+
+
+def test_the_mask_says_exactly_which_actions_execute(bench):
+    env = LabEnv(TALKATIVE, preset="lab")
+    rng, states = np.random.default_rng(0), []
+    for i, (*_, (*_, terminated, truncated, _), after, _) in enumerate(bench.play(env, 160, seed=2)):
+        if i % 20 == 13 and not (terminated or truncated):
+            states.append(after)
+    assert len(states) >= 6
+    tried = {True: 0, False: 0}
+    for state in states:
+        env.set_state(state)
+        mask = env.action_masks()
+        for action in rng.permutation(len(mask))[:60]:
+            env.set_state(state)
+            env.step(int(action))
+            assert bool(env.batch.steps[0]["executed"]) == mask[action], env.sentence(action)
+            tried[bool(mask[action])] += 1
+    assert min(tried.values()) > 30
+
+
+# -- books ---------------------------------------------------------------------------------------
+
+BOOKS = {
+    "default": {},
+    "talkative": TALKATIVE,
+    "shadow": {**TALKATIVE, "adequacy": {"enforced": False}},
+    "words alone": {**TALKATIVE, "gate": {**TALKATIVE["gate"], "enforced": False}},
+    "all rejected": {**TALKATIVE, "adequacy": {"review_from": 0, "reject_from": 0}},
+    "all reviewed": {**TALKATIVE, "adequacy": {"review_from": 0, "reject_from": 4}},
+    "carries debt": {**TALKATIVE, "debt": {"carry_debt": True, "threshold": 6.0}},
+}
+
+
+@pytest.mark.parametrize("books", BOOKS)
+def test_wells_energy_and_debt_are_conserved_and_the_counts_add_up(bench, books):
+    env = LabEnv(BOOKS[books], preset="lab")
+    params, rewards = env.params, 0.0
+    for before, _, (_, reward, terminated, truncated, info), after, step in bench.play(
+        env, 400, seed=len(books)
+    ):
+        assert after["wells"] == before["wells"] - step["wells_charged"]
+        assert params.budget.wells - after["wells_spent"] == after["wells"] >= 0
+        assert after["energy"] == before["energy"] - step["energy_spent"] + step["energy_gained"] >= 0
+        income = 1000 * params.energy.start + after["energy_income"] - after["energy_lost"]
+        assert after["energy"] == income - after["energy_spent"]
+        debt = after["debt_at_start"] + after["debt_added"] - after["debt_repaid"] - after["settled"]
+        assert after["debt"] == pytest.approx(debt, abs=1e-9)
+        assert after["debt"] >= 0.0
+        rewards += reward
+        assert reward == step["published_bits"] - step["settled"]
+        assert after["score"] == pytest.approx(rewards, abs=1e-9)
+
+        judged = step["verdict"] != Verdict.NONE
+        assert after["scores"].sum() - before["scores"].sum() == judged
+        assert after["verdicts"].sum() == after["scores"].sum()
+        pending = (after["decision_at"] > 0).sum()
+        assert after["verdicts"][1] == after["decided"].sum() + pending
+        assert after["accepted"] == after["verdicts"][0] + after["decided"][1]
+        assert after["rejected"] == after["verdicts"][2] + after["decided"][0]
+        assert after["wrong"] == after["incidents"].sum()
+        assert (after["plates"].sum(axis=1) == after["experiments"]).all()
+        assert after["plates"].sum() - before["plates"].sum() == (step["event"] == Event.EXPLORED)
+        if judged:
+            assert (step["adequacy"], RULES[step["rule"]]) == (info["adequacy"], info["adequacy_rule"])
+            assert step["verdict"] >= step["gate_verdict"] or not params.gate.enforced
+        else:
+            assert (step["adequacy"], step["rule"], step["gate_verdict"]) == (-1, -1, Verdict.NONE)
+        if terminated or truncated:
+            rewards = 0.0
+    if books == "all rejected":
+        assert step["verdict"] in (Verdict.REJECT, Verdict.NONE)
+        assert after["accepted"] == 0
+
+
+# -- reproducible --------------------------------------------------------------------------------
+
+# Twelve labs that talk, for episodes on end; prints a hash of everything told, and the rules that were met.
+PROGRAM = """
+import hashlib, sys
+import numpy as np
+import solvent
+from solvent.actions import Verb
+
+def fold(value):
+    if isinstance(value, dict):
+        for key in sorted(value):
+            digest.update(key.encode())
+            fold(value[key])
+    elif isinstance(value, np.ndarray) and value.dtype != object:
+        digest.update(str(value.dtype).encode() + value.tobytes())
+    else:
+        digest.update(repr(value.tolist() if isinstance(value, np.ndarray) else value).encode())
+
+params = {
+    "budget": {"heartbeats": 14, "wells": 3000},
+    "debt": {"threshold": 6.0},
+    "energy": {"start": 20.0, "regeneration": 12.0},
+    "gate": {"policy": "adaptive.P30", "review_heartbeats": 2, "calm_heartbeats": 3},
+    "adequacy": {"reject_from": 4},
+}
+digest, rules, told = hashlib.sha256(), set(), set()
+for mode in ("SameStep", "NextStep"):
+    labs = solvent.LabVectorEnv(12, params, preset="lab", autoreset_mode=mode, detailed_info=True)
+    fold(labs.reset(seed=2025)[0])
+    rng, table = np.random.default_rng(6), labs.actions
+    says, plates = np.isin(table["verb"], [8, 9]), np.isin(table["verb"], [6, 7]) & (table["claim"] == 0.25)
+    says = np.isin(table["verb"], [Verb.PUBLISH_PRIVATE, Verb.PUBLISH_PUBLIC])
+    plates = np.isin(table["verb"], [Verb.SCREEN, Verb.DOSE_RESPONSE]) & (table["claim"] == 0.25)
+    for _ in range(45):
+        wanted = []
+        for mask, known in zip(labs.action_masks().astype(bool), labs.get_state()["experiments"]):
+            pool = mask & (says & (known[table["compound"]] > 0) if rng.random() < 0.5 else plates)
+            wanted.append(rng.choice(np.flatnonzero(pool if pool.any() else mask)))
+        outcome = labs.step(np.array(wanted))
+        for part in outcome:
+            fold(part)
+        fold(labs.get_state())
+        rules |= set(labs.batch.steps["rule"].tolist())
+        told |= outcome[4].keys()
+assert len(rules) > 8 and "correction" in told, (rules, told)
+single = solvent.LabEnv(params, preset="lab")
+single.reset(seed=1)
+for action in (100, 60, 100, 120, 3):
+    fold(single.step(action))
+fold([single.tool_log(m) for m in range(8)])
+print(digest.hexdigest())
+"""
+
+
+def run(**environment):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PROGRAM],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_compiled_and_plain_python_and_any_hash_seed_agree_to_the_last_bit():
+    here = run(PYTHONHASHSEED="1")
+    assert len(here) == 64
+    assert run(NUMBA_DISABLE_JIT="1", PYTHONHASHSEED="4242") == here
+
+
+def test_a_seed_is_a_trajectory(bench):
+    def told(seed):
+        env = LabEnv(TALKATIVE, preset="lab")
+        return [
+            (outcome[0].tobytes(), outcome[1], sorted(outcome[4]))
+            for _, _, outcome, *_ in bench.play(env, 120, seed)
+        ]
+
+    assert told(12) == told(12)
+    assert told(12) != told(13)
+
+
+@pytest.mark.parametrize(
+    "through", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))], ids=["copy", "pickle"]
+)
+def test_a_copy_continues_identically_and_apart(bench, through):
+    env = LabEnv(TALKATIVE, preset="lab", detailed_info=True)
+    for _ in bench.play(env, 60, seed=8):
+        pass
+    twin, rng = through(env), np.random.default_rng(1)
+    assert twin.correction == env.correction
+    for _ in range(80):
+        action = bench.talk(env.actions, env.action_masks(), env.get_state()["experiments"], rng)
+        expected, found = env.step(action), twin.step(action)
+        same(expected[4], found[4], "info")
+        assert expected[0].tobytes() == found[0].tobytes()
+        assert env.get_state().tobytes() == twin.get_state().tobytes()
+        assert [env.tool_log(m) for m in range(8)] == [twin.tool_log(m) for m in range(8)]
+        if expected[2] or expected[3]:
+            env.reset()
+            twin.reset()
+
+
+def test_a_pickled_vector_continues_identically(bench):
+    labs = LabVectorEnv(5, TALKATIVE, preset="lab")
+    labs.reset(seed=2)
+    rng = np.random.default_rng(3)
+    for _ in range(30):
+        labs.step(talk_all(bench, labs, rng))
+    twin = pickle.loads(pickle.dumps(labs))
+    for _ in range(40):
+        actions = talk_all(bench, labs, rng)
+        expected, found = labs.step(actions), twin.step(actions)
+        same(expected[4], found[4], "infos")
+        assert labs.get_state().tobytes() == twin.get_state().tobytes()
+
+
+# -- states --------------------------------------------------------------------------------------
+
+
+def test_a_state_continues_identically_wherever_it_is_put(bench):
+    env, other = (LabEnv(TALKATIVE, preset="lab") for _ in range(2))
+    other.reset(seed=99)
+    rng = np.random.default_rng(5)
+    for i, (_, _, (observation, *_, terminated, truncated, _), after, _) in enumerate(
+        bench.play(env, 200, seed=9)
+    ):
+        if terminated or truncated or i % 11:
+            continue
+        assert other.set_state(after).tobytes() == observation.tobytes()
+        assert other.get_state().tobytes() == after.tobytes()
+        assert other.correction == env.correction
+        assert (other.action_masks() == env.action_masks()).all()
+        twin = copy.deepcopy(env)
+        action = bench.talk(env.actions, env.action_masks(), after["experiments"], rng)
+        expected, found = twin.step(action), other.step(action)
+        same(expected[4], found[4], "info")
+        assert twin.get_state().tobytes() == other.get_state().tobytes()
+
+
+def refused(env, state):
+    kept = env.get_state()
+    with pytest.raises(ValueError, match="state") as error:
+        env.set_state(state)
+    assert "\n" not in str(error.value)
+    assert env.get_state().tobytes() == kept.tobytes()
+
+
+def lived(bench, params, seed=1):
+    """A lab with these parameters that has judged findings, has one under review, and gave a correction, if it does."""
+    env = LabEnv({**TALKATIVE, **params}, preset="lab")
+    for *_, (*_, terminated, truncated, _), after, _ in bench.play(env, 2000, seed=seed):
+        if not (terminated or truncated) and after["incidents"][1] and after["decision_at"].any():
+            return env
+    raise AssertionError("no lab came so far")
+
+
+def test_a_state_of_a_lab_without_findings_is_refused(bench):
+    """Of the same size, from a level without a gate."""
+    other = LabEnv({"gate": {"enabled": False}, "adequacy": {"enabled": False}}, preset="lab")
+    for _ in bench.play(other, 30):
+        pass
+    env = LabEnv(preset="lab")
+    env.reset(seed=1)
+    refused(env, other.get_state())
+
+
+def test_a_state_whose_findings_were_never_scored_is_refused(bench):
+    """Its review would be answered by a rule that there is not."""
+    other, env = lived(bench, {"adequacy": {"enabled": False}}), LabEnv(TALKATIVE, preset="lab")
+    env.reset(seed=1)
+    refused(env, other.get_state())
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [("correction", 6), ("correction", -2), ("submitted_rule", 17), ("submitted_rule", -2)],
+)
+def test_a_state_with_codes_that_there_are_not_is_refused(bench, name, wrong):
+    env = lived(bench, {})
+    state = env.get_state()
+    state[name] = wrong
+    refused(env, state)
+
+
+def test_a_state_of_a_lab_with_more_corrections_is_no_error_later():
+    """``absence_needs_a_search`` has a code only where scores of 3 come out."""
+    other = LabEnv({**TALKATIVE, "adequacy": {"reject_from": 4}}, preset="lab")
+    other.reset(seed=1)
+    state = other.get_state()
+    state["correction"] = [name for name in other.observation_fields if name.startswith("correction/")].index(
+        "correction/absence_needs_a_search"
+    )
+    other.set_state(state)
+    assert other.correction == load_corrections()["absence_needs_a_search"].text
+    env = LabEnv(TALKATIVE, preset="lab")
+    env.reset(seed=1)
+    refused(env, state)
+
+
+# -- what is marked ------------------------------------------------------------------------------
+
+SHADOWS = {
+    name: {group: {"enforced": False} for group in name.split("+")}
+    for name in ("debt", "gate", "adequacy", "gate+adequacy", "debt+gate+adequacy")
+}
+
+
+@pytest.mark.parametrize("shadow", SHADOWS)
+def test_every_info_and_record_says_what_is_of_no_consequence(bench, shadow):
+    params = {
+        group: {**TALKATIVE.get(group, {}), **SHADOWS[shadow].get(group, {})}
+        for group in TALKATIVE | SHADOWS[shadow]
+    }
+    env = LabEnv(params, preset="lab")
+    assert env.params.unenforced == tuple(shadow.split("+"))
+    assert env.reset(seed=0)[1]["contaminated"] is True
+    records = []
+    for *_, (*_, info), _, _ in bench.play(env, 120):
+        assert info["contaminated"] is True
+        records += [info["episode"]] if "episode" in info else []
+    assert records
+    assert all(record["contaminated"] for record in records)
+    labs = LabVectorEnv(3, params, preset="lab")
+    assert labs.reset(seed=0)[1]["contaminated"].tolist() == [True] * 3
+    assert labs.step(np.zeros(3, np.int64))[4]["contaminated"].tolist() == [True] * 3
+    assert episode_columns(env.params, labs.get_state())["contaminated"].tolist() == [True] * 3
+
+
+@pytest.mark.parametrize(
+    ("preset", "params"),
+    [
+        ("lab", {}),
+        ("lab", {"adequacy": {"enabled": False, "enforced": False}}),
+        ("lab", {"gate": {"governance": False, "numbers": False}}),
+        ("gate", {}),
+        ("energy", {"gate": {"enforced": False}, "adequacy": {"enforced": False}}),
+        ("default", {"gate": {"enforced": False}}),
+    ],
+)
+def test_what_is_not_there_or_has_its_consequences_contaminates_nothing(preset, params):
+    env = LabEnv(params, preset=preset)
+    assert env.params.unenforced == ()
+    assert "contaminated" not in env.reset(seed=0)[1]
+    assert "contaminated" not in env.step(0)[4]
+
+
+# -- records, metrics, traces --------------------------------------------------------------------
+
+
+def test_the_record_of_an_episode_counts_scores(bench):
+    env = LabEnv(TALKATIVE, preset="lab")
+    counts, ended = [0] * 4, 0
+    for *_, (*_, info), _, _ in bench.play(env, 500, seed=5):
+        if "adequacy" in info:
+            counts[info["adequacy"]] += 1
+        if "episode" in info:
+            assert list(info["episode"]["adequacy"].items()) == list(zip("0123", counts, strict=True))
+            assert sum(counts) == sum(info["episode"]["verdicts"].values())
+            counts, ended = [0] * 4, ended + 1
+    assert ended > 5
+
+
+def test_columns_of_many_labs_are_those_records(bench):
+    labs = LabVectorEnv(4, TALKATIVE, preset="lab")
+    labs.reset(seed=0)
+    rng = np.random.default_rng(0)
+    for _ in range(12):
+        labs.step(talk_all(bench, labs, rng))
+    columns = episode_columns(labs.params, labs.get_state())
+    assert np.array(list(columns["adequacy"].values())).T.tolist() == labs.get_state()["scores"].tolist()
+    joined = join_columns([columns, columns])
+    assert joined["adequacy"]["1"].tolist() == columns["adequacy"]["1"].tolist() * 2
+
+
+@pytest.mark.parametrize("name", ["definitive", "hedger", "random"])
+def test_a_trace_tells_what_was_said_and_what_it_scored(name):
+    assert TRACED_ADEQUACY == ("gate_verdict", "adequacy", "rule", "correction")
+    columns = episodes(AGENTS[name](LAB, 0), LAB, range(24), trace=True)
+    trace = columns["trace"]
+    assert tuple(trace)[-4:] == TRACED_ADEQUACY
+    assert all(trace[key].shape == (24, LAB.most_steps + 1) for key in TRACED_ADEQUACY)
+    assert (trace["adequacy"][:, 0] == -1).all()
+    assert (trace["rule"][:, 0] == -1).all()
+    assert (trace["correction"][:, 0] == -1).all()
+    assert (trace["gate_verdict"][:, 0] == Verdict.NONE).all()
+    beyond = np.arange(LAB.most_steps + 1) > columns["length"][:, None]
+    scores = np.array(list(columns["adequacy"].values()))
+    for key in TRACED_ADEQUACY:
+        assert np.isnan(trace[key][beyond]).all()
+        assert not np.isnan(trace[key][~beyond]).any()
+    for value in range(4):
+        assert ((trace["adequacy"] == value).sum(axis=1) == scores[value]).all()
+    judged = ~beyond & (trace["verdict"] != Verdict.NONE)
+    assert (judged == (trace["adequacy"] >= 0)).all()
+    assert judged.any()
+    rule = trace["rule"][judged].astype(int)
+    matrix = [min(3, max(0, w - e + 1)) for w, e in itertools.product(range(4), range(4))]
+    assert (np.array([*matrix, 0])[rule] == trace["adequacy"][judged]).all()
+    # The more severe of both.
+    words = np.select([trace["adequacy"] == 3, trace["adequacy"] == 2], [2, 1], 0)
+    assert (np.maximum(words, trace["gate_verdict"])[judged] == trace["verdict"][judged]).all()
+    # A correction holds after a published error, and not before the first one.
+    errors = np.nancumsum(trace["incident"], axis=1)
+    assert (trace["correction"][(errors == 0) & ~beyond] == -1).all()
+    assert (trace["correction"][(trace["incident"] > 0) & ~beyond] >= 0).all()
+
+
+# -- the levels before ---------------------------------------------------------------------------
+
+OLDER = [name for name in ENVIRONMENTS if name != "Solvent/Lab-v0"]
+
+
+@pytest.mark.parametrize("env_id", OLDER)
+def test_older_levels_have_none_of_it(bench, env_id):
+    env = gymnasium.make(env_id).unwrapped
+    assert not env.params.adequacy.enabled
+    assert not any("adequacy" in name or name.startswith("correction") for name in env.observation_fields)
+    keys, ended = set(), 0
+    for *_, (*_, info), after, step in bench.play(env, 250, seed=1):
+        keys |= info.keys()
+        ended += "episode" in info
+        assert "adequacy" not in info.get("episode", {})
+        assert (step["adequacy"], step["rule"]) == (-1, -1)
+        assert not after["scores"].any()
+        assert env.correction == ""
+    assert ended
+    assert not keys & OWN_INFOS
+    labs = LabVectorEnv(4, preset=ENVIRONMENTS[env_id]["preset"])
+    labs.reset(seed=1)
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        assert not labs.step(talk_all(bench, labs, rng))[4].keys() & OWN_INFOS
+    agent = AGENTS["honest"](env.params, 0)
+    columns = episodes(agent, env.params, range(2), trace=True)
+    assert "adequacy" not in columns
+    assert not set(TRACED_ADEQUACY) & columns["trace"].keys()

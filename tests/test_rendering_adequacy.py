@@ -1,0 +1,528 @@
+"""What a person sees of a lab that holds words against evidence: who decided, the scores, what the agent is told."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import solvent
+from solvent.actions import Verb, action_table
+from solvent.adequacy import corrections
+from solvent.adequacy.lab import rule_scores
+from solvent.batch import resolve_params
+from solvent.gate import lab_tables
+from solvent.gate.lab_tables import LabTables, domain_of, lab_policies, load_lab_tables, save_lab_tables
+from solvent.gate.policy_files import save_policies
+from solvent.mechanisms.adequacy import RULES
+from solvent.mechanisms.energy import in_thousandths
+from solvent.mechanisms.verity import MILLION, STRENGTHS, WORDINGS
+from solvent.notebook import plural, weigh
+from solvent.params import GATE_POLICIES, LabParams
+from solvent.records import VERDICTS
+from solvent.rendering import Renderer
+from solvent.rendering.adequacy_words import its_words, scored, told
+from solvent.rendering.canvas import Canvas
+from solvent.rendering.gate_words import judged
+from solvent.rendering.history import History
+from solvent.rendering.rules import adequacy_rules_in_words, gate_rules_in_words
+from solvent.rendering.sheet import Sheet
+from solvent.rendering.terminal import NARROWEST
+from solvent.rendering.terminal_gate import gate_lines
+from solvent.rendering.words import contaminated, tell
+from solvent.sentences import corrections_of
+from solvent.state import Event, Verdict, lab_dtype, step_dtype
+
+ALL_DAY = {"energy": {"present_from": 0, "present_until": 24}}
+SHADOW = {"debt": {"enforced": False}, "gate": {"enforced": False}, "adequacy": {"enforced": False}}
+SHAPES: dict[str, dict[str, Any]] = {
+    "default": {},
+    "without energy": {"energy": {"enabled": False}, "proposals": {"enabled": False}},
+    "shadow": SHADOW,
+    "no governance": {"gate": {"governance": False}},
+}
+COLUMN = 1292.0
+"""Where the gate's column begins in a picture with energy."""
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def flat(text: str) -> str:
+    """The text without its frame, lines joined."""
+    return re.sub(r" *│\n│ +", " ", plain(text))
+
+
+def forged(params: LabParams, rng: np.random.Generator, heartbeat: int) -> tuple[Any, Any]:
+    """A record and its step, made up: whatever can stand in them, all at once."""
+    lab, step = np.zeros(1, lab_dtype(params))[0], np.zeros(1, step_dtype())[0]
+    count, classes = lab["marginal"].shape
+    lab["instrument_belief"] = rng.dirichlet(np.ones(len(lab["instrument_belief"])))
+    lab["marginal"] = rng.dirichlet(np.ones(classes) / 4, count)
+    lab["published"] = rng.integers(0, 3, count)
+    lab["decision_at"] = rng.integers(0, 2, count) * (lab["published"] == 0) * (heartbeat + 1)
+    lab["submitted_class"] = rng.integers(0, classes, count)
+    lab["fit_class"] = rng.integers(-1, classes, count)
+    lab["fit_strength"] = rng.integers(0, len(STRENGTHS), count)
+    lab["page"] = rng.integers(-1, params.assay.bins, lab["page"].shape)
+    lab["residual"] = rng.integers(0, MILLION + 1, lab["residual"].shape)
+    lab["unsupported"] = rng.integers(0, 2, lab["unsupported"].shape)
+    lab["experiments"] = rng.integers(0, 13, count)
+    lab["plates"][:, 0] = lab["experiments"]
+    lab["strictness"], lab["calm"] = rng.integers(0, len(GATE_POLICIES)), rng.integers(-1, 12)
+    lab["verdicts"], lab["incidents"] = rng.integers(0, 30, 3), rng.integers(0, 9, 2)
+    lab["scores"] = rng.integers(0, 30, 4)
+    lab["correction"] = rng.integers(-1, len(corrections_of(params)))
+    lab["heartbeat"], lab["steps"], lab["energy"] = heartbeat, heartbeat * params.slots, in_thousandths(3.0)
+    actions = action_table(params)
+    social = np.isin(actions["verb"], (Verb.PUBLISH_PRIVATE, Verb.PUBLISH_PUBLIC))
+    lab["last_action"] = step["action"] = rng.choice(np.flatnonzero(social))
+    step["gate_verdict"], step["rule"] = rng.integers(0, 3), rng.integers(0, len(RULES))
+    step["adequacy"] = rule_scores()[step["rule"]] if params.adequacy.enabled else -1
+    plates = int(lab["experiments"][actions["compound"][step["action"]]])
+    verdict = weigh(params, int(step["gate_verdict"]), int(step["adequacy"]), plates).verdict
+    step["verdict"] = VERDICTS.index(verdict)
+    events = {Verdict.ACCEPT: Event.PUBLISHED, Verdict.REVIEW: Event.SUBMITTED}
+    lab["last_event"] = step["event"] = events.get(step["verdict"], Event.REJECTED)
+    step["heartbeat"], step["closed"] = heartbeat - 1, True
+    step["residual"], step["wording"] = rng.integers(0, MILLION + 1), rng.integers(0, len(WORDINGS))
+    step["asserted"], step["policy"] = rng.integers(0, classes), rng.integers(0, len(GATE_POLICIES))
+    step["unsupported"] = rng.integers(0, 2)
+    step["incident"] = lab["correction"] >= 0
+    step["correction"] = lab["correction"]
+    lab["last_bins"] = -1
+    return lab, step
+
+
+def renamed(folder: Path, names: dict[str, str]) -> Path:
+    """The shipped tables under other names of compounds: as long as they like, and of the same sentences."""
+    shipped = load_lab_tables()
+    compounds = [names.get(name, name) for name in shipped.about["compounds"]]
+    path = folder / lab_tables.LAB_TABLES.name
+    save_lab_tables(path, LabTables(shipped.gram, shipped.stands, {**shipped.about, "compounds": compounds}))
+    learnt = lab_policies()
+    there = domain_of(load_lab_tables(path))
+    policies = [dataclasses.replace(policy, domain=there) for policy in learnt]
+    save_policies(folder / lab_tables.LAB_POLICIES.name, policies)
+    return path
+
+
+@pytest.fixture
+def longest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LabParams]:
+    """A lab with long names whose corrections all have the longest text that there may be."""
+    text = corrections.CORRECTIONS.read_text(encoding="utf-8")
+    long = (
+        "Say what was looked at, what was left out, and how likely it is that what was left out matters; " * 3
+    )[:199] + "."
+    path = tmp_path / "corrections.toml"
+    path.write_text(re.sub(r'(?m)^text = ".*"$', f'text = "{long}"', text), encoding="utf-8")
+    monkeypatch.setattr(corrections, "CORRECTIONS", path)
+    corrections._shipped.cache_clear()
+    names = {"nocodazole": "tetrahydrouridine-5'-phosphate", "CCCP": "hydroxycamptothecin-20(S)"}
+    tables = renamed(tmp_path, names)
+    compounds = [names.get(name, name) for name in resolve_params({}, "lab").assay.compounds]
+    yield resolve_params({"assay": {"compounds": compounds}, "gate": {"tables": str(tables)}}, "lab")
+    corrections._shipped.cache_clear()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("reveal", [False, True])
+def test_any_lab_with_adequacy_can_be_drawn_at_any_time(shape: str, reveal: bool) -> None:
+    params = resolve_params(SHAPES[shape], "lab")
+    drawer = Renderer(params, "rgb_array", reveal=reveal)
+    writers = [Renderer(params, "ansi", reveal=reveal, width=width) for width in (NARROWEST, 80, 96, 130)]
+    low = [Renderer(params, "ansi", reveal=reveal, width=80, height=height) for height in (23, 29, 39, 60)]
+    rng = np.random.default_rng(7)
+    width = 960 + 380 + 320 * params.energy.enabled
+    for heartbeat in (1, 2, 17, params.budget.heartbeats - 1):
+        lab, step = forged(params, rng, heartbeat)
+        assert drawer.draw(lab, step).shape == (640, width, 3)
+        for writer in writers + low:
+            lines = plain(writer.draw(lab, step)).split("\n")
+            assert {len(line) for line in lines} == {writer.width}
+            assert writer.height is None or len(lines) <= writer.height
+
+
+@pytest.mark.parametrize("width", [NARROWEST, 80, 96])
+def test_the_panel_of_the_gate_does_not_jump(width: int) -> None:
+    params, rng = resolve_params({}, "lab"), np.random.default_rng(5)
+    for brief in (False, True):
+        heights = set()
+        for _ in range(30):
+            lab, step = forged(params, rng, 9)
+            history = History([])
+            heights.add(len(gate_lines(Sheet(width), params, lab, history, brief=brief)))
+            Renderer(params, "ansi").book.hear(history, lab, step)
+            assert history.said is not None
+            heights.add(len(gate_lines(Sheet(width), params, lab, history, brief=brief)))
+        assert len(heights) == 1
+
+
+# -- what decided
+
+
+def shown(made: Any) -> str:
+    """The lab as a text without its frame; of a viewer who has not seen it before."""
+    lab, step = made.env.batch.labs[0], made.env.batch.steps[0]
+    return flat(Renderer(made.env.params, "ansi").draw(lab, step))
+
+
+@pytest.mark.parametrize(
+    ("named", "gap", "plates", "confidence", "said"),
+    [
+        (
+            4,
+            0,
+            1,
+            0.95,
+            "Under review for 4 h: its words are definitive, with one plate behind them (score 2)",
+        ),
+        (0, 0, 1, 0.95, "Rejected: its words are absolute, with one plate behind them (score 3)"),
+        (
+            0,
+            0,
+            3,
+            0.95,
+            "Under review for 4 h: its words are absolute, with three plates behind them (score 2)",
+        ),
+        (4, 0, 5, 0.95, "Accepted: energy 0.000, at most 0.071 (P20), words score 0; it is right"),
+        (4, 300_000, 1, 0.75, "Rejected: energy 0.300, above 0.089 (P20), words score 1"),
+        (4, 300_000, 1, 0.95, "Rejected: energy 0.300, above 0.089 (P20), words score 2"),
+        (
+            0,
+            300_000,
+            1,
+            0.95,
+            "Rejected: energy 0.300, above 0.089 (P20), and its words are absolute, with one",
+        ),
+        (
+            4,
+            80_000,
+            1,
+            0.95,
+            "Under review for 4 h: energy 0.080, between 0.071 and 0.089 (P20), and its words",
+        ),
+    ],
+)
+def test_the_outcome_says_what_decided(
+    bench: Any, named: int, gap: int, plates: int, confidence: float, said: str
+) -> None:
+    made = bench(ALL_DAY)
+    made.put(energy=in_thousandths(20.0))
+    made.study(2, dose_responses=plates, named=named, gap=gap)
+    before = made.env.notebook(2)
+    info, step, lab = made.take(Verb.PUBLISH_PUBLIC, 2, confidence=confidence)
+    text = shown(made)
+    assert said in text
+    assert judged(made.env.params, lab, step) in text
+    finding = before.findings[
+        ("hedged", "plain", "definitive").index({0.5: "hedged", 0.75: "plain"}.get(confidence, "definitive"))
+    ]
+    by = {"gate": " by the gate", "adequacy": " by its words", "both": " by both", "": ""}[finding.decided_by]
+    assert f"verdict {info['verdict']}{by} " in text
+    if finding.gate_verdict != finding.verdict:
+        assert f" · the gate: {finding.gate_verdict} " in text
+    words = scored(info["adequacy_rule"], plates, info["adequacy"]).removeprefix("words ")
+    assert f"words   {words} " in text
+    counts = [int(score == info["adequacy"]) for score in range(4)]
+    assert f"scores 0 to 3: {', '.join(map(str, counts))}" in text
+    for wording, now in zip(WORDINGS, made.env.notebook(2).findings, strict=True):
+        who = {"gate": " by the gate", "adequacy": " by its words", "both": " by both", "": ""}[
+            now.decided_by
+        ]
+        assert (
+            f"{wording:<11}would be {now.verdict}{who}, score {now.adequacy}, energy {now.energy:.3f}" in text
+        )
+
+
+def test_half_sentences() -> None:
+    assert (
+        its_words("definitive/thin", 1, 2) == "its words are definitive, with one plate behind them (score 2)"
+    )
+    assert its_words("absolute/none", 0, 3) == "its words are absolute, with no plate behind them (score 3)"
+    assert its_words("plain/ample", 7, 0) == "its words are plain, with 7 plates behind them (score 0)"
+    assert its_words("nothing_asserted", 1, 0) == "it claims nothing (score 0)"
+    assert scored("definitive/thin", 1, 2) == "words definitive, 1 plate: score 2"
+    assert scored("nothing_asserted", 2, 0) == "words no claim, 2 plates: score 0"
+    assert plural(1, "screen") == "1 screen"
+
+
+# -- corrections
+
+
+def erred(bench: Any, params: dict[str, Any], **how: Any) -> Any:
+    """A lab that has just told all readers something wrong, hedged."""
+    made = bench({**ALL_DAY, **params})
+    made.put(energy=in_thousandths(20.0))
+    made.study(2, dose_responses=3, right=False)
+    made.take(Verb.PUBLISH_PUBLIC, 2, confidence=0.5, **how)
+    return made
+
+
+@pytest.mark.parametrize("governance", [True, False])
+def test_who_erred_in_public_is_told_and_sees_how_long_it_holds(bench: Any, governance: bool) -> None:
+    made = erred(bench, {"gate": {"calm_heartbeats": 5, "governance": governance}})
+    text, correction = shown(made), made.env.correction
+    assert correction
+    sentence = "A published error: the gate is at P10." if governance else "A published error."
+    assert "it is wrong, −0.81 bits" in text
+    assert f"{sentence} You are told: {correction}" in text
+    left = []
+    while made.env.correction:
+        now = told(made.env.params, made.env.batch.labs[0])
+        assert now is not None
+        assert f"told    for {now.hours} h more: {correction}" in shown(made)
+        left.append(now.hours)
+        made.take(Verb.REST)
+        assert "You are told" not in shown(made)
+    assert left == [6, 5, 4, 3, 2, 1]  # what is left of this hour, and five
+    assert "told    nothing" in shown(made)
+
+
+def test_a_reader_who_approves_an_error_has_it_told_too(bench: Any) -> None:
+    made = bench(ALL_DAY)
+    made.put(energy=in_thousandths(20.0))
+    made.study(2, dose_responses=1, right=False)
+    made.take(Verb.PUBLISH_PUBLIC, 2, confidence=0.95)
+    name = made.env.params.assay.compounds[2]
+    for hours in (4, 3, 2, 1):
+        assert f"reviews {name} in {hours} h" in shown(made)
+        made.take(Verb.REST)
+    text = shown(made)
+    assert f"The reader approved {name}, which is wrong. " in text
+    assert f"A published error: the gate is at P10. You are told: {made.env.correction}" in text
+    assert "A definitive claim from one observation was relied upon" in text
+
+
+def test_nobody_is_told_in_private_or_in_a_shadow(bench: Any) -> None:
+    made = bench(ALL_DAY)
+    made.put(energy=in_thousandths(20.0))
+    made.study(2, dose_responses=3, right=False)
+    made.take(Verb.PUBLISH_PRIVATE, 2, confidence=0.5)
+    assert "it is wrong" in shown(made)
+    assert "You are told" not in shown(made)
+    text = shown(erred(bench, {"adequacy": {"enforced": False}}))
+    assert "A published error: the gate is at P10." in text
+    assert "You are told" not in text
+    assert "told    nothing" in text
+
+
+# -- what has no consequence
+
+
+def test_what_has_no_consequence_is_said(bench: Any, drawn: list[Text]) -> None:
+    made = bench({**SHADOW, **ALL_DAY, "gate": {"enforced": False}})
+    made.put(energy=in_thousandths(20.0))
+    made.study(2, dose_responses=1, named=0, gap=300_000)
+    made.take(Verb.PUBLISH_PUBLIC, 2, confidence=0.95)
+    params, lab, step = made.env.params, made.env.batch.labs[0], made.env.batch.steps[0]
+    mark = "contaminated: debt, gate, adequacy not enforced"
+    assert contaminated(params) == mark
+    text = plain(Renderer(params, "ansi", width=NARROWEST).draw(lab, step))
+    assert text.startswith("╭─ contaminated ")
+    assert "╭─ Solvent, contaminated " in plain(Renderer(params, "ansi").draw(lab, step))
+    assert text.split("\n")[-1].startswith(f"╰─ {mark} ─")
+    said = tell(params, lab, step)[1]
+    assert said.startswith(
+        "Accepted: energy 0.300, above 0.089, not enforced (P20), words score 3, not enforced; it is right"
+    )
+    assert "accept · not enforced: the gate reject, its words reject " in flat(text)
+    Renderer(params, "rgb_array").draw(lab, step)
+    (found,) = [text for text in drawn if text.said == mark]
+    assert found.right < min(text.left for text in drawn if text.said == "heartbeat")
+
+
+def test_without_a_plate_nothing_gets_out_even_where_the_gate_is_not_enforced(bench: Any) -> None:
+    made = bench({**ALL_DAY, "gate": {"enforced": False}, "adequacy": {"enforced": False}})
+    made.put(energy=in_thousandths(20.0))
+    made.take(Verb.PUBLISH_PUBLIC, 2, confidence=0.5)
+    text = shown(made)
+    assert "Rejected: no experiment was run on it (P20)" in text
+    assert "verdict reject by having no plate" in text
+
+
+@pytest.mark.parametrize(
+    ("off", "mark"),
+    [
+        ({"debt": {"enforced": False}}, "contaminated: debt is not enforced"),
+        ({"adequacy": {"enforced": False}}, "contaminated: adequacy is not enforced"),
+        (
+            {"debt": {"enforced": False}, "adequacy": {"enforced": False}},
+            "contaminated: debt, adequacy not enforced",
+        ),
+        ({}, ""),
+    ],
+)
+def test_the_mark_names_what_is_not_enforced(off: dict[str, Any], mark: str) -> None:
+    assert contaminated(resolve_params(off, "lab")) == mark
+
+
+# -- the picture
+
+
+class Text:
+    """A text as it was drawn: what, and where."""
+
+    def __init__(self, said: str, left: float, right: float, baseline: float, size: float) -> None:
+        self.said, self.left, self.right, self.baseline, self.size = said, left, right, baseline, size
+
+    def overlaps(self, other: Text) -> bool:
+        """Whether the letters of both share a place: from the baseline up as high as a capital."""
+        above = self.baseline - 0.7 * self.size < other.baseline
+        below = other.baseline - 0.7 * other.size < self.baseline
+        return above and below and self.left < other.right and other.left < self.right
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Text]:
+    """Every text that is drawn from now on."""
+    texts: list[Text] = []
+    draw = Canvas.text
+
+    def listen(
+        self: Canvas, text: str, x: float, baseline: float, colour: Any, size: float = 11, **how: Any
+    ) -> float:
+        length = draw(self, text, x, baseline, colour, size, **how)
+        left = x - how.get("align", 0.0) * length
+        if length:
+            texts.append(
+                Text(
+                    self._cut(self.face(size, how.get("bold", False)), text, how.get("width") or 1e9),
+                    left,
+                    left + length,
+                    baseline,
+                    size,
+                )
+            )
+        return length
+
+    monkeypatch.setattr(Canvas, "text", listen)
+    return texts
+
+
+def test_nothing_in_the_column_overlaps_and_nothing_is_cut_off(longest: LabParams, drawn: list[Text]) -> None:
+    drawer, rng = Renderer(longest, "rgb_array"), np.random.default_rng(11)
+    assert all(len(known.text) == 200 for known in corrections_of(longest))
+    told_lines = 0
+    for _ in range(40):
+        lab, step = forged(longest, rng, 20)
+        lab["decision_at"] = 0
+        drawn.clear()
+        drawer.draw(lab, step)
+        column = [text for text in drawn if text.left >= COLUMN and 60 < text.baseline < 590]
+        assert all(text.right <= 1632.5 for text in column), [t.said for t in column if t.right > 1632.5]
+        assert not [text.said for text in column if text.said.endswith("…")]
+        pairs = [(a.said, b.said) for i, a in enumerate(column) for b in column[:i] if a.overlaps(b)]
+        assert not pairs
+        words = " ".join(text.said for text in column)
+        if lab["correction"] >= 0:
+            assert corrections_of(longest)[lab["correction"]].text in words
+            told_lines += 1
+        assert all(str(count) in words for count in lab["scores"])
+        assert f"score {step['adequacy']}" in words
+        footer = [text for text in drawn if text.baseline > 592]
+        assert all(text.baseline < 638 and text.right <= 1632.5 for text in footer)
+        assert not [text.said for text in footer if text.said.endswith("…")]
+    assert told_lines > 20
+
+
+def test_pictures_show_who_decided(bench: Any, drawn: list[Text]) -> None:
+    made = bench(ALL_DAY)
+    made.put(energy=in_thousandths(20.0))
+    made.study(2, dose_responses=1)
+    made.take(Verb.PUBLISH_PUBLIC, 2, confidence=0.95)
+    Renderer(made.env.params, "rgb_array").draw(made.env.batch.labs[0], made.env.batch.steps[0])
+    said = [text.said for text in drawn]
+    assert "by its words; energy 0.000, at most 0.071" in said
+    assert {
+        "definitive",
+        "1 plate",
+        "score 2",
+        "none in force",
+        "score 2 (words)",
+        "scores",
+    } <= set(said)
+
+
+# -- on a small screen, and in words
+
+
+def test_a_low_screen_keeps_what_matters_of_the_gate(bench: Any) -> None:
+    made = erred(bench, {})
+    params, lab, step = made.env.params, made.env.batch.labs[0], made.env.batch.steps[0]
+    least, brief = (
+        plain(Renderer(params, "ansi", width=80, height=height).draw(lab, step)) for height in (23, 30)
+    )
+    assert "─ gate P10, last accept ─" in least
+    assert "─ correction for 13 h more ─" in least
+    assert f"You are told: {made.env.correction}" in flat(least)
+    assert len(least.split("\n")) == 23
+    assert "P30  P20 [P10] P5  P1" in brief
+    assert "words   hedged, 3 plates: score 0" in brief
+    assert f"told    for 13 h more: {made.env.correction}" in flat(brief)
+    assert len(brief.split("\n")) <= 30
+
+
+@pytest.mark.parametrize(
+    ("adequacy", "said"),
+    [
+        ({}, "From score 2 a reader decides, from 3 it is rejected. Of gate and words"),
+        ({"review_from": 3}, "From 3 it is rejected. Of gate and words"),
+        ({"reject_from": 4}, "From score 2 a reader decides, none is rejected. Of gate and words"),
+        ({"review_from": 4, "reject_from": 4}, "Any score will do. Of gate and words"),
+        ({"enforced": False}, "Here scores are noted, and nothing follows from them."),
+    ],
+)
+def test_the_rules_in_a_few_lines_of_a_terminal(adequacy: dict[str, Any], said: str) -> None:
+    params = resolve_params({"adequacy": adequacy, "gate": {"enforced": False}}, "lab")
+    lines = adequacy_rules_in_words(params)
+    assert len(lines) <= 4
+    assert any(line.startswith(said) for line in lines)
+    measured = gate_rules_in_words(params)
+    assert "Here it only measures: it lets out whatever an experiment was run on." in measured
+    assert max(map(len, lines + measured)) <= 101
+
+
+def test_without_adequacy_there_is_nothing_of_it(bench: Any, drawn: list[Text]) -> None:
+    made = bench(preset="gate")
+    made.study(2, dose_responses=1, right=False)
+    made.take(Verb.PUBLISH_PUBLIC, 2, confidence=0.5)
+    Renderer(made.env.params, "rgb_array").draw(made.env.batch.labs[0], made.env.batch.steps[0])
+    everything = shown(made) + " ".join(text.said for text in drawn) + str(made.env.notebook(2))
+    for word in (
+        "scores 0",
+        "score 0",
+        "told",
+        "orrection",
+        "evidence",
+        "tool log",
+        "by the gate",
+        "by its words",
+    ):
+        assert word not in everything
+
+
+@pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
+def test_the_truth_is_hidden(mode: str) -> None:
+    params = resolve_params({}, "lab")
+    lab, step = forged(params, np.random.default_rng(3), 9)
+    other = lab.copy()
+    other["potency"] = lab["potency"] + 1
+    frames = [Renderer(params, mode).draw(record, step) for record in (lab, other)]
+    assert np.all(frames[0] == frames[1])
+
+
+def test_a_vector_draws_each_lab() -> None:
+    labs = solvent.LabVectorEnv(2, preset="lab", render_mode="ansi")
+    labs.reset(seed=4)
+    labs.step(np.zeros(2, np.int64))
+    frames = labs.render()
+    assert frames is not None
+    assert all("scores 0 to 3: 0, 0, 0, 0" in frame for frame in map(plain, frames))
+    labs.close()
