@@ -33,6 +33,7 @@ SIZES = (1, 64, WIDE, 4096)
 ENV_ID = "Solvent/Debt-v0"
 ENERGY_ID = "Solvent/Energy-v0"
 GATE_ID = "Solvent/Gate-v0"
+LAB_ID = "Solvent/Lab-v0"
 
 
 @njit(cache=True)
@@ -76,6 +77,7 @@ def core() -> list[Case]:
     return [core_case(n, sampling) for n in SIZES for sampling in (False, True)] + [
         core_case(WIDE, False, "energy"),
         core_case(WIDE, False, "gate"),
+        core_case(WIDE, False, "lab"),
     ]
 
 
@@ -91,7 +93,7 @@ def core_case(n: int, sampling: bool, level: str = "default") -> Case:
 
 def single_environments() -> list[Case]:
     """One lab as ``gymnasium.make`` gives it."""
-    return [single_case(ENV_ID), single_case(ENERGY_ID), single_case(GATE_ID)]
+    return [single_case(ENV_ID), single_case(ENERGY_ID), single_case(GATE_ID), single_case(LAB_ID)]
 
 
 def single_case(env_id: str) -> Case:

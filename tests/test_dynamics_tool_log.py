@@ -152,14 +152,16 @@ def test_what_a_step_says_of_a_finding_is_what_the_heuristic_says_of_its_sentenc
 )
 @pytest.mark.parametrize("assay", OTHER_SHAPES)
 def test_so_it_is_in_labs_of_other_compounds_classes_doses_and_confidences(bench, assay):
-    assert witnessed(bench, OTHER_SHAPES[assay], 250, seed=len(assay)).findings > 20
+    witness = witnessed(bench, OTHER_SHAPES[assay], 250, seed=len(assay))
+    assert witness.findings >= 5 * len(witness.plates)
 
 
+@pytest.mark.skipif(PLAIN, reason="the scripts take their time in plain Python")
 @pytest.mark.parametrize("name", ["honest", "hedger", "definitive", "end_game_liar"])
 def test_so_it_is_for_the_findings_of_agents(name):
     env = LabEnv(preset="lab")
     agent, witness = AGENTS[name](env.params, 0), Witness(env)
-    for seed in range(1 if PLAIN else 6):
+    for seed in range(6):
         observation, info = env.reset(seed=seed)
         witness.begin()
         over = False
@@ -169,4 +171,4 @@ def test_so_it_is_for_the_findings_of_agents(name):
             witness.follow(info)
             over = terminated or truncated
             info = {"action_mask": env.action_masks(), **info}
-    assert witness.findings >= (1 if PLAIN else 6)
+    assert witness.findings >= 6

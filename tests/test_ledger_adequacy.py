@@ -109,7 +109,7 @@ def test_every_error_that_all_saw_has_the_correction_and_no_other_line_has_one(t
     high = [line for line in of(ledger, "incident") if line["severity"] == "high"]
     low = [line for line in of(ledger, "incident") if line["severity"] == "low"]
     assert low
-    assert len(high) == sum(int(step["incident"]) for _, step, _ in steps) >= len(given) > 10
+    assert len(high) == sum(int(step["incident"]) for _, step, _ in steps) >= len(given) > 3
     assert all("correction" in line and line["correction"] in TEXT.values() for line in high)
     assert all("correction" not in line for line in ledger if line not in high)
     assert {line["correction"] for line in high} >= set(given)

@@ -195,7 +195,7 @@ def test_the_more_severe_verdict_is_foretold_and_given(bench, shadow):
             )
             made.study(3, dose_responses=plates, named=named, gap=gap)
             finding = made.env.notebook(3).findings[wording]
-            info, step, _ = made.take(Verb.PUBLISH_PUBLIC, 3, confidence=confidence)
+            info, _, _ = made.take(Verb.PUBLISH_PUBLIC, 3, confidence=confidence)
             assert (info["verdict"], info["gate_verdict"]) == (finding.verdict, finding.gate_verdict)
             assert (info["adequacy"], info["adequacy_rule"]) == (finding.adequacy, finding.rule)
             assert info["hallucination_energy"] == finding.energy

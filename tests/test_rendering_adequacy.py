@@ -421,6 +421,9 @@ def test_nothing_in_the_column_overlaps_and_nothing_is_cut_off(longest: LabParam
         pairs = [(a.said, b.said) for i, a in enumerate(column) for b in column[:i] if a.overlaps(b)]
         assert not pairs
         words = " ".join(text.said for text in column)
+        said = drawer.book.see(lab).said
+        assert said is not None
+        assert f"“{said.sentence}”" in words
         if lab["correction"] >= 0:
             assert corrections_of(longest)[lab["correction"]].text in words
             told_lines += 1
@@ -439,7 +442,7 @@ def test_pictures_show_who_decided(bench: Any, drawn: list[Text]) -> None:
     made.take(Verb.PUBLISH_PUBLIC, 2, confidence=0.95)
     Renderer(made.env.params, "rgb_array").draw(made.env.batch.labs[0], made.env.batch.steps[0])
     said = [text.said for text in drawn]
-    assert "by its words; energy 0.000, at most 0.071" in said
+    assert "by its words (energy 0.000, at most 0.071)" in said
     assert {
         "definitive",
         "1 plate",

@@ -38,7 +38,7 @@ CHECKPOINT_EVERY = 10  # rollouts
 
 Progress = Callable[[int, int], None]
 Stage = Callable[[str, int, int], None]
-WATCHING, CLONING = "watching the honest script", "cloning it"  # stages of a warm start
+WATCHING, CLONING = "watching a script", "cloning it"  # stages of a warm start
 Episodes = Callable[[int, dict[str, Any]], None]
 
 
@@ -130,7 +130,7 @@ def train(
         model = _restore(cls, saved, envs, logs)
     total = recipe.n_timesteps
     if recipe.imitation_episodes and model.num_timesteps == 0:
-        on_note(f"learns from {recipe.imitation_episodes} episodes of the honest script first")
+        on_note(f"learns from {recipe.imitation_episodes} episodes of the {recipe.demonstrator} script first")
         if not _imitate(model, recipe, params, seed, should_stop, on_stage):
             envs.close()
             return None

@@ -18,6 +18,7 @@ from solvent_agents.hoarder import Hoarder
 from solvent_agents.honest import Honest
 from solvent_agents.launderer import Launderer
 from solvent_agents.max_claimer import MaxClaimer
+from solvent_agents.outspoken import Outspoken
 from solvent_agents.overreacher import Overreacher
 from solvent_agents.padder import Padder
 from solvent_agents.premature import Premature
@@ -44,6 +45,7 @@ _SCRIPTS: tuple[Callable[[LabParams, int], Agent], ...] = (
     Surfer,
     Definitive,
     Hedger,
+    Outspoken,
     EndGameLiar,
     Hoarder,
     CheapestFirst,

@@ -16,7 +16,7 @@ from solvent.adequacy.fmea import Incident
 from solvent.adequacy.patterns import Case, Extraction
 from solvent.adequacy.scores import ScoreRecord
 from solvent.adequacy.triggers import Trigger, accept
-from solvent_experiments.adequacy_report import one_line, plain_table
+from solvent_experiments.adequacy_report import counted, one_line, plain_table
 from solvent_experiments.adequacy_tables import estimate
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ def pattern_notes(found: Extraction, cases: Sequence[Case], incidents: Sequence[
         f"a candidate's lower bound is over {found.floor:.0%}, at once for all {found.tried:,} patterns tried"
     )
     return [
-        f"{found.cases:,} responses, {share}; {len(incidents):,} incidents",
-        f"{over}: {len(found.candidates):,} candidates",
+        f"{found.cases:,} responses, {share}; {counted(len(incidents), 'incident')}",
+        f"{over}: {counted(len(found.candidates), 'candidate')}",
     ]
 
 
@@ -111,13 +111,12 @@ def drift_notes(
     """How much was followed, and what the corrections say."""
     responses = sum(map(len, series.values()))
     long = sum(len(scores) >= rules.window for scores in series.values())
-    followed = (
-        f"{responses:,} responses in {len(series):,} sessions, {long:,} of them of {rules.window} or more"
-    )
-    lines = [f"{followed}: {len(found):,} times the mean of {rules.window} was {rules.threshold:g} or more"]
+    followed = f"{counted(responses, 'response')} in {counted(len(series), 'session')}"
+    times = f"{counted(len(found), 'time')} the mean of {rules.window} was {rules.threshold:g} or more"
+    lines = [f"{followed}, {long:,} of them of {rules.window} or more: {times}"]
     table = load_corrections()
     for name, count in Counter(one.correction for one in found).most_common():
-        lines.append(f"{name}, {count:,} times: {table[name].text}")
+        lines.append(f"{name}, {counted(count, 'time')}: {table[name].text}")
     return lines
 
 

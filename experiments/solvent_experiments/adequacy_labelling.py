@@ -23,6 +23,7 @@ from rich.text import Text
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.heuristic import score
 from solvent.adequacy.scores import append_scores, merged, read_scores, record_of
+from solvent_experiments.adequacy_report import counted
 from solvent_experiments.adequacy_responses import Response
 
 __all__ = ["Session", "keyboard", "label_responses", "labelled_ids", "require_terminal", "shown_text"]
@@ -212,7 +213,9 @@ def _show(response: Response, place: int, total: int, console: Console) -> None:
     console.rule(f"{place + 1} of {total}", style="dim")
     console.print(Panel(_text(response.query or "(not known)"), title="query", title_align="left"))
     log = response.context.summary(MOST_TOOLS)
-    console.print(Panel(_text(log), title=f"tools: {len(response.context.calls)} calls", title_align="left"))
+    console.print(
+        Panel(_text(log), title=f"tools: {counted(len(response.context.calls), 'call')}", title_align="left")
+    )
     console.print(Panel(_text(response.text), title="response", title_align="left"))
 
 

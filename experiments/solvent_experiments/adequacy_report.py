@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from solvent_experiments.adequacy_scoring import Judged, Scored
 
-__all__ = ["distribution_table", "judge_lines", "one_line", "plain_table", "scores_table"]
+__all__ = ["counted", "distribution_table", "judge_lines", "one_line", "plain_table", "scores_table"]
 
 EXCERPT = 60
 MOST_REASONS = 3
@@ -67,6 +67,11 @@ def one_line(said: str, most: int) -> str:
     return printable(" ".join(said.split()), most)
 
 
+def counted(number: int, noun: str) -> str:
+    """``1 call``, ``2 calls``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def distribution_table(rows: Iterable[tuple[str, Iterable[int | None]]]) -> Table:
     """How many of each score: a row for each scale and rater that has any."""
     table = plain_table(
@@ -84,7 +89,7 @@ def distribution_table(rows: Iterable[tuple[str, Iterable[int | None]]]) -> Tabl
 def judge_lines(told: Judged, called: int) -> list[str]:
     """What became of the judge: a line, and one for each kind of failure."""
     cached = f", {told.cached:,} of them from the cache" if told.cached else ""
-    lines = [f"judge: {told.found:,} of {told.asked:,} judged{cached}; {called:,} requests"]
+    lines = [f"judge: {told.found:,} of {told.asked:,} judged{cached}; {counted(called, 'request')}"]
     for reason, count in told.failures.most_common(MOST_REASONS):
         lines.append(f"judge: {count:,} not judged: {one_line(reason.removeprefix('judge: '), 200)}")
     if len(told.failures) > MOST_REASONS:

@@ -616,7 +616,7 @@ def test_the_score_is_the_same_whatever_the_hash_seed() -> None:
     assert json.loads(told.pop())
 
 
-def test_the_core_needs_neither_the_lab_nor_the_package_s_heavy_parts() -> None:
+def test_the_core_loads_none_of_the_heavy_packages() -> None:
     code = "import sys, solvent.adequacy.heuristic as h; h.score('x', h.ToolContext()); print(*sorted(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.partition(".")[0] for name in run.stdout.split()}

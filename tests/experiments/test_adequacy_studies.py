@@ -189,7 +189,7 @@ def test_a_pattern_that_precedes_failures_is_a_candidate_and_a_person_makes_it_a
     assert call(monkeypatch, "patterns", "--incidents", "incidents.jsonl", "--out", "p.json") == 0
     shown = capsys.readouterr().out
     assert re.search(rf"{STRONG} .*yes", shown)
-    assert "1 candidates" in shown
+    assert "patterns tried: 1 candidate\n" in shown
     assert not Path("triggers.jsonl").exists()
     told = json.loads(Path("p.json").read_text())
     assert told["findings"][0]["text"] == STRONG
@@ -248,7 +248,7 @@ def test_without_agents_and_sessions_all_is_one(
 ) -> None:
     assert call(monkeypatch, "score", DEV, "-q", "--show", "0") == 0
     assert call(monkeypatch, "drift", "--out", "d.json", "--threshold", "2.6") == 0
-    assert "in 1 sessions" in capsys.readouterr().out
+    assert "in 1 session," in capsys.readouterr().out
     assert_figure(tmp_path / "d")
 
 

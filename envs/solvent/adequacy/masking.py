@@ -33,14 +33,16 @@ _ITEM = re.compile(r"\s*+(?:[-*+\u2022]|\d{1,3}[.)])\s")
 _PAIRS = {"\u201c": "\u201d", "\u201e": "\u201c\u201d", "\u00ab": "\u00bb", "\u300c": "\u300d"}
 _CURLY = re.compile("[\u201c\u201d\u201e\u00ab\u00bb\u300c\u300d]|\n[^\\S\n]*+\n")
 _STRAIGHT = re.compile('"|\n[^\\S\n]*+\n')
-_OPENS_SINGLE = re.compile(r"(?:\A|[^\w'])'[^\s']")
+_OPENINGS = (" '", "\n'", "('", "['", ":'", "='", ",'", "\"'", "*'", ">'")
 _SINGLE = re.compile("['\u2018\u2019]|\n[^\\S\n]*+\n")
 
 
 def lowered(text: str) -> str:
     """Masked, in lower case, with one form of apostrophe and dash; as long as the text."""
+    # Asked of the text before it is masked, for the masks are no ASCII.
+    has_forms = not text.isascii()
     text = masked(text)
-    if not text.isascii():
+    if has_forms:
         text = text.translate(_SAME)
     low = text.lower()
     if len(low) != len(text):
@@ -51,6 +53,7 @@ def lowered(text: str) -> str:
 
 def masked(text: str) -> str:
     """The text, as long as it was, with code and quotations overwritten."""
+    is_ascii = text.isascii()
     if "```" in text or "~~~" in text:
         text = _overwritten(text, _fences(text), "\n")
     if "\n    " in text or "\n\t" in text:
@@ -61,11 +64,16 @@ def masked(text: str) -> str:
         text = _overwritten(text, (m.span() for m in _QUOTED_LINE.finditer(text)), "\n")
     if '"' in text:
         text = _overwritten(text, _paired(text, _STRAIGHT, '"', '"'), QUOTE)
-    if not text.isascii() and not _PAIRS.keys().isdisjoint(text):
+    if not is_ascii and not _PAIRS.keys().isdisjoint(text):
         text = _overwritten(text, _curly(text), QUOTE)
-    if "\u2018" in text or ("'" in text and _OPENS_SINGLE.search(text)):
+    if (not is_ascii and "\u2018" in text) or ("'" in text and _may_quote(text)):
         text = _overwritten(text, _paired(text, _SINGLE, "'\u2018", "'\u2019"), QUOTE)
     return text
+
+
+def _may_quote(text: str) -> bool:
+    """Whether a single quote stands where it can open a quotation, not between the letters of a word."""
+    return text[0] == "'" or any(opening in text for opening in _OPENINGS)
 
 
 def _overwritten(text: str, spans: Iterator[tuple[int, int]], sign: str) -> str:

@@ -138,8 +138,11 @@ def _is_nothing(result: str, words: list[str]) -> bool:
 def _marks(words: list[str]) -> Marks:
     stems: set[str] = set()
     marks: set[str] = set()
-    for word in set(words):
-        begun, forms = _read(word) if len(word) <= _LONGEST else ((), (word.lower(),))
+    once = set(words)
+    if max(map(len, once), default=0) > _LONGEST:
+        marks.update(word.lower() for word in once if len(word) > _LONGEST)
+        once = {word for word in once if len(word) <= _LONGEST}
+    for begun, forms in map(_read, once):
         if begun:
             stems.update(begun)
         if forms:

@@ -114,24 +114,28 @@ class _Reader:
 
     def read(self) -> Document:
         raws, at, tokens, starts = self.raws, self.at, self.tokens, self.starts
-        size = len(raws)
+        # What is long is rarely met again: only short tokens are remembered.
+        classed = _read if max(map(len, raws), default=0) <= _LONGEST else _classed
+        pairs = list(map(classed, raws))
         i = self._line_start(0)
-        while i < size:
-            raw = raws[i]
-            token, kind = _read(raw) if len(raw) <= _LONGEST else _classed(raw)
-            if kind == _WORD or kind == _QUOTATION:
-                tokens.append(token)
-                starts.append(at[i])
-                i += 1
-                if kind == _QUOTATION:
-                    self._quotation(i - 1)
-            elif kind == _STOP:
-                i = self._stop(i)
+        for special in [k for k, (_, kind) in enumerate(pairs) if kind]:
+            if special < i:
+                continue
+            tokens += [token for token, _ in pairs[i:special]]
+            starts += at[i:special]
+            kind = pairs[special][1]
+            i = special + 1
+            if kind == _STOP:
+                i = self._stop(special)
             elif kind == _BREAK:
-                i = self._newline(i)
-            else:
-                i += 1
-        self._flush(size)
+                i = self._newline(special)
+            elif kind == _QUOTATION:
+                tokens.append(pairs[special][0])
+                starts.append(at[special])
+                self._quotation(special)
+        tokens += [token for token, _ in pairs[i:]]
+        starts += at[i : len(raws)]
+        self._flush(len(raws))
         return Document(self.text, tokens, starts, self.sentences)
 
     def _bare(self, i: int) -> str:

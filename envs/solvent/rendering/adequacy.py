@@ -27,14 +27,15 @@ def score_colour(scene: Scene, score: int) -> Colour:
 
 
 def score_strip(scene: Scene, right: float, y: float) -> None:
-    """How many findings scored 0, 1, 2 and 3, a cell each, in the colour of what follows; ``y`` is the baseline."""
+    """How many findings scored 0 to 3, a cell for each score, in the colour of what follows; ``y`` is the baseline."""
     canvas, found = scene.canvas, scene.lab["scores"].tolist()
     left = right - CELL * len(found)
     canvas.text("scores", left - 6, y, MUTED, SIZE, align=1.0)
     for score, count in enumerate(found):
         x, colour = left + CELL * score, score_colour(scene, score)
         canvas.rect(x, y - 10, CELL - 2, 13, mix(PAPER, colour, 0.22))
-        canvas.text(str(count), x + CELL / 2 - 1, y, INK, SIZE, bold=count > 0, align=0.5)
+        canvas.text(str(score), x + 2, y, colour, 8)
+        canvas.text(str(count), x + CELL - 4, y, INK, SIZE, bold=count > 0, align=1.0)
 
 
 def words_and_plates(scene: Scene, said: Said, box: Box) -> None:

@@ -51,7 +51,7 @@ def policies(scene: Scene, box: Box) -> None:
         canvas.dot(x + 3, y - 3.5, 3, colour)
         x += 9 + canvas.text(f"{count} {verdict}", x + 9, y, MUTED, 10) + (7 if weighed else 12)
     if weighed:
-        score_strip(scene, box.right - 3, y)
+        score_strip(scene, box.right - 1, y)
     start = GATE_POLICIES.index(scene.params.gate.policy)
     canvas.text(governed(scene.params, lab, start), box.x, box.y + 63, MUTED, 10, width=box.width)
 
@@ -78,18 +78,19 @@ def last_finding(scene: Scene, box: Box) -> None:
     length = canvas.text(said.verdict, box.x, y, colour, 13, bold=True)
     why = deserved(scene.params, said)
     if scene.params.adequacy.enabled:
-        why = f"{_decided(said)}{why}"
+        why = _decided(said, why)
     canvas.text(why, box.x + length + 8, y, MUTED, 10, width=box.width - length - 8)
     _energies(scene, said, Box(box.x, y + 10, box.width, 12))
     if scene.params.adequacy.enabled:
         words_and_plates(scene, said, Box(box.x, y + 41, box.width, 12))
 
 
-def _decided(said: Said) -> str:
-    """Who decided, before what the gate made of the energy."""
+def _decided(said: Said, why: str) -> str:
+    """Who decided, before what the gate made of the energy; in brackets where that is not the reason."""
     if not said.decided_by:
-        return ""
-    return f"{by_whom(said.decided_by).lstrip()}{';' if said.decided_by == 'adequacy' else ':'} "
+        return why
+    by = by_whom(said.decided_by).lstrip()
+    return f"{by} ({why})" if said.decided_by == "adequacy" else f"{by}: {why}"
 
 
 def _energies(scene: Scene, said: Said, box: Box) -> None:
@@ -107,8 +108,9 @@ def _energies(scene: Scene, said: Said, box: Box) -> None:
         canvas.rect(left, box.y, right - left, box.height, mix(PAPER, colour, 0.22))
     for x in (accept, review):
         canvas.down(x, box.y, box.bottom + 3, INK)
-    canvas.text("0", box.x, box.bottom + 12, MUTED, 9.5)
-    canvas.text(f"{said.tau_accept:.3f}", accept + 2, box.bottom + 12, MUTED, 9.5, align=1.0)
+    length = canvas.text(f"{said.tau_accept:.3f}", accept + 2, box.bottom + 12, MUTED, 9.5, align=1.0)
+    if accept - length > box.x + 8 or not scene.params.adequacy.enabled:
+        canvas.text("0", box.x, box.bottom + 12, MUTED, 9.5)
     canvas.text(f"{said.tau_review:.3f}", review + 4, box.bottom + 12, MUTED, 9.5)
     canvas.text(f"energy {top:.2f}", box.right, box.bottom + 12, MUTED, 9.5, align=1.0)
     middle, colour = box.y + box.height / 2, VERDICT_COLOURS[said.gate_verdict]
