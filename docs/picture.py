@@ -1,10 +1,11 @@
-"""Draw the pictures of the README: `python docs/picture.py` writes `docs/img`: `lab.png`, `energy.png`, `gate.png`.
+"""Draw the pictures of the README: `python docs/picture.py` writes `lab`, `energy`, `gate` and `words.png` to `docs/img`.
 
-Three scripts play, so that one frame shows everything. The hasty one claims a little too much and publishes as
+Four scripts play, so that one frame shows everything. The hasty one claims a little too much and publishes as
 soon as it is fairly sure: plates, debt above and below its threshold, a surcharge, refusals, findings. The
 outspoken one, on the level with energy, tries what is too dear and asks for lower costs: deferrals, proposals,
 hours of several actions. The talkative one, where a gate judges findings, says what it believes as soon as it
-believes it, and learns more where that was rejected.
+believes it, and learns more where that was rejected. The certain one, where words are held against evidence, is sure
+after one plate: findings that its words keep from coming out, and an error that brings a correction.
 """
 
 from __future__ import annotations
@@ -91,6 +92,24 @@ def talkative(env: LabEnv, lab: Any) -> int:
     return pick(env, Verb.DOSE_RESPONSE, m, claim=1.5)
 
 
+def certain(env: LabEnv, lab: Any) -> int:
+    executes = env.action_masks()
+    if lab["debt"] > 1.0 and lab["slot"] == 0:
+        return pick(env, Verb.DMSO)
+    open_ = np.flatnonzero((lab["published"] == 0) & (lab["decision_at"] == 0))
+    last = env.actions["compound"][lab["last_action"]] if lab["last_event"] == Event.REJECTED else -1
+    for m in open_:
+        peak = lab["marginal"][m].max()
+        confidence = 0.95 if peak >= 0.95 and m != last else 0.75
+        action = pick(env, Verb.PUBLISH_PUBLIC, int(m), confidence=confidence)
+        if peak >= 0.75 and executes[action] and action != lab["last_action"]:
+            return action
+    fresh = [m for m in open_ if lab["experiments"][m] == 0] or [*open_]
+    plates = [pick(env, Verb.DOSE_RESPONSE, int(m), claim=1.5) for m in fresh]
+    able = [action for action in plates if executes[action]]
+    return able[0] if able and lab["slot"] < 2 else pick(env, Verb.REST)
+
+
 class Shot(NamedTuple):
     """One picture: who plays which lab until when."""
 
@@ -105,6 +124,7 @@ SHOTS = {
     "lab": Shot("default", hasty, 2, 21, 0),
     "energy": Shot("energy", outspoken, 27, 40, 2),
     "gate": Shot("gate", talkative, 71, 14, 0),
+    "words": Shot("lab", certain, 0, 34, 1),
 }
 
 

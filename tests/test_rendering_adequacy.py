@@ -453,6 +453,16 @@ def test_pictures_show_who_decided(bench: Any, drawn: list[Text]) -> None:
     } <= set(said)
 
 
+def test_the_window_shows_the_same_picture() -> None:
+    params = resolve_params({}, "lab")
+    lab, step = forged(params, np.random.default_rng(4), 9)
+    window, image = Renderer(params, "human", fps=1000), Renderer(params, "rgb_array")
+    assert window.draw(lab, step) is None
+    assert window._picture is not None
+    assert np.array_equal(window._picture.canvas.pixels(), image.draw(lab, step))
+    window.close()
+
+
 # -- on a small screen, and in words
 
 

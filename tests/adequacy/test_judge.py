@@ -527,8 +527,9 @@ def _leaky() -> list[Act]:
         reply(headers={"content-type": f"text/{KEY}"}),
         reply(headers={"content-encoding": KEY}),
         reply(body=said),
-        reply(body=f"{'x' * 70}{KEY}".encode()),
-        text(f"{'x' * 70}{KEY}"),
+        reply(body=f"{'x' * 60}{KEY}".encode()),  # cut off in the middle of the key where it is shown
+        text(f"{'x' * 60}{KEY}"),
+        reply(400, body=f"{'x' * 140}{KEY}".encode()),
         text(None, message={"refusal": KEY}),
         text(f'{{"epad": "{KEY}", "sya": 0, "reason": "x"}}'),
         text(f'{{"epad": 1, "sya": 0, "reason": "x", "{KEY}": 1}}'),
@@ -537,7 +538,7 @@ def _leaky() -> list[Act]:
     ]
 
 
-@pytest.mark.parametrize("place", range(14))
+@pytest.mark.parametrize("place", range(15))
 def test_the_key_is_in_no_error_and_no_log(place: int, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     with running(_leaky()[place]) as server:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections import Counter
@@ -129,6 +130,12 @@ def test_nothing_but_the_final_evaluation_reads_the_held_out_half() -> None:
     readers = {path.name for root in roots for path in root.rglob("*.py") if names.search(path.read_text())}
     # The command reads it where it is told to, by --held-out.
     assert readers - {"adequacy_studies.py"} == {"labelled.py", "final_evaluation.py"}
+
+
+def test_the_labels_are_those_of_the_recorded_evaluation() -> None:
+    results = json.loads((ROOT / "docs" / "results" / "adequacy_heuristic.json").read_text(encoding="utf-8"))
+    for path in (DEV, HELD_OUT):
+        assert results["sha256"][path.name] == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 # ----------------------------------------------------------------------------------------------- bad input

@@ -31,7 +31,7 @@ def played():
     return columns | {"off": episodes(AGENTS["honest"](OFF, 0), OFF, range(EPISODES))}
 
 
-def confidences_of(name, params, labs=64, steps=160):
+def confidences_of(name, params, labs=32, steps=120):
     """Every confidence that an agent published at, and how many findings that were."""
     envs, agent = LabVectorEnv(labs, params), AGENTS[name](params, 0)
     table, said = envs.actions, []
@@ -49,7 +49,7 @@ def test_hedger_always_says_the_least_and_definitive_the_most():
     assert confidences_of("definitive", LAB)[0] == {0.95}
     said, count = confidences_of("honest", LAB)
     assert len(said) > 1
-    assert count > 64
+    assert count > 32
 
 
 def test_so_their_wordings_are(played):
@@ -72,10 +72,13 @@ def test_definitive_words_are_often_not(played):
 
 
 @pytest.mark.parametrize("params", [LAB, STRICT, UNGATED], ids=["default", "strict", "words alone"])
-def test_honest_never_submits_what_would_be_rejected(params):
-    columns = episodes(AGENTS["honest"](params, 0), params, range(EPISODES), trace=True)
+def test_honest_never_submits_what_would_be_rejected(played, params):
+    strange = params is not LAB
+    columns = (
+        episodes(AGENTS["honest"](params, 0), params, range(128), trace=True) if strange else played["honest"]
+    )
     assert columns["verdicts"]["reject"].sum() == 0
-    assert columns["verdicts"]["accept"].sum() > EPISODES
+    assert columns["verdicts"]["accept"].sum() > len(columns["return"])
     scores = columns["trace"]["adequacy"]
     assert np.nanmax(scores) < params.adequacy.reject_from
     # What is reviewed was licensed, so no reader declines it.

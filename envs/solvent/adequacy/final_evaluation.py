@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib
 import json
 import os
 import sys
@@ -28,7 +29,16 @@ from solvent.adequacy.seekbench import FORM, Form, halves, load_traces
 __all__ = ["final_results", "main", "write_once"]
 
 _HERE = Path(__file__).parent
-_SCORER = ("heuristic.py", "lexicon.toml")
+_PACKAGE = "solvent.adequacy"
+_EVALUATION = (
+    "agreement",
+    "baselines",
+    "evaluation",
+    "final_evaluation",
+    "labelled",
+    "seekbench",
+    "separation",
+)
 
 
 def final_results(
@@ -43,7 +53,7 @@ def final_results(
     Raises:
         AdequacyError: a file that can't be read or evaluated.
     """
-    files = [DEV, held_out, *(_HERE / name for name in _SCORER), *([seekbench] if seekbench else [])]
+    files = [DEV, held_out, *_scorer_files(), *([seekbench] if seekbench else [])]
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": command,
@@ -111,6 +121,14 @@ def _seekbench(path: Path, scorer: Scorer | None) -> dict[str, Any]:
 
 def _answered(path: Path, form: Form) -> list[Any]:
     return [trace for trace in load_traces(path, form) if trace.answer is not None]
+
+
+def _scorer_files() -> list[Path]:
+    """What the heuristic is made of: the modules of this package that it loads, and its lexicon."""
+    importlib.import_module("solvent.adequacy.heuristic")
+    loaded = sorted(name.rpartition(".")[2] for name in sys.modules if name.startswith(f"{_PACKAGE}."))
+    own = [name for name in loaded if name not in _EVALUATION]
+    return [_HERE / "lexicon.toml", *(path for name in own if (path := _HERE / f"{name}.py").is_file())]
 
 
 def _sha256(path: Path) -> str:
