@@ -18,9 +18,11 @@ from solvent.actions import action_table
 from solvent.compiled import direct
 from solvent.draws import key_from_seed
 from solvent.dynamics import begin_labs, show_labs, step_labs
+from solvent.mechanisms.adequacy import RULES
 from solvent.mechanisms.verity import STRENGTHS
 from solvent.observation import observation_fields
 from solvent.params import GATE_POLICIES, LabParams, preset
+from solvent.sentences import corrections_of
 from solvent.state import Verdict, lab_dtype, step_dtype
 from solvent.tables import tables_for
 
@@ -203,7 +205,7 @@ class LabBatch:
         self._call(show_labs, self.labs, self._held, self.observations, self.masks)
 
     def _has_pages(self, labs: NDArray[Any]) -> bool:
-        """Whether the notebooks in these records are ones that this gate can have judged."""
+        """Whether the notebooks in these records are ones that this gate, and adequacy, can have judged."""
         assay, gate = self.params.assay, self.params.gate
         ranges = {
             "page": (-1, assay.bins),
@@ -212,9 +214,14 @@ class LabBatch:
             "fit_strength": (0, len(STRENGTHS)),
             "strictness": (GATE_POLICIES.index(gate.policy), len(GATE_POLICIES)),
         }
+        if self.params.adequacy.enabled:
+            ranges["submitted_rule"] = (-1, len(RULES))
+            ranges["correction"] = (-1, len(corrections_of(self.params)))
         inside = all(
             (labs[name] >= low).all() and (labs[name] < end).all() for name, (low, end) in ranges.items()
         )
+        if self.params.adequacy.enabled:  # what is under review has been scored
+            inside &= bool(((labs["decision_at"] == 0) | (labs["submitted_rule"] >= 0)).all())
         return inside and bool(((labs["fit_class"] < 0) == (labs["experiments"] == 0)).all())
 
     def close(self) -> None:

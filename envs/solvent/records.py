@@ -21,6 +21,7 @@ from solvent.mechanisms.verity import MILLION, WORDINGS
 from solvent.params import LabParams
 from solvent.sentences import corrections_of, is_strong_negative, policy_names, sentences_of
 from solvent.state import Deferral, Event, Obstacle, Refusal, Verdict
+from solvent.tables import tables_for
 
 __all__ = [
     "DEFERRAL_REASONS",
@@ -438,13 +439,13 @@ def incident_events(
     row, beat = action_table(params)[step["action"]], int(step["heartbeat"]) + 1
     wrong = []
     if step["event"] == Event.PUBLISHED and not step["right"]:
-        wrong.append((int(row["compound"]), Verb(row["verb"]), beat, beat - 1))
+        wrong.append((int(row["compound"]), Verb(row["verb"]), beat, beat - 1, int(step["rule"])))
     submitted = beat - params.gate.review_heartbeats + 1
     for compound in range(len(params.assay.compounds)):
         approved = int(step["approved"]) >> compound & 1
         if approved and lab["submitted_class"][compound] != lab["potency"][compound]:
-            wrong.append((compound, Verb(lab["submitted_verb"][compound]), submitted, beat))
-    told = corrections_of(params)[step["correction"]].text if step["correction"] >= 0 else None
+            rule = int(lab["submitted_rule"][compound])
+            wrong.append((compound, Verb(lab["submitted_verb"][compound]), submitted, beat, rule))
     return [
         IncidentEvent(
             event="incident",
@@ -454,7 +455,17 @@ def incident_events(
             audience=VERBS[verb].audience,
             severity="high" if verb is Verb.PUBLISH_PUBLIC else "low",
             design_id=_finding_id(params, step, verb, compound, cycle, lab_index),
-            correction=told if verb is Verb.PUBLISH_PUBLIC else None,
+            correction=_told(params, rule) if verb is Verb.PUBLISH_PUBLIC else None,
         )
-        for compound, verb, cycle, when in wrong
+        for compound, verb, cycle, when, rule in wrong
     ]
+
+
+def _told(params: LabParams, rule: int) -> str | None:
+    """What the agent is told after an error under a rule of adequacy; None where that is not enforced."""
+    adequacy = params.adequacy
+    if not (adequacy.enabled and adequacy.enforced):
+        return None
+    tables: Any = tables_for(params)
+    text: str = corrections_of(params)[tables.rule_correction[rule]].text
+    return text

@@ -5,8 +5,10 @@ Only the commands; ``adequacy`` registers them. People's decisions are options o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +20,9 @@ from solvent_experiments.adequacy_options import (
     allow_output,
     error,
 )
+
+if TYPE_CHECKING:
+    from solvent.adequacy.patterns import Extraction
 
 __all__ = ["drift", "patterns"]
 
@@ -63,7 +68,6 @@ def patterns(
     from solvent.adequacy.patterns import cases_of, extract
     from solvent.adequacy.scores import read_scores
     from solvent_experiments.adequacy_failure_tables import accepted, pattern_notes, pattern_table
-    from solvent_experiments.files import write_json
     from solvent_experiments.gate_report import show as print_table
 
     if accept is not None and (by is None or reason is None):
@@ -72,25 +76,26 @@ def patterns(
     known = [] if incidents is None else read_incidents(incidents)
     cases = cases_of(read_scores(scores), known)
     found = extract(cases, rate=rate, least=least, longest=longest)
-    print_table(pattern_table(found, show))
-    for line in pattern_notes(found, cases, known):
-        typer.echo(line)
+    told = []
     if out is not None:
-        from solvent_experiments.figures.adequacy_records import draw_patterns
-
         settings = {"rate": rate, "least": least, "longest": longest}
-        told = {
-            "cases": found.cases,
-            "tried": found.tried,
-            "base_rate": found.base_rate,
-            "floor": found.floor,
-        }
-        rows = [finding.to_dict() for finding in found.findings]
-        write_json(out, {"format": PATTERNS, "settings": settings, **told, "findings": rows})
-        typer.echo(f"written: {out}, {draw_patterns(found, rate, out.with_suffix(''), show)}")
+        told.append(f"written: {out}, {_write_patterns(out, found, settings, show)}")
     if accept is not None:
         trigger = accepted(found, accept, triggers, by or "", reason or "")
-        typer.echo(f"accepted: {trigger.pattern}; written: {triggers}")
+        told.append(f"accepted: {trigger.pattern}; written: {triggers}")
+    print_table(pattern_table(found, show))
+    for line in [*pattern_notes(found, cases, known), *told]:
+        typer.echo(line)
+
+
+def _write_patterns(out: Path, found: Extraction, settings: Mapping[str, float], most: int) -> Path:
+    from solvent_experiments.figures.adequacy_records import draw_patterns
+    from solvent_experiments.files import write_json
+
+    told = {name: getattr(found, name) for name in ("cases", "tried", "base_rate", "floor")}
+    rows = [finding.to_dict() for finding in found.findings]
+    write_json(out, {"format": PATTERNS, "settings": dict(settings), **told, "findings": rows})
+    return draw_patterns(found, settings["rate"], out.with_suffix(""), most)
 
 
 def drift(
@@ -156,22 +161,21 @@ def drift(
     records = merged(read_scores(scores))
     found = monitor.observe_records(records)
     series = series_of(records)
-    if found:
-        print_table(drift_table(found, show))
-    for line in drift_notes(found, series, rules):
-        typer.echo(line)
     fitnesses = [] if events is None else fitness_of(events, series, horizon)
-    if fitnesses:
-        print_table(fitness_table(fitnesses))
-        for one in fitnesses:
-            if one.proposed:
-                typer.echo(f"proposed for retirement: {one.correction} (--retire, a person decides)")
     if out is not None:
-        from dataclasses import asdict
-
         from solvent_experiments.figures.adequacy_records import draw_drift
 
         told = {"rules": asdict(rules), "events": [asdict(one) for one in found]}
         write_json(out, {"format": DRIFT, **told, "fitness": [one.to_dict() for one in fitnesses]})
         drawn = draw_drift(series, rules, found, fitnesses, out.with_suffix(""))
+    if found:
+        print_table(drift_table(found, show))
+    for line in drift_notes(found, series, rules):
+        typer.echo(line)
+    if fitnesses:
+        print_table(fitness_table(fitnesses))
+    for one in fitnesses:
+        if one.proposed:
+            typer.echo(f"proposed for retirement: {one.correction} (--retire, a person decides)")
+    if out is not None:
         typer.echo(f"written: {out}, {drawn}")

@@ -33,6 +33,8 @@ from solvent_experiments.adequacy_options import (
 )
 
 if TYPE_CHECKING:
+    from solvent.adequacy.comparison import Comparison
+    from solvent.adequacy.thresholds import Discovery
     from solvent_experiments.adequacy_evaluation import Evaluated
 
 __all__ = ["ablation", "evaluate", "thresholds"]
@@ -68,7 +70,6 @@ def thresholds(
     """
     from solvent.adequacy.comparison import compare
     from solvent.adequacy.scores import read_scores
-    from solvent.adequacy.threshold_files import save_discovery
     from solvent.adequacy.thresholds import discover
     from solvent_experiments.adequacy_responses import read_responses
     from solvent_experiments.adequacy_tables import (
@@ -78,38 +79,47 @@ def thresholds(
         raters_lines,
         raters_table,
     )
-    from solvent_experiments.files import write_json
     from solvent_experiments.gate_report import show
 
-    raters = None if out is None else out.with_name(f"{out.stem}.raters.json")
     inputs = {"the responses": file, "the scores": scores, "the incidents": incidents}
     allow_output(out, THRESHOLDS, inputs)
-    allow_output(raters, RATERS, inputs, drawn=False)
+    allow_output(None if out is None else _raters(out), RATERS, inputs, drawn=False)
     responses = read_responses(file, skip_broken=skip_broken)
     for line in responses.skipped:
         typer.echo(f"skipped: {line}", err=True)
     records = read_scores(scores) if scores.exists() else []
     discovery = discover(labelled_examples(responses.all, records, incidents), cells=cells, seed=seed)
+    comparison = compare(records, seed=seed) if records else None
+    if out is not None:
+        drawn = _write_thresholds(out, discovery, comparison)
     show(correlation_table(discovery))
     show(cut_table(discovery))
     typer.echo(discovery.verdict)
-    comparison = compare(records, seed=seed) if records else None
     if comparison is None:
         typer.echo(f"raters: no scores in {scores}; `solvent adequacy score` writes them")
     else:
         show(raters_table(comparison))
         for line in raters_lines(comparison):
             typer.echo(line)
-    if out is None:
-        return
+    if out is not None:
+        typer.echo(f"written: {out}, {drawn}")
+
+
+def _write_thresholds(out: Path, discovery: Discovery, comparison: Comparison | None) -> Path:
+    """Before anything is shown: whoever reads the tables may leave before their end. Returns the figure."""
+    from solvent.adequacy.threshold_files import save_discovery
     from solvent_experiments.figures.adequacy_records import draw_thresholds
+    from solvent_experiments.files import write_json
 
     out.parent.mkdir(parents=True, exist_ok=True)
     save_discovery(out, discovery)
-    if comparison is not None and raters is not None:
-        write_json(raters, {"format": RATERS, **comparison.to_dict()})
-    drawn = draw_thresholds(discovery, comparison, out.with_suffix(""))
-    typer.echo(f"written: {out}, {drawn}")
+    if comparison is not None:
+        write_json(_raters(out), {"format": RATERS, **comparison.to_dict()})
+    return draw_thresholds(discovery, comparison, out.with_suffix(""))
+
+
+def _raters(out: Path) -> Path:
+    return out.with_name(f"{out.stem}.raters.json")
 
 
 def evaluate(
@@ -171,14 +181,16 @@ def evaluate(
     path = examples or (HELD_OUT if held_out else DEV)
     with progress(quiet, "evaluate", "responses") as told:
         found = evaluate_all(path, seekbench, half, judge, judge_jobs, told)
-    _show_evaluation(found)
-    if judge is None:
-        typer.echo("judge: none (--judge-url); the heuristic alone")
     if out is not None:
         from solvent_experiments.figures.adequacy_records import draw_evaluation
 
         write_json(out, {"format": EVALUATION, **found.to_dict()})
-        typer.echo(f"written: {out}, {draw_evaluation(found, out.with_suffix(''))}")
+        drawn = draw_evaluation(found, out.with_suffix(""))
+    _show_evaluation(found)
+    if judge is None:
+        typer.echo("judge: none (--judge-url); the heuristic alone")
+    if out is not None:
+        typer.echo(f"written: {out}, {drawn}")
 
 
 def _show_evaluation(found: Evaluated) -> None:

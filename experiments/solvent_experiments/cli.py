@@ -173,6 +173,8 @@ def play(
     - `solvent play --agent honest --delay 1`
 
     - `solvent play --env Solvent/Energy-v0`
+
+    - `solvent play --env Solvent/Lab-v0`
     """
     from solvent_experiments.play import play_episode
 

@@ -7,8 +7,8 @@ It gets the response, the summary of the tool calls and the user's query, and re
 reason; what it answers in any other form is refused, never mended (``judge_answer``). What is judged is data that can't
 leave its place in the request (``judge_prompt``). Source: "Epistemic Adequacy Design", LLM-as-judge approach.
 
-httpx and tenacity, not the ``openai`` client: that one retries on its own, outside of a budget of calls, knows a time
-limit for each read but none for the whole, and reads bodies of any length.
+httpx and tenacity, not the ``openai`` client: its retries can be turned off but not counted against a budget, its time
+limit is httpx's for each read and none for the whole, and it reads bodies of any length.
 
 Known approximation: a judge is a model. Compare its scores with people's before they are used (``agreement``). Equal
 summaries have equal keys, whatever the summary left out: the judge has seen no more.

@@ -29,7 +29,7 @@ __all__ = ["draw_drift", "draw_evaluation", "draw_patterns", "draw_thresholds"]
 ROW = 0.2  # inches
 SEVERITIES = {"low": PALETTE[4], "medium": PALETTE[1], "high": PALETTE[3]}
 LONGEST = 44
-MOST_LINES = len(PALETTE) - 1
+LINES = tuple(colour for colour in PALETTE if colour not in SEVERITIES.values())
 DASHED = (0, (4, 2))
 
 
@@ -124,9 +124,9 @@ def _rolling(axes: Axes, series: Mapping[tuple[str, str], Sequence[int]], window
         for key, scores in series.items()
         if len(scores) >= window
     }
-    few = len(means) <= MOST_LINES
+    few = len(means) <= len(LINES)
     for i, ((agent, session), mean) in enumerate(means.items()):
-        style = {"color": PALETTE[i], "lw": 1.2} if few else {"color": GREY, "lw": 0.5, "alpha": 0.4}
+        style = {"color": LINES[i], "lw": 1.2} if few else {"color": GREY, "lw": 0.5, "alpha": 0.4}
         name = _short(", ".join(part for part in (agent, session) if part) or "all", 20) if few else None
         axes.plot(np.arange(window, window + len(mean)), mean, label=name, **style)  # type: ignore[arg-type]
     if not few:
