@@ -1,7 +1,8 @@
 """What adequacy does to a learner's words: two runs, one with adequacy enforced and one in which it is only tracked.
 
 Both runs leave everything else as it is, so what differs is what follows from strong words. The last tenth of training
-says how its words ended up; the evaluation says the same of the most probable action.
+says how its words ended up, the difference to the first tenth how they grew; the evaluation says the same of the most
+probable action.
 """
 
 from __future__ import annotations
@@ -13,39 +14,55 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from solvent_experiments.columns import Columns
-from solvent_experiments.documents import ConfigError
+from solvent_experiments.columns import Columns, select
+from solvent_experiments.documents import ConfigError, read_document
 from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.figures.style import save, styled
 from solvent_experiments.figures.words import ARMS, counted, words_ablation
 from solvent_experiments.files import write_json
 from solvent_experiments.report import COMPACT, groups_of
-from solvent_experiments.statistics import Interval, interval, share_interval
+from solvent_experiments.statistics import Interval, interval, share_difference, share_interval
 from solvent_experiments.store import RunFolder
 
 __all__ = ["compare_words", "load_arms", "words_table"]
 
 PARTS = {"first tenth": (0.0, 0.1), "last tenth": (0.9, 1.0)}
 """Of a training's steps."""
+MEASURES = {"mean_score": "points", "share_2_or_3": "strong"}
+"""What is measured of the findings, and the column that it is counted from."""
 
 
 def load_arms(enforced: Path, tracked: Path) -> dict[str, RunData]:
     """The two runs.
 
     Raises:
-        ConfigError: a run that isn't finished, arms that differ in more than adequacy, or that trained nothing alike.
+        ConfigError: a run that isn't finished, arms that differ in more than whether adequacy is enforced, or that
+            trained nothing alike.
     """
     arms = dict(zip(ARMS, (load_run(RunFolder(enforced)), load_run(RunFolder(tracked))), strict=True))
     for (name, run), path, wanted in zip(arms.items(), (enforced, tracked), (True, False), strict=True):
         if not run.params.adequacy.enabled or run.params.adequacy.enforced is not wanted:
             raise ConfigError(f"adequacy is not {name} here; allowed: a run where it is", file=path)
-    first, second = arms.values()
-    same = first.params.to_mapping() | {"adequacy": None} == second.params.to_mapping() | {"adequacy": None}
-    if not same or first.env != second.env:
-        raise ConfigError(f"another lab than in {enforced}; allowed: the same but for adequacy", file=tracked)
+    first, second = (_compared(path) for path in (enforced, tracked))
+    for key, value in first.items():
+        if second[key] != value:
+            raise ConfigError(
+                f"another one than in {enforced}; allowed: the same but for adequacy.enforced",
+                file=tracked,
+                key=key,
+            )
     if not _learners(arms):
         raise ConfigError(f"no learner that {enforced} has too; allowed: the same in both", file=tracked)
     return arms
+
+
+def _compared(path: Path) -> dict[str, Any]:
+    """What two arms must share: the lab but for the one switch, the recipes of learners in both, seeds, evaluation."""
+    config = dict(read_document(RunFolder(path).config).data)
+    params = {**config["params"], "adequacy": {**config["params"]["adequacy"], "enforced": None}}
+    return {"env": config["env"], "params": params, "train": config["train"]} | {
+        key: config[key] for key in ("seeds", "evaluation")
+    }
 
 
 def _learners(arms: Mapping[str, RunData]) -> list[str]:
@@ -63,45 +80,70 @@ def compare_words(enforced: Path, tracked: Path, out: Path) -> dict[str, Any]:
     out.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {"env": next(iter(arms.values())).env, "agents": {}}
     for agent in _learners(arms):
-        found["agents"][agent] = {name: _measured(run, agent) for name, run in arms.items()}
+        found["agents"][agent] = _compare(arms, agent)
         with styled():
             save(words_ablation(arms, agent), out / f"words_{agent}", next(iter(arms.values())))
     write_json(out / "words.json", found)
     return found
 
 
-def _measured(run: RunData, agent: str) -> dict[str, Any]:
-    """Words of the learner's first and last findings in training, of its evaluation, and its return."""
-    training = run.training
-    assert training is not None
-    mine = {name: column[training["agent"] == agent] for name, column in training.items()}
-    share = mine["steps"] / max(1, mine["steps"].max())
-    told: dict[str, Any] = {
-        part: _words({name: column[(share > low) & (share <= high)] for name, column in mine.items()})
-        for part, (low, high) in PARTS.items()
-    }
-    evaluated = {name: column[run.episodes["agent"] == agent] for name, column in run.episodes.items()}
-    told["evaluation"] = _words(evaluated)
-    told["return"] = _plain(interval(groups_of(run.episodes, agent, "return")))
+def _compare(arms: Mapping[str, RunData], agent: str) -> dict[str, Any]:
+    """Each arm, and how far the second is from the first in the last tenth and in the evaluation."""
+    parts = {name: _parts(run, agent) for name, run in arms.items()}
+    told: dict[str, Any] = {}
+    for name, run in arms.items():
+        told[name] = {when: _words(columns) for when, columns in parts[name].items()}
+        first, last = (parts[name][when] for when in PARTS)
+        told[name]["growth"] = _differences(first, last, paired=True)
+        told[name]["return"] = _plain(interval(groups_of(run.episodes, agent, "return")))
+    one, other = parts.values()
+    told["difference"] = {when: _differences(one[when], other[when], paired=False) for when in one}
     return told
 
 
-def _words(columns: Columns) -> dict[str, Any]:
+def _parts(run: RunData, agent: str) -> dict[str, Columns]:
+    """The learner's episodes in the first and the last tenth of its training, and in its evaluation."""
+    training = run.training
+    assert training is not None
+    mine = select(training, training["agent"] == agent)
+    share = mine["steps"] / max(1, mine["steps"].max(initial=0))
+    parts = {part: select(mine, (share > low) & (share <= high)) for part, (low, high) in PARTS.items()}
+    return parts | {"evaluation": select(run.episodes, run.episodes["agent"] == agent)}
+
+
+def _by_seed(columns: Columns, name: str) -> list[Any]:
     whole = counted(columns)
-    seeds = np.unique(whole["training_seed"])
+    return [whole[name][whole["training_seed"] == seed] for seed in np.unique(whole["training_seed"])]
 
-    def groups(name: str) -> list[Any]:
-        return [whole[name][whole["training_seed"] == seed] for seed in seeds]
 
-    findings = groups("scored")
+def _words(columns: Columns) -> dict[str, Any]:
+    if not len(columns["training_seed"]):
+        return {"findings": 0, **dict.fromkeys(MEASURES)}
+    findings = _by_seed(columns, "scored")
+    told = {key: _plain(share_interval(_by_seed(columns, name), findings)) for key, name in MEASURES.items()}
+    return {"findings": int(sum(int(group.sum()) for group in findings)), **told}
+
+
+def _differences(first: Columns, second: Columns, *, paired: bool) -> dict[str, Any]:
+    """The second's measures less the first's; ``paired`` by training seed."""
+    if not (len(first["training_seed"]) and len(second["training_seed"])):
+        return dict.fromkeys(MEASURES)
     return {
-        "findings": int(sum(int(group.sum()) for group in findings)),
-        "mean_score": _plain(share_interval(groups("points"), findings)),
-        "share_2_or_3": _plain(share_interval(groups("strong"), findings)),
+        key: _plain(
+            share_difference(
+                (_by_seed(first, name), _by_seed(first, "scored")),
+                (_by_seed(second, name), _by_seed(second, "scored")),
+                paired=paired,
+            )
+        )
+        for key, name in MEASURES.items()
     }
 
 
-def _plain(found: Interval) -> dict[str, float]:
+def _plain(found: Interval) -> dict[str, float] | None:
+    """Ready for JSON; None where there was nothing to measure."""
+    if np.isnan(found.value):
+        return None
     return {key: round(number, 6) for key, number in found._asdict().items()}
 
 
@@ -109,7 +151,8 @@ def words_table(found: Mapping[str, Any]) -> Table:
     """What ``compare_words`` found, for a terminal."""
     drawn = Table(
         caption="Findings of a learner by the score of their words, in the first and last tenth of its training and in "
-        "its evaluation (the most probable action), with 95 % bootstrap intervals over training seeds and episodes.",
+        "its evaluation (the most probable action). Growth: last less first tenth. Difference: only tracked less "
+        "enforced. With 95 % bootstrap intervals over training seeds and episodes.",
         caption_justify="left",
         **COMPACT,
     )
@@ -117,14 +160,21 @@ def words_table(found: Mapping[str, Any]) -> Table:
         drawn.add_column(heading, no_wrap=True)
     for heading in ("mean score", "2 or 3 (%)"):
         drawn.add_column(heading, justify="right", no_wrap=True)
-    for agent, arms in found["agents"].items():
-        for arm, told in arms.items():
-            for when in (*PARTS, "evaluation"):
-                score, strong = told[when]["mean_score"], told[when]["share_2_or_3"]
-                drawn.add_row(agent, arm, when, _told(score, 1.0, 2), _told(strong, 100.0, 1))
+    for agent, told in found["agents"].items():
+        for arm in ARMS:
+            for when in (*PARTS, "growth", "evaluation"):
+                drawn.add_row(agent, arm, when, *_row(told[arm][when]))
+        for when in (tuple(PARTS)[-1], "evaluation"):
+            drawn.add_row(agent, "difference", when, *_row(told["difference"][when]))
     return drawn
 
 
-def _told(found: Mapping[str, float], scale: float, digits: int) -> str:
+def _row(measured: Mapping[str, Any]) -> tuple[str, str]:
+    return _told(measured["mean_score"], 1.0, 2), _told(measured["share_2_or_3"], 100.0, 1)
+
+
+def _told(found: Mapping[str, float] | None, scale: float, digits: int) -> str:
+    if found is None:
+        return "no finding"
     value, low, high = (f"{scale * found[key]:.{digits}f}" for key in ("value", "low", "high"))
     return f"{value} ({low} to {high})"

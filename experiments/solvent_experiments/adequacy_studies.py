@@ -227,7 +227,7 @@ def ablation(
 ) -> None:
     """Compare the words of learners in two runs: adequacy enforced, and only tracked.
 
-    Example: `solvent adequacy ablation runs/lab runs/lab-tracked --out ablation`
+    Example: `solvent adequacy ablation runs/lab runs/lab_tracked --out ablation`
     """
     from solvent_experiments.ablation import compare_words, words_table
     from solvent_experiments.gate_report import show

@@ -25,6 +25,7 @@ __all__ = [
     "mean_interval",
     "performance_profile",
     "probability_of_improvement",
+    "share_difference",
     "share_interval",
     "stratified_bootstrap",
 ]
@@ -126,15 +127,74 @@ def share_interval(
 
     NaN where the wholes are nothing.
     """
+    value, draws = _share_draws(parts, wholes, repetitions, seed)
+    draws = draws[~np.isnan(draws)]
+    return _percentiles(value, draws, confidence) if len(draws) else Interval(np.nan, np.nan, np.nan)
+
+
+def share_difference(
+    first: tuple[Sequence[Any], Sequence[Any]],
+    second: tuple[Sequence[Any], Sequence[Any]],
+    *,
+    paired: bool,
+    repetitions: int = REPETITIONS,
+    confidence: float = CONFIDENCE,
+    seed: int = 0,
+) -> Interval:
+    """The share of ``second`` less that of ``first``, each ``(parts, wholes)`` by training seed, with that interval.
+
+    ``paired``: the groups of both are of the same seeds, which are drawn together; otherwise each for itself. NaN where
+    a whole is nothing.
+    """
+    if paired:
+        value, draws = _paired_draws(first, second, repetitions, seed)
+    else:
+        (a, draws_a), (b, draws_b) = (
+            _share_draws(*arm, repetitions, seed + i) for i, arm in enumerate((first, second))
+        )
+        value, draws = b - a, draws_b - draws_a
+    draws = draws[~np.isnan(draws)]
+    return _percentiles(value, draws, confidence) if len(draws) else Interval(np.nan, np.nan, np.nan)
+
+
+def _share_draws(
+    parts: Sequence[Any], wholes: Sequence[Any], repetitions: int, seed: int
+) -> tuple[float, Floats]:
+    """The share and its bootstrap draws; NaN where there is nothing to have a share of."""
     part, whole = (np.concatenate([np.asarray(g, np.float64) for g in groups]) for groups in (parts, wholes))
-    if not whole.any():
-        return Interval(np.nan, np.nan, np.nan)
-    sums = [
-        (counts @ part, counts @ whole) for counts in _draw_counts([len(g) for g in parts], repetitions, seed)
+    draws = [
+        _share(counts @ part, counts @ whole)
+        for counts in _draw_counts([len(g) for g in parts], repetitions, seed)
     ]
-    above, below = (np.concatenate(column) for column in zip(*sums, strict=True))
-    draws = above[below > 0] / below[below > 0]
-    return _percentiles(float(part.sum() / whole.sum()), draws, confidence)
+    return float(_share(part.sum(), whole.sum())), np.concatenate(draws) if draws else np.empty(0)
+
+
+def _paired_draws(
+    first: tuple[Sequence[Any], Sequence[Any]],
+    second: tuple[Sequence[Any], Sequence[Any]],
+    repetitions: int,
+    seed: int,
+) -> tuple[float, Floats]:
+    """Of each seed the episodes of both stand in one group, so a drawn seed brings both."""
+    columns = []
+    for mine, other in ((first, second), (second, first)):
+        for values in mine:
+            groups = zip(values, other[0], strict=True)
+            both = [(np.asarray(v, np.float64), np.zeros(len(o))) for v, o in groups]
+            columns.append(np.concatenate([np.concatenate(p if mine is first else p[::-1]) for p in both]))
+    part_a, whole_a, part_b, whole_b = columns
+    sizes = [len(a) + len(b) for a, b in zip(first[0], second[0], strict=True)]
+    value = float(_share(part_b.sum(), whole_b.sum()) - _share(part_a.sum(), whole_a.sum()))
+    draws = [
+        _share(counts @ part_b, counts @ whole_b) - _share(counts @ part_a, counts @ whole_a)
+        for counts in _draw_counts(sizes, repetitions, seed)
+    ]
+    return value, np.concatenate(draws)
+
+
+def _share(part: Any, whole: Any) -> Any:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.asarray(whole) > 0, np.divide(part, whole), np.nan)
 
 
 def performance_profile(scores: Any, thresholds: Any) -> Floats:

@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SMOKE = ROOT / "configs" / "smoke.yaml"
 SMOKE_ENERGY = ROOT / "configs" / "smoke_energy.yaml"
 SMOKE_GATE = ROOT / "configs" / "smoke_gate.yaml"
+SMOKE_LAB = ROOT / "configs" / "smoke_lab.yaml"
 
 
 @pytest.fixture(scope="session")
@@ -61,6 +62,19 @@ def smoke_gate_run(
 ) -> RunFolder:
     """The smoke config of labs with a gate, run once for all test processes."""
     return _run_once(smoke_gate, tmp_path_factory, worker_id)
+
+
+@pytest.fixture(scope="session")
+def smoke_lab() -> Experiment:
+    return load_experiment(SMOKE_LAB)
+
+
+@pytest.fixture(scope="session")
+def smoke_lab_run(
+    smoke_lab: Experiment, tmp_path_factory: pytest.TempPathFactory, worker_id: str
+) -> RunFolder:
+    """The smoke config of the whole lab, run once for all test processes."""
+    return _run_once(smoke_lab, tmp_path_factory, worker_id)
 
 
 def _run_once(experiment: Experiment, factory: pytest.TempPathFactory, worker_id: str) -> RunFolder:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -14,6 +16,8 @@ from solvent_experiments.statistics import (
     mean_interval,
     performance_profile,
     probability_of_improvement,
+    share_difference,
+    share_interval,
     stratified_bootstrap,
 )
 
@@ -132,3 +136,39 @@ def test_probability_of_improvement_is_mann_whitneys(first: list[float], second:
 def test_probability_of_improvement_is_the_mean_over_tasks() -> None:
     first, second = [[1.0, 0.0], [1.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]
     assert probability_of_improvement(first, second) == 0.75
+
+
+# -- differences of shares -----------------------------------------------------------------------
+
+
+def shares(seeds: int, level: float, *, wobble: float = 0.0, of: int = 40) -> tuple[list[Any], list[Any]]:
+    """Parts and wholes of ``seeds`` training seeds, whose shares lie ``wobble`` apart."""
+    rng = np.random.default_rng(3)
+    wholes = [np.full(of, 5) for _ in range(seeds)]
+    parts = [rng.binomial(5, level + wobble * (seed - (seeds - 1) / 2), of) for seed in range(seeds)]
+    return parts, wholes
+
+
+def test_a_difference_of_shares_is_the_difference_with_an_interval() -> None:
+    first, second = shares(4, 0.2), shares(4, 0.5)
+    for paired in (True, False):
+        found = share_difference(first, second, paired=paired)
+        expected = np.sum(second[0]) / np.sum(second[1]) - np.sum(first[0]) / np.sum(first[1])
+        assert found.value == pytest.approx(expected)
+        assert found.low < expected < found.high
+        assert found.low > 0.2
+
+
+def test_seeds_that_differ_alike_in_both_differ_in_nothing_when_paired() -> None:
+    parts, wholes = shares(6, 0.5, wobble=0.15, of=400)
+    moved = [part + 1 for part in parts], [whole + 1 for whole in wholes]
+    paired = share_difference((parts, wholes), moved, paired=True)
+    alone = share_difference((parts, wholes), moved, paired=False)
+    assert paired.high - paired.low < 0.4 * (alone.high - alone.low)
+
+
+def test_nothing_to_have_a_share_of_has_no_difference() -> None:
+    none = [np.zeros(3)], [np.zeros(3)]
+    for paired in (True, False):
+        assert np.isnan(share_difference(none, shares(1, 0.5), paired=paired).value)
+    assert np.isnan(share_interval(*none).value)

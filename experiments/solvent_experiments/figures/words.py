@@ -88,7 +88,7 @@ def words_of_findings(run: RunData) -> Figure | None:
     axes.set_xlim(0, 1)
     axes.set_xticks(*PERCENT)
     axes.grid(visible=False, axis="y")
-    axes.set_xlabel("share of findings; line: 95 % of those that score 2 or 3")
+    axes.set_xlabel("share of findings; line: 95 % of scores 2 and 3")
     handles = [Patch(color=colour, lw=0, label=str(score)) for score, colour in enumerate(SCORE_COLOURS)]
     figure.legend(handles=handles, loc=legend_place(run, "center"), ncols=4, title="score of the words")
     return figure

@@ -1,0 +1,292 @@
+"""A small run of the whole lab: adequacy in its columns, ledger, tables and figures; two arms and their difference."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.image import imread
+from matplotlib.text import Text
+
+from solvent import LabParams, preset
+from solvent_experiments.ablation import compare_words, load_arms, words_table
+from solvent_experiments.columns import Columns, joined, read_parquet, select, write_parquet
+from solvent_experiments.config import Experiment, load_experiment
+from solvent_experiments.documents import ConfigError, dump_yaml
+from solvent_experiments.figures import FIGURES, draw_all
+from solvent_experiments.figures.data import RunData, load_run
+from solvent_experiments.figures.style import DPI, WIDTH, styled
+from solvent_experiments.figures.words import ARMS, counted, words_ablation
+from solvent_experiments.report import SCORES, summary, to_mapping
+from solvent_experiments.report import words_table as table_of_words
+from solvent_experiments.store import VERDICTS, RunFolder
+from solvent_experiments.training_log import TrainingLog
+
+OF_WORDS = ("words_curve", "words")
+STRONG_EARLY, STRONG_LATE = 0.2, 0.6
+
+
+@pytest.fixture(scope="module")
+def run(smoke_lab_run: RunFolder) -> RunData:
+    return load_run(smoke_lab_run)
+
+
+def of_learner(run: RunData, late: float, seeds: int = 2) -> Columns:
+    """Training episodes of a learner whose share of strong words goes from a fifth to ``late``: 300 a seed."""
+    rows = 300
+    parts = []
+    for seed in range(seeds):
+        share = np.linspace(STRONG_EARLY, late, rows)
+        strong = np.random.default_rng(seed).random((rows, 5)) < share[:, None]
+        one = {name: np.resize(column, rows) for name, column in run.episodes.items()}
+        counts = {"adequacy_0": 0 * strong.sum(1), "adequacy_1": (~strong).sum(1)}
+        counts |= {"adequacy_2": strong.sum(1), "adequacy_3": 0 * strong.sum(1)}
+        owner = {"agent": np.full(rows, "ppo", object), "training_seed": np.full(rows, seed)}
+        parts.append({**one, **counts, **owner, "steps": 1000 * (1 + np.arange(rows))})
+    return joined(parts)
+
+
+@pytest.fixture(scope="module")
+def arms(
+    smoke_lab: Experiment, smoke_lab_run: RunFolder, run: RunData, tmp_path_factory: Any
+) -> dict[str, Path]:
+    """Two finished runs as they lie on the disk, with a learner's training in each."""
+    paths = {}
+    for name, enforced, late in (("enforced", True, 0.0), ("only tracked", False, STRONG_LATE)):
+        root = tmp_path_factory.mktemp("arms") / name.replace(" ", "_")
+        shutil.copytree(smoke_lab_run.root, root)
+        folder = RunFolder(root)
+        params: LabParams = LabParams.from_mapping(
+            {"adequacy": {"enforced": enforced}}, base=smoke_lab.params
+        )
+        config = replace(smoke_lab, params=params).to_mapping()
+        config["train"] = {"ppo": {"algorithm": "PPO", "n_timesteps": 300_000}}
+        folder.config.write_text(dump_yaml(config), encoding="utf-8")
+        training = of_learner(run, late)
+        write_parquet(folder.training, training)
+        last = select(training, training["steps"] > 270_000)
+        write_parquet(folder.episodes, joined([run.episodes, {k: last[k] for k in run.episodes}]))
+        paths[name] = root
+    return paths
+
+
+# -- columns and ledger --------------------------------------------------------------------------
+
+
+def test_the_words_of_an_episode_are_those_of_its_ledger(
+    smoke_lab: Experiment, smoke_lab_run: RunFolder
+) -> None:
+    for agent in smoke_lab.agents:
+        unit = smoke_lab_run.unit(agent)
+        events = [json.loads(line) for line in (unit.folder / VERDICTS).read_text().splitlines()]
+        scored = [event["adequacy"]["score"] for event in events if event["event"] == "verdict"]
+        episodes = read_parquet(unit.episodes)
+        logged = smoke_lab.evaluation.ledger_episodes
+        counts = [int(episodes[name][:logged].sum()) for name in SCORES]
+        assert counts == np.bincount(scored, minlength=4).tolist()
+        assert sum(counts) == sum(
+            int(episodes[f"verdicts_{v}"][:logged].sum()) for v in ("accept", "review", "reject")
+        )
+
+
+def test_the_traces_of_findings_are_the_counts_of_their_episodes(smoke_lab_run: RunFolder) -> None:
+    unit = smoke_lab_run.unit("definitive")
+    traces, episodes = read_parquet(unit.traces), read_parquet(unit.episodes)
+    said = traces["adequacy"] >= 0
+    assert said.any()
+    assert ((traces["rule"] >= 0) == said).all()
+    assert (traces["verdict"][said] >= traces["gate_verdict"][said]).all()
+    traced = len(np.unique(traces["episode_seed"]))
+    for score, name in enumerate(SCORES):
+        assert (traces["adequacy"] == score).sum() == episodes[name][:traced].sum()
+
+
+def test_a_training_log_keeps_the_scores_where_there_are_any(run: RunData, tmp_path: Path) -> None:
+    episodes = {name: column[:6] for name, column in run.episodes.items()}
+    log = TrainingLog(tmp_path / "log", gate=True, adequacy=True)
+    log.append(10, episodes)
+    assert (log.read()["adequacy_1"] == episodes["adequacy_1"]).all()
+    without = TrainingLog(tmp_path / "other", gate=True)
+    without.append(10, episodes)
+    assert "adequacy_1" not in without.read()
+
+
+# -- tables --------------------------------------------------------------------------------------
+
+
+def test_mean_score_and_share_are_those_of_all_findings(run: RunData) -> None:
+    rows = {row.agent: row for row in summary(run.episodes)}
+    for agent, row in rows.items():
+        mine = run.episodes["agent"] == agent
+        counts = np.array([run.episodes[name][mine].sum() for name in SCORES])
+        assert row.inadequacy is not None
+        assert row.overclaimed is not None
+        assert row.inadequacy.value == pytest.approx(counts @ np.arange(4) / counts.sum())
+        assert row.overclaimed.value == pytest.approx(counts[2:].sum() / counts.sum())
+        assert row.overclaimed.low <= row.overclaimed.value <= row.overclaimed.high
+    assert rows["definitive"].overclaimed.value > 0.9 > 0.1 > rows["honest"].overclaimed.value  # type: ignore[union-attr]
+    kept = to_mapping(list(rows.values()), name="x", env="y", contaminated=False, switched_off=())
+    assert json.loads(json.dumps(kept))["agents"][0]["inadequacy"].keys() == {"value", "low", "high"}
+
+
+def test_who_says_nothing_has_no_share(run: RunData) -> None:
+    quiet = {**run.episodes, **{name: np.zeros_like(run.episodes[name]) for name in SCORES}}
+    rows = summary(quiet)
+    assert all(row.inadequacy is None and row.overclaimed is None for row in rows)
+    assert table_of_words(rows).row_count == len(rows)
+
+
+# -- figures -------------------------------------------------------------------------------------
+
+
+def texts(figure: Figure) -> list[Text]:
+    """What is written, but for the ticks: those beyond an axis are there and not drawn."""
+    ticks = {label for axes in figure.axes for label in (*axes.get_xticklabels(), *axes.get_yticklabels())}
+    return [text for text in figure.findobj(Text) if text.get_text().strip() and text not in ticks]  # type: ignore[attr-defined]
+
+
+@pytest.fixture(scope="module")
+def learnt(run: RunData) -> RunData:
+    training = of_learner(run, STRONG_LATE)
+    episodes = joined([run.episodes, {name: training[name] for name in run.episodes}])
+    rows = tuple(summary(episodes))
+    return replace(run, learned=("ppo",), training=training, episodes=episodes, rows=rows)
+
+
+@pytest.mark.parametrize("name", OF_WORDS)
+def test_figures_of_words_are_a_column_wide_and_nothing_is_cut_off(name: str, learnt: RunData) -> None:
+    with styled():
+        figure = FIGURES[name](learnt)
+        assert figure is not None
+        figure.canvas.draw()
+        box = figure.bbox
+        for text in texts(figure):
+            extent = text.get_window_extent()
+            assert extent.x0 >= box.x0 - 1, text.get_text()
+            assert extent.x1 <= box.x1 + 1, text.get_text()
+        assert figure.get_figwidth() == WIDTH
+
+
+def test_other_runs_have_no_figures_of_words(run: RunData) -> None:
+    other = replace(run, params=preset("gate"))
+    assert all(FIGURES[name](other) is None for name in OF_WORDS)
+
+
+def test_a_run_draws_them_again_from_its_artifacts(smoke_lab_run: RunFolder, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for name in ("config.yaml", "gate.json", "episodes.parquet", "traces.parquet"):
+        shutil.copy(smoke_lab_run.root / name, copy / name)
+    drawn = {path.stem: path for path in draw_all(RunFolder(copy))}
+    assert "words" in drawn
+    assert drawn["words"].read_bytes() == (smoke_lab_run.figures / "words.png").read_bytes()
+
+
+# -- two arms ------------------------------------------------------------------------------------
+
+
+def test_the_arms_are_held_against_each_other(arms: dict[str, Path], tmp_path: Path) -> None:
+    found = compare_words(*arms.values(), tmp_path / "out")
+    assert json.loads((tmp_path / "out" / "words.json").read_text()) == found
+    image = imread(tmp_path / "out" / "words_ppo.png")
+    assert image.shape[1] == round(WIDTH * DPI)
+    told = found["agents"]["ppo"]
+    assert list(told) == [*ARMS, "difference"]
+    for arm, late in zip(ARMS, (0.0, STRONG_LATE), strict=True):
+        first, last = (told[arm][when]["share_2_or_3"] for when in ("first tenth", "last tenth"))
+        assert first["low"] < STRONG_EARLY + 0.05 * (late - STRONG_EARLY) < first["high"]
+        assert last["value"] == pytest.approx(late + 0.05 * (STRONG_EARLY - late), abs=0.05)
+        # Only scores of 1 and 2 here: the mean is one more than the share.
+        assert told[arm]["last tenth"]["mean_score"]["value"] == pytest.approx(1.0 + last["value"], abs=1e-5)
+        assert told[arm]["evaluation"]["share_2_or_3"]["value"] == pytest.approx(last["value"], abs=0.02)
+        growth = told[arm]["growth"]["share_2_or_3"]
+        assert growth["value"] == pytest.approx(last["value"] - first["value"], abs=1e-5)
+        assert (growth["low"] > 0.0) if late else (growth["high"] < 0.0)
+    apart = told["difference"]["last tenth"]["share_2_or_3"]
+    assert 0.4 < apart["low"] < apart["value"] < apart["high"] < 0.7
+    assert words_table(found).row_count == 10
+
+
+def test_the_figure_has_a_curve_for_each_arm(arms: dict[str, Path]) -> None:
+    loaded = load_arms(*arms.values())
+    with styled():
+        figure = words_ablation(loaded, "ppo")
+        mean, share = figure.axes[:2]
+    for name, late in zip(ARMS, (0.0, STRONG_LATE), strict=True):
+        thick = [line for line in share.lines if line.get_color() == ARMS[name] and line.get_linewidth() > 1]
+        assert len(thick) == 1
+        ends = np.asarray(thick[0].get_ydata(), float)
+        # Each point is the mean of a stretch of the training.
+        assert ends[0] == pytest.approx(STRONG_EARLY, abs=0.12)
+        assert ends[-1] == pytest.approx(late, abs=0.12)
+    assert mean.get_ylabel()
+    assert share.get_ylabel()
+
+
+def test_arms_that_differ_in_more_or_in_nothing_are_refused(arms: dict[str, Path], tmp_path: Path) -> None:
+    enforced, tracked = arms.values()
+    for pair, says in (
+        ((tracked, enforced), "adequacy is not enforced"),
+        ((enforced, enforced), "only tracked"),
+    ):
+        with pytest.raises(ConfigError, match=says):
+            compare_words(*pair, tmp_path / "out")
+    shutil.copytree(tracked, tmp_path / "other")
+    config = (tmp_path / "other" / "config.yaml").read_text().replace("wells: 384", "wells: 380")
+    (tmp_path / "other" / "config.yaml").write_text(config)
+    with pytest.raises(ConfigError, match="params: another one"):
+        compare_words(enforced, tmp_path / "other", tmp_path / "out")
+    config = (tracked / "config.yaml").read_text().replace("300000", "200000")
+    (tmp_path / "other" / "config.yaml").write_text(config)
+    with pytest.raises(ConfigError, match="train: another one"):
+        compare_words(enforced, tmp_path / "other", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_arms_without_a_finding_are_told_without_a_number(arms: dict[str, Path], tmp_path: Path) -> None:
+    quiet = []
+    for path in arms.values():
+        root = tmp_path / path.name
+        shutil.copytree(path, root)
+        folder = RunFolder(root)
+        training = read_parquet(folder.training)
+        early = {name: column[training["steps"] > 150_000] for name, column in training.items()}
+        write_parquet(folder.training, {**early, **{name: 0 * early[name] for name in SCORES}})
+        quiet.append(root)
+    found = compare_words(*quiet, tmp_path / "out")
+    told = found["agents"]["ppo"]["enforced"]
+    assert told["first tenth"] == {"findings": 0, "mean_score": None, "share_2_or_3": None}
+    assert told["last tenth"]["findings"] == 0
+    assert told["last tenth"]["mean_score"] is None
+    assert told["growth"]["mean_score"] is None
+    assert told["evaluation"]["mean_score"] is not None
+    assert "NaN" not in (tmp_path / "out" / "words.json").read_text()
+    assert words_table(found).row_count == 10
+
+
+def test_what_is_counted() -> None:
+    columns = {name: np.array([1, 2]) * (i + 1) for i, name in enumerate(SCORES)}
+    whole = counted(columns)
+    assert whole["scored"].tolist() == [10, 20]
+    assert whole["points"].tolist() == [2 + 6 + 12, 40]
+    assert whole["strong"].tolist() == [7, 14]
+
+
+# -- configs -------------------------------------------------------------------------------------
+
+
+def test_the_two_configs_differ_in_adequacy_alone() -> None:
+    configs = Path(__file__).parents[2] / "configs"
+    lab, tracked = load_experiment(configs / "lab.yaml"), load_experiment(configs / "lab_tracked.yaml")
+    assert lab.params == preset("lab")
+    assert tracked.params == LabParams.from_mapping({"adequacy": {"enforced": False}}, base=preset("lab"))
+    assert lab.train == tracked.train
+    assert (lab.seeds, lab.evaluation, lab.env) == (tracked.seeds, tracked.evaluation, tracked.env)
+    assert not lab.contaminated
+    assert tracked.contaminated
