@@ -1,4 +1,4 @@
-"""Draw the pictures of the README: `python docs/picture.py` writes `lab`, `energy`, `gate` and `words.png` to `docs/img`.
+"""Draw the pictures of the README: `python docs/picture.py` writes `lab`, `energy`, `gate` and `words` to `docs/img`.
 
 Four scripts play, so that one frame shows everything. The hasty one claims a little too much and publishes as
 soon as it is fairly sure: plates, debt above and below its threshold, a surcharge, refusals, findings. The

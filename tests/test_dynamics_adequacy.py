@@ -233,7 +233,8 @@ def test_a_refused_plate_does_not_count(judged):
     assert step["refusal"] == Refusal.EPISTEMIC_DEBT_ACTION_BLOCKED
     assert after["plates"][0].tolist() == [1, 0]
     assert rule_now(lab) == "plain/thin"
-    assert len(lab.env.tool_log(0)) == 0  # its state was put: a log is of the steps since
+    with pytest.raises(ValueError, match="1 of 1 plates on nocodazole came with set_state"):
+        lab.env.tool_log(0)  # its state was put: a log is of the steps since
     lab.put(debt=0.0, wells=9)
     _, step, after = lab.take(Verb.DOSE_RESPONSE, claim=0.0)
     assert step["refusal"] == Refusal.EPISTEMIC_DEBT_BUDGET_EXCEEDED

@@ -121,7 +121,7 @@ def test_what_has_no_log_says_so():
     assert debt.correction == ""
 
 
-def test_a_state_that_is_put_empties_the_log_and_a_copy_keeps_it(bench):
+def test_a_log_of_plates_that_came_with_a_state_is_refused_and_a_copy_keeps_its_own(bench):
     env = LabEnv(FREE, preset="lab")
     for _ in bench.play(env, 40):
         pass
@@ -133,7 +133,12 @@ def test_a_state_that_is_put_empties_the_log_and_a_copy_keeps_it(bench):
         assert twin.tool_log(m) == []
     assert env.tool_log(m) == log
     env.set_state(env.get_state())
-    assert all(env.tool_log(name) == [] for name in COMPOUNDS)
+    for name, run in zip(COMPOUNDS, env.get_state()["experiments"], strict=True):
+        if run:
+            with pytest.raises(ValueError, match=f"{run} of {run} plates on {name} came with set_state"):
+                env.tool_log(name)
+        else:
+            assert env.tool_log(name) == []
     assert env.get_state()["plates"].any()
 
 

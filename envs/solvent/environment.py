@@ -388,18 +388,20 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """The experiments run on a compound as tool calls, ``{name, arguments, result}``, the oldest first.
 
         What ``solvent.adequacy.ToolContext.from_dicts`` reads, and what the words of a finding are held against. A log
-        is of this environment's own steps: ``set_state`` empties it.
+        is of this environment's own steps: of plates that came with ``set_state`` the record has the number only.
 
         Args:
             compound: its name or its index.
 
         Raises:
             ResetNeeded: before the first ``reset``.
-            ValueError: a lab without a gate, which has no sentences, or no such compound.
+            ValueError: a lab without a gate, which has no sentences, no such compound, or plates that came with
+                ``set_state``.
         """
         if self.batch.labs["key"][0] == 0:
             raise ResetNeeded("nothing has begun: call reset() first")
-        return self._log.of(compound_index(self.params, compound))
+        index = compound_index(self.params, compound)
+        return self._log.of(index, int(self.batch.labs["experiments"][0, index]))
 
     @property
     def correction(self) -> str:

@@ -38,14 +38,22 @@ class ToolLog:
         fit = int(lab["fit_strength"][compound]), int(lab["fit_class"][compound])
         self._plates[compound].append((verb, seen, *fit))
 
-    def of(self, compound: int) -> list[dict[str, Any]]:
+    def of(self, compound: int, run: int) -> list[dict[str, Any]]:
         """The log of a compound as tool calls, ``{name, arguments, result}``, the oldest first.
 
+        ``run`` is how many plates were run on it.
+
         Raises:
-            ValueError: a lab without a gate, whose plates leave no sentences.
+            ValueError: a lab without a gate, whose plates leave no sentences, or plates that were not run here.
         """
         if not self.params.gate.enabled:
             raise ValueError("tool_log: this lab writes none; allowed: where gate.enabled is true")
+        known = len(self._plates[compound])
+        if known != run:
+            name = self.params.assay.compounds[compound]
+            raise ValueError(
+                f"tool_log: {run - known} of {run} plates on {name} came with set_state; allowed: those run here"
+            )
         from solvent.adequacy.lab import Plate, tool_calls  # only who reads needs it
 
         return tool_calls(self.params, compound, [Plate(*plate) for plate in self._plates[compound]])

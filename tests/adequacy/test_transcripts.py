@@ -93,6 +93,12 @@ def test_openai_arguments_are_read_as_far_as_they_can_be(arguments: Any, expecte
     assert ToolContext.from_openai(messages).calls[0].arguments == expected
 
 
+def test_arguments_that_are_nested_too_deep_are_kept_as_text() -> None:
+    deep = "[" * 100_000
+    messages = [{"role": "assistant", "tool_calls": [openai_call("c", "Read", deep)]}]
+    assert ToolContext.from_openai(messages).calls[0].arguments == {"text": deep}
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [("text", "text"), ("", ""), (None, ""), ([], ""), (["a", {"type": "text", "text": "b"}], "a\nb")],
