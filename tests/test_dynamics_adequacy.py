@@ -239,7 +239,6 @@ def test_a_refused_plate_does_not_count(judged):
     _, step, after = lab.take(Verb.DOSE_RESPONSE, claim=0.0)
     assert step["refusal"] == Refusal.EPISTEMIC_DEBT_BUDGET_EXCEEDED
     assert after["plates"][0].tolist() == [1, 0]
-    assert lab.env.tool_log(0) == []
 
 
 def test_a_deferred_plate_does_not_count(judged):
