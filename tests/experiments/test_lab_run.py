@@ -225,6 +225,9 @@ def test_the_figure_has_a_curve_for_each_arm(arms: dict[str, Path]) -> None:
         # Each point is the mean of a stretch of the training.
         assert ends[0] == pytest.approx(STRONG_EARLY, abs=0.12)
         assert ends[-1] == pytest.approx(late, abs=0.12)
+    for axes in (mean, share):
+        highest = max(np.nanmax(np.asarray(line.get_ydata(), float)) for line in axes.lines)
+        assert highest <= axes.get_ylim()[1]
     assert mean.get_ylabel()
     assert share.get_ylabel()
 

@@ -50,6 +50,7 @@ def words_curve(run: RunData) -> Figure | None:
     all_axes = figure.subplots(2 * len(learned), 1, sharex=True, squeeze=False)[:, 0]
     for i, (agent, mean, share) in enumerate(zip(learned, all_axes[::2], all_axes[1::2], strict=True)):
         _draw_arm(mean, share, select(training, training["agent"] == agent), PALETTE[i])
+        _scale(mean, share)
         if len(learned) > 1:
             mean.set_title(agent, loc="left")
     step_axis(all_axes[-1], run)
@@ -66,6 +67,10 @@ def _draw_arm(mean: Axes, share: Axes, training: Columns, colour: str) -> None:
     columns = counted(training)
     draw_curve(mean, columns, "points", "scored", colour)
     draw_curve(share, columns, "strong", "scored", colour)
+
+
+def _scale(mean: Axes, share: Axes) -> None:
+    """Once all is drawn: a limit that is set stays as it is."""
     mean.set_ylim(bottom=0)
     mean.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     mean.set_ylabel("mean score\nof findings")
@@ -119,6 +124,7 @@ def words_ablation(arms: Mapping[str, RunData], agent: str) -> Figure:
         training = run.training
         if training is not None:
             _draw_arm(mean, share, select(training, training["agent"] == agent), ARMS[name])
+    _scale(mean, share)
     step_axis(share, next(iter(arms.values())))
     figure.align_ylabels([mean, share])
     add_notes(share, [NOTE, "thick: all seeds, band: 95 %, thin: a seed"])
