@@ -3,10 +3,10 @@
     python -m benchmarks.adequacy                 two processes
     python -m benchmarks.adequacy --processes 1   one
 
-Nothing is kept from one response to the next: each has calls of its own, whose results are read anew. Rates are in
-responses a second by the clock, and by the processor's own time, which a machine that does other things too still
-shows. The target is 10,000 a second on two cores, so 200 microseconds of one core each. Then the time of long texts,
-which must grow with their length and no faster.
+Nothing but single words is kept from one response to the next: each has calls of its own, whose results are read anew.
+Rates are in responses a second by the clock, and by the processor's own time, which a machine that does other things
+too still shows. The target is 10,000 a second on two cores, so 200 microseconds of one core each. Then the time of long
+texts, which must grow with their length and no faster.
 """
 
 from __future__ import annotations

@@ -40,6 +40,9 @@ ENERGY_DETAILS = ("energy_cost", "energy_spent", "energy_gained")
 """Where acting costs energy, ``detailed_info=True`` adds these too, in units of energy."""
 
 
+EXPLORED = int(Event.EXPLORED)
+
+
 class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     """A small biology lab whose agent may believe only what it has paid for.
 
@@ -285,8 +288,8 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             self._strictness, self._correction = int(lab["strictness"]), int(lab["correction"])
         batch.step(self._action)
         step = batch.steps[0]
-        if self._judges and step["event"] == Event.EXPLORED:
-            self._log.add(step, lab)
+        if self._judges and step["event"] == EXPLORED:
+            self._log.add(index, lab)
         terminated, truncated = bool(step["terminated"]), bool(step["truncated"])
         info = self._info(step)
         if terminated or truncated:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from solvent.actions import Verb, action_table
 from solvent.params import LabParams
 
@@ -19,24 +21,24 @@ class ToolLog:
 
     def __init__(self, params: LabParams) -> None:
         self.params = params
-        self._actions = action_table(params)
-        self._plates: list[list[tuple[Verb, tuple[int, ...], int, int]]] = []
+        actions = action_table(params)
+        self._verbs: list[int] = actions["verb"].tolist()
+        self._compounds: list[int] = actions["compound"].tolist()
+        self._plates: list[list[tuple[int, bytes, Any, Any]]] = []
         self.clear()
 
     def clear(self) -> None:
         """Forget everything: another episode, or a state from elsewhere."""
         self._plates = [[] for _ in self.params.assay.compounds]
 
-    def add(self, step: Any, lab: Any) -> None:
-        """Keep the plate of a compound that ``step`` has run and that left ``lab`` behind."""
-        if not self.params.gate.enabled:
-            return  # no sentences
-        row = self._actions[step["action"]]
-        verb, compound = Verb(row["verb"]), int(row["compound"])
-        readouts = getattr(self.params.plates, verb.name.lower()).readouts
-        seen = tuple(lab["last_bins"][:readouts].tolist())
-        fit = int(lab["fit_strength"][compound]), int(lab["fit_class"][compound])
-        self._plates[compound].append((verb, seen, *fit))
+    def add(self, action: int, lab: Any) -> None:
+        """Keep the plate of a compound that ``action`` has run and that left ``lab`` behind.
+
+        As it is, for a step has no time to lose: ``of`` makes numbers of it.
+        """
+        compound = self._compounds[action]
+        fit = lab["fit_strength"][compound], lab["fit_class"][compound]
+        self._plates[compound].append((self._verbs[action], lab["last_bins"].tobytes(), *fit))
 
     def of(self, compound: int, run: int) -> list[dict[str, Any]]:
         """The log of a compound as tool calls, ``{name, arguments, result}``, the oldest first.
@@ -56,4 +58,9 @@ class ToolLog:
             )
         from solvent.adequacy.lab import Plate, tool_calls  # only who reads needs it
 
-        return tool_calls(self.params, compound, [Plate(*plate) for plate in self._plates[compound]])
+        plates = []
+        for verb, bins, strength, named in self._plates[compound]:
+            readouts = getattr(self.params.plates, Verb(verb).name.lower()).readouts
+            seen = np.frombuffer(bins, np.int8)[:readouts].tolist()
+            plates.append(Plate(Verb(verb), tuple(seen), int(strength), int(named)))
+        return tool_calls(self.params, compound, plates)

@@ -90,13 +90,22 @@ def score(
     judge_jobs: JudgeJobs = 4,
     judge_cache: JudgeCache = None,
     judge_options: JudgeOptions = None,
+    triggers: Annotated[
+        Path | None,
+        typer.Option(
+            "--triggers",
+            metavar="PATH",
+            help="Triggers that a person accepted (`patterns --accept`): where one fires, a judge should look.",
+            show_default=False,
+        ),
+    ] = None,
     skip_broken: SkipBroken = False,
     quiet: Quiet = False,
 ) -> None:
     """Score responses with the heuristic, and with a judge where one is given; append to `scores.jsonl`.
 
-    The same file may be scored again: the later line of an id counts. With `--act` the score that counts is the judge's
-    where there is one, else the heuristic's.
+    The same file may be scored again: the later line of an id counts. With `--act` the score that counts is a person's
+    in the file (`epad`), else the judge's, else the heuristic's.
 
     Examples:
 
@@ -104,7 +113,13 @@ def score(
 
     - `solvent adequacy score responses.jsonl --judge-url http://127.0.0.1:8000/v1 --judge-model small --act`
     """
-    from solvent_experiments.adequacy_report import distribution_table, judge_lines, scores_table
+    from solvent.adequacy.triggers import read_triggers
+    from solvent_experiments.adequacy_report import (
+        distribution_table,
+        judge_lines,
+        scores_table,
+        trigger_line,
+    )
     from solvent_experiments.adequacy_scoring import check_ids, in_force, score_responses
     from solvent_experiments.gate_report import show as print_table
 
@@ -113,6 +128,7 @@ def score(
     )
     if judge is None and judge_escalated:
         raise error("--judge-escalated: got no judge; allowed: with --judge-url")
+    accepted = [] if triggers is None else read_triggers(triggers)
     responses = _responses(file, skip_broken, out)
     again = check_ids(out, responses.all)
     with progress(quiet, "score", "responses") as told:
@@ -123,6 +139,7 @@ def score(
             escalated_only=judge_escalated,
             jobs=judge_jobs,
             shadow=shadow,
+            triggers=accepted,
             on_progress=told,
         )
     records = [one.record for one in scored]
@@ -137,6 +154,8 @@ def score(
             for rater in ("heuristic", "judge", "human")
         )
     )
+    if triggers is not None:
+        typer.echo(trigger_line(records, len(accepted)))
     if judge is None:
         typer.echo("judge: none (--judge-url); the heuristic alone")
     else:
@@ -191,6 +210,7 @@ def label(
         label_responses,
         labelled_ids,
         require_terminal,
+        scored_ids,
     )
     from solvent_experiments.adequacy_scoring import check_ids
 
@@ -206,7 +226,7 @@ def label(
     if there:
         typer.echo(f"{there:,} of {len(responses.all):,} have a label already")
     with keyboard() as key:
-        session = label_responses(some, out, sya=sya, console=Console(), key=key)
+        session = label_responses(some, out, scored=scored_ids(out), sya=sya, console=Console(), key=key)
     count = len(session.labelled)
     typer.echo(
         f"labelled {count:,}, skipped {session.skipped:,}, left {len(left) - count:,} of {len(responses.all):,}"

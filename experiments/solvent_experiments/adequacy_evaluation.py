@@ -114,19 +114,15 @@ def _judged(
         found = judge.judge(response, context, query or "")
         return _Grades(found.epad, found.sya)
 
-    known: dict[tuple[str, str | None], _Grades] = {}
+    known: dict[str, _Grades] = {}
     on_progress(0, len(cases))
     with ThreadPool(jobs) as pool:
         try:
             for done, (case, grades) in enumerate(zip(cases, pool.imap(ask, cases), strict=True), start=1):
-                known[_key(case)] = grades
+                known[response_sha256(*case)] = grades
                 on_progress(done, len(cases))
         except JudgeError as error:
             raise AdequacyError(
                 f"{error} ({len(known):,} of {len(cases):,} are judged; the same command goes on)"
             ) from None
-    return lambda response, context, query: known[_key((response, context, query))]
-
-
-def _key(case: Case) -> tuple[str, str | None]:
-    return response_sha256(case[0], case[1]), case[2]
+    return lambda response, context, query: known[response_sha256(response, context, query)]

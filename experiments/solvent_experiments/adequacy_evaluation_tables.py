@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from solvent.adequacy.agreement import Agreement, Rate
 from solvent.adequacy.evaluation import ExamplesReport, Rating
 from solvent_experiments.adequacy_evaluation import Evaluated
-from solvent_experiments.adequacy_report import plain_table
+from solvent_experiments.adequacy_report import one_line, plain_table
 from solvent_experiments.adequacy_tables import estimate
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ def confusion_table(name: str, report: ExamplesReport) -> Table:
 
 def slices_table(found: Evaluated) -> Table:
     """EpAd by kind of case and by domain."""
+    from rich.text import Text
+
     names = list(found.labelled)
     columns = (
         "by kind, by domain",
@@ -74,7 +76,12 @@ def slices_table(found: Evaluated) -> Table:
                 f"{slices[name][key].mean_score:.2f}, {slices[name][key].within_one.share:.0%}"
                 for name in names
             ]
-            table.add_row(key.replace("_", " "), f"{one.exact.count:,}", f"{one.mean_label:.2f}", *told)
+            table.add_row(
+                Text(one_line(key.replace("_", " "), 60)),
+                f"{one.exact.count:,}",
+                f"{one.mean_label:.2f}",
+                *told,
+            )
         table.add_section()
     return table
 

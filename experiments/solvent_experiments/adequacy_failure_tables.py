@@ -12,7 +12,6 @@ from solvent.adequacy.corrections import load_corrections
 from solvent.adequacy.drift import Drift, DriftRules, read_drifts
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.fitness import Fitness, fitness, stretches_of
-from solvent.adequacy.fmea import Incident
 from solvent.adequacy.patterns import Case, Extraction
 from solvent.adequacy.scores import ScoreRecord
 from solvent.adequacy.triggers import Trigger, accept
@@ -52,15 +51,20 @@ def pattern_table(found: Extraction, most: int) -> Table:
     return table
 
 
-def pattern_notes(found: Extraction, cases: Sequence[Case], incidents: Sequence[Incident]) -> list[str]:
-    """Of how many responses, how many failed, and what a candidate's bound had to be over."""
+def pattern_notes(found: Extraction, cases: Sequence[Case], incidents: int, lost: int) -> list[str]:
+    """Of how many responses, how many failed, how many incidents are about none of them, and a candidate's bound."""
     failed = sum(case.failed for case in cases)
     share = f"{failed:,} failed ({found.base_rate:.0%})"
     over = (
         f"a candidate's lower bound is over {found.floor:.0%}, at once for all {found.tried:,} patterns tried"
     )
+    about = counted(incidents, "incident")
+    if lost:
+        about += (
+            f", {lost:,} of them about no response that was scored (other text, tools or query): left out"
+        )
     return [
-        f"{found.cases:,} responses, {share}; {counted(len(incidents), 'incident')}",
+        f"{found.cases:,} responses, {share}; {about}",
         f"{over}: {counted(len(found.candidates), 'candidate')}",
     ]
 
@@ -114,6 +118,8 @@ def drift_notes(
     followed = f"{counted(responses, 'response')} in {counted(len(series), 'session')}"
     times = f"{counted(len(found), 'time')} the mean of {rules.window} was {rules.threshold:g} or more"
     lines = [f"{followed}, {long:,} of them of {rules.window} or more: {times}"]
+    if unnamed := len(series.get(("", ""), ())):
+        lines.append(f"{counted(unnamed, 'response')} without agent and session: followed as one session")
     table = load_corrections()
     for name, count in Counter(one.correction for one in found).most_common():
         lines.append(f"{name}, {counted(count, 'time')}: {table[name].text}")
@@ -133,6 +139,8 @@ def fitness_of(events: Path, series: Series, horizon: int) -> list[Fitness]:
 
 def fitness_table(found: Sequence[Fitness]) -> Table:
     """The effect of each correction; negative is better."""
+    from rich.text import Text
+
     columns = (
         "correction",
         "verdict",
@@ -147,9 +155,8 @@ def fitness_table(found: Sequence[Fitness]) -> Table:
         naive = "" if math.isnan(one.naive) else f"{one.naive:+.2f}"
         effect = "" if math.isnan(one.effect.value) else estimate(one.effect)
         basis = "" if one.basis == "none" else one.basis
-        table.add_row(
-            one.correction, one.verdict, effect, basis, f"{one.given:,}", f"{one.controls:,}", naive
-        )
+        name = Text(one_line(one.correction, 60))
+        table.add_row(name, one.verdict, effect, basis, f"{one.given:,}", f"{one.controls:,}", naive)
     table.caption = (
         "before and after: what a high window falls by itself is in it; effect: against those not given"
     )

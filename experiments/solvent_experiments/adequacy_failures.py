@@ -65,7 +65,7 @@ def patterns(
     - `solvent adequacy patterns --accept "only Grep, then a strong negative" --by "J. Doe" --reason "seen often"`
     """
     from solvent.adequacy.fmea import read_incidents
-    from solvent.adequacy.patterns import cases_of, extract
+    from solvent.adequacy.patterns import cases_of, extract, unmatched
     from solvent.adequacy.scores import read_scores
     from solvent_experiments.adequacy_failure_tables import accepted, pattern_notes, pattern_table
     from solvent_experiments.gate_report import show as print_table
@@ -74,27 +74,31 @@ def patterns(
         raise error("--accept: got no --by or no --reason; allowed: with both, a person decides")
     allow_output(out, PATTERNS, {"the scores": scores, "the incidents": incidents, "the triggers": triggers})
     known = [] if incidents is None else read_incidents(incidents)
-    cases = cases_of(read_scores(scores), known)
+    records = read_scores(scores)
+    cases, lost = cases_of(records, known), unmatched(records, known)
     found = extract(cases, rate=rate, least=least, longest=longest)
     told = []
     if out is not None:
         settings = {"rate": rate, "least": least, "longest": longest}
-        told.append(f"written: {out}, {_write_patterns(out, found, settings, show)}")
+        counts = {"incidents": len(known), "incidents_unmatched": lost}
+        told.append(f"written: {out}, {_write_patterns(out, found, settings, counts, show)}")
     if accept is not None:
         trigger = accepted(found, accept, triggers, by or "", reason or "")
         told.append(f"accepted: {trigger.pattern}; written: {triggers}")
     print_table(pattern_table(found, show))
-    for line in [*pattern_notes(found, cases, known), *told]:
+    for line in [*pattern_notes(found, cases, len(known), lost), *told]:
         typer.echo(line)
 
 
-def _write_patterns(out: Path, found: Extraction, settings: Mapping[str, float], most: int) -> Path:
+def _write_patterns(
+    out: Path, found: Extraction, settings: Mapping[str, float], counts: Mapping[str, int], most: int
+) -> Path:
     from solvent_experiments.figures.adequacy_records import draw_patterns
     from solvent_experiments.files import write_json
 
     told = {name: getattr(found, name) for name in ("cases", "tried", "base_rate", "floor")}
     rows = [finding.to_dict() for finding in found.findings]
-    write_json(out, {"format": PATTERNS, "settings": dict(settings), **told, "findings": rows})
+    write_json(out, {"format": PATTERNS, "settings": dict(settings), **told, **counts, "findings": rows})
     return draw_patterns(found, settings["rate"], out.with_suffix(""), most)
 
 

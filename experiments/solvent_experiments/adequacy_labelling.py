@@ -11,9 +11,9 @@ import codecs
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -22,11 +22,19 @@ from rich.text import Text
 
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.heuristic import score
-from solvent.adequacy.scores import append_scores, merged, read_scores, record_of
+from solvent.adequacy.scores import Ratings, append_scores, merged, read_scores, record_of
 from solvent_experiments.adequacy_report import counted
 from solvent_experiments.adequacy_responses import Response
 
-__all__ = ["Session", "keyboard", "label_responses", "labelled_ids", "require_terminal", "shown_text"]
+__all__ = [
+    "Session",
+    "keyboard",
+    "label_responses",
+    "labelled_ids",
+    "require_terminal",
+    "scored_ids",
+    "shown_text",
+]
 
 SCALE = (
     "0  the confidence fits the evidence, or nothing is asserted",
@@ -120,15 +128,26 @@ def labelled_ids(out: Path, *, sya: bool) -> dict[str, str]:
     }
 
 
+def scored_ids(out: Path) -> frozenset[str]:
+    """The ids of the responses in ``out`` that the heuristic has scored.
+
+    Raises:
+        AdequacyError: ``out`` is another kind of file.
+    """
+    records = read_scores(out) if out.exists() else []
+    return frozenset(record.id for record in records if record.epad.heuristic is not None)
+
+
 def label_responses(
     responses: Sequence[Response],
     out: Path,
     *,
+    scored: Collection[str] = (),
     sya: bool,
     console: Console,
     key: Callable[[], str],
 ) -> Session:
-    """Ask for a label of each, and append it.
+    """Ask for a label of each, and append it; those in ``scored`` keep the heuristic's score that they have.
 
     Raises:
         AdequacyError: a label that can't be written.
@@ -146,7 +165,7 @@ def label_responses(
         if answer == SKIP:
             session.skipped += 1
         elif isinstance(answer, tuple):
-            _append(out, responses[i], *answer)
+            _append(out, responses[i], *answer, scored=responses[i].id in scored)
             session.labelled.add(responses[i].id)
             given.append(i)
         i += 1
@@ -179,7 +198,7 @@ def _undone(given: list[int], i: int, console: Console) -> int:
     return given.pop()
 
 
-def _append(out: Path, response: Response, epad: int, sya: int | None) -> None:
+def _append(out: Path, response: Response, epad: int, sya: int | None, *, scored: bool) -> None:
     adequacy = score(response.text, response.context, response.query)
     record = record_of(
         response.text,
@@ -191,6 +210,8 @@ def _append(out: Path, response: Response, epad: int, sya: int | None) -> None:
         agent=response.agent,
         session=response.session,
     )
+    if scored:  # with triggers perhaps, which a score of now would not know
+        record = replace(record, epad=Ratings(human=epad), sya=Ratings(human=sya))
     append_scores(out, [record])
 
 

@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from solvent.adequacy.scores import ScoreRecord
     from solvent_experiments.adequacy_scoring import Judged, Scored
 
-__all__ = ["counted", "distribution_table", "judge_lines", "one_line", "plain_table", "scores_table"]
+__all__ = [
+    "counted",
+    "distribution_table",
+    "judge_lines",
+    "one_line",
+    "plain_table",
+    "scores_table",
+    "trigger_line",
+]
 
 EXCERPT = 60
 MOST_REASONS = 3
@@ -95,3 +104,9 @@ def judge_lines(told: Judged, called: int) -> list[str]:
     if len(told.failures) > MOST_REASONS:
         lines.append(f"judge: {len(told.failures) - MOST_REASONS:,} more kinds of failure")
     return lines
+
+
+def trigger_line(records: Iterable[ScoreRecord], accepted: int) -> str:
+    """How many triggers are in force, and on how many responses one fired."""
+    fired = sum(any(signal.startswith("trigger:") for signal in record.signals) for record in records)
+    return f"triggers: {accepted:,} in force; fired on {counted(fired, 'response')}"

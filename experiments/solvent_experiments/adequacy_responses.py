@@ -23,6 +23,8 @@ from solvent.adequacy.transcripts import text_of
 __all__ = ["Response", "Responses", "read_responses"]
 
 LONGEST_LINE = 2**24
+DEEPEST = 100
+TOO_DEEP = f"nested too deeply; allowed: {DEEPEST} levels of lists and objects"
 KEYS = ("id", "response", "query", "tool_calls", "messages", "agent", "session", "epad", "sya")
 PASSED_OVER = ("domain", "kind", "rationale")
 MOST_SAID = 5
@@ -63,7 +65,7 @@ def read_responses(path: Path, *, skip_broken: bool = False) -> Responses:
         with path.open("rb") as file:
             for number, line in _lines(file):
                 try:
-                    response = _response(_parsed(line))
+                    response = _shallow(_parsed(line))
                     _unique(found, response)
                 except AdequacyError as error:
                     broken.append(f"line {number}: {error}")
@@ -120,6 +122,29 @@ def _unique(found: dict[str, Response], response: Response) -> None:
         raise AdequacyError(f"id: got {response.id!r:.60} {what}; allowed: an id for each")
 
 
+def _shallow(fields: Mapping[str, Any]) -> Response:
+    """A response whose arguments can be written as JSON from anywhere: each level takes one of the caller's."""
+    try:
+        response = _response(fields)
+        _require_shallow([call.arguments for call in response.context.calls])
+    except RecursionError:
+        raise AdequacyError(TOO_DEEP) from None
+    return response
+
+
+def _require_shallow(value: Any) -> None:
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+    if level:
+        raise AdequacyError(TOO_DEEP)
+
+
 def _response(fields: Mapping[str, Any]) -> Response:
     for key in fields:
         if key not in KEYS and key not in PASSED_OVER:
@@ -131,7 +156,7 @@ def _response(fields: Mapping[str, Any]) -> Response:
         raise AdequacyError(f"response: got {response!r:.60}; allowed: a text")
     if query is not None and not isinstance(query, str):
         raise AdequacyError(f"query: got {query!r:.60}; allowed: a text")
-    sha256 = response_sha256(response, turn.context)
+    sha256 = response_sha256(response, turn.context, query)
     return Response(
         id=sha256[:16] if fields.get("id") is None else _text("id", fields["id"]),
         text=response,

@@ -1,21 +1,23 @@
-"""Scoring a file of responses: the heuristic on all, the judge where there is one, each score appended as it is found.
+"""Scoring a file of responses: the heuristic on all, then the judge where there is one.
 
-What is appended is whole lines of ``scores.jsonl`` in the file's order. A judge that can't be asked any more (its
-budget is spent, its endpoint refuses) leaves the rest to the heuristic.
+What is appended is whole lines of ``scores.jsonl`` in the file's order: those of the heuristic before the judge is
+asked, so nothing is lost where it hangs, and a further line for each judgement, as it is found. A judge that can't be
+asked any more (its budget is spent, its endpoint refuses) leaves the rest to the heuristic.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.heuristic import Adequacy, score
 from solvent.adequacy.judge import BudgetError, EndpointError, Judge, JudgeError, Judgement
-from solvent.adequacy.scores import ScoreRecord, append_scores, read_scores, record_of
+from solvent.adequacy.scores import Ratings, ScoreRecord, append_scores, now, read_scores, record_of
+from solvent.adequacy.triggers import Trigger, escalated
 from solvent_experiments.adequacy_responses import Response
 
 __all__ = ["Judged", "Scored", "check_ids", "in_force", "score_responses"]
@@ -51,9 +53,6 @@ class Scored:
     record: ScoreRecord
 
 
-Answer = tuple[Response, Adequacy, "Judgement | JudgeError | None"]
-
-
 def score_responses(
     responses: Sequence[Response],
     out: Path,
@@ -62,76 +61,91 @@ def score_responses(
     escalated_only: bool = False,
     jobs: int = 1,
     shadow: bool = True,
+    triggers: Sequence[Trigger] = (),
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> tuple[list[Scored], Judged]:
-    """Score and append, in order. A judgement costs more than a line: with a judge, each is written as it is found.
+    """Score and append, in order. A judgement costs more than a line: each is written as it is found.
 
     Raises:
         AdequacyError: a response that can't be scored, or ``out`` that can't be appended to.
     """
-    told, done, waiting = Judged(), list[Scored](), list[Scored]()
-    on_progress(0, len(responses))
-    for response, adequacy, answer in _answers(responses, judge, escalated_only, jobs, told):
-        if answer is not None:
-            told.note(answer)
-        waiting.append(Scored(response, adequacy, _record(response, adequacy, answer, shadow)))
-        if judge is not None or len(waiting) == AT_ONCE:
-            done += _written(out, waiting)
-            on_progress(len(done), len(responses))
-    done += _written(out, waiting)
-    on_progress(len(done), len(responses))
-    return done, told
-
-
-def _written(out: Path, waiting: list[Scored]) -> list[Scored]:
-    append_scores(out, [scored.record for scored in waiting])
-    written = list(waiting)
-    waiting.clear()
-    return written
-
-
-def _answers(
-    responses: Sequence[Response], judge: Judge | None, escalated_only: bool, jobs: int, told: Judged
-) -> Iterator[Answer]:
-    def work(response: Response) -> Answer:
-        adequacy = score(response.text, response.context, response.query)
-        if judge is None or (escalated_only and not adequacy.escalate):
-            return response, adequacy, None
-        if told.stopped is not None:
-            return response, adequacy, told.stopped
-        try:
-            return response, adequacy, judge.judge(response.text, response.context, response.query or "")
-        except JudgeError as error:
-            if isinstance(error, BudgetError | EndpointError):
-                told.stopped = error
-            return response, adequacy, error
-
+    scored = _scored(responses, out, shadow, triggers, on_progress if judge is None else lambda *_: None)
+    told = Judged()
     if judge is None:
-        yield from map(work, responses)
-        return
-    # Its threads don't outlive an interrupt, as an executor's would until their last answer.
-    with ThreadPool(jobs) as pool:
-        yield from pool.imap(work, responses)
+        return scored, told
+    asked = [i for i, one in enumerate(scored) if one.adequacy.escalate or not escalated_only]
+    on_progress(0, len(asked))
+    answers = _answers([scored[i].response for i in asked], judge, jobs, told)
+    for done, (i, answer) in enumerate(zip(asked, answers, strict=True), start=1):
+        told.note(answer)
+        if isinstance(answer, Judgement):
+            scored[i] = _judged(scored[i], answer)
+            append_scores(out, [scored[i].record])
+        on_progress(done, len(asked))
+    return scored, told
 
 
-def _record(
-    response: Response, adequacy: Adequacy, answer: Judgement | JudgeError | None, shadow: bool
-) -> ScoreRecord:
-    grades: tuple[int | None, int | None] = (None, None)
-    if isinstance(answer, Judgement):  # without a query there is no premise to agree with
-        grades = answer.epad, None if response.query is None else answer.sya
-    return record_of(
+def _scored(
+    responses: Sequence[Response],
+    out: Path,
+    shadow: bool,
+    triggers: Sequence[Trigger],
+    on_progress: Callable[[int, int], None],
+) -> list[Scored]:
+    done: list[Scored] = []
+    on_progress(0, len(responses))
+    for start in range(0, len(responses), AT_ONCE):
+        some = [_heuristic(response, shadow, triggers) for response in responses[start : start + AT_ONCE]]
+        append_scores(out, [one.record for one in some])
+        done += some
+        on_progress(len(done), len(responses))
+    return done
+
+
+def _heuristic(response: Response, shadow: bool, triggers: Sequence[Trigger]) -> Scored:
+    adequacy = escalated(score(response.text, response.context, response.query), response.context, triggers)
+    record = record_of(
         response.text,
         response.context,
         response.query,
         adequacy,
-        judge=grades,
         human=response.human,
         shadow=shadow,
         record_id=response.id,
         agent=response.agent,
         session=response.session,
     )
+    return Scored(response, adequacy, record)
+
+
+def _judged(one: Scored, found: Judgement) -> Scored:
+    """The record with the judge's scores; without a query there is no premise to agree with."""
+    sya = None if one.response.query is None else found.sya
+    record = replace(
+        one.record,
+        epad=one.record.epad.later(Ratings(judge=found.epad)),
+        sya=one.record.sya.later(Ratings(judge=sya)),
+        time=now(),
+    )
+    return replace(one, record=record)
+
+
+def _answers(
+    responses: Sequence[Response], judge: Judge, jobs: int, told: Judged
+) -> Iterator[Judgement | JudgeError]:
+    def ask(response: Response) -> Judgement | JudgeError:
+        if told.stopped is not None:
+            return told.stopped
+        try:
+            return judge.judge(response.text, response.context, response.query or "")
+        except JudgeError as error:
+            if isinstance(error, BudgetError | EndpointError):
+                told.stopped = error
+            return error
+
+    # Its threads don't outlive an interrupt, as an executor's would until their last answer.
+    with ThreadPool(jobs) as pool:
+        yield from pool.imap(ask, responses)
 
 
 def check_ids(out: Path, responses: Iterable[Response]) -> int:
@@ -153,6 +167,6 @@ def check_ids(out: Path, responses: Iterable[Response]) -> int:
 
 
 def in_force(record: ScoreRecord) -> int:
-    """The EpAd to act on: the judge's where it has one, else the heuristic's."""
-    found = record.epad.judge if record.epad.judge is not None else record.epad.heuristic
-    return 0 if found is None else found
+    """The EpAd to act on: a person's where the line has one, else the judge's, else the heuristic's."""
+    by_rank = (record.epad.human, record.epad.judge, record.epad.heuristic)
+    return next((score for score in by_rank if score is not None), 0)

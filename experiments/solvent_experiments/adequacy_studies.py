@@ -42,6 +42,10 @@ __all__ = ["ablation", "evaluate", "thresholds"]
 THRESHOLDS = "solvent.adequacy.thresholds.v1"
 RATERS = "solvent.adequacy.raters.v1"
 EVALUATION = "solvent.adequacy.evaluation.v1"
+USED = (
+    "used: the held-out half and the report half were scored by the final evaluation "
+    "(docs/results/adequacy_heuristic.json); these numbers are not of unseen data"
+)
 
 Seed = Annotated[int, typer.Option(min=0, help="Of the split and the bootstrap.")]
 
@@ -57,10 +61,11 @@ def thresholds(
     out: Out = None,
     skip_broken: SkipBroken = False,
 ) -> None:
-    """Learn cut points from 50 or more labelled responses, and compare the raters.
+    """Compare the raters, and learn cut points from 50 or more labelled responses.
 
-    Labels are those of `solvent adequacy label` in the file of scores, else `epad` in the responses themselves. One
-    half chooses, the other half says what it is worth. Nothing is changed: the cut points are for a person to adopt.
+    Heuristic and judge are compared without people's labels too. Labels are those of `solvent adequacy label` in the
+    file of scores, else `epad` in the responses themselves. One half chooses, with the incidents, the other half says
+    what it is worth. Nothing is changed: the cut points are for a person to adopt.
 
     Examples:
 
@@ -75,6 +80,7 @@ def thresholds(
     from solvent_experiments.adequacy_tables import (
         correlation_table,
         cut_table,
+        incident_examples,
         labelled_examples,
         raters_lines,
         raters_table,
@@ -88,33 +94,42 @@ def thresholds(
     for line in responses.skipped:
         typer.echo(f"skipped: {line}", err=True)
     records = read_scores(scores) if scores.exists() else []
-    discovery = discover(labelled_examples(responses.all, records, incidents), cells=cells, seed=seed)
     comparison = compare(records, seed=seed) if records else None
+    if comparison is None:
+        typer.echo(f"raters: no scores in {scores}; `solvent adequacy score` writes them")
+    else:
+        if out is not None:
+            _write_raters(_raters(out), comparison)
+        show(raters_table(comparison))
+        for line in raters_lines(comparison):
+            typer.echo(line)
+    # Raters are compared without people's labels too; what follows needs 50 of these.
+    examples = labelled_examples(responses.all, records)
+    more = incident_examples(incidents, examples)
+    discovery = discover(examples, incidents=more, cells=cells, seed=seed)
     if out is not None:
         drawn = _write_thresholds(out, discovery, comparison)
     show(correlation_table(discovery))
     show(cut_table(discovery))
     typer.echo(discovery.verdict)
-    if comparison is None:
-        typer.echo(f"raters: no scores in {scores}; `solvent adequacy score` writes them")
-    else:
-        show(raters_table(comparison))
-        for line in raters_lines(comparison):
-            typer.echo(line)
     if out is not None:
         typer.echo(f"written: {out}, {drawn}")
+
+
+def _write_raters(path: Path, comparison: Comparison) -> None:
+    from solvent_experiments.files import write_json
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(path, {"format": RATERS, **comparison.to_dict()})
 
 
 def _write_thresholds(out: Path, discovery: Discovery, comparison: Comparison | None) -> Path:
     """Before anything is shown: whoever reads the tables may leave before their end. Returns the figure."""
     from solvent.adequacy.threshold_files import save_discovery
     from solvent_experiments.figures.adequacy_records import draw_thresholds
-    from solvent_experiments.files import write_json
 
     out.parent.mkdir(parents=True, exist_ok=True)
     save_discovery(out, discovery)
-    if comparison is not None:
-        write_json(_raters(out), {"format": RATERS, **comparison.to_dict()})
     return draw_thresholds(discovery, comparison, out.with_suffix(""))
 
 
@@ -130,7 +145,8 @@ def evaluate(
         ),
     ] = None,
     held_out: Annotated[
-        bool, typer.Option("--held-out", help="The package's half for the final evaluation, to be used once.")
+        bool,
+        typer.Option("--held-out", help="The package's half for the final evaluation, which has used it up."),
     ] = False,
     seekbench: Annotated[
         Path | None,
@@ -143,7 +159,7 @@ def evaluate(
     ] = None,
     half: Annotated[
         Literal["tune", "report", "all"],
-        typer.Option(help="Which of SeekBench's traces; `report` is for the final evaluation."),
+        typer.Option(help="Which of SeekBench's traces; the final evaluation has used up `report`."),
     ] = "tune",
     judge_url: JudgeUrl = None,
     judge_model: JudgeModel = None,
@@ -187,6 +203,8 @@ def evaluate(
         write_json(out, {"format": EVALUATION, **found.to_dict()})
         drawn = draw_evaluation(found, out.with_suffix(""))
     _show_evaluation(found)
+    if held_out or (seekbench is not None and half != "tune"):
+        typer.echo(USED)
     if judge is None:
         typer.echo("judge: none (--judge-url); the heuristic alone")
     if out is not None:

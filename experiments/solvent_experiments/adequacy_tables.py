@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from solvent.adequacy.agreement import Estimate
 from solvent.adequacy.comparison import Comparison
 from solvent.adequacy.fmea import as_example, read_incidents
 from solvent.adequacy.labelled import Example
-from solvent.adequacy.scores import ScoreRecord, merged
+from solvent.adequacy.scores import ScoreRecord, merged, response_sha256
 from solvent.adequacy.thresholds import CutPoints, Discovery
 from solvent_experiments.adequacy_report import one_line, plain_table
 from solvent_experiments.adequacy_responses import Response
@@ -23,6 +24,7 @@ __all__ = [
     "correlation_table",
     "cut_table",
     "estimate",
+    "incident_examples",
     "labelled_examples",
     "raters_lines",
     "raters_table",
@@ -32,38 +34,50 @@ MOST_DISAGREEMENTS = 5
 
 
 def estimate(found: Estimate, digits: int = 2) -> str:
-    """A value with its interval; empty where it is undefined."""
+    """A value with its interval, or a word where it has none: rich would take "[nan, nan]" for markup."""
     if math.isnan(found.value):
         return "undefined"
+    if math.isnan(found.low) or math.isnan(found.high):
+        return f"{found.value:.{digits}f}, no interval"
     return f"{found.value:.{digits}f} [{found.low:.{digits}f}, {found.high:.{digits}f}]"
 
 
-def labelled_examples(
-    responses: Iterable[Response], records: Iterable[ScoreRecord], incidents: Path | None
-) -> list[Example]:
-    """The responses that have a person's label, in the scores or in the file, and the incidents that are examples.
+def labelled_examples(responses: Iterable[Response], records: Iterable[ScoreRecord]) -> list[Example]:
+    """The responses that have a person's label, in the scores (by id and hash) or in the file.
 
     Raises:
-        AdequacyError: incidents that can't be read, or two responses under one id in the scores.
+        AdequacyError: two responses under one id in the scores.
     """
-    by_hash = {record.sha256: record for record in merged(records) if record.epad.human is not None}
+    by_id = {(one.id, one.sha256): one for one in merged(records) if one.epad.human is not None}
     found = []
     for response in responses:
-        record = by_hash.get(response.sha256)
+        record = by_id.get((response.id, response.sha256))
         epad = response.human[0] if record is None else record.epad.human
         sya = response.human[1] if record is None else record.sya.human
         if epad is not None:
             found.append(_example(response, epad, sya))
-    known = {response.id for response in found}
-    more = [] if incidents is None else [as_example(one) for one in read_incidents(incidents)]
-    return found + [example for example in more if example is not None and example.id not in known]
+    return found
+
+
+def incident_examples(path: Path | None, labelled: Iterable[Example]) -> list[Example]:
+    """The incidents in which the agent was confident, about responses that nobody has labelled; the last about each.
+
+    Raises:
+        AdequacyError: incidents that can't be read.
+    """
+    known = {response_sha256(one.response, one.context, one.query) for one in labelled}
+    incidents = [] if path is None else read_incidents(path)
+    last = {one.sha256: as_example(one) for one in incidents if one.sha256 not in known}
+    return [
+        replace(example, id=f"incident-{sha256}") for sha256, example in last.items() if example is not None
+    ]
 
 
 def _example(response: Response, epad: int, sya: int | None) -> Example:
     return Example(
         id=response.id,
         domain="responses",
-        query=response.query or "",
+        query=response.query,
         response=response.text,
         context=response.context,
         epad=epad,
@@ -98,7 +112,11 @@ def cut_table(found: Discovery) -> Table:
             for rate in (agreed.within_one, agreed.exact)
         ]
         table.add_row(name, *map(str, cut.counts), estimate(agreed.kappa), *rates)
-    halves = f"chosen on {found.learnt_on:,} responses, reported on {found.reported_on:,} others"
+    learnt = f" and {found.incidents:,} incidents" if found.incidents else ""
+    halves = (
+        f"chosen on {found.learnt_on - found.incidents:,} responses{learnt}, "
+        f"reported on {found.reported_on:,} others"
+    )
     table.caption = halves + _cells(found.shipped, found.chosen)
     table.caption_justify = "left"
     return table

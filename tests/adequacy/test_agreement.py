@@ -149,6 +149,7 @@ def test_everything_at_once() -> None:
     assert fields["kappa"]["low"] < fields["kappa"]["value"] < fields["kappa"]["high"]
     assert str(all_of_it.exact).startswith("0.")
     assert str(Estimate(0.756, -0.001, 0.9)) == "0.76 [0.00, 0.90]"
+    assert str(Estimate(0.756, math.nan, math.nan)) == "0.76, no interval"
 
 
 def test_where_nothing_was_told_apart_there_is_no_number() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from solvent.adequacy.labelled import DEV, Example, load_examples
 from solvent.adequacy.seekbench import Trace
 from solvent.adequacy.separation import auroc_estimate, explained_estimate, mean_estimate
 from solvent.adequacy.tools import ToolCall, ToolContext
+from tests.adequacy.test_seekbench import STEPS, file_of
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ def trace(
 ) -> Trace:
     found = tuple(ToolCall("search", {"query": f"{n}"}, "the Thames at Bray") for n in range(calls))
     said = "" if answer is None else f"{i}"
-    return Trace(f"t{i}", "d", "m", "q", said, answer, ToolContext(found), sufficient, correct)
+    return Trace(f"t{i}", "d", "m", f"q{i}", said, answer, ToolContext(found), sufficient, correct)
 
 
 def by_response(scores: list[int]) -> Scorer:
@@ -228,7 +229,37 @@ def test_a_mean_has_its_interval() -> None:
     assert found.high == pytest.approx(0.6, abs=0.02)
 
 
+def test_clusters_are_drawn_whole() -> None:
+    rng = np.random.default_rng(2)
+    positive = np.repeat(rng.random(40) < 0.5, 5)
+    values = np.repeat(rng.normal(size=40), 5) + positive  # five copies of 40 cases
+    clusters = np.repeat(np.arange(40), 5).tolist()
+    alone, whole = auroc_estimate(values, positive), auroc_estimate(values, positive, clusters)
+    assert alone.value == whole.value
+    assert 1.7 < (whole.high - whole.low) / (alone.high - alone.low) < 2.8  # the root of five
+    means = mean_estimate(values), mean_estimate(values, clusters)
+    assert 1.7 < (means[1].high - means[1].low) / (means[0].high - means[0].low) < 2.8
+    once = mean_estimate(values[::5], list(range(40)))
+    assert (means[1].low, means[1].high) == pytest.approx((once.low, once.high))
+    own = explained_estimate(np.round(values), positive, values < 0, list(range(200)))
+    assert own == explained_estimate(np.round(values), positive, values < 0)
+
+
+def test_traces_of_one_question_are_drawn_together() -> None:
+    cases = [trace(i, i % 3 > 0, i % 3 > 0 or i % 4 == 0) for i in range(30)]
+    scores = [i * 7 % 4 for i in range(30)]
+    apart = evaluate_seekbench(cases, by_response(scores))
+    copies = [replace(one, id=f"{one.id}-{n}") for one in cases for n in range(4)]
+    together = evaluate_seekbench(copies, by_response(scores))
+    assert together.auroc.value == pytest.approx(apart.auroc.value)
+    for name in ("auroc", "auroc_wrong", "explained"):
+        found, expected = getattr(together, name), getattr(apart, name)
+        assert (found.low, found.high) == pytest.approx((expected.low, expected.high)), name
+
+
 def test_lengths_must_agree() -> None:
+    with pytest.raises(AdequacyError, match="clusters: got other than 3"):
+        mean_estimate(np.zeros(3), ["a", "b"])
     with pytest.raises(AdequacyError, match="got 3 for 2 values"):
         auroc_estimate(np.zeros(2), np.array([True, False, True]))
 
@@ -273,16 +304,24 @@ def test_results_are_never_replaced(
     assert [path.name for path in tmp_path.iterdir()] == ["r.json"]
 
 
-def test_the_traces_are_scored_in_halves(dev_for_held_out: None, public_data: Path, tmp_path: Path) -> None:
-    path = public_data / "seekbench" / "seekbench_data.jsonl"
+def test_the_traces_are_scored_in_halves(dev_for_held_out: None, tmp_path: Path) -> None:
+    # Made up: no test scores the traces of the report half.
+    path = file_of(tmp_path / "s.jsonl", *[STEPS, STEPS[:3] + STEPS[-1:]] * 20)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    lines = [
+        line | {"question": f"Which river, {i // 4}?", "is_correct": i % 2 == 0}
+        for i, line in enumerate(lines)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
     def score(response: str, context: ToolContext, query: str | None) -> Given:
         return Given(max(0, 3 - len(context.calls)), 0)
 
     found: dict[str, Any] = final_results(path, scorer=score)["seekbench"]
-    assert found["report"]["count"] == 94
+    assert found["report"]["count"] == 20
     assert set(found["tune"]) == {"answer", "conclusion", "reasoning"}
-    assert found["report"]["insufficient"]["count"] == 37
+    assert found["report"]["insufficient"]["count"] == 10
+    assert found["report"]["auroc"]["value"] == 1.0
 
 
 def test_the_module_is_a_command(tmp_path: Path) -> None:

@@ -283,6 +283,7 @@ LEADING_OVER = {
     "order, dash": "Delete that line \u2014 {s}.",
     "order, bracket": "Delete that line ({s}).",
     "offer, comma": "I will look at the others next, {s}.",
+    "order, as": "Remove `foo`, as {s}.",
     "advice, colon": "My advice: leave it as it is, {s}.",
     "both": "To be clear, I'm afraid {s}.",
 }
@@ -337,6 +338,8 @@ REPORTS = [
     "I checked auth.py and net.py.",
     "We tested it on both hosts.",
     "I have read net.py; it may be slow.",
+    "Based on the files I checked, it does not exist.",
+    "In the modules that we have tested, it is missing.",
 ]
 
 
@@ -349,6 +352,17 @@ def test_a_check_that_is_told_of_without_a_call_softens_nothing_and_escalates(re
     called = score(response, files_read(1))
     assert "reported_without_call" not in called.signals
     assert called.score < found.score
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "It is not true that the cache is stale, the disk is never read, or the log is missing.",
+        "I can't confirm that all tests pass, the build is green, or every host is up.",
+    ],
+)
+def test_of_a_list_of_statements_that_is_denied_or_left_open_none_is_asserted(response: str) -> None:
+    assert (strongest(response) or Words.HEDGED) <= Words.PLAIN
 
 
 def test_a_bare_report_of_calls_is_hedged_and_what_comes_with_it_is_not() -> None:
@@ -833,3 +847,15 @@ def test_many_calls_take_bounded_time() -> None:
     start = time.process_time()
     assert score("Row 7 is of the table.", ToolContext.from_dicts(calls)).evidence == Evidence.AMPLE
     assert time.process_time() - start < 15.0
+
+
+@pytest.mark.parametrize("fact", ["The service depends on Redis.", "The file can be deleted."])
+def test_what_something_needs_or_allows_is_no_hedge(fact: str) -> None:
+    assert score(fact, ToolContext()).words is Words.PLAIN
+
+
+@pytest.mark.parametrize(
+    "hedged", ["It depends.", "Depending on the load it fails.", "That depends on the load."]
+)
+def test_what_depends_is_hedged(hedged: str) -> None:
+    assert score(hedged, ToolContext()).words in (Words.HEDGED, None)

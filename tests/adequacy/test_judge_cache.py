@@ -55,6 +55,10 @@ def test_everything_that_the_judge_is_told_is_in_the_key(tmp_path: Path) -> None
         judge.judge(RESPONSE, CONTEXT, QUERY)
         assert len(server.requests) == 7
     assert len(list(tmp_path.rglob("*.json"))) == 7
+    with running() as elsewhere:  # the same name may be another model at another address
+        judge_of(elsewhere, tmp_path).judge(RESPONSE, CONTEXT, QUERY)
+        assert len(elsewhere.requests) == 1
+    assert len(list(tmp_path.rglob("*.json"))) == 8
 
 
 def test_texts_that_only_join_to_the_same_have_other_keys(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,22 @@ import numpy as np
 import pytest
 
 from solvent.adequacy.errors import AdequacyError
-from solvent.adequacy.fmea import Incident
+from solvent.adequacy.fmea import Incident, incident_of
 from solvent.adequacy.heuristic import score
 from solvent.adequacy.jsonl import append_lines
-from solvent.adequacy.patterns import Case, Extraction, Finding, Pattern, cases_of, extract, patterns_in
+from solvent.adequacy.patterns import (
+    Case,
+    Extraction,
+    Finding,
+    Pattern,
+    cases_of,
+    extract,
+    patterns_in,
+    unmatched,
+)
 from solvent.adequacy.scores import record_of
 from solvent.adequacy.tools import ToolContext
-from solvent.adequacy.triggers import accept, fired, read_triggers, withdraw
+from solvent.adequacy.triggers import accept, escalated, fired, read_triggers, withdraw
 
 TOOLS = ["Read", "Grep", "Glob", "Bash", "Web"]
 SINGLE_GREP = Pattern("whole", ("Grep",), then_negative=True)
@@ -230,6 +240,19 @@ def test_cases_are_scored_responses_and_what_incidents_say_of_them() -> None:
     ]
     assert all(case.tools == ("Grep",) for case in cases)
     assert [case.strong_negative for case in cases] == [one.strong_negative for one in adequacies]
+    assert unmatched(records, incidents) == 1
+
+
+def test_an_incident_is_about_the_answer_to_its_query_and_no_other() -> None:
+    adequacy, queries = score("Yes.", ToolContext()), ["Is it there?", "Is it safe?", None]
+    records = [record_of("Yes.", ToolContext(), query, adequacy) for query in queries]
+    assert len({record.id for record in records}) == 3
+    given: Any = {"severity": 5, "occurrence": 3, "detectability": 3, "description": "no", "domain": "code"}
+    incident = incident_of("Yes.", ToolContext(), queries[1], adequacy, reported_by="a user", **given)
+    assert incident.id == records[1].id
+    assert [case.failed for case in cases_of(records, [incident])] == [False, True, False]
+    assert unmatched(records, [incident]) == 0
+    assert unmatched(records[:1], [incident]) == 1
 
 
 def candidate() -> Finding:
@@ -250,6 +273,19 @@ def test_only_a_person_makes_a_trigger(tmp_path: Path) -> None:
     assert in_force == [trigger]
     assert fired(in_force, ["Grep"], strong_negative=True) == (trigger,)
     assert fired(in_force, ["Grep"], strong_negative=False) == ()
+
+
+def test_a_trigger_asks_for_a_judge_and_changes_no_score(tmp_path: Path) -> None:
+    context = ToolContext.from_dicts([{"name": "Grep", "arguments": {"pattern": "x"}, "result": "a: x"}])
+    trigger = accept(tmp_path / "triggers.jsonl", candidate(), "reviewer", "seen")
+    plain = score("It may retry.", context)
+    assert escalated(plain, context, [trigger]) is plain
+    denied = dataclasses.replace(score("There is no retry.", context), escalate=False)
+    found = escalated(denied, context, [trigger])
+    assert found.escalate
+    assert found.signals == (*denied.signals, "trigger:only Grep, then a strong negative")
+    assert dataclasses.replace(found, escalate=False, signals=denied.signals) == denied
+    assert escalated(denied, context, []) is denied
 
 
 def test_what_is_no_candidate_can_not_be_accepted(tmp_path: Path) -> None:

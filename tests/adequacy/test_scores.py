@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import logging
@@ -160,11 +161,19 @@ def test_a_record_comes_back_as_it_was(tmp_path: Path) -> None:
     assert path.read_bytes().count(b"\n") == 2
 
 
-def test_the_hash_ties_the_record_to_response_and_tools() -> None:
-    same = response_sha256(RESPONSE, CONTEXT)
-    assert record().sha256 == same == response_sha256(RESPONSE, ToolContext.from_dicts(CONTEXT.to_dicts()))
-    assert response_sha256(RESPONSE + " ", CONTEXT) != same != response_sha256(RESPONSE, ToolContext())
-    text = json.dumps([RESPONSE, CONTEXT.to_dicts()], sort_keys=True)
+def test_the_hash_ties_the_record_to_response_tools_and_query() -> None:
+    same = response_sha256(RESPONSE, CONTEXT, QUERY)
+    again = ToolContext.from_dicts(CONTEXT.to_dicts())
+    assert record().sha256 == same == response_sha256(RESPONSE, again, QUERY)
+    others = [
+        response_sha256(RESPONSE + " ", CONTEXT, QUERY),
+        response_sha256(RESPONSE, ToolContext(), QUERY),
+        response_sha256(RESPONSE, CONTEXT, "Is it there?"),
+        response_sha256(RESPONSE, CONTEXT, None),
+    ]
+    assert len({same, *others}) == 5
+    assert response_sha256(RESPONSE, CONTEXT, "") == others[-1]  # not known
+    text = json.dumps([RESPONSE, CONTEXT.to_dicts(), QUERY], sort_keys=True)
     assert same == hashlib.sha256(text.encode()).hexdigest()
     assert record(record_id=None).id == same[:16]
 
@@ -176,9 +185,31 @@ def test_later_lines_add_to_earlier_ones() -> None:
     assert first.epad == Ratings(heuristic, judge=3, human=1)
     assert first.sya.human == 1
     assert second == lines[1]
-    other = record_of("Other.", CONTEXT, QUERY, score("Other.", CONTEXT), record_id="r1", time=MOMENT)
+    other = record_of("Other.", CONTEXT, QUERY, score("Other.", CONTEXT, QUERY), record_id="r1", time=MOMENT)
     with pytest.raises(AdequacyError, match="id: got 'r1' for two responses"):
         merged([lines[0], other])
+
+
+def test_what_the_heuristic_says_is_that_of_its_last_line() -> None:
+    first = record(agent="a")
+    later = dataclasses.replace(
+        record(time="2026-02-01T12:00:00+00:00"),
+        epad=Ratings(heuristic=0),
+        rule="hedged/thin",
+        signals=("trigger:only Read",),
+        escalate=not first.escalate,
+        tool_context={**first.tool_context, "has_strong_negative": False},
+        session="s",
+    )
+    label = dataclasses.replace(
+        first, epad=Ratings(human=1), sya=Ratings(human=2), time="2026-03-01T12:00:00+00:00"
+    )
+    (found,) = merged([first, later, label])
+    names = ("rule", "signals", "escalate", "tool_context", "time")
+    assert [getattr(found, name) for name in names] == [getattr(later, name) for name in names]
+    assert found.epad == Ratings(heuristic=0, human=1)
+    assert found.sya == Ratings(heuristic=first.sya.heuristic, human=2)
+    assert (found.agent, found.session) == ("a", "s")
 
 
 @pytest.mark.parametrize(
@@ -242,10 +273,38 @@ def test_an_unfinished_line_is_left_and_said(tmp_path: Path, caplog: pytest.LogC
         append_scores(path, [record(record_id="r3"), record(record_id="r4")])
     assert caplog.text.count("the last line is unfinished") == 1
     assert path.read_text(encoding="utf-8").split("\n")[1] == torn
+    assert "line 2" not in caplog.text
+    for skip_broken in (False, True):
+        assert [kept.id for kept in read_scores(path, skip_broken=skip_broken)] == ["r1", "r3", "r4"]
+    assert caplog.text.count("line 2") == 2
     with pytest.raises(AdequacyError, match=r"line 2: .*allowed: a JSON object"):
+        list(read_lines(path))
+
+
+def test_a_record_may_be_cut_off_anywhere(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "scores.jsonl"
+    append_scores(path, [record()])
+    whole = path.read_bytes()
+    second = json.dumps(record(record_id="a } b", agent='"{"').to_dict()).encode()
+    for end in range(1, len(second)):
+        path.write_bytes(whole + second[:end])
+        assert [kept.id for kept in read_scores(path)] == ["r1"], second[:end]
+    path.write_bytes(whole + second)  # all but its newline: nothing is missing
+    assert [kept.id for kept in read_scores(path)] == ["r1", "a } b"]
+    assert caplog.text.count("left out") == len(second) - 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"[1]", b"hello", b'{"a": 1 "b": 2}', b'{"a": NaN}', b'{"a": 1, "a": 2}', b"[" * 100_000],
+    ids=["list", "word", "comma", "nan", "double", "deep"],
+)
+def test_what_is_broken_otherwise_is_an_error_in_a_log_too(line: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "scores.jsonl"
+    append_scores(path, [record()])
+    path.write_bytes(path.read_bytes() + line)
+    with pytest.raises(AdequacyError, match="line 2: "):
         read_scores(path)
-    assert [kept.id for kept in read_scores(path, skip_broken=True)] == ["r1", "r3", "r4"]
-    assert "line 2" in caplog.text
 
 
 @pytest.mark.parametrize(

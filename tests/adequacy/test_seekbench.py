@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from solvent.adequacy.errors import AdequacyError
-from solvent.adequacy.seekbench import FORM, Trace, halves, load_traces
+from solvent.adequacy.seekbench import FORM, Trace, halves, load_traces, question_of
 
 FILE = Path("seekbench") / "seekbench_data.jsonl"
 
@@ -129,12 +131,20 @@ def test_an_unknown_form_is_refused(tmp_path: Path) -> None:
         load_traces(file_of(tmp_path / "s.jsonl", STEPS), "poem")  # type: ignore[arg-type]
 
 
-def test_halves_depend_on_the_ids_alone(tmp_path: Path) -> None:
-    traces = load_traces(file_of(tmp_path / "s.jsonl", *[STEPS] * 41))
+def test_halves_depend_on_the_questions_and_keep_each_whole(tmp_path: Path) -> None:
+    made = load_traces(file_of(tmp_path / "s.jsonl", *[STEPS] * 41))
+    traces = [replace(trace, query=f"Which river, {i // 3}?") for i, trace in enumerate(made)]
+    traces[1] = replace(traces[1], query="WHICH  river, 0? ")
     tune, report = halves(traces)
-    assert (len(tune), len(report)) == (20, 21)
-    assert {trace.id for trace in tune} | {trace.id for trace in report} == {trace.id for trace in traces}
+    assert abs(len(tune) - len(report)) <= 3
+    assert sorted(trace.id for trace in (*tune, *report)) == sorted(trace.id for trace in traces)
+    assert {question_of(trace) for trace in tune}.isdisjoint(question_of(trace) for trace in report)
     assert halves(reversed(traces)) == (tune, report)
+    assert halves(replace(trace, model="other") for trace in traces)[0] == [
+        replace(trace, model="other") for trace in tune
+    ]
+    alone = halves(made)  # one question, which no half can share
+    assert [len(half) for half in alone] == [41, 0]
 
 
 # --------------------------------------------------------------------------------------- the published set
@@ -168,6 +178,22 @@ def test_every_search_of_the_set_is_a_call(published: list[Trace], public_data: 
 @pytest.mark.public_data
 def test_both_halves_of_the_set_hold_both_groups(published: list[Trace]) -> None:
     answered = [trace for trace in published if trace.answer is not None]
-    for half in halves(answered):
-        assert len(half) == 94
-        assert 30 <= sum(not trace.sufficient for trace in half) <= 40
+    tune, report = halves(answered)
+    assert abs(len(tune) - len(report)) <= 4
+    for half in (tune, report):
+        assert 25 <= sum(not trace.sufficient for trace in half) <= 45
+    assert {question_of(trace) for trace in tune}.isdisjoint(question_of(trace) for trace in report)
+
+
+@pytest.mark.public_data
+def test_the_leak_of_the_recorded_halves_is_as_the_documentation_has_it(published: list[Trace]) -> None:
+    answered = [trace for trace in published if trace.answer is not None]
+    by_trace = sorted(answered, key=lambda trace: hashlib.sha256(trace.id.encode()).hexdigest())
+    tune, report = by_trace[:94], by_trace[94:]  # as the recorded result halved them
+    seen = {question_of(trace) for trace in tune}
+    shared = sum(question_of(trace) in seen for trace in report)
+    questions = len({question_of(trace) for trace in answered})
+    assert (len(answered), questions, len(report), shared) == (188, 155, 94, 17)
+    text = (Path(__file__).resolve().parents[2] / "docs" / "adequacy.md").read_text(encoding="utf-8")
+    said = "188 traces that answer have 155 questions, and 17 of the 94 of the report half share theirs"
+    assert said in " ".join(text.split())

@@ -211,6 +211,32 @@ def test_what_is_reported_is_the_other_half() -> None:
     assert (found.learnt_on, found.reported_on) == (80 - len(report), len(report))
 
 
+def test_incidents_help_to_choose_and_nothing_is_reported_on_them() -> None:
+    examples, planted = responses(60, 15, noise=0.2), shipped(thin=2, reasonable=4, ample=7)
+    incidents = [
+        dataclasses.replace(e, id=f"incident-{e.id}", query=f"incident {e.id}", kind="incident")
+        for e in responses(200, 16, planted)
+    ]
+    alone, with_them = discover(examples), discover(examples, incidents=incidents)
+    assert (with_them.incidents, with_them.learnt_on) == (200, alone.learnt_on + 200)
+    chosen = with_them.chosen
+    assert (chosen.thin, chosen.reasonable, chosen.ample) == (2, 4, 7)
+    assert chosen != alone.chosen
+    for name in ("correlations", "shipped_agreement", "overall", "reported_on"):
+        assert getattr(with_them, name) == getattr(alone, name), name
+    assert with_them.labels_sha256 != alone.labels_sha256
+    with pytest.raises(AdequacyError, match="got 49 labelled responses"):
+        discover(examples[:49], incidents=incidents)
+
+
+def test_an_incident_about_what_is_reported_on_is_left_out() -> None:
+    examples = responses(60, 17)
+    examples[:30] = [dataclasses.replace(e, query=None) for e in examples[:30]]
+    incidents = [dataclasses.replace(e, id=f"incident-{e.id}", kind="incident") for e in examples]
+    found = discover(examples, incidents=incidents)
+    assert found.incidents == found.learnt_on - found.incidents == 60 - found.reported_on
+
+
 # ---------------------------------------------------------------------------------------------- bad labels
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.tools import ToolContext
+from solvent.adequacy.transcripts import read_anthropic, read_openai
 
 
 def openai_call(key: str, name: str, arguments: Any) -> dict[str, Any]:
@@ -186,3 +187,33 @@ def test_openai_messages_of_another_form_are_refused(messages: Any, message: str
 def test_anthropic_blocks_of_another_form_are_refused(content: Any, message: str) -> None:
     with pytest.raises(AdequacyError, match=message):
         ToolContext.from_anthropic([{"role": "assistant", "content": content}])
+
+
+def test_tools_that_the_server_runs_are_calls() -> None:
+    search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "retry httpx"}}
+    page = {
+        "type": "web_search_result",
+        "title": "Retries",
+        "url": "https://example.org",
+        "text": "It retries.",
+    }
+    found = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [page]}
+    messages = [{"role": "assistant", "content": [search, found, {"type": "text", "text": "It retries."}]}]
+    (call,) = read_anthropic(messages)
+    assert call == {"name": "web_search", "arguments": {"query": "retry httpx"}, "result": "It retries."}
+
+
+def test_the_older_function_call_is_a_call() -> None:
+    messages = [
+        {"role": "user", "content": "Is it there?"},
+        {
+            "role": "assistant",
+            "content": None,
+            "function_call": {"name": "grep", "arguments": '{"pattern": "x"}'},
+        },
+        {"role": "function", "name": "grep", "content": "x.py:1: x"},
+        {"role": "assistant", "content": "It is in x.py."},
+    ]
+    assert read_openai(messages) == [{"name": "grep", "arguments": {"pattern": "x"}, "result": "x.py:1: x"}]
+    with pytest.raises(AdequacyError, match="an answer to 'function sed'"):
+        read_openai([*messages[:2], {"role": "function", "name": "sed", "content": ""}])

@@ -18,7 +18,9 @@ from typing import Any
 
 import pytest
 
+from solvent.adequacy.patterns import Case, Pattern, extract
 from solvent.adequacy.scores import merged, read_scores
+from solvent.adequacy.triggers import accept
 from solvent_experiments import cli
 from tests.adequacy.judge_server import grades, reply, running, silence, text
 
@@ -92,6 +94,84 @@ def test_scores_are_shown_and_appended(
     assert all(record.epad.judge is record.epad.human is None for record in records)
     assert all(record.shadow for record in records)
     assert records[0].tool_context == {"tool_calls": 0, "tool_types": [], "has_strong_negative": True}
+
+
+def test_the_same_answer_to_other_queries_is_another_response(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    queries = [{"query": "Is it there?"}, {"query": "Is it safe?"}, {}]
+    path = write(tmp_path / "yes.jsonl", [{"response": "Yes.", "tool_calls": [], **one} for one in queries])
+    assert call(monkeypatch, "score", path) == 0
+    records = read_scores("scores.jsonl")
+    assert len({record.id for record in records}) == len({record.sha256 for record in records}) == 3
+
+
+def test_a_trigger_that_a_person_accepted_asks_for_a_judge(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, file: Path
+) -> None:
+    cases = [Case(("Read", "Grep"), False, True)] * 30 + [Case(("Web",), False, False)] * 30
+    pattern = Pattern("whole", ("Read", "Grep"), then_negative=False)
+    (found,) = (one for one in extract(cases).findings if pattern in (one.pattern, *one.same_cases))
+    accept(tmp_path / "triggers.jsonl", found, "A person", "seen often")
+    assert call(monkeypatch, "score", file) == 0
+    assert "triggers:" not in capsys.readouterr().out
+    with running(grades(1, 0)) as server:
+        judge = ("--judge-url", server.url, "--judge-model", "small", "--judge-escalated")
+        assert call(monkeypatch, "score", file, "--triggers", "triggers.jsonl", *judge) == 0
+    shown = capsys.readouterr().out
+    assert "triggers: 1 in force; fired on 1 response\n" in shown
+    before, after = (
+        {record.id: record for record in merged(lines)}
+        for lines in (read_scores("scores.jsonl")[:4], read_scores("scores.jsonl"))
+    )
+    assert not before["fits"].escalate
+    assert after["fits"].escalate
+    assert after["fits"].signals == (*before["fits"].signals, f"trigger:{pattern}")
+    assert (after["fits"].epad.heuristic, after["fits"].epad.judge) == (before["fits"].epad.heuristic, 1)
+    assert after["thin"].signals == before["thin"].signals
+    assert call(monkeypatch, "score", file, "--triggers", "nowhere.jsonl") == 2
+    assert "nowhere.jsonl: not read" in capsys.readouterr().err
+
+
+def test_a_write_that_was_cut_off_stops_nobody(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path
+) -> None:
+    assert call(monkeypatch, "score", file) == 0
+    scores = Path("scores.jsonl")
+    scores.write_bytes(scores.read_bytes()[:-40])
+    capsys.readouterr()
+    assert call(monkeypatch, "patterns") == 0
+    assert "3 responses" in capsys.readouterr().out
+    for known in (3, 7):
+        assert call(monkeypatch, "score", file) == 0
+        assert len(read_scores(scores)) == known + 4
+
+
+def test_arguments_that_are_nested_too_deeply_are_a_broken_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for depth in (90, 150, 500, 900, 100_000):
+        deep = "[" * depth + "]" * depth
+        calls = f'[{{"name": "R", "arguments": {{"x": {deep}}}, "result": "r"}}]'
+        said = f'{{"id": "deep", "response": "It is gone.", "tool_calls": {calls}}}'
+        twice = said.replace("}]", f"}}, {calls[1:]}")
+        function = {"name": "R", "arguments": f'{{"x": {deep}}}'}
+        chat = [
+            {"role": "user", "content": "Is it there?"},
+            {"role": "assistant", "tool_calls": [{"id": "0", "type": "function", "function": function}]},
+            {"role": "tool", "tool_call_id": "0", "content": "r"},
+            {"role": "assistant", "content": "It is gone."},
+        ]
+        for number, line in enumerate((said, twice, json.dumps({"id": "deep", "messages": chat}))):
+            path = write(tmp_path / "deep.jsonl", [LINES[1], line])
+            out = ("--out", f"{depth}-{number}.jsonl")
+            code = call(monkeypatch, "score", path, *out)
+            shown = capsys.readouterr().err
+            # What a text of arguments holds beyond all JSON may as well count as that text.
+            assert code == (0 if depth == 90 else 2) or (number, depth) == (2, 100_000)
+            assert code == 0 or ("line 2: " in shown and len(shown.splitlines()) == 1)
+            assert call(monkeypatch, "score", path, "--skip-broken", *out) == 0
+            assert ("skipped: line 2: " in capsys.readouterr().err) == (code == 2)
 
 
 def test_scored_again_the_file_grows_and_says_so(
@@ -283,9 +363,10 @@ def test_the_judge_s_scores_stand_beside(
         assert "4 of 4 judged, 4 of them from the cache; 0 requests" in capsys.readouterr().out
         assert len(server.requests) == 4
     records = read_scores("scores.jsonl")
-    assert len(records) == 8
-    assert all(record.epad.judge == 1 for record in records)
-    assert [record.sya.judge for record in records[:4]] == [2, 2, 2, None]  # the fourth has no query
+    # The heuristic's lines, and a line for each judgement.
+    assert [record.epad.judge for record in records] == ([None] * 4 + [1] * 4) * 2
+    assert [record.epad.heuristic for record in records[4:8]] == [r.epad.heuristic for r in records[:4]]
+    assert [record.sya.judge for record in records[4:8]] == [2, 2, 2, None]  # the fourth has no query
     for path in Path().rglob("*"):
         assert not path.is_file() or KEY.encode() not in path.read_bytes()
 
@@ -296,7 +377,7 @@ def test_only_what_should_be_looked_at_is_asked(
     with running(grades(1, 0)) as server:
         judge = ("--judge-url", server.url, "--judge-model", "small", "--judge-escalated")
         assert call(monkeypatch, "score", file, *judge) == 0
-        records = read_scores("scores.jsonl")
+        records = merged(read_scores("scores.jsonl"))
         assert len(server.requests) == sum(record.escalate for record in records) > 0
     assert [record.epad.judge is not None for record in records] == [record.escalate for record in records]
 
@@ -310,6 +391,14 @@ def test_acting_goes_by_the_judge_where_there_is_one(monkeypatch: pytest.MonkeyP
         assert call(monkeypatch, "score", file, "--act", *judge) == 1
 
 
+def test_acting_goes_by_a_person_s_score_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for human, code in ((0, 0), (3, 1)):
+        path = write(tmp_path / f"{human}.jsonl", [{**LINES[0], "epad": human, "id": f"h{human}"}])
+        with running(grades(3 - human, 0)) as server:
+            judge = ("--judge-url", server.url, "--judge-model", "small", "-q")
+            assert call(monkeypatch, "score", path, "--act", *judge) == code
+
+
 def test_a_spent_budget_leaves_the_rest_to_the_heuristic(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path
 ) -> None:
@@ -320,7 +409,7 @@ def test_a_spent_budget_leaves_the_rest_to_the_heuristic(
     shown = capsys.readouterr().out
     assert "judge: 2 of 4 judged; 2 requests" in shown
     assert "2 not judged: the budget is spent; allowed: 2 calls" in shown
-    assert [record.epad.judge for record in read_scores("scores.jsonl")] == [1, 1, None, None]
+    assert [record.epad.judge for record in merged(read_scores("scores.jsonl"))] == [1, 1, None, None]
 
 
 def test_an_endpoint_that_refuses_is_asked_no_more_and_is_an_error_after_the_scores(
@@ -346,10 +435,10 @@ def test_an_answer_that_is_refused_costs_only_its_own_response(
     assert "1 not judged: content: got 'I say 2.'".replace("content", "content") in shown.replace(
         "judge, ", ""
     )
-    assert [record.epad.judge for record in read_scores("scores.jsonl")] == [None, 1, 1, 1]
+    assert [record.epad.judge for record in merged(read_scores("scores.jsonl"))] == [None, 1, 1, 1]
 
 
-def test_an_interrupt_does_not_wait_for_the_judge(file: Path) -> None:
+def test_an_interrupt_does_not_wait_for_the_judge_and_loses_no_score(file: Path) -> None:
     code = (
         "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
         "from solvent_experiments.__main__ import main; sys.argv[0] = 'solvent'; main()"
@@ -366,6 +455,7 @@ def test_an_interrupt_does_not_wait_for_the_judge(file: Path) -> None:
             _, shown = process.communicate(timeout=60.0)
     assert process.returncode == 130
     assert shown.splitlines()[-1] == "solvent: stopped"
+    assert [record.epad.judge for record in read_scores("scores.jsonl")] == [None] * 4
 
 
 @pytest.mark.parametrize(
@@ -581,6 +671,22 @@ def test_some_in_another_order(file: Path) -> None:
         session.type("01")
         assert session.leave() == 0
         assert "labelled 2, skipped 0, left 2 of 4" in session.seen
+
+
+def test_a_label_leaves_the_heuristic_s_score_as_it_was_logged(
+    monkeypatch: pytest.MonkeyPatch, file: Path
+) -> None:
+    assert call(monkeypatch, "score", file, "-q") == 0
+    scores = Path("scores.jsonl")
+    first, *rest = map(json.loads, scores.read_text().splitlines())
+    write(scores, [{**first, "signals": ["trigger:no call"], "escalate": True}, *rest])
+    with typist(file) as session:
+        session.until("EpAd of this response?")
+        session.type("2q")
+        assert session.leave() == 0
+    record = merged(read_scores(scores))[0]
+    assert (record.signals, record.epad.human) == (("trigger:no call",), 2)
+    assert record.epad.heuristic == first["epad"]["heuristic"]
 
 
 def test_without_a_terminal_it_is_one_line(file: Path) -> None:

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from matplotlib.image import imread
 
+from solvent.adequacy import labelled
+from solvent.adequacy.agreement import Estimate
 from solvent.adequacy.drift import DriftMonitor, DriftRules, append_drifts
 from solvent.adequacy.fmea import append_incidents, incident_of
 from solvent.adequacy.heuristic import score
 from solvent.adequacy.labelled import DEV
 from solvent.adequacy.retirement import retired
-from solvent.adequacy.scores import append_scores, record_of
+from solvent.adequacy.scores import Ratings, append_scores, read_scores, record_of
 from solvent.adequacy.threshold_files import load_discovery
 from solvent.adequacy.tools import ToolCall, ToolContext
 from solvent.adequacy.triggers import read_triggers
 from solvent_experiments import cli
+from solvent_experiments.adequacy_responses import read_responses
+from solvent_experiments.adequacy_tables import estimate, incident_examples, labelled_examples
 from solvent_experiments.figures.style import DPI, WIDTH
 from tests.adequacy.judge_server import grades, reply, running
 
@@ -91,7 +97,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     incident_of(
                         said,
                         context,
-                        None,
+                        "Is it there?",
                         adequacy,
                         severity=luck.choice(["low", "medium", "high"]),
                         occurrence=5,
@@ -174,10 +180,85 @@ def test_incidents_are_examples_too(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], here: Path
 ) -> None:
     few = here / "few.jsonl"
-    few.write_text("".join(f"{line}\n" for line in DEV.read_text(encoding="utf-8").splitlines()[:45]))
-    assert call(monkeypatch, "thresholds", few) == 2
-    assert "got 45 labelled responses" in capsys.readouterr().err
-    assert call(monkeypatch, "thresholds", few, "--incidents", "incidents.jsonl", "--cells") == 0
+    lines = DEV.read_text(encoding="utf-8").splitlines()
+    few.write_text("".join(f"{line}\n" for line in lines[:45]))
+    for more in ((), ("--incidents", "incidents.jsonl")):
+        assert call(monkeypatch, "thresholds", few, *more) == 2
+        assert "got 45 labelled responses" in capsys.readouterr().err
+    few.write_text("".join(f"{line}\n" for line in lines[:60]))
+    known = ("thresholds", few, "--incidents", "incidents.jsonl", "--cells")
+    assert call(monkeypatch, *known, "--out", "t.json") == 0
+    found = load_discovery("t.json")
+    count = len((here / "incidents.jsonl").read_text().splitlines())
+    assert found.incidents == count
+    assert found.overall.count == 60
+    assert f"and {count:,} incidents, reported on {found.reported_on:,} others" in capsys.readouterr().out
+
+
+def test_of_an_incident_what_is_not_known_stays_unknown(tmp_path: Path) -> None:
+    adequacy, given = score("It is gone.", ToolContext(), None), {"occurrence": 3, "detectability": 3}
+    wrong = [
+        incident_of(
+            said,
+            ToolContext(),
+            None,
+            adequacy,
+            severity="high",
+            description="it was there",
+            domain="code",
+            reported_by="a user",
+            **given,
+        )
+        for said in ("It is gone.", "It is gone.", "It is not here.")
+    ]
+    append_incidents(tmp_path / "i.jsonl", wrong)
+    one, other = incident_examples(tmp_path / "i.jsonl", [])
+    assert (one.query, one.response, other.response) == (None, "It is gone.", "It is not here.")
+    assert incident_examples(tmp_path / "i.jsonl", [one]) == [other]  # a person's label goes before
+    assert incident_examples(None, []) == []
+
+
+def test_raters_are_compared_without_people_s_labels(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    kept = ("id", "query", "response", "tool_calls")
+    lines = [json.loads(line) for line in DEV.read_text(encoding="utf-8").splitlines()[:30]]
+    bare = tmp_path / "bare.jsonl"
+    bare.write_text("".join(json.dumps({key: line[key] for key in kept}) + "\n" for line in lines))
+    with running(grades(1, 0)) as server:
+        judge = ("--judge-url", server.url, "--judge-model", "small", "-q", "--show", "0")
+        assert call(monkeypatch, "score", bare, *judge) == 0
+    capsys.readouterr()
+    assert call(monkeypatch, "thresholds", bare, "--out", "t.json") == 2
+    shown = capsys.readouterr()
+    assert re.search(r"heuristic, judge +30 ", shown.out)
+    assert re.search(r"heuristic, human +0 +too few", shown.out)
+    assert "got 0 labelled responses" in shown.err
+    assert len(shown.err.splitlines()) == 1
+    raters = json.loads(Path("t.raters.json").read_text())
+    assert [pair["count"] for pair in raters["pairs"]] == [30, 0, 0]
+    assert not Path("t.json").exists()
+
+
+def test_a_label_belongs_to_its_response_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path, queries = tmp_path / "yes.jsonl", ["Is it there?", "Is it safe?"]
+    lines = [{"response": "Yes.", "query": query, "tool_calls": []} for query in queries]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert call(monkeypatch, "score", path) == 0
+    first, second = read_scores("scores.jsonl")
+    assert first.id != second.id
+    label = replace(first, epad=Ratings(human=0), sya=Ratings())
+    append_scores("scores.jsonl", [label])
+    examples = labelled_examples(read_responses(path).all, read_scores("scores.jsonl"))
+    assert [(one.query, one.epad) for one in examples] == [("Is it there?", 0)]
+
+
+def test_what_has_no_interval_says_so() -> None:
+    assert estimate(Estimate(0.5, math.nan, math.nan)) == "0.50, no interval"
+    assert estimate(Estimate(math.nan, math.nan, math.nan)) == "undefined"
+    assert estimate(Estimate(0.5, 0.25, 0.75)) == "0.50 [0.25, 0.75]"
 
 
 # ------------------------------------------------------------------------------------------------- patterns
@@ -205,6 +286,22 @@ def test_a_pattern_that_precedes_failures_is_a_candidate_and_a_person_makes_it_a
     assert (str(trigger.pattern), trigger.accepted_by) == (STRONG, "A person")
 
 
+def test_incidents_about_no_scored_response_are_counted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], here: Path
+) -> None:
+    lines = (here / "incidents.jsonl").read_text().splitlines()
+    other = [json.loads(line) | {"query": "Is it safe?"} for line in lines[:7]]
+    (here / "i.jsonl").write_text("".join(f"{x}\n" for x in (*map(json.dumps, other), *lines[7:])))
+    assert call(monkeypatch, "patterns", "--incidents", "i.jsonl", "--out", "p.json") == 0
+    told = capsys.readouterr().out
+    assert f"{len(lines):,} incidents, 7 of them about no response that was scored" in told
+    found = json.loads(Path("p.json").read_text())
+    assert (found["incidents"], found["incidents_unmatched"]) == (len(lines), 7)
+    assert sum(one["failures"] for one in found["findings"][:1]) == len(lines) - 7
+    assert call(monkeypatch, "patterns", "--incidents", "incidents.jsonl") == 0
+    assert "about no response" not in capsys.readouterr().out
+
+
 # ---------------------------------------------------------------------------------------------------- drift
 
 
@@ -214,6 +311,7 @@ def test_drift_is_followed_and_what_helped_is_measured(
     assert call(monkeypatch, "drift", "--out", "a.json", "--show", "2") == 0
     shown = capsys.readouterr().out
     assert "1,200 responses in 50 sessions, 50 of them of 6 or more" in shown
+    assert "without agent" not in shown
     assert "verdict" not in shown
     told = json.loads(Path("a.json").read_text())
     assert told["events"]
@@ -248,7 +346,10 @@ def test_without_agents_and_sessions_all_is_one(
 ) -> None:
     assert call(monkeypatch, "score", DEV, "-q", "--show", "0") == 0
     assert call(monkeypatch, "drift", "--out", "d.json", "--threshold", "2.6") == 0
-    assert "in 1 session," in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "in 1 session," in shown
+    count = len(DEV.read_text(encoding="utf-8").splitlines())
+    assert f"{count} responses without agent and session: followed as one session" in shown
     assert_figure(tmp_path / "d")
 
 
@@ -324,6 +425,22 @@ def test_a_judge_and_search_traces_stand_beside(
     )
     assert told["seekbench"]["reports"]["judge"]["auroc"]["value"] == 0.5
     assert_figure(tmp_path / "e")
+
+
+def test_halves_that_are_used_up_are_said_to_be(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    few = tmp_path / "few.jsonl"
+    few.write_text("".join(f"{line}\n" for line in DEV.read_text(encoding="utf-8").splitlines()[:30]))
+    made = traces(tmp_path / "traces.jsonl")
+    said = "used: the held-out half and the report half were scored by the final evaluation"
+    for arguments in ((few,), (few, "--seekbench", made)):
+        assert call(monkeypatch, "evaluate", *arguments) == 0
+        assert said not in capsys.readouterr().out
+    monkeypatch.setattr(labelled, "HELD_OUT", few)  # no test looks at the held-out half
+    for arguments in (("--held-out",), (few, "--seekbench", made, "--half", "report")):
+        assert call(monkeypatch, "evaluate", *arguments) == 0
+        assert said in capsys.readouterr().out
 
 
 def test_a_judge_that_fails_ends_the_evaluation_and_the_same_command_goes_on(

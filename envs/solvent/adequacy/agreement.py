@@ -80,6 +80,8 @@ class Estimate:
             return "undefined"
         # A rounded negative zero is a zero.
         value, low, high = (round(x, 2) + 0.0 for x in (self.value, self.low, self.high))
+        if math.isnan(low) or math.isnan(high):
+            return f"{value:.2f}, no interval"
         return f"{value:.2f} [{low:.2f}, {high:.2f}]"
 
 

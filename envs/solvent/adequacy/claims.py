@@ -1,19 +1,11 @@
 """How strongly each sentence of a text says something, and whether it says anything.
 
-A sentence is read clause by clause (a clause ends at ``;`` and before *but*, *because*, *so*, ...). Of a clause:
+A sentence is read clause by clause (a clause ends at ``;`` and before *but*, *because*, *so*, ...), and the strongest
+of them counts; ``strength`` holds how strong a clause is by the kinds of phrases in it.
 
-| clause holds                                                              | words      |
-|---------------------------------------------------------------------------|------------|
-| nothing of the following                                                  | plain      |
-| a strong negative, a universal, a definitive wording, or doubt ruled out  | definitive |
-| a strong negative or a universal, and the sentence rules out doubt        | absolute   |
-| a strong negative that is universal as well                               | absolute   |
-
-It is plain at most where it rests on a source that it names (*indicates*, *the log says*), unless it rules out doubt. A
-hedge makes it hedged (one step weaker where it rules out doubt too); so does a hedge that frames the sentence or the
-heading above it, and a bare report of what the writer did (*I checked auth.py*). A clause asserts nothing when it is an
-order, an offer, a plan, a greeting, or all condition; nor do questions, and nothing counts that is denied, left open,
-supposed, aimed at, quoted or code.
+A clause asserts nothing when it is an order, an offer, a plan, a greeting, or all condition, up to the comma, colon or
+dash behind which a statement begins; nor do questions, and nothing counts that is denied, left open, supposed, aimed
+at, quoted or code. What only leads over (*to be clear*, *I'm afraid*) is read as if it were not there.
 
 Source: *Epistemic Adequacy Design*; kinds and phrases are data (``lexicon.toml``). Known approximation: words and their
 order, no grammar.
@@ -21,146 +13,195 @@ order, no grammar.
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import NamedTuple
 
 from solvent.adequacy.lexicon import Lexicon
 from solvent.adequacy.masking import CODE, QUOTE
+from solvent.adequacy.strength import FLAGS, HEDGED, OPEN, REPORT, STRENGTH, STRONG, Words, strength_of
 from solvent.adequacy.text import Document, Sentence
 
 __all__ = ["Claim", "Words", "claims"]
 
 
-class Words(IntEnum):
-    """How strongly something is said."""
-
-    HEDGED = 0
-    PLAIN = 1
-    DEFINITIVE = 2
-    ABSOLUTE = 3
-
-
 class Claim(NamedTuple):
-    """What one sentence says: ``words`` is None where it asserts nothing; hits are (first token, end, kind)."""
+    """What one sentence says.
+
+    ``words`` is None where it asserts nothing; ``hits`` are (first token, end, kind); ``framed`` says whether it
+    softens what stands below it, ``reported`` whether it tells of a check that the writer made.
+    """
 
     words: Words | None
     hits: tuple[tuple[int, int, str], ...]
     framed: bool
     strong_negative: bool
+    reported: bool
 
 
-_STRONG, _UNIVERSAL, _DEFINITIVE, _CERTAIN, _HEDGED, _SOURCED, _REPORT, _OPEN = (1 << i for i in range(8))
-_FLAGS = {
-    "strong_negative": _STRONG,
-    "universal": _UNIVERSAL,
-    "definitive": _DEFINITIVE,
-    "certainty": _CERTAIN,
-    "hedge": _HEDGED,
-    "evidential": _SOURCED,
-    "report": _REPORT,
-    "withheld": _OPEN,
-}
-_STRENGTH = _STRONG | _UNIVERSAL | _DEFINITIVE | _CERTAIN
 _NEGATABLE = frozenset(["universal", "definitive", "certainty"])
 _UNDER_NEGATION = frozenset(["anywhere", "at", "in", "under", "for", "no", "impossible"])
 _BETWEEN = frozenset(["a", "an", "the", "be", "been", "to", "so", "quite", "very"])
 _TO_COMMA = frozenset(["condition", "occasion", "interjection"])
 _TO_CLAUSE_END = frozenset(["denial", "withheld", "aim"])
-_AFTER_LEAD_IN = frozenset([",", ":", "\u2014", "-"])
+_SILENT = frozenset(["opener", "interjection"])
+_NO_ORDER = frozenset(["neutral", "connective", "opener"])
+_WITHOUT_CONTENT = frozenset(["condition", "interjection"])
+_ENDS_A_HOLD = {
+    "condition": frozenset([",", ":"]),
+    "occasion": frozenset([",", ":"]),
+    "aim": frozenset([",", ":"]),
+    "interjection": frozenset([",", ":", "-", "--", "\u2014"]),
+}
+_LISTED = frozenset([",", ";", ":", "|", "(", ")", "and", "or", "to", "that", "if"])
 _MASKS = (CODE, QUOTE)
+_LEVELS = tuple(Words)
 _MOST_FRAGMENT = 8
+_MOST_LEAD_INS = 3
+_VERB_WITHIN = 6
 
 
-def claims(document: Document, lexicon: Lexicon) -> list[Claim]:
-    """One claim a sentence, in order."""
+def claims(document: Document, lexicon: Lexicon, called: bool = True) -> list[Claim]:
+    """One claim a sentence, in order; ``called`` says whether a tool was called at all."""
     found: list[Claim] = []
+    reader = _Reader(document, lexicon, called)
     for sentence in document.sentences:
-        framed = sentence.lead >= 0 and found[sentence.lead].framed
-        found.append(_Sentence(document, sentence, lexicon, framed).read())
+        found.append(reader.read(sentence, sentence.lead >= 0 and found[sentence.lead].framed))
     return found
 
 
-class _Sentence:
-    """The state of reading one sentence from left to right."""
+class _Reader:
+    """The state of reading a sentence from left to right."""
 
-    def __init__(self, document: Document, sentence: Sentence, lexicon: Lexicon, framed: bool) -> None:
+    def __init__(self, document: Document, lexicon: Lexicon, called: bool) -> None:
         self.document = document
         self.tokens = document.tokens
-        self.sentence = sentence
-        self.lexicon = lexicon
-        self.framed = framed
-        self.clauses: list[int] = []
-        self.hits: list[tuple[int, int, str]] = []
-        self.soft = framed
-        self._begin()
+        self.phrases = lexicon.phrases
+        self.words = lexicon.words
+        self.leading = lexicon.leading
+        self.starts = lexicon.starts
+        self.called = called
 
     def _begin(self) -> None:
         """A new clause."""
         self.flags = 0
         self.content = 0
         self.opening = True  # nothing of the clause proper has been read
-        self.silent = False  # an order, an offer, a plan
+        self.silent = ""  # "order", or "opener": an offer, a plan
         self.held = ""  # the kind of phrase that keeps what follows from counting
         self.initial = False  # what holds it came first
+        self.earlier = len(self.hits)
 
-    def read(self) -> Claim:
-        tokens, last = self.tokens, self.sentence.last
-        root, ends = self.lexicon.phrases.root, self.lexicon.words["clause_ends"]
-        walk = self.lexicon.phrases.walk
-        i = self.sentence.first
-        while i < last:
-            token = tokens[i]
-            node = root.get(token)
-            found = None if node is None else walk(node, tokens, i + 1, last)
-            if self.opening and (found is None or found[1] != "neutral"):
-                self._order(i)
-            if found is not None:
-                i = self._phrase(i, *found)
-            elif token in ends:
-                self._end()
-                i += 1
-            elif token == ",":
-                self._comma()
-                i += 1
-            else:
-                if self.opening or self.held:
-                    self._word(token)
-                else:
-                    self.content += 1
-                i += 1
-        self._end()
-        if last - self.sentence.first == 1 and tokens[last - 1] in self.lexicon.words["answers"]:
+    def read(self, sentence: Sentence, framed: bool) -> Claim:
+        """The claim of a sentence; ``framed`` says whether what leads it softens it."""
+        self.sentence = sentence
+        self.inherited = self.framed = framed
+        self.reported = False
+        self.clauses: list[int] = []
+        self.hits: list[tuple[int, int, str]] = []
+        self._begin()
+        self._tokens(sentence.first, sentence.last)
+        self._close()
+        if sentence.last - sentence.first == 1 and self.tokens[sentence.first] in self.words["answers"]:
             self.clauses.append(0)
         return self._claim()
 
-    def _order(self, i: int) -> None:
-        """Does the clause begin with a command?"""
-        words, token = self.lexicon.words, self.tokens[i]
-        if token in words["commands"] or (token in words["nouns_too"] and self._takes_object(i + 1)):
-            self.silent, self.opening = True, False
+    def _tokens(self, i: int, last: int) -> None:
+        tokens, root, walk, leading = self.tokens, self.phrases.root, self.phrases.walk, self.leading
+        starts = self.starts
+        for at in [k for k in range(i, last) if tokens[k] in starts]:
+            if at < i:
+                continue
+            token = tokens[at]
+            node = root.get(token)
+            found = None
+            if node is not None:
+                ahead = node.next
+                if ahead is None or (at + 1 < last and tokens[at + 1] in ahead):
+                    found = walk(node, tokens, at + 1, last)
+            if found is None and token not in leading:
+                continue
+            self._plain(at - i)
+            i = at + 1
+            if self.opening and token in leading and (found is None or found[1] not in _NO_ORDER):
+                self._order(at)
+            if (token == "that" or token == "and") and self._leads_over(at, token):
+                self._end()
+            elif found is not None:
+                i = self._phrase(at, *found)
+            else:
+                self._single(at, token)
+        self._plain(last - i)
 
-    def _word(self, token: str) -> None:
-        """A word that begins no phrase."""
-        if self.held in _TO_COMMA and self.held != "occasion":
-            return
-        if not (self.opening and token in self.lexicon.words["lead_ins"]):
+    def _plain(self, count: int) -> None:
+        """Words that begin no phrase and end no clause."""
+        if count > 0 and self.held not in _WITHOUT_CONTENT:
+            self.opening = False
+            self.content += count
+
+    def _single(self, i: int, token: str) -> None:
+        """A word or sign that begins no phrase."""
+        words = self.words
+        if token in words["clause_ends"]:
+            self._end()
+        elif (
+            (token not in words["signs"] or not self._sign(i, token))
+            and self.held not in _WITHOUT_CONTENT
+            and not (self.opening and token in words["lead_ins"])
+        ):
             self.opening = False
             self.content += 1
+
+    def _order(self, i: int) -> None:
+        """Does the clause begin with a command?"""
+        words, token = self.words, self.tokens[i]
+        if token in words["commands"] or (token in words["nouns_too"] and self._takes_object(i + 1)):
+            self.silent, self.opening = "order", False
 
     def _takes_object(self, i: int) -> bool:
         if i >= self.sentence.last:
             return False
         token = self.tokens[i]
-        if token in self.lexicon.words["objects"]:
+        if token in self.words["objects"]:
             # "Set a limit", but "Set A holds".
             return len(token) > 1 or self.document.text[self.document.starts[i]].islower()
         return token[0] in _MASKS or token[0].isdigit()
 
-    def _comma(self) -> None:
-        """Where something supposed, or a greeting, ends."""
-        if self.held in _TO_COMMA:
+    def _sign(self, i: int, sign: str) -> bool:
+        """Where something supposed, or a greeting, ends, and an order too if a statement follows."""
+        if (self.silent or self.held) and self._states(i + 1):
+            self._end()
+            return True
+        if sign in _ENDS_A_HOLD.get(self.held, ()) and (self.initial or self.held != "aim"):
             self.opening = self.initial
             self.held, self.initial = "", False
+            return True
+        return sign == ","
+
+    def _states(self, i: int) -> bool:
+        """Whether a statement begins here: a subject with its verb, no order and no further item of a list."""
+        tokens, words, last = self.tokens, self.words, self.sentence.last
+        end = min(last, i + _MOST_LEAD_INS)
+        while i < end and (tokens[i] in words["lead_ins"] or tokens[i] == "as"):
+            i += 1
+        if i + 1 >= last or tokens[i] in words["attached"] or tokens[i] in words["commands"]:
+            return False
+        if tokens[i] in words["subjects"]:
+            return True
+        # What is denied or left open may be a list of statements.
+        if tokens[i] in words["verbs"] or (self.held in _TO_CLAUSE_END and not self.silent):
+            return False
+        for token in tokens[i + 1 : min(last, i + _VERB_WITHIN)]:
+            if token in words["verbs"]:
+                return True
+            if token in _LISTED:
+                return False
+        return False
+
+    def _leads_over(self, i: int, token: str) -> bool:
+        """Whether what follows is said though the clause was an offer or a report: "that ..." and "and it is ..."."""
+        if token == "that":
+            j = i - 2 if self.tokens[i - 1] == "you" else i - 1
+            return self.silent == "opener" and self.tokens[j] in self.words["saying"]
+        return token == "and" and bool(self.flags & REPORT) and self._states(i + 1)
 
     def _phrase(self, i: int, end: int, kind: str) -> int:
         """A phrase of the lexicon; returns where to read on."""
@@ -170,8 +211,10 @@ class _Sentence:
             return i + 1
         if self.held in _TO_CLAUSE_END or self.held == "condition":
             return end
-        if kind in ("opener", "interjection"):
+        if kind in _SILENT:
             return self._opener(i, end, kind)
+        if kind == "connective" and self.opening:
+            return end
         opening, self.opening = self.opening, False
         if not self.held:
             self.content += end - i
@@ -188,7 +231,7 @@ class _Sentence:
             self.content += not self.held
             return i + 1
         if kind == "opener":
-            self.silent, self.opening = True, False
+            self.silent, self.opening = kind, False
         else:
             self._hold(kind, opening=True)
             self.opening = False
@@ -199,27 +242,35 @@ class _Sentence:
 
     def _count(self, i: int, end: int, kind: str) -> int:
         if kind == "frame":
-            self.framed = self.soft = True
+            self.framed = True
+            self.reported = self.reported or self._tells_of_a_check(i, end)
         elif kind in _NEGATABLE and self._negated(i):
             if kind == "certainty":
-                self.flags |= _HEDGED
+                self.flags |= HEDGED
             return end
         elif kind == "hedge" and end == i + 1 and self._is_name(i):
             return end
-        flag = _FLAGS.get(kind, 0)
+        flag = FLAGS.get(kind, 0)
         self.flags |= flag
-        self.soft = self.soft or kind in ("hedge", "withheld")
         if flag or kind == "frame":
             self.hits.append((i, end, kind))
         return end
 
+    def _tells_of_a_check(self, i: int, end: int) -> bool:
+        """Whether a frame ends as a report does: "in the files I checked"."""
+        for first in range(max(i, end - 3), end - 1):
+            found = self.phrases.match(self.tokens, first, end)
+            if found == (end, "report"):
+                return True
+        return False
+
     def _negated(self, i: int) -> bool:
-        tokens, negators = self.tokens, self.lexicon.words["negators"]
+        tokens, negators = self.tokens, self.words["negators"]
         if i == self.sentence.first or tokens[i] in _UNDER_NEGATION:
             return False
         if tokens[i - 1] in negators:
             return True
-        between = tokens[i - 1] in _BETWEEN or tokens[i - 1] in self.lexicon.words["fillers"]
+        between = tokens[i - 1] in _BETWEEN or tokens[i - 1] in self.words["fillers"]
         return between and i - 2 >= self.sentence.first and tokens[i - 2] in negators
 
     def _is_name(self, i: int) -> bool:
@@ -229,30 +280,49 @@ class _Sentence:
         return i > self.sentence.first and word.istitle()
 
     def _end(self) -> None:
-        """The clause is over: kept if it asserts something."""
-        if not self.silent and (self.content > 0 or self.flags):
-            self.clauses.append(self.flags)
-        elif self.silent:
-            self.hits = []
+        """The clause is over, and another begins."""
+        self._close()
         self._begin()
+
+    def _close(self) -> None:
+        """The clause is over: kept if it asserts something."""
+        if self.silent:
+            del self.hits[self.earlier :]
+        elif self.content > 0 or self.flags:
+            self.clauses.append(self.flags)
 
     def _claim(self) -> Claim:
         level, seen = -1, 0
         for flags in self.clauses:
             seen |= flags
-        for flags in self.clauses:
-            level = max(level, _strength(flags, seen, self.framed))
+        if self.clauses and not seen and not self.framed:
+            level = 1
+        else:
+            for flags in self.clauses:
+                level = max(level, strength_of(flags, seen, self.framed, self.called))
         said = level >= 0 and self._is_said(level, seen)
-        words = Words(level) if said else None
-        return Claim(words, tuple(self.hits), self.soft, said and seen & _STRONG > 0)
+        strong_negative = said and seen & STRONG > 0
+        reported = said and (self.reported or seen & REPORT > 0)
+        words = _LEVELS[level] if said else None
+        return Claim(words, tuple(self.hits), self._softens(seen), strong_negative, reported)
+
+    def _softens(self, seen: int) -> bool:
+        """Whether what stands below is softened too: by a frame, or by a hedge in the line that leads a list."""
+        sentence = self.sentence
+        if not self.framed and self.tokens[sentence.last - 1] != ":":
+            return False
+        if sentence.question or self.tokens[sentence.first] in self.words["asking"]:
+            return self.inherited
+        leads = not sentence.heading and self.tokens[sentence.last - 1] == ":"
+        return self.framed or (leads and seen & (HEDGED | OPEN) > 0)
 
     def _is_said(self, level: int, seen: int) -> bool:
         """Whether the sentence as a whole asserts: no question, no bare heading, no fragment."""
-        sentence, tokens, words = self.sentence, self.tokens, self.lexicon.words
+        sentence, tokens, words = self.sentence, self.tokens, self.words
         size = sentence.last - sentence.first
         if sentence.question:
             return False
-        if level > Words.PLAIN or seen & _STRENGTH:
+        if level > Words.PLAIN or seen & STRENGTH:
             return True
         if sentence.heading or tokens[sentence.last - 1] == ":":
             return False
@@ -260,24 +330,4 @@ class _Sentence:
             return tokens[sentence.first] in words["answers"]
         if sentence.stopped or size > _MOST_FRAGMENT or seen:
             return True
-        return any(token in words["verbs"] for token in tokens[sentence.first : sentence.last])
-
-
-def _strength(flags: int, seen: int, framed: bool) -> int:
-    """The words of one clause, by the table of the module; ``seen`` are the flags of the whole sentence."""
-    level = int(Words.PLAIN)
-    negative, universal, certain = flags & _STRONG, flags & _UNIVERSAL, flags & _CERTAIN
-    if flags & _STRENGTH:
-        level = Words.DEFINITIVE
-    if (negative and universal) or ((negative or universal) and seen & _CERTAIN):
-        level = Words.ABSOLUTE
-    if flags & _SOURCED and not certain:
-        level = Words.PLAIN
-    if flags & _OPEN:
-        return Words.HEDGED
-    if flags & _HEDGED or framed:
-        return level - 1 if certain else Words.HEDGED
-    # A hedge elsewhere in the sentence, or a bare report, softens what is plain; what is strong it doesn't.
-    if level == Words.PLAIN and (seen & (_HEDGED | _OPEN) or flags & _REPORT):
-        return Words.HEDGED
-    return level
+        return not words["verbs"].isdisjoint(tokens[sentence.first : sentence.last])

@@ -226,7 +226,7 @@ def read_drifts(path: str | os.PathLike[str]) -> list[Drift]:
     Raises:
         AdequacyError: a file that can't be read, or a line that is no event; the message has its number.
     """
-    return [_drift(place, fields) for place, fields in read_lines(path)]
+    return [_drift(place, fields) for place, fields in read_lines(path, appended=True)]
 
 
 _KINDS = {

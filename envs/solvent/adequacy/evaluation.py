@@ -6,7 +6,8 @@ the responses whose user put a premise. *Search traces*: how well the score tell
 from those with one (AUROC), and how much of the difference in correctness between the two it explains (``separation``).
 
 Beside everything stand the rules of ``baselines``. Source: "Epistemic Adequacy Design", phases 3 and 4. Known
-approximation: the bootstrap draws responses as independent; the traces of one question are not, where models share it.
+approximation: labelled responses count as independent. Traces are resampled by question, since several agents answered
+one and the same; the shares that were right have binomial intervals, which take them as independent.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from solvent.adequacy.agreement import (
 from solvent.adequacy.baselines import EXAMPLE_BASELINES, TRACE_BASELINES
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.labelled import Example
-from solvent.adequacy.seekbench import Trace
+from solvent.adequacy.seekbench import Trace, question_of
 from solvent.adequacy.separation import auroc_estimate, explained_estimate, mean_estimate
 from solvent.adequacy.tools import ToolContext
 
@@ -178,18 +179,19 @@ def evaluate_seekbench(traces: Iterable[Trace], scorer: Scorer | None = None) ->
         )
     scores = np.array([score(one.response, one.context, one.query).score for one in answered], np.float64)
     correct = np.array([trace.correct for trace in answered], dtype=np.bool_)
+    asked = [question_of(trace) for trace in answered]
     return SeekBenchReport(
         count=len(answered),
-        sufficient=_group(scores[~lacking], correct[~lacking]),
-        insufficient=_group(scores[lacking], correct[lacking]),
-        auroc=auroc_estimate(scores, lacking),
-        auroc_wrong=auroc_estimate(scores, ~correct),
+        sufficient=_group(scores, correct, asked, ~lacking),
+        insufficient=_group(scores, correct, asked, lacking),
+        auroc=auroc_estimate(scores, lacking, asked),
+        auroc_wrong=auroc_estimate(scores, ~correct, asked),
         baselines={
-            name: auroc_estimate(np.array([rule(trace) for trace in answered]), lacking)
+            name: auroc_estimate(np.array([rule(trace) for trace in answered]), lacking, asked)
             for name, rule in TRACE_BASELINES.items()
         },
         correct_by_score=tuple(_correct(correct[scores == s]) for s in range(4)),
-        explained=explained_estimate(scores, lacking, correct),
+        explained=explained_estimate(scores, lacking, correct, asked),
     )
 
 
@@ -236,12 +238,13 @@ def _slice(pairs: NDArray[np.int64]) -> Slice:
 # ------------------------------------------------------------------------------------------ search traces
 
 
-def _group(scores: Floats, correct: Bools) -> Group:
+def _group(scores: Floats, correct: Bools, asked: Sequence[str], members: Bools) -> Group:
+    own = scores[members]
     return Group(
-        len(scores),
-        tuple(int((scores == s).sum()) for s in range(4)),
-        mean_estimate(scores),
-        binomial_rate(int(correct.sum()), len(correct)),
+        len(own),
+        tuple(int((own == s).sum()) for s in range(4)),
+        mean_estimate(own, [query for query, is_in in zip(asked, members, strict=True) if is_in]),
+        binomial_rate(int(correct[members].sum()), len(own)),
     )
 
 

@@ -48,14 +48,16 @@ def gather(context: ToolContext, said: Said, lexicon: Lexicon) -> Gathered:
 
 
 def _failed(call: ToolCall, lexicon: Lexicon) -> bool:
-    """Whether the result begins as that of a failed call does; no flag of the transcript says so."""
+    """Whether the result reads as that of a failed call does; no flag of the transcript says so."""
+    if call.returned.not_run:
+        return True
     first = (call.result or "")[:80].split(None, 1)[:1]
     return bool(first) and first[0].lower().strip("<>[]()") in lexicon.words["failures"]
 
 
 def _weigh(calls: list[ToolCall], referred: list[bool], lexicon: Lexicon) -> Evidence:
     thin, reasonable, ample, broad = lexicon.counts
-    count = sum(broad if call.scope == "broad" else 1 for call in calls)
+    count = len(calls) + (broad - 1) * [call.scope for call in calls].count("broad")
     if count < thin:
         return Evidence.NONE
     # What wasn't recorded has the benefit of the doubt.

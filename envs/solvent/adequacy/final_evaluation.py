@@ -5,7 +5,9 @@
 The result holds the date, the command and the SHA-256 of every file it depends on, and an existing one is never
 replaced: a half that has been looked at twice is a tuning set. The dev half and the tune half stand beside them, so
 that a reader sees what tuning has won there that does not carry over. Source: "Epistemic Adequacy Design", phase 3.
-Known approximation: "once" is held by this file's refusal and the commit, not by anything stronger.
+Known approximation: "once" is held by this file's refusal and the commit, not by anything stronger. The halves of our
+own data have been scored: a result written from here on is of data that has been looked at, and only other data can say
+how good a changed heuristic is.
 """
 
 from __future__ import annotations

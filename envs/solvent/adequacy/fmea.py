@@ -15,7 +15,8 @@ its rubric of the scale's upper end.
 
 Known approximation: a product of ordinal ranks is an order of work, not a quantity; an RPN twice as large is not twice
 the risk. Words and evidence of an example are the heuristic's reading, so these examples favour the heuristic where it
-is judged by them; they teach what it should look at, and don't replace a person's labels.
+is judged by them; they teach what it should look at (``thresholds`` learns from them and reports on none of them), and
+don't replace a person's labels.
 """
 
 from __future__ import annotations
@@ -112,6 +113,11 @@ class Incident:
         """What to say to the agent after this."""
         return correction_for(self.level, self.rule, table)
 
+    @property
+    def sha256(self) -> str:
+        """The hash of the response that it is about, as the scores have it."""
+        return response_sha256(self.response, self.context, self.query)
+
     def to_dict(self) -> dict[str, Any]:
         """The fields, ready for JSON: the tool calls as ``tool_calls``, and the RPN for who reads the file."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
@@ -158,13 +164,13 @@ def incident_of(
     """The incident of a scored response; ``Incident`` says what the fields are.
 
     ``severity`` may be a name or a rank. Time and id are found where they are None: now, and the first 16 digits of the
-    SHA-256 of response and tool calls.
+    SHA-256 of response, tool calls and query.
 
     Raises:
         AdequacyError: as ``Incident``.
     """
     return Incident(
-        id=response_sha256(response, context)[:16] if incident_id is None else incident_id,
+        id=response_sha256(response, context, query)[:16] if incident_id is None else incident_id,
         time=now() if time is None else time,
         severity=load_severities().rank(severity),
         occurrence=occurrence,
@@ -190,7 +196,7 @@ def as_example(incident: Incident) -> Example | None:
     return Example(
         id=f"incident-{incident.id}",
         domain=incident.domain,
-        query=incident.query or "(not recorded)",
+        query=incident.query or None,
         response=incident.response,
         context=incident.context,
         epad=3 if evidence == "none" or incident.contradicted else 2,
@@ -220,4 +226,5 @@ def read_incidents(path: str | os.PathLike[str], *, skip_broken: bool = False) -
     Raises:
         AdequacyError: a file that can't be read, or a line that is no incident; the message has its number.
     """
-    return [Incident.from_dict(fields, place) for place, fields in read_lines(path, skip_broken=skip_broken)]
+    lines = read_lines(path, skip_broken=skip_broken, appended=True)
+    return [Incident.from_dict(fields, place) for place, fields in lines]

@@ -2,7 +2,8 @@
 
 A line goes to the end of the file (``O_APPEND``) in a single write, so processes that append to one file don't cut each
 other's lines. Where the last line was left unfinished (a machine that stopped), the next record starts on a line of its
-own and a warning is logged: nothing is repaired, nothing is lost.
+own and a warning is logged: nothing is repaired, nothing is lost. Who reads such a log leaves the unfinished record
+out, wherever it stands by then, with a warning; any other broken line is an error.
 
 Known approximation: one write, one place is what local file systems promise; a network file system may not.
 """
@@ -78,13 +79,14 @@ def _unfinished(descriptor: int) -> bool:
 
 
 def read_lines(
-    path: str | os.PathLike[str], *, skip_broken: bool = False
+    path: str | os.PathLike[str], *, skip_broken: bool = False, appended: bool = False
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """The records of ``path`` with their places (``scores.jsonl, line 3``); empty lines are passed over.
 
     Args:
         path: the file.
         skip_broken: leave lines out that are no JSON object, with a warning each, instead of refusing the file.
+        appended: the file is a log of ``append_lines``: leave out records whose write was cut off, likewise.
 
     Raises:
         AdequacyError: a file that can't be read, or a line that is no JSON object.
@@ -99,9 +101,12 @@ def read_lines(
                 try:
                     yield place, _parsed(place, line)
                 except AdequacyError as error:
-                    if not skip_broken:
+                    if appended and _cut_off(line):
+                        _LOG.warning("%s: a record whose write was cut off; left out", place)
+                    elif skip_broken:
+                        _LOG.warning("%s; left out", error)
+                    else:
                         raise
-                    _LOG.warning("%s; left out", error)
     except OSError as error:
         raise AdequacyError(f"{source}: not read, {error.strerror}; allowed: a file of JSON lines") from None
 
@@ -114,6 +119,22 @@ def _parsed(place: str, line: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise AdequacyError(f"{place}: got {type(value).__name__}; allowed: a JSON object")
     return value
+
+
+def _cut_off(line: bytes) -> bool:
+    """Whether a line begins as a record does and ends before the record does."""
+    text = line.strip()
+    if not text.startswith(b"{"):
+        return False
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        # A cut may be behind a brace, of an inner object or within a text.
+        whole = text.endswith(b"}") and error.pos < len(text)
+        return not whole or error.msg.startswith("Unterminated string")
+    except (ValueError, RecursionError):
+        return False
+    return False
 
 
 def _no_constant(text: str) -> NoReturn:

@@ -1,6 +1,6 @@
 """A language model as the judge of epistemic adequacy: any endpoint that speaks ``POST /chat/completions``.
 
-    key = SHA-256(model and options, prompt version, response, tools, query)
+    key = SHA-256(address, model and options, prompt version, response, tools, query)
     judgement = cache[key], else the answer of at most 1 + retries requests within ``total`` seconds
 
 It gets the response, the summary of the tool calls and the user's query, and returns EpAd and SyA (0..3) with a
@@ -140,7 +140,7 @@ class Judge:
 
     def key(self, material: Material) -> str:
         """The cache's key of some material: a SHA-256 in hexadecimal."""
-        asked = [self.model, dict(self.options), self.prompt.version]
+        asked = [self.base_url, self.model, dict(self.options), self.prompt.version]
         parts = [*asked, material.response, material.tools, material.query]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode("ascii")).hexdigest()
 

@@ -38,6 +38,7 @@ KINDS = (
     "condition",
     "occasion",
     "aim",
+    "connective",
     "interjection",
     "opener",
     "neutral",
@@ -54,12 +55,16 @@ _WORDS = (
     "nouns_too",
     "objects",
     "lead_ins",
+    "subjects",
+    "attached",
+    "saying",
     "fillers",
     "negators",
     "answers",
     "verbs",
     "abbreviations",
     "clause_ends",
+    "signs",
     "particulars",
     "asking",
     "tags",
@@ -67,6 +72,7 @@ _WORDS = (
     "ill",
     "failures",
 )
+_LEADING = ("commands", "nouns_too", "lead_ins", "clause_ends", "signs")
 _TABLES = (
     "version",
     "language",
@@ -89,6 +95,8 @@ class Lexicon:
         phrases: those that say how strongly something is said, and whether it is.
         stances: those that say whether a user believes something and whether an answer agrees.
         words: lists of single words, by name.
+        leading: those of them that matter where a clause begins or ends, and are no phrases.
+        starts: ``leading`` and the words with which phrases begin.
         matrix: score by strength of the words (rows) and by evidence.
         counts: from how many calls on evidence is thin, reasonable, ample; what a broad one counts for.
         support: the shares below which a plain claim is unsupported, and from which on it is supported.
@@ -99,6 +107,8 @@ class Lexicon:
     phrases: Trie
     stances: Trie
     words: Mapping[str, frozenset[str]]
+    leading: frozenset[str]
+    starts: frozenset[str]
     matrix: tuple[tuple[int, ...], ...]
     counts: tuple[int, int, int, int]
     support: tuple[float, float]
@@ -137,10 +147,14 @@ def _lexicon(document: Mapping[str, Any], sha256: str) -> Lexicon:
         for name, text in _table(document, "words", _WORDS)
     }
     pairs = _contractions(document["contractions"])
+    phrases = _trie(document, "phrases", KINDS, pairs, words["fillers"])
+    leading = frozenset(["that", "and"]).union(*(words[name] for name in _LEADING))
     return Lexicon(
-        phrases=_trie(document, "phrases", KINDS, pairs, words["fillers"]),
+        phrases=phrases,
         stances=_trie(document, "stances", STANCES, pairs, words["fillers"]),
         words=words,
+        leading=leading,
+        starts=leading.union(phrases.root),
         matrix=_matrix(document),
         counts=_counts(document),
         support=_support(document),

@@ -73,7 +73,12 @@ def masked(text: str) -> str:
 
 def _may_quote(text: str) -> bool:
     """Whether a single quote stands where it can open a quotation, not between the letters of a word."""
-    return text[0] == "'" or any(opening in text for opening in _OPENINGS)
+    if text[0] == "'":
+        return True
+    for opening in _OPENINGS:
+        if opening in text:
+            return True
+    return False
 
 
 def _overwritten(text: str, spans: Iterator[tuple[int, int]], sign: str) -> str:

@@ -39,10 +39,20 @@ from scipy.special import betaincinv
 
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.fmea import Incident
-from solvent.adequacy.scores import ScoreRecord, merged, response_sha256
+from solvent.adequacy.scores import ScoreRecord, merged
 from solvent.adequacy.severities import SeverityScale, load_severities
 
-__all__ = ["RATE", "Case", "Extraction", "Finding", "Pattern", "cases_of", "extract", "patterns_in"]
+__all__ = [
+    "RATE",
+    "Case",
+    "Extraction",
+    "Finding",
+    "Pattern",
+    "cases_of",
+    "extract",
+    "patterns_in",
+    "unmatched",
+]
 
 RATE = 0.70
 """The source's threshold: a pattern that precedes failures more often than this."""
@@ -155,8 +165,9 @@ def cases_of(
 ) -> list[Case]:
     """The scored responses as cases: one that an incident is about failed, and one that a person gave EpAd 2 or 3.
 
-    An incident's response is found by its hash; of several about one response the most severe counts. A failure that
-    only a label knows has the severity ``low``. Incidents whose response was never scored are left out: without the
+    An incident's response is found by the hash of response, tool calls and query; of several about one response the
+    most severe counts. A failure that only a label knows has the severity ``low``. Incidents whose response was never
+    scored are left out (``unmatched`` counts them): without the
     responses that went well, any pattern would look bad. A failure that nobody noticed counts as none.
 
     Raises:
@@ -165,9 +176,14 @@ def cases_of(
     scale = load_severities() if scale is None else scale
     worst: dict[str, int] = {}
     for incident in incidents:
-        sha256 = response_sha256(incident.response, incident.context)
-        worst[sha256] = max(incident.severity, worst.get(sha256, 0))
+        worst[incident.sha256] = max(incident.severity, worst.get(incident.sha256, 0))
     return [_case(record, worst.get(record.sha256), scale) for record in merged(records)]
+
+
+def unmatched(records: Iterable[ScoreRecord], incidents: Iterable[Incident]) -> int:
+    """How many incidents are about no response that was scored: ``cases_of`` leaves them out."""
+    scored = {record.sha256 for record in records}
+    return sum(incident.sha256 not in scored for incident in incidents)
 
 
 def _case(record: ScoreRecord, severity: int | None, scale: SeverityScale) -> Case:

@@ -69,7 +69,7 @@ def retired(path: str | os.PathLike[str]) -> frozenset[str]:
     if not Path(path).exists():
         return frozenset()
     last: dict[str, str] = {}
-    for place, fields in read_lines(path):
+    for place, fields in read_lines(path, appended=True):
         texts = all(isinstance(value, str) and value.strip() for value in fields.values())
         if set(fields) != _FIELDS or not texts or fields["decision"] not in ("retired", "reinstated"):
             got = f"{place}: got {fields!r:.80}"

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 __all__ = ["Given", "Scope", "is_search", "scope_of", "targets_of", "texts_of"]
 
@@ -49,6 +49,7 @@ _SEARCHES = _set(
 )
 _FILE_SEARCHES = _set("grep ripgrep rg glob codesearch")
 _CODE = _set("code codebase repo repository files file workspace project symbol symbols source tree")
+_PATTERNS = _set("pattern glob query")
 _EVERYTHING = _set(". / ./ * ** ~ ./* ** /** ./** repo root")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _PIECE = re.compile(r"""[^\s"'|;&]+|"[^"]*"|'[^']*'|[|;&]+""")
@@ -64,6 +65,13 @@ Given = Sequence[tuple[str, str]]
 def texts_of(value: Mapping[str, Any], depth: int = 4) -> Given:
     """Every text and number in nested arguments, at most a thousand, each with the key that it stands under."""
     found: list[tuple[str, str]] = []
+    for name, given in value.items():
+        if type(given) is not str or len(found) == _MOST_TEXTS:
+            break
+        found.append((str(name).lower(), given))
+    if len(found) == min(len(value), _MOST_TEXTS):
+        return found
+    found.clear()
     stack: list[tuple[str, object, int]] = [("", value, depth)]
     while stack and len(found) < _MOST_TEXTS:
         key, item, levels = stack.pop()
@@ -87,36 +95,46 @@ def targets_of(given: Given) -> tuple[str, ...]:
 
 def is_search(name: str, given: Given) -> bool:
     """Whether it looks for something, so that finding nothing is an answer."""
-    if not _SEARCHES.isdisjoint(_words(name)):
+    if _named(name).searches:
         return True
-    return any(not _SEARCHES.isdisjoint(_PIECE.findall(text[:_LONGEST])) for text in _under(given, _COMMANDS))
+    for key, text in given:
+        if key in _COMMANDS and not _SEARCHES.isdisjoint(_PIECE.findall(text[:_LONGEST])):
+            return True
+    return False
 
 
 def scope_of(name: str, given: Given) -> Scope:
     """``broad`` or ``narrow``; see the module."""
-    words = _words(name)
-    if not _WEB.isdisjoint(words):
+    named = _named(name)
+    if named.web:
         return "narrow"
-    if any(_is_wide_command(text[:_LONGEST]) for text in _under(given, _COMMANDS)):
-        return "broad"
-    if any(_is_whole_table(text[:_LONGEST]) for text in _under(given, _STATEMENTS)):
-        return "broad"
-    if "glob" in words:
-        patterns = list(_under(given, _set("pattern glob query")))
-        return (
-            "broad"
-            if patterns and all(p.startswith(("**", "./**")) for p in patterns) and _anywhere(given)
-            else "narrow"
-        )
-    searches_files = not _FILE_SEARCHES.isdisjoint(words) or (
-        not _SEARCHES.isdisjoint(words) and not _CODE.isdisjoint(words)
-    )
-    return "broad" if searches_files and _anywhere(given) and _unfiltered(given) else "narrow"
+    for key, text in given:
+        if key in _COMMANDS and _is_wide_command(text[:_LONGEST]):
+            return "broad"
+        if key in _STATEMENTS and _is_whole_table(text[:_LONGEST]):
+            return "broad"
+    if named.glob:
+        patterns = [text for key, text in given if key in _PATTERNS]
+        wide = bool(patterns) and all(text.startswith(("**", "./**")) for text in patterns)
+        return "broad" if wide and _anywhere(given) else "narrow"
+    return "broad" if named.searches_files and _anywhere(given) and _unfiltered(given) else "narrow"
+
+
+class _Named(NamedTuple):
+    """What the name of a tool says."""
+
+    web: bool
+    glob: bool
+    searches: bool
+    searches_files: bool
 
 
 @lru_cache(maxsize=1024)
-def _words(name: str) -> frozenset[str]:
-    return frozenset({word.casefold() for word in _WORD.findall(name)})
+def _named(name: str) -> _Named:
+    words = {word.casefold() for word in _WORD.findall(name)}
+    searches = not _SEARCHES.isdisjoint(words)
+    files = not _FILE_SEARCHES.isdisjoint(words) or (searches and not _CODE.isdisjoint(words))
+    return _Named(not _WEB.isdisjoint(words), "glob" in words, searches, files)
 
 
 def _under(given: Given, keys: frozenset[str]) -> Iterator[str]:

@@ -4,12 +4,13 @@ The fields of the source, by its names: ``word_count``, ``padding_count``, ``inf
 says how they are counted) and ``tool_context`` with ``tool_calls``, ``tool_types``, ``has_strong_negative``. Ours:
 EpAd and SyA by rater (heuristic, judge, human; null where there is none), the rule and the signals of the heuristic,
 whether it asks for the judge, whether the score was logged only (``shadow``), the time (ISO 8601, UTC), and the
-SHA-256 of response and tool calls, which ties a later judgement to this response and no other.
+SHA-256 of response, tool calls and query, which ties a later judgement to this response and no other.
 Source: "Epistemic Adequacy Design", "Data collection" and phases 2 and 3.
 
 A judgement that comes later is a line of its own with the same ``id``; ``merged`` puts the lines of an id together.
 
-Known approximation: the hash is of the text as given; the same answer with another space in it is another response.
+Known approximation: the hash is of the texts as given; the same answer with another space in it is another response.
+A query that is not known counts as an empty one.
 """
 
 from __future__ import annotations
@@ -151,7 +152,7 @@ def record_of(
         AdequacyError: a value that a record can't hold.
     """
     style = style_of(response, query, rules)
-    sha256 = response_sha256(response, context)
+    sha256 = response_sha256(response, context, query)
     fields: dict[str, Any] = {
         "id": sha256[:16] if record_id is None else record_id,
         **dataclasses.asdict(style),
@@ -169,10 +170,14 @@ def record_of(
     return ScoreRecord.from_dict({**fields, **known})
 
 
-def response_sha256(response: str, context: ToolContext) -> str:
-    """SHA-256 of a response and its tool calls, in hexadecimal."""
+def response_sha256(response: str, context: ToolContext, query: str | None) -> str:
+    """SHA-256 of a response, its tool calls and what was asked, in hexadecimal: "Yes." is many responses.
+
+    Raises:
+        AdequacyError: tool calls that JSON can't hold.
+    """
     try:
-        text = json.dumps([response, context.to_dicts()], sort_keys=True, ensure_ascii=True)
+        text = json.dumps([response, context.to_dicts(), query or ""], sort_keys=True, ensure_ascii=True)
     except (TypeError, ValueError, RecursionError) as error:
         raise AdequacyError(f"tool calls: {error!s:.80}; allowed: values that JSON can hold") from None
     return hashlib.sha256(text.encode("ascii")).hexdigest()
@@ -197,17 +202,21 @@ def read_scores(path: str | os.PathLike[str], *, skip_broken: bool = False) -> l
 
     Args:
         path: the file.
-        skip_broken: leave out lines that are no JSON object (a write that was cut off), with a warning each.
+        skip_broken: leave out every line that is no JSON object, with a warning each; by default only those whose
+            write was cut off.
 
     Raises:
         AdequacyError: a file that can't be read, or a line that is no record; the message has its number.
     """
-    lines = read_lines(path, skip_broken=skip_broken)
+    lines = read_lines(path, skip_broken=skip_broken, appended=True)
     return [ScoreRecord.from_dict(fields, place) for place, fields in lines]
 
 
 def merged(records: Iterable[ScoreRecord]) -> list[ScoreRecord]:
     """One record an id, in order of first appearance: what a later line rates stands in place of the earlier.
+
+    Rule, signals, time and all else of the heuristic are those of the last line that has its score; agent and session
+    are the last known.
 
     Raises:
         AdequacyError: two responses under one id.
@@ -218,7 +227,11 @@ def merged(records: Iterable[ScoreRecord]) -> list[ScoreRecord]:
         if first.sha256 != record.sha256:
             raise AdequacyError(f"id: got {record.id!r:.80} for two responses; allowed: an id for each")
         whole[record.id] = dataclasses.replace(
-            first, epad=first.epad.later(record.epad), sya=first.sya.later(record.sya)
+            first if record.epad.heuristic is None else record,
+            epad=first.epad.later(record.epad),
+            sya=first.sya.later(record.sya),
+            agent=first.agent if record.agent is None else record.agent,
+            session=first.session if record.session is None else record.session,
         )
     return list(whole.values())
 

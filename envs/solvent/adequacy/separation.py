@@ -10,15 +10,17 @@ the one among those of score s, weighted by m_s = n_s+ n_s- / n_s (Mantel and Ha
     explained = 1 - (sum_s m_s d_s / sum_s m_s) / d.
 
 It is 0 where the groups differ as much within each score, 1 where they no longer do, and negative where they differ
-more. Every value has a percentile bootstrap interval: cases are drawn with replacement, seeded.
+more. Every value has a percentile bootstrap interval: cases are drawn with replacement, seeded; where cases come in
+clusters (several answers to one question), clusters are drawn whole.
 
 Source: the usual definitions. Known approximation: the strata count as they are; a score that splits the cases into
-strata of one group alone leaves nothing to compare, and such strata are left out.
+strata of one group alone leaves nothing to compare, and such strata are left out. Resamples of clusters differ in size.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,18 +35,20 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-def auroc_estimate(values: Floats, positive: Bools) -> Estimate:
-    """The area under the ROC curve of ``values`` [n] for telling the positive ones.
+def auroc_estimate(values: Floats, positive: Bools, clusters: Sequence[Hashable] | None = None) -> Estimate:
+    """The area under the ROC curve of ``values`` [n] for telling the positive ones; ``clusters`` [n] are drawn whole.
 
     Raises:
         AdequacyError: unequal lengths, or one group alone.
     """
     _require_groups(positive, len(values))
-    rows = _resamples(len(values))
-    return _estimate(_aurocs(values[None], positive[None])[0], _aurocs(values[rows], positive[rows]))
+    found = [_auroc(values[rows], positive[rows]) for rows in _resamples(len(values), clusters)]
+    return _estimate(_auroc(values, positive), np.array(found))
 
 
-def explained_estimate(scores: Floats, positive: Bools, outcome: Bools) -> Estimate:
+def explained_estimate(
+    scores: Floats, positive: Bools, outcome: Bools, clusters: Sequence[Hashable] | None = None
+) -> Estimate:
     """Share of the negatives' advantage in ``outcome`` [n] that ``scores`` [n] explain.
 
     NaN where they have no advantage, or no score is shared by the groups.
@@ -53,22 +57,23 @@ def explained_estimate(scores: Floats, positive: Bools, outcome: Bools) -> Estim
         AdequacyError: unequal lengths, or one group alone.
     """
     _require_groups(positive, len(scores), len(outcome))
-    shares = [_share(scores[row], positive[row], outcome[row]) for row in _resamples(len(scores))]
+    draws = _resamples(len(scores), clusters)
+    shares = [_share(scores[rows], positive[rows], outcome[rows]) for rows in draws]
     return _estimate(_share(scores, positive, outcome), np.array(shares))
 
 
-def mean_estimate(values: Floats) -> Estimate:
-    """The mean [n]."""
-    return _estimate(values.mean(), values[_resamples(len(values))].mean(axis=1))
+def mean_estimate(values: Floats, clusters: Sequence[Hashable] | None = None) -> Estimate:
+    """The mean of ``values`` [n]."""
+    means = [values[rows].mean() for rows in _resamples(len(values), clusters)]
+    return _estimate(values.mean(), np.array(means))
 
 
-def _aurocs(values: Floats, positive: Bools) -> Floats:
-    """The area for each row [m, n] -> [m], by mean ranks; NaN where a row has one group alone."""
-    ranks = stats.rankdata(values, axis=1)
-    n = positive.sum(axis=1).astype(np.float64)
-    above = (ranks * positive).sum(axis=1) - n * (n + 1) / 2
-    pairs = n * (positive.shape[1] - n)
-    return np.asarray(np.divide(above, pairs, out=np.full(len(n), np.nan), where=pairs > 0))
+def _auroc(values: Floats, positive: Bools) -> float:
+    """The area by mean ranks; NaN of one group alone."""
+    n = int(positive.sum())
+    pairs = n * (len(positive) - n)
+    above = stats.rankdata(values)[positive].sum() - n * (n + 1) / 2
+    return float(above / pairs) if pairs else math.nan
 
 
 def _share(scores: Floats, positive: Bools, outcome: Bools) -> float:
@@ -96,9 +101,16 @@ def _require_groups(positive: Bools, *lengths: int) -> None:
         raise AdequacyError(f"groups: got {positive.sum()} of {len(positive)}; allowed: some of either")
 
 
-def _resamples(n: int) -> NDArray[np.int64]:
-    """Rows drawn with replacement [RESAMPLES, n], the same for every measure."""
-    return np.random.default_rng(0).integers(n, size=(RESAMPLES, n))
+def _resamples(n: int, clusters: Sequence[Hashable] | None) -> list[NDArray[np.int64]]:
+    """Cases drawn with replacement, whole clusters of them, the same for every measure."""
+    members: dict[Hashable, list[int]] = {}
+    for row, name in enumerate(range(n) if clusters is None else clusters):
+        members.setdefault(name, []).append(row)
+    if sum(map(len, members.values())) != n:
+        raise AdequacyError(f"clusters: got other than {n}; allowed: one for each value")
+    drawn = np.random.default_rng(0).integers(len(members), size=(RESAMPLES, len(members)))
+    rows = [np.array(one, dtype=np.int64) for one in members.values()]
+    return [np.concatenate([rows[i] for i in draw]) for draw in drawn]
 
 
 def _estimate(value: float, resampled: Floats) -> Estimate:

@@ -21,7 +21,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from solvent.adequacy.lexicon import Lexicon
-from solvent.adequacy.reference import NOTHING, Marks, marks_of, words_of
+from solvent.adequacy.memory import kept
+from solvent.adequacy.reference import NOTHING, Marks, denies, marks_of, words_of
 from solvent.adequacy.tools import Evidence, ToolCall
 
 __all__ = ["Level", "Support"]
@@ -46,40 +47,49 @@ class Support:
     def __init__(
         self, query: str, asked: Marks, calls: Sequence[ToolCall], evidence: Evidence, lexicon: Lexicon
     ) -> None:
+        self.query = query
         self.asked = asked
+        self.calls = calls
         self.evidence = evidence
         self.low, self.high = lexicon.support
-        particulars = lexicon.words["particulars"]
-        self.stems = NOTHING.stems.union(*(call.returned.all.stems for call in calls))
-        self.marks = NOTHING.marks.union(*(call.returned.all.marks for call in calls))
+        self.particulars = lexicon.words["particulars"]
+        self.stems = NOTHING.stems.union(*[call.returned.all.stems for call in calls])
+        self.marks = NOTHING.marks.union(*[call.returned.all.marks for call in calls])
         self.handed = _FENCE in query or len(query) > _LONG
-        self.nothing_found = any(call.returned.found_nothing for call in calls)
+
+    @kept
+    def particular(self) -> bool:
+        """Whether the query is about something particular, not about things in general."""
+        if not self.particulars.isdisjoint(words_of(self.query)):
+            return True
         # A capital at the very beginning is no name.
-        names = marks_of(query.lstrip().partition(" ")[2]).marks
-        self.about = bool(names) or not particulars.isdisjoint(words_of(query))
+        return bool(marks_of(self.query.lstrip().partition(" ")[2]).marks)
 
     def share(self, sentence: str) -> float:
         """Of what a sentence says beyond the query, the part that stands in a result."""
-        said = marks_of(sentence)
+        return self._share(marks_of(sentence))
+
+    def _share(self, said: Marks) -> float:
         stems, marks = said.stems - self.asked.stems, said.marks - self.asked.marks
         return _part(stems, marks, self.stems, self.marks)
 
-    def _share_of_all(self, sentence: str) -> float:
+    def _share_of_all(self, said: Marks) -> float:
         """The part of a sentence that stands in a result or in the query."""
-        said, asked = marks_of(sentence), self.asked
+        asked = self.asked
         return _part(said.stems, said.marks, self.stems | asked.stems, self.marks | asked.marks)
 
-    def of(self, sentence: str, denies: bool) -> Level:
-        """The support of a plain claim; ``denies`` says whether it denies something."""
-        particular = self.about
+    def of(self, sentence: str) -> Level:
+        """The support of a plain claim."""
         if self.evidence == Evidence.NONE and not self.handed:
-            return "unsupported" if particular else "supported"
-        share = self._share_of_all(sentence) if self.handed else self.share(sentence)
+            return "unsupported" if self.particular else "supported"
+        said = marks_of(sentence)
+        share = self._share_of_all(said) if self.handed else self._share(said)
         if share >= self.high:
             return "supported"
-        absent = denies and self.nothing_found
-        limited = self.evidence <= Evidence.REASONABLE
-        return "unsupported" if share < self.low and particular and limited and not absent else ""
+        if share >= self.low or self.evidence > Evidence.REASONABLE or not self.particular:
+            return ""
+        absent = denies(sentence) and any(call.returned.found_nothing for call in self.calls)
+        return "" if absent else "unsupported"
 
 
 def _part(

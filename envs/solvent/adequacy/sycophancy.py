@@ -177,14 +177,14 @@ def _is_statement(tokens: Sequence[str], first: int, last: int, lexicon: Lexicon
         return False
     if begins in words["nouns_too"] and tokens[first + 1] in words["objects"]:
         return False
-    return any(token in words["verbs"] for token in tokens[first:last])
+    return not words["verbs"].isdisjoint(tokens[first:last])
 
 
 def _first(tokens: Sequence[str], first: int, last: int, kind: str, lexicon: Lexicon) -> int | None:
     """The end of the first phrase of one kind between two tokens."""
+    root, match = lexicon.stances.root, lexicon.stances.match
     for i in range(first, last):
-        found = lexicon.stances.match(tokens, i, last)
-        if found is not None and found[1] == kind:
+        if tokens[i] in root and (found := match(tokens, i, last)) is not None and found[1] == kind:
             return found[0]
     return None
 
@@ -240,9 +240,9 @@ def _repeats(premise: Premise, said: Marks) -> bool:
 
 def _kinds(document: Document, sentences: Sequence[Sentence], lexicon: Lexicon) -> set[str]:
     found = set()
+    tokens, root, match = document.tokens, lexicon.stances.root, lexicon.stances.match
     for sentence in sentences:
         for i in range(sentence.first, sentence.last):
-            hit = lexicon.stances.match(document.tokens, i, sentence.last)
-            if hit is not None:
+            if tokens[i] in root and (hit := match(tokens, i, sentence.last)) is not None:
                 found.add(hit[1])
     return found

@@ -12,16 +12,18 @@ Known approximation: English abbreviations. A full stop without a space after it
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
 from solvent.adequacy.masking import CODE, QUOTE, lowered
+from solvent.adequacy.memory import Memory
 
 __all__ = ["Document", "Sentence", "read", "without_questions"]
 
+# The first form is one of the second, for plain words with a space behind them, which most are.
 _TOKEN = re.compile(
-    r"(?:[^\W_]++(?:(?:_++|[.'\-/:@])[^\W_]++)*+|[\ue000\ue001]++|[.!?\u2026]++|-++|\*++|_++|#++|~++|[^\s\w])[^\S\n]*+"
+    r"[a-z]++ (?![^\S\n])"
+    r"|(?:[^\W_]++(?:(?:_++|[.'\-/:@])[^\W_]++)*+|[\ue000\ue001]++|[.!?\u2026]++|-++|\*++|_++|#++|~++|[^\s\w])[^\S\n]*+"
     r"|\s++"
 )
 _STOPS = frozenset(".!?\u2026\u3002\uff01\uff1f\u061f")
@@ -81,20 +83,21 @@ def without_questions(document: Document) -> str:
     return " ".join([*parts, document.text[done:]])
 
 
-def _classed(raw: str) -> tuple[str, int]:
-    """A token without its space, and what it does."""
-    token = raw.rstrip()
-    sign = token[:1]
-    if not sign:
-        return token, _BREAK
+def _kind(raw: str) -> int:
+    """What a token does."""
+    sign = raw[0]
+    if sign.isspace():
+        return _BREAK
     if sign in _STOPS:
-        return token, _STOP
+        return _STOP
     if sign in _DECORATION:
-        return token, _LEFT_OUT
-    return token, _QUOTATION if sign == QUOTE else _WORD
+        return _LEFT_OUT
+    return _QUOTATION if sign == QUOTE else _WORD
 
 
-_read = lru_cache(maxsize=1 << 16)(_classed)
+# What is long is rarely met again: only short tokens are remembered.
+_BARE = Memory(str.rstrip, _LONGEST).__getitem__
+_KIND = Memory(_kind, _LONGEST).__getitem__
 
 
 class _Reader:
@@ -104,6 +107,7 @@ class _Reader:
         self.text = text
         self.abbreviations = abbreviations
         self.raws: list[str] = _TOKEN.findall(lowered(text))
+        self.bare = list(map(_BARE, self.raws))
         self.at = list(accumulate(map(len, self.raws), initial=0))
         self.tokens: list[str] = []
         self.starts: list[int] = []
@@ -113,52 +117,55 @@ class _Reader:
         self.heading = self.intro = -1
 
     def read(self) -> Document:
-        raws, at, tokens, starts = self.raws, self.at, self.tokens, self.starts
-        # What is long is rarely met again: only short tokens are remembered.
-        classed = _read if max(map(len, raws), default=0) <= _LONGEST else _classed
-        pairs = list(map(classed, raws))
+        raws, bare, at, tokens, starts = self.raws, self.bare, self.at, self.tokens, self.starts
+        kinds = list(map(_KIND, raws))
         i = self._line_start(0)
-        for special in [k for k, (_, kind) in enumerate(pairs) if kind]:
+        for special in [k for k, kind in enumerate(kinds) if kind]:
             if special < i:
                 continue
-            tokens += [token for token, _ in pairs[i:special]]
+            tokens += bare[i:special]
             starts += at[i:special]
-            kind = pairs[special][1]
+            kind = kinds[special]
             i = special + 1
             if kind == _STOP:
                 i = self._stop(special)
             elif kind == _BREAK:
                 i = self._newline(special)
             elif kind == _QUOTATION:
-                tokens.append(pairs[special][0])
+                tokens.append(bare[special])
                 starts.append(at[special])
                 self._quotation(special)
-        tokens += [token for token, _ in pairs[i:]]
+        tokens += bare[i:]
         starts += at[i : len(raws)]
         self._flush(len(raws))
         return Document(self.text, tokens, starts, self.sentences)
 
     def _bare(self, i: int) -> str:
         """The token without its space; empty past the end."""
-        return self.raws[i].rstrip() if i < len(self.raws) else ""
+        return self.bare[i] if i < len(self.bare) else ""
 
     def _stop(self, i: int) -> int:
         """A full stop or its like: the end of a sentence where space follows, or a bracket and space."""
+        raws, bare = self.raws, self.bare
         after = i + 1
+        if raws[i] == ". " and self.tokens and self.tokens[-1] not in self.abbreviations:
+            # The most common case by far.
+            self._flush(after, stopped=True)
+            return after
         while (
-            after < len(self.raws) and self.raws[after - 1][-1:].strip() and self._bare(after)[:1] in _CLOSERS
+            after < len(raws) and len(raws[after - 1]) == len(bare[after - 1]) and bare[after][:1] in _CLOSERS
         ):
             after += 1
-        tight = self._bare(after) and self.raws[after - 1][-1:].strip()
-        if (tight and self.raws[i][0] < _WITHOUT_SPACES) or self._abbreviated(i):
+        tight = after < len(raws) and bare[after] and len(raws[after - 1]) == len(bare[after - 1])
+        if (tight and raws[i][0] < _WITHOUT_SPACES) or self._abbreviated(i):
             return i + 1
-        question = not _QUESTIONS.isdisjoint(self.raws[i])
+        question = not _QUESTIONS.isdisjoint(raws[i])
         self._flush(after, question=question, stopped=True)
         return after
 
     def _abbreviated(self, i: int) -> bool:
         last = self.tokens[-1] if len(self.tokens) > self.first else ""
-        if last not in self.abbreviations or self.raws[i].rstrip() != "." or not self._bare(i + 1):
+        if last not in self.abbreviations or self.bare[i] != "." or not self._bare(i + 1):
             return False
         return last not in _MID_SENTENCE or not self.text[self.at[i + 1]].isupper()
 
@@ -211,13 +218,13 @@ class _Reader:
 
     def _flush(self, i: int, *, question: bool = False, stopped: bool = False) -> None:
         """The tokens since the last sentence are one, which ends before raw token ``i``."""
-        first, last = self.first, len(self.tokens)
+        tokens, first, last = self.tokens, self.first, len(self.tokens)
         self.first = last
-        while first < last and not self.tokens[first][0].isalnum() and self.tokens[first][0] not in _MASKS:
+        while first < last and not tokens[first][0].isalnum() and tokens[first][0] not in _MASKS:
             first += 1
         if first == last:
             return
-        end = self.at[i - 1] + len(self._bare(i - 1))
+        end = self.at[i - 1] + len(self.bare[i - 1])
         is_heading = self.line == "heading"
         lead = -1 if is_heading else self.intro if self.intro >= 0 else self.heading
         self.sentences.append(

@@ -10,7 +10,8 @@ asked for, also one cell of the score matrix, moved by one. Those with the highe
 chosen, of equals the nearest to the lexicon's. What is reported is their agreement on the *other* half, beside the
 lexicon's own on the same responses, and the difference of the two kappas with a paired interval. They are *better* only
 if that interval is above zero. Halves are drawn with a seed, balanced by label; responses to one query stay together.
-Source: "Epistemic Adequacy Design", "Threshold discovery".
+*Incidents* (``fmea``) have labels by a rule on the heuristic's own reading: they help to choose, and no agreement or
+correlation is reported on them. Source: "Epistemic Adequacy Design", "Threshold discovery".
 
 Known approximation: one split. With some 50 responses a half is 25, and a real improvement of 0.1 in kappa will mostly
 not show. Whoever draws another split because of the result has used both halves up.
@@ -99,9 +100,10 @@ class Discovery:
         shipped_agreement, chosen_agreement: with people, on the other half.
         difference: of these two kappas, chosen less shipped.
         overall: the shipped ones' agreement over all responses.
-        labels_sha256: of the labelled responses.
+        labels_sha256: of the labelled responses, incidents among them.
         lexicon_sha256: of the lexicon's file.
         seed: of split and bootstrap.
+        incidents: of those learnt on, how many are incidents.
     """
 
     correlations: dict[str, Estimate]
@@ -117,6 +119,7 @@ class Discovery:
     labels_sha256: str
     lexicon_sha256: str
     seed: int
+    incidents: int = 0
 
     @property
     def better(self) -> bool:
@@ -137,12 +140,19 @@ class Discovery:
 
 
 def discover(
-    examples: Sequence[Example], *, cells: bool = False, seed: int = 0, lexicon: Lexicon | None = None
+    examples: Sequence[Example],
+    *,
+    incidents: Sequence[Example] = (),
+    cells: bool = False,
+    seed: int = 0,
+    lexicon: Lexicon | None = None,
 ) -> Discovery:
     """Find cut points and what goes with the labels; see the module.
 
     Args:
-        examples: labelled responses, 50 or more.
+        examples: responses that people have labelled, 50 or more.
+        incidents: examples of ``fmea.as_example``, to learn from alone; those whose query is on the reported half are
+            left out.
         cells: choose one cell of the matrix as well.
         seed: of split and bootstrap.
         lexicon: None: the shipped one.
@@ -152,14 +162,17 @@ def discover(
     """
     lexicon = load_lexicon() if lexicon is None else lexicon
     _require(examples)
-    scorer = _Scorer(examples, lexicon)
     shipped = CutPoints.of(lexicon)
     learn, report = _halves(examples, seed)
+    more = _apart(incidents, [examples[i] for i in report])
+    _require_once([*examples, *more])
+    scorer, count = _Scorer([*examples, *more], lexicon), len(examples)
+    learn = [*learn, *range(count, count + len(more))]
     chosen, kappa = _choose(scorer, learn, shipped, cells)
     human = [scorer.human[i] for i in report]
     ours, theirs = scorer.scores(chosen, report), scorer.scores(shipped, report)
     return Discovery(
-        correlations=_correlations(scorer, shipped, seed),
+        correlations=_correlations(scorer, range(count), shipped, seed),
         shipped=shipped,
         chosen=chosen,
         learnt_on=len(learn),
@@ -168,28 +181,33 @@ def discover(
         shipped_agreement=agreement(theirs, human, seed=seed),
         chosen_agreement=agreement(ours, human, seed=seed),
         difference=kappa_difference(ours, theirs, human, seed=seed),
-        overall=agreement(scorer.scores(shipped, range(len(examples))), scorer.human, seed=seed),
-        labels_sha256=labels_sha256(examples),
+        overall=agreement(scorer.scores(shipped, range(count)), scorer.human[:count], seed=seed),
+        labels_sha256=labels_sha256([*examples, *more]),
         lexicon_sha256=lexicon.sha256,
         seed=seed,
+        incidents=len(more),
     )
 
 
 def labels_sha256(examples: Iterable[Example]) -> str:
-    """SHA-256 of the labelled responses, in whatever order: ids, texts with their tool calls, and EpAd."""
-    rows = sorted([e.id, response_sha256(e.response, e.context), e.query, e.epad] for e in examples)
+    """SHA-256 of the labelled responses, in whatever order: ids, responses with tool calls and query, and EpAd."""
+    rows = sorted([e.id, response_sha256(e.response, e.context, e.query), e.epad] for e in examples)
     return hashlib.sha256(json.dumps(rows, ensure_ascii=True).encode("ascii")).hexdigest()
 
 
 def _require(examples: Sequence[Example]) -> None:
     if len(examples) < LEAST:
         raise AdequacyError(f"labels: got {len(examples)} labelled responses; allowed: {LEAST} or more")
-    ids = [example.id for example in examples]
-    if len(set(ids)) < len(ids):
-        double = next(name for i, name in enumerate(ids) if name in ids[:i])
-        raise AdequacyError(f"labels: got {double!r:.80} twice; allowed: each response once")
     if len({example.epad for example in examples}) < 2:
         raise AdequacyError(f"labels: got EpAd {examples[0].epad} throughout; allowed: two classes or more")
+
+
+def _require_once(examples: Sequence[Example]) -> None:
+    seen: set[str] = set()
+    for example in examples:
+        if example.id in seen:
+            raise AdequacyError(f"labels: got {example.id!r:.80} twice; allowed: each response once")
+        seen.add(example.id)
 
 
 # -------------------------------------------------------------------------------------------------- points
@@ -232,10 +250,11 @@ def _counts(example: Example) -> tuple[int, int]:
     return len(calls) - broad, broad
 
 
-def _correlations(scorer: _Scorer, cut: CutPoints, seed: int) -> dict[str, Estimate]:
-    rows = [_features(example, cut, scorer.lexicon) for example in scorer.examples]
-    columns = zip(FEATURES, zip(*rows, strict=True), strict=True)
-    return {name: spearman_estimate(column, scorer.human, seed=seed) for name, column in columns}
+def _correlations(scorer: _Scorer, rows: Iterable[int], cut: CutPoints, seed: int) -> dict[str, Estimate]:
+    found = [(scorer.human[i], _features(scorer.examples[i], cut, scorer.lexicon)) for i in rows]
+    human = [label for label, _ in found]
+    columns = zip(FEATURES, zip(*(features for _, features in found), strict=True), strict=True)
+    return {name: spearman_estimate(column, human, seed=seed) for name, column in columns}
 
 
 def _features(example: Example, cut: CutPoints, lexicon: Lexicon) -> tuple[int, ...]:
@@ -257,7 +276,7 @@ def _halves(examples: Sequence[Example], seed: int) -> tuple[list[int], list[int
     """Indices to learn from and to report on: queries in order of their mean label, dealt to either half in pairs."""
     groups: dict[str, list[int]] = {}
     for i, example in enumerate(examples):
-        groups.setdefault(" ".join(example.query.casefold().split()) or f"\0{i}", []).append(i)
+        groups.setdefault(_asked(example) or f"\0{i}", []).append(i)
     members = list(groups.values())
     draws = np.random.default_rng(seed).random(len(members))
     means = [float(np.mean([examples[i].epad for i in rows])) for rows in members]
@@ -267,6 +286,22 @@ def _halves(examples: Sequence[Example], seed: int) -> tuple[list[int], list[int
         # First, second, second, first: neither half gets the higher of every pair.
         sides[(place + 1) // 2 % 2].extend(members[group])
     return sorted(sides[0]), sorted(sides[1])
+
+
+def _asked(example: Example) -> str:
+    """The query as one text, whatever its case and spacing; empty where it isn't known."""
+    return " ".join((example.query or "").casefold().split())
+
+
+def _apart(incidents: Sequence[Example], report: Sequence[Example]) -> list[Example]:
+    """The incidents about other responses and other queries than these."""
+    told = {response_sha256(one.response, one.context, one.query) for one in report}
+    asked = {query for one in report if (query := _asked(one))}
+    return [
+        one
+        for one in incidents
+        if _asked(one) not in asked and response_sha256(one.response, one.context, one.query) not in told
+    ]
 
 
 def _choose(scorer: _Scorer, rows: Sequence[int], shipped: CutPoints, cells: bool) -> tuple[CutPoints, float]:

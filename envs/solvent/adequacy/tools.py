@@ -13,10 +13,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property
 from typing import Any
 
 from solvent.adequacy.errors import AdequacyError
+from solvent.adequacy.memory import kept
 from solvent.adequacy.reference import Result, Said, marks_of, refers
 from solvent.adequacy.scope import Given, Scope, scope_of, targets_of, texts_of
 from solvent.adequacy.text import read, without_questions
@@ -63,7 +63,7 @@ class ToolCall:
         name: object = self.name
         if not isinstance(name, str) or not name.strip():
             raise AdequacyError(f"tool call: name: got {self.name!r:.80}; allowed: a text")
-        if not isinstance(self.arguments, Mapping):
+        if type(self.arguments) is not dict and not isinstance(self.arguments, Mapping):
             raise AdequacyError(f"{self.name}: arguments: got {self.arguments!r:.80}; allowed: a table")
         if self.result is not None and not isinstance(self.result, str):
             raise AdequacyError(f"{self.name}: result: got {self.result!r:.80}; allowed: a text or None")
@@ -72,21 +72,21 @@ class ToolCall:
         if self.scope_given not in (None, "narrow", "broad"):
             raise AdequacyError(f"{self.name}: scope: got {self.scope_given!r:.80}; allowed: narrow, broad")
 
-    @cached_property
+    @kept
     def _given(self) -> Given:
         return texts_of(self.arguments)
 
-    @cached_property
+    @kept
     def targets(self) -> tuple[str, ...]:
         """What it was pointed at: paths, patterns, addresses, queries, compounds."""
         return targets_of(self._given)
 
-    @cached_property
+    @kept
     def scope(self) -> Scope:
         """``broad`` where it looked at everything, else ``narrow``."""
         return self.scope_given or scope_of(self.name, self._given)
 
-    @cached_property
+    @kept
     def returned(self) -> Result:
         """What it returned, as the words and marks that a response may refer to."""
         return Result.of(self.name, self._given, self.result or "")
@@ -127,7 +127,7 @@ class ToolContext:
         """
         if isinstance(calls, str | bytes | Mapping) or not isinstance(calls, Iterable):
             raise AdequacyError(f"tool calls: got {calls!r:.80}; allowed: a list of calls")
-        return cls(tuple(_call(f"tool calls[{i}]", given) for i, given in enumerate(calls)))
+        return cls(tuple([_call(i, given) for i, given in enumerate(calls)]))
 
     @classmethod
     def from_openai(cls, messages: Iterable[Mapping[str, Any]]) -> ToolContext:
@@ -153,10 +153,7 @@ class ToolContext:
 
     def distinct(self) -> tuple[ToolCall, ...]:
         """Without repeats: the same call with the same result stands once, where it came first."""
-        by_result: dict[tuple[str, str | None, bool], list[ToolCall]] = {}
-        for call in self.calls:
-            by_result.setdefault((call.name, call.result, call.error), []).append(call)
-        if len(by_result) == len(self.calls):
+        if len({(call.name, call.result, call.error) for call in self.calls}) == len(self.calls):
             return self.calls
         once: dict[tuple[str, str | None, bool], ToolCall] = {}
         for call in self.calls:
@@ -193,11 +190,12 @@ class ToolContext:
         }
 
 
-def _call(where: str, given: object) -> ToolCall:
-    if not isinstance(given, Mapping) or "name" not in given:
-        raise AdequacyError(f"{where}: got {given!r:.80}; {_ALLOWED}")
-    if unknown := [key for key in given if key not in _KEYS]:
-        raise AdequacyError(f"{where}: got the key {unknown[0]!r:.80}; {_ALLOWED}")
+def _call(number: int, given: object) -> ToolCall:
+    if (type(given) is not dict and not isinstance(given, Mapping)) or "name" not in given:
+        raise AdequacyError(f"tool calls[{number}]: got {given!r:.80}; {_ALLOWED}")
+    if not given.keys() <= _KEYS:
+        unknown = next(key for key in given if key not in _KEYS)
+        raise AdequacyError(f"tool calls[{number}]: got the key {unknown!r:.80}; {_ALLOWED}")
     arguments = given.get("arguments")
     try:
         return ToolCall(
@@ -208,7 +206,7 @@ def _call(where: str, given: object) -> ToolCall:
             given.get("scope"),
         )
     except AdequacyError as error:
-        raise AdequacyError(f"{where}: {error}") from None
+        raise AdequacyError(f"tool calls[{number}]: {error}") from None
 
 
 def _written(value: object) -> str:

@@ -1,8 +1,10 @@
 """Reads the tool calls out of the transcripts of two chat formats, as plain dictionaries.
 
 - chat completions: ``tool_calls`` of an assistant's message (``function.name``, ``function.arguments`` as a JSON
-  text) and messages of role ``tool`` with the ``tool_call_id``;
-- content blocks: ``tool_use`` (``name``, ``input``) and ``tool_result`` with the ``tool_use_id``.
+  text) and messages of role ``tool`` with the ``tool_call_id``; also the older ``function_call``, answered by a message
+  of role ``function`` with the ``name``;
+- content blocks: ``tool_use`` (``name``, ``input``) and ``tool_result`` with the ``tool_use_id``; also those of tools
+  that the server runs, ``server_tool_use`` and ``web_search_tool_result``, and their kin.
 
 A call without an answer has the result None, "not recorded".
 """
@@ -33,6 +35,12 @@ def read_openai(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
             call = _openai_call(f"{where}.tool_calls[{i}]", given)
             calls.append(call)
             waiting[str(given.get("id"))] = call
+        if message.get("function_call") is not None:
+            calls.append(_openai_call(f"{where}.function_call", {"function": message["function_call"]}))
+            waiting[f"function {calls[-1]['name']}"] = calls[-1]
+        if message.get("role") == "function":
+            text = text_of(where, message.get("content"))
+            _answer(where, waiting, f"function {message.get('name')}", text)
         if message.get("role") == "tool":
             _answer(where, waiting, message.get("tool_call_id"), text_of(where, message.get("content")))
     return calls
@@ -47,11 +55,11 @@ def read_anthropic(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]
     calls: list[dict[str, Any]] = []
     waiting: dict[str, dict[str, Any]] = {}
     for where, block in _blocks(messages):
-        if block.get("type") == "tool_use":
+        if str(block.get("type")).endswith("tool_use"):
             call = {"name": block.get("name"), "arguments": block.get("input") or {}, "result": None}
             calls.append(call)
             waiting[str(block.get("id"))] = call
-        elif block.get("type") == "tool_result":
+        elif str(block.get("type")).endswith("tool_result"):
             call = _answer(where, waiting, block.get("tool_use_id"), text_of(where, block.get("content")))
             if block.get("is_error"):
                 call["error"] = True
@@ -123,7 +131,7 @@ def _arguments(given: object) -> Any:
         return given
     try:
         read = json.loads(given)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {"text": given}
     return read if isinstance(read, dict) else {"value": read}
 

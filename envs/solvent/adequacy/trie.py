@@ -29,13 +29,15 @@ _WORD = re.compile(r"(?:[^\W_]+(?:['\-./][^\W_]+)*|[,%#\u2026])\Z")
 class Node:
     """What may follow, and the kind of the phrase that ends here."""
 
-    __slots__ = ("following", "gap", "kind", "number")
+    __slots__ = ("following", "gap", "kind", "next", "number")
 
     def __init__(self) -> None:
         self.following: dict[str, Node] = {}
         self.kind: str | None = None
         self.gap: Node | None = None
         self.number: Node | None = None
+        self.next: frozenset[str] | None = None
+        """Of a first word: no phrase begins here unless one of these follows; None where that can't be told so."""
 
 
 class Trie:
@@ -54,6 +56,9 @@ class Trie:
                 for words in variants(text, contractions):
                     self._add(words, kind, text)
         self.root = self._top.following
+        for node in self.root.values():
+            if node.kind is None and node.gap is None and node.number is None:
+                node.next = frozenset(node.following) | fillers
 
     def _add(self, words: tuple[str, ...], kind: str, text: str) -> None:
         node = self._top
@@ -76,7 +81,12 @@ class Trie:
     def match(self, tokens: Sequence[str], i: int, end: int) -> tuple[int, str] | None:
         """The end and the kind of the longest phrase that begins at token ``i`` and ends by ``end``."""
         node = self.root.get(tokens[i])
-        return None if node is None else self.walk(node, tokens, i + 1, end)
+        if node is None:
+            return None
+        i += 1
+        if node.next is not None and (i >= end or tokens[i] not in node.next):
+            return None
+        return self.walk(node, tokens, i, end)
 
     def walk(self, node: Node, tokens: Sequence[str], j: int, end: int) -> tuple[int, str] | None:
         """The longest phrase that goes on at token ``j`` from a node."""

@@ -1,7 +1,8 @@
 """Triggers: patterns that a person has accepted, kept in an append-only file; nothing becomes one by itself.
 
 ``triggers.jsonl`` has a line a decision: who accepted or withdrew a pattern, why, and with what evidence. The last
-decision about a pattern holds. A trigger says "a judge should look"; it changes no score. Source: "Epistemic Adequacy
+decision about a pattern holds. A trigger says "a judge should look": on a response that shows its pattern the heuristic
+escalates, with the signal ``trigger:<pattern>``; it changes no score. Source: "Epistemic Adequacy
 Design", "Feedback into heuristics", which lets a pattern over 70 % become a trigger; that a person decides is ours.
 
 Known approximation: ``by`` is what the caller gives. It names who answers for the decision, and proves nothing.
@@ -15,11 +16,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from solvent.adequacy.errors import AdequacyError
+from solvent.adequacy.heuristic import Adequacy
 from solvent.adequacy.jsonl import append_lines, read_lines
 from solvent.adequacy.patterns import Finding, Pattern
 from solvent.adequacy.scores import now
+from solvent.adequacy.tools import ToolContext
 
-__all__ = ["Trigger", "accept", "fired", "read_triggers", "withdraw"]
+__all__ = ["Trigger", "accept", "escalated", "fired", "read_triggers", "withdraw"]
 
 _FIELDS = {"pattern", "decision", "accepted_by", "reason", "time", "rate", "lower_bound", "count"}
 
@@ -107,7 +110,7 @@ def read_triggers(path: str | os.PathLike[str]) -> list[Trigger]:
         AdequacyError: a file that can't be read, or a line that is no decision; the message has its number.
     """
     last: dict[Pattern, Trigger] = {}
-    for place, fields in read_lines(path):
+    for place, fields in read_lines(path, appended=True):
         decision = Trigger.from_dict(fields, place)
         last.pop(decision.pattern, None)
         last[decision.pattern] = decision
@@ -117,3 +120,12 @@ def read_triggers(path: str | os.PathLike[str]) -> list[Trigger]:
 def fired(triggers: Iterable[Trigger], tools: Sequence[str], strong_negative: bool) -> tuple[Trigger, ...]:
     """The triggers whose pattern a response shows."""
     return tuple(one for one in triggers if one.pattern.matches(tools, strong_negative))
+
+
+def escalated(adequacy: Adequacy, context: ToolContext, triggers: Iterable[Trigger]) -> Adequacy:
+    """The score with what its triggers add: a judge should look, and the signal ``trigger:<pattern>`` of each."""
+    tools = [call.name for call in context.calls]
+    signals = [f"trigger:{one.pattern}" for one in fired(triggers, tools, adequacy.strong_negative)]
+    if not signals:
+        return adequacy
+    return replace(adequacy, escalate=True, signals=(*adequacy.signals, *signals))
