@@ -27,7 +27,15 @@ from solvent_experiments.run import run_experiment
 from solvent_experiments.store import RunFolder
 
 OF_ENERGY = ("energy_curve", "intents_by_hour", "deferrals", "prices")
-OF_GATE = ("verdict_curve", "verdicts", "finding_energies", "strictness", "lab_domain", "words_curve", "words")
+OF_GATE = (
+    "verdict_curve",
+    "verdicts",
+    "finding_energies",
+    "strictness",
+    "lab_domain",
+    "words_curve",
+    "words",
+)
 DRAWN = tuple(name for name in FIGURES if name not in (*OF_ENERGY, *OF_GATE))
 """What a run shows in which acting costs no energy and no gate judges; test_energy_run.py and test_gate_run.py have the
 others."""
