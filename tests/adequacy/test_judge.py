@@ -174,7 +174,7 @@ def test_a_connection_that_is_reset_is_asked_again() -> None:
 
 def test_a_request_that_takes_too_long_is_asked_again() -> None:
     with running(silence, grades(0, 0)) as server:
-        assert asked(judge_of(server, timeout=0.5)).epad == 0
+        assert asked(judge_of(server, timeout=2.0)).epad == 0
     assert len(server.requests) == 2
 
 
@@ -247,7 +247,7 @@ def test_whoever_asks_for_more_than_a_minute_is_not_waited_for(seconds: str) -> 
 
 
 def test_a_wait_longer_than_the_time_left_is_not_begun() -> None:
-    refused(reply(429, {"retry-after": "30"}), match="asked to wait 30 s.*1 s allowed", tries=1, total=1.0)
+    refused(reply(429, {"retry-after": "30"}), match="asked to wait 30 s.*20 s allowed", tries=1, total=20.0)
 
 
 # -------------------------------------------------------------------------------------------------- what can't
