@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import os
 import re
+import select
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -99,6 +100,9 @@ def keyboard() -> Iterator[Callable[[], str]]:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
+LISTEN = 0.2  # seconds
+
+
 class _Keys:
     def __init__(self, terminal: int) -> None:
         self._terminal = terminal
@@ -107,6 +111,9 @@ class _Keys:
 
     def next(self) -> str:
         while not self._waiting:
+            # Not a read that waits: Ctrl-C in the moment before it would be heard at the next key only.
+            if not select.select([self._terminal], [], [], LISTEN)[0]:
+                continue
             if not (data := os.read(self._terminal, 64)):
                 raise KeyboardInterrupt  # nobody is there any more
             self._waiting = ESCAPE.sub("", self._decoder.decode(data))

@@ -7,6 +7,7 @@ and no process is left behind. Nothing it sends reaches the terminal unescaped.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import logging
@@ -73,6 +74,7 @@ class _Heard:
     endless: bool = False
     junk: list[str] = field(default_factory=list)
     hopeless: bool = False  # too much of it
+    interrupted: bool = False
     leader: int = 0  # its process, which leads a session of its own
     family: list[psutil.Process] = field(default_factory=list)
 
@@ -148,6 +150,8 @@ def list_tools(
         if show_stderr:
             for line in stderr.lines:
                 print(f"{printable(server)} | {printable(line, 1000)}", file=sys.stderr)
+    if heard.interrupted:
+        raise KeyboardInterrupt
     if heard.hopeless and not heard.complete:
         raise ServerError(server, "sent nothing that the protocol knows" + _sample(heard))
     if failure is not None and not heard.complete:  # what goes wrong after that is only the farewell
@@ -201,6 +205,16 @@ def _priced(tools: Sequence[Tool]) -> tuple[tuple[ToolEnergy, ...], tuple[str, .
 
 
 async def _ask(server: str, timeout: float, env: dict[str, str], errlog: TextIO, heard: _Heard) -> None:
+    """Ctrl-C cancels this task; what then goes wrong on the way out may hide that it was a person who ended it."""
+    try:
+        await _reach(server, timeout, env, errlog, heard)
+    except Exception:
+        task = asyncio.current_task()
+        heard.interrupted = task is not None and task.cancelling() > 0
+        raise
+
+
+async def _reach(server: str, timeout: float, env: dict[str, str], errlog: TextIO, heard: _Heard) -> None:
     if urlsplit(server).scheme.lower() in ("http", "https"):
         await _ask_url(server, timeout, heard)
     else:

@@ -32,6 +32,11 @@ EPISODES = 256
 OF_ENERGY = ("hoarder", "value_per_cost", "sandbagger", "ratcheter", "target_switcher", "launderer")
 # Honest in what they measure and how they repay, so they earn more than half, and far less (docs/decisions.md).
 COSTLY = ("definitive", "overreacher", "surfer")
+OF_WORDS = (
+    "adequate",
+    "hedger",
+    "outspoken",
+)  # the honest script but for its words; tests/agents/test_words.py
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +179,7 @@ def margin_over_half(honest, other):
     return np.quantile(difference[draws].mean(axis=1), 0.025)
 
 
-@pytest.mark.parametrize("name", sorted(AGENTS.keys() - {"honest", *COSTLY, *OF_ENERGY}))
+@pytest.mark.parametrize("name", sorted(AGENTS.keys() - {"honest", *COSTLY, *OF_ENERGY, *OF_WORDS}))
 def test_no_degenerate_agent_earns_half_of_the_honest(played, name):
     assert margin_over_half(played["honest"]["return"], played[name]["return"]) > 0.0
 

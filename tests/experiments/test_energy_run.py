@@ -39,7 +39,15 @@ from solvent_experiments.run import show_results
 from solvent_experiments.store import DISCOMFORT, PROPOSALS, REFUSALS, RunFolder
 
 OF_ENERGY = ("energy_curve", "intents_by_hour", "deferrals", "prices")
-OF_GATE = ("verdict_curve", "verdicts", "finding_energies", "strictness", "lab_domain")  # of runs with a gate
+OF_GATE = (
+    "verdict_curve",
+    "verdicts",
+    "finding_energies",
+    "strictness",
+    "lab_domain",
+    "words_curve",
+    "words",
+)
 LEDGERS = (REFUSALS, DISCOMFORT, PROPOSALS)
 
 
