@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.actions import Verb, action_table
+from solvent.actions import EXPERIMENTS, Verb, action_table
 from solvent.mechanisms.publication import asserted_bits, log_score
 from solvent.params import LabParams
 from solvent.tables import debt_rules, tables_for
@@ -45,7 +45,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-EXPERIMENTS = (Verb.SCREEN, Verb.DOSE_RESPONSE)
 EXPLORE = -1
 HABITS = Habits()
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from solvent.actions import EXPERIMENTS
 from solvent_agents.agent import Actions, Observations
-from solvent_agents.honest import EXPERIMENTS, Honest
+from solvent_agents.honest import Honest
 
 __all__ = ["ValuePerCost"]
 

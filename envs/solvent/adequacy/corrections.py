@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from solvent.adequacy.errors import AdequacyError
+from solvent.mechanisms.adequacy import EVIDENCE, WORDS
 
 __all__ = [
     "ANY",
@@ -45,8 +46,6 @@ __all__ = [
 
 ANY = "*"
 SEVERITIES = ("low", "medium", "high")
-WORDS = ("hedged", "plain", "definitive", "absolute")
-EVIDENCE = ("none", "thin", "reasonable", "ample")
 NOTHING_ASSERTED = "nothing_asserted"
 """The heuristic's rule where there is no claim: it names neither words nor evidence, so ``*/*`` rows alone fit."""
 
