@@ -26,7 +26,7 @@ from solvent.sentences import corrections_of
 from solvent.state import Verdict, lab_dtype, step_dtype
 from solvent.tables import tables_for
 
-__all__ = ["LabBatch", "resolve_params", "resolve_seed"]
+__all__ = ["LabBatch", "held_tables", "resolve_params", "resolve_seed"]
 
 
 def resolve_params(params: LabParams | Mapping[str, Any] | None, preset_name: str) -> LabParams:
@@ -42,7 +42,7 @@ def resolve_params(params: LabParams | Mapping[str, Any] | None, preset_name: st
     return resolved
 
 
-def _held(params: LabParams) -> NDArray[Any]:
+def held_tables(params: LabParams) -> NDArray[Any]:
     """The tables as an array of one record: handed to compiled code as a pointer, where a record is copied."""
     tables: Any = tables_for(params)  # a record within an array of no dimensions
     held: NDArray[Any] = tables.base.reshape(1)
@@ -97,7 +97,7 @@ class LabBatch:
         held = n if same_step else 1
         self.finals = np.zeros(held, lab_dtype(params))
         self.final_observations = np.zeros((held, fields), np.float32)
-        self._held = _held(params)
+        self._held = held_tables(params)
         self._entries: dict[str, Callable[..., Any]] = {}
         self._pool: ThreadPoolExecutor | None = None
 
@@ -107,7 +107,7 @@ class LabBatch:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._held = _held(self.params)
+        self._held = held_tables(self.params)
         self._entries = {}
         self._pool = None
 

@@ -374,7 +374,7 @@ def explore(lab, verb, compound, claim, uniforms, tables, step, joint, evidence)
     add_debt(lab, overclaim(claim, step.gain), step)
     if step.debt_added == 0.0:
         repay_debt(lab, tables.debt.repay_for_accuracy * claim, step)
-    step.licence_added = licence_credit(claim, lowest, lab.entropy[compound])
+    step.licence_added = licence_credit(tables.debt, claim, lowest, lab.entropy[compound])
     lab.licence[compound] += step.licence_added
     lab.experiments[compound] += 1
     lab.claimed += claim
@@ -940,7 +940,7 @@ def begin(lab, tables, uniforms):  # type: ignore[no-untyped-def]
         lab.entropy[m] = tables.prior_entropy
         lab.lowest_entropy[m] = tables.prior_entropy
         lab.coupled[m] = 0
-        lab.licence[m] = 0.0
+        lab.licence[m] = tables.debt.licence_at_start
         lab.experiments[m] = 0
         lab.published[m] = 0
         for g in range(n_classes):

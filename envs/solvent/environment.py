@@ -172,9 +172,14 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     and ``adequacy_rule``, such as ``definitive/thin``; where a correction was given, ``correction`` has its text.
     ``tool_log`` shows a compound's log, ``correction`` what holds now.
 
+    ## Small enough to be solved
+    ``Solvent/Tiny-v0`` (preset ``tiny``): all of this with two compounds of two classes, readouts of two bins, five
+    heartbeats of one action, without proposals. 25 actions, 134 observations, with ``observation.joint``. Its
+    optimum is known (docs/exact.md).
+
     ## Arguments
     See ``__init__``. ``preset`` is ``default``, ``source`` (exactly the source document), ``two_tier``, ``energy``,
-    ``gate`` or ``lab``; ``params`` are differences from it.
+    ``gate``, ``lab`` or ``tiny``; ``params`` are differences from it.
 
     ``info["episode"]`` at the end is this environment's record of the episode. Gymnasium's ``RecordEpisodeStatistics``
     wants that key for itself: give it another, ``RecordEpisodeStatistics(env, stats_key="statistics")``.

@@ -409,6 +409,12 @@ class DebtParams(ParamGroup):
         0.75, unit="bits", low=0.0, high=100.0, doc="most that is repaid for what was learnt"
     )
     repay_max: float = setting(1.0, unit="bits", low=0.0, high=100.0, doc="most a calibration repays")
+    licence: str = setting(
+        "claimed",
+        unit="rule",
+        choices=("claimed", "gained", "waived"),
+        doc="what licenses a finding: gains that were claimed, all gains, or nothing",
+    )
     decay_per_heartbeat: float = setting(
         0.0, unit="1/heartbeat", low=0.0, high=1.0, source="document", doc="share forgiven by time"
     )
@@ -834,6 +840,37 @@ PRESETS: Mapping[str, LabParams] = types.MappingProxyType(
             proposals=ProposalParams(enabled=True),
             gate=GateParams(enabled=True),
             adequacy=AdequacyParams(enabled=True),
+        ),
+        # Everything, small enough to be solved exactly (docs/exact.md has the counts that led here).
+        "tiny": LabParams(
+            assay=AssayParams(
+                compounds=("nocodazole", "etoposide"),
+                potency_classes=2,
+                lowest_ec50=1e-7,
+                ec50_step=1.0,
+                gains=(0.7, 1.3),
+                plate_sds=(0.2,),
+                bins=2,
+                bin_low=0.1,
+                bin_high=1.1,
+                lot_heartbeats=4,
+            ),
+            plates=PlateParams(
+                dmso=ControlTemplate(readouts=1, replicates=8),
+                baseline=ControlTemplate(readouts=1, replicates=12),
+                calibration=ControlTemplate(readouts=2, replicates=12),
+                screen=DoseTemplate(doses=(1e-6,), replicates=8),
+                dose_response=DoseTemplate(doses=(1e-6, 1e-5), replicates=6),
+            ),
+            vocabulary=VocabularyParams(claims=(0.0, 0.25, 0.5), confidences=(0.75, 0.95)),
+            budget=BudgetParams(wells=36, heartbeats=5, start_hour=9),
+            # What a verb remembers of its uses would triple the states.
+            energy=EnergyParams(
+                enabled=True, start=16.0, regeneration=6.0, slots=1, first_use=1.0, error_rate=1.0
+            ),
+            gate=GateParams(enabled=True, review_heartbeats=1, calm_heartbeats=3),
+            adequacy=AdequacyParams(enabled=True),
+            observation=ObservationParams(joint=True),
         ),
     }
 )

@@ -15,6 +15,7 @@ ENVIRONMENTS: dict[str, dict[str, Any]] = {
     "Solvent/Energy-v0": {"preset": "energy"},
     "Solvent/Gate-v0": {"preset": "gate"},
     "Solvent/Lab-v0": {"preset": "lab"},
+    "Solvent/Tiny-v0": {"preset": "tiny"},
 }
 """Id -> arguments of ``LabEnv`` and ``LabVectorEnv``."""
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LabSentences",
     "corrections_of",
+    "gate_tables",
     "is_strong_negative",
     "policies_of",
     "policy_names",
@@ -54,7 +55,7 @@ def policies_of(params: LabParams) -> tuple[Policy, ...]:
     from solvent.gate.errors import GateError
     from solvent.gate.lab_tables import LAB_POLICIES, lab_policies, load_lab_tables
 
-    path = _tables(params)
+    path = gate_tables(params)
     try:
         tables = load_lab_tables(path)
         return lab_policies(path.with_name(LAB_POLICIES.name), tables)
@@ -96,7 +97,7 @@ def sentences_of(params: LabParams) -> LabSentences:
 
     assay = params.assay
     try:
-        words = _catalogue(_tables(params))
+        words = _catalogue(gate_tables(params))
         return LabSentences(
             spans=tuple(tuple(words.spans(assay, params.doses, name)) for name in assay.compounds),
             findings=tuple(tuple(words.findings(assay, name)) for name in assay.compounds),
@@ -106,10 +107,11 @@ def sentences_of(params: LabParams) -> LabSentences:
         raise ParamError("gate", str(error)) from None
 
 
-def _tables(params: LabParams) -> Path:
-    from solvent.gate.lab_tables import LAB_TABLES
+def gate_tables(params: LabParams) -> Path:
+    """The file of the gate's tables: the one that the parameters name, else the shipped one for such readouts."""
+    from solvent.gate.lab_tables import shipped_tables
 
-    return Path(params.gate.tables) if params.gate.tables else LAB_TABLES
+    return Path(params.gate.tables) if params.gate.tables else shipped_tables(params.assay)
 
 
 def _catalogue(tables: Path) -> Catalogue:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 import math
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,7 +31,7 @@ from solvent.params import (
     LabParams,
     ParamError,
 )
-from solvent.sentences import corrections_of
+from solvent.sentences import corrections_of, gate_tables
 
 __all__ = [
     "Tables",
@@ -46,6 +45,9 @@ __all__ = [
 ]
 
 AUDIENCES = ("", "private", "public")
+
+WAIVED = 64.0
+"""Licence from the start where it is waived, bits: more than any finding can assert."""
 
 _POINTS = 1024
 _SHARED_ROWS = 256
@@ -126,6 +128,8 @@ def debt_rules(params: LabParams) -> DebtRules:
         reset_bankrupt=debt.bankruptcy == "reset",
         bankruptcy_after_refusals=debt.bankruptcy_after_refusals,
         cheapest_calibration=min(controls),
+        claims_license=debt.licence == "claimed",
+        licence_at_start=WAIVED if debt.licence == "waived" else 0.0,
     )
 
 
@@ -228,9 +232,9 @@ def _gate_arrays(params: LabParams) -> dict[str, Any]:
         }
     # Not at the top: a lab without a gate has no use for it, and it takes a tenth of a second.
     from solvent.gate.errors import GateError
-    from solvent.gate.lab_tables import LAB_POLICIES, LAB_TABLES, lab_policies, load_lab_tables
+    from solvent.gate.lab_tables import LAB_POLICIES, lab_policies, load_lab_tables
 
-    path = Path(params.gate.tables) if params.gate.tables else LAB_TABLES
+    path = gate_tables(params)
     try:
         measured = load_lab_tables(path)
         tables = measured.select(params.assay, params.doses)

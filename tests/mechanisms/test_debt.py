@@ -143,7 +143,13 @@ def test_debt_is_what_was_claimed_and_not_gained(claim, gain, debt):
     ],
 )
 def test_licence_is_what_was_claimed_and_gained_below_the_lowest_entropy(claim, lowest, now, licence):
-    assert licence_credit(claim, lowest, now) == licence
+    assert licence_credit(DEFAULT, claim, lowest, now) == licence
+
+
+def test_licence_by_gains_needs_no_claim():
+    assert licence_credit(rules(licence="gained"), 0.0, 3.0, 2.5) == 0.5
+    assert licence_credit(rules(licence="gained"), 0.25, 3.0, 2.0) == 1.0
+    assert licence_credit(rules(licence="gained"), 1.0, 2.0, 2.5) == 0.0
 
 
 @pytest.mark.parametrize(

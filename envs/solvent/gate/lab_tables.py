@@ -41,10 +41,15 @@ __all__ = [
     "lab_policies",
     "load_lab_tables",
     "save_lab_tables",
+    "shipped_tables",
 ]
 
 LAB_TABLES = Path(__file__).with_name("lab_tables.npz")
 LAB_POLICIES = Path(__file__).with_name("lab_policies.json")
+TINY_TABLES = Path(__file__).parent / "tiny" / LAB_TABLES.name
+"""Of the readouts of the smallest level, with its own policies beside it."""
+READOUTS = ("bins", "bin_low", "bin_high", "lowest_ec50", "ec50_step")
+"""Settings of the assay that its sentences have numbers from."""
 MOST_SPANS = 12
 """Sentences on a page at most, all of which count: ``top_k`` and ``rank_r`` of the lab's policies."""
 LEVELS = GATE_POLICIES
@@ -99,8 +104,8 @@ class LabTables:
             GateError: something was not measured; the line names it.
         """
         about = self.about
-        for name in ("bins", "bin_low", "bin_high", "lowest_ec50", "ec50_step"):
-            if not np.isclose(getattr(assay, name), about[name], rtol=1e-9, atol=0.0):
+        for name in READOUTS:
+            if not _agrees(about, assay, name):
                 raise self._missing(f"assay.{name}", getattr(assay, name), about[name])
         if assay.potency_classes > about["potency_classes"]:
             raise self._missing(
@@ -220,7 +225,25 @@ def _fits(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bool:
     return bool(off_unit < UNIT and np.abs(gram.astype(np.int64)).max() / SCALE < 1.0 + UNIT)
 
 
-@functools.lru_cache(maxsize=4)
+def _agrees(about: Mapping[str, Any], assay: AssayParams, name: str) -> bool:
+    """Whether tables were measured for an assay with this setting."""
+    return bool(np.isclose(getattr(assay, name), about[name], rtol=1e-9, atol=0.0))
+
+
+def shipped_tables(assay: AssayParams) -> Path:
+    """The shipped file whose sentences are those of this assay's readouts; the lab's where none is.
+
+    Raises:
+        GateError: a shipped file was changed.
+    """
+    if TINY_TABLES.exists():  # it doesn't while it is built
+        about = load_lab_tables(TINY_TABLES).about
+        if all(_agrees(about, assay, name) for name in READOUTS):
+            return TINY_TABLES
+    return LAB_TABLES
+
+
+@functools.lru_cache(maxsize=8)
 def load_lab_tables(path: Path = LAB_TABLES) -> LabTables:
     """Tables from a file.
 

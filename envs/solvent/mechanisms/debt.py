@@ -10,7 +10,8 @@ and above the threshold refuses everything that is not calibration. A calibratio
 the instrument repays ``min(repay_max, repay_base + min(repay_learnt_max, repay_per_bit * max(0, b)))``.
 
 Claims buy licence: of a gain, what was claimed and lies below the lowest entropy reached so far is credited
-to the compound.
+to the compound. For studies ``licence: gained`` credits it whatever was claimed, and ``licence: waived`` licenses every
+finding from the start.
 
 Departures from the document (``params.PRESETS["source"]`` undoes them): a calibration's multiplier is capped,
 and the cost of the cheapest calibration is kept in reserve.
@@ -66,6 +67,8 @@ class DebtRules(NamedTuple):
     reset_bankrupt: bool
     bankruptcy_after_refusals: int
     cheapest_calibration: int
+    claims_license: bool
+    licence_at_start: float
 
 
 @inlined
@@ -75,12 +78,13 @@ def overclaim(claim, gain):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def licence_credit(claim, lowest_entropy, entropy):  # type: ignore[no-untyped-def]
-    """Licence bought, bits: progress below ``lowest_entropy``, up to the claim.
+def licence_credit(rules, claim, lowest_entropy, entropy):  # type: ignore[no-untyped-def]
+    """Licence bought, bits: progress below ``lowest_entropy``, up to the claim where licence is bought by claims.
 
     Noise that is undone and redone buys nothing.
     """
-    return max(0.0, min(claim, lowest_entropy - entropy))
+    progress = lowest_entropy - entropy
+    return max(0.0, min(claim, progress) if rules.claims_license else progress)
 
 
 @inlined

@@ -1,0 +1,236 @@
+"""Forced outcomes are the outcomes that are drawn, with the probabilities with which they are drawn."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from solvent.batch import LabBatch, held_tables
+from solvent.dynamics import write_mask
+from solvent.forcing import check_enumerable, expand, hypotheses, start, state_key
+from solvent.params import LabParams, ParamError, preset
+from solvent.state import lab_dtype, step_dtype
+from solvent.tables import tables_for
+
+TINY = preset("tiny")
+SMALL = LabParams.from_mapping(
+    {
+        "assay": {
+            "compounds": ["nocodazole", "etoposide"],
+            "potency_classes": 3,
+            "gains": [0.7, 1.3],
+            "plate_sds": [0.2],
+            "bins": 3,
+            "lot_heartbeats": 2,
+        },
+        "plates": {
+            "dmso": {"readouts": 1},
+            "baseline": {"readouts": 1},
+            "calibration": {"readouts": 2},
+            "screen": {"doses": [1e-6]},
+            "dose_response": {"doses": [1e-7, 1e-6]},
+        },
+        "vocabulary": {"claims": [0.0, 0.5], "confidences": [0.5, 0.9]},
+        "budget": {"wells": 120, "heartbeats": 4},
+    }
+)
+LABS = {"debt": SMALL, "tiny": TINY}
+
+
+class Forced:
+    """All outcomes of all actions in one state."""
+
+    def __init__(self, params, lab, weights):
+        self.params, self.rows = params, hypotheses(params)
+        size = 20_000
+        keys = np.zeros((size, 2), np.uint64)
+        parents, actions, codes = (np.zeros(size, np.int64) for _ in range(3))
+        chances, rewards = np.zeros(size), np.zeros(size)
+        labs, beliefs = np.zeros(size, lab_dtype(params)), np.zeros((size, len(self.rows)))
+        tables = tables_for(params)
+        mask = np.zeros(len(tables.verb), np.int8)
+        one = np.zeros(1, lab_dtype(params))
+        one[0] = lab
+        n = expand(
+            one, weights[None], 0, 1, self.rows, held_tables(params), np.zeros(1, step_dtype()), mask, keys, parents,
+            actions, chances, rewards, codes, labs, beliefs,
+        )  # fmt: skip
+        self.keys, self.actions, self.codes = keys[:n].copy(), actions[:n].copy(), codes[:n].copy()
+        self.chances, self.rewards = chances[:n].copy(), rewards[:n].copy()
+        self.labs, self.weights = labs[:n].copy(), beliefs[:n].copy()
+
+    def of(self, action):
+        return np.flatnonzero(self.actions == action)
+
+
+def beginning(params):
+    labs = np.zeros(1, lab_dtype(params))
+    weights = start(labs, params)
+    return labs[0], weights
+
+
+def plate(readouts, compound=0):
+    """An experiment of the small lab with so many readouts, claiming nothing."""
+    tables = tables_for(SMALL)
+    fits = (tables.readouts[tables.verb] == readouts) & (tables.compound == compound) & (tables.claim == 0)
+    return int(np.flatnonzero(fits)[0])
+
+
+def seen(lab, params):
+    """What a played lab shows of its last plate, as one number."""
+    bins = np.maximum(lab["last_bins"], 0)
+    return int(bins @ params.assay.bins ** np.arange(len(bins)))
+
+
+@pytest.mark.parametrize("params", LABS.values(), ids=LABS)
+def test_the_outcomes_of_every_action_sum_to_one(params):
+    lab, weights = beginning(params)
+    rng = np.random.default_rng(0)
+    for _ in range(params.budget.heartbeats):
+        forced = Forced(params, lab, weights)
+        totals = np.bincount(forced.actions, forced.chances)
+        np.testing.assert_allclose(totals, 1.0, atol=1e-12)
+        np.testing.assert_allclose(forced.weights.sum(axis=1), 1.0, atol=1e-12)
+        going_on = np.flatnonzero(forced.labs["end_reason"] == 0)
+        if not len(going_on):
+            break
+        chosen = rng.choice(going_on)
+        lab, weights = forced.labs[chosen], forced.weights[chosen]
+
+
+@pytest.mark.parametrize("params", LABS.values(), ids=LABS)
+def test_what_is_drawn_is_among_what_is_forced(params):
+    """Real labs, random actions: each step leads to a forced outcome, the same record but for truth and luck."""
+    batch = LabBatch(params, 1)
+    rng = np.random.default_rng(1)
+    hidden = ("key", "episode", "potency", "instrument", "fair")
+    for seed in range(12):
+        batch.begin([seed], np.ones(1, bool), rng)
+        lab, weights = beginning(params)
+        for _ in range(params.most_steps):
+            action = int(rng.integers(len(tables_for(params).verb)))
+            forced = Forced(params, lab, weights)
+            batch.step(np.array([action]))
+            played = batch.labs[0].copy()
+            rows = forced.of(action)
+            match = rows[
+                (forced.codes[rows] == seen(played, params))
+                & (np.abs(forced.rewards[rows] - batch.rewards[0]) < 1e-9)
+                & (forced.labs["wrong"][rows] == played["wrong"])
+            ]
+            assert len(match) == 1, f"seed {seed}: {len(match)} outcomes"
+            child = forced.labs[match[0]]
+            for name in child.dtype.names:
+                if name not in hidden:
+                    np.testing.assert_array_equal(child[name], played[name], err_msg=name)
+            if played["end_reason"]:
+                break
+            lab, weights = child, forced.weights[match[0]]
+
+
+def test_outcomes_come_as_often_as_their_chances_say():
+    """A thousand labs, all with the same readout at first, then a plate whose outcome depends on it."""
+    n, rng = 4000, np.random.default_rng(2)
+    screen, deep = plate(1), plate(2)
+    batch = LabBatch(SMALL, n)
+    batch.begin(list(range(n)), np.ones(n, bool), rng)
+    lab, weights = beginning(SMALL)
+    forced = Forced(SMALL, lab, weights)
+    batch.step(np.full(n, screen))
+    at_first = np.array([seen(lab, SMALL) for lab in batch.labs])
+    for row in forced.of(screen):
+        share = (at_first == forced.codes[row]).mean()
+        assert abs(share - forced.chances[row]) < 4 * (0.25 / n) ** 0.5
+    likeliest = forced.of(screen)[forced.chances[forced.of(screen)].argmax()]
+    mine = at_first == forced.codes[likeliest]
+    then = Forced(SMALL, forced.labs[likeliest], forced.weights[likeliest])
+    batch.step(np.full(n, deep))
+    after = np.array([seen(lab, SMALL) for lab in batch.labs])[mine]
+    for row in then.of(deep):
+        assert abs((after == then.codes[row]).mean() - then.chances[row]) < 4 * (0.25 / mine.sum()) ** 0.5
+
+
+def test_the_referee_remembers_across_lots_what_ties_compounds_together():
+    """Both compounds on one instrument, then a new lot: their classes hang together, though each has its marginal."""
+    lab, weights = beginning(SMALL)
+    for action in (plate(2, 0), plate(2, 1)):
+        forced = Forced(SMALL, lab, weights)
+        row = max(forced.of(action), key=lambda row: forced.labs[row]["instrument_entropy"])
+        lab, weights = forced.labs[row], forced.weights[row]
+    assert lab["heartbeat"] == SMALL.assay.lot_heartbeats
+    joint = weights.reshape(2, 3, 3)
+    np.testing.assert_allclose(joint[0], joint[1])  # nothing is known of the new instrument
+    classes = joint.sum(axis=0)
+    np.testing.assert_allclose(classes.sum(axis=1), lab["marginal"][0], atol=1e-6)
+    np.testing.assert_allclose(classes.sum(axis=0), lab["marginal"][1], atol=1e-6)
+    assert np.abs(classes - np.outer(classes.sum(axis=1), classes.sum(axis=0))).max() > 1e-4
+
+
+def test_a_finding_that_comes_out_teaches_the_referee():
+    tables = tables_for(SMALL)
+    deep = plate(2)
+    public = int(np.flatnonzero((tables.audience[tables.verb] == 2) & (tables.compound == 0))[0])
+    lab, weights = beginning(SMALL)
+    forced = Forced(SMALL, lab, weights)
+    row = forced.of(deep)[0]
+    named = int(forced.labs[row]["marginal"][0].argmax())
+    told = Forced(SMALL, forced.labs[row], forced.weights[row])
+    right, wrong = told.of(public)[np.argsort(-told.rewards[told.of(public)])]
+    rows = hypotheses(SMALL)
+    assert told.weights[right][rows[:, 1] != named].sum() == 0.0
+    assert told.weights[wrong][rows[:, 1] == named].sum() == 0.0
+    assert told.chances[right] == pytest.approx(forced.labs[row]["marginal"][0, named], abs=1e-6)
+
+
+@pytest.mark.parametrize("params", LABS.values(), ids=LABS)
+def test_what_a_key_leaves_out_changes_nothing(params):
+    """States along random walks, with all that the key doesn't look at replaced by nonsense: the same future."""
+    rng = np.random.default_rng(3)
+    tables, held = tables_for(params), held_tables(params)
+    mask, keys = np.zeros(len(tables.verb), np.int8), np.zeros((2, 2), np.uint64)
+    tallies = [
+        "score", "published_bits", "settled", "debt_added", "debt_repaid", "debt_peak", "claimed", "gained",
+        "wells_spent", "accepted", "wrong", "rejected", "not_executed", "calibrations", "steps", "last_event",
+        "last_action", "energy_income", "energy_spent", "deferrals", "out_of_context", "hoardings", "plates",
+        "verdicts", "decided", "incidents", "tightenings", "scores", "correction", "intents_shown", "intents_total",
+        "beats_over_threshold", "longest_streak",
+    ]  # fmt: skip
+    for _ in range(6):
+        lab, weights = beginning(params)
+        for _ in range(params.budget.heartbeats - 1):
+            forced = Forced(params, lab, weights)
+            other = lab.copy()
+            for name in tallies:
+                other[name] = rng.integers(0, 5, other[name].shape)
+            for m in np.flatnonzero(lab["published"]):
+                other["licence"][m], other["experiments"][m] = 3.0, 7
+                other["page"][m], other["published"][m] = 0, 3 - lab["published"][m]
+            for key, one in zip(keys, (lab, other), strict=True):
+                held_lab = np.zeros(1, lab.dtype)
+                held_lab[0] = one
+                write_mask(held_lab[0], held[0], mask)
+                state_key(held_lab[0], weights, mask, held[0], key)
+            np.testing.assert_array_equal(keys[0], keys[1])
+            again = Forced(params, other, weights)
+            np.testing.assert_array_equal(forced.keys, again.keys)
+            np.testing.assert_allclose(forced.rewards, again.rewards, atol=1e-12)
+            going_on = np.flatnonzero(forced.labs["end_reason"] == 0)
+            if not len(going_on):
+                break
+            chosen = rng.choice(going_on)
+            lab, weights = forced.labs[chosen], forced.weights[chosen]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"proposals": {"enabled": True}}, "proposals.mispriced_most: got 3; allowed: 0"),
+        ({"debt": {"carry_debt": True}}, "debt.carry_debt: got true; allowed: false"),
+        ({"assay": {"compounds": [f"c{i}" for i in range(20)]}}, "assay: got 2,097,152 combinations"),
+    ],
+    ids=["mispricing", "carried debt", "many compounds"],
+)
+def test_labs_that_cannot_be_enumerated_are_refused_in_one_line(changes, message):
+    base = dataclasses.replace(TINY, gate=LabParams().gate, adequacy=LabParams().adequacy)
+    with pytest.raises(ParamError, match=message):
+        check_enumerable(LabParams.from_mapping(changes, base=base))
