@@ -255,8 +255,8 @@ def test_everything_is_finite_and_inside_the_space(env_id):
 
 
 STILL = {
-    # One action a heartbeat, no proposals, fixed prices, a user who is always there, readers who decide at once, and too
-    # few plates in an episode for some corrections: none of it can move in the smallest level.
+    # One action a heartbeat, no proposals, fixed prices, a user who is always there, readers who decide at once, and
+    # too few plates in an episode for some corrections: none of it can move in the smallest level.
     "Solvent/Tiny-v0": (
         r".*/(screened|dosed)_now|slot|user_is_present|reflected|last_event/(proposed|deferred)|cost/.*|discomfort/.*"
         r"|review/.*|.*/decision_in|.*/under_review_.*|correction/(seek|question|repeat).*"

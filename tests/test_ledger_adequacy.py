@@ -210,7 +210,9 @@ def test_where_the_gate_is_not_enforced_its_own_verdict_is_logged(bench, tmp_pat
         assert line["verdict"] == (by_words[line["adequacy"]["score"]] if plates else "reject")
 
 
-@pytest.mark.parametrize("env_id", [name for name in ENVIRONMENTS if name not in ("Solvent/Lab-v0", "Solvent/Tiny-v0")])
+@pytest.mark.parametrize(
+    "env_id", [name for name in ENVIRONMENTS if name not in ("Solvent/Lab-v0", "Solvent/Tiny-v0")]
+)
 def test_older_levels_write_the_lines_that_they_wrote(bench, env_id, tmp_path):
     path = tmp_path / "verdicts.jsonl"
     env = LabEnv(**ENVIRONMENTS[env_id], verdicts_path=path)
