@@ -13,7 +13,7 @@ SOURCES := $(shell find $(SOURCE_ROOTS) -name '*.py' 2>/dev/null)
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test test-compiled test-plain totals public-data lint format format-check types bench figures constraints clean
+.PHONY: help quickstart policies test test-compiled test-plain totals public-data browser lint format format-check types bench figures constraints clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -50,6 +50,23 @@ $(VENV)/.compiled-is-current: $(SOURCES) | $(BIN)/python
 quickstart: $(VENV)/.installed-all $(VENV)/.compiled-is-current ## install, then run a first small experiment
 	$(BIN)/solvent run configs/quickstart.yaml
 
+# A policy for each level, of training seed 0, whatever it came to: none is chosen by its score. Those of the levels
+# in SHIPPED go into the package.
+POLICIES := tiny:Tiny quickstart:Debt energy:Energy gate:Gate lab:Lab
+SHIPPED := Tiny Debt
+SHIPPED_FOLDER := agents/solvent_agents/policies_shipped
+
+policies: $(VENV)/.installed-all $(VENV)/.compiled-is-current ## train a policy for each level again (runs/policies), and ship two
+	@set -e; for pair in $(POLICIES); do \
+	  config=$${pair%%:*}; level=$${pair##*:}; \
+	  $(BIN)/solvent run configs/$$config.yaml --seeds 0 --out runs/policies/$$config; \
+	  case " $(SHIPPED) " in *" $$level "*) \
+	    mkdir -p $(SHIPPED_FOLDER)/$$level-v0/ppo; \
+	    cp runs/policies/$$config/ppo/seed-0/policy.json runs/policies/$$config/ppo/seed-0/policy.safetensors \
+	      $(SHIPPED_FOLDER)/$$level-v0/ppo/;; \
+	  esac; \
+	done
+
 # ------------------------------------------------------------------------------------------------- tests
 # Both passes run even if the first fails; the totals are counted from their reports.
 
@@ -60,13 +77,27 @@ test: $(VENV)/.installed-dev ## the whole suite compiled, then the mechanisms as
 	$(MAKE) --no-print-directory --silent totals || status=1; \
 	exit $$status
 
-test-compiled: $(VENV)/.installed-dev ## only the first pass
+test-compiled: $(VENV)/.installed-dev browser ## only the first pass
 	@echo "== compiled: the whole suite"
 	$(BIN)/python -m pytest -n $(WORKERS) --junitxml=$(REPORTS)/compiled.xml $(ARGS)
 
 test-plain: $(VENV)/.installed-dev ## only the second pass
 	@echo "== plain Python: mechanisms and dynamics, nothing compiled"
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "plain and not slow" --junitxml=$(REPORTS)/plain.xml $(ARGS)
+
+# A browser for the test that looks at a report's page. Where there is none that test is skipped, and says so; in CI as
+# root it fails instead (tests/experiments/test_html_report_browser.py), so it can't go missing there.
+browser: ## install Debian's Chromium where it is missing and we may
+	@if command -v chromium >/dev/null; then \
+	  :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "Installing chromium, to look at a report's page (a minute)"; \
+	  export DEBIAN_FRONTEND=noninteractive; \
+	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; } >/dev/null 2>&1 \
+	    || echo "chromium could not be installed: its test will be skipped (in CI: fail)"; \
+	else \
+	  echo "No chromium here, and only root can install it: the test that looks at a report's page will be skipped"; \
+	fi
 
 define COUNT
 import pathlib, sys, xml.etree.ElementTree as tree

@@ -24,6 +24,7 @@ STATEFUL = {
     "solvent.rendering",
     "solvent.metrics",
     "solvent.notebook",
+    "solvent.notebook_record",
     "solvent.environment",
     "solvent.vector",
     "solvent.registration",

@@ -7,9 +7,9 @@ import pathlib
 
 import solvent.compiled
 from solvent_agents.agent import Agent, act_one
-from solvent_agents.registry import AGENTS
+from solvent_agents.registry import AGENTS, PLAYERS, YARDSTICKS
 from solvent_agents.rollout import episodes
 
-__all__ = ["AGENTS", "Agent", "act_one", "episodes"]
+__all__ = ["AGENTS", "PLAYERS", "YARDSTICKS", "Agent", "act_one", "episodes"]
 
 solvent.compiled.renew_cache(pathlib.Path(__file__).parent)  # before anything here is called, and so compiled

@@ -7,7 +7,19 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Actions", "Agent", "Observations", "act_one"]
+from solvent.notebook_record import without_truth
+from solvent.params import LabParams
+
+__all__ = [
+    "Actions",
+    "Agent",
+    "Observations",
+    "ReadsNotebook",
+    "SeesTruth",
+    "TakesTime",
+    "act_one",
+    "show_labs",
+]
 
 Observations = NDArray[np.float32]
 Actions = NDArray[np.int64]
@@ -34,6 +46,42 @@ class Agent(Protocol):
             Indices into the action table, shape ``(n,)``.
         """
         ...
+
+
+@runtime_checkable
+class ReadsNotebook(Protocol):
+    """An agent that plans on the compiled dynamics: it is handed the labs' records without the truth in them."""
+
+    def open(self, notebooks: NDArray[Any]) -> None:
+        """What is known in each lab, shape ``(n,)`` (``solvent.notebook_record``), before every ``act``.
+
+        The labs that have ended show how they ended; there is nothing to do in them.
+        """
+        ...
+
+
+@runtime_checkable
+class SeesTruth(Protocol):
+    """No agent but a yardstick: it is handed the labs' records as they are."""
+
+    def reveal(self, labs: NDArray[Any]) -> None:
+        """Copies of the records, shape ``(n,)``, before every ``act``; those that have ended as they ended."""
+        ...
+
+
+@runtime_checkable
+class TakesTime(Protocol):
+    """An agent that thinks for so long that few labs at once are enough to keep it busy."""
+
+    labs_at_once: int
+
+
+def show_labs(agent: Agent, labs: NDArray[Any], params: LabParams) -> None:
+    """Show the labs' records, shape ``(n,)``, to an agent that reads them, as far as it may; others see nothing."""
+    if isinstance(agent, ReadsNotebook):
+        agent.open(without_truth(labs, params))
+    if isinstance(agent, SeesTruth):
+        agent.reveal(labs.copy())
 
 
 def act_one(agent: Agent, observation: Observations, mask: NDArray[Any]) -> int:

@@ -16,10 +16,14 @@ from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from torch import Tensor
 from torch.nn.functional import cross_entropy, mse_loss
 
-from solvent_agents.registry import AGENTS
+from solvent_agents.agent import show_labs
+from solvent_agents.registry import PLAYERS
 from solvent_agents.sb3 import LabVecEnv
 
-__all__ = ["Demonstrations", "clone", "demonstrate"]
+__all__ = ["DEMONSTRATORS", "Demonstrations", "clone", "demonstrate"]
+
+DEMONSTRATORS = {name: player for name, player in PLAYERS.items() if name != "oracle"}
+"""Who can be cloned: everyone but the oracle, who acts on what a policy can't see."""
 
 BATCH = 1024
 LEARNING_RATE = 2e-3
@@ -50,28 +54,32 @@ def demonstrate(
 ) -> Demonstrations | None:
     """One episode of a script in each lab of ``envs``; None if it was stopped before the end.
 
-    ``demonstrator`` is a key of ``AGENTS``.
+    ``demonstrator`` is a key of ``DEMONSTRATORS``.
 
     ``on_progress`` is called with (heartbeats done, heartbeats in all).
     """
     params = envs.labs.params
-    script = AGENTS[demonstrator](params, seed)
+    script = DEMONSTRATORS[demonstrator](params, seed)
     word = int(np.random.SeedSequence([seed, 1]).generate_state(1)[0])
     envs.seed(word)
     observations: Any = envs.reset()
     alive = np.ones(envs.num_envs, np.bool_)
+    batch = envs.labs.batch
+    ended = np.zeros_like(batch.labs)
     rows: list[tuple[Any, ...]] = []
     for _ in range(params.most_steps):
         if not alive.any():
             break
-        on_progress(int(envs.labs.batch.labs["heartbeat"][alive].min()), params.budget.heartbeats)
+        on_progress(int(batch.labs["heartbeat"][alive].min()), params.budget.heartbeats)
         if should_stop():
             return None
         masks = envs.labs.action_masks()
+        show_labs(script, np.where(alive, batch.labs, ended), params)
         actions = script.act(observations, masks)
         seen, was_alive = observations, alive
         observations, rewards, dones, _ = envs.step(actions)
         rows.append((seen, masks, actions, rewards, was_alive))
+        ended[alive & dones] = batch.finals[alive & dones]
         alive = alive & ~dones
     seen_all, masks_all, actions_all, rewards_all, alive_all = (
         np.array(column) for column in zip(*rows, strict=True)

@@ -2,14 +2,12 @@
 
 On-policy training (PPO, A2C, MaskablePPO) is checkpointed between rollouts with everything that it depends on:
 networks, optimiser, random generators, and the labs' records. A resumed training is the same training, bit for bit.
-Off-policy algorithms start again.
+Off-policy algorithms start again. A checkpoint is a pickle, read by nothing but the training that wrote it and removed
+at its end; what a training leaves is a policy file (``policy_file``), which can't run code.
 """
 
 from __future__ import annotations
 
-import io
-import json
-import random
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -21,19 +19,26 @@ from numpy.typing import NDArray
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
+from stable_baselines3.common.policies import BasePolicy
 
-from solvent.observation import observation_space
 from solvent.params import LabParams, ParamError
 from solvent_agents.agent import Actions, Observations
+from solvent_agents.checkpoint import drop_checkpoints, resumed, save_checkpoint
+from solvent_agents.entropy import FallingEntropy
 from solvent_agents.imitation import clone, demonstrate
-from solvent_agents.recipe import ALGORITHMS, Recipe, algorithm_arguments, discount, make_vec_env
+from solvent_agents.policy_file import load_policy, save_policy
+from solvent_agents.recipe import (
+    ALGORITHMS,
+    Recipe,
+    algorithm_arguments,
+    discount,
+    falling_entropy,
+    make_vec_env,
+)
 from solvent_agents.sb3 import LabVecEnv
 
 __all__ = ["CLONING", "WATCHING", "LearnedAgent", "train"]
 
-CHECKPOINT = "checkpoint.pt"
-MODEL = "model.zip"
-RECIPE = "recipe.json"
 CHECKPOINT_EVERY = 10  # rollouts
 
 Progress = Callable[[int, int], None]
@@ -68,7 +73,7 @@ class _Reporter(BaseCallback):
         self._report()
         resumable = isinstance(self.model, OnPolicyAlgorithm)
         if resumable and self.rollouts and self.rollouts % CHECKPOINT_EVERY == 0:
-            _write(self.folder / CHECKPOINT, _checkpoint(self.model, self.envs))
+            save_checkpoint(self.folder, self.model, self.envs)
         self.rollouts += 1
 
     def _on_step(self) -> bool:
@@ -99,21 +104,25 @@ def train(
     on_episodes: Episodes = lambda _done, _columns: None,
     should_stop: Callable[[], bool] = lambda: False,
     on_note: Callable[[str], None] = lambda _note: None,
+    on_incident: Callable[[str], None] = lambda _incident: None,
     on_stage: Stage = lambda _label, _done, _total: None,
     tensorboard: bool = True,
 ) -> Path | None:
-    """Train a policy and return the path of ``model.zip`` in ``folder``, or None if it was stopped before the end.
+    """Train a policy and return the path of its weights in ``folder``, or None if it was stopped before the end.
 
     Args:
         recipe: algorithm and hyperparameters.
         params: of the labs.
         seed: of networks, action sampling and labs.
-        folder: for the model, its recipe, the checkpoint and TensorBoard's logs. A checkpoint in it is resumed.
+        folder: for the policy, the checkpoint and TensorBoard's logs. A checkpoint in it is resumed: it is a pickle,
+            so resume only trainings of your own.
         on_progress: called with (steps done, steps in all), first with where the training resumes; a warm start
             comes before.
         on_episodes: called with (steps done, ``episode`` columns of what ended since the last call).
         should_stop: asked at every vector step; the work since the last checkpoint is done again on resuming.
         on_note: called with a line about what goes on besides.
+        on_incident: called with a line about each checkpoint that can't be used; the training goes on from the one
+            before it, or from the start.
         on_stage: called in a warm start with (``WATCHING``, heartbeats done, heartbeats in all), then with
             (``CLONING``, epochs done, epochs in all).
         tensorboard: write TensorBoard logs.
@@ -124,10 +133,9 @@ def train(
     logs = str(folder / "tensorboard") if tensorboard else None
     policy, arguments = algorithm_arguments(recipe, params)
     cls = ALGORITHMS[recipe.algorithm]
-    model = cls(policy, envs, seed=seed, tensorboard_log=logs, **arguments)
-    saved = folder / CHECKPOINT
-    if saved.exists():
-        model = _restore(cls, saved, envs, logs)
+    model = resumed(cls, folder, envs, logs, on_incident)
+    if model is None:
+        model = cls(policy, envs, seed=seed, tensorboard_log=logs, **arguments)
     total = recipe.n_timesteps
     if recipe.imitation_episodes and model.num_timesteps == 0:
         on_note(f"learns from {recipe.imitation_episodes} episodes of the {recipe.demonstrator} script first")
@@ -136,22 +144,21 @@ def train(
             return None
     on_progress(min(model.num_timesteps, total), total)
     reporter = _Reporter(envs, folder, total, on_progress, on_episodes, should_stop)
+    entropy = falling_entropy(recipe)
+    callbacks: list[BaseCallback] = [reporter, *([] if entropy is None else [FallingEntropy(entropy, total)])]
     try:
         if model.num_timesteps < total:
             model.learn(
                 total - model.num_timesteps,
-                callback=reporter,
+                callback=callbacks,
                 reset_num_timesteps=model.num_timesteps == 0,
                 tb_log_name="run",
             )
         if reporter.stopped:
             return None
-        _write(folder / RECIPE, json.dumps(recipe.to_mapping(), indent=2).encode())
-        buffer = io.BytesIO()
-        model.save(buffer)
-        _write(folder / MODEL, buffer.getvalue())
-        saved.unlink(missing_ok=True)
-        return folder / MODEL
+        path = save_policy(folder, model.policy, recipe.to_mapping(), params)
+        drop_checkpoints(folder)
+        return path
     finally:
         envs.close()
 
@@ -193,77 +200,31 @@ def _imitate(
     )
 
 
-def _write(path: Path, content: bytes) -> None:
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_bytes(content)
-    temporary.replace(path)
-
-
-def _checkpoint(model: BaseAlgorithm, envs: LabVecEnv) -> bytes:
-    """Everything that the rest of the training depends on."""
-    zipped = io.BytesIO()
-    model.save(zipped)
-    buffer = io.BytesIO()
-    torch.save(
-        {
-            "model": zipped.getvalue(),
-            "labs": envs.labs.get_state().tobytes(),
-            "torch": torch.get_rng_state(),
-            "numpy": np.random.get_state(),  # noqa: NPY002 - the generator that Stable-Baselines3 shuffles with
-            "python": random.getstate(),
-        },
-        buffer,
-    )
-    return buffer.getvalue()
-
-
-def _restore(cls: type[BaseAlgorithm], path: Path, envs: LabVecEnv, logs: str | None) -> BaseAlgorithm:
-    """The model of a checkpoint that ``train`` wrote, with labs and random generators as they were."""
-    saved = torch.load(path, weights_only=False)
-    model = cls.load(io.BytesIO(saved["model"]), env=envs, force_reset=False, tensorboard_log=logs)
-    envs.labs.set_state(np.frombuffer(saved["labs"], dtype=envs.labs.batch.labs.dtype))
-    if envs.shaping is not None:
-        envs.shaping.continue_from_state()
-    torch.set_rng_state(saved["torch"])
-    np.random.set_state(saved["numpy"])  # noqa: NPY002
-    random.setstate(saved["python"])
-    return model
-
-
 class LearnedAgent:
     """A trained policy as an agent. Deterministic by default: the most probable action."""
 
-    def __init__(self, model: BaseAlgorithm, name: str, *, masked: bool, deterministic: bool = True) -> None:
+    def __init__(self, policy: BasePolicy, name: str, *, masked: bool, deterministic: bool = True) -> None:
         self.name = name
-        self._model = model
+        self.policy = policy
         self._masked = masked
         self._deterministic = deterministic
 
     @classmethod
     def load(cls, path: Path, params: LabParams, *, deterministic: bool = True) -> LearnedAgent:
-        """The policy that ``train`` wrote to ``path`` (a ``model.zip`` with ``recipe.json`` beside it).
+        """The policy that ``train`` wrote: ``policy.safetensors`` with ``policy.json`` beside it, or their folder.
 
-        Models are pickles: load only files that you trust.
+        A policy file can't run code, whoever it is from (``policy_file``).
 
         Raises:
-            FileNotFoundError: the model or its recipe is missing.
-            ValueError: the policy was trained on labs of another shape than ``params``.
+            PolicyFileError: a file is missing or damaged, or the policy was trained on labs of another shape.
         """
         torch.set_num_threads(1)
-        path = Path(path)
-        recipe = json.loads((path.parent / RECIPE).read_text(encoding="utf-8"))
-        algorithm = recipe["algorithm"]
-        model = ALGORITHMS[algorithm].load(path, device="cpu")
-        space = observation_space(params)
-        if model.observation_space.shape != space.shape:
-            raise ValueError(
-                f"{path}: the policy sees {model.observation_space.shape} numbers, these labs show {space.shape}"
-            )
-        masked = algorithm == "MaskablePPO"
-        return cls(model, algorithm.lower(), masked=masked, deterministic=deterministic)
+        loaded = load_policy(path, params)
+        masked = loaded.algorithm == "MaskablePPO"
+        return cls(loaded.network, loaded.algorithm.lower(), masked=masked, deterministic=deterministic)
 
     def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:
         """Actions for ``n`` labs; see ``Agent.act``."""
         extra: dict[str, Any] = {"action_masks": np.asarray(masks, np.bool_)} if self._masked else {}
-        actions, _ = self._model.predict(observations, deterministic=self._deterministic, **extra)
+        actions, _ = self.policy.predict(observations, deterministic=self._deterministic, **extra)
         return np.asarray(actions, np.int64)

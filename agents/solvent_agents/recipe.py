@@ -15,26 +15,27 @@ from typing import Any
 from sb3_contrib import QRDQN, TRPO, MaskablePPO
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 
 from solvent.params import LabParams, ParamError, nearest
-from solvent_agents.policies import MaskableSharedPolicy, SharedPolicy
-from solvent_agents.registry import AGENTS
+from solvent_agents.imitation import DEMONSTRATORS
+from solvent_agents.lagrangian import PPOLagrangian
+from solvent_agents.networks import PLAIN, SHARED, constructor_arguments, network_arguments, network_of
 from solvent_agents.sb3 import LabVecEnv
 
-__all__ = ["ALGORITHMS", "Recipe", "algorithm_arguments", "discount", "make_vec_env"]
+__all__ = ["ALGORITHMS", "Recipe", "algorithm_arguments", "discount", "falling_entropy", "make_vec_env"]
 
 ALGORITHMS: dict[str, type[BaseAlgorithm]] = {
     "A2C": A2C,
     "DQN": DQN,
     "MaskablePPO": MaskablePPO,
     "PPO": PPO,
+    "PPOLagrangian": PPOLagrangian,
     "QRDQN": QRDQN,
     "TRPO": TRPO,
 }
 
-SHARED = "SharedPolicy"
-POLICIES = (SHARED, "MlpPolicy")
+POLICIES = (SHARED, PLAIN)
+VALUE_BASED = ("DQN", "QRDQN")  # for which there is no SharedPolicy
 
 
 @dataclass(frozen=True)
@@ -45,13 +46,13 @@ class Recipe:
         algorithm: a key of ``ALGORITHMS``.
         n_timesteps: environment steps in all; demonstrations are not counted.
         n_envs: labs stepped together.
-        policy: ``SharedPolicy`` (treats compounds alike) or ``MlpPolicy``.
+        policy: ``SharedPolicy`` (treats compounds alike) or ``MlpPolicy``, the only one of DQN and QRDQN.
         shaping_weight: the licence's weight in the shaping potential, None for no shaping.
         well_price: of a well in the shaping potential, bits.
         expected_score: reward a finding with its expected score instead of the drawn one.
         imitation_episodes: episodes of a script to clone before training; 0 for none.
         imitation_epochs: passes over them.
-        demonstrator: the script, a key of ``AGENTS``.
+        demonstrator: the script or planner, a key of ``imitation.DEMONSTRATORS``.
         bootstrap_at_horizon: bootstrap from the last observation at the horizon.
         hyperparameters: the algorithm's own.
     """
@@ -81,12 +82,11 @@ class Recipe:
         where = f"{path}." if path else ""
         if algorithm not in ALGORITHMS:
             raise ParamError(path, f"unknown algorithm {algorithm!r}" + nearest(algorithm, ALGORITHMS))
-        arguments = inspect.signature(ALGORITHMS[algorithm].__init__).parameters.keys() - _GIVEN
-        known = arguments | _OWN.keys()
+        known = (_arguments_of(ALGORITHMS[algorithm]) - _GIVEN) | _OWN.keys()
         for key, value in mapping.items():
             if key not in known:
                 raise ParamError(f"{where}{key}", "unknown key" + nearest(str(key), known))
-            allowed, fits = _OWN.get(key, ("a number that is not negative, or lin_<number>", _fits_argument))
+            allowed, fits = _OWN.get(key, _COSTS.get(key, _RATE if key in _FALLING else _ANY))
             if not fits(value):
                 raise ParamError(f"{where}{key}", f"got {value!r}; allowed: {allowed}")
         if "n_timesteps" not in mapping:
@@ -94,12 +94,24 @@ class Recipe:
         own = {key: value for key, value in mapping.items() if key in _OWN}
         for key in _WHOLE & own.keys():
             own[key] = int(own[key])
+        if algorithm in VALUE_BASED:
+            own.setdefault("policy", PLAIN)
+            if shown := own.get("imitation_episodes"):
+                raise ParamError(
+                    f"{where}imitation_episodes",
+                    f"got {shown}; allowed: 0, because {algorithm} has no distribution of actions to fit",
+                )
         rest = {key: value for key, value in mapping.items() if key not in _OWN}
-        return cls(algorithm=algorithm, hyperparameters=rest, **own)
+        recipe = cls(algorithm=algorithm, hyperparameters=rest, **own)
+        _check_network(recipe, where)
+        return recipe
 
     def to_mapping(self) -> dict[str, Any]:
         """Plain values, ready for YAML or JSON."""
         return {**asdict(self), "hyperparameters": dict(self.hyperparameters)}
+
+
+_LINEAR = re.compile(r"lin_([0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?)")
 
 
 def _number(value: Any) -> bool:
@@ -111,11 +123,29 @@ def _whole_from(low: int) -> Callable[[Any], bool]:
 
 
 def _fits_argument(value: Any) -> bool:
-    if isinstance(value, str):
-        return _LINEAR.fullmatch(value) is not None
     if isinstance(value, bool | Mapping) or value is None:
         return True
     return _number(value) and math.isfinite(value) and value >= 0
+
+
+def _arguments_of(algorithm: type[BaseAlgorithm]) -> set[str]:
+    """Names of the constructor's arguments, with those that it hands on to the class above."""
+    names: set[str] = set()
+    for cls in algorithm.__mro__:
+        parameters = inspect.signature(cls.__init__).parameters.values()  # type: ignore[misc]
+        names |= {p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+        if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+            break
+    return names
+
+
+def _check_network(recipe: Recipe, where: str) -> None:
+    """That there is such a network for the algorithm, of such sizes."""
+    given = recipe.hyperparameters.get("policy_kwargs") or {}
+    try:
+        network_arguments(recipe.algorithm, recipe.policy, given)
+    except ParamError as error:
+        raise ParamError(f"{where}{error.path}", error.problem) from None
 
 
 _GIVEN = {"self", "env", "policy", "seed", "tensorboard_log", "verbose", "device", "_init_setup_model"}
@@ -131,12 +161,23 @@ _OWN: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "expected_score": ("true or false", lambda value: isinstance(value, bool)),
     "imitation_episodes": ("a whole number, at least 0", _whole_from(0)),
     "imitation_epochs": ("a whole number, at least 1", _whole_from(1)),
-    "demonstrator": (", ".join(AGENTS), lambda value: value in AGENTS),
+    "demonstrator": (", ".join(DEMONSTRATORS), lambda value: value in DEMONSTRATORS),
     "bootstrap_at_horizon": ("true or false", lambda value: isinstance(value, bool)),
 }
 """The recipe's own keys: what is allowed in words, and as a test."""
 
-_LINEAR = re.compile(r"lin_([0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?)")
+_ANY: tuple[str, Callable[[Any], bool]] = ("a number that is not negative", _fits_argument)
+_RATE: tuple[str, Callable[[Any], bool]] = (
+    "a number that is not negative, or lin_<number>",
+    lambda v: _fits_argument(v) or (isinstance(v, str) and _LINEAR.fullmatch(v) is not None),
+)
+_FALLING = {"learning_rate", "clip_range", "clip_range_vf", "ent_coef"}
+_COSTS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "cost_limit": ("bits of new debt an episode, 0 to 1000", lambda v: _number(v) and 0.0 <= v <= 1000.0),
+    "lambda_lr": ("0 to 100", lambda v: _number(v) and 0.0 <= v <= 100.0),
+    "initial_lambda": ("0 to 1000", lambda v: _number(v) and 0.0 <= v <= 1000.0),
+}
+"""The same for arguments of an algorithm that are no rates: those of PPOLagrangian."""
 
 
 class _Linear:
@@ -155,18 +196,16 @@ def algorithm_arguments(recipe: Recipe, params: LabParams) -> tuple[Any, dict[st
     for key, value in arguments.items():
         match = _LINEAR.fullmatch(value) if isinstance(value, str) else None
         if match:
-            arguments[key] = _Linear(float(match[1]))
-    if recipe.policy != SHARED:
-        return recipe.policy, arguments
-    own = arguments.get("policy_kwargs") or {}
-    arguments["policy_kwargs"] = {"lab_params": params, **own}
-    if recipe.algorithm == "MaskablePPO":
-        return MaskableSharedPolicy, arguments
-    if not issubclass(ALGORITHMS[recipe.algorithm], OnPolicyAlgorithm):
-        raise ParamError(
-            "policy", f"{SHARED} is for on-policy algorithms; {recipe.algorithm} takes MlpPolicy"
-        )
-    return SharedPolicy, arguments
+            arguments[key] = float(match[1]) if key == "ent_coef" else _Linear(float(match[1]))
+    given = network_arguments(recipe.algorithm, recipe.policy, arguments.get("policy_kwargs") or {})
+    arguments["policy_kwargs"] = constructor_arguments(recipe.policy, given, params)
+    return network_of(recipe.algorithm, recipe.policy).policy, arguments
+
+
+def falling_entropy(recipe: Recipe) -> float | None:
+    """The start of an entropy bonus that falls to 0 (``ent_coef: lin_0.1``), or None where it doesn't."""
+    match = _LINEAR.fullmatch(str(recipe.hyperparameters.get("ent_coef")))
+    return float(match[1]) if match else None
 
 
 def discount(recipe: Recipe) -> float:

@@ -6,7 +6,7 @@ others of their batch go on. The result does not depend on the batch's size.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -20,7 +20,7 @@ from solvent.params import LabParams
 from solvent.state import Verdict
 from solvent.tables import tables_for
 from solvent.vector import LabVectorEnv
-from solvent_agents.agent import Agent
+from solvent_agents.agent import Actions, Agent, show_labs
 
 __all__ = [
     "TRACED",
@@ -33,8 +33,9 @@ __all__ = [
     "traced_prices",
 ]
 
-TRACED = ("wells", "debt", "refusal", "claim", "gain", "event")
-"""What is traced an action: wells left and debt (bits) after it, and of the action itself the other columns."""
+TRACED = ("action", "wells", "debt", "refusal", "claim", "gain", "event")
+"""What is traced an action: its index in the action table (-1 at the start), wells left and debt (bits) after it, and
+of the action itself the other columns. With the episode's seed the actions are enough to replay it."""
 
 TRACED_ENERGY = (
     *("heartbeat", "energy", "approvals"),
@@ -98,10 +99,12 @@ def generate(
     batch: int = 256,
     trace: bool = False,
     traced: int | None = None,
+    on_actions: Callable[[Actions], None] = lambda _: None,
 ) -> Iterator[Columns]:
     """The columns of ``episodes``, one batch after the other, for who wants to show progress.
 
     With ``traced`` only so many first episodes are traced; the traces of a batch have fewer rows then.
+    ``on_actions`` is told what the labs of a batch do, step by step; where a lab has ended it means nothing.
 
     Raises:
         ValueError: no seeds, or an impossible batch.
@@ -111,7 +114,7 @@ def generate(
     for first in range(0, len(seeds), batch):
         chosen = [int(seed) for seed in seeds[first : first + batch]]
         rows = len(chosen) if traced is None else max(0, min(len(chosen), traced - first))
-        yield _play(agent, params, chosen, rows if trace else None)
+        yield _play(agent, params, chosen, rows if trace else None, on_actions)
 
 
 def traced_prices(params: LabParams) -> dict[str, int]:
@@ -124,7 +127,13 @@ def traced_prices(params: LabParams) -> dict[str, int]:
     return {spec.name: int(verb) for verb, spec in VERBS.items() if base[verb] > 0}
 
 
-def _play(agent: Agent, params: LabParams, seeds: list[int], traced: int | None) -> Columns:
+def _play(
+    agent: Agent,
+    params: LabParams,
+    seeds: list[int],
+    traced: int | None,
+    on_actions: Callable[[Actions], None],
+) -> Columns:
     """One batch: labs and agent go on until every lab's first episode has ended."""
     n = len(seeds)
     envs = LabVectorEnv(n, params, autoreset_mode="SameStep", copy=False)
@@ -135,8 +144,10 @@ def _play(agent: Agent, params: LabParams, seeds: list[int], traced: int | None)
     ended_labs = np.zeros_like(envs.batch.labs)
     tracer = _Tracer(envs, traced or 0)
     while running.any():
+        show_labs(agent, np.where(running, envs.batch.labs, ended_labs), params)
         actions = np.zeros(n, np.int64)
         actions[:] = agent.act(observations, infos["action_mask"])
+        on_actions(actions)
         observations, _, terminated, truncated, infos = envs.step(actions)
         ends = running & (terminated | truncated)
         ended_labs[ends] = envs.batch.finals[ends]
@@ -165,7 +176,7 @@ class _Tracer:
         if not rows:
             return
         nobody = np.zeros(rows, np.bool_)
-        start = self._state(nobody)
+        start = {"action": -1} | self._state(nobody)
         if self._energy:
             start |= {"hour": self._start_hour, "verb": -1, "proposed_verb": -1}
         if self._gate:
@@ -207,7 +218,7 @@ class _Tracer:
     def _step(self) -> Columns:
         """The action itself."""
         steps = self._batch.steps[: self._rows]
-        taken: Columns = {name: steps[name] for name in ("refusal", "claim", "gain", "event")}
+        taken: Columns = {name: steps[name] for name in ("action", "refusal", "claim", "gain", "event")}
         if self._energy:
             taken["hour"] = (self._start_hour + steps["heartbeat"]) % 24
             for name in ("slot", "closed", "obstacle", "discomfort", "proposed_verb"):

@@ -16,6 +16,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from solvent import LabParams, LabVectorEnv
 from solvent.metrics import episode_columns, join_columns
 from solvent.wrappers import ExpectedScoreVectorReward, PotentialVectorShaping
+from solvent_agents.while_blocked import WhileBlocked
 
 __all__ = ["LabVecEnv"]
 
@@ -49,6 +50,7 @@ class LabVecEnv(VecEnv):
         self.labs = LabVectorEnv(n_envs, params, autoreset_mode="SameStep", copy=False)
         self.bootstrap_at_horizon = bootstrap_at_horizon
         self.finished: list[dict[str, Any]] = []
+        self.while_blocked = WhileBlocked(params, n_envs)
         self._envs: Any = ExpectedScoreVectorReward(self.labs) if expected_score else self.labs
         self.shaping: PotentialVectorShaping | None = None
         if shaping_weight is not None:
@@ -68,6 +70,7 @@ class LabVecEnv(VecEnv):
     def reset(self) -> NDArray[np.float32]:
         """Start an episode in every lab."""
         observations, _ = self._envs.reset(seed=list(self._seeds))
+        self.while_blocked.counts[:] = 0
         self._reset_seeds()
         self._reset_options()
         return np.array(observations)
@@ -80,6 +83,7 @@ class LabVecEnv(VecEnv):
         self,
     ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
         """Run the actions. A lab that ended shows its next episode; its last observation is in ``infos``."""
+        self.while_blocked.choose(self.labs.batch.labs["debt"], self._actions)
         observations, rewards, terminated, truncated, _ = self._envs.step(self._actions)
         dones = terminated | truncated
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
@@ -87,6 +91,7 @@ class LabVecEnv(VecEnv):
             batch = self.labs.batch
             ended = np.flatnonzero(dones)
             columns = episode_columns(self.labs.params, batch.finals, ended)
+            columns |= self.while_blocked.end(ended)
             self.finished.append(columns)
             for row, i in enumerate(ended):
                 infos[i] = {
@@ -100,6 +105,12 @@ class LabVecEnv(VecEnv):
                     "is_success": bool(columns["is_success"][row]),
                 }
         return observations.copy(), rewards.astype(np.float32), dones, infos
+
+    @property
+    def step_costs(self) -> NDArray[np.float64]:
+        """``info["cost"]`` of the last step, bits of new debt, shape ``(n_envs,)``; read only where it is wanted."""
+        column: NDArray[np.float64] = self.labs.batch.steps["debt_added"].copy()
+        return column
 
     def take_finished(self) -> dict[str, Any] | None:
         """``episode`` columns of the episodes that ended since the last call, or None."""

@@ -17,6 +17,7 @@ import typer
 from solvent_experiments.adequacy import app as adequacy
 from solvent_experiments.gate import app as gate
 from solvent_experiments.proposals import app as proposals
+from solvent_experiments.study import app as study
 
 __all__ = ["app", "main"]
 
@@ -45,6 +46,7 @@ Start here:
 app.add_typer(proposals, name="proposals")
 app.add_typer(gate, name="gate")
 app.add_typer(adequacy, name="adequacy")
+app.add_typer(study, name="study")
 
 
 class _State:
@@ -83,12 +85,24 @@ def run(
         int | None,
         typer.Option(
             min=1,
-            help="Processes at a time.  [default: three on two cores, at most one a training]",
+            help="Processes at a time.  [default: three on two cores, at most one a training; all on a cluster]",
             show_default=False,
         ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder to write.  [default: runs/NAME]", show_default=False)
+    ] = None,
+    backend: Annotated[
+        str,
+        typer.Option(help="Where the work is done: `processes` of this machine, or `ray`, a Ray cluster."),
+    ] = "processes",
+    address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Of the Ray cluster, or `auto`: the one that this machine belongs to.  [default: start one here]",
+            show_default=False,
+        ),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only the results.")] = False,
     fresh: Annotated[
@@ -104,13 +118,24 @@ def run(
     - `solvent run configs/quickstart.yaml`
 
     - `solvent run configs/quickstart.yaml --seeds 0-9 --out runs/ten-seeds`
+
+    - `solvent run configs/quickstart.yaml --seeds 0-9 --backend ray --address 10.0.0.1:6379`
     """
+    from solvent_experiments.backends import backend_of
     from solvent_experiments.config import load_experiment
     from solvent_experiments.run import run_experiment, show_results
 
     experiment = load_experiment(config, seeds=None if seeds is None else parse_seeds(seeds))
     root = out if out is not None else Path("runs") / experiment.name
-    folder = run_experiment(experiment, root, jobs=jobs, quiet=quiet, fresh=fresh, console=_console())
+    folder = run_experiment(
+        experiment,
+        root,
+        jobs=jobs,
+        quiet=quiet,
+        fresh=fresh,
+        console=_console(),
+        backend=backend_of(backend, address),
+    )
     show_results(folder, _console())
 
 
@@ -120,7 +145,8 @@ def evaluate(
         list[str],
         typer.Argument(
             metavar="AGENT...",
-            help="Names of scripted agents, or paths of trained models (model.zip).",
+            help="Names of scripted agents, paths of trained policies (policy.safetensors), or names of shipped "
+            "ones (ppo:Solvent/Tiny-v0).",
             show_default=False,
         ),
     ],
@@ -140,7 +166,7 @@ def evaluate(
 
     - `solvent evaluate honest hermit --episodes 200`
 
-    - `solvent evaluate runs/quickstart/ppo/seed-0/model.zip --ledger refusals.jsonl`
+    - `solvent evaluate runs/quickstart/ppo/seed-0/policy.safetensors --ledger refusals.jsonl`
     """
     from solvent_experiments.compare import evaluate_agents
 
@@ -153,7 +179,7 @@ def play(
     agent: Annotated[
         str | None,
         typer.Option(
-            help="Watch this agent (name, or path of a model) instead of playing.", show_default=False
+            help="Watch this agent (name, or path of a policy) instead of playing.", show_default=False
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the lab.")] = 0,
@@ -182,6 +208,86 @@ def play(
 
 
 @app.command()
+def solve(
+    env: Annotated[str, typer.Option(help="Environment id; `solvent envs` lists them.")] = "Solvent/Tiny-v0",
+    config: Annotated[
+        Path | None,
+        typer.Option(help="YAML file of an experiment, whose lab is solved instead.", show_default=False),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write policy and values to.", show_default=False)
+    ] = None,
+    episodes: Annotated[
+        int, typer.Option(min=0, max=10_000_000, help="Real labs to play the solution in.")
+    ] = 20_000,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only the results.")] = False,
+) -> None:
+    """Solve a small lab exactly: the best expected return of any policy that doesn't know the truth.
+
+    Every outcome of every action is forced through the compiled step, and backward induction solves what is
+    found. `policy.npz` is the optimal policy, `states.parquet` has the value of every state.
+
+    Examples:
+
+    - `solvent solve`
+
+    - `solvent solve --out runs/tiny`
+    """
+    from solvent_experiments.config import environment_params, load_experiment
+    from solvent_experiments.solve import solve_lab
+
+    params = environment_params(env) if config is None else load_experiment(config).params
+    solve_lab(params, out, episodes=episodes, console=_console(), quiet=quiet)
+
+
+@app.command()
+def tune(
+    algorithm: Annotated[
+        str,
+        typer.Argument(help="PPO, MaskablePPO, PPOLagrangian, A2C or DQN.", show_default=False),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder of the search.", show_default=False)],
+    env: Annotated[str, typer.Option(help="Environment id; `solvent envs` lists them.")] = "Solvent/Debt-v0",
+    trials: Annotated[int, typer.Option(min=1, max=100_000, help="Trials in all.")] = 20,
+    steps: Annotated[
+        int, typer.Option(min=1000, max=10_000_000_000, help="Environment steps of a trial.")
+    ] = 200_000,
+    seconds: Annotated[
+        float | None,
+        typer.Option(min=1.0, help="Stop after so many seconds, wherever the search is.", show_default=False),
+    ] = None,
+    base: Annotated[
+        Path | None,
+        typer.Option(
+            help="Recipes as in configs/hyperparameters: what is not searched, and the first trial.",
+            show_default=False,
+        ),
+    ] = None,
+    pruner: Annotated[
+        str, typer.Option(help="When a trial is given up: `median`, `halving` or `none`.")
+    ] = "median",
+    episodes: Annotated[int, typer.Option(min=1, help="Episodes that a trial is scored on.")] = 1000,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only the results.")] = False,
+) -> None:
+    """Search for an algorithm's hyperparameters, and write the best recipe.
+
+    Trials train with seeds 100 to 199 and are scored on labs 1000 to 9999, which no run trains or is evaluated
+    with. The same command goes on with a search that was stopped; with more trials it goes on with one that was
+    finished.
+
+    Examples:
+
+    - `solvent tune PPO --env Solvent/Tiny-v0 --trials 20 --steps 200000 --out runs/tune/ppo-tiny`
+
+    - `solvent tune PPO --base configs/hyperparameters/ppo.yml --seconds 600 --out runs/tune/ppo`
+    """
+    from solvent_experiments.tune import Search, search
+
+    wanted = Search(algorithm, env, trials, steps, seconds, base, pruner, episodes)
+    search(wanted, out, console=_console(), quiet=quiet)
+
+
+@app.command()
 def figures(
     runs: Annotated[
         list[Path] | None,
@@ -206,6 +312,41 @@ def figures(
     for root in folders:
         for path in draw_all(RunFolder(root)):
             typer.echo(path)
+
+
+@app.command()
+def report(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Folders of finished runs.", show_default=False),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.html",
+            help="The page.  [default: report.html in the run's folder; of several runs, here]",
+            show_default=False,
+        ),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only where the page is.")] = False,
+) -> None:
+    """Write one HTML page about finished runs: tables, figures, config, and episodes to step through.
+
+    It needs nothing but itself: no network, no other file. Episodes are replayed from the run's traces.
+
+    Examples:
+
+    - `solvent report runs/quickstart`
+
+    - `solvent report runs/lab runs/lab_tracked --out both.html`
+    """
+    from solvent_experiments.html_report import write_report
+    from solvent_experiments.progress import shown_on
+
+    console = _console()
+    path = write_report(runs, out, shown_on(console, quiet=quiet))
+    size = path.stat().st_size / 2**20
+    console.print(f"{path}  {size:.1f} MB", highlight=False, markup=False, soft_wrap=True)
 
 
 @app.command()

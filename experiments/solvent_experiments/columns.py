@@ -61,7 +61,7 @@ def write_parquet(path: Path, columns: Columns) -> None:
         else:
             arrays[name] = pa.array(column)
     buffer = io.BytesIO()
-    parquet.write_table(pa.table(arrays), buffer, compression="zstd")
+    parquet.write_table(pa.table(arrays), buffer, compression="zstd", write_page_checksum=True)
     write_atomically(path, buffer.getvalue())
 
 
@@ -69,11 +69,12 @@ def read_parquet(path: Path) -> Columns:
     """Read what ``write_parquet`` wrote.
 
     Raises:
-        OSError: no such file, or not Parquet.
+        OSError: no such file, or damaged: its pages carry checksums.
+        ValueError: not Parquet, or cut off.
     """
     from pyarrow import parquet
 
-    table = parquet.read_table(path, memory_map=False)
+    table = parquet.read_table(path, memory_map=False, page_checksum_verification=True)
     columns: Columns = {}
     for name in table.column_names:
         column = table[name]

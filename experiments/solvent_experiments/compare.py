@@ -26,26 +26,31 @@ from solvent_experiments.store import REFUSALS
 
 __all__ = ["environments_table", "evaluate_agents", "make_agent", "short_names"]
 
-MODEL = "model.zip"
+MODEL = "policy.safetensors"
 
 
 def make_agent(name: str, params: LabParams) -> Agent:
-    """A scripted agent by its name, or a trained one by the path of its model.
+    """A scripted agent by its name, or a trained one by its path or, where it is shipped, by its name.
 
     Raises:
-        ConfigError: neither, or the model of another lab.
+        ConfigError: neither.
+        ValueError: a policy that can't be used in these labs.
     """
+    from solvent_agents.shipped import is_shipped_name, shipped_policy
+
     path = Path(name)
-    if path.suffix == ".zip" or len(path.parts) > 1 or path.is_file():
-        if not path.is_file():
-            raise ConfigError("no such model; allowed: a model.zip that `solvent run` wrote", file=path)
+    if is_shipped_name(name):
+        from solvent_agents.learned import LearnedAgent
+
+        return LearnedAgent.load(shipped_policy(name), params)
+    if path.suffix in (".zip", ".safetensors", ".json") or len(path.parts) > 1 or path.is_file():
         from solvent_agents.learned import LearnedAgent
 
         return LearnedAgent.load(path, params)
-    from solvent_agents import AGENTS
+    from solvent_agents import PLAYERS
 
     known_agent(name)
-    return AGENTS[name](params, 0)
+    return PLAYERS[name](params, 0)
 
 
 def short_names(names: Sequence[str]) -> list[str]:
@@ -111,7 +116,7 @@ def evaluate_agents(
     if out is not None:
         write_parquet(out, joined(parts))
     title = f"{env}, seeds {first_seed} to {first_seed + episodes - 1}"
-    rows = summary(joined(parts))
+    rows = summary(joined(parts), params)
     console.print(table(rows, title=title, mark=mark_of(params, params)))
     if params.energy.enabled:
         console.print(energy_table(rows))

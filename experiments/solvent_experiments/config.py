@@ -169,6 +169,7 @@ def load_experiment(
     chosen = seeds if seeds is not None else tuple(file.seeds)
     _check_seeds(document, chosen, file.evaluation)
     _check_agents(document, file)
+    _check_exact(document, file, params)
     return Experiment(
         name=file.name,
         env=file.env,
@@ -257,15 +258,15 @@ def environment_params(env: str, preset_name: str | None = None) -> LabParams:
 
 
 def known_agent(name: str) -> None:
-    """Check the name of a scripted agent.
+    """Check the name of an agent that needs no training.
 
     Raises:
         ConfigError: no such agent; the message names the nearest.
     """
-    from solvent_agents import AGENTS
+    from solvent_agents import PLAYERS
 
-    if name not in AGENTS:
-        raise ConfigError(f"unknown agent {name!r}" + nearest(name, AGENTS))
+    if name not in PLAYERS:
+        raise ConfigError(f"unknown agent {name!r}" + nearest(name, PLAYERS))
 
 
 M = TypeVar("M", bound=BaseModel)
@@ -322,6 +323,18 @@ def _check_agents(document: Document, file: ExperimentFile) -> None:
         if not NAME.fullmatch(name) or name in file.agents:
             raise document.error(
                 f"train.{name}", "allowed: a name of its own, of letters, digits, '.', '_', '-'"
+            )
+
+
+def _check_exact(document: Document, file: ExperimentFile, params: LabParams) -> None:
+    """The exact solution is of one lab only."""
+    if "exact" in file.agents:
+        from solvent_agents.optimum import known_optimum
+
+        if known_optimum(params) is None:
+            raise document.error(
+                f"agents[{file.agents.index('exact')}]",
+                "exact has no solution for this lab; allowed: with Solvent/Tiny-v0 as it is",
             )
 
 

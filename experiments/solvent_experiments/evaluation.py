@@ -8,7 +8,7 @@ with them, one after the other, which needs no agent and gives the same bytes fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +27,7 @@ from solvent.records import (
     verdict_event,
 )
 from solvent_agents import rollout
-from solvent_agents.agent import Actions, Agent, Observations
+from solvent_agents.agent import Actions, Agent, TakesTime
 from solvent_experiments.columns import Columns, flatten, joined
 from solvent_experiments.config import Evaluation
 from solvent_experiments.store import DISCOMFORT, PROPOSALS, REFUSALS, VERDICTS
@@ -36,7 +36,7 @@ __all__ = ["Evaluated", "evaluate"]
 
 BATCH = 256
 KINDS: dict[str, type[np.generic]] = {
-    **dict.fromkeys(("wells", "heartbeat"), np.int32),
+    **dict.fromkeys(("action", "wells", "heartbeat"), np.int32),
     **dict.fromkeys(("refusal", "event", "hour", "slot", "verb", "obstacle", "discomfort"), np.int8),
     **dict.fromkeys(("proposed_verb", "strictness", "verdict", "policy", "wording"), np.int8),
     **dict.fromkeys(("reviews_approved", "reviews_declined", "incident"), np.int16),
@@ -54,26 +54,6 @@ class Evaluated(NamedTuple):
     ledgers: dict[str, list[Event]]
 
 
-class _Recorder:
-    """Passes an agent's actions on and keeps them."""
-
-    def __init__(self, agent: Agent) -> None:
-        self.name = agent.name
-        self._agent = agent
-        self.taken: list[Actions] = []
-
-    def start(self, lab_seeds: Sequence[int]) -> None:
-        """Begin a batch; agents with luck of their own are told whose labs are in the rows."""
-        self.taken = []
-        if isinstance(self._agent, rollout.DrawsLots):
-            self._agent.start(lab_seeds)
-
-    def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:
-        actions = self._agent.act(observations, masks)
-        self.taken.append(np.array(actions))
-        return actions
-
-
 def evaluate(
     agent: Agent,
     params: LabParams,
@@ -83,19 +63,25 @@ def evaluate(
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Evaluated | None:
     """Play the evaluation's episodes, one a seed; None if it was stopped before the end."""
-    recorder = _Recorder(agent)
+    taken: list[Actions] = []
     parts, traces = [], []
     ledgers: dict[str, list[Event]] = {name: [] for name in ledger_names(params)}
     done = 0
     on_progress(0, evaluation.episodes)
     played = rollout.generate(
-        recorder, params, evaluation.seeds, batch=BATCH, trace=True, traced=evaluation.trace_episodes
+        agent,
+        params,
+        evaluation.seeds,
+        batch=agent.labs_at_once if isinstance(agent, TakesTime) else BATCH,
+        trace=True,
+        traced=evaluation.trace_episodes,
+        on_actions=taken.append,
     )
     for part in played:
         seeds = [int(seed) for seed in part["seed"]]
         for row in range(min(len(seeds), evaluation.ledger_episodes - done)):
-            actions = [int(taken[row]) for taken in recorder.taken]
-            _replay(params, seeds[row], actions, ledgers)
+            _replay(params, seeds[row], [int(actions[row]) for actions in taken], ledgers)
+        taken.clear()
         traces.append(_long(part.pop("trace"), seeds))
         parts.append(flatten(part))
         done += len(seeds)

@@ -16,7 +16,7 @@ import psutil
 import solvent
 from solvent_experiments.files import sha256
 
-__all__ = ["artifacts", "new_session", "now", "surroundings"]
+__all__ = ["artifacts", "incident", "new_session", "now", "resumed_sessions", "surroundings", "versions"]
 
 PACKAGES = (
     "gymnasium",
@@ -36,13 +36,18 @@ def now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
+def versions() -> dict[str, str | None]:
+    """Versions of the packages on which results depend."""
+    return {name: _version(name) for name in PACKAGES}
+
+
 def surroundings() -> dict[str, Any]:
     """Versions, machine and commit."""
     return {
         "solvent": solvent.__version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "packages": {name: _version(name) for name in PACKAGES},
+        "packages": versions(),
         "machine": {
             "processor": platform.processor() or platform.machine(),
             "cores": os.cpu_count(),
@@ -52,16 +57,36 @@ def surroundings() -> dict[str, Any]:
     }
 
 
-def new_session(jobs: int) -> dict[str, Any]:
+def new_session(jobs: int, backend: str) -> dict[str, Any]:
     """One uninterrupted stretch of work on a run."""
     return {
         "started": now(),
         "finished": None,
         "status": "running",
         "jobs": jobs,
+        "backend": backend,
         **surroundings(),
         "seconds": {},
+        "incidents": [],
     }
+
+
+def incident(outcome: str, unit: str | None, said: str) -> dict[str, Any]:
+    """A fault, when it was noticed, and what came of it."""
+    return {"at": now(), "unit": unit, "outcome": outcome, "said": said}
+
+
+def resumed_sessions(manifest: dict[str, Any], session: dict[str, Any]) -> list[dict[str, Any]]:
+    """The sessions before. One that never said how it ended was cut off, which ``session`` has as an incident."""
+    before: list[dict[str, Any]] = manifest.get("sessions", [])
+    for earlier in before:
+        if earlier["status"] == "running":
+            earlier["status"] = "cut off"
+            said = (
+                f"the session of {earlier['started']} was cut off (killed, or no room to write how it ended)"
+            )
+            session["incidents"].append(incident("went on", None, said))
+    return before
 
 
 def artifacts(root: Path) -> dict[str, str]:

@@ -31,7 +31,7 @@ from solvent.rendering.terminal import WIDTH
 from solvent.rendering.words import class_name, clock, tell
 from solvent.sentences import policies_of
 from solvent.tables import tables_for
-from solvent_agents.agent import act_one
+from solvent_agents.agent import act_one, show_labs
 from solvent_agents.rollout import DrawsLots
 from solvent_experiments.compare import make_agent
 from solvent_experiments.config import environment_params
@@ -85,6 +85,7 @@ def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, con
                 return
         else:
             time.sleep(delay)
+            show_labs(chooser, env.batch.get_labs(), params)
             action = act_one(chooser, observation, mask)
         observation, _, terminated, truncated, info = env.step(action)
         ended = terminated or truncated

@@ -9,6 +9,7 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
+from solvent import LabParams
 from solvent_experiments.columns import Columns
 from solvent_experiments.statistics import Interval, interval, mean_interval, share_interval
 
@@ -83,6 +84,8 @@ class Row(NamedTuple):
     adequacy_3: float | None = None
     inadequacy: Interval | None = None  # mean score of the findings
     overclaimed: Interval | None = None  # share of them that scored 2 or 3
+    ceiling_share: Interval | None = None  # interquartile mean of the return over all that there is to know
+    optimum_share: Interval | None = None  # mean return over the best expected one, where the level is solved
 
 
 def groups_of(columns: Columns, agent: str, name: str) -> list[Any]:
@@ -93,8 +96,9 @@ def groups_of(columns: Columns, agent: str, name: str) -> list[Any]:
     return [values[seeds == seed] for seed in np.unique(seeds)]
 
 
-def summary(episodes: Columns) -> list[Row]:
-    """The agents of ``episodes``, best first."""
+def summary(episodes: Columns, params: LabParams | None = None) -> list[Row]:
+    """The agents of ``episodes``, best first; with the labs' parameters also what share of the ceiling they reach."""
+    ceiling, optimum = _wholes(params)
     rows = []
     for agent in dict.fromkeys(episodes["agent"]):
         returns = groups_of(episodes, agent, "return")
@@ -102,13 +106,14 @@ def summary(episodes: Columns) -> list[Row]:
         def mean(name: str, agent: str = agent) -> float:
             return float(np.concatenate(groups_of(episodes, agent, name)).mean())
 
+        score = interval(returns)
         inadequacy, overclaimed = _words(episodes, agent)
         rows.append(
             Row(
                 agent=str(agent),
                 seeds=len(returns),
                 episodes=sum(map(len, returns)),
-                score=interval(returns),
+                score=score,
                 refusals=mean_interval(groups_of(episodes, agent, "refusals")),
                 debt=mean_interval(groups_of(episodes, agent, "debt")),
                 accepted=mean("accepted"),
@@ -116,10 +121,26 @@ def summary(episodes: Columns) -> list[Row]:
                 successes=mean("is_success"),
                 inadequacy=inadequacy,
                 overclaimed=overclaimed,
+                ceiling_share=_share_of(score, ceiling),
+                optimum_share=_share_of(mean_interval(returns), optimum),  # an optimum is a mean
                 **{name: mean(name) for name in (*ENERGY, *GATE, *SCORES) if name in episodes},
             )
         )
     return sorted(rows, key=lambda row: -row.score.value)
+
+
+def _wholes(params: LabParams | None) -> tuple[float | None, float | None]:
+    """All that there is to know, and the optimum where it is known; bits."""
+    if params is None:
+        return None, None
+    from solvent_agents.optimum import known_optimum
+
+    return params.ceiling, known_optimum(params)
+
+
+def _share_of(score: Interval, whole: float | None) -> Interval | None:
+    """A return as a share of what could be had; nothing where that isn't known, or is nothing."""
+    return None if not whole or whole < 0.0 else Interval(*(number / whole for number in score))
 
 
 def _words(episodes: Columns, agent: str) -> tuple[Interval | None, Interval | None]:
@@ -183,19 +204,23 @@ def table(rows: Sequence[Row], *, title: str, mark: str = "") -> Table:
         title=title + warning,
         title_style="bold red" if mark else "bold",
         caption="Interquartile mean of the return and its 95 % bootstrap interval over training seeds and episodes; "
-        "the rest are means an episode. Wrong findings are among the accepted. Evaluations take the most probable "
+        "the rest are means an episode. Ceiling: that return as a share of all bits that there are to know. "
+        f"{_OPTIMUM if _solved(rows) else ''}Wrong findings are among the accepted. Evaluations take the most probable "
         "action of a trained policy.",
         caption_justify="left",
         **compact,
     )
     drawn.add_column("\nagent" if compact else "agent", no_wrap=True)
-    for name in COMPACT_HEADINGS if compact else HEADINGS:
+    first, interval_, *others = COMPACT_HEADINGS if compact else HEADINGS
+    shares = (*(("ceil-\ning",) if _rated(rows) else ()), *(("opti-\nmum",) if _solved(rows) else ()))
+    for name in (first, interval_, *shares, *others):
         drawn.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         drawn.add_row(
             row.agent,
             f"{row.score.value:.2f}",
             f"{row.score.low:.2f} to {row.score.high:.2f}",
+            *(f"{share.value:.1%}" for share in (row.ceiling_share, row.optimum_share) if share is not None),
             f"{row.refusals.value:.2f}",
             f"{row.debt.value:.2f}",
             f"{row.accepted:.2f}",
@@ -203,6 +228,17 @@ def table(rows: Sequence[Row], *, title: str, mark: str = "") -> Table:
             f"{row.seeds} x {row.episodes // row.seeds}",
         )
     return drawn
+
+
+_OPTIMUM = "Optimum: the mean return as a share of the best expected return of any policy. "
+
+
+def _rated(rows: Sequence[Row]) -> bool:
+    return rows[0].ceiling_share is not None
+
+
+def _solved(rows: Sequence[Row]) -> bool:
+    return rows[0].optimum_share is not None
 
 
 def energy_table(rows: Sequence[Row]) -> Table:

@@ -10,8 +10,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +19,20 @@ from rich.console import Console
 
 from solvent import LabParams
 from solvent_experiments import manifest as manifests
-from solvent_experiments.columns import Columns, joined, read_parquet, write_parquet
-from solvent_experiments.config import Experiment, environment_params, make_recipe
+from solvent_experiments.backends import Backend, Processes
+from solvent_experiments.columns import read_parquet
+from solvent_experiments.config import Experiment, environment_params
 from solvent_experiments.documents import read_document
-from solvent_experiments.files import sha256, write_json
-from solvent_experiments.judged_by import judged_by
+from solvent_experiments.files import is_full, no_room, sha256
+from solvent_experiments.joining import DamagedError, join
 from solvent_experiments.marks import mark_of
-from solvent_experiments.processes import run_tasks
 from solvent_experiments.progress import Shown, shown_on
-from solvent_experiments.report import energy_table, gate_table, summary, table, to_mapping, words_table
+from solvent_experiments.report import energy_table, gate_table, summary, table, words_table
 from solvent_experiments.store import RunFolder, Unit
-from solvent_experiments.worker import Message, Task
+from solvent_experiments.watch import Watch, waiting_steps
+from solvent_experiments.worker import Task
 
 __all__ = ["BrokenRunError", "Interrupted", "run_experiment", "show_results"]
-
-UNITS = {"training": "steps", "evaluation": "episodes"}
 
 
 class Interrupted(Exception):  # noqa: N818 - no error
@@ -52,6 +51,7 @@ def run_experiment(
     quiet: bool = False,
     fresh: bool = False,
     console: Console | None = None,
+    backend: Backend | None = None,
 ) -> RunFolder:
     """Do what is not done yet of an experiment, in the folder ``root``.
 
@@ -62,21 +62,35 @@ def run_experiment(
         quiet: show nothing but the results.
         fresh: move what is in the folder aside first.
         console: where to show it.
+        backend: where the units are worked on; by default in processes of this machine.
 
     Raises:
-        ConfigError: the folder is in use, or of another config.
+        ConfigError: the folder is in use, or of another config; the backend can't be reached.
         Interrupted: Ctrl-C or SIGTERM.
-        BrokenRunError: a unit broke; the others are finished.
+        BrokenRunError: a unit broke, and the others are finished; an artifact is damaged; there was no room to write.
     """
     console = console or Console()
     folder = RunFolder(root)
     shown = shown_on(console, quiet=quiet)
-    if fresh and (moved := folder.set_aside()):
-        shown.say(f"moved the folder that was there to {moved}")
-    with folder.locked(), _stop_on_signals(shown) as stop:
-        folder.prepare(experiment)
-        _do(experiment, folder, jobs or default_jobs(experiment), shown, stop)
+    backend = backend or Processes()
+    with backend, _told_if_full(root):
+        if fresh and (moved := folder.set_aside()):
+            shown.say(f"moved the folder that was there to {moved}")
+        with folder.locked(), _stop_on_signals(shown) as stop:
+            folder.prepare(experiment)
+            _do(experiment, folder, backend, jobs, shown, stop)
     return folder
+
+
+@contextmanager
+def _told_if_full(root: Path) -> Iterator[None]:
+    """A full disk breaks the run in one line, like a unit that breaks: no input was wrong."""
+    try:
+        yield
+    except OSError as error:
+        if not is_full(error):
+            raise
+        raise BrokenRunError(_no_room(no_room(error, root))) from error
 
 
 def default_jobs(experiment: Experiment) -> int:
@@ -91,8 +105,8 @@ def default_jobs(experiment: Experiment) -> int:
 def show_results(folder: RunFolder, console: Console) -> None:
     """Print the table of agents and where the figures are."""
     found = json.loads(folder.summary.read_text(encoding="utf-8"))
-    rows = summary(read_parquet(folder.episodes))
     params = LabParams.from_mapping(read_document(folder.config).data["params"])
+    rows = summary(read_parquet(folder.episodes), params)
     mark = mark_of(params, environment_params(found["env"]))
     console.print(table(rows, title=f"{found['name']} ({found['env']})", mark=mark))
     if rows[0].energy_spent is not None:
@@ -105,30 +119,43 @@ def show_results(folder: RunFolder, console: Console) -> None:
         console.print(str(path), highlight=False, soft_wrap=True)
 
 
-def _do(experiment: Experiment, folder: RunFolder, jobs: int, shown: Shown, stop: threading.Event) -> None:
+def _do(
+    experiment: Experiment,
+    folder: RunFolder,
+    backend: Backend,
+    jobs: int | None,
+    shown: Shown,
+    stop: threading.Event,
+) -> None:
     units = folder.units(experiment)
     left = [unit for unit in units if not unit.finished]
-    finished = json.loads(folder.manifest.read_text(encoding="utf-8")) if folder.manifest.exists() else {}
-    if not left and finished.get("finished"):
+    before, problem = folder.read_manifest()
+    if not left and before.get("finished"):
         shown.say(f"{folder.root}: finished before; nothing to do")
         return
-    session = manifests.new_session(jobs)
+    session = manifests.new_session(
+        jobs or backend.default_jobs(len(left)) or default_jobs(experiment), backend.name
+    )
     manifest = {
         "name": experiment.name,
         "contaminated": experiment.contaminated,
         "switched_off": list(experiment.switched_off),
         "config_sha256": sha256(folder.config),
         "finished": None,
-        "sessions": [*finished.get("sessions", []), session],
+        "sessions": [*manifests.resumed_sessions(before, session), session],
         "artifacts": {},
     }
+    if problem:
+        session["incidents"].append(manifests.incident("went on", None, problem))
+    for found in session["incidents"]:
+        shown.say(found["said"])
     folder.write_manifest(manifest)
     status = "failed"
     try:
         with shown:
             if left:
-                _work(experiment, left, jobs, shown, stop, session["seconds"])
-            _join(experiment, folder, units)
+                _work(experiment, folder, backend, left, shown, stop, manifest)
+            join(experiment, folder, units)
             _draw(folder, shown, stop, session["seconds"])
         status = "finished"
         manifest["finished"] = manifests.now()
@@ -136,75 +163,58 @@ def _do(experiment: Experiment, folder: RunFolder, jobs: int, shown: Shown, stop
     except Interrupted:
         status = "interrupted"
         raise
+    except DamagedError as error:
+        found = [manifests.incident("stopped", None, line) for line in str(error).splitlines()]
+        session["incidents"] += found
+        raise BrokenRunError(str(error)) from error
     finally:
         session |= {"finished": manifests.now(), "status": status}
-        folder.write_manifest(manifest)
+        # With no room for the manifest, what went wrong before is what has to be said.
+        with nullcontext() if status == "finished" else suppress(OSError):
+            folder.write_manifest(manifest)
 
 
 def _work(
     experiment: Experiment,
+    folder: RunFolder,
+    backend: Backend,
     left: list[Unit],
-    jobs: int,
     shown: Shown,
     stop: threading.Event,
-    seconds: dict[str, Any],
+    manifest: dict[str, Any],
 ) -> None:
     """Train and evaluate what is left."""
-    seconds["compilation"] = _timed(lambda: _compile(experiment, shown))
+    session = manifest["sessions"][-1]
+    session["seconds"]["compilation"] = _timed(lambda: _compile(experiment, shown))
     learned = [Task(experiment, (unit,)) for unit in left if unit.seed is not None]
     scripted = tuple(unit for unit in left if unit.seed is None)
-    # With more trainings than processes the bars of those that go on don't say when all are done.
-    trained = _waiting_steps(experiment, left) if len(learned) > jobs else {}
-    failures: dict[str, str] = {}
-    noted: set[str] = set()
 
-    def on_message(message: Message) -> None:
-        if message.kind == "starting":
-            shown.begin(message.label)
-        elif message.kind == "note":
-            if message.detail not in noted:
-                noted.add(message.detail)
-                shown.say(f"note: {message.detail}")
-        elif message.kind == "warm_start":
-            stage, counted = message.detail
-            shown.update(message.label, stage, message.done, message.total, counted)
-        elif message.kind in UNITS:
-            shown.update(message.label, message.kind, message.done, message.total, UNITS[message.kind])
-            if message.kind == "training" and message.label in trained:
-                trained[message.label] = (message.done, message.total)
-                done, total = (sum(column) for column in zip(*trained.values(), strict=True))
-                shown.update("all trainings", "training", done, total, "steps")
-        elif message.kind == "finished":
-            seconds[message.label] = message.detail
-            shown.end(message.label, _spoken(message.detail))
-        elif message.kind == "failed":
-            failures[message.label] = message.detail
-            shown.end(message.label, f"failed: {message.detail}")
-        else:
-            shown.end(message.label, "stopped")
+    def keep() -> None:
+        with suppress(OSError):
+            folder.write_manifest(manifest)
 
+    # With more trainings than places the bars of those that go on don't say when all are done.
+    together = waiting_steps(experiment, left) if len(learned) > session["jobs"] else {}
+    watch = Watch(shown, session, together, keep)
     tasks = learned + ([Task(experiment, scripted)] if scripted else [])
-    run_tasks(tasks, jobs, on_message, stop.is_set)
+    backend.run(tasks, session["jobs"], watch, lambda: stop.is_set() or watch.full is not None)
+    session |= backend.about()
+    if watch.full:
+        raise BrokenRunError(_no_room(watch.full))
     if stop.is_set():
         raise Interrupted
-    if failures:
+    if watch.failures:
         places = {unit.label: unit.error for unit in left}
-        lines = [f"{label}: {problem} (details: {places[label]})" for label, problem in failures.items()]
+        lines = [f"{label}: {_detailed(problem, places[label])}" for label, problem in watch.failures.items()]
         raise BrokenRunError("\n".join(lines))
 
 
-def _waiting_steps(experiment: Experiment, left: list[Unit]) -> dict[str, tuple[int, int]]:
-    """Steps done and to do of every training that is not over, by label."""
-    return {
-        unit.label: (0, make_recipe(experiment.train[unit.agent]).n_timesteps)
-        for unit in left
-        if unit.seed is not None and not unit.training.exists()
-    }
+def _detailed(problem: str, place: Path) -> str:
+    return f"{problem} (details: {place})" if place.exists() else problem
 
 
-def _spoken(times: Mapping[str, float]) -> str:
-    done = {"training": "trained", "evaluation": "evaluated"}
-    return ", ".join(f"{done[stage]} in {seconds:.1f} s" for stage, seconds in times.items())
+def _no_room(place: str) -> str:
+    return f"{place}; with some room there, the same command goes on with the run"
 
 
 def _compile(experiment: Experiment, shown: Shown) -> None:
@@ -221,34 +231,6 @@ def _compile(experiment: Experiment, shown: Shown) -> None:
         env.step(0)
     finally:
         announce.cancel()
-
-
-def _join(experiment: Experiment, folder: RunFolder, units: list[Unit]) -> None:
-    """The tables of all units as one each, and the summary."""
-    write_parquet(folder.episodes, joined([read_parquet(unit.episodes) for unit in units]))
-    write_parquet(folder.traces, joined([read_parquet(unit.traces) for unit in units]))
-    if trained := [unit for unit in units if unit.seed is not None]:
-        write_parquet(folder.training, joined([_training(unit) for unit in trained]))
-    if experiment.params.gate.enabled:
-        write_json(folder.gate, judged_by(experiment.params))
-    rows = summary(read_parquet(folder.episodes))
-    about = to_mapping(
-        rows,
-        name=experiment.name,
-        env=experiment.env,
-        contaminated=experiment.contaminated,
-        switched_off=experiment.switched_off,
-    )
-    write_json(folder.summary, about)
-
-
-def _training(unit: Unit) -> Columns:
-    import numpy as np
-
-    columns = read_parquet(unit.training)
-    rows = len(columns["steps"])
-    seeds = np.full(rows, -1 if unit.seed is None else unit.seed, np.int64)
-    return {"agent": np.full(rows, unit.agent, object), "training_seed": seeds, **columns}
 
 
 def _draw(folder: RunFolder, shown: Shown, stop: threading.Event, seconds: dict[str, Any]) -> None:

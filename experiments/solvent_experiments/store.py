@@ -6,7 +6,7 @@
       figures/learning_curve.png ...
       honest/episodes.parquet traces.parquet epistemic_refusals.jsonl, and where acting costs energy
         cost_discomfort_log.jsonl energy_cost_proposals.jsonl, where a gate judges findings gate_verdicts.jsonl
-      ppo/seed-0/model.zip recipe.json training.parquet tensorboard/ and the same as honest/
+      ppo/seed-0/policy.safetensors policy.json training.parquet tensorboard/ and the same as honest/
 
 A *unit* is a scripted agent, or a learned one of one training seed. The tables at the top are those of all
 units, joined.
@@ -25,7 +25,7 @@ from typing import Any
 
 from solvent_experiments.config import Experiment
 from solvent_experiments.documents import ConfigError, dump_yaml, read_document
-from solvent_experiments.files import write_atomically, write_json
+from solvent_experiments.files import naming, write_atomically, write_json
 
 __all__ = ["DISCOMFORT", "PROPOSALS", "REFUSALS", "VERDICTS", "RunFolder", "Unit", "differences"]
 
@@ -50,8 +50,8 @@ class Unit:
 
     @property
     def model(self) -> Path:
-        """The trained policy."""
-        return self.folder / "model.zip"
+        """The trained policy: its weights, which are written last. ``policy.json`` beside them says what they are."""
+        return self.folder / "policy.safetensors"
 
     @property
     def training_log(self) -> Path:
@@ -84,9 +84,19 @@ class Unit:
         return self.folder / "error.txt"
 
     @property
+    def trained(self) -> bool:
+        """Whether the training is over: there is a policy, and what happened on the way."""
+        return self.model.exists() and self.training.exists()
+
+    @property
+    def tables(self) -> list[Path]:
+        """The tables that the run's are joined of."""
+        return [self.episodes, self.traces, *([] if self.seed is None else [self.training])]
+
+    @property
     def finished(self) -> bool:
         """Whether there is nothing left to do."""
-        return self.episodes.exists()
+        return all(table.exists() for table in self.tables)
 
 
 class RunFolder:
@@ -175,7 +185,7 @@ class RunFolder:
         me = {"pid": os.getpid(), "started": psutil.Process().create_time()}
         for _ in range(10):
             try:
-                with self._lock.open("x", encoding="utf-8") as file:
+                with naming(self._lock), self._lock.open("x", encoding="utf-8") as file:
                     json.dump(me, file)
                 break
             except FileExistsError:
@@ -189,6 +199,20 @@ class RunFolder:
 
     def _in_use(self, holder: int) -> ConfigError:
         return ConfigError(f"process {holder} is running in it; allowed: one at a time", file=self.root)
+
+    def read_manifest(self) -> tuple[dict[str, Any], str | None]:
+        """The manifest, empty if there is none; and if it is damaged, a line about it, after it is set aside."""
+        if not self.manifest.exists():
+            return {}, None
+        try:
+            manifest = json.loads(self.manifest.read_text(encoding="utf-8"))
+            if not isinstance(manifest, dict):
+                raise TypeError
+        except (ValueError, TypeError):
+            aside = self.manifest.with_name("manifest.damaged.json")
+            self.manifest.replace(aside)
+            return {}, f"{self.manifest}: damaged; it is set aside as {aside.name}, with the sessions before"
+        return manifest, None
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         """Write the manifest."""

@@ -5,6 +5,7 @@ A resumed training starts at its checkpoint; what was logged after it is played 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,14 @@ from numpy.typing import NDArray
 
 from solvent.metrics import REFUSAL_REASONS
 from solvent.records import VERDICTS
+from solvent_agents.while_blocked import WHILE_BLOCKED
 from solvent_experiments.columns import Columns, flatten
+from solvent_experiments.files import naming, write_atomically
 
 __all__ = ["TrainingLog"]
 
 BITS = ("return", "debt", "claimed", "gained")
-COUNTS = ("length", "accepted", "wrong", "calibrations", "wells", "refusals")
+COUNTS = ("length", "accepted", "wrong", "calibrations", "wells", "refusals", *WHILE_BLOCKED)
 REFUSALS = tuple(f"refusals_{reason}" for reason in REFUSAL_REASONS)
 GATE = (
     *(f"verdicts_{verdict}" for verdict in VERDICTS),
@@ -46,19 +49,22 @@ class TrainingLog:
 
     def append(self, steps: int, episodes: Mapping[str, Any]) -> None:
         """Add the ``episode`` columns of episodes that ended."""
-        flat = flatten(episodes)
+        # Who reports episodes of no training has made no choices.
+        flat: dict[str, Any] = {**dict.fromkeys(WHILE_BLOCKED, 0), **flatten(episodes)}
         rows = np.zeros(len(flat["return"]), self.record)
         rows["steps"] = steps
         for name in self.record.names[1:] if self.record.names else ():
             rows[name] = flat[name]
-        with self.path.open("ab") as file:
+        with naming(self.path), self.path.open("ab") as file:
             file.write(rows.tobytes())
+            file.flush()
+            os.fsync(file.fileno())  # on the disk before the checkpoint that counts on it
 
     def drop_after(self, steps: int) -> None:
         """Drop what was reported after ``steps``, and a last record that is not whole."""
         if self.path.exists():
             rows = self._rows()
-            self.path.write_bytes(rows[rows["steps"] <= steps].tobytes())
+            write_atomically(self.path, rows[rows["steps"] <= steps].tobytes())
 
     def read(self) -> Columns:
         """All rows as columns."""

@@ -24,11 +24,11 @@ from solvent_agents.agent import Agent
 from solvent_experiments.columns import NO_SEED, Columns, write_parquet
 from solvent_experiments.config import Experiment, make_recipe
 from solvent_experiments.evaluation import Evaluated, evaluate
-from solvent_experiments.files import write_atomically
+from solvent_experiments.files import is_full, naming, no_room, write_atomically
 from solvent_experiments.store import Unit
 from solvent_experiments.training_log import TrainingLog
 
-__all__ = ["Message", "Task", "work"]
+__all__ = ["ENDS", "Message", "Task", "do_units", "work"]
 
 REPORT_EVERY = 0.2  # seconds
 PARENT_EVERY = 0.5
@@ -42,17 +42,38 @@ class Task:
     units: tuple[Unit, ...]
 
 
+Kind = Literal[
+    "starting",
+    "note",
+    "warm_start",
+    "training",
+    "evaluation",
+    "incident",
+    "finished",
+    "stopped",
+    "failed",
+    "full",
+    "lost",
+]
+
+
 class Message(NamedTuple):
     """What a worker tells: how far a unit is, or that it is finished (with its wall times), stopped or failed.
 
-    The detail of a ``warm_start`` is its stage and what that counts.
+    The detail of a ``warm_start`` is its stage and what that counts. An ``incident`` is a fault that was got over.
+    After ``full`` (there was no room for the path in its detail) the worker does no more. Backends say ``lost`` of a
+    worker that is gone: so many of so many tries are used up.
     """
 
-    kind: Literal["starting", "note", "warm_start", "training", "evaluation", "finished", "stopped", "failed"]
+    kind: Kind
     label: str
     done: int = 0
     total: int = 0
     detail: Any = None
+
+
+ENDS = ("finished", "stopped", "failed", "full")
+"""Kinds of the last message about a unit."""
 
 
 class _Stopped(Exception):  # noqa: N818 - no error
@@ -64,21 +85,49 @@ def work(task: Task, connection: Connection, stop: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
-    tell = _Teller(connection)
+    threading.excepthook = _unless_full
+
+    def send(message: Message) -> None:
+        with contextlib.suppress(OSError):  # whoever listened is gone; then this process ends soon
+            connection.send(message)
+
+    do_units(task, send, stop.is_set)
+
+
+def do_units(task: Task, send: Callable[[Message], None], should_stop: Callable[[], bool]) -> None:
+    """Do the units of a task, one after the other, and tell of each how it ended."""
+    tell = _Teller(send)
     for unit in task.units:
-        tell.send(Message("starting", unit.label))
-        _pass_on_warnings(unit.label, tell)
+        send(Message("starting", unit.label))
+        _pass_on_warnings(unit.label, send)
         try:
-            times = run_unit(task.experiment, unit, tell, stop.is_set)
+            times = run_unit(task.experiment, unit, tell, should_stop)
         except _Stopped:
-            tell.send(Message("stopped", unit.label))
+            send(Message("stopped", unit.label))
             return
         except Exception as error:
-            write_atomically(unit.error, traceback.format_exc())
-            tell.send(Message("failed", unit.label, detail=f"{type(error).__name__}: {error}"))
+            if isinstance(error, OSError) and is_full(error):
+                _tidy(unit)
+                send(Message("full", unit.label, detail=no_room(error, unit.folder)))
+                return
+            with contextlib.suppress(OSError):
+                write_atomically(unit.error, traceback.format_exc())
+            send(Message("failed", unit.label, detail=f"{type(error).__name__}: {error}"))
         else:
             unit.error.unlink(missing_ok=True)
-            tell.send(Message("finished", unit.label, detail=times))
+            send(Message("finished", unit.label, detail=times))
+
+
+def _tidy(unit: Unit) -> None:
+    """Remove what there was no room to finish: the room may be needed for better things."""
+    for path in unit.folder.glob("*.part"):
+        path.unlink(missing_ok=True)
+
+
+def _unless_full(problem: threading.ExceptHookArgs) -> None:
+    """TensorBoard writes in a thread, which needn't say that the disk is full: the unit is about to."""
+    if problem.exc_value is None or not is_full(problem.exc_value):
+        threading.__excepthook__(problem)
 
 
 def _leave_with_parent() -> None:
@@ -92,11 +141,11 @@ def _leave_with_parent() -> None:
     os._exit(1)
 
 
-def _pass_on_warnings(label: str, tell: _Teller) -> None:
+def _pass_on_warnings(label: str, send: Callable[[Message], None]) -> None:
     """Warnings go where progress goes: written by this process they would tear the bars."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        tell.send(Message("note", label, detail=" ".join(str(message).split())))
+        send(Message("note", label, detail=" ".join(str(message).split())))
 
     warnings.showwarning = show
 
@@ -106,7 +155,7 @@ def run_unit(
 ) -> dict[str, float]:
     """Do what is not done yet of a unit; returns wall times in seconds."""
     times = {}
-    if unit.seed is not None and not unit.training.exists():
+    if unit.seed is not None and not unit.trained:
         times["training"] = _timed(lambda: _train(experiment, unit, tell, should_stop))
     if not unit.finished:
         times["evaluation"] = _timed(lambda: _evaluate(experiment, unit, tell, should_stop))
@@ -141,7 +190,9 @@ def _train(
             resumed = True
         tell(Message("training", unit.label, done, total))
 
-    if not unit.model.exists():
+    # A policy without the log of its training, which nothing but a loss can leave, is of no use to the tables.
+    if not unit.model.exists() or not unit.training_log.exists():
+        unit.training_log.touch()
         model = train(
             make_recipe(experiment.train[unit.agent]),
             experiment.params,
@@ -151,6 +202,7 @@ def _train(
             on_episodes=log.append,
             should_stop=should_stop,
             on_note=lambda line: tell(Message("note", unit.label, detail=line)),
+            on_incident=lambda line: tell(Message("incident", unit.label, detail=line)),
             on_stage=lambda stage, done, total: tell(
                 Message("warm_start", unit.label, done, total, (stage, counted[stage]))
             ),
@@ -178,9 +230,9 @@ def _evaluate(
 
 def _agent(experiment: Experiment, unit: Unit) -> Agent:
     if unit.seed is None:
-        from solvent_agents import AGENTS
+        from solvent_agents import PLAYERS
 
-        return AGENTS[unit.agent](experiment.params, 0)
+        return PLAYERS[unit.agent](experiment.params, 0)
     from solvent_agents.learned import LearnedAgent
 
     return LearnedAgent.load(unit.model, experiment.params)
@@ -192,7 +244,8 @@ def save(unit: Unit, evaluated: Evaluated) -> None:
     for name, events in evaluated.ledgers.items():
         ledger = unit.folder / f".{name}.part"
         ledger.unlink(missing_ok=True)
-        append_jsonl(ledger, events)
+        with naming(unit.folder / name):
+            append_jsonl(ledger, events)
         ledger.replace(unit.folder / name)
     write_parquet(unit.traces, _owned(unit, evaluated.traces))
     write_parquet(unit.episodes, _owned(unit, evaluated.episodes))
@@ -212,8 +265,8 @@ def _owned(unit: Unit, columns: Columns) -> Columns:
 class _Teller:
     """Sends messages, but progress no oftener than a person can see it."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, send: Callable[[Message], None]) -> None:
+        self._send = send
         self._last = 0.0
 
     def __call__(self, message: Message) -> None:
@@ -221,9 +274,4 @@ class _Teller:
         ends = message.done in (0, message.total)
         if ends or now - self._last >= REPORT_EVERY:
             self._last = now
-            self.send(message)
-
-    def send(self, message: Message) -> None:
-        """Send it in any case. Whoever listened may be gone; then this process ends soon."""
-        with contextlib.suppress(OSError):
-            self._connection.send(message)
+            self._send(message)

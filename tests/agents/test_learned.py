@@ -16,8 +16,9 @@ from solvent.params import BudgetParams
 from solvent_agents.honest import Honest
 from solvent_agents.imitation import demonstrate
 from solvent_agents.learned import CLONING, WATCHING, LearnedAgent, train
+from solvent_agents.optimum import known_optimum
 from solvent_agents.policies import CompoundNetwork, compound_columns
-from solvent_agents.recipe import Recipe
+from solvent_agents.recipe import ALGORITHMS, Recipe
 from solvent_agents.rollout import episodes as play
 from solvent_agents.sb3 import LabVecEnv
 
@@ -32,6 +33,8 @@ SMALL = {
     "gamma": 1.0,
     "policy_kwargs": {"width": 8, "value_width": 8},
 }
+
+ONLY_PPO = ("batch_size", "n_epochs")
 
 
 def test_the_adapter_hands_on_what_the_single_labs_give():
@@ -119,8 +122,14 @@ def _equal(a, b):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("algorithm", "params"),
-    [("PPO", PARAMS), ("MaskablePPO", PARAMS), ("PPO", BRIEF), ("MaskablePPO", BRIEF)],
-    ids=["PPO", "MaskablePPO", "PPO, energy", "MaskablePPO, energy"],
+    [
+        ("PPO", PARAMS),
+        ("MaskablePPO", PARAMS),
+        ("PPOLagrangian", PARAMS),
+        ("PPO", BRIEF),
+        ("MaskablePPO", BRIEF),
+    ],
+    ids=["PPO", "MaskablePPO", "PPOLagrangian", "PPO, energy", "MaskablePPO, energy"],
 )
 def test_a_training_that_was_stopped_and_resumed_is_the_same_training(
     tmp_path, monkeypatch, algorithm, params
@@ -142,7 +151,7 @@ def test_a_training_that_was_stopped_and_resumed_is_the_same_training(
         should_stop=lambda: next(calls) > 16 * 5,
     )
     assert stopped is None
-    assert not (tmp_path / "parts" / "model.zip").exists()
+    assert not (tmp_path / "parts" / "policy.safetensors").exists()
     resumed_at = []
     again = train(
         recipe,
@@ -161,7 +170,7 @@ def test_a_training_that_was_stopped_and_resumed_is_the_same_training(
     observations = rng.random((50, *observation_space(params).shape), dtype=np.float32)
     masks = np.ones((50, len(action_table(params))), np.int8)
     agents = [LearnedAgent.load(p, params) for p in (path, again)]
-    for ours, theirs in zip(*(a._model.policy.state_dict().values() for a in agents), strict=True):
+    for ours, theirs in zip(*(a.policy.state_dict().values() for a in agents), strict=True):
         assert torch.equal(ours, theirs)
     np.testing.assert_array_equal(agents[0].act(observations, masks), agents[1].act(observations, masks))
     assert kept
@@ -181,7 +190,7 @@ def test_a_warm_start_can_be_stopped_and_is_done_again(tmp_path, stop_at):
     again = train(recipe, PARAMS, seed=3, folder=tmp_path / "a", on_note=notes.append)
     whole = train(recipe, PARAMS, seed=3, folder=tmp_path / "b")
     assert notes == ["learns from 4 episodes of the honest script first"]
-    ours, theirs = (LearnedAgent.load(path, PARAMS)._model.policy.state_dict() for path in (again, whole))
+    ours, theirs = (LearnedAgent.load(path, PARAMS).policy.state_dict() for path in (again, whole))
     assert all(torch.equal(ours[key], theirs[key]) for key in ours)
 
 
@@ -231,6 +240,25 @@ def test_a_recipe_that_cannot_be_used_says_what_is_allowed(mapping, words):
         Recipe.from_mapping("PPO", mapping, path="ppo.yml")
 
 
+@pytest.mark.parametrize("key", ["gamma", "vf_coef", "batch_size"])
+def test_only_rates_can_fall(key):
+    with pytest.raises(solvent.ParamError, match=f"{key}: got 'lin_0.5'; allowed: a number"):
+        Recipe.from_mapping("PPO", {"n_timesteps": 10, key: "lin_0.5"})
+
+
+@pytest.mark.parametrize("algorithm", ["PPO", "A2C", "MaskablePPO", "PPOLagrangian"])
+def test_an_entropy_bonus_falls_to_nothing(algorithm, tmp_path, monkeypatch):
+    """Four rollouts: the whole of it, then three quarters of it, a half, a quarter."""
+    seen = []
+    cls = ALGORITHMS[algorithm]
+    train_ = cls.train
+    monkeypatch.setattr(cls, "train", lambda self: (seen.append(self.ent_coef), train_(self)))
+    small = {key: value for key, value in SMALL.items() if algorithm != "A2C" or key not in ONLY_PPO}
+    recipe = Recipe.from_mapping(algorithm, {"n_timesteps": 4 * 8 * 16, **small, "ent_coef": "lin_0.4"})
+    train(recipe, PARAMS, seed=0, folder=tmp_path, tensorboard=False)
+    assert seen == pytest.approx([0.4, 0.3, 0.2, 0.1])
+
+
 def test_a_warm_start_tells_its_stages_before_the_first_step(tmp_path):
     recipe = Recipe.from_mapping(
         "PPO", {"n_timesteps": 8 * 16, **SMALL, "imitation_episodes": 2, "imitation_epochs": 3}
@@ -267,6 +295,20 @@ def test_a_demonstration_is_whole_episodes_of_the_script(params):
     assert [total for _, total in told] == [params.budget.heartbeats] * len(told)
     assert [done for done, _ in told] == sorted(done for done, _ in told)
     assert told[-1][0] < params.budget.heartbeats
+
+
+def test_a_planner_that_reads_the_notebook_can_be_cloned():
+    """It is shown what a script isn't: so its episodes are worth what it is known to be worth."""
+    tiny = solvent.preset("tiny")
+    shown = demonstrate(LabVecEnv(tiny, 1000), seed=9, gamma=1.0, demonstrator="exact")
+    assert len(shown.actions) == 1000 * tiny.most_steps
+    optimum = known_optimum(tiny)
+    assert shown.returns[:1000].mean() == pytest.approx(optimum, abs=0.1)  # three standard errors
+
+
+def test_who_sees_the_truth_can_not_be_cloned():
+    with pytest.raises(solvent.ParamError, match="demonstrator: got 'oracle'; allowed: random"):
+        Recipe.from_mapping("PPO", {"n_timesteps": 10, "demonstrator": "oracle"})
 
 
 @pytest.mark.slow

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -89,3 +95,42 @@ def _run_once(experiment: Experiment, factory: pytest.TempPathFactory, worker_id
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.2)
+
+
+@pytest.fixture(scope="session")
+def brief_config(smoke: Experiment, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The smoke config with one script alone, as a file: its units are the same as those of ``smoke_run``."""
+    path = tmp_path_factory.mktemp("config") / "brief.yaml"
+    path.write_text(dump_yaml(replace(smoke, agents=("hermit",)).to_mapping()), encoding="utf-8")
+    return path
+
+
+Launch = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def launch() -> Iterator[Launch]:
+    """``launch("run", ...)`` starts the command in a session of its own; what still runs at the end is killed."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: object, program: str | None = None) -> subprocess.Popen[str]:
+        code = "from solvent_experiments.__main__ import main; main()"
+        process = subprocess.Popen(
+            [sys.executable, *([program] if program else ["-c", code]), *map(str, arguments)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()

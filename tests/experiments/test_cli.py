@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -10,12 +11,27 @@ from pathlib import Path
 import pytest
 
 from solvent import ENVIRONMENTS, __version__, read_refusals_jsonl
+from solvent_agents.exact import load_graph
 from solvent_experiments import cli
 from solvent_experiments.columns import read_parquet
 from solvent_experiments.compare import short_names
 from solvent_experiments.store import RunFolder
 
-COMMANDS = ("run", "evaluate", "play", "figures", "envs", "tools", "explain", "proposals", "gate")
+COMMANDS = (
+    "run",
+    "evaluate",
+    "play",
+    "figures",
+    "report",
+    "envs",
+    "solve",
+    "tune",
+    "tools",
+    "explain",
+    "proposals",
+    "gate",
+    "study",
+)
 
 
 def call(monkeypatch: pytest.MonkeyPatch, *arguments: str, typed: str = "") -> int:
@@ -53,7 +69,7 @@ def test_every_command_has_help_and_an_example(
     shown = capsys.readouterr().out
     assert f"Usage: solvent {command}" in shown
     # These are groups: each of their commands has an example of its own.
-    assert command in ("envs", "proposals", "gate") or "Example" in shown
+    assert command in ("envs", "proposals", "gate", "study") or "Example" in shown
 
 
 def test_version_and_no_arguments(
@@ -73,7 +89,10 @@ def test_version_and_no_arguments(
         (("run", "x.yaml", "--jobs", "0"), "--jobs"),
         (("run", "x.yaml", "--job", "2"), "--jobs"),
         (("evaluate", "onest"), "did you mean 'honest'"),
-        (("evaluate", "none/model.zip"), "no such model"),
+        (("evaluate", "none/policy.safetensors"), "no such file"),
+        (("evaluate", "none/model.zip"), "no such file"),
+        (("evaluate", "dqn:Solvent/Debt-v7"), "no policy of this name is shipped"),
+        (("evaluate", "ppo:Solvent/Debt-v0", "--env", "Solvent/Energy-v0"), "these labs have 202"),
         (("evaluate", "honest", "--env", "Solvent/Debt-v1"), "did you mean 'Solvent/Debt-v0'"),
         (("evaluate", "honest", "--episodes", "0"), "--episodes"),
         (("evaluate", "honest", "hermit", "--ledger", "x.jsonl"), "allowed: one"),
@@ -81,6 +100,8 @@ def test_version_and_no_arguments(
         (("play", "--agent", "onest"), "did you mean 'honest'"),
         (("figures", "nowhere"), "no run"),
         (("figures",), "no finished run"),
+        (("report",), "Missing argument 'RUN...'"),
+        (("report", "nowhere"), "no run"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
@@ -127,6 +148,8 @@ def test_evaluate_scripted_and_learned_agents(
     assert call(monkeypatch, "evaluate", "hermit", model, "--episodes", "5", "--out", str(out)) == 0
     assert "interval" in capsys.readouterr().out
     assert sorted(set(read_parquet(out)["agent"])) == ["hermit", "ppo/seed-0"]
+    assert call(monkeypatch, "evaluate", "ppo:Solvent/Debt-v0", "--episodes", "5") == 0
+    assert "ppo:Solvent/Debt-v0" in capsys.readouterr().out
     assert call(monkeypatch, "evaluate", "random", "--episodes", "5", "--ledger", str(ledger)) == 0
     assert read_refusals_jsonl(ledger)
     before = ledger.read_bytes()
@@ -135,12 +158,12 @@ def test_evaluate_scripted_and_learned_agents(
 
 
 def test_a_model_is_named_by_its_last_folders() -> None:
-    assert short_names(["honest", "runs/a/ppo/seed-0/model.zip"]) == ["honest", "ppo/seed-0"]
-    assert short_names(["runs/a/ppo/seed-0/model.zip", "runs/b/ppo/seed-0/model.zip"]) == [
+    assert short_names(["honest", "runs/a/ppo/seed-0/policy.safetensors"]) == ["honest", "ppo/seed-0"]
+    assert short_names(["runs/a/ppo/seed-0/policy.safetensors", "runs/b/ppo/seed-0/policy.safetensors"]) == [
         "a/ppo/seed-0",
         "b/ppo/seed-0",
     ]
-    assert short_names(["model.zip", "x/other.zip"]) == ["model.zip", "x/other.zip"]
+    assert short_names(["policy.safetensors", "x/other.zip"]) == ["policy.safetensors", "x/other.zip"]
 
 
 def test_play_to_the_end(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -170,3 +193,35 @@ def test_watch_an_agent(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     for agent in ("honest", "random"):
         assert call(monkeypatch, "play", "--agent", agent, "--delay", "0") == 0
         assert "Over (" in capsys.readouterr().out
+
+
+# -- solve ---------------------------------------------------------------------------------------
+
+TWO_BEATS = "name: two\nenv: Solvent/Tiny-v0\nagents: [random]\nparams: {budget: {heartbeats: 2}}\n"
+
+
+def test_solve_shows_and_writes_an_optimum(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config, out = tmp_path / "two.yaml", tmp_path / "out"
+    config.write_text(TWO_BEATS, encoding="utf-8")
+    assert call(monkeypatch, "solve", "--config", str(config), "--out", str(out), "--episodes", "500") == 0
+    said = capsys.readouterr().out
+    assert "optimum" in said
+    assert "screen" in said or "dose response" in said  # the policy as a tree
+    summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
+    states = read_parquet(out / "states.parquet")
+    assert len(states["value"]) == summary["states"] > 10
+    assert states["value"][0] == summary["optimum"]
+    assert summary["simulated"]["episodes"] == 500
+    assert load_graph(out / "policy.npz").about["optimum"] == summary["optimum"]
+
+
+@pytest.mark.parametrize("env", ["Solvent/Lab-v0", "Solvent/Debt-v0"])
+def test_solve_refuses_what_is_too_large_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, env: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(monkeypatch, "solve", "--env", env) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "allowed" in error

@@ -32,6 +32,10 @@ def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
 
 
 WRONG = {
+    "exact where nothing is solved": (
+        "name: x\nenv: Solvent/Debt-v0\nagents: [random, exact]\n",
+        ["line 3", "agents[1]", "no solution for this lab", "Solvent/Tiny-v0"],
+    ),
     "unknown key": (GOOD + "agent: [honest]\n", ["line 3", "agent", "did you mean 'agents'"]),
     "unknown nested key": (
         GOOD + "evaluation:\n  episode: 3\n",

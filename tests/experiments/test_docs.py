@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from solvent_agents import AGENTS
+from solvent_agents import PLAYERS
 from solvent_agents.recipe import Recipe
 from solvent_experiments.columns import Columns, read_parquet
 from solvent_experiments.config import Evaluation, ExperimentFile
@@ -33,8 +33,8 @@ def test_every_key_of_a_recipe_is_documented_with_its_default() -> None:
             assert written == field.default, field.name
 
 
-def test_every_scripted_agent_is_documented() -> None:
-    for name in AGENTS:
+def test_every_agent_that_needs_no_training_is_documented() -> None:
+    for name in PLAYERS:
         assert f"| `{name}` |" in DOCS, name
 
 

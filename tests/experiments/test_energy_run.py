@@ -293,7 +293,7 @@ def test_nothing_of_it_is_in_runs_where_acting_costs_no_energy(
     assert REFUSALS in names
     assert not names & {DISCOMFORT, PROPOSALS, *(f"{name}.png" for name in OF_ENERGY)}
     summary_of_debt = json.loads(smoke_run.summary.read_text())["agents"][0]
-    assert list(summary_of_debt)[-1] == "successes"
+    assert list(summary_of_debt)[-2:] == ["successes", "ceiling_share"]
     run = load_run(smoke_run)
     assert all(FIGURES[name](run) is None for name in OF_ENERGY)
     assert traced_prices(smoke.params) == {}

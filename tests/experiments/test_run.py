@@ -43,7 +43,11 @@ def test_everything_is_there(smoke: Experiment, smoke_run: RunFolder) -> None:
     for path in (
         *("config.yaml", "manifest.json", "summary.json"),
         *("episodes.parquet", "training.parquet", "traces.parquet"),
-        *(f"ppo/seed-{seed}/{name}" for seed in (0, 1) for name in ("model.zip", "recipe.json", *SAME)),
+        *(
+            f"ppo/seed-{seed}/{name}"
+            for seed in (0, 1)
+            for name in ("policy.safetensors", "policy.json", *SAME)
+        ),
         *(f"{agent}/{name}" for agent in smoke.agents for name in SAME if name != "training.parquet"),
         *(f"figures/{name}.png" for name in ("learning_curve", "refusal_curve", "budget_curve", "claims")),
     ):
@@ -73,7 +77,9 @@ def test_the_manifest_says_with_what_and_what(smoke_run: RunFolder) -> None:
     assert manifest["finished"] >= session["started"]
     for name, digest in manifest["artifacts"].items():
         assert hashlib.sha256((smoke_run.root / name).read_bytes()).hexdigest() == digest
-    assert {"episodes.parquet", "ppo/seed-0/model.zip", "figures/claims.png"} <= set(manifest["artifacts"])
+    assert {"episodes.parquet", "ppo/seed-0/policy.safetensors", "figures/claims.png"} <= set(
+        manifest["artifacts"]
+    )
     assert manifest["config_sha256"] == manifest["artifacts"]["config.yaml"]
 
 
@@ -270,3 +276,29 @@ def test_a_unit_that_breaks_is_named_and_tried_again(smoke: Experiment, tmp_path
     assert not folder.episodes.exists()
     with pytest.raises(BrokenRunError, match="ppo seed 0"):
         run_experiment(broken, root, quiet=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--backend", "slurm"), "--backend: got 'slurm'; allowed: processes or ray"),
+        (
+            ("--address", "127.0.0.1:6379"),
+            "--address: got '127.0.0.1:6379'; allowed: with --backend ray alone",
+        ),
+    ],
+    ids=["no such backend", "an address of processes"],
+)
+def test_a_backend_that_cannot_be_is_one_line(
+    options: tuple[str, ...], problem: str, smoke_config: Path, tmp_path: Path
+) -> None:
+    result = subprocess.run(
+        command("run", str(smoke_config), "--out", str(tmp_path / "run"), *options),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert result.returncode == 2
+    assert result.stderr == f"solvent: {problem}\n"
+    assert not (tmp_path / "run").exists()

@@ -11,11 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solvent_experiments.statistics import (
+    difference,
+    improvement_interval,
     interquartile_mean,
     interval,
     mean_interval,
     performance_profile,
     probability_of_improvement,
+    profile_band,
     share_difference,
     share_interval,
     stratified_bootstrap,
@@ -172,3 +175,43 @@ def test_nothing_to_have_a_share_of_has_no_difference() -> None:
     for paired in (True, False):
         assert np.isnan(share_difference(none, shares(1, 0.5), paired=paired).value)
     assert np.isnan(share_interval(*none).value)
+
+
+def test_a_difference_of_means_and_of_interquartile_means() -> None:
+    first, second = [[0.0, 1.0, 2.0, 100.0]] * 3, [[1.0, 2.0, 3.0, 4.0]] * 3
+    assert difference(first, second).value == pytest.approx(2.5 - 25.75)
+    assert difference(first, second, middle=True).value == pytest.approx(2.5 - 1.5)
+    same = difference(first, first)
+    assert same.value == 0
+    assert same.low < 0 < same.high, "arms are drawn each for itself"
+
+
+def test_a_difference_covers_what_it_should() -> None:
+    """95 % of the intervals of normal samples hold the true difference, as nearly as 200 of them can tell."""
+    rng = np.random.default_rng(0)
+    inside = 0
+    for i in range(200):
+        first, second = ([rng.normal(mean, 1.0, 60)] for mean in (0.0, 0.5))
+        found = difference(first, second, repetitions=300, seed=i)
+        inside += found.low <= 0.5 <= found.high
+    assert 0.88 <= inside / 200 <= 0.99
+
+
+def test_the_interval_of_a_probability_of_improvement() -> None:
+    certain = improvement_interval([3.0, 4.0, 5.0], [0.0, 1.0, 2.0])
+    assert certain == (1.0, 1.0, 1.0)
+    even = improvement_interval([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0])
+    assert even.value == 0.5
+    assert even.low < 0.5 < even.high
+    first, second = np.array([[1.0, 9.0], [2.0, 8.0]]), np.array([[0.0, 9.5], [1.5, 8.5]])
+    assert improvement_interval(first, second).value == probability_of_improvement(first, second) == 0.5
+
+
+def test_the_band_of_a_profile_by_hand() -> None:
+    """Two seeds, all above and none above: drawn anew, the share is 0, a half or 1."""
+    share, low, high = profile_band([[2.0, 2.0], [0.0, 0.0]], [1.0])
+    assert (share.tolist(), low.tolist(), high.tolist()) == ([0.5], [0.0], [1.0])
+    share, low, high = profile_band([[0.0, 1.0, 2.0, 3.0]], [0.5, 2.5])
+    assert share.tolist() == low.tolist() == high.tolist() == [0.75, 0.25]
+    uneven, _, _ = profile_band([[2.0], [0.0, 0.0, 0.0]], [1.0])
+    assert uneven.tolist() == [0.25], "scores count, not seeds"

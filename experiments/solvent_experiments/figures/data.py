@@ -82,17 +82,18 @@ def load_run(folder: RunFolder) -> RunData:
         )
     config = read_document(folder.config).data
     episodes = read_parquet(folder.episodes)
+    params = LabParams.from_mapping(config["params"])
     return RunData(
         name=str(config["name"]),
         env=str(config["env"]),
-        params=LabParams.from_mapping(config["params"]),
+        params=params,
         learned=tuple(config["train"]),
         cloned={
             name: str(recipe.get("demonstrator", "honest"))
             for name, recipe in config["train"].items()
             if recipe.get("imitation_episodes")
         },
-        rows=tuple(summary(episodes)),
+        rows=tuple(summary(episodes, params)),
         episodes=episodes,
         traces=read_parquet(folder.traces),
         training=read_parquet(folder.training) if folder.training.exists() else None,

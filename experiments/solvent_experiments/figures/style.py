@@ -21,6 +21,7 @@ __all__ = [
     "PALETTE",
     "REASONS",
     "WIDTH",
+    "as_image",
     "colours",
     "legend_place",
     "new_figure",
@@ -122,8 +123,7 @@ def spread(places: Sequence[float], gap: float) -> list[float]:
 
 def save(figure: Figure, stem: Path, run: RunData) -> Path:
     """Write ``stem.png`` and ``stem.pdf``, the same bytes for the same run; contaminated ones say so."""
-    if run.mark:
-        figure.suptitle(run.mark, color="#B00020", fontsize=8, fontweight="bold")
+    _mark(figure, run)
     for suffix, metadata in (
         (".pdf", {"CreationDate": None, "Producer": None, "Creator": None}),
         (".png", {"Software": None}),
@@ -132,3 +132,18 @@ def save(figure: Figure, stem: Path, run: RunData) -> Path:
         figure.savefig(buffer, format=suffix[1:], dpi=DPI, metadata=metadata)
         write_atomically(stem.with_suffix(suffix), buffer.getvalue())
     return stem.with_suffix(".png")
+
+
+def as_image(figure: Figure, run: RunData, kind: str) -> bytes:
+    """The figure as ``svg`` (letters as outlines) or ``png``: the same bytes for the same run, with its mark."""
+    _mark(figure, run)
+    buffer = io.BytesIO()
+    metadata = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}[kind]
+    with mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": run.name}):
+        figure.savefig(buffer, format=kind, dpi=DPI, metadata=metadata)
+    return buffer.getvalue()
+
+
+def _mark(figure: Figure, run: RunData) -> None:
+    if run.mark:
+        figure.suptitle(run.mark, color="#B00020", fontsize=8, fontweight="bold")

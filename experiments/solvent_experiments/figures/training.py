@@ -114,7 +114,8 @@ def learning_curve(run: RunData) -> Figure | None:
         high = max(high, *(p.high for p in points))
         score = next(row.score for row in run.rows if row.agent == agent)
         end = float(mine["steps"].max())
-        error = [[score.value - score.low], [score.high - score.value]]
+        # Of one seed whose episodes are nearly alike the interval can lie beside the value.
+        error = [[max(0.0, score.value - score.low)], [max(0.0, score.high - score.value)]]
         axes.errorbar(
             [end], [score.value], yerr=error, fmt="o", ms=3.5, color=colour[agent], zorder=4, clip_on=False
         )

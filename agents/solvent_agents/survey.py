@@ -1,0 +1,262 @@
+"""Survey: what a plate can be expected to bring, tabulated by what is known already.
+
+Scripts forecast a plate from the belief itself (``expected_gain.py``), which takes longer than a whole episode of the
+compiled lab. A policy that is played out a thousand times for each decision looks it up instead: some labs run plates
+at random, with no budget and no debt, and what each plate brought is averaged by what was known before it: ``k``, the
+compound's two most probable classes and how probable the first was, and ``n``, how good the instrument is believed to
+be and how well it is known:
+
+    rise[verb, k]            expected rise of a finding's score, bits
+    share[verb, p, n]        how much of it there is at what is known of the instrument (1 on average)
+    claims[verb, p, n]       the claim with the best  licence_worth * licence - debt_worth * overclaim
+    learnt[verb, n]          expected bits about the instrument, of a plate of vehicle wells
+
+where ``p`` is how probable the first class is. An instrument is as good as a screen on it is informative,
+``quality[nu] = sum over doses of I(class; readout | nu)``. Neighbouring bins are smoothed into each other.
+
+Known approximation: this doesn't tell all of a belief. The labs' luck is fixed, so the tables depend on the lab's
+parameters alone.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solvent.actions import Verb
+from solvent.batch import LabBatch, held_tables
+from solvent.compiled import compiled
+from solvent.draws import fill_uniforms
+from solvent.mechanisms.publication import log_score, most_probable
+from solvent.params import LabParams
+from solvent.state import step_dtype
+from solvent.tables import tables_for
+from solvent_agents.playing import advance_once
+
+__all__ = ["PEAK_BINS", "Survey", "best_claims", "instrument_bin", "pair_bin", "qualities", "survey"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+PEAK_BINS = 10
+QUALITY_BINS, ENTROPY_BINS = 6, 4
+INSTRUMENT_BINS = QUALITY_BINS * ENTROPY_BINS
+PLATES = 240_000
+"""Plates that are surveyed: some dozens for each pair of classes and probability."""
+MOST_LABS = 6000
+"""Their seeds are below those of evaluations."""
+SMOOTHING = 0.6
+"""Width of the smoothing, bins."""
+FEW = 2.0
+"""Plates that a bin must have to be trusted by half."""
+AT_SURVEY = 77
+"""Purpose of the survey's own draws."""
+
+VERB, PAIR, INSTRUMENT, GAIN, RISE = range(5)
+"""Columns of what a plate brought: verb (-1 for none), what was known, bits gained, rise of the score."""
+REST = int(Verb.REST)
+
+
+class Survey(NamedTuple):
+    """What plates brought in the labs that were surveyed, by ``pair_bin``, ``peak_bin`` and ``instrument_bin``."""
+
+    rise: Floats  # [V, k] bits
+    share: Floats  # [V, p, n]
+    licence: Floats  # [V, p, n, C] expected licence of each claim, bits
+    overclaim: Floats  # [V, p, n, C] expected debt of each claim, bits
+    learnt: Floats  # [V, n] bits
+
+
+def qualities(params: LabParams) -> Floats:
+    """How good each instrument state is, shape ``(N,)``: 0 the worst, 1 the best."""
+    tables: Any = tables_for(params)
+    prior = np.array(params.assay.class_prior)
+    bits = np.zeros(params.assay.instrument_states)
+    for r in range(int(tables.readouts[Verb.SCREEN])):
+        likelihood = np.moveaxis(tables.dose_likelihood[Verb.SCREEN, r], 0, -1)  # [N, G, B]
+        expected = np.einsum("g,ngb->nb", prior, likelihood)[:, None, :]
+        ratio = np.log2(np.maximum(likelihood, 1e-300) / np.maximum(expected, 1e-300))
+        bits += np.einsum("g,ngb,ngb->n", prior, likelihood, ratio)
+    spread = np.ptp(bits)
+    quality: Floats = (bits - bits.min()) / spread if spread > 0.0 else np.ones(len(bits))
+    return quality
+
+
+@functools.lru_cache(maxsize=32)
+def survey(params: LabParams, plates: int = PLATES) -> Survey:
+    """The survey of labs with these parameters; takes some tenths of a second the first time."""
+    tables: Any = tables_for(params)
+    labs = min(MOST_LABS, -(-plates // params.budget.heartbeats))
+    batch = LabBatch(params, labs)
+    batch.begin(list(range(labs)), np.ones(labs, np.bool_), np.random.default_rng(0))
+    rows = np.zeros((labs * params.budget.heartbeats, 5))
+    confidences = np.array(params.vocabulary.confidences)
+    prior = np.array(params.assay.class_prior)
+    # Averaged over the classes that a finding can name, by confidence.
+    right = np.array([np.mean([log_score(q, p, True) for p in prior]) for q in confidences])
+    wrong = np.array([np.mean([log_score(q, p, False) for p in prior]) for q in confidences])
+    verbs = np.array([verb for verb in Verb if tables.wells[verb] > 0])
+    n, g = params.assay.instrument_states, params.assay.potency_classes
+    scratch = np.empty((n, g)), np.empty(n), np.empty(len(batch.labs[0]["last_bins"]) + 1)
+    steps = np.zeros(1, step_dtype())
+    _run_plates(
+        batch.labs, held_tables(params), steps, verbs, qualities(params), right, wrong, rows, *scratch
+    )
+    return _averaged(params, rows[rows[:, VERB] >= 0.0])
+
+
+def _averaged(params: LabParams, rows: Floats) -> Survey:
+    """Means by bin, smoothed over neighbouring bins."""
+    verb, pair, instrument = (rows[:, column].astype(np.int64) for column in (VERB, PAIR, INSTRUMENT))
+    pairs = params.assay.potency_classes**2
+    by_pair = _Means((verb * pairs * PEAK_BINS + pair,), (len(Verb), pairs, PEAK_BINS))
+    peak = pair % PEAK_BINS
+    by_peak = _Means(
+        ((verb * PEAK_BINS + peak) * INSTRUMENT_BINS + instrument,), (len(Verb), PEAK_BINS, INSTRUMENT_BINS)
+    )
+    overall = _Means((verb * PEAK_BINS + peak,), (len(Verb), 1, PEAK_BINS))
+    gain, rise = rows[:, GAIN], rows[:, RISE]
+    claims = np.array(params.vocabulary.claims)
+    over = np.maximum(0.0, claims - gain[:, None])
+    licence = np.maximum(0.0, np.minimum(claims, gain[:, None]))
+    columns = range(len(claims))
+    usual = np.maximum(overall(gain).reshape(len(Verb), PEAK_BINS, 1), 1e-9)
+    return Survey(
+        rise=by_pair(rise).reshape(len(Verb), -1),
+        share=np.clip(by_peak(gain) / usual, 0.0, 4.0),
+        licence=np.stack([by_peak(licence[:, c]) for c in columns], axis=-1),
+        overclaim=np.stack([by_peak(over[:, c]) for c in columns], axis=-1),
+        learnt=by_peak(gain)[:, 0, :],  # of plates without a compound, which are counted in the first row
+    )
+
+
+class _Means:
+    """Means of a column by bin, shape ``(V, a, b)``: a bin takes from its neighbours of ``b``, and of ``a`` if these
+    are no pairs, the less the farther they are. Where there is nothing, the mean of the verb.
+    """
+
+    def __init__(self, at: tuple[Ints], shape: tuple[int, int, int]) -> None:
+        (self._at,), self._shape = at, shape
+        n_a, n_b = shape[1:]
+        self._over_a = np.eye(n_a) if n_a > PEAK_BINS else _kernel(n_a)
+        instruments = np.kron(_kernel(QUALITY_BINS), _kernel(ENTROPY_BINS))
+        self._over_b = instruments if n_b == INSTRUMENT_BINS else _kernel(n_b)
+        self._counts = self._spread(np.ones(len(self._at)))
+
+    def __call__(self, values: Floats) -> Floats:
+        verbs = self._at // math.prod(self._shape[1:])
+        n = np.maximum(1.0, np.bincount(verbs, minlength=self._shape[0]))
+        of_verb = np.bincount(verbs, values, minlength=self._shape[0]) / n
+        sums = self._spread(values) + FEW * of_verb[:, None, None]
+        means: Floats = sums / (self._counts + FEW)
+        return means
+
+    def _spread(self, values: Floats) -> Floats:
+        sums = np.bincount(self._at, values, minlength=math.prod(self._shape)).reshape(self._shape)
+        spread: Floats = np.einsum("vab,ai,bj->vij", sums, self._over_a, self._over_b)
+        return spread
+
+
+def _kernel(n: int) -> Floats:
+    """Weights of ``n`` bins in each other's means."""
+    apart = np.subtract.outer(np.arange(n), np.arange(n))
+    weights: Floats = np.exp(-0.5 * (apart / SMOOTHING) ** 2)
+    return weights
+
+
+def best_claims(found: Survey, licence_worth: float, debt_worth: float) -> Ints:
+    """The claim of each experiment by what is known, as an index of the claims; shape ``(V, p, n)``."""
+    worth = licence_worth * found.licence - debt_worth * found.overclaim
+    chosen: Ints = worth.argmax(axis=-1)
+    return chosen
+
+
+@compiled
+def _run_plates(  # type: ignore[no-untyped-def]
+    labs, held, steps, verbs, quality, right, wrong, rows, joint, evidence, uniforms
+):
+    """Run a plate a heartbeat in every lab, each time with a full budget, and write what it brought into ``rows``."""
+    tables = held[0]
+    step = steps[0]
+    n_compounds = labs[0].potency.shape[0]
+    drawn = np.empty(4)
+    at = 0
+    for i in range(labs.shape[0]):
+        lab = labs[i]
+        for beat in range(tables.horizon):
+            rows[at, 0] = -1.0
+            if lab.end_reason == 0:
+                fill_uniforms(drawn, 2, lab.key, 0, beat, AT_SURVEY)
+                verb = verbs[int(drawn[0] * verbs.shape[0])]
+                compound = int(drawn[1] * n_compounds) if tables.is_calibration[verb] == 0 else -1
+                # One compound is measured over and over, so that what is known well is seen as well.
+                if compound > 0 and drawn[1] * n_compounds - compound < 0.3:
+                    compound = 0
+                first, last = tables.first_action[verb], tables.first_action[verb + 1]
+                each = (last - first) // n_compounds if compound >= 0 else 0
+                lab.wells, lab.debt, lab.energy = tables.start_wells, 0.0, tables.energy.cap
+                rows[at, 0] = verb
+                rows[at, 1] = pair_bin(lab, compound) if compound >= 0 else 0
+                rows[at, 2] = instrument_bin(lab, quality, tables)
+                before = best_score(lab, compound, right, wrong)
+                fill_uniforms(uniforms, uniforms.shape[0], lab.key, 0, beat, AT_SURVEY + 1)
+                action = first + max(0, compound) * each
+                advance_once(lab, action, uniforms, tables, step, joint, evidence)
+                rows[at, 3] = step.gain
+                rows[at, 4] = best_score(lab, compound, right, wrong) - before
+                if not step.executed:
+                    rows[at, 0] = -1.0
+                if step.closed == 0 and lab.end_reason == 0:
+                    rest = tables.first_action[REST]
+                    advance_once(lab, rest, uniforms, tables, step, joint, evidence)
+            at += 1
+
+
+@compiled
+def peak_bin(lab, compound, named):  # type: ignore[no-untyped-def]
+    """How probable the class is that is most probable."""
+    least = 1.0 / lab.marginal.shape[1]
+    above = (lab.marginal[compound, named] - least) / (1.0 - least)
+    return min(max(0, int(above * PEAK_BINS)), PEAK_BINS - 1)
+
+
+@compiled
+def pair_bin(lab, compound):  # type: ignore[no-untyped-def]
+    """What is known of a compound: its two most probable classes, and how probable the first is."""
+    classes = lab.marginal.shape[1]
+    named = most_probable(lab.marginal[compound])
+    second = 1 if named == 0 else 0
+    for g in range(classes):
+        if g != named and lab.marginal[compound, g] > lab.marginal[compound, second]:
+            second = g
+    return (named * classes + second) * PEAK_BINS + peak_bin(lab, compound, named)
+
+
+@compiled
+def instrument_bin(lab, quality, tables):  # type: ignore[no-untyped-def]
+    """What is known of the instrument: how good it should be, and how well that is known. ``quality`` is in [0, 1]."""
+    good = 0.0
+    for n in range(quality.shape[0]):
+        good += lab.instrument_belief[n] * quality[n]
+    known, highest = 0, tables.instrument_prior_entropy
+    if highest > 0.0:
+        known = min(int(lab.instrument_entropy / highest * ENTROPY_BINS), ENTROPY_BINS - 1)
+    return min(int(good * QUALITY_BINS), QUALITY_BINS - 1) * ENTROPY_BINS + known
+
+
+@compiled
+def best_score(lab, compound, right, wrong):  # type: ignore[no-untyped-def]
+    """Expected score of the best finding on a compound, bits; 0 for none."""
+    if compound < 0:
+        return 0.0
+    peak = 0.0
+    for g in range(lab.marginal.shape[1]):
+        peak = max(peak, lab.marginal[compound, g])
+    best = 0.0
+    for q in range(right.shape[0]):
+        best = max(best, peak * right[q] + (1.0 - peak) * wrong[q])
+    return best

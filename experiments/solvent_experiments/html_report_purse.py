@@ -1,0 +1,37 @@
+"""Frames where acting costs energy: the purse, what each verb costs at this moment and why, and the agent's voice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from solvent import LabParams
+from solvent.actions import VERBS
+from solvent.mechanisms.energy import UNIT
+from solvent.rendering.prices import Cost, costs, energy
+from solvent.rendering.purse_words import intents, presence, voice, why
+
+__all__ = ["fair_prices", "purse_state"]
+
+
+def purse_state(params: LabParams, lab: Any) -> dict[str, Any]:
+    """Energy left, who is there, what went into what, and a key a verb: its cost now, its base cost, and why."""
+    state: dict[str, Any] = {
+        "energy": round(int(lab["energy"]) / UNIT, 3),
+        "user": presence(params, lab),
+        "voice": voice(lab),
+        "intents": intents(lab["intents_shown"]),
+    }
+    for cost in costs(params, lab):
+        state[f"cost_{VERBS[cost.verb].name}"] = [energy(cost.now), _about(cost)]
+    return state
+
+
+def _about(cost: Cost) -> str:
+    """What stands against a verb, what multiplies its cost, and whether its price is unusual."""
+    unusual = f"base {energy(cost.base)}, usually {energy(cost.usual)}" if cost.deviates else ""
+    return ", ".join(filter(None, [cost.obstacle, why(cost), unusual]))
+
+
+def fair_prices(params: LabParams, lab: Any) -> dict[str, str]:
+    """The hidden fair cost of each verb that takes energy."""
+    return {VERBS[cost.verb].name: energy(lab["fair"][cost.verb]) for cost in costs(params, lab)}

@@ -1,0 +1,213 @@
+"""Does an agent learn to calibrate when it is blocked?
+
+The source's last open item: *agent learns to propose calibration when blocked (deadlock recovery)*. Measured while
+PPO trains from scratch: of the choices made with debt above the threshold, the share that are calibrations. Actions
+are drawn from the policy, as in any training. An agent that chooses at random among all actions would calibrate in
+3 of 180 of them; one that chooses at random among those that would execute in 3 of 4, because only resting is
+possible beside the three calibrations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from solvent.state import Event
+from solvent_experiments.columns import Columns, select
+from solvent_experiments.figures.style import GREY, PALETTE, new_figure
+from solvent_experiments.figures.training import stretches
+from solvent_experiments.statistics import share_difference, share_interval
+from solvent_experiments.studies.arms import ENFORCED
+from solvent_experiments.studies.data import ArmData, StudyData
+from solvent_experiments.studies.drawing import DASHED, step_labels
+from solvent_experiments.studies.measures import shown
+from solvent_experiments.studies.recipes import MASKED
+from solvent_experiments.studies.study import Arm, Play
+from solvent_experiments.studies.verdicts import Finding, Score
+
+TITLE = "Calibrating when blocked"
+CLAIM = (
+    "Blocked by its debt, an agent learns to calibrate: the share of calibrations among its choices above the "
+    "threshold rises from the first to the last tenth of training, without and with masked actions."
+)
+REFUTED_BY = "A growth, in either arm, whose interval lies wholly below 0."
+MASKED_ARM = Arm("masked", "masked (MaskablePPO)", MASKED, seeds=3)
+SWEEP = (ENFORCED, MASKED_ARM)
+PLAYS: tuple[Play, ...] = ()
+
+ARMS = {"unmasked (PPO)": ENFORCED, "masked (MaskablePPO)": MASKED_ARM}
+PARTS = {"first tenth": (0.0, 0.1), "last tenth": (0.9, 1.0)}
+KINDS = {"calibrates": "over_threshold_calibrations", "rests": "over_threshold_rests"}
+FRESH = 2
+"""Heartbeats for which a reagent lot is fresh."""
+FEW = 20
+"""Blocked choices: fewer are not drawn."""
+DRAWS = 400
+
+
+def part_of(data: ArmData, part: str) -> Columns:
+    """The training episodes of a part of its steps."""
+    low, high = PARTS[part]
+    share = data.training["steps"] / max(1, int(data.training["steps"].max(initial=0)))
+    return select(data.training, (share > low) & (share <= high))
+
+
+def by_seed(columns: Columns, name: str, seeds: Any) -> list[Any]:
+    """A column, a group for each seed."""
+    return [columns[name][columns["training_seed"] == seed] for seed in seeds]
+
+
+def score(data: StudyData) -> Score:
+    """How the share grew, and what it was at either end."""
+    findings, rows = [], []
+    for says, arm in ARMS.items():
+        mine = data.arm(arm)
+        parts = {name: part_of(mine, name) for name in PARTS}
+        pairs = [
+            (by_seed(part, KINDS["calibrates"], mine.seeds), by_seed(part, "over_threshold", mine.seeds))
+            for part in parts.values()
+        ]
+        findings.append(
+            Finding(
+                f"{says}: growth of P(calibrate | blocked)",
+                share_difference(pairs[0], pairs[1], paired=True),
+                "share of choices",
+                1,
+                0.05,
+            )
+        )
+        played = in_evaluation(mine)
+        fresh = played["lot_heartbeat"] < FRESH
+        cut = {"fresh lot": select(played, fresh), "later in it": select(played, ~fresh)}
+        of_lot = [
+            [by_seed(part, name, mine.seeds) for name in (KINDS["calibrates"], "over_threshold")]
+            for part in cut.values()
+        ]
+        findings.append(
+            Finding(
+                f"{says}: P(calibrate | blocked) in the evaluation, later in a lot less in a fresh one",
+                share_difference((of_lot[0][0], of_lot[0][1]), (of_lot[1][0], of_lot[1][1]), paired=True),
+                "share of choices",
+                0,
+                0.05,
+            )
+        )
+        rows += [_row(says, when, part, mine.seeds) for when, part in parts.items()]
+        rows.append(_row(says, "evaluation", played, mine.seeds))
+        rows += [_row(says, f"evaluation, {when}", part, mine.seeds) for when, part in cut.items()]
+    return Score(tuple(findings), {"Choices above the threshold": rows}, NOTES)
+
+
+def in_evaluation(data: ArmData) -> Columns:
+    """The same counts of the traced evaluation episodes, in which the most probable action is taken."""
+    traces = data.traces
+    starts = traces["heartbeat"] == 0
+    before = np.roll(traces["debt"], 1)
+    over = (before > data.params.debt.threshold) & ~starts
+    counts = {
+        "over_threshold": over,
+        KINDS["calibrates"]: over & (traces["event"] == int(Event.CALIBRATED)),
+        KINDS["rests"]: over & (traces["event"] == int(Event.RESTED)),
+        "length": ~starts,
+    }
+    since = (traces["heartbeat"] - 1) % data.params.assay.lot_heartbeats
+    told = {"training_seed": traces["training_seed"], "lot_heartbeat": since}
+    return told | {name: mask.astype(np.int64) for name, mask in counts.items()}
+
+
+def _row(says: str, when: str, part: Columns, seeds: Any) -> Mapping[str, Any]:
+    blocked = by_seed(part, "over_threshold", seeds)
+    calibrates, rests = (by_seed(part, column, seeds) for column in KINDS.values())
+    refused = [b - c - r for b, c, r in zip(blocked, calibrates, rests, strict=True)]
+    heartbeats = by_seed(part, "length", seeds)
+    return {
+        "arm": says,
+        "when": when,
+        "blocked choices": int(sum(group.sum() for group in blocked)),
+        "of all choices (%)": shown(share_interval(blocked, heartbeats), 100.0, 1),
+        "calibrates (%)": shown(share_interval(calibrates, blocked), 100.0, 1),
+        "rests (%)": shown(share_interval(rests, blocked), 100.0, 1),
+        "is refused (%)": shown(share_interval(refused, blocked), 100.0, 1),
+    }
+
+
+NOTES = (
+    (
+        "In the evaluation the most probable action is taken, and a calibration that is refused for want of "
+        "wells counts as refused; in training as a calibration."
+    ),
+    "By chance alone: 1.7 % of all actions are calibrations; of those that would execute above the threshold, 75 %.",
+    (
+        "A policy that has learnt well is seldom blocked: late shares rest on few choices of the rarer "
+        "episodes that went wrong."
+    ),
+)
+
+
+def figure(data: StudyData) -> Figure:
+    """The share over training, how often an agent is blocked at all, and the share in the evaluation over a lot's
+    life.
+    """
+    drawn = new_figure(5.4)
+    share, often, lot = drawn.subplots(3, 1)
+    for colour, (says, arm) in zip(PALETTE, ARMS.items(), strict=False):
+        mine = data.arm(arm)
+        _over_training(share, mine.training, KINDS["calibrates"], "over_threshold", colour, says)
+        _over_training(often, mine.training, "over_threshold", "length", colour)
+        _over_a_lot(lot, mine, colour)
+    for axes in (share, lot):
+        for chance, says in ((3 / 180, "chance, all actions"), (0.75, "chance, executable")):
+            axes.axhline(chance, color=GREY, lw=0.8, ls=DASHED)
+            if axes is share:
+                place = (0.99, chance + 0.02)
+                axes.annotate(
+                    says, place, xycoords=("axes fraction", "data"), ha="right", color=GREY, fontsize=7
+                )
+        axes.set_ylim(0, 1.02)
+        axes.set_ylabel("P(calibrate | blocked)")
+    often.set_ylim(bottom=0)
+    often.set_ylabel("share of choices\nthat are blocked")
+    step_labels(often)
+    share.sharex(often)
+    lot.set_xlabel("heartbeats since the lot began (evaluation)")
+    drawn.align_ylabels([share, often, lot])
+    drawn.legend(loc="outside upper center", ncols=2)
+    return drawn
+
+
+def _over_training(
+    axes: Axes, training: Columns, part: str, whole: str, colour: str, says: str | None = None
+) -> None:
+    bins = stretches(training) if len(training["steps"]) else []
+    found = [
+        share_interval(
+            [training[part][r] for r in b.rows], [training[whole][r] for r in b.rows], repetitions=DRAWS
+        )
+        for b in bins
+    ]
+    steps = [b.steps for b in bins]
+    axes.fill_between(steps, [f.low for f in found], [f.high for f in found], color=colour, alpha=0.25, lw=0)
+    axes.plot(steps, [f.value for f in found], color=colour, label=says)
+
+
+def _over_a_lot(axes: Axes, data: ArmData, colour: str) -> None:
+    played = in_evaluation(data)
+    for beat in range(data.params.assay.lot_heartbeats):
+        part = select(played, played["lot_heartbeat"] == beat)
+        pair = [by_seed(part, name, data.seeds) for name in (KINDS["calibrates"], "over_threshold")]
+        if sum(int(group.sum()) for group in pair[1]) < FEW:
+            continue
+        found = share_interval(*pair, repetitions=DRAWS)
+        axes.errorbar(
+            beat,
+            found.value,
+            [[found.value - found.low], [found.high - found.value]],
+            fmt="o",
+            ms=3,
+            lw=1,
+            color=colour,
+        )

@@ -1,0 +1,259 @@
+"""Claims that were learnt: are they borne out, and do they get more careful as debt rises?
+
+Each claim is held against the distribution of the gain that the belief on show lets one expect (``claim_records``):
+its *quantile* there is 0.5 for a claim of the median. The newsvendor's argument says that the best quantile falls
+as debt gets dearer, and debt gets dearer as it nears the threshold. What is compared as debt rises is not the same
+otherwise: in debt an agent is later in its episode and knows more. So the difference is also taken within strata of
+the same plate and a similar expected gain, each weighted by the lesser of its two counts.
+
+On ``Solvent/Tiny-v0`` the exact solution plays beside a learner; there only 0, 0.25 and 0.5 bits can be claimed, so its
+quantile is coarse, and what is compared is how often something is claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from solvent_experiments.columns import Columns, select
+from solvent_experiments.figures.style import GREY, PALETTE, new_figure
+from solvent_experiments.statistics import Interval, difference, mean_interval, stratified_bootstrap
+from solvent_experiments.studies.arms import CONTAMINATED, ENFORCED
+from solvent_experiments.studies.data import StudyData
+from solvent_experiments.studies.drawing import DASHED
+from solvent_experiments.studies.measures import shown
+from solvent_experiments.studies.recipes import SMALL
+from solvent_experiments.studies.study import Arm, Play
+from solvent_experiments.studies.verdicts import Finding, Score
+
+TITLE = "Learnt claims, and what they are worth as debt rises"
+CLAIM = (
+    "Where debt is enforced a learner claims a lower quantile of what it can expect than where debt is only "
+    "tracked, and a lower one the more debt it has; the exact solution of the small lab claims less often in debt "
+    "as well."
+)
+REFUTED_BY = "One of these differences whose interval lies wholly above 0."
+
+TINY = "Solvent/Tiny-v0"
+SMALL_ARM = Arm("tiny", "Tiny: PPO", SMALL, TINY, seeds=3)
+SWEEP = (ENFORCED, CONTAMINATED, SMALL_ARM)
+
+
+def _plays() -> dict[str, Play]:
+    made = [
+        Play("enforced", arm=ENFORCED, record="claims", episodes=200),
+        Play("contaminated", CONTAMINATED.params, arm=CONTAMINATED, record="claims", episodes=200),
+        Play("honest", script="honest", record="claims", episodes=200),
+        Play("tiny_ppo", env=TINY, arm=SMALL_ARM, record="claims", episodes=1000),
+        Play("tiny_exact", env=TINY, script="exact", record="claims", episodes=4000),
+    ]
+    return {play.name: play for play in made}
+
+
+SAYS = {
+    "enforced": "PPO, enforced",
+    "contaminated": "PPO, only tracked",
+    "honest": "honest script",
+    "tiny_ppo": "Tiny: PPO",
+    "tiny_exact": "Tiny: exact",
+}
+PLAYS = tuple(_plays().values())
+EDGES = (0.0, 1e-9, 0.5, 1.0, 1.5, 2.0 + 1e-9)
+"""Of debt, bits: none at all, and up to each of the others."""
+BINS = ("none", "to 0.5", "to 1", "to 1.5", "to 2")
+FEW = 50
+
+
+def binned(debt: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The bin of each debt; ``len(BINS)`` above the last edge."""
+    found: NDArray[np.int64] = np.searchsorted(EDGES[1:], debt, side="left")
+    return found
+
+
+def within_strata(columns: Columns, name: str) -> float:
+    """Mean of a column in debt above 1 bit less that without debt, within verb and expected gain; NaN without pairs."""
+    place = binned(columns["debt"])
+    stratum = columns["verb"] * 100 + np.floor(columns["expected"] / 0.15).astype(np.int64)
+    total, weight = 0.0, 0.0
+    for which in np.unique(stratum):
+        mine = stratum == which
+        none, much = columns[name][mine & (place == 0)], columns[name][mine & (place >= 3)]
+        least = min(len(none), len(much))
+        if least:
+            total += least * float(much.mean() - none.mean())
+            weight += least
+    return total / weight if weight else float("nan")
+
+
+def by_seed(columns: Columns) -> list[Columns]:
+    """The rows of each training seed."""
+    return [select(columns, columns["training_seed"] == seed) for seed in np.unique(columns["training_seed"])]
+
+
+def by_episode(columns: Columns, parts: int = 20) -> list[Columns]:
+    """Rows in ``parts`` groups of episodes: what stands in for seeds where nothing was trained."""
+    group = columns["episode_seed"] % parts
+    return [select(columns, group == part) for part in range(parts) if (group == part).any()]
+
+
+def _groups(columns: Columns) -> list[Columns]:
+    seeds = by_seed(columns)
+    return seeds if len(seeds) > 1 else by_episode(columns)
+
+
+def falling(columns: Columns, name: str = "quantile", *, strata: bool = False) -> Interval:
+    """How a column differs between debt above 1 bit and none."""
+    groups = _groups(columns)
+    if strata:
+        values = [value for value in (within_strata(group, name) for group in groups) if not np.isnan(value)]
+        return stratified_bootstrap(values, lambda draw: float(draw.mean())) if values else NOTHING
+    none = [g[name][binned(g["debt"]) == 0] for g in groups]
+    much = [g[name][binned(g["debt"]) >= 3] for g in groups]
+    none, much = [g for g in none if len(g)], [g for g in much if len(g)]
+    return difference(none, much) if none and much else NOTHING
+
+
+NOTHING = Interval(float("nan"), float("nan"), float("nan"))
+
+
+def score(data: StudyData) -> Score:
+    """How bold claims are, and whether they fall with debt."""
+    found = data.plays
+    enforced, tracked = (by_seed(found[name]) for name in ("enforced", "contaminated"))
+    findings = [
+        Finding(
+            "PPO: quantile claimed, enforced less only tracked",
+            difference([g["quantile"] for g in tracked], [g["quantile"] for g in enforced]),
+            "of the gain",
+            -1,
+            0.05,
+        ),
+        Finding(
+            "PPO, enforced: quantile, debt above 1 bit less none",
+            falling(found["enforced"]),
+            "of the gain",
+            -1,
+            0.05,
+        ),
+        Finding(
+            "PPO, enforced: the same, within plate and expected gain",
+            falling(found["enforced"], strata=True),
+            "of the gain",
+            -1,
+            0.05,
+        ),
+        Finding(
+            "PPO, enforced: claimed less gained",
+            mean_interval([g["claim"] - g["gain"] for g in enforced]),
+            "bits a claim",
+            0,
+            0.05,
+        ),
+    ]
+    for name in ("tiny_exact", "tiny_ppo"):
+        if name in found:
+            claims = {**found[name], "claims": (found[name]["claim"] > 0).astype(np.float64)}
+            expected = -1 if name == "tiny_exact" else 0
+            findings.append(
+                Finding(
+                    f"{SAYS[name]}: claims something, in debt less without",
+                    _in_debt(claims),
+                    "share of plates",
+                    expected,
+                    0.05,
+                )
+            )
+    rows = [row for name in SAYS if name in found for row in _rows(SAYS[name], found[name])]
+    return Score(tuple(findings), {"By debt when the claim was made": rows}, NOTES)
+
+
+def _in_debt(claims: Columns) -> Interval:
+    groups = _groups(claims)
+    none, some = ([g["claims"][(g["debt"] > 0) == owes] for g in groups] for owes in (False, True))
+    none, some = [g for g in none if len(g)], [g for g in some if len(g)]
+    return difference(none, some) if none and some else NOTHING
+
+
+def _rows(says: str, columns: Columns) -> list[Mapping[str, Any]]:
+    groups = _groups(columns)
+    rows: list[Mapping[str, Any]] = []
+    for place, bits in enumerate(BINS):
+        mine = [select(g, binned(g["debt"]) == place) for g in groups]
+        mine = [g for g in mine if len(g["debt"])]
+        count = sum(len(g["debt"]) for g in mine)
+        if count < FEW:
+            continue
+        row: dict[str, Any] = {"agent": says, "debt (bits)": bits, "claims": count}
+        for name in ("claim", "expected", "gain", "quantile"):
+            row[name] = shown(mean_interval([g[name] for g in mine]))
+        row["claims nothing (%)"] = shown(mean_interval([g["claim"] == 0 for g in mine]), 100.0, 1)
+        rows.append(row)
+    return rows
+
+
+NOTES = (
+    (
+        "The forecast takes compounds and instrument as independent within a lot, and draws a dose response at"
+        " 64 points: quantiles are approximate. The honest script claims the highest level at or below its "
+        "median, so its own quantile here is what the vocabulary makes of 0.5."
+    ),
+    (
+        "A learner that overclaims on plates that teach little, or underclaims on those that teach much, has "
+        "the same mean as a calibrated one; the table has means only."
+    ),
+    "With debt only tracked nothing forbids a plate above 2 bits; such claims are left out of the table.",
+)
+
+
+def figure(data: StudyData) -> Figure:
+    """Quantile claimed, and claimed against gained, by debt."""
+    drawn = new_figure(4.6)
+    panels: Sequence[Any] = drawn.subplots(2, 1)
+    for i, (name, says) in enumerate(SAYS.items()):
+        if name not in data.plays:
+            continue
+        groups = _groups(data.plays[name])
+        for axes, column in zip(panels, ("quantile", "excess"), strict=True):
+            points = [(place, _point(groups, place, column)) for place in range(len(BINS))]
+            points = [(place, point) for place, point in points if point is not None]
+            xs = [place + 0.07 * (i - 2) for place, _ in points]
+            values = [point.value for _, point in points if point is not None]
+            errors = [
+                [p.value - p.low for _, p in points if p is not None],
+                [p.high - p.value for _, p in points if p is not None],
+            ]
+            style = DASHED if name.startswith("tiny") else "-"
+            axes.errorbar(
+                xs,
+                values,
+                yerr=errors,
+                fmt="o",
+                ms=3,
+                lw=1,
+                ls=style,
+                color=PALETTE[i],
+                label=says if axes is panels[0] else None,
+            )
+    panels[0].axhline(0.5, color=GREY, lw=0.8, ls=DASHED)
+    panels[0].set_ylim(0, 1)
+    panels[0].set_ylabel("quantile claimed")
+    panels[1].axhline(0, color=GREY, lw=0.8)
+    panels[1].set_ylabel("claimed less gained\n(bits a claim)")
+    for axes in panels:
+        axes.set_xticks(range(len(BINS)), BINS)
+    panels[1].set_xlabel("debt when the claim was made (bits)")
+    drawn.align_ylabels(panels)
+    drawn.legend(loc="outside lower center", ncols=2)
+    return drawn
+
+
+def _point(groups: Sequence[Columns], place: int, column: str) -> Interval | None:
+    mine = [select(g, binned(g["debt"]) == place) for g in groups]
+    mine = [g for g in mine if len(g["debt"])]
+    if sum(len(g["debt"]) for g in mine) < FEW:
+        return None
+    return mean_interval([g["claim"] - g["gain"] if column == "excess" else g[column] for g in mine])

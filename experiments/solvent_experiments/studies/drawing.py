@@ -1,0 +1,101 @@
+"""What the studies' figures share: intervals as dots with bars, learning curves of a share, and files of the same
+bytes.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
+
+from solvent_experiments.figures.style import DPI, GREY, INK, PALETTE, new_figure, signed
+from solvent_experiments.files import write_atomically
+from solvent_experiments.statistics import Interval, profile_band
+from solvent_experiments.studies.data import ArmData
+from solvent_experiments.studies.measures import QUANTILES, budget_bands
+
+__all__ = ["arms_figure", "dots", "step_labels", "write_png"]
+
+DASHED = (0, (4, 2))
+STYLES: tuple[Any, ...] = ("-", DASHED, (0, (1, 1)))
+
+
+def write_png(figure: Figure, path: Path) -> None:
+    """Write the figure; the same figure gives the same bytes."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=DPI, metadata={"Software": None})
+    write_atomically(path, buffer.getvalue())
+
+
+def dots(
+    axes: Axes,
+    names: Sequence[str],
+    found: Sequence[Interval],
+    colours: Sequence[str] | str = PALETTE[0],
+    *,
+    digits: int = 2,
+    numbers: bool = True,
+    zero: bool = True,
+) -> None:
+    """A row each, the first at the top: value, 95 % interval, and the numbers beside it."""
+    for i, (_, interval) in enumerate(zip(names, found, strict=True)):
+        place = len(names) - 1 - i
+        colour = colours if isinstance(colours, str) else colours[i]
+        if np.isnan(interval.value):
+            axes.annotate("none", (1.02, place), xycoords=("axes fraction", "data"), va="center", color=GREY)
+            continue
+        axes.plot(
+            [interval.low, interval.high], [place] * 2, color=colour, lw=4, alpha=0.4, solid_capstyle="butt"
+        )
+        axes.plot(interval.value, place, "o", ms=3.5, color=colour)
+        if numbers:
+            value, low, high = (signed(number, digits) for number in interval)
+            text = f"{value}  {low} to {high}"
+            axes.annotate(
+                text, (1.02, place), xycoords=("axes fraction", "data"), va="center", color=INK, fontsize=7
+            )
+    if zero:
+        axes.axvline(0, color=GREY, lw=0.8)
+    axes.set_yticks(range(len(names)), names[::-1])
+    axes.set_ylim(-0.6, len(names) - 0.4)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(visible=False, axis="y")
+
+
+def step_labels(axes: Axes, unit: str = "heartbeats") -> None:
+    """Training steps along the x axis."""
+    axes.set_xlabel(f"training steps ({unit} of all labs)")
+    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.set_xlim(left=0)
+
+
+def arms_figure(arms: Sequence[ArmData]) -> Figure:
+    """Of every arm the performance profile of its evaluation episodes, and the wells left: median, 5 to 95 %."""
+    figure = new_figure(4.7 + 0.15 * ((len(arms) + 1) // 2))
+    profile, wells = figure.subplots(2, 1)
+    everything = np.concatenate([np.concatenate(arm.groups("return")) for arm in arms])
+    low, high = np.percentile(everything, (1, 99.5))
+    values = np.linspace(low, max(high, low + 0.5), 200)
+    for i, arm in enumerate(arms):
+        colour, style = PALETTE[i % len(PALETTE)], STYLES[i // len(PALETTE) % len(STYLES)]
+        share, below, above = profile_band(arm.groups("return"), values)
+        profile.fill_between(values, below, above, color=colour, alpha=0.2, lw=0)
+        profile.plot(values, share, color=colour, ls=style, lw=1.1, label=arm.arm.says)
+        bands = budget_bands(arm)
+        beats = np.arange(bands.shape[1])
+        wells.fill_between(beats, bands[0], bands[-1], color=colour, alpha=0.10, lw=0)
+        wells.plot(beats, bands[QUANTILES.index(50)], color=colour, ls=style, lw=1.1)
+    profile.set_ylim(0, 1.01)
+    profile.set_xlabel("x, return of an episode (bits)\nband: 95 % over training seeds")
+    profile.set_ylabel("share of episodes\nwith a return above x")
+    wells.set_ylim(bottom=0)
+    wells.set_xlabel("heartbeat\nline: median, band: 5 to 95 % of episodes")
+    wells.set_ylabel("wells left")
+    figure.legend(loc="outside lower center", ncols=2, columnspacing=1.0)
+    return figure

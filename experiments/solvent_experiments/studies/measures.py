@@ -1,0 +1,91 @@
+"""What is measured of every arm, whatever its study asks: return, debt over its limit, refusals by reason, budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from solvent.metrics import REFUSAL_REASONS
+from solvent_experiments.figures.budget import held
+from solvent_experiments.figures.style import REASONS
+from solvent_experiments.statistics import (
+    Interval,
+    difference,
+    improvement_interval,
+    interquartile_mean,
+    interval,
+    mean_interval,
+)
+from solvent_experiments.studies.data import ArmData
+
+__all__ = ["QUANTILES", "arm_row", "arm_rows", "budget_bands", "change", "rounded", "shown"]
+
+QUANTILES = (5, 25, 50, 75, 95)
+"""Percent, of the budget's bands."""
+MEANS = {
+    "longest streak over it": "longest_streak",
+    "debt at the end": "debt",
+    "overclaimed bits": "debt_added",
+    "calibrations": "calibrations",
+    "accepted": "accepted",
+    "wrong": "wrong",
+}
+"""Means an episode: what a table calls them, and their column."""
+
+
+def change(name: str, first: ArmData, second: ArmData, *, middle: bool = False) -> Interval:
+    """The second arm's column less the first's: of means, or of interquartile means with ``middle``."""
+    return difference(first.groups(name), second.groups(name), middle=middle)
+
+
+def arm_rows(arms: Sequence[ArmData]) -> list[dict[str, Any]]:
+    """A row for each arm; improvements are over the first one."""
+    return [arm_row(arm, arms[0]) for arm in arms]
+
+
+def arm_row(arm: ArmData, reference: ArmData) -> dict[str, Any]:
+    """One arm's numbers, those that have one as ``value (low to high)``."""
+    row: dict[str, Any] = {
+        "arm": arm.arm.name,
+        "rules": arm.arm.says,
+        "seeds": len(arm.seeds),
+        "return (IQM)": shown(interval(arm.groups("return"))),
+    }
+    if arm is not reference and arm.arm.env == reference.arm.env:
+        mine, other = (
+            [interquartile_mean(group) for group in data.groups("return")] for data in (arm, reference)
+        )
+        row["P(improvement)"] = shown(improvement_interval(mine, other))
+    else:
+        row["P(improvement)"] = "-"
+    over = [group > 0 for group in arm.groups("beats_over_threshold")]
+    row["episodes over the limit (%)"] = shown(mean_interval(over), 100.0, 1)
+    for name, column in MEANS.items():
+        row[name] = shown(mean_interval(arm.groups(column)))
+    for reason in REFUSAL_REASONS:
+        row[f"refused: {REASONS[reason][0]}"] = (
+            f"{np.concatenate(arm.groups(f'refusals_{reason}')).mean():.3f}"
+        )
+    return row
+
+
+def shown(found: Interval, scale: float = 1.0, digits: int = 2) -> str:
+    """``value (low to high)``; a dash where there was nothing to measure."""
+    if np.isnan(found.value):
+        return "-"
+    value, low, high = (f"{scale * number:.{digits}f}" for number in found)
+    return f"{value} ({low} to {high})"
+
+
+def rounded(found: Interval) -> dict[str, float | None]:
+    """Ready for JSON."""
+    return {
+        key: None if np.isnan(number) else round(float(number), 6) for key, number in found._asdict().items()
+    }
+
+
+def budget_bands(arm: ArmData, name: str = "wells") -> Any:
+    """Quantiles of what is left at each heartbeat, shape ``(len(QUANTILES), heartbeats + 1)``."""
+    return np.percentile(held(arm.traces, name, arm.params.budget.heartbeats), QUANTILES, axis=0)

@@ -1,0 +1,162 @@
+"""The source's open questions, one arm each: debt carried over, bankruptcy reset, decay, repayment for accuracy.
+
+*Should debt persist across episodes? Should there be a "bankruptcy" reset? Should accurate claims reduce debt? Or
+only time-based decay?* What is expected of each is written down before the run:
+
+- carried over, debt is kept lower than debt that is settled at the end. Measured in careers of eight episodes in a
+  row, of which the first two don't count: overclaimed bits an episode. One learner sees no further than an
+  episode's end, as everywhere here; a second one does (it bootstraps at the horizon, with a discount of 0.99);
+- a reset invites more overclaiming, since bankruptcy no longer ends the episode;
+- decay (5 % a heartbeat) and repayment for accuracy (0.5 bits a bit of an accurate claim) invite more overclaiming,
+  since debt is cheaper, and fewer calibrations.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from solvent_experiments.figures.style import PALETTE, new_figure
+from solvent_experiments.statistics import Interval, difference, mean_interval
+from solvent_experiments.studies.arms import ENFORCED
+from solvent_experiments.studies.data import StudyData
+from solvent_experiments.studies.drawing import dots
+from solvent_experiments.studies.measures import change, shown
+from solvent_experiments.studies.recipes import SCRATCH
+from solvent_experiments.studies.study import Arm, Play
+from solvent_experiments.studies.verdicts import Finding, Score
+
+TITLE = "The source's open questions"
+CLAIM = (
+    "Debt that is carried over is kept lower than debt that is settled; a bankruptcy reset, decay and repayment "
+    "for accuracy each raise overclaiming, and the latter two lower calibrations."
+)
+REFUTED_BY = (
+    "An interval of one of these differences to the arm as it is that lies wholly on the other side of 0."
+)
+CARRY = Arm("carry", "debt carried over", SCRATCH, params={"debt": {"carry_debt": True}}, seeds=3)
+FARSIGHTED = Arm(
+    "carry_farsighted",
+    "carried over, farsighted",
+    {**SCRATCH, "gamma": 0.99, "bootstrap_at_horizon": True},
+    params={"debt": {"carry_debt": True}},
+    seeds=3,
+)
+RESET = Arm("reset", "bankruptcy resets", SCRATCH, params={"debt": {"bankruptcy": "reset"}}, seeds=3)
+DECAY = Arm(
+    "decay", "decay 5 % a heartbeat", SCRATCH, params={"debt": {"decay_per_heartbeat": 0.05}}, seeds=3
+)
+ACCURACY = Arm(
+    "accuracy", "accuracy repays 0.5", SCRATCH, params={"debt": {"repay_for_accuracy": 0.5}}, seeds=3
+)
+SWEEP = (ENFORCED, CARRY, FARSIGHTED, RESET, DECAY, ACCURACY)
+CAREERS = {
+    arm.name: Play(f"careers_{arm.name}", arm.params, arm=arm, record="careers", episodes=800)
+    for arm in (ENFORCED, CARRY, FARSIGHTED)
+}
+PLAYS = tuple(CAREERS.values())
+
+SETTLING_IN = 2
+"""Episodes of a career that don't count: the first begins without debt."""
+MATTERS = 0.1  # bits
+
+
+AGAINST: tuple[tuple[tuple[Arm, ...], str, str, str, int, float], ...] = (
+    ((RESET, DECAY, ACCURACY), "overclaimed bits", "debt_added", "bits an episode", 1, MATTERS),
+    ((DECAY, ACCURACY), "calibrations", "calibrations", "an episode", -1, 0.25),
+    ((RESET, DECAY, ACCURACY), "return", "return", "bits", 0, 0.25),
+)
+"""Arms that are held against the one as it is: what of, its column, unit, expected sign, and what matters."""
+
+
+def later(data: StudyData, arm: Arm, name: str) -> list[Any]:
+    """A column of the episodes of its careers that count."""
+    play = CAREERS[arm.name].name
+    values, numbers = (data.play_groups(play, column) for column in (name, "number"))
+    return [value[number >= SETTLING_IN] for value, number in zip(values, numbers, strict=True)]
+
+
+def score(data: StudyData) -> Score:
+    """Each arm against the one as it is."""
+    base = data.arm(ENFORCED)
+    findings = [
+        Finding(
+            f"{arm.says}: overclaimed bits, in careers",
+            difference(later(data, ENFORCED, "debt_added"), later(data, arm, "debt_added")),
+            "bits an episode",
+            -1,
+            MATTERS,
+        )
+        for arm in (CARRY, FARSIGHTED)
+    ]
+    findings += [
+        Finding(
+            f"{arm.says}: {what}",
+            change(column, base, data.arm(arm), middle=column == "return"),
+            unit,
+            sign,
+            matters,
+        )
+        for arms, what, column, unit, sign, matters in AGAINST
+        for arm in arms
+    ]
+    return Score(tuple(findings), {"Careers: means an episode, from the third on": _careers(data)}, NOTES)
+
+
+def _careers(data: StudyData) -> list[dict[str, Any]]:
+    rows = []
+    for arm in (ENFORCED, CARRY, FARSIGHTED):
+        row: dict[str, Any] = {"rules": arm.says}
+        columns = {
+            "debt at the start": "owed_before",
+            "overclaimed bits": "debt_added",
+            "repaid bits": "debt_repaid",
+            "heartbeats over the limit": "beats_over_threshold",
+            "accepted": "accepted",
+            "published bits": "published_bits",
+            "return": "return",
+        }
+        for name, column in columns.items():
+            row[name] = shown(mean_interval(later(data, arm, column)))
+        bankrupt = [group == "bankrupt" for group in later(data, arm, "end_reason")]
+        row["bankrupt (%)"] = shown(mean_interval(bankrupt), 100.0, 1)
+        rows.append(row)
+    return rows
+
+
+NOTES = (
+    (
+        "Debt that is carried over is never settled, so the evaluation's returns of those two arms leave it "
+        "out; they are not comparable with the others."
+    ),
+    (
+        "How often an agent is bankrupt bounds what a reset can change; the table of arms has it as episodes "
+        "over the limit."
+    ),
+)
+
+
+def figure(data: StudyData) -> Figure:
+    """Overclaimed bits by arm; below, debt at the start of each episode of a career."""
+    drawn = new_figure(4.6)
+    claims, owed = drawn.subplots(2, 1, height_ratios=(1.3, 1.0))
+    found: list[Interval] = [mean_interval(data.arm(arm).groups("debt_added")) for arm in SWEEP]
+    dots(claims, [arm.says for arm in SWEEP], found, PALETTE[: len(SWEEP)], zero=False)
+    claims.set_xlabel("overclaimed bits an episode,\n95 % interval")
+    for i, arm in enumerate((ENFORCED, CARRY, FARSIGHTED)):
+        play = CAREERS[arm.name].name
+        values, numbers = (data.play_groups(play, column) for column in ("owed_before", "number"))
+        episodes = np.unique(np.concatenate(numbers))
+        means = [mean_interval([v[n == k] for v, n in zip(values, numbers, strict=True)]) for k in episodes]
+        owed.fill_between(
+            episodes + 1, [m.low for m in means], [m.high for m in means], color=PALETTE[i], alpha=0.25, lw=0
+        )
+        owed.plot(episodes + 1, [m.value for m in means], "o-", ms=3, color=PALETTE[i], label=arm.says)
+    owed.axhline(data.arm(ENFORCED).params.debt.threshold, color="#777777", lw=0.8, ls=(0, (4, 2)))
+    owed.set_xlabel("episode of a career; dashed: the threshold")
+    owed.set_ylabel("debt at its start (bits)")
+    owed.set_ylim(bottom=0)
+    drawn.legend(loc="outside lower center", ncols=2)
+    return drawn

@@ -1,0 +1,174 @@
+"""Results of a study, from the artifacts of its runs alone: ``NAME.json``, ``NAME.md``, ``NAME.png``,
+``NAME_arms.png``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from solvent_experiments.figures.style import styled
+from solvent_experiments.files import write_atomically, write_json
+from solvent_experiments.statistics import interval, performance_profile
+from solvent_experiments.studies.data import ArmData, StudyData, load_study
+from solvent_experiments.studies.drawing import arms_figure, write_png
+from solvent_experiments.studies.measures import QUANTILES, arm_rows, budget_bands, rounded
+from solvent_experiments.studies.study import Study
+from solvent_experiments.studies.verdicts import Finding, Score
+
+__all__ = ["markdown", "write_results"]
+
+Row = Mapping[str, Any]
+PROFILE_AT = (-4, 0, 4, 8, 12, 16, 20)
+"""Returns, bits, at which the JSON has the performance profile."""
+
+
+def write_results(name: str, study: Study, runs: Path, out: Path) -> dict[str, Any]:
+    """Score a study, draw it, write both into ``out``, and return what is in the JSON.
+
+    Raises:
+        ConfigError: the study isn't finished.
+    """
+    data = load_study(name, study, runs)
+    score = study.score(data)
+    arms = [data.arm(arm) for arm in study.SWEEP]
+    found = _found(name, study, score, arms, data)
+    with styled():
+        figure = study.figure(data)
+        write_png(figure, out / f"{name}.png")
+        if arms:
+            write_png(arms_figure(arms), out / f"{name}_arms.png")
+    write_json(out / f"{name}.json", found)
+    write_atomically(out / f"{name}.md", markdown(found))
+    return found
+
+
+def _found(name: str, study: Study, score: Score, arms: Sequence[ArmData], data: StudyData) -> dict[str, Any]:
+    return {
+        "study": name,
+        "title": study.TITLE,
+        "claim": study.CLAIM,
+        "refuted_by": study.REFUTED_BY,
+        "verdict": score.verdict,
+        "findings": [finding.to_mapping() for finding in score.findings],
+        "small_or_null": _small(score.findings),
+        "tables": {title: [dict(row) for row in rows] for title, rows in score.tables.items()},
+        "arms": arm_rows(arms) if arms else [],
+        "return": {arm.arm.name: rounded(interval(arm.groups("return"))) for arm in arms},
+        "profiles": {arm.arm.name: _profile(arm) for arm in arms},
+        "wells_left": {arm.arm.name: _bands(arm) for arm in arms},
+        "notes": list(score.notes),
+        **_budget(name, study, data),
+    }
+
+
+def _small(findings: Sequence[Finding]) -> list[str]:
+    return [f"{finding.name}: {finding.size}" for finding in findings if finding.size]
+
+
+def _profile(arm: ArmData) -> dict[str, float]:
+    """Share of evaluation episodes above each return."""
+    shares = performance_profile(np.concatenate(arm.groups("return")), PROFILE_AT)
+    return {str(at): round(float(share), 4) for at, share in zip(PROFILE_AT, shares, strict=True)}
+
+
+def _bands(arm: ArmData) -> dict[str, list[int]]:
+    """Wells left every tenth heartbeat, by quantile."""
+    bands = budget_bands(arm)[:, ::10]
+    return {
+        f"{percent} %": [round(float(left)) for left in band]
+        for percent, band in zip(QUANTILES, bands, strict=True)
+    }
+
+
+def _budget(name: str, study: Study, data: StudyData) -> dict[str, Any]:
+    """With what it was made: command, machine, dates, seeds, steps, minutes."""
+    every = list(data.arms.values())
+    sessions = [session for arm in every for session in arm.manifest["sessions"]]
+    machines = sorted({f"{s['machine']['cores']} cores, {s['platform']}" for s in sessions})
+    seconds = sum(
+        sum(spent.values()) if isinstance(spent, dict) else spent
+        for session in sessions
+        for spent in session["seconds"].values()
+    )
+    return {
+        "command": f"solvent study run {name} && solvent study results {name}",
+        "machine": machines,
+        "dates": sorted({session["started"][:10] for session in sessions}),
+        "solvent": sorted({session["solvent"] for session in sessions}),
+        "budget": {
+            arm.arm.name: {"seeds": arm.seeds, "steps": arm.steps, "episodes": len(arm.groups("return")[0])}
+            for arm in every
+        },
+        "plays": {
+            play.name: len(data.plays[play.name]["agent"]) for play in study.PLAYS if play.name in data.plays
+        },
+        "process_minutes": round(seconds / 60, 1),
+    }
+
+
+def markdown(found: Mapping[str, Any]) -> str:
+    """The results as a page."""
+    name = found["study"]
+    parts = [
+        f"# {found['title']}",
+        f"**Claim.** {found['claim']}",
+        f"**What would refute it.** {found['refuted_by']}",
+        f"**Verdict: {found['verdict']}.**",
+    ]
+    if found["findings"]:
+        parts.append(_table([_finding_row(finding) for finding in found["findings"]]))
+    parts.append(f"![{found['title']}]({name}.png)")
+    for title, rows in found["tables"].items():
+        parts += [f"## {title}", _table(rows)]
+    if found["arms"]:
+        parts += ["## The arms", _table(found["arms"]), f"![Profiles and wells]({name}_arms.png)"]
+    parts.append("## Notes")
+    parts.append("\n".join(f"- {note}" for note in [*found["notes"], *_about(found)]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _about(found: Mapping[str, Any]) -> list[str]:
+    budgets = [
+        f"{arm}: {len(spent['seeds'])} seeds x {spent['steps']:,} steps, {spent['episodes']:,} evaluation episodes"
+        for arm, spent in found["budget"].items()
+    ]
+    small = "; ".join(found["small_or_null"]) or "none"
+    made = f"{', '.join(found['dates'])} on {'; '.join(found['machine'])}" if found["dates"] else "-"
+    return [
+        f"Small, null or unclear: {small}.",
+        (
+            "Values in brackets are 95 % bootstrap intervals over training seeds and episodes; IQM is the "
+            "interquartile mean."
+        ),
+        *([f"Budget: {'; '.join(budgets)}."] if budgets else []),
+        f"Plays: {len(found['plays'])}, {sum(found['plays'].values()):,} rows.",
+        f"Made {made}; {found['process_minutes']} minutes in all, on a machine that was shared.",
+        f"Command: `{found['command']}`.",
+    ]
+
+
+def _finding_row(finding: Mapping[str, Any]) -> Row:
+    value = (
+        "-"
+        if finding["value"] is None
+        else f"{finding['value']:.3f} ({finding['low']:.3f} to {finding['high']:.3f})"
+    )
+    return {
+        "measured": finding["name"],
+        "found": f"{value} {finding['unit']}",
+        "expected": finding["expected"] or "-",
+        "verdict": finding["verdict"] or "-",
+        "size": finding["size"] or "",
+    }
+
+
+def _table(rows: Sequence[Row]) -> str:
+    if not rows:
+        return "(nothing)"
+    heads = list(rows[0])
+    lines = [heads, ["---"] * len(heads), *([str(row[head]) for head in heads] for row in rows)]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)

@@ -1,0 +1,164 @@
+"""Gate: what a stricter policy does to what comes out, and to what it costs.
+
+``Solvent/Gate-v0`` under each of the five policies, P30 (the laxest) to P1. PPO, under the laxest and the
+strictest, starts as a clone of the honest script and learns under the policy; the honest script itself, which
+foresees the gate's verdict, and the overreacher, which says one step more than it believes, play under each as
+well.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from solvent.params import GATE_POLICIES
+from solvent_experiments.figures.style import PALETTE, new_figure
+from solvent_experiments.statistics import Interval, interval, mean_interval, share_difference, share_interval
+from solvent_experiments.studies.data import StudyData
+from solvent_experiments.studies.drawing import DASHED
+from solvent_experiments.studies.measures import change, shown
+from solvent_experiments.studies.recipes import WARM
+from solvent_experiments.studies.study import Arm, Play
+from solvent_experiments.studies.verdicts import Finding, Score
+
+TITLE = "How strict a gate"
+CLAIM = (
+    "The strictest gate lets out fewer findings, fewer wrong ones and a smaller share of wrong ones than the "
+    "laxest, and lowers the return."
+)
+REFUTED_BY = (
+    "One of these differences between P1 and P30, of PPO or of the honest script, whose interval lies wholly above"
+    " 0."
+)
+GATE = "Solvent/Gate-v0"
+SHORT = {policy: policy.removeprefix("adaptive.") for policy in GATE_POLICIES}
+LEARNT = ("adaptive.P30", "adaptive.P1")
+"""The policies under which PPO learns; the scripts play under all."""
+ARMS = {
+    policy: Arm(SHORT[policy], SHORT[policy], WARM, GATE, {"gate": {"policy": policy}}, seeds=3)
+    for policy in LEARNT
+}
+SWEEP = tuple(ARMS.values())
+SCRIPTS = ("honest", "overreacher")
+PLAYS = tuple(
+    Play(f"{script}_{SHORT[policy]}", {"gate": {"policy": policy}}, GATE, script=script, episodes=1000)
+    for policy in (GATE_POLICIES[0], GATE_POLICIES[-1], *GATE_POLICIES[1:-1])
+    for script in SCRIPTS
+)
+COLUMNS = {
+    "return": ("bits", 0.25),
+    "accepted": ("findings an episode", 0.25),
+    "wrong": ("findings an episode", 0.1),
+}
+LAXEST, STRICTEST = GATE_POLICIES[0], GATE_POLICIES[-1]
+
+
+def groups(data: StudyData, agent: str, policy: str, column: str) -> list[Any]:
+    """A column of an agent under a policy, a group for each seed; nothing where it has not played there."""
+    if agent == "PPO":
+        return data.arm(ARMS[policy]).groups(column) if policy in ARMS else []
+    name = f"{agent}_{SHORT[policy]}"
+    return data.play_groups(name, column) if name in data.plays else []
+
+
+def score(data: StudyData) -> Score:
+    """The strictest policy against the laxest, for PPO and the honest script."""
+    findings = []
+    for column, (unit, matters) in COLUMNS.items():
+        found = change(column, data.arm(ARMS[LAXEST]), data.arm(ARMS[STRICTEST]), middle=column == "return")
+        findings.append(Finding(f"PPO: {column}, P1 less P30", found, unit, -1, matters))
+    findings.append(
+        Finding("PPO: share of wrong findings, P1 less P30", _shares(data, "PPO"), "share", -1, 0.02)
+    )
+    first = {column: groups(data, "honest", LAXEST, column) for column in COLUMNS}
+    last = {column: groups(data, "honest", STRICTEST, column) for column in COLUMNS}
+    if all(first.values()) and all(last.values()):
+        for column, (unit, matters) in COLUMNS.items():
+            paired = mean_interval([last[column][0] - first[column][0]])
+            findings.append(
+                Finding(f"honest script: {column}, P1 less P30, paired", paired, unit, -1, matters)
+            )
+        findings.append(
+            Finding(
+                "honest script: share of wrong findings, P1 less P30",
+                _shares(data, "honest"),
+                "share",
+                -1,
+                0.02,
+            )
+        )
+    rows = [
+        _row(data, agent, policy)
+        for agent in ("PPO", *SCRIPTS)
+        for policy in GATE_POLICIES
+        if groups(data, agent, policy, "return")
+    ]
+    return Score(tuple(findings), {"Under each policy, means an episode": rows}, NOTES)
+
+
+def _shares(data: StudyData, agent: str) -> Interval:
+    first, last = (
+        (groups(data, agent, policy, "wrong"), groups(data, agent, policy, "accepted"))
+        for policy in (LAXEST, STRICTEST)
+    )
+    return share_difference(first, last, paired=False)
+
+
+def _row(data: StudyData, agent: str, policy: str) -> dict[str, Any]:
+    def mine(column: str) -> list[Any]:
+        return groups(data, agent, policy, column)
+
+    return {
+        "agent": agent,
+        "policy": SHORT[policy],
+        "return (IQM)": shown(interval(mine("return"))),
+        "accepted": shown(mean_interval(mine("accepted"))),
+        "wrong": shown(mean_interval(mine("wrong"))),
+        "wrong of accepted (%)": shown(share_interval(mine("wrong"), mine("accepted")), 100.0, 1),
+        "reviewed": shown(mean_interval(mine("verdicts_review"))),
+        "rejected": shown(mean_interval(mine("verdicts_reject"))),
+        "tightened": shown(mean_interval(mine("tightenings"))),
+    }
+
+
+NOTES = (
+    "Three training seeds an arm: intervals over seeds are coarse.",
+    "Published errors tighten the gate, so a lax start does not stay lax; P1 can't be tightened.",
+)
+
+
+def figure(data: StudyData) -> Figure:
+    """Return, accepted and wrong findings under each policy."""
+    drawn = new_figure(4.4)
+    panels = drawn.subplots(3, 1, sharex=True)
+    places = range(len(GATE_POLICIES))
+    for axes, (column, (unit, _)) in zip(panels, COLUMNS.items(), strict=True):
+        for i, agent in enumerate(("PPO", *SCRIPTS)):
+            there = [
+                (x, groups(data, agent, policy, column))
+                for x, policy in zip(places, GATE_POLICIES, strict=True)
+            ]
+            there = [(x, values) for x, values in there if values]
+            if not there:
+                continue
+            found = [interval(values) if column == "return" else mean_interval(values) for _, values in there]
+            xs = [x + 0.06 * (i - 1) for x, _ in there]
+            errors = [[f.value - f.low for f in found], [f.high - f.value for f in found]]
+            axes.errorbar(
+                xs,
+                [f.value for f in found],
+                yerr=errors,
+                fmt="o",
+                ms=3,
+                lw=1,
+                color=PALETTE[i],
+                ls="-" if not i else DASHED,
+                label=agent if axes is panels[0] else None,
+            )
+        axes.set_ylabel(f"{column}\n({unit})" if column == "return" else f"{column} findings\nan episode")
+    panels[-1].set_xticks(list(places), [SHORT[policy] for policy in GATE_POLICIES])
+    panels[-1].set_xlabel("policy at the start: lax to strict")
+    drawn.align_ylabels(panels)
+    drawn.legend(loc="outside upper center", ncols=3)
+    return drawn

@@ -1,0 +1,190 @@
+"""Checkpoints that a disk or a kill has damaged: noticed, set aside, and the training ends with the same policy."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+import solvent
+from solvent_agents.checkpoint import BEFORE, CHECKPOINT, HEAD, MAGIC
+from solvent_agents.learned import train
+from solvent_agents.recipe import Recipe
+
+pytestmark = pytest.mark.slow
+
+PARAMS = solvent.preset("default")
+ROLLOUT = 8 * 16  # steps
+RECIPE = Recipe.from_mapping(
+    "PPO",
+    {
+        "n_timesteps": 8 * ROLLOUT,
+        "n_envs": 8,
+        "n_steps": 16,
+        "batch_size": 64,
+        "n_epochs": 2,
+        "policy_kwargs": {"width": 8, "value_width": 8},
+    },
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def often(monkeypatch_module: pytest.MonkeyPatch) -> None:
+    monkeypatch_module.setattr("solvent_agents.learned.CHECKPOINT_EVERY", 2)
+
+
+@pytest.fixture(scope="module")
+def monkeypatch_module():
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
+
+
+@pytest.fixture(scope="module")
+def whole(often: None, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The policy of a training that nothing happened to."""
+    path = train(RECIPE, PARAMS, seed=3, folder=tmp_path_factory.mktemp("whole"))
+    assert path is not None
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def stopped(often: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of one that was stopped in its sixth rollout, with the checkpoints of four and of two."""
+    folder = tmp_path_factory.mktemp("stopped")
+    calls = iter(range(1000))
+    assert train(RECIPE, PARAMS, seed=3, folder=folder, should_stop=lambda: next(calls) > 16 * 5) is None
+    assert (folder / CHECKPOINT).exists()
+    assert (folder / BEFORE).exists()
+    return folder
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def older(path: Path) -> None:
+    """As versions before the hash wrote it."""
+    path.write_bytes(path.read_bytes()[HEAD:])
+
+
+def sealed(path: Path, payload: bytes) -> None:
+    path.write_bytes(MAGIC + hashlib.sha256(payload).digest() + payload)
+
+
+def foreign(path: Path) -> None:
+    """Whole, but no checkpoint."""
+    sealed(path, b"not what torch.save writes")
+
+
+def fewer_labs(path: Path) -> None:
+    saved = torch.load(io.BytesIO(path.read_bytes()[HEAD:]), weights_only=False)
+    saved["labs"] = saved["labs"][: len(saved["labs"]) // 2]
+    buffer = io.BytesIO()
+    torch.save(saved, buffer)
+    sealed(path, buffer.getvalue())
+
+
+def broken_model(path: Path) -> None:
+    saved = torch.load(io.BytesIO(path.read_bytes()[HEAD:]), weights_only=False)
+    saved["model"] = saved["model"][:1000]
+    buffer = io.BytesIO()
+    torch.save(saved, buffer)
+    sealed(path, buffer.getvalue())
+
+
+def gone(path: Path) -> None:
+    """As a kill between the two renames leaves it."""
+    path.unlink()
+
+
+def resume(folder: Path) -> tuple[bytes, int, list[str]]:
+    """The policy, where it was gone on from, and what was said of checkpoints."""
+    progress: list[int] = []
+    incidents: list[str] = []
+    path = train(
+        RECIPE,
+        PARAMS,
+        seed=3,
+        folder=folder,
+        on_progress=lambda done, _total: progress.append(done),
+        on_incident=incidents.append,
+    )
+    assert path is not None
+    return path.read_bytes(), progress[0], incidents
+
+
+def copied(folder: Path, to: Path) -> Path:
+    return Path(shutil.copytree(folder, to / "training"))
+
+
+def test_an_undamaged_one_is_gone_on_from(whole: bytes, stopped: Path, tmp_path: Path) -> None:
+    folder = copied(stopped, tmp_path)
+    assert resume(folder) == (whole, 4 * ROLLOUT, [])
+    assert not list(folder.glob("checkpoint*"))
+
+
+@pytest.mark.parametrize(
+    "damage", [cut, empty, flip, older, foreign, fewer_labs, broken_model, gone], ids=lambda f: f.__name__
+)
+def test_a_damaged_one_is_set_aside_and_the_one_before_taken(
+    damage: Callable[[Path], None], whole: bytes, stopped: Path, tmp_path: Path
+) -> None:
+    folder = copied(stopped, tmp_path)
+    damage(folder / CHECKPOINT)
+    policy, began_at, incidents = resume(folder)
+    assert policy == whole
+    assert began_at == 2 * ROLLOUT
+    if damage is gone:
+        assert not incidents
+    else:
+        (said,) = incidents
+        assert said.startswith(str(folder / CHECKPOINT))
+        assert "set aside as checkpoint.damaged" in said
+        assert "\n" not in said
+        assert (folder / "checkpoint.damaged").exists()
+
+
+def test_with_both_damaged_the_training_begins_anew(whole: bytes, stopped: Path, tmp_path: Path) -> None:
+    folder = copied(stopped, tmp_path)
+    (folder / "checkpoint.damaged").write_bytes(b"of an earlier fault")
+    cut(folder / CHECKPOINT)
+    flip(folder / BEFORE)
+    policy, began_at, incidents = resume(folder)
+    assert policy == whole
+    assert began_at == 0
+    assert len(incidents) == 2
+    assert (folder / "checkpoint.damaged").read_bytes() == b"of an earlier fault"
+    assert (folder / "checkpoint.damaged-1").exists()
+    assert (folder / "checkpoint-before.damaged").exists()
+
+
+def test_nothing_else_is_left_when_there_is_no_room(stopped: Path, tmp_path: Path) -> None:
+    """A real limit on the size of files, since only root can mount a small disk."""
+    resource = pytest.importorskip("resource")
+    folder = copied(stopped, tmp_path)
+    before = {path.name: path.read_bytes() for path in folder.glob("checkpoint*")}
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
+    try:
+        with pytest.raises(OSError, match=r"checkpoint\.pt") as caught:
+            train(RECIPE, PARAMS, seed=3, folder=folder, tensorboard=False)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert caught.value.filename == str(folder / CHECKPOINT)
+    assert {path.name: path.read_bytes() for path in folder.glob("checkpoint*")} == before

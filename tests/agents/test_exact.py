@@ -1,0 +1,255 @@
+"""The exact solution: by hand, by its equation, and by playing it."""
+
+import dataclasses
+import io
+import json
+
+import numpy as np
+import pytest
+
+from solvent.actions import action_table
+from solvent.mechanisms.assay import bin_probabilities, viability
+from solvent.mechanisms.publication import asserted_bits, log_score
+from solvent.params import LabParams, ParamError, preset
+from solvent_agents import episodes
+from solvent_agents.exact import SHIPPED, Exact, graph_of, load_graph, solve
+from solvent_agents.honest import Honest
+from solvent_agents.optimum import known_optimum
+from solvent_agents.process import enumerate_process
+
+TINY = preset("tiny")
+# Two classes, one instrument, no noise to speak of: one plate tells all.
+CLEAR = {
+    "assay": {
+        "compounds": ["nocodazole"],
+        "potency_classes": 2,
+        "gains": [1.0],
+        "plate_sds": [0.0],
+        "technical_sd": 1e-3,
+        "lowest_ec50": 1e-8,
+        "bins": 2,
+        "bin_low": 0.0,
+        "bin_high": 1.0,
+    },
+    "plates": {
+        "dmso": {"readouts": 1},
+        "baseline": {"readouts": 1},
+        "calibration": {"readouts": 1},
+        "screen": {"doses": [1e-6]},
+        "dose_response": {"doses": [1e-6]},
+    },
+    "vocabulary": {"claims": [0.0, 0.5, 1.0], "confidences": [0.75, 0.95]},
+    "budget": {"wells": 200, "heartbeats": 3},
+}
+
+
+def lab(base=CLEAR, **changes):
+    merged = {group: {**base.get(group, {}), **changes.get(group, {})} for group in {*base, *changes}}
+    return LabParams.from_mapping(merged, base=LabParams())
+
+
+def optimum(params):
+    return solve(enumerate_process(params)).optimum
+
+
+@pytest.fixture(scope="module")
+def small():
+    """Tiny with three heartbeats: everything, in a second."""
+    params = dataclasses.replace(TINY, budget=dataclasses.replace(TINY.budget, heartbeats=3))
+    return solve(enumerate_process(params))
+
+
+# -- by hand -------------------------------------------------------------------------------------
+
+
+def test_by_hand_one_plate_tells_all():
+    """Screen claiming 1 bit, gain 1 bit, licence 1 bit; assert 0.71 bits of it at 0.95 and be right: log2(0.95 * 2)."""
+    right = np.log2(0.95 * 2)
+    assert optimum(lab(budget={"heartbeats": 1})) == 0.0  # nothing can be published without a plate
+    assert optimum(lab(budget={"heartbeats": 2})) == pytest.approx(right, abs=1e-9)
+    two = {"compounds": ["nocodazole", "etoposide"]}
+    assert optimum(lab(assay=two, budget={"heartbeats": 3})) == pytest.approx(right, abs=1e-9)
+    assert optimum(lab(assay=two, budget={"heartbeats": 4})) == pytest.approx(2 * right, abs=1e-9)
+
+
+def test_by_hand_claims_buy_licence():
+    """Where nothing but 0 can be claimed nothing is licensed: all that is asserted is owed, and 0.75 is best."""
+    silent = lab(vocabulary={"claims": [0.0], "confidences": [0.75, 0.95]}, budget={"heartbeats": 2})
+    worth = [np.log2(2 * q) - asserted_bits(q, 0.5) for q in (0.75, 0.95)]
+    assert worth[0] > worth[1]
+    assert optimum(silent) == pytest.approx(worth[0], abs=1e-9)
+    for licence in ("gained", "waived"):
+        assert optimum(lab({**CLEAR, "vocabulary": {"claims": [0.0], "confidences": [0.75, 0.95]}},
+                           budget={"heartbeats": 2}, debt={"licence": licence})) == pytest.approx(
+            np.log2(1.9), abs=1e-9
+        )  # fmt: skip
+
+
+def test_by_hand_a_noisy_plate():
+    """Two heartbeats, one noisy plate: every plan written out with the likelihoods and the log score alone."""
+    params = lab(
+        assay={"plate_sds": [0.5], "technical_sd": 0.1},
+        vocabulary={"claims": [0.0, 0.1, 0.4], "confidences": [0.6, 0.9]},
+        budget={"heartbeats": 2},
+    )
+    plans = []
+    for template in (params.plates.screen, params.plates.dose_response):
+        shown = bin_probabilities(
+            params.assay, viability(params.assay, template.doses)[0], template.replicates
+        )[0]
+        for claim in params.vocabulary.claims:
+            value = 0.0
+            for at in range(params.assay.bins):
+                chance = shown[:, at].mean()
+                posterior = shown[:, at] / shown[:, at].sum()
+                gain = 1.0 + sum(p * np.log2(p) for p in posterior)
+                debt, licence = max(0.0, claim - gain), max(0.0, min(claim, gain))
+                peak = posterior.max()
+                options = [-debt]
+                for q in params.vocabulary.confidences:
+                    owed = debt + max(0.0, asserted_bits(q, 0.5) - licence)
+                    paid = peak * log_score(q, 0.5, True) + (1 - peak) * log_score(q, 0.5, False)
+                    options += [paid - owed, 0.5 * paid - owed]
+                value += chance * max(options)
+            plans.append(value)
+    assert max(plans) > 0.05
+    assert optimum(params) == pytest.approx(max(plans), abs=1e-6)  # beliefs are stored in 32 bits
+
+
+def test_debt_can_be_repaid_before_it_is_settled():
+    """A claim far too high, and one heartbeat left: a calibration takes a quarter of a bit off what is settled."""
+    dear = lab(vocabulary={"claims": [0.5], "confidences": [0.95]}, assay={"plate_sds": [2.0]},
+               budget={"heartbeats": 3})  # fmt: skip
+    solution = solve(enumerate_process(dear))
+    layer = solution.process.layers[-1]
+    owing = np.flatnonzero((layer.labs["debt"] > 0.25) & (layer.labs["experiments"][:, 0] > 0))
+    worth = solution.action_values(layer)[owing]
+    verbs = action_table(dear)["verb"]
+    rest, dmso = (int(np.flatnonzero(verbs == verb)[0]) for verb in (0, 1))
+    assert len(owing)
+    np.testing.assert_allclose(worth[:, dmso] - worth[:, rest], 0.25, atol=1e-9)
+
+
+# -- by its equation -----------------------------------------------------------------------------
+
+
+def test_the_bellman_equation_holds_outcome_by_outcome(small):
+    """Not by the matrices that solved it: a sum over the single outcomes of every state and action."""
+    n_actions = len(action_table(small.process.params))
+    for layer in small.process.layers:
+        outcomes = layer.outcomes
+        after = np.where(outcomes.states >= 0, small.values[outcomes.states], 0.0)
+        worth = np.zeros(len(layer.labs) * n_actions)
+        np.add.at(worth, outcomes.rows, outcomes.chances * (outcomes.rewards + after))
+        best = worth.reshape(-1, n_actions).max(axis=1)
+        own = small.values[layer.first : layer.first + len(layer.labs)]
+        assert np.abs(best - own).max() < 1e-9
+        totals = np.bincount(outcomes.rows, outcomes.chances)
+        np.testing.assert_allclose(totals, 1.0, atol=1e-12)
+    assert small.residual() < 1e-9
+
+
+def test_no_value_is_above_what_is_left_to_learn(small):
+    labs = np.concatenate([layer.labs for layer in small.process.layers])
+    open_bits = (labs["published"] == 0).sum(axis=1) * small.process.params.assay.prior_entropy
+    assert (small.values <= open_bits + 1e-9).all()
+
+
+def test_a_finer_resolution_changes_nothing(small, monkeypatch):
+    """What counts as one state is one: told apart by order alone, the same value comes out."""
+    by_number = {len(layer.labs): layer.first for layer in small.process.layers}
+    assert sum(by_number) == small.process.states
+    again = solve(enumerate_process(small.process.params))
+    assert again.optimum == small.optimum
+    np.testing.assert_array_equal(again.actions, small.actions)
+
+
+# -- by playing it -------------------------------------------------------------------------------
+
+
+def test_played_in_real_labs_it_earns_its_value(small):
+    params = small.process.params
+    returns = episodes(Exact(params, graph=graph_of(small)), params, range(20_000), batch=2000)["return"]
+    assert abs(returns.mean() - small.optimum) < 3 * returns.std() / len(returns) ** 0.5
+
+
+def test_the_shipped_solution_earns_its_value_and_more_than_a_script():
+    seeds = range(10_000, 30_000)
+    returns = episodes(Exact(TINY), TINY, seeds, batch=2000)["return"]
+    error = returns.std() / len(returns) ** 0.5
+    best = known_optimum(TINY)
+    assert best is not None
+    assert abs(returns.mean() - best) < 3 * error
+    honest = episodes(Honest(TINY), TINY, seeds[:4000])["return"]
+    assert honest.mean() < best - 3 * error
+
+
+@pytest.mark.slow
+def test_the_shipped_solution_is_the_one_that_is_found():
+    graph = load_graph(SHIPPED)
+    found = graph_of(solve(enumerate_process(TINY)))
+    assert found.about["optimum"] == pytest.approx(graph.about["optimum"], abs=1e-9)
+    assert (found.about["states"], found.about["residual"] < 1e-9) == (graph.about["states"], True)
+    np.testing.assert_array_equal(found.actions, graph.actions)
+
+
+def test_labs_of_a_batch_do_not_disturb_each_other():
+    seeds = list(range(500, 540))
+    together = episodes(Exact(TINY), TINY, seeds, batch=40)["return"]
+    apart = episodes(Exact(TINY), TINY, seeds, batch=7)["return"]
+    np.testing.assert_array_equal(together, apart)
+
+
+# -- files ---------------------------------------------------------------------------------------
+
+
+def test_a_graph_comes_back_from_its_file(small, tmp_path):
+    graph = graph_of(small)
+    path = tmp_path / "policy.npz"
+    path.write_bytes(graph.to_bytes())
+    again = load_graph(path)
+    assert again.params == small.process.params
+    assert again.about == json.loads(json.dumps(graph.about))
+    for name in ("actions", "sources", "codes", "rewards", "targets"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(graph, name))
+
+
+def _pickled(**arrays):
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+BROKEN = {
+    "text": b"no archive",
+    "empty": b"",
+    "pickle": _pickled(about=np.array([{"format": "solvent.exact.v1"}], object)),
+    "other": _pickled(a=np.zeros(3)),
+}
+
+
+@pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
+def test_a_file_that_is_no_solution_is_refused_in_one_line(content, tmp_path):
+    path = tmp_path / "policy.npz"
+    path.write_bytes(content)
+    with pytest.raises(ParamError, match="no solution; allowed: what `solvent solve` writes"):
+        load_graph(path)
+
+
+def test_actions_that_there_are_not_are_refused(small, tmp_path):
+    graph = dataclasses.replace(graph_of(small), actions=graph_of(small).actions + 1000)
+    path = tmp_path / "policy.npz"
+    path.write_bytes(graph.to_bytes())
+    with pytest.raises(ParamError, match="no solution"):
+        load_graph(path)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(ParamError, match=r"nothing\.npz: not read, No such file"):
+        load_graph(tmp_path / "nothing.npz")
+
+
+def test_other_labs_have_no_known_optimum():
+    assert known_optimum(LabParams()) is None
+    with pytest.raises(ParamError, match="exact has no solution for this lab; allowed: Solvent/Tiny-v0"):
+        Exact(LabParams())

@@ -1,0 +1,247 @@
+"""What can happen to a run besides its own errors: killed processes, a full disk, damaged files."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from solvent_experiments.config import Experiment, load_experiment
+from solvent_experiments.run import BrokenRunError, run_experiment
+from solvent_experiments.store import RunFolder
+
+pytestmark = pytest.mark.slow
+
+SAME = (
+    "policy.safetensors",
+    "episodes.parquet",
+    "traces.parquet",
+    "training.parquet",
+    "epistemic_refusals.jsonl",
+)
+PATIENCE = 180  # seconds
+TRAINED = ("ppo/seed-0", "ppo/seed-1")
+
+Launch = Callable[..., "subprocess.Popen[str]"]
+
+
+def sessions(root: Path) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = json.loads((root / "manifest.json").read_text())["sessions"]
+    return found
+
+
+def said(session: dict[str, object]) -> list[tuple[str | None, str]]:
+    """Unit and outcome of each incident."""
+    return [(incident["unit"], incident["outcome"]) for incident in session["incidents"]]  # type: ignore[attr-defined]
+
+
+def assert_same_units(root: Path, whole: RunFolder, *units: str) -> None:
+    """Byte for byte."""
+    for unit in units:
+        for path in (whole.root / unit).iterdir():
+            if path.name in SAME:
+                assert (root / unit / path.name).read_bytes() == path.read_bytes(), path
+    left_over = [path for path in root.rglob("*") if ".part" in path.name or path.name.startswith(".")]
+    assert not left_over
+
+
+def wait_until(met: Callable[[], object], process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not met() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.005)
+    assert met(), process.communicate(timeout=30)
+
+
+def workers(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    """Its worker processes that live."""
+    found = []
+    with contextlib.suppress(psutil.Error):
+        for child in psutil.Process(process.pid).children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                if any("spawn_main" in part for part in child.cmdline()):
+                    found.append(child)
+    return found
+
+
+def test_a_worker_that_is_killed_is_replaced_and_its_training_resumed(
+    launch: Launch, brief_config: Path, smoke_run: RunFolder, tmp_path: Path
+) -> None:
+    root = tmp_path / "run"
+    process = launch("run", brief_config, "--out", root, "--jobs", 1)
+    wait_until((root / "ppo" / "seed-0" / "checkpoint.pt").exists, process)
+    for worker in workers(process):
+        worker.kill()
+    out, error = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, out + error
+    assert "was ended by SIGKILL; it is tried again, 2 of 3" in out
+    assert "ppo seed 0: training from " in out
+    for label in ("ppo seed 0", "ppo seed 1"):
+        assert out.count(f"{label}: trained in") == 1
+    (session,) = sessions(root)
+    assert said(session) == [("ppo seed 0", "tried again")]
+    assert_same_units(root, smoke_run, *TRAINED, "hermit")
+
+
+def test_a_unit_whose_workers_are_always_killed_is_given_up_and_the_others_done(
+    launch: Launch, smoke: Experiment, tmp_path: Path
+) -> None:
+    from solvent_experiments.documents import dump_yaml
+
+    few = replace(smoke, train={}, agents=("hermit", "random"), evaluation=smoke.evaluation.model_copy())
+    config, root = tmp_path / "few.yaml", tmp_path / "run"
+    config.write_text(dump_yaml(few.to_mapping()))
+    process = launch("run", config, "--out", root, "--jobs", 1)
+    killed: set[int] = set()
+    while len(killed) < 3 and process.poll() is None:
+        for worker in workers(process):
+            killed.add(worker.pid)
+            worker.kill()
+        time.sleep(0.005)
+    out, error = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1, out + error
+    assert error.startswith("solvent: hermit: its process")
+    assert error.endswith("was ended by SIGKILL, the last of 3 tries\n")
+    assert error.count("\n") == 1
+    (session,) = sessions(root)
+    assert said(session) == [("hermit", "tried again")] * 2 + [("hermit", "failed")]
+    assert session["status"] == "failed"
+    assert (root / "random" / "episodes.parquet").exists()
+    assert not (root / "hermit" / "episodes.parquet").exists()
+
+
+def test_a_run_that_is_killed_leaves_no_worker_and_goes_on_from_whole_files(
+    launch: Launch, brief_config: Path, smoke_run: RunFolder, tmp_path: Path
+) -> None:
+    root = tmp_path / "run"
+    process = launch("run", brief_config, "--out", root, "--seeds", "1")
+    checkpoint = root / "ppo" / "seed-1" / "checkpoint.pt"
+    wait_until(checkpoint.exists, process)
+    left = workers(process)
+    process.kill()
+    process.communicate(timeout=PATIENCE)
+    assert left
+    assert not psutil.wait_procs(left, timeout=30)[1]
+    os.truncate(checkpoint, checkpoint.stat().st_size // 2)
+
+    run_experiment(load_experiment(brief_config, seeds=(1,)), root, quiet=True)
+    killed, finished = sessions(root)
+    assert (killed["status"], finished["status"]) == ("cut off", "finished")
+    assert said(finished) == [(None, "went on"), ("ppo seed 1", "went on")]
+    assert_same_units(root, smoke_run, "ppo/seed-1", "hermit")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of eight megabytes."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = shutil.which("mount")
+    options = ["-t", "tmpfs", "-o", "size=8m", "tmpfs", str(folder)]
+    if mount is None or subprocess.run([mount, *options], capture_output=True, check=False).returncode:
+        pytest.skip("a small file system can't be mounted here: that takes root, and leave to mount")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def fill(disk: Path, leave: int) -> Path:
+    """A file that leaves so many bytes."""
+    filler = disk / "filler"
+    found = os.statvfs(disk)
+    filler.write_bytes(b"\0" * max(0, found.f_bavail * found.f_frsize - leave))
+    return filler
+
+
+def test_a_full_disk_ends_the_run_in_one_line_and_with_room_it_goes_on(
+    launch: Launch, brief_config: Path, smoke_run: RunFolder, small_disk: Path
+) -> None:
+    root = small_disk / "run"
+    for leave, file in (
+        (24_000, ""),
+        (400_000, "/checkpoint.pt"),
+    ):  # no room for any log, none for a checkpoint
+        filler = fill(small_disk, leave)
+        process = launch("run", brief_config, "--out", root, "--seeds", "1")
+        out, error = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 1, out + error
+        assert error.count("\n") == 1, error
+        assert error.startswith(f"solvent: {root}/ppo/seed-1{file}")
+        assert error.endswith(
+            "No space left on device; with some room there, the same command goes on with the run\n"
+        )
+        assert not [path for path in root.rglob("*") if ".part" in path.name]
+        assert not list(root.rglob("*.parquet"))
+        filler.unlink()
+
+    run_experiment(load_experiment(brief_config, seeds=(1,)), root, quiet=True)
+    assert sessions(root)[-1]["status"] == "finished"
+    assert_same_units(root, smoke_run, "ppo/seed-1", "hermit")
+
+
+def test_a_disk_that_is_full_when_the_tables_are_joined(
+    launch: Launch, smoke_config: Path, smoke_run: RunFolder, small_disk: Path
+) -> None:
+    root = small_disk / "run"
+    shutil.copytree(
+        smoke_run.root, root, ignore=shutil.ignore_patterns("figures", "summary.json", "tensorboard")
+    )
+    for name in ("episodes.parquet", "traces.parquet", "training.parquet", "manifest.json"):
+        (root / name).unlink()
+    before = sorted(root.rglob("*"))
+    filler = fill(small_disk, 16_000)
+    process = launch("run", smoke_config, "--out", root)
+    out, error = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1, out + error
+    assert error.startswith(f"solvent: {root}/episodes.parquet: No space left on device")
+    assert error.count("\n") == 1
+    assert set(root.rglob("*")) - set(before) <= {root / "manifest.json"}
+
+    filler.unlink()
+    process = launch("run", smoke_config, "--out", root)
+    out, error = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, out + error
+    assert (root / "episodes.parquet").read_bytes() == smoke_run.episodes.read_bytes()
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3] ^= 0xFF
+    path.write_bytes(content)
+
+
+def test_finished_tables_that_are_damaged_are_named_and_made_anew(
+    smoke: Experiment, smoke_run: RunFolder, tmp_path: Path
+) -> None:
+    root = Path(shutil.copytree(smoke_run.root, tmp_path / "run"))
+    folder = RunFolder(root)
+    damaged = [folder.unit("ppo", 0).episodes, folder.unit("ppo", 1).training, folder.unit("honest").traces]
+    os.truncate(damaged[0], damaged[0].stat().st_size // 2)
+    flip(damaged[1])
+    flip(damaged[2])
+    folder.manifest.write_text(folder.manifest.read_text()[:500])
+    with pytest.raises(BrokenRunError) as caught:
+        run_experiment(smoke, root, quiet=True)
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 3
+    for path, line in zip(damaged, lines, strict=True):
+        assert line.startswith(f"{path}: damaged (")
+    (session,) = sessions(root)
+    assert session["status"] == "failed"
+    assert said(session) == [(None, "went on")] + [(None, "stopped")] * 3
+    assert (root / "manifest.damaged.json").exists()
+
+    for path in damaged:
+        path.unlink()
+    run_experiment(smoke, root, quiet=True)
+    assert sessions(root)[-1]["status"] == "finished"
+    assert_same_units(root, smoke_run, *TRAINED, *smoke.agents)
+    for name in ("episodes.parquet", "traces.parquet", "training.parquet"):
+        assert (root / name).read_bytes() == (smoke_run.root / name).read_bytes()

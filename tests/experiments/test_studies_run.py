@@ -1,0 +1,273 @@
+"""Studies run: arms are ordinary runs, skipped when finished, plays are kept, results come from artifacts alone.
+
+Everything here is played and trained for real, for seconds: what it says means nothing. A study whose arms were not all
+trained is scored on the tables of those that were.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from solvent_experiments import cli
+from solvent_experiments.documents import ConfigError
+from solvent_experiments.figures.style import styled
+from solvent_experiments.studies.data import ArmData, StudyData, load_study, place_of
+from solvent_experiments.studies.playing import PlayFolder, make
+from solvent_experiments.studies.registry import ORDER, all_studies, arms_of, study_named
+from solvent_experiments.studies.results import markdown
+from solvent_experiments.studies.running import run_studies
+from solvent_experiments.studies.study import Arm, Budget, Play, Study
+from solvent_experiments.studies.verdicts import CONFIRMED, NOT_SHOWN, REFUTED
+
+BUDGET = dataclasses.replace(Budget.smoke(), seeds=(0,))
+TRAINED = ("predictions", "voice", "strictness")
+"""Studies of which arms are trained here, one of each level."""
+
+
+class _Part:
+    """A study with some of its arms and plays."""
+
+    def __init__(self, study: Study, arms: int, plays: int) -> None:
+        self.SWEEP = tuple(study.SWEEP[:arms])
+        kept = [play for play in study.PLAYS if play.arm is None or play.arm in self.SWEEP]
+        self.PLAYS = tuple(kept[:plays])
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """Both arms of the predictions with their plays, and one arm of each other level; once for all test processes."""
+    shared = tmp_path_factory.getbasetemp()
+    root = (shared if worker_id == "master" else shared.parent) / "studies"
+    studies = {name: study_named(name) for name in TRAINED}
+    parts = {name: _Part(study, 2 if name == "predictions" else 1, 3) for name, study in studies.items()}
+    deadline = time.monotonic() + 600
+    while True:
+        try:
+            run_studies(parts, root, BUDGET, jobs=1, quiet=True)  # type: ignore[arg-type]
+        except ConfigError:  # another test process is at it
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
+        else:
+            return root
+
+
+def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["solvent", *arguments])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    return 0 if left.value.code is None else int(left.value.code)  # type: ignore[arg-type]
+
+
+def digests(folder: Path) -> dict[str, str]:
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def test_what_is_finished_is_skipped(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = digests(runs / "predictions")
+    arguments = ("--smoke", "--seeds", "0", "--runs", str(runs), "--jobs", "1")
+    assert call(monkeypatch, "study", "run", "predictions", *arguments) == 0
+    assert digests(runs / "predictions") == before
+    assert capsys.readouterr().out.count("finished before; nothing to do") == 2
+
+
+def test_another_budget_is_another_run(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = digests(runs / "predictions")
+    arguments = ("--smoke", "--seeds", "0", "--steps", "640", "--runs", str(runs))
+    assert call(monkeypatch, "study", "run", "predictions", *arguments) == 2
+    assert "n_timesteps: 1280 there, 640 here" in capsys.readouterr().err
+    assert digests(runs / "predictions") == before
+
+
+def test_results_come_from_the_artifacts_and_are_the_same_twice(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for out in (tmp_path / "a", tmp_path / "b"):
+        assert (
+            call(monkeypatch, "study", "results", "predictions", "--runs", str(runs), "--out", str(out)) == 0
+        )
+    first = digests(tmp_path / "a")
+    assert first == digests(tmp_path / "b")
+    assert set(first) == {"predictions.json", "predictions.md", "predictions.png", "predictions_arms.png"}
+    found = json.loads((tmp_path / "a" / "predictions.json").read_text())
+    assert found["budget"]["enforced"] == {"seeds": [0], "steps": 1280, "episodes": 24}
+    assert found["command"].startswith("solvent study run predictions")
+    assert found["machine"]
+    assert found["dates"]
+    assert len(found["findings"]) == 10
+    page = (tmp_path / "a" / "predictions.md").read_text()
+    assert f"**Verdict: {found['verdict']}.**" in page
+    assert page.count("| met: ") == page.count("| learnt: ") == 5
+
+
+def test_show_says_what_results_would(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = digests(runs)
+    assert call(monkeypatch, "study", "show", "predictions", "--runs", str(runs)) == 0
+    shown = capsys.readouterr().out
+    assert "Verdict: " in shown
+    assert "met: refusals" in shown
+    assert digests(runs) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("study", "run", "transfr"), "unknown study 'transfr'; did you mean 'transfer'"),
+        (("study", "run", "blocked", "--seeds", "x"), "--seeds: got 'x'"),
+        (("study", "results", "blocked", "--runs", "nowhere"), "`solvent study run blocked` first"),
+        (("study", "show", "voice", "--runs", "nowhere"), "`solvent study run voice` first"),
+    ],
+    ids=["unknown", "seeds", "not run", "not run, shown"],
+)
+def test_bad_input_is_one_line(
+    arguments: tuple[str, ...],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert call(monkeypatch, *arguments) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_of_another_lab_is_no_arm(runs: Path, tmp_path: Path) -> None:
+    """The folder of one arm under the name of another one."""
+    study = study_named("predictions")
+    for arm, source in zip(study.SWEEP, reversed(study.SWEEP), strict=True):
+        target = place_of(arm, tmp_path).root
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.symlink_to(place_of(source, runs).root)
+    with pytest.raises(ConfigError, match="another lab or learner than that of the arm enforced"):
+        load_study("predictions", study, tmp_path)
+
+
+def stand_in(name: str, runs: Path) -> StudyData:
+    """All arms of a study, on the tables of the arm of its level that was trained; its plays, a few episodes each."""
+    study = all_studies()[name]
+    trained = {arm.env: arm for of in TRAINED for arm in study_named(of).SWEEP[:1]}
+    arms = {
+        arm.name: ArmData(arm, place_of(trained[arm.env], runs))
+        for arm in arms_of(study)
+        if arm.env in trained
+    }
+    tables: dict[tuple[object, ...], dict[str, np.ndarray]] = {}
+    plays = {}
+    for play in study.PLAYS:
+        if play.env not in trained or play.script == "exact":
+            continue
+        kind = (play.env, play.record, play.arm is None)
+        if kind not in tables:
+            arm = None if play.arm is None else place_of(trained[play.env], runs)
+            tables[kind] = make(play, 24, arm)
+        plays[play.name] = tables[kind]
+    return StudyData(name, arms, plays)
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_every_study_is_scored_and_drawn(name: str, runs: Path) -> None:
+    study, data = all_studies()[name], stand_in(name, runs)
+    score = study.score(data)
+    assert score.verdict in (CONFIRMED, REFUTED, NOT_SHOWN)
+    assert any(finding.expected for finding in score.findings)
+    for rows in score.tables.values():
+        assert all(set(row) == set(rows[0]) for row in rows)
+    told = [finding.to_mapping() for finding in score.findings]
+    assert json.loads(json.dumps(told)) == told
+    with styled():
+        figure = study.figure(data)
+        figure.draw_without_rendering()
+    assert figure.get_axes()
+
+
+def test_the_same_arms_show_no_difference(runs: Path) -> None:
+    """A study whose arms are all one and the same must not find that they differ."""
+    data = stand_in("open_questions", runs)
+    for finding in all_studies()["open_questions"].score(data).findings:
+        assert finding.found.low <= 0 <= finding.found.high
+        assert finding.found.value == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_play_is_made_again_when_it_is_of_something_else(runs: Path, tmp_path: Path) -> None:
+    folder = PlayFolder(tmp_path)
+    play = Play("p", {"debt": {"threshold": 1.0}}, script="hermit")
+    folder.keep(play, 5, None, make(play, 5, None))
+    assert folder.finished(play, 5, None)
+    assert not folder.finished(play, 6, None)
+    assert not folder.finished(dataclasses.replace(play, params={}), 5, None)
+    assert not folder.finished(dataclasses.replace(play, script="honest"), 5, None)
+    assert not folder.finished(play, 5, place_of(study_named("predictions").SWEEP[0], runs))
+
+
+def test_claims_are_held_against_what_could_be_expected() -> None:
+    """The honest script claims at or below its median: the record must see it there, and gains must be its own."""
+    columns = make(Play("c", script="honest", record="claims"), 12, None)
+    assert len(columns["claim"]) > 200
+    assert (columns["quantile"] <= 0.62).all(), "half of a tie above the median is the most"
+    assert columns["quantile"].mean() > 0.2
+    assert abs(columns["gain"].mean() - columns["expected"].mean()) < 0.15
+    assert (columns["claim"] <= columns["most"] + 1e-9).all()
+
+
+def test_careers_carry_what_is_owed() -> None:
+    """With debt carried over an episode begins with the debt that the one before ended with; settled, with none."""
+    kept = Play("k", {"debt": {"carry_debt": True}}, script="max_claimer", record="careers")
+    settled = Play("s", script="max_claimer", record="careers")
+    carried, fresh = make(kept, 32, None), make(settled, 32, None)
+    for lab in np.unique(carried["episode_seed"]):
+        mine = carried["episode_seed"] == lab
+        order = np.argsort(carried["number"][mine])
+        owed, left = carried["owed_before"][mine][order], carried["debt"][mine][order]
+        assert carried["number"][mine][order].tolist() == list(range(8))
+        assert owed[1:] == pytest.approx(left[:-1])
+        assert owed[1:].max() > 0
+    assert (fresh["owed_before"] == 0).all()
+    assert fresh["debt"].max() > 0
+
+
+def test_a_page_without_findings_or_arms_is_still_a_page() -> None:
+    found = {
+        "study": "x",
+        "title": "T",
+        "claim": "C.",
+        "refuted_by": "R.",
+        "verdict": "not shown",
+        "findings": [],
+        "tables": {"empty": []},
+        "arms": [],
+        "notes": [],
+        "small_or_null": [],
+        "budget": {},
+        "plays": {},
+        "dates": [],
+        "machine": [],
+        "process_minutes": 0.0,
+        "command": "c",
+    }
+    assert "(nothing)" in markdown(found)
+
+
+def test_an_arm_that_no_sweep_has_is_an_error() -> None:
+    from solvent_experiments.studies.registry import owner_of
+
+    arm = Arm("alone", "alone", {"algorithm": "PPO", "n_timesteps": 7})
+    with pytest.raises(LookupError, match="alone: in no study's sweep"):
+        owner_of(arm)

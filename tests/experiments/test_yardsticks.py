@@ -1,0 +1,126 @@
+"""The planner and the oracle in evaluations, and returns as shares of what there is to be had."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from solvent import LabParams
+from solvent.params import BudgetParams, preset
+from solvent_agents.optimum import known_optimum
+from solvent_agents.planner import Effort, Planner
+from solvent_experiments.columns import NO_SEED
+from solvent_experiments.compare import evaluate_agents, make_agent
+from solvent_experiments.config import Evaluation, known_agent
+from solvent_experiments.evaluation import evaluate
+from solvent_experiments.play import play_episode
+from solvent_experiments.report import summary, table, to_mapping
+from solvent_experiments.store import REFUSALS
+
+SHORT = LabParams(budget=BudgetParams(wells=120, heartbeats=14))
+QUICK = Effort(worlds=2, most_worlds=2, plates=2, findings=1)
+TINY = "Solvent/Tiny-v0"
+
+
+@pytest.fixture(scope="module")
+def evaluated():
+    """Four episodes of the planner, and how they went on."""
+    told = []
+    evaluation = Evaluation(episodes=4, ledger_episodes=3, trace_episodes=2)
+    found = evaluate(
+        Planner(SHORT, 0, QUICK), SHORT, evaluation, on_progress=lambda done, _: told.append(done)
+    )
+    assert found is not None
+    return found, told
+
+
+def test_every_episode_of_an_agent_that_takes_time_is_progress(evaluated):
+    assert evaluated[1] == [0, 1, 2, 3, 4]
+
+
+def test_what_it_did_is_replayed_for_traces_and_ledgers(evaluated):
+    found, _ = evaluated
+    assert np.unique(found.traces["episode_seed"]).tolist() == [10_000, 10_001]
+    assert len(found.ledgers[REFUSALS]) == found.episodes["refusals"][:3].sum()
+    assert len(found.episodes["return"]) == 4
+
+
+def test_it_can_be_stopped_between_episodes():
+    told = []
+    stopped = evaluate(
+        Planner(SHORT, 0, QUICK),
+        SHORT,
+        Evaluation(episodes=50),
+        on_progress=lambda done, _: told.append(done),
+        should_stop=lambda: True,
+    )
+    assert stopped is None
+    assert told == [0, 1]
+
+
+# -- shares -------------------------------------------------------------------------------------
+
+
+def rows_of(params, returns):
+    owner = {"agent": np.full(len(returns), "x", object), "training_seed": np.full(len(returns), NO_SEED)}
+    nothing = {
+        name: np.zeros(len(returns)) for name in ("refusals", "debt", "accepted", "wrong", "is_success")
+    }
+    return summary({**owner, "return": np.asarray(returns, float), **nothing}, params)
+
+
+def test_returns_are_shares_of_the_ceiling_and_of_the_optimum():
+    returns = [6.0, 12.0, 12.0, 18.0]
+    (row,) = rows_of(LabParams(), returns)
+    assert row.ceiling_share.value == pytest.approx(0.5)
+    assert row.ceiling_share == pytest.approx(tuple(number / 24.0 for number in row.score))
+    assert row.optimum_share is None
+    tiny = preset("tiny")
+    optimum = known_optimum(tiny)
+    (row,) = rows_of(tiny, [optimum] * 4)
+    assert row.optimum_share == pytest.approx((1.0, 1.0, 1.0))
+    assert row.ceiling_share.value == pytest.approx(optimum / tiny.ceiling)
+    mapping = to_mapping([row], name="n", env="e", contaminated=False, switched_off=())
+    assert mapping["agents"][0]["optimum_share"] == {"value": 1.0, "low": 1.0, "high": 1.0}
+
+
+@pytest.mark.parametrize("params", [LabParams(), preset("tiny")], ids=["debt", "tiny"])
+def test_the_table_has_them_and_stays_within_120_columns(params):
+    costs = 0.0 if params.energy.enabled else None
+    (row,) = rows_of(params, [-1.0, 1.5, 2.0, 4.0])
+    rows = [row._replace(agent="a_rather_long_name/seed-0", energy_spent=costs)]
+    screen = io.StringIO()
+    console = Console(file=screen, width=300)
+    console.print(table(rows, title="t"))
+    lines = screen.getvalue().splitlines()
+    assert max(map(len, lines)) <= 120
+    assert f"{rows[0].ceiling_share.value:.1%}" in screen.getvalue()
+    assert ("opti-" in screen.getvalue()) == (rows[0].optimum_share is not None)
+
+
+def test_without_parameters_there_are_no_shares():
+    rows = rows_of(None, [1.0, 2.0])
+    assert rows[0].ceiling_share is None
+    assert "ceil-" not in "".join(str(column.header) for column in table(rows, title="t").columns)
+
+
+# -- by name ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["planner", "oracle"])
+def test_they_are_known_by_name(name):
+    known_agent(name)
+    assert make_agent(name, preset("tiny")).name == name
+
+
+def test_they_are_evaluated_and_watched_by_name():
+    screen = io.StringIO()
+    console = Console(file=screen, width=120)
+    evaluate_agents(["planner", "oracle"], TINY, 6, 10_000, out=None, ledger=None, console=console)
+    assert "planner: evaluation, 6 episodes" in screen.getvalue()
+    assert "oracle " in screen.getvalue()
+    play_episode(TINY, "planner", 3, 0.0, console=console)
+    assert "Over (" in screen.getvalue()
