@@ -19,6 +19,7 @@ import functools
 import io
 import json
 import zipfile
+import zlib
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,10 @@ class PolicyGraph:
         return buffer.getvalue()
 
 
+_DAMAGED = (
+    *(ValueError, KeyError, TypeError, EOFError, NotImplementedError, RecursionError),
+    *(zlib.error, zipfile.BadZipFile),
+)
 _ARRAYS = ("actions", "sources", "codes", "rewards", "targets")
 
 
@@ -176,7 +181,7 @@ def load_graph(path: Path) -> PolicyGraph:
         raise ParamError(
             "", f"{path}: not read, {error.strerror}; allowed: what `solvent solve` writes"
         ) from None
-    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
+    except _DAMAGED:
         raise ParamError("", f"{path}: no solution; allowed: what `solvent solve` writes") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT or not _fits(graph):
         raise ParamError("", f"{path}: no solution; allowed: what `solvent solve` writes ({FORMAT})")
@@ -193,7 +198,12 @@ def _fits(graph: PolicyGraph) -> bool:
     edges = (graph.sources, graph.codes, graph.rewards, graph.targets)
     alike = graph.actions.ndim == 1 and all(column.shape == graph.sources.shape for column in edges)
     inside = [(graph.actions, n_actions), (graph.sources, n), (graph.targets, n)]
-    return n > 0 and alike and all(((a >= 0) & (a < end)).all() for a, end in inside)
+    return (
+        isinstance(graph.about.get("optimum"), float)
+        and n > 0
+        and alike
+        and all(((a >= 0) & (a < end)).all() for a, end in inside)
+    )
 
 
 class Exact:
@@ -215,7 +225,7 @@ class Exact:
         if self.graph.params != params:
             raise ParamError(
                 "agent",
-                "exact has no solution for this lab; allowed: Solvent/Tiny-v0 as it is, or a file of `solvent solve`",
+                "exact has no solution for this lab; allowed: Solvent/Tiny-v0 as it is",
             )
         self._bins = params.assay.bins
         edges = zip(self.graph.sources, self.graph.codes, self.graph.rewards, strict=True)

@@ -112,6 +112,9 @@ def clone(
     """
     policy: Any = model.policy
     optimiser = torch.optim.Adam(policy.parameters(), lr=LEARNING_RATE)
+    if masked:  # a script may ask for what would not run; a masked policy can't be fitted to that
+        runs = shown.masks[torch.arange(len(shown.actions)), shown.actions].bool()
+        shown = Demonstrations(*(column[runs] for column in shown))
     n = len(shown.actions)
     batches = -(-n // BATCH)
     for update in range(epochs * batches):

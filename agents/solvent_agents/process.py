@@ -28,6 +28,8 @@ __all__ = ["MOST_STATES", "Layer", "Process", "enumerate_process"]
 
 CHUNK = 256
 """States expanded together."""
+MOST_OUTCOMES = 5_000
+"""Outcomes of all actions of a state together, for which there is room."""
 MOST_STATES = 2_000_000
 """A state and its outcomes take about 8 KB."""
 
@@ -137,6 +139,11 @@ def enumerate_process(
     weights = start(first, params)
     moments = {0: _Moment()}
     moments[0].number(b"", first[0], weights)
+    if (most := _most_outcomes(params)) > MOST_OUTCOMES:
+        raise ParamError(
+            "plates",
+            f"got {most:,} outcomes of the actions of one state; allowed: {MOST_OUTCOMES:,}, by fewer readouts or bins",
+        )
     expander = _Expander(params)
     states = 1
     for address in range(params.most_steps):

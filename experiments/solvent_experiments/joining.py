@@ -53,9 +53,22 @@ def _read_all(paths: list[Path]) -> dict[Path, Columns]:
         except (OSError, ValueError) as error:
             reason = str(error).partition("\n")[0].partition(". ")[0]
             problems.append(f"{path}: damaged ({reason}); move it away, and the same command makes it anew")
+    problems = problems or _of_other_versions(tables)
     if problems:
         raise DamagedError("\n".join(problems))
     return tables
+
+
+def _of_other_versions(tables: dict[Path, Columns]) -> list[str]:
+    """Tables of the same name with fewer columns than others: a line for each."""
+    widest: dict[str, set[str]] = {}
+    for path, columns in tables.items():
+        widest.setdefault(path.name, set()).update(columns)
+    return [
+        f"{path}: written by another version, without {', '.join(sorted(lacking))}; --fresh makes the run anew"
+        for path, columns in tables.items()
+        if (lacking := widest[path.name] - set(columns))
+    ]
 
 
 def _owned(unit: Unit, columns: Columns) -> Columns:

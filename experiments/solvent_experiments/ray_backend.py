@@ -60,6 +60,10 @@ class RayBackend:
 
     def __enter__(self) -> Self:
         """Connect, if there is an address."""
+        if ray.is_initialized():
+            raise ConfigError(
+                "Ray is in use in this process already; allowed: a run that starts or joins it itself"
+            )
         if self.address is not None:
             _require_reachable(self.address)
             try:

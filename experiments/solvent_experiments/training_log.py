@@ -64,7 +64,9 @@ class TrainingLog:
         """Drop what was reported after ``steps``, and a last record that is not whole."""
         if self.path.exists():
             rows = self._rows()
-            write_atomically(self.path, rows[rows["steps"] <= steps].tobytes())
+            # From the beginning nothing is kept, and nothing is read: it may be of a version with other columns.
+            kept = rows[rows["steps"] <= steps].tobytes() if steps > 0 else b""
+            write_atomically(self.path, kept)
 
     def read(self) -> Columns:
         """All rows as columns."""

@@ -155,10 +155,7 @@ def test_no_value_is_above_what_is_left_to_learn(small):
     assert (small.values <= open_bits + 1e-9).all()
 
 
-def test_a_finer_resolution_changes_nothing(small, monkeypatch):
-    """What counts as one state is one: told apart by order alone, the same value comes out."""
-    by_number = {len(layer.labs): layer.first for layer in small.process.layers}
-    assert sum(by_number) == small.process.states
+def test_solved_twice_it_is_the_same(small):
     again = solve(enumerate_process(small.process.params))
     assert again.optimum == small.optimum
     np.testing.assert_array_equal(again.actions, small.actions)
@@ -253,3 +250,27 @@ def test_other_labs_have_no_known_optimum():
     assert known_optimum(LabParams()) is None
     with pytest.raises(ParamError, match="exact has no solution for this lab; allowed: Solvent/Tiny-v0"):
         Exact(LabParams())
+
+
+def test_damage_anywhere_in_a_file_is_one_line_or_harmless(tmp_path):
+    content, path = bytearray(SHIPPED.read_bytes()), tmp_path / "policy.npz"
+    rng = np.random.default_rng(0)
+    refused = 0
+    for place in rng.integers(0, len(content), 60):
+        damaged = content.copy()
+        damaged[place] ^= 1 << int(rng.integers(8))
+        path.write_bytes(bytes(damaged))
+        try:
+            load_graph(path)
+        except ParamError as error:
+            refused += 1
+            assert "allowed" in str(error)
+    assert refused > 30
+
+
+def test_a_lab_with_too_many_outcomes_is_refused_before_memory_is_asked_for():
+    whole = lab(assay={"bins": 12}, plates={"calibration": {"readouts": 8}})
+    with pytest.raises(
+        ParamError, match="plates: got .* outcomes of the actions of one state; allowed: 5,000"
+    ):
+        enumerate_process(whole)

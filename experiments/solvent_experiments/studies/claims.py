@@ -110,7 +110,7 @@ def falling(columns: Columns, name: str = "quantile", *, strata: bool = False) -
     groups = _groups(columns)
     if strata:
         values = [value for value in (within_strata(group, name) for group in groups) if not np.isnan(value)]
-        return stratified_bootstrap(values, lambda draw: float(draw.mean())) if values else NOTHING
+        return stratified_bootstrap(values, lambda draw: float(draw.mean())) if len(values) > 1 else NOTHING
     none = [g[name][binned(g["debt"]) == 0] for g in groups]
     much = [g[name][binned(g["debt"]) >= 3] for g in groups]
     none, much = [g for g in none if len(g)], [g for g in much if len(g)]

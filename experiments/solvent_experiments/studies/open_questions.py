@@ -129,10 +129,6 @@ def _careers(data: StudyData) -> list[dict[str, Any]]:
 
 NOTES = (
     (
-        "The farsighted learner failed to learn in two of three seeds: its numbers say that the recipe does not "
-        "carry over, not what farsight does."
-    ),
-    (
         "Debt that is carried over is never settled, so the evaluation's returns of those two arms leave it "
         "out; they are not comparable with the others."
     ),

@@ -23,8 +23,8 @@ from solvent_agents.honest import Honest, Manner
 from solvent_agents.learned import LearnedAgent
 from solvent_experiments.columns import NO_SEED, Columns, flatten, joined, read_parquet, write_parquet
 from solvent_experiments.documents import dump_yaml, read_document
-from solvent_experiments.files import write_atomically
-from solvent_experiments.store import RunFolder
+from solvent_experiments.files import sha256, write_atomically
+from solvent_experiments.store import RunFolder, Unit
 from solvent_experiments.studies.careers import careers
 from solvent_experiments.studies.claim_records import claim_records
 from solvent_experiments.studies.study import Play
@@ -92,11 +92,16 @@ def _about(play: Play, episodes: int, arm: RunFolder | None) -> dict[str, Any]:
         "params": play.lab.to_mapping(),
         "script": play.script,
         "settings": dict(play.settings),
-        "policies": [] if arm is None else [unit.seed for unit, _ in _policies(arm)],
+        "policies": [] if arm is None else [_identity(unit) for unit, _ in _policies(arm)],
         "record": play.record,
         "episodes": episodes,
         "first_seed": FIRST_SEED,
     }
+
+
+def _identity(unit: Unit) -> str:
+    """Seed and weights: a policy that was trained again is another one."""
+    return f"seed {unit.seed}, {sha256(unit.model)}"
 
 
 def make(play: Play, episodes: int, arm: RunFolder | None) -> Columns:

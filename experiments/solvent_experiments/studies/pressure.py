@@ -163,12 +163,8 @@ def _row(data: StudyData, cell: Cell) -> dict[str, Any]:
 
 NOTES = (
     (
-        "PPO without a need of licence learnt nothing from nothing: the shaping that leads it is made of licence, "
-        "and there is none to be had. The scripts show that the lab can be played."
-    ),
-    (
-        "Means of 200 episodes a script and cell; the interval of a mean is about 0.8 bits wide on either "
-        "side, that of a paired regret half of it."
+        "Where no licence is needed the shaping that leads PPO, which is made of licence, is constant. The scripts "
+        "show whether the lab can be played."
     ),
     "The best script is picked on the episodes on which it is measured: regrets are biased upwards by a little.",
     (

@@ -88,7 +88,7 @@ def _budget(name: str, study: Study, data: StudyData) -> dict[str, Any]:
     """With what it was made: command, machine, dates, seeds, steps, minutes."""
     every = list(data.arms.values())
     sessions = [session for arm in every for session in arm.manifest["sessions"]]
-    machines = sorted({f"{s['machine']['cores']} cores, {s['platform']}" for s in sessions})
+    machines = sorted({f"{s['machine']['cores']} cores, {s['platform'].partition('-')[0]}" for s in sessions})
     seconds = sum(
         sum(spent.values()) if isinstance(spent, dict) else spent
         for session in sessions

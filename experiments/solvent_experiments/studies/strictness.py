@@ -123,7 +123,7 @@ def _row(data: StudyData, agent: str, policy: str) -> dict[str, Any]:
 
 
 NOTES = (
-    "Three training seeds an arm: intervals over seeds are coarse.",
+    "Intervals over few training seeds are coarse.",
     "Published errors tighten the gate, so a lax start does not stay lax; P1 can't be tightened.",
 )
 

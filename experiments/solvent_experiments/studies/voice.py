@@ -103,7 +103,7 @@ def _row(says: str, groups: Callable[[str], list[Any]]) -> dict[str, Any]:
 
 NOTES = (
     (
-        "Three training seeds an arm: intervals over seeds are coarse. PPO learns where prices may be wrong; in "
+        "Intervals over few training seeds are coarse. PPO learns where prices may be wrong; in "
         "labs where none is only the script was played."
     ),
     (
