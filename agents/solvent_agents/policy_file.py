@@ -231,5 +231,11 @@ def _fail(path: Path, problem: str) -> NoReturn:
 
 def _write(path: Path, content: bytes) -> None:
     temporary = path.with_name(path.name + ".part")
-    temporary.write_bytes(content)
-    temporary.replace(path)
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(path)
+    except OSError as error:
+        error.filename = error.filename or str(path)  # a write that fails names no file by itself
+        raise
+    finally:
+        temporary.unlink(missing_ok=True)
