@@ -11,6 +11,7 @@ import codecs
 import os
 import re
 import select
+import signal
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -92,11 +93,14 @@ def keyboard() -> Iterator[Callable[[], str]]:
         return
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
+    keys = _Keys(terminal)
+    handler = signal.signal(signal.SIGINT, keys.interrupt)
     try:
         # Draining and not flushing: what was struck ahead counts.
         tty.setcbreak(terminal, termios.TCSADRAIN)
-        yield _Keys(terminal).next
+        yield keys.next
     finally:
+        signal.signal(signal.SIGINT, handler)
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
@@ -108,9 +112,17 @@ class _Keys:
         self._terminal = terminal
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._waiting = ""
+        self._interrupted = False
+
+    def interrupt(self, *_: object) -> None:
+        """Ctrl-C. It is remembered, because an exception that comes while something is torn down is ignored."""
+        self._interrupted = True
+        raise KeyboardInterrupt
 
     def next(self) -> str:
         while not self._waiting:
+            if self._interrupted:
+                raise KeyboardInterrupt
             # Not a read that waits: Ctrl-C in the moment before it would be heard at the next key only.
             if not select.select([self._terminal], [], [], LISTEN)[0]:
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -211,8 +211,9 @@ def table(rows: Sequence[Row], *, title: str, mark: str = "") -> Table:
         **compact,
     )
     drawn.add_column("\nagent" if compact else "agent", no_wrap=True)
+    digits = ".0%" if compact else ".1%"
     first, interval_, *others = COMPACT_HEADINGS if compact else HEADINGS
-    shares = (*(("ceil-\ning",) if _rated(rows) else ()), *(("opti-\nmum",) if _solved(rows) else ()))
+    shares = (*(("ceil\ning",) if _rated(rows) else ()), *(("opti\nmum",) if _solved(rows) else ()))
     for name in (first, interval_, *shares, *others):
         drawn.add_column(name, justify="right", no_wrap=True)
     for row in rows:
@@ -220,7 +221,7 @@ def table(rows: Sequence[Row], *, title: str, mark: str = "") -> Table:
             row.agent,
             f"{row.score.value:.2f}",
             f"{row.score.low:.2f} to {row.score.high:.2f}",
-            *(f"{share.value:.1%}" for share in (row.ceiling_share, row.optimum_share) if share is not None),
+            *_shares(row, digits),
             f"{row.refusals.value:.2f}",
             f"{row.debt.value:.2f}",
             f"{row.accepted:.2f}",
@@ -228,6 +229,13 @@ def table(rows: Sequence[Row], *, title: str, mark: str = "") -> Table:
             f"{row.seeds} x {row.episodes // row.seeds}",
         )
     return drawn
+
+
+def _shares(row: Row, digits: str) -> Iterator[str]:
+    if row.ceiling_share is not None:
+        yield f"{row.ceiling_share.value:{digits}}"
+    if row.optimum_share is not None:  # learners are told apart by tenths of a percent
+        yield f"{row.optimum_share.value:.1%}"
 
 
 _OPTIMUM = "Optimum: the mean return as a share of the best expected return of any policy. "

@@ -283,7 +283,7 @@ def test_nothing_of_it_is_in_runs_without_a_gate(smoke_run: RunFolder) -> None:
         assert not {name for name in columns if name.startswith(("verdict", "reviews", "incident", "strict"))}
     names = {path.name for path in smoke_run.root.rglob("*")}
     assert not names & {LEDGER, *(f"{name}.png" for name in OF_GATE)}
-    assert list(json.loads(smoke_run.summary.read_text())["agents"][0])[-1] == "successes"
+    assert list(json.loads(smoke_run.summary.read_text())["agents"][0])[-2:] == ["successes", "ceiling_share"]
     assert all(FIGURES[name](run) is None for name in OF_GATE)
 
 
