@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import random
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 
 from solvent_agents.sb3 import LabVecEnv
+from solvent_agents.writing import beside
 
 __all__ = ["BEFORE", "CHECKPOINT", "drop_checkpoints", "resumed", "save_checkpoint"]
 
@@ -41,7 +40,7 @@ def save_checkpoint(folder: Path, model: BaseAlgorithm, envs: LabVecEnv) -> None
     """Write the checkpoint of a training that is between two rollouts, and keep the one before."""
     payload = _pack(model, envs)
     last = folder / CHECKPOINT
-    with _beside(last, MAGIC + hashlib.sha256(payload).digest() + payload) as written:
+    with beside(last, MAGIC + hashlib.sha256(payload).digest() + payload) as written:
         if last.exists():
             last.replace(folder / BEFORE)
         written.replace(last)
@@ -72,23 +71,6 @@ def drop_checkpoints(folder: Path) -> None:
     """Remove the checkpoints of a training that is over."""
     for name in (CHECKPOINT, BEFORE):
         (folder / name).unlink(missing_ok=True)
-
-
-@contextmanager
-def _beside(path: Path, content: bytes) -> Iterator[Path]:
-    """``content`` in a file beside ``path``, on the disk, to be moved into place; if it isn't, it is removed."""
-    temporary = path.with_name(path.name + ".part")
-    try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        yield temporary
-    except OSError as error:
-        error.filename = error.filename or str(path)  # a write that fails names no file by itself
-        raise
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _pack(model: BaseAlgorithm, envs: LabVecEnv) -> bytes:

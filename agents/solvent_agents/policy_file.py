@@ -30,6 +30,7 @@ from solvent.actions import action_table
 from solvent.observation import observation_fields
 from solvent.params import LabParams, ParamError
 from solvent_agents.networks import build_network, network_arguments, network_of
+from solvent_agents.writing import beside
 
 __all__ = [
     "ABOUT",
@@ -230,12 +231,5 @@ def _fail(path: Path, problem: str) -> NoReturn:
 
 
 def _write(path: Path, content: bytes) -> None:
-    temporary = path.with_name(path.name + ".part")
-    try:
-        temporary.write_bytes(content)
-        temporary.replace(path)
-    except OSError as error:
-        error.filename = error.filename or str(path)  # a write that fails names no file by itself
-        raise
-    finally:
-        temporary.unlink(missing_ok=True)
+    with beside(path, content) as written:
+        written.replace(path)

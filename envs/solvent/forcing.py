@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from solvent.actions import Verb
 from solvent.compiled import compiled, inlined
-from solvent.dynamics import advance, begin, lot_is_due, write_mask
+from solvent.dynamics import PRICE_UNIFORMS, advance, begin, lot_is_due, write_mask
 from solvent.mechanisms.adequacy import LOGGED
 from solvent.mechanisms.publication import most_probable
 from solvent.params import LabParams, ParamError
@@ -87,7 +87,7 @@ def start(labs: NDArray[Any], params: LabParams) -> NDArray[np.float64]:
     """Begin the one episode there is in ``labs[:1]`` and return the referee's belief, shape ``(H,)``."""
     check_enumerable(params)
     tables: Any = tables_for(params)
-    uniforms = np.zeros(len(params.assay.compounds) + 1 + 33)
+    uniforms = np.zeros(len(params.assay.compounds) + 1 + PRICE_UNIFORMS)
     held = tables.base.reshape(1)
     _begin_one(labs, held, uniforms)
     rows = hypotheses(params)
