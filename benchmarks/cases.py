@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 import solvent  # noqa: F401  registers the environments
 from benchmarks.measure import Case
-from solvent.batch import LabBatch
-from solvent.params import LabParams, preset
+from solvent.lab.batch import LabBatch
+from solvent.lab.params import LabParams, preset
 
 __all__ = [
     "SECTIONS",

@@ -14,7 +14,7 @@ import dataclasses
 from typing import Any
 
 from benchmarks.world import HEADER, interval, line
-from solvent.params import LabParams, preset
+from solvent.lab.params import LabParams, preset
 from solvent_agents.honest import Honest, Manner
 from solvent_agents.launderer import Launderer
 from solvent_agents.ratcheter import Ratcheter

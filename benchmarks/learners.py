@@ -21,7 +21,7 @@ def learners() -> list[Case]:
     from stable_baselines3.common.monitor import Monitor
     from stable_baselines3.common.vec_env import DummyVecEnv
 
-    from solvent.params import preset
+    from solvent.lab.params import preset
     from solvent_agents.sb3 import LabVecEnv
 
     torch.set_num_threads(1)

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.params import LabParams, preset
+from solvent.lab.params import LabParams, preset
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.oracle import Oracle
 from solvent_agents.planner import Effort, Planner, RolloutAgent, base_temper

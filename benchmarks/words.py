@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.world import HEADER, interval, line
-from solvent.params import LabParams, preset
+from solvent.lab.params import LabParams, preset
 from solvent_agents.honest import Honest
 from solvent_agents.registry import AGENTS
 from solvent_agents.rollout import episodes

@@ -73,7 +73,7 @@ def pytest_report_header() -> str:
 
 def plain_subjects() -> set[str]:
     """What has to hold in plain Python as well: the mechanisms, their draws and the step that orders them."""
-    mechanisms = (ROOT / "envs" / "solvent" / "mechanisms").glob("[!_]*.py")
+    mechanisms = (ROOT / "envs" / "solvent" / "lab" / "mechanisms").glob("[!_]*.py")
     return {path.stem for path in mechanisms} | {"draws", "dynamics", "mechanisms"}
 
 
@@ -153,7 +153,7 @@ class Bench:
     @staticmethod
     def talk(table, mask, known, rng):
         """Findings about what has a page, plates of a few compounds, now and then anything that would run, or not."""
-        from solvent.actions import Verb
+        from solvent.lab.actions import Verb
 
         draw, mask = rng.random(), mask.astype(bool)
         says = (table["verb"] == Verb.PUBLISH_PRIVATE) | (table["verb"] == Verb.PUBLISH_PUBLIC)

@@ -8,7 +8,7 @@ from gymnasium.vector import AutoresetMode
 
 import solvent
 from solvent import LabEnv, LabVectorEnv, ParamError
-from solvent.actions import sentence
+from solvent.lab.actions import sentence
 
 
 @pytest.mark.parametrize(
@@ -111,6 +111,6 @@ def test_the_debt_at_the_end_is_not_what_was_settled_before():
     assert settled == [0.0, -2.5]
     for _ in range(4):
         info = env.step(0)[4]
-    assert info["episode"]["debt"] == 0.0
-    assert info["episode"]["settled"] == 2.5
-    assert info["episode"]["return"] == -2.5
+    assert info["episode_summary"]["debt"] == 0.0
+    assert info["episode_summary"]["settled"] == 2.5
+    assert info["episode_summary"]["return"] == -2.5

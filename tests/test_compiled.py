@@ -11,7 +11,7 @@ import pytest
 from numba.core.caching import IndexDataCacheFile
 
 from solvent import LabVectorEnv, dynamics
-from solvent.compiled import ContentNamedCacheFile, drop_stale_cache
+from solvent.lab.compiled import ContentNamedCacheFile, drop_stale_cache
 
 PLAIN_PYTHON = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 

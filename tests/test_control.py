@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solvent import EpistemicController, LabEnv, preset
-from solvent.actions import Verb
-from solvent.control import CALIBRATION_TEMPLATES
-from solvent.params import LabParams
+from solvent.debt.controller import CALIBRATION_TEMPLATES
+from solvent.lab.actions import Verb
+from solvent.lab.params import LabParams
 
 
 def in_debt(bits, **arguments):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kstest
 
-from solvent.draws import AT_READOUTS, AT_RESET, fill_uniforms, key_from_seed, philox
+from solvent.lab.draws import AT_READOUTS, AT_RESET, fill_uniforms, key_from_seed, philox
 
 # Known answers of Random123 (Salmon et al. 2011), philox4x32-10: counter, key (low word first), result.
 KNOWN = [

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from solvent import LabEnv
-from solvent.actions import Verb
-from solvent.state import EndReason, Event, Refusal
+from solvent.lab.actions import Verb
+from solvent.lab.state import EndReason, Event, Refusal
 
 REST = 0
 ABOVE = float(np.nextafter(2.0, 3.0))
@@ -430,7 +430,7 @@ def test_the_horizon_truncates_and_settles():
         _, reward, terminated, truncated, info = env.step(REST)
         assert (terminated, truncated) == (False, beat == 38)
     assert reward == -debt == -info["settled"]
-    episode = info["episode"]
+    episode = info["episode_summary"]
     assert episode["end_reason"] == "horizon"
     assert (episode["length"], episode["return"], episode["debt"]) == (40, -debt, debt)
     assert env.get_state()["debt"] == 0.0
@@ -445,7 +445,7 @@ def test_exhausted_when_nothing_but_resting_can_ever_run():
     put(env, wells=7, debt=1.5, published=[2] * 8)
     _, reward, terminated, truncated, info = env.step(REST)
     assert (terminated, truncated) == (True, False)
-    assert info["episode"]["end_reason"] == "exhausted"
+    assert info["episode_summary"]["end_reason"] == "exhausted"
     assert reward == -1.5
 
 
@@ -481,7 +481,7 @@ def test_bankrupt_above_the_threshold_with_no_calibration_affordable():
     put(env, debt=ABOVE, wells=10)
     _, reward, terminated, truncated, info = env.step(REST)
     assert (terminated, truncated) == (True, False)
-    assert info["episode"]["end_reason"] == "bankrupt"
+    assert info["episode_summary"]["end_reason"] == "bankrupt"
     assert reward == -ABOVE
 
 
@@ -489,14 +489,14 @@ def test_the_claim_that_goes_too_far_bankrupts():
     env = lab(seed=4)
     put(env, debt=2.0, wells=48 * 2)  # 62.4 wells: 63 of 96, 33 left; dmso then costs at most 12
     *_, info = learn(env, 0, 2.5)
-    assert "episode" not in info
+    assert "episode_summary" not in info
     env.reset(seed=4)
     put(env, debt=2.0, wells=63 + 11)
     _, reward, terminated, _, info = learn(env, 0, 2.5)
     debt = 2.0 + info["cost"]
     assert math.ceil(8 * min(1.5, 1 + 0.15 * debt)) > 11
     assert terminated
-    assert info["episode"]["end_reason"] == "bankrupt"
+    assert info["episode_summary"]["end_reason"] == "bankrupt"
     assert reward == pytest.approx(-debt)
 
 
@@ -519,8 +519,8 @@ def test_bankrupt_after_refusals_in_a_row():
     assert env.step(screen)[2:4] == (False, False)
     _, reward, terminated, _, info = env.step(screen)
     assert terminated
-    assert info["episode"]["end_reason"] == "bankrupt"
-    assert info["episode"]["refusals"]["epistemic_debt_action_blocked"] == 3
+    assert info["episode_summary"]["end_reason"] == "bankrupt"
+    assert info["episode_summary"]["refusals"]["epistemic_debt_action_blocked"] == 3
     assert reward == -2.5
 
 
@@ -576,7 +576,7 @@ def test_the_agent_can_end_the_episode_where_that_is_offered():
     put(env, debt=1.25)
     _, reward, terminated, truncated, info = env.step(end)
     assert (reward, terminated, truncated) == (-1.25, True, False)
-    assert info["episode"]["end_reason"] == "terminated_by_agent"
+    assert info["episode_summary"]["end_reason"] == "terminated_by_agent"
     env.reset()
     put(env, debt=50.0)
     assert env.action_masks()[end]  # never refused
@@ -597,7 +597,7 @@ def test_debt_is_carried_over_unsettled_within_a_stream_where_that_is_asked_for(
         _, reward, _, truncated, info = env.step(REST)
     assert truncated
     assert reward == 0.0
-    assert (info["episode"]["debt"], info["episode"]["return"]) == (1.5, 0.0)
+    assert (info["episode_summary"]["debt"], info["episode_summary"]["return"]) == (1.5, 0.0)
     env.reset()
     state = env.get_state()
     assert (state["debt"], state["debt_at_start"], state["wells"]) == (1.5, 1.5, 384)
@@ -653,8 +653,8 @@ def test_without_enforcement_debt_is_tracked_and_has_no_consequence():
         assert not terminated  # eight findings can be published for nothing
         total += reward
     assert total == 0.0  # never settled
-    assert info["episode"]["debt"] == debt
-    assert info["episode"]["contaminated"] is True
+    assert info["episode_summary"]["debt"] == debt
+    assert info["episode_summary"]["contaminated"] is True
     assert all(contaminated)
     assert (env.get_state()["potency"] == truth).all()
 
@@ -664,7 +664,7 @@ def test_with_enforcement_nothing_is_contaminated():
     *_, info = env.step(REST)
     assert "contaminated" not in info
     put(env, heartbeat=39)
-    assert env.step(REST)[-1]["episode"]["contaminated"] is False
+    assert env.step(REST)[-1]["episode_summary"]["contaminated"] is False
 
 
 # -- presets -------------------------------------------------------------------------------------

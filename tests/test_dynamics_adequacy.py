@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from solvent import LabEnv, ParamError
-from solvent.actions import Verb
 from solvent.adequacy.corrections import load_corrections
-from solvent.gate.lab_tables import lab_policies
-from solvent.mechanisms.adequacy import RULES
-from solvent.params import PRESETS, LabParams
-from solvent.state import Event, Obstacle, Refusal, Verdict
+from solvent.lab.actions import Verb
+from solvent.lab.mechanisms.adequacy import RULES
+from solvent.lab.params import PRESETS, LabParams
+from solvent.lab.state import Event, Obstacle, Refusal, Verdict
+from solvent.lab.words.measured import lab_policies
 
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 HEDGED, PLAINLY, DEFINITIVE = 0.5, 0.75, 0.95

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvent import LabEnv
-from solvent.actions import INTENTS, VERBS, Verb
-from solvent.state import Deferral, Event, Obstacle
+from solvent.lab.actions import INTENTS, VERBS, Verb
+from solvent.lab.state import Deferral, Event, Obstacle
 
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 EXAMPLES = settings(max_examples=4 if PLAIN else 40)
@@ -309,9 +309,9 @@ def test_the_last_action_of_the_last_heartbeat_truncates():
         *_, terminated, truncated, info = env.step(find(env, Verb.REFLECT))
         assert not terminated
         assert truncated == (slot == 5)
-    assert info["episode"]["end_reason"] == "horizon"
-    assert info["episode"]["length"] == 6  # actions
-    assert info["episode"]["heartbeats"] == 48
+    assert info["episode_summary"]["end_reason"] == "horizon"
+    assert info["episode_summary"]["length"] == 6  # actions
+    assert info["episode_summary"]["heartbeats"] == 48
 
 
 def test_an_episode_of_rests_is_48_heartbeats_long():
@@ -319,7 +319,7 @@ def test_an_episode_of_rests_is_48_heartbeats_long():
     for beat in range(48):
         *_, truncated, info = env.step(REST)
         assert truncated == (beat == 47)
-    assert (info["episode"]["length"], info["episode"]["heartbeats"]) == (48, 48)
+    assert (info["episode_summary"]["length"], info["episode_summary"]["heartbeats"]) == (48, 48)
 
 
 def test_the_luck_of_a_plate_belongs_to_its_slot():
@@ -1038,7 +1038,7 @@ def test_a_state_continues_identically_wherever_it_is_put(variant, seed):
 WITHOUT_A_VOICE = """
 import numpy as np
 from solvent import LabEnv
-from solvent.actions import Verb
+from solvent.lab.actions import Verb
 env = LabEnv({"proposals": {"enabled": False}}, preset="energy")
 env.reset(seed=3)
 verbs = env.actions["verb"]
@@ -1080,7 +1080,7 @@ def test_energy_without_a_voice():
 ENDING = """
 import numpy as np
 from solvent import LabEnv
-from solvent.actions import Verb
+from solvent.lab.actions import Verb
 env = LabEnv({"vocabulary": {"terminate": True}}, preset="energy")
 end = int(np.flatnonzero(env.actions["verb"] == Verb.TERMINATE)[0])
 for bound in (False, True):
@@ -1091,7 +1091,7 @@ for bound in (False, True):
     env.reset(seed=1)
     able = bool(env.action_masks()[end])
     *_, terminated, truncated, info = env.step(end)
-    reason = info.get("episode", {}).get("end_reason")
+    reason = info.get("episode_summary", {}).get("end_reason")
     state, step = env.get_state(), env.batch.steps[0]
     print(able, bool(step["executed"]), bool(step["closed"]), terminated, reason, info.get("obstacle"), state["slot"])
 """

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 from solvent import LabEnv
-from solvent.actions import Verb
 from solvent.gate.checks import run_checks
-from solvent.gate.lab_tables import lab_policies, load_lab_tables
 from solvent.gate.measurement import gram_energy
-from solvent.params import PRESETS
-from solvent.state import EndReason, Event, Obstacle, Verdict
-from solvent.vector import LabVectorEnv
+from solvent.lab.actions import Verb
+from solvent.lab.params import PRESETS
+from solvent.lab.state import EndReason, Event, Obstacle, Verdict
+from solvent.lab.vector import LabVectorEnv
+from solvent.lab.words.measured import lab_policies, load_lab_tables
 
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 REST = 0
@@ -849,7 +849,7 @@ def test_bankruptcy_ends_the_episode_and_drops_what_is_undecided():
     assert after["end_reason"] == EndReason.BANKRUPT
     assert (after["accepted"], after["published"][7]) == (0, 0)
     assert reward == -ABOVE
-    assert info["episode"]["return"] == pytest.approx(-ABOVE)
+    assert info["episode_summary"]["return"] == pytest.approx(-ABOVE)
 
 
 def test_a_bankruptcy_that_resets_leaves_the_review_pending():
@@ -1158,7 +1158,7 @@ def test_compiled_and_plain_python_are_the_same_bits(capsys):
 SMALLER = """
 import numpy as np
 from solvent import LabEnv
-from solvent.gate.lab_tables import load_lab_tables
+from solvent.lab.words.measured import load_lab_tables
 from solvent.gate.measurement import gram_energy
 names, places, classes = ["etoposide", "nocodazole", "CCCP"], [1, 4, 5, 7], 5
 whole = load_lab_tables()

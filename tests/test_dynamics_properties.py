@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvent import LabEnv
-from solvent.actions import Verb
-from solvent.mechanisms.debt import decide, multiplier
-from solvent.tables import debt_rules
+from solvent.lab.actions import Verb
+from solvent.lab.mechanisms.debt import decide, multiplier
+from solvent.lab.tables import debt_rules
 
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 EXAMPLES = settings(max_examples=12 if PLAIN else 100)
@@ -121,9 +121,9 @@ def test_the_return_is_the_sum_of_rewards_and_of_its_parts(variant, seed, choice
         )
         assert (after["score"], after["published_bits"], after["settled"]) == (total, published, settled)
         if terminated or truncated:
-            assert info["episode"]["return"] == total
-            assert info["episode"]["return"] == pytest.approx(published - settled, abs=1e-9)
-            assert info["episode"]["is_success"] == (total > 0)
+            assert info["episode_summary"]["return"] == total
+            assert info["episode_summary"]["return"] == pytest.approx(published - settled, abs=1e-9)
+            assert info["episode_summary"]["is_success"] == (total > 0)
 
 
 @EXAMPLES
@@ -135,11 +135,11 @@ def test_the_end_leaves_no_debt_unsettled_unless_it_is_carried_or_free(variant, 
             assert kept or after["debt"] == 0.0
             assert not kept or step["settled"] == 0.0
             # What was settled when a bankruptcy was reset isn't unpaid at the end.
-            assert info["episode"]["settled"] == after["settled"]
-            assert info["episode"]["debt"] == after["settled_at_end"] + after["debt"]
+            assert info["episode_summary"]["settled"] == after["settled"]
+            assert info["episode_summary"]["debt"] == after["settled_at_end"] + after["debt"]
             assert variant == "bankruptcy resets" or after["settled_at_end"] == after["settled"]
             assert terminated != truncated
-            assert truncated == (info["episode"]["end_reason"] == "horizon")
+            assert truncated == (info["episode_summary"]["end_reason"] == "horizon")
         assert after["heartbeat"] <= LabEnv(VARIANTS[variant]).params.budget.heartbeats
 
 
@@ -333,7 +333,7 @@ def test_a_state_continues_identically_wherever_it_is_put(variant, seed, first, 
         assert a[1:4] == b[1:4]
         assert here.get_state().tobytes() == there.get_state().tobytes()
         if a[2] or a[3]:
-            assert a[4]["episode"] == b[4]["episode"]
+            assert a[4]["episode_summary"] == b[4]["episode_summary"]
             break
 
 

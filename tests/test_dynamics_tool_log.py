@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from solvent import LabEnv
-from solvent.actions import VERBS, Verb
 from solvent.adequacy.heuristic import score
 from solvent.adequacy.tools import ToolContext
-from solvent.params import PRESETS, LabParams
-from solvent.state import Event, Verdict
+from solvent.lab.actions import VERBS, Verb
+from solvent.lab.params import PRESETS, LabParams
+from solvent.lab.state import Event, Verdict
 from solvent_agents import AGENTS, act_one
 
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from solvent import LabEnv, LabVectorEnv
-from solvent.actions import INTENTS, VERBS, Verb
-from solvent.metrics import episode_columns, episode_record, join_columns
-from solvent.records import DiscomfortEvent, ProposalEvent, ReviewEvent
+from solvent.lab.actions import INTENTS, VERBS, Verb
+from solvent.lab.metrics import episode_columns, episode_record, join_columns
+from solvent.lab.records import DiscomfortEvent, ProposalEvent, ReviewEvent
 
 # Columns of the source document's tables. Identifiers are the database's own; `design_id` is the lab's.
 DISCOMFORT_LOG = [
@@ -327,7 +327,7 @@ def test_the_record_of_an_episode_has_its_energy():
         spent += info.get("intent_summary", 0.0)
         over = terminated or truncated
         assert env.get_state()["energy_spent"] >= before
-    episode, state, energy = info["episode"], env.get_state(), env.params.energy
+    episode, state, energy = info["episode_summary"], env.get_state(), env.params.energy
     assert list(episode["intents"]) == list(INTENTS)
     if state["slot"] == 0:  # it ended with its heartbeat
         assert list(episode["intents"].values()) == pytest.approx(spent.tolist(), abs=1e-9)
@@ -370,7 +370,7 @@ def test_where_acting_costs_no_energy_the_record_has_none():
     env.reset(seed=0)
     for _ in range(env.params.budget.heartbeats):
         *_, info = env.step(0)
-    assert not {"energy", "heartbeats", "intents", "deferrals", "proposals"} & info["episode"].keys()
+    assert not {"energy", "heartbeats", "intents", "deferrals", "proposals"} & info["episode_summary"].keys()
 
 
 # -- what is seen --------------------------------------------------------------------------------

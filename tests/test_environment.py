@@ -15,14 +15,14 @@ from gymnasium.utils.env_checker import check_env
 
 import solvent
 from solvent import ENVIRONMENTS, LabEnv, LabVectorEnv
-from solvent.actions import Verb
-from solvent.mechanisms.verity import STRENGTHS
-from solvent.observation import JUDGED
-from solvent.params import LabParams
-from solvent.records import VERDICTS
-from solvent.sentences import policies_of
-from solvent.state import Verdict
-from solvent.tables import tables_for
+from solvent.lab.actions import Verb
+from solvent.lab.mechanisms.gate import STRENGTHS
+from solvent.lab.observation import JUDGED
+from solvent.lab.params import LabParams
+from solvent.lab.records import VERDICTS
+from solvent.lab.state import Verdict
+from solvent.lab.tables import tables_for
+from solvent.lab.words.sentences import policies_of
 
 IDS = sorted(ENVIRONMENTS)
 every_id = pytest.mark.parametrize("env_id", IDS)
@@ -383,7 +383,7 @@ def test_the_info_of_the_last_step_has_the_record_of_the_episode(env_id):
         total, length, refusals = total + reward, length + 1, refusals + ("refusal" in info)
         assert info.get("refusal") in (None, *reasons)
         if terminated or truncated:
-            episode = info["episode"]
+            episode = info["episode_summary"]
             assert episode["return"] == total
             assert episode["length"] == length
             assert env.unwrapped.get_state()["heartbeat"] == episode.get("heartbeats", length)
@@ -408,7 +408,7 @@ def test_the_info_of_the_last_step_has_the_record_of_the_episode(env_id):
             plain += [type(v) for k in nested for v in episode[k].values()]
             assert set(plain) <= {int, float, str, bool}
         else:
-            assert "episode" not in info
+            assert "episode_summary" not in info
 
 
 def test_detailed_infos_have_the_parts_of_the_reward():
@@ -459,7 +459,7 @@ def test_the_infos_of_a_gate_are_those_of_the_step():
         assert {type(v) for k, v in info.items() if k != "action_mask"} <= {int, float, str, dict}
         told |= info.keys() | {info.get("verdict"), info.get("obstacle")}
         if terminated or truncated:
-            episode = info["episode"]
+            episode = info["episode_summary"]
             assert list(episode["verdicts"].values()) == lab["verdicts"].tolist()
             assert [episode["reviews_declined"], episode["reviews_approved"]] == lab["decided"].tolist()
             assert [episode["incidents_low"], episode["incidents_high"]] == lab["incidents"].tolist()

@@ -5,12 +5,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from solvent.batch import LabBatch, held_tables
-from solvent.dynamics import write_mask
-from solvent.forcing import check_enumerable, expand, hypotheses, start, state_key
-from solvent.params import LabParams, ParamError, preset
-from solvent.state import lab_dtype, step_dtype
-from solvent.tables import tables_for
+from solvent.lab.batch import LabBatch, held_tables
+from solvent.lab.dynamics import write_mask
+from solvent.lab.params import LabParams, preset
+from solvent.lab.settings import ParamError
+from solvent.lab.state import lab_dtype, step_dtype
+from solvent.lab.tables import tables_for
+from solvent_agents.forcing import check_enumerable, expand, hypotheses, start, state_key
 
 TINY = preset("tiny")
 SMALL = LabParams.from_mapping(

@@ -16,13 +16,13 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from solvent import LabEnv, LabVectorEnv
-from solvent.actions import Verb
 from solvent.adequacy.corrections import load_corrections
-from solvent.mechanisms.adequacy import RULES
-from solvent.metrics import episode_columns, join_columns
-from solvent.params import PRESETS
-from solvent.registration import ENVIRONMENTS
-from solvent.state import Event, Verdict
+from solvent.lab.actions import Verb
+from solvent.lab.mechanisms.adequacy import RULES
+from solvent.lab.metrics import episode_columns, join_columns
+from solvent.lab.params import PRESETS
+from solvent.lab.registration import ENVIRONMENTS
+from solvent.lab.state import Event, Verdict
 from solvent_agents import AGENTS, episodes
 from solvent_agents.rollout import TRACED_ADEQUACY
 
@@ -292,7 +292,7 @@ def test_a_score_that_is_shown_is_the_score_that_is_given(bench):
             assert round(3 * seen[f"{name}/adequacy_{words}"]) == info["adequacy"]
             checked += 1
         seen = dict(zip(env.observation_fields, observation.tolist(), strict=True))
-        if info.get("episode"):
+        if info.get("episode_summary"):
             seen = None
     assert checked > 50
 
@@ -396,7 +396,7 @@ PROGRAM = """
 import hashlib, sys
 import numpy as np
 import solvent
-from solvent.actions import Verb
+from solvent.lab.actions import Verb
 
 def fold(value):
     if isinstance(value, dict):
@@ -611,7 +611,7 @@ def test_every_info_and_record_says_what_is_of_no_consequence(bench, shadow):
     records = []
     for *_, (*_, info), _, _ in bench.play(env, 120):
         assert info["contaminated"] is True
-        records += [info["episode"]] if "episode" in info else []
+        records += [info["episode_summary"]] if "episode_summary" in info else []
     assert records
     assert all(record["contaminated"] for record in records)
     labs = LabVectorEnv(3, params, preset="lab")
@@ -647,9 +647,9 @@ def test_the_record_of_an_episode_counts_scores(bench):
     for *_, (*_, info), _, _ in bench.play(env, 500, seed=5):
         if "adequacy" in info:
             counts[info["adequacy"]] += 1
-        if "episode" in info:
-            assert list(info["episode"]["adequacy"].items()) == list(zip("0123", counts, strict=True))
-            assert sum(counts) == sum(info["episode"]["verdicts"].values())
+        if "episode_summary" in info:
+            assert list(info["episode_summary"]["adequacy"].items()) == list(zip("0123", counts, strict=True))
+            assert sum(counts) == sum(info["episode_summary"]["verdicts"].values())
             counts, ended = [0] * 4, ended + 1
     assert ended > 5
 
@@ -712,8 +712,8 @@ def test_older_levels_have_none_of_it(bench, env_id):
     keys, ended = set(), 0
     for *_, (*_, info), after, step in bench.play(env, 250, seed=1):
         keys |= info.keys()
-        ended += "episode" in info
-        assert "adequacy" not in info.get("episode", {})
+        ended += "episode_summary" in info
+        assert "adequacy" not in info.get("episode_summary", {})
         assert (step["adequacy"], step["rule"]) == (-1, -1)
         assert not after["scores"].any()
         assert env.correction == ""

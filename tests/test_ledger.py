@@ -19,7 +19,7 @@ from solvent import (
     append_refusals_jsonl,
     read_refusals_jsonl,
 )
-from solvent.records import lab_time
+from solvent.lab.records import lab_time
 
 # "Refusal Log Format" of the source document.
 FIELDS = [

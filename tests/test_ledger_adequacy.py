@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from solvent import LabEnv, LabVectorEnv
-from solvent.actions import VERBS, Verb
 from solvent.adequacy.corrections import load_corrections
 from solvent.adequacy.heuristic import score
 from solvent.adequacy.tools import ToolContext
-from solvent.mechanisms.adequacy import RULES
-from solvent.registration import ENVIRONMENTS
-from solvent.state import Verdict
+from solvent.lab.actions import VERBS, Verb
+from solvent.lab.mechanisms.adequacy import RULES
+from solvent.lab.registration import ENVIRONMENTS
+from solvent.lab.state import Verdict
 
 HEDGED, PLAINLY, DEFINITIVE = 0.5, 0.75, 0.95
 TEXT = {row.id: row.text for row in load_corrections().rows}

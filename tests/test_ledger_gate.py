@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from solvent import LabEnv, LabVectorEnv, ParamError
-from solvent.actions import Verb
-from solvent.mechanisms.verity import WORDINGS
-from solvent.records import DecisionEvent, IncidentEvent, VerdictEvent, lab_time
-from solvent.sentences import policies_of, sentences_of
-from solvent.state import Event, Verdict
+from solvent.lab.actions import Verb
+from solvent.lab.mechanisms.gate import WORDINGS
+from solvent.lab.records import DecisionEvent, IncidentEvent, VerdictEvent, lab_time
+from solvent.lab.state import Event, Verdict
+from solvent.lab.words.sentences import policies_of, sentences_of
 
 # The dictionary of "What This System Actually Does" in the source document.
 DOCUMENT = ["verdict", "hallucination_energy", "energy_gap", "policy_applied"]

@@ -11,16 +11,17 @@ import pytest
 from gymnasium.error import ResetNeeded
 
 from solvent import LabEnv, ParamError
-from solvent.actions import Verb
-from solvent.batch import resolve_params
-from solvent.gate import catalogue, lab_tables
-from solvent.gate.catalogue import load_catalogue
-from solvent.gate.lab_tables import load_lab_tables
 from solvent.gate.measurement import gram_energy
-from solvent.mechanisms.verity import STRENGTHS, WORDINGS, finding_row
-from solvent.notebook import NO_PLATE, UNWEIGHED, page_of, rows_of, weigh
-from solvent.params import LabParams
-from solvent.sentences import policies_of, policy_names, sentences_of
+from solvent.lab.actions import Verb
+from solvent.lab.batch import resolve_params
+from solvent.lab.mechanisms.gate import STRENGTHS, WORDINGS, finding_row
+from solvent.lab.params import LabParams
+from solvent.lab.words import catalogue
+from solvent.lab.words import measured as lab_tables
+from solvent.lab.words.catalogue import load_catalogue
+from solvent.lab.words.measured import load_lab_tables
+from solvent.lab.words.notebook import NO_PLATE, UNWEIGHED, page_of, rows_of, weigh
+from solvent.lab.words.sentences import policies_of, policy_names, sentences_of
 
 
 def played(seed, steps=24):

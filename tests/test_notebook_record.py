@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from solvent.mechanisms.belief import entropy_bits
-from solvent.notebook_record import HIDDEN, PUBLIC, with_drawn_truth, without_truth
-from solvent.params import LabParams, preset
-from solvent.state import LAB_FIELDS
-from solvent.vector import LabVectorEnv
+from solvent.lab.mechanisms.belief import entropy_bits
+from solvent.lab.params import LabParams, preset
+from solvent.lab.state import LAB_FIELDS
+from solvent.lab.vector import LabVectorEnv
+from solvent_agents.notebook_record import HIDDEN, PUBLIC, with_drawn_truth, without_truth
 from solvent_agents.random_agent import RandomMasked
 
 LEVELS = {"debt": LabParams(), "lab": preset("lab")}

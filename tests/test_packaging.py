@@ -49,7 +49,7 @@ HEAVY = {
 
 
 def package_names() -> list[str]:
-    """Every package, down to the smallest: ``solvent``, ``solvent.mechanisms``, ..."""
+    """Every package, down to the smallest: ``solvent``, ``solvent.lab.mechanisms``, ..."""
     return [
         ".".join(init.parent.relative_to(ROOT / package.parent).parts)
         for package in PACKAGES

@@ -17,18 +17,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solvent import LabEnv, LabParams, ParamError, preset
-from solvent.actions import Verb
-from solvent.params import (
+from solvent.lab.actions import Verb
+from solvent.lab.params import (
     PRESETS,
     VERBS_WITH_A_PRICE,
     AssayParams,
     BudgetParams,
     DebtParams,
     DoseTemplate,
-    ParamGroup,
     PlateParams,
 )
-from solvent.reference import parameters_page
+from solvent.lab.settings import ParamGroup
+from solvent_experiments.reference import parameters_page
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -685,7 +685,9 @@ def test_every_setting_is_used_where_the_lab_is_built():
 
 def test_the_page_of_parameters_is_what_the_code_says():
     written = (ROOT / "docs" / "parameters.md").read_text(encoding="utf-8")
-    assert written == parameters_page(), "renew it: python -m solvent.reference > docs/parameters.md"
+    assert written == parameters_page(), (
+        "renew it: python -m solvent_experiments.reference > docs/parameters.md"
+    )
 
 
 def test_the_page_has_a_row_for_every_setting():
@@ -700,6 +702,9 @@ def test_the_page_has_a_row_for_every_setting():
 
 def test_the_page_is_written_by_the_command_it_names():
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "solvent.reference"], capture_output=True, text=True, check=True
+        [sys.executable, "-W", "error", "-m", "solvent_experiments.reference"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout == parameters_page()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from solvent import preset
-from solvent.actions import action_table
+from solvent.lab.actions import action_table
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")

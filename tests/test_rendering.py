@@ -18,14 +18,14 @@ from gymnasium.error import DependencyNotInstalled
 from gymnasium.utils.env_checker import check_env
 
 import solvent
-from solvent.actions import TEMPLATES, Verb, action_table
-from solvent.batch import resolve_params
-from solvent.params import LabParams
-from solvent.rendering import Renderer
-from solvent.rendering.history import HistoryBook
-from solvent.rendering.terminal import WIDTH
-from solvent.rendering.words import class_name, concentration
-from solvent.state import Event, lab_dtype, step_dtype
+from solvent.lab.actions import TEMPLATES, Verb, action_table
+from solvent.lab.batch import resolve_params
+from solvent.lab.params import LabParams
+from solvent.lab.rendering import Renderer
+from solvent.lab.rendering.history import HistoryBook
+from solvent.lab.rendering.terminal import WIDTH
+from solvent.lab.rendering.words import class_name, concentration
+from solvent.lab.state import Event, lab_dtype, step_dtype
 
 ID = "Solvent/Debt-v0"
 SHAPES = {
@@ -324,7 +324,7 @@ def test_a_lab_seen_only_now_and_then_has_gaps() -> None:
 
 @pytest.mark.parametrize("mode", ["rgb_array", "human"])
 def test_without_pygame_the_error_says_what_to_install(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [n for n in sys.modules if n.startswith("solvent.rendering.")]:
+    for name in [n for n in sys.modules if n.startswith("solvent.lab.rendering.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "pygame", None)
     env = solvent.LabEnv(render_mode=mode)

@@ -12,31 +12,31 @@ import numpy as np
 import pytest
 
 import solvent
-from solvent.actions import Verb, action_table
 from solvent.adequacy import corrections
 from solvent.adequacy.lab import rule_scores
-from solvent.batch import resolve_params
-from solvent.gate import lab_tables
-from solvent.gate.lab_tables import LabTables, domain_of, lab_policies, load_lab_tables, save_lab_tables
 from solvent.gate.policy_files import save_policies
-from solvent.mechanisms.adequacy import RULES
-from solvent.mechanisms.energy import in_thousandths
-from solvent.mechanisms.verity import MILLION, STRENGTHS, WORDINGS
-from solvent.notebook import plural, weigh
-from solvent.params import GATE_POLICIES, LabParams
-from solvent.records import VERDICTS
-from solvent.rendering import Renderer
-from solvent.rendering.adequacy_words import its_words, scored, told
-from solvent.rendering.canvas import Canvas
-from solvent.rendering.gate_words import judged
-from solvent.rendering.history import History
-from solvent.rendering.rules import adequacy_rules_in_words, gate_rules_in_words
-from solvent.rendering.sheet import Sheet
-from solvent.rendering.terminal import NARROWEST
-from solvent.rendering.terminal_gate import gate_lines
-from solvent.rendering.words import contaminated, tell
-from solvent.sentences import corrections_of
-from solvent.state import Event, Verdict, lab_dtype, step_dtype
+from solvent.lab.actions import Verb, action_table
+from solvent.lab.batch import resolve_params
+from solvent.lab.mechanisms.adequacy import RULES
+from solvent.lab.mechanisms.energy import in_thousandths
+from solvent.lab.mechanisms.gate import MILLION, STRENGTHS, WORDINGS
+from solvent.lab.params import GATE_POLICIES, LabParams
+from solvent.lab.records import VERDICTS
+from solvent.lab.rendering import Renderer
+from solvent.lab.rendering.adequacy_words import its_words, scored, told
+from solvent.lab.rendering.canvas import Canvas
+from solvent.lab.rendering.gate_words import judged
+from solvent.lab.rendering.history import History
+from solvent.lab.rendering.rules import adequacy_rules_in_words, gate_rules_in_words
+from solvent.lab.rendering.sheet import Sheet
+from solvent.lab.rendering.terminal import NARROWEST
+from solvent.lab.rendering.terminal_gate import gate_lines
+from solvent.lab.rendering.words import contaminated, tell
+from solvent.lab.state import Event, Verdict, lab_dtype, step_dtype
+from solvent.lab.words import measured as lab_tables
+from solvent.lab.words.measured import LabTables, domain_of, lab_policies, load_lab_tables, save_lab_tables
+from solvent.lab.words.notebook import plural, weigh
+from solvent.lab.words.sentences import corrections_of
 
 ALL_DAY = {"energy": {"present_from": 0, "present_until": 24}}
 SHADOW = {"debt": {"enforced": False}, "gate": {"enforced": False}, "adequacy": {"enforced": False}}

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 import solvent
-from solvent.actions import TEMPLATES, VERBS, Verb, action_table
-from solvent.batch import resolve_params
-from solvent.params import LabParams
-from solvent.rendering import Renderer
-from solvent.rendering.history import HistoryBook
-from solvent.rendering.prices import arguable_verb, cost_of, costs
-from solvent.rendering.rules import energy_rules_in_words, why_not
-from solvent.rendering.terminal import NARROWEST
-from solvent.state import Event, Obstacle, Refusal, lab_dtype, step_dtype
+from solvent.lab.actions import TEMPLATES, VERBS, Verb, action_table
+from solvent.lab.batch import resolve_params
+from solvent.lab.params import LabParams
+from solvent.lab.rendering import Renderer
+from solvent.lab.rendering.history import HistoryBook
+from solvent.lab.rendering.prices import arguable_verb, cost_of, costs
+from solvent.lab.rendering.rules import energy_rules_in_words, why_not
+from solvent.lab.rendering.terminal import NARROWEST
+from solvent.lab.state import Event, Obstacle, Refusal, lab_dtype, step_dtype
 
 RULES: dict[str, dict[str, Any]] = {
     "budget": {"heartbeats": 48},

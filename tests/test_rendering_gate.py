@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 
 import solvent
-from solvent.actions import TEMPLATES, Verb, action_table
-from solvent.batch import resolve_params
-from solvent.mechanisms.energy import in_thousandths
-from solvent.mechanisms.verity import MILLION, STRENGTHS, WORDINGS
-from solvent.notebook import page_of
-from solvent.params import GATE_POLICIES, LabParams
-from solvent.rendering import Renderer
-from solvent.rendering.gate_words import because, governed, judged, pending, policy_word
-from solvent.rendering.history import HistoryBook
-from solvent.rendering.rules import gate_rules_in_words
-from solvent.rendering.terminal import NARROWEST
-from solvent.rendering.words import tell
-from solvent.sentences import policies_of, sentences_of
-from solvent.state import Event, Obstacle, Verdict, lab_dtype, step_dtype
+from solvent.lab.actions import TEMPLATES, Verb, action_table
+from solvent.lab.batch import resolve_params
+from solvent.lab.mechanisms.energy import in_thousandths
+from solvent.lab.mechanisms.gate import MILLION, STRENGTHS, WORDINGS
+from solvent.lab.params import GATE_POLICIES, LabParams
+from solvent.lab.rendering import Renderer
+from solvent.lab.rendering.gate_words import because, governed, judged, pending, policy_word
+from solvent.lab.rendering.history import HistoryBook
+from solvent.lab.rendering.rules import gate_rules_in_words
+from solvent.lab.rendering.terminal import NARROWEST
+from solvent.lab.rendering.words import tell
+from solvent.lab.state import Event, Obstacle, Verdict, lab_dtype, step_dtype
+from solvent.lab.words.notebook import page_of
+from solvent.lab.words.sentences import policies_of, sentences_of
 
 SHAPES: dict[str, dict[str, Any]] = {
     "default": {},

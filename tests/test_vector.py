@@ -12,7 +12,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from solvent import LabEnv, LabVectorEnv
-from solvent.actions import Verb
+from solvent.lab.actions import Verb
 
 MODES = [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP]
 SHORT = {"budget": {"wells": 90, "heartbeats": 17}}  # ends often, in every way
@@ -128,7 +128,7 @@ def test_a_vector_equals_gymnasiums_vector_of_single_labs(level, mode, n, thread
             assert_equal(a, b, f"step {t}: {name}")
         told |= found[4].keys() | found[4].get("final_info", {}).keys()
     labs.close()
-    assert {"refusal", "episode"} <= told
+    assert {"refusal", "episode_summary"} <= told
     assert (told >= {"discomfort", "intent_summary"}) == (level == "energy")
     wanted = GATE_INFOS | {"obstacle"} if n == 64 else {"verdict"}  # few labs have no time for all of it
     assert (told >= wanted) == (level == "gate")
@@ -256,7 +256,7 @@ def test_same_step_tells_the_final_observation_and_begins_at_once():
         last, *_ = single.step(0)
     assert ended.all()
     assert (infos["final_obs"][1] == last).all()
-    assert infos["final_info"]["episode"]["end_reason"].tolist() == ["horizon"] * 3
+    assert infos["final_info"]["episode_summary"]["end_reason"].tolist() == ["horizon"] * 3
     assert (labs.get_state()["heartbeat"] == 0).all()
     assert (labs.get_state()["episode"] == 1).all()
     assert (infos["action_mask"] == labs.action_masks()).all()
@@ -452,4 +452,4 @@ def test_gymnasiums_wrappers_for_vectors_can_be_put_around_it():
     for _ in range(40):
         *_, infos = wrapped.step(np.zeros(2, np.int64))
     assert infos["statistics"]["l"].tolist() == [40, 40]
-    assert infos["episode"]["return"].tolist() == infos["statistics"]["r"].tolist()
+    assert infos["episode_summary"]["return"].tolist() == infos["statistics"]["r"].tolist()

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from solvent import LabEnv, LabVectorEnv
-from solvent.metrics import potential
-from solvent.wrappers import (
+from solvent.lab.metrics import potential
+from solvent.lab.wrappers import (
     CostTuple,
     ExpectedScoreVectorReward,
     LagrangianReward,
@@ -55,7 +55,9 @@ def test_costs_sum_to_the_debt_taken_on():
     env = CostTuple(LabEnv(SHORT))
     for seed in range(10):
         steps = run(env, seed)
-        assert sum(step[0][2] for step in steps) == pytest.approx(steps[-1][0][-1]["episode"]["debt_added"])
+        assert sum(step[0][2] for step in steps) == pytest.approx(
+            steps[-1][0][-1]["episode_summary"]["debt_added"]
+        )
 
 
 @pytest.mark.parametrize("params", [SHORT, CARRIES, {**SHORT, "debt": {"bankruptcy": "reset"}}])
@@ -221,7 +223,9 @@ def test_a_shaped_vector_telescopes_over_whole_episodes(mode):
         total += reward
         ended = terminated | truncated
         if ended.any():
-            episode = infos["final_info"]["episode"] if mode == "SameStep" else infos["episode"]
+            episode = (
+                infos["final_info"]["episode_summary"] if mode == "SameStep" else infos["episode_summary"]
+            )
             assert total[ended] == pytest.approx(episode["return"][ended], abs=1e-9)
             total[ended] = 0.0
             checked += int(ended.sum())

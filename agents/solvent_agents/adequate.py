@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from solvent.params import LabParams
+from solvent.lab.params import LabParams
 from solvent_agents.foresight import Foresight
 from solvent_agents.honest import Honest, Manner
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.params import LabParams
+from solvent.lab.params import LabParams
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.reading import action_index
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.actions import Verb, action_table
-from solvent.params import LabParams
+from solvent.lab.actions import Verb, action_table
+from solvent.lab.params import LabParams
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.reading import Reader, action_index
 

@@ -27,10 +27,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.actions import action_table
-from solvent.forcing import RESOLUTION
-from solvent.params import LabParams, ParamError
+from solvent.lab.actions import action_table
+from solvent.lab.params import LabParams
+from solvent.lab.settings import ParamError
 from solvent_agents.agent import Actions, Observations
+from solvent_agents.forcing import RESOLUTION
 from solvent_agents.process import Floats, Ints, Layer, Process
 
 __all__ = ["SHIPPED", "Exact", "PolicyGraph", "Solution", "graph_of", "load_graph", "solve"]

@@ -10,7 +10,7 @@ Known approximations: within a lot the compound's class and the instrument are n
 measured; only ``p(class)`` is shown, so the forecast overstates a repetition's gain a little. At 64 points a dose
 response's expected gain is off by up to 0.15 bits.
 
-Letters as in ``solvent.tables``; ``K`` outcomes.
+Letters as in ``solvent.lab.tables``; ``K`` outcomes.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.actions import Verb
-from solvent.compiled import compiled
-from solvent.draws import fixed_points
-from solvent.mechanisms.assay import draw_bin
-from solvent.mechanisms.belief import condition_instrument, entropy_bits
-from solvent.params import LabParams
-from solvent.tables import tables_for
+from solvent.lab.actions import Verb
+from solvent.lab.compiled import compiled
+from solvent.lab.draws import fixed_points
+from solvent.lab.mechanisms.assay import draw_bin
+from solvent.lab.mechanisms.belief import condition_instrument, entropy_bits
+from solvent.lab.params import LabParams
+from solvent.lab.tables import tables_for
 
 __all__ = ["Forecaster", "quantile"]
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.params import LabParams
+from solvent.lab.params import LabParams
 from solvent_agents.reading import Reading
 
 __all__ = ["Foresight"]

@@ -1,6 +1,6 @@
 """PPO-Lagrangian: the most return that an agent can have whose episodes cost no more than a limit.
 
-A cost is what ``info["cost"]`` says of a step; in these labs it is bits of new debt (``solvent.environment``). The
+A cost is what ``info["cost"]`` says of a step; in these labs it is bits of new debt (``solvent.lab.environment``). The
 multiplier ``lambda`` is the price of a bit of it. It is moved after each rollout by how far episodes are from the limit
 (dual ascent), and the policy climbs what is left of the advantage when costs are paid at that price:
 

@@ -21,7 +21,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from stable_baselines3.common.policies import BasePolicy
 
-from solvent.params import LabParams, ParamError
+from solvent.lab.params import LabParams
+from solvent.lab.settings import ParamError
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.checkpoint import drop_checkpoints, resumed, save_checkpoint
 from solvent_agents.entropy import FallingEntropy

@@ -16,9 +16,10 @@ from stable_baselines3.common.policies import ActorCriticPolicy, BasePolicy
 from stable_baselines3.dqn.policies import DQNPolicy
 from torch import nn
 
-from solvent.actions import action_table
-from solvent.observation import observation_space
-from solvent.params import LabParams, ParamError, nearest
+from solvent.lab.actions import action_table
+from solvent.lab.observation import observation_space
+from solvent.lab.params import LabParams
+from solvent.lab.settings import ParamError, nearest
 from solvent_agents.policies import MaskableSharedPolicy, SharedPolicy
 
 __all__ = ["PLAIN", "SHARED", "build_network", "constructor_arguments", "network_arguments", "network_of"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from solvent.params import LabParams
+from solvent.lab.params import LabParams
 from solvent_agents.exact import SHIPPED, load_graph
 
 __all__ = ["known_optimum"]

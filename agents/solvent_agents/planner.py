@@ -1,12 +1,12 @@
 """Planner: plays its options out in worlds that its notebook allows, and takes the best.
 
-It is handed the notebook (``solvent.notebook_record``), never the truth. Before every action it draws worlds from the
+It is handed the notebook (``notebook_record.py``), never the truth. Before every action it draws worlds from the
 exact belief, takes each option in each of them and plays on with the base policy (``rollout_policy.py``) on the
 compiled dynamics, to the episode's end (``search.py``). No rule is written twice, no model is learnt, and every level
 is a set of parameters.
 
 Known approximations: the worlds' luck is drawn, so a decision is right up to chance; the base policy plays on, not the
-planner; what its notebook leaves open it fills as ``solvent.notebook_record`` says.
+planner; what its notebook leaves open it fills as ``solvent_agents.notebook_record`` says.
 
 Its choices depend on its seed, the labs' seeds and the steps taken, not on the batch.
 """
@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.batch import held_tables
-from solvent.params import LabParams
-from solvent.state import lab_dtype, step_dtype
+from solvent.lab.batch import held_tables
+from solvent.lab.params import LabParams
+from solvent.lab.state import lab_dtype, step_dtype
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.rollout_policy import Temper, book_for
 from solvent_agents.search import choose_actions, plan_actions

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from solvent.actions import Verb
-from solvent.compiled import compiled
-from solvent.draws import fill_uniforms
-from solvent.dynamics import advance, share_of
-from solvent.mechanisms.publication import log_score, most_probable
-from solvent.state import Event
+from solvent.lab.actions import Verb
+from solvent.lab.compiled import compiled
+from solvent.lab.draws import fill_uniforms
+from solvent.lab.dynamics import advance, share_of
+from solvent.lab.mechanisms.publication import log_score, most_probable
+from solvent.lab.state import Event
 
 __all__ = ["advance_in_world", "advance_once", "right_with"]
 
@@ -28,7 +28,7 @@ N_VERBS = len(Verb)
 
 @compiled
 def advance_once(lab, action, uniforms, tables, step, joint, evidence):  # type: ignore[no-untyped-def]
-    """``solvent.dynamics.advance``, compiled once for all that call it from here."""
+    """``solvent.lab.dynamics.advance``, compiled once for all that call it from here."""
     return advance(lab, action, uniforms, tables, step, joint, evidence)
 
 
@@ -75,7 +75,7 @@ def expected_score(verb, named, confidence, p, tables):  # type: ignore[no-untyp
 
 @compiled
 def draw_luck(lab, verb, compound, key, tables, uniforms):  # type: ignore[no-untyped-def]
-    """Draw what this action can need, as ``solvent.dynamics.draw_for_step`` does, at addresses of its own."""
+    """Draw what this action can need, as ``solvent.lab.dynamics.draw_for_step`` does, at addresses of its own."""
     n_readouts = tables.readouts[verb]
     if compound >= 0 and n_readouts > 0:
         run = lab.experiments[compound]

@@ -16,9 +16,9 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.policies import ActorCriticPolicy
 from torch import Tensor, nn
 
-from solvent.actions import action_table
-from solvent.observation import observation_fields
-from solvent.params import LabParams
+from solvent.lab.actions import action_table
+from solvent.lab.observation import observation_fields
+from solvent.lab.params import LabParams
 
 __all__ = ["CompoundNetwork", "MaskableSharedPolicy", "SharedPolicy", "compound_columns"]
 

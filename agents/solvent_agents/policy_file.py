@@ -26,9 +26,10 @@ from safetensors.torch import load as tensors_from
 from safetensors.torch import save as bytes_of
 from stable_baselines3.common.policies import BasePolicy
 
-from solvent.actions import action_table
-from solvent.observation import observation_fields
-from solvent.params import LabParams, ParamError
+from solvent.lab.actions import action_table
+from solvent.lab.observation import observation_fields
+from solvent.lab.params import LabParams
+from solvent.lab.settings import ParamError
 from solvent_agents.networks import build_network, network_arguments, network_of
 from solvent_agents.writing import beside
 

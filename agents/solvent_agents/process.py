@@ -1,11 +1,11 @@
 """A small lab as a finite decision process: every state that it can reach, and every way from one to another.
 
 From the one beginning that an episode has, every outcome of every action is forced through the compiled step
-(``solvent.forcing``), so each rule is the one that is played by. Time only moves forward: the states form layers by
+(``forcing.py``), so each rule is the one that is played by. Time only moves forward: the states form layers by
 (heartbeat, slot), each with one sparse matrix whose rows are (state, action) pairs. A state holds the referee's
 belief, everything that the history so far can tell.
 
-Known approximation: states whose numbers differ by less than ``solvent.forcing.RESOLUTION`` are one state.
+Known approximation: states whose numbers differ by less than ``solvent_agents.forcing.RESOLUTION`` are one state.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from solvent.actions import TEMPLATES, action_table
-from solvent.batch import held_tables
-from solvent.forcing import expand, hypotheses, start
-from solvent.params import LabParams, ParamError
-from solvent.state import lab_dtype, step_dtype
+from solvent.lab.actions import TEMPLATES, action_table
+from solvent.lab.batch import held_tables
+from solvent.lab.params import LabParams
+from solvent.lab.settings import ParamError
+from solvent.lab.state import lab_dtype, step_dtype
+from solvent_agents.forcing import expand, hypotheses, start
 
 __all__ = ["MOST_STATES", "Layer", "Process", "enumerate_process"]
 
@@ -65,7 +66,7 @@ class Outcomes:
 
     Attributes:
         rows: row of the matrix: state and action.
-        codes: the readouts that were seen, as ``solvent.forcing.expand`` counts them.
+        codes: the readouts that were seen, as ``solvent_agents.forcing.expand`` counts them.
         chances: probability.
         rewards: bits.
         states: the state that it leads to, -1 where the episode ends.
@@ -163,7 +164,7 @@ def enumerate_process(
 
 
 class _Expander:
-    """The buffers of ``solvent.forcing.expand``."""
+    """The buffers of ``solvent_agents.forcing.expand``."""
 
     def __init__(self, params: LabParams) -> None:
         self.slots = params.slots

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.params import LabParams
+from solvent.lab.params import LabParams
 from solvent_agents.agent import Actions, Observations
 
 __all__ = ["Random", "RandomMasked"]

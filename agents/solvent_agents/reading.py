@@ -1,6 +1,6 @@
 """Reading: what a batch of observations says, as named arrays in their own units, and the index of every action.
 
-Agents see observations, never the lab's record. ``Reader.read`` inverts the scaling of ``solvent.observation``;
+Agents see observations, never the lab's record. ``Reader.read`` inverts the scaling of ``solvent.lab.observation``;
 what is shown in float32 comes back with its precision (debt near the threshold to 1e-6 bits, counts exactly).
 
 Letters: ``n`` labs, ``M`` compounds, ``G`` potency classes, ``N`` instrument states, ``C`` claims, ``Q`` confidences,
@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.actions import VERBS, Verb, action_table
-from solvent.mechanisms.energy import REMEMBERED_USES, UNIT
-from solvent.mechanisms.verity import MILLION, STRENGTHS, WORDINGS
-from solvent.observation import (
+from solvent.lab.actions import VERBS, Verb, action_table
+from solvent.lab.mechanisms.energy import REMEMBERED_USES, UNIT
+from solvent.lab.mechanisms.gate import MILLION, STRENGTHS, WORDINGS
+from solvent.lab.observation import (
     ABOUT_VERBS,
     ADEQUATE,
     BITS,
@@ -34,9 +34,9 @@ from solvent.observation import (
     WORST,
     observation_fields,
 )
-from solvent.params import GATE_POLICIES, LabParams
-from solvent.state import Event
-from solvent.tables import tables_for
+from solvent.lab.params import GATE_POLICIES, LabParams
+from solvent.lab.state import Event
+from solvent.lab.tables import tables_for
 from solvent_agents.agent import Observations
 
 __all__ = ["ActionIndex", "Reader", "Reading", "action_index"]
@@ -57,7 +57,7 @@ class Reading(NamedTuple):
     inflation: Floats  # [n] cost multiplier of a plate of 100 wells
     lot_beats_left: Ints  # [n] heartbeats until the next reagent lot, 1 or more
     refusals_in_a_row: Ints  # [n]
-    last_event: Ints  # [n] solvent.state.Event
+    last_event: Ints  # [n] solvent.lab.state.Event
     instrument: Floats  # [n, N] p(instrument)
     marginal: Floats  # [n, M, G] p(class)
     entropy: Floats  # [n, M] bits

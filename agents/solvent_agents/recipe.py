@@ -16,7 +16,8 @@ from sb3_contrib import QRDQN, TRPO, MaskablePPO
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 
-from solvent.params import LabParams, ParamError, nearest
+from solvent.lab.params import LabParams
+from solvent.lab.settings import ParamError, nearest
 from solvent_agents.imitation import DEMONSTRATORS
 from solvent_agents.lagrangian import PPOLagrangian
 from solvent_agents.networks import PLAIN, SHARED, constructor_arguments, network_arguments, network_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from solvent.params import LabParams
+from solvent.lab.params import LabParams
 from solvent_agents.adequate import Adequate
 from solvent_agents.agent import Agent
 from solvent_agents.calibrator import Calibrator

@@ -12,14 +12,14 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.actions import VERBS
-from solvent.mechanisms.energy import UNIT
-from solvent.mechanisms.verity import MILLION
-from solvent.metrics import episode_columns, join_columns
-from solvent.params import LabParams
-from solvent.state import Verdict
-from solvent.tables import tables_for
-from solvent.vector import LabVectorEnv
+from solvent.lab.actions import VERBS
+from solvent.lab.mechanisms.energy import UNIT
+from solvent.lab.mechanisms.gate import MILLION
+from solvent.lab.metrics import episode_columns, join_columns
+from solvent.lab.params import LabParams
+from solvent.lab.state import Verdict
+from solvent.lab.tables import tables_for
+from solvent.lab.vector import LabVectorEnv
 from solvent_agents.agent import Actions, Agent, show_labs
 
 __all__ = [
@@ -43,7 +43,7 @@ TRACED_ENERGY = (
     *("energy_cost", "energy_spent", "energy_gained"),
 )
 """Also traced where acting costs energy: heartbeats gone by, energy left and approvals so far after the action, and of
-the action itself the hour of the day, the other fields of ``solvent.state.STEP_FIELDS``, and its verb. After these
+the action itself the hour of the day, the other fields of ``solvent.lab.state.STEP_FIELDS``, and its verb. After these
 the prices of ``traced_prices``. Energies are in units."""
 
 TRACED_GATE = (
@@ -51,7 +51,7 @@ TRACED_GATE = (
     *("reviews_approved", "reviews_declined", "incident"),
 )
 """Also traced, after those, where a gate judges findings: the level of the policy in force after the action, and of the
-action itself what ``solvent.state.STEP_FIELDS`` says of its finding (the residual from 0 to 1), how many reviews were
+action itself what the step record says of its finding (the residual from 0 to 1), how many reviews were
 approved and declined as its heartbeat closed, and the published errors that all readers saw."""
 
 TRACED_ADEQUACY = ("gate_verdict", "adequacy", "rule", "correction")
@@ -86,7 +86,7 @@ def episodes(
             led to, NaN after an episode's end.
 
     Returns:
-        The columns of ``solvent.metrics.episode_columns``, each of shape ``(n,)``, and ``seed``.
+        The columns of ``solvent.lab.metrics.episode_columns``, each of shape ``(n,)``, and ``seed``.
     """
     return join_columns(list(generate(agent, params, seeds, batch=batch, trace=trace)))
 

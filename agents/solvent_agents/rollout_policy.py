@@ -26,17 +26,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.actions import Verb
-from solvent.compiled import compiled
-from solvent.dynamics import is_open, most_deferred, worth_deferring
-from solvent.mechanisms.adequacy import LOGGED, words_verdict
-from solvent.mechanisms.debt import NOT_REFUSED, decide, multiplier
-from solvent.mechanisms.publication import asserted_bits, log_score, most_probable
-from solvent.mechanisms.verity import ACCEPT, REJECT, REVIEW, verdict_on
-from solvent.params import LabParams
-from solvent.purse import done_before, energy_price, out_of_context
-from solvent.state import Event
-from solvent.tables import packed
+from solvent.lab.actions import Verb
+from solvent.lab.compiled import compiled
+from solvent.lab.dynamics import is_open, most_deferred, worth_deferring
+from solvent.lab.mechanisms.adequacy import LOGGED, words_verdict
+from solvent.lab.mechanisms.debt import NOT_REFUSED, decide, multiplier
+from solvent.lab.mechanisms.gate import ACCEPT, REJECT, REVIEW, verdict_on
+from solvent.lab.mechanisms.publication import asserted_bits, log_score, most_probable
+from solvent.lab.params import LabParams
+from solvent.lab.purse import done_before, energy_price, out_of_context
+from solvent.lab.state import Event
+from solvent.lab.tables import packed
 from solvent_agents.playing import right_with
 from solvent_agents.saving import Savings
 from solvent_agents.survey import PEAK_BINS, best_claims, instrument_bin, pair_bin, qualities, survey

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from solvent.params import LabParams
+from solvent.lab.params import LabParams
 from solvent_agents.honest import Honest, Manner
 from solvent_agents.voice import Habits
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
 from solvent import LabParams, LabVectorEnv
-from solvent.metrics import episode_columns, join_columns
-from solvent.wrappers import ExpectedScoreVectorReward, PotentialVectorShaping
+from solvent.lab.metrics import episode_columns, join_columns
+from solvent.lab.wrappers import ExpectedScoreVectorReward, PotentialVectorShaping
 from solvent_agents.while_blocked import WhileBlocked
 
 __all__ = ["LabVecEnv"]
@@ -27,7 +27,7 @@ class LabVecEnv(VecEnv):
     Args:
         params: of every lab.
         n_envs: number of labs.
-        shaping_weight: of the licence in the shaping potential (``solvent.wrappers``), or None for the bare reward.
+        shaping_weight: of the licence in the shaping potential (``solvent.lab.wrappers``), or None for the bare reward.
         well_price: of a well in the shaping potential, bits.
         expected_score: reward a finding with its expected score instead of the drawn one.
         gamma: the learner's discount, for the shaping.

@@ -15,11 +15,11 @@ import math
 
 import numpy as np
 
-from solvent.actions import Verb
-from solvent.compiled import compiled
-from solvent.draws import fill_uniforms, philox
-from solvent.dynamics import is_open, write_mask
-from solvent.notebook_record import draw_truth
+from solvent.lab.actions import Verb
+from solvent.lab.compiled import compiled
+from solvent.lab.draws import fill_uniforms, philox
+from solvent.lab.dynamics import is_open, write_mask
+from solvent_agents.notebook_record import draw_truth
 from solvent_agents.playing import advance_in_world
 from solvent_agents.rollout_policy import (
     NEVER,

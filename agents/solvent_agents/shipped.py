@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from solvent.params import nearest
+from solvent.lab.settings import nearest
 
 __all__ = ["SHIPPED", "is_shipped_name", "shipped_name", "shipped_policies", "shipped_policy"]
 

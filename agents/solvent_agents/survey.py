@@ -27,14 +27,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.actions import Verb
-from solvent.batch import LabBatch, held_tables
-from solvent.compiled import compiled
-from solvent.draws import fill_uniforms
-from solvent.mechanisms.publication import log_score, most_probable
-from solvent.params import LabParams
-from solvent.state import step_dtype
-from solvent.tables import tables_for
+from solvent.lab.actions import Verb
+from solvent.lab.batch import LabBatch, held_tables
+from solvent.lab.compiled import compiled
+from solvent.lab.draws import fill_uniforms
+from solvent.lab.mechanisms.publication import log_score, most_probable
+from solvent.lab.params import LabParams
+from solvent.lab.state import step_dtype
+from solvent.lab.tables import tables_for
 from solvent_agents.playing import advance_once
 
 __all__ = ["PEAK_BINS", "Survey", "best_claims", "instrument_bin", "pair_bin", "qualities", "survey"]

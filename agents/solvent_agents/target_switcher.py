@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from solvent.actions import Verb
-from solvent.observation import FELT
-from solvent.params import LabParams
+from solvent.lab.actions import Verb
+from solvent.lab.observation import FELT
+from solvent.lab.params import LabParams
 from solvent_agents.honest import Manner
 from solvent_agents.reading import Reading
 from solvent_agents.sandbagger import Sandbagger

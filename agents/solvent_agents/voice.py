@@ -16,11 +16,11 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.actions import VERBS, Verb, action_table
-from solvent.mechanisms.energy import MANY_FAILURES, hour_of, within_hours
-from solvent.observation import FELT
-from solvent.params import LabParams
-from solvent.state import Event
+from solvent.lab.actions import VERBS, Verb, action_table
+from solvent.lab.mechanisms.energy import MANY_FAILURES, hour_of, within_hours
+from solvent.lab.observation import FELT
+from solvent.lab.params import LabParams
+from solvent.lab.state import Event
 from solvent_agents.reading import Reading, action_index
 from solvent_agents.saving import Savings
 

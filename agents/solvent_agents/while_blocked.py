@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.actions import Verb, action_table
-from solvent.params import LabParams
+from solvent.lab.actions import Verb, action_table
+from solvent.lab.params import LabParams
 
 __all__ = ["WHILE_BLOCKED", "WhileBlocked"]
 

@@ -6,15 +6,24 @@ import gymnasium, solvent
 env = gymnasium.make("Solvent/Debt-v0")
 envs = gymnasium.make_vec("Solvent/Debt-v0", num_envs=1024, vectorization_mode="vector_entry_point")
 ```
+
+``solvent.lab`` is the world. ``solvent.debt``, ``solvent.energy``, ``solvent.gate`` and ``solvent.adequacy`` are its
+four mechanisms as instruments for agents of your own; none of them needs a lab.
 """
 
-from solvent.control import EpistemicController
-from solvent.environment import LabEnv
-from solvent.ledger import append_refusals_jsonl, read_refusals_jsonl
-from solvent.params import LabParams, ParamError, preset
-from solvent.records import RefusalEvent
-from solvent.registration import ENVIRONMENTS, register_all
-from solvent.vector import LabVectorEnv
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from solvent.lab.registration import ENVIRONMENTS, register_all
+
+if TYPE_CHECKING:
+    from solvent.debt import EpistemicController, RefusalEvent, append_refusals_jsonl, read_refusals_jsonl
+    from solvent.lab.environment import LabEnv
+    from solvent.lab.params import LabParams, preset
+    from solvent.lab.settings import ParamError
+    from solvent.lab.vector import LabVectorEnv
 
 __all__ = [
     "ENVIRONMENTS",
@@ -32,5 +41,30 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+_HOME = {
+    "EpistemicController": "solvent.debt",
+    "LabEnv": "solvent.lab.environment",
+    "LabParams": "solvent.lab.params",
+    "LabVectorEnv": "solvent.lab.vector",
+    "ParamError": "solvent.lab.settings",
+    "RefusalEvent": "solvent.debt",
+    "append_refusals_jsonl": "solvent.debt",
+    "preset": "solvent.lab.params",
+    "read_refusals_jsonl": "solvent.debt",
+}
+"""Where each name lives. It is imported when it is first asked for: numba and scipy take seconds."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(_HOME[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 register_all()

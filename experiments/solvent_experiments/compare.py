@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.table import Table
 
 from solvent import ENVIRONMENTS, LabParams
-from solvent.actions import action_table
-from solvent.ledger import append_jsonl
-from solvent.observation import observation_fields
+from solvent.lab.actions import action_table
+from solvent.lab.ledger import append_jsonl
+from solvent.lab.observation import observation_fields
 from solvent_agents.agent import Agent
 from solvent_experiments.columns import NO_SEED, Columns, joined, write_parquet
 from solvent_experiments.config import SEED_LIMIT, Evaluation, environment_params, known_agent

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from solvent import ENVIRONMENTS, LabParams, ParamError, preset
-from solvent.params import nearest
-from solvent.sentences import sentences_of
-from solvent.tables import tables_for
+from solvent.lab.settings import nearest
+from solvent.lab.tables import tables_for
+from solvent.lab.words.sentences import sentences_of
 from solvent_experiments.documents import ConfigError, Document, read_document
 from solvent_experiments.marks import switched_off
 
@@ -219,8 +219,8 @@ def _priced(document: Document, file: ExperimentFile) -> tuple[dict[str, Any], d
         if as_of is None or not named:
             raise document.error("costs.store", "missing; allowed: the path or URL of a store of costs")
         return file.params, {"as_of": as_of.isoformat()}
-    from solvent.costs import StoreError, dated_prices
-    from solvent.costs.connection import url_of
+    from solvent.energy.costs import StoreError, dated_prices
+    from solvent.energy.costs.connection import url_of
 
     try:
         url = url_of(file.costs.store, document.path.parent)

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvent import LabParams
-from solvent.batch import LabBatch
-from solvent.ledger import Event
-from solvent.records import (
+from solvent.lab.batch import LabBatch
+from solvent.lab.ledger import Event
+from solvent.lab.records import (
     decision_events,
     discomfort_event,
     incident_events,
@@ -121,7 +121,7 @@ def _replay(params: LabParams, seed: int, actions: list[int], ledgers: dict[str,
 
 
 def _gate_events(params: LabParams, step: Any, lab: Any, seed: int) -> list[Event]:
-    """What was judged, how readers decided, and which errors came out, in the order of ``solvent.ledger``."""
+    """What was judged, how readers decided, and which errors came out, in the order of ``solvent.lab.ledger``."""
     judged = [verdict_event(params, step, lab, seed)] if step["wording"] >= 0 else []
     return [
         *judged,

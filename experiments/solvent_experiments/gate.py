@@ -594,7 +594,7 @@ def build(
 
     - `solvent gate build --catalogue words.toml --out my-gate`
     """
-    from solvent.params import LabParams
+    from solvent.lab.params import LabParams
     from solvent_experiments.config import environment_params, load_experiment
     from solvent_experiments.gate_build import build_gate, check_gate
     from solvent_experiments.gate_report import wide_console

@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from solvent.params import LabParams
+from solvent.lab.params import LabParams
 from solvent_experiments.files import write_json
 from solvent_experiments.progress import shown_on
 
@@ -35,16 +35,16 @@ def build_gate(
         GateError: no model, a catalogue that can't be used.
         OSError: a folder that can't be written.
     """
-    from solvent.gate import build
-    from solvent.gate.catalogue import CATALOGUE
-    from solvent.gate.lab_tables import (
+    from solvent.gate.policy_files import save_policies
+    from solvent.lab.words.catalogue import CATALOGUE
+    from solvent.lab.words.measured import (
         LAB_POLICIES,
         LAB_TABLES,
         lab_policies,
         load_lab_tables,
         save_lab_tables,
     )
-    from solvent.gate.policy_files import save_policies
+    from solvent_experiments import lab_policies as build
 
     words = (catalogue or CATALOGUE).read_bytes()
     folder.mkdir(parents=True, exist_ok=True)
@@ -69,7 +69,7 @@ def build_gate(
 
 def domain_report(sample: Any, policies: Sequence[Any]) -> dict[str, Any]:
     """What the policies do with the claims about the pages that they were not learnt on."""
-    from solvent.gate import build
+    from solvent_experiments import lab_policies as build
 
     return {
         "pages": PAGES,
@@ -90,8 +90,8 @@ def check_gate(
     """
     import numpy as np
 
-    from solvent.gate import build
-    from solvent.gate.lab_tables import LAB_POLICIES, LAB_TABLES, lab_policies, load_lab_tables
+    from solvent.lab.words.measured import LAB_POLICIES, LAB_TABLES, lab_policies, load_lab_tables
+    from solvent_experiments import lab_policies as build
 
     where = LAB_TABLES.parent if folder is None else folder
     kept = load_lab_tables(where / LAB_TABLES.name)
@@ -116,9 +116,9 @@ def _measured(
     params: LabParams, catalogue: Path | None, model: str | None, console: Console
 ) -> tuple[Any, Any]:
     """The lab's tables and vectors from the real model, with a bar."""
-    from solvent.gate import build
-    from solvent.gate.catalogue import CATALOGUE, load_catalogue
     from solvent.gate.embedding import SentenceEmbedder
+    from solvent.lab.words.catalogue import CATALOGUE, load_catalogue
+    from solvent_experiments import lab_policies as build
 
     words = load_catalogue(CATALOGUE if catalogue is None else catalogue)
     total = len(params.assay.compounds)

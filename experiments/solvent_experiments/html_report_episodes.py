@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvent import LabParams
-from solvent.batch import LabBatch
-from solvent.rendering.history import HistoryBook
+from solvent.lab.batch import LabBatch
+from solvent.lab.rendering.history import HistoryBook
 from solvent_experiments.columns import NO_SEED, Columns, select
 from solvent_experiments.documents import ConfigError
 from solvent_experiments.figures.data import RunData

@@ -2,7 +2,7 @@
 
 A frame is a pair ``(event, state)``: what the action was and what came of it, and how the lab stands afterwards. Of the
 states only what has changed since the frame before goes into the page (``changes``). Sentences, verdicts and costs are
-said by ``solvent.rendering`` and ``solvent.sentences``; nothing here decides anything.
+said by ``solvent.lab.rendering`` and ``solvent.lab.words.sentences``; nothing here decides anything.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 
 from solvent import LabParams
-from solvent.actions import TEMPLATES, VERBS, Verb, action_table
-from solvent.mechanisms.assay import viability
-from solvent.mechanisms.debt import multiplier
-from solvent.params import DoseTemplate
-from solvent.records import REFUSAL_REASONS
-from solvent.rendering.history import History
-from solvent.rendering.words import bits, class_name, clock, concentration, lot_hours, tell
-from solvent.state import Event
-from solvent.tables import debt_rules
+from solvent.lab.actions import TEMPLATES, VERBS, Verb, action_table
+from solvent.lab.mechanisms.assay import viability
+from solvent.lab.mechanisms.debt import multiplier
+from solvent.lab.params import DoseTemplate
+from solvent.lab.records import REFUSAL_REASONS
+from solvent.lab.rendering.history import History
+from solvent.lab.rendering.words import bits, class_name, clock, concentration, lot_hours, tell
+from solvent.lab.state import Event
+from solvent.lab.tables import debt_rules
 from solvent_experiments.html_report_gate import Spans, finding_at_the_gate, gate_state, notebook_page
 from solvent_experiments.html_report_purse import purse_state
 

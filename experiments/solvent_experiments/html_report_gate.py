@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from solvent import LabParams
-from solvent.notebook import NO_PLATE, rows_of
-from solvent.params import GATE_POLICIES
-from solvent.rendering.adequacy_words import alone, by_whom, counts, scored, told
-from solvent.rendering.gate_words import deserved, governed, pending, policy_word, tally
-from solvent.rendering.said import Said, said_in, was_judged
-from solvent.sentences import policies_of, sentences_of
+from solvent.lab.params import GATE_POLICIES
+from solvent.lab.rendering.adequacy_words import alone, by_whom, counts, scored, told
+from solvent.lab.rendering.gate_words import deserved, governed, pending, policy_word, tally
+from solvent.lab.rendering.said import Said, said_in, was_judged
+from solvent.lab.words.notebook import NO_PLATE, rows_of
+from solvent.lab.words.sentences import policies_of, sentences_of
 
 __all__ = ["Spans", "finding_at_the_gate", "gate_state", "notebook_page"]
 
@@ -32,7 +32,7 @@ class Spans:
 
 
 def notebook_page(params: LabParams, lab: Any, compound: int, spans: Spans) -> dict[str, Any]:
-    """The page of a compound, fits before readouts as ``solvent.notebook`` has them; empty where nothing stands."""
+    """The page of a compound, fits before readouts as the notebook has them; empty where nothing stands."""
     if compound < 0 or not (evidence := _evidence(params, lab, compound, spans)):
         return {}
     return {"compound": compound, "evidence": evidence}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from solvent import LabParams
-from solvent.actions import VERBS
-from solvent.mechanisms.energy import UNIT
-from solvent.rendering.prices import Cost, costs, energy
-from solvent.rendering.purse_words import intents, presence, voice, why
+from solvent.lab.actions import VERBS
+from solvent.lab.mechanisms.energy import UNIT
+from solvent.lab.rendering.prices import Cost, costs, energy
+from solvent.lab.rendering.purse_words import intents, presence, voice, why
 
 __all__ = ["fair_prices", "purse_state"]
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from rich.table import Table
 
 from solvent import LabParams
-from solvent.params import ParamGroup
-from solvent.records import REFUSAL_REASONS
+from solvent.lab.records import REFUSAL_REASONS
+from solvent.lab.settings import ParamGroup
 from solvent_experiments.config import Evaluation, environment_params
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.style import REASONS

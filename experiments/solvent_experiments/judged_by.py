@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from solvent import LabParams
-from solvent.sentences import policies_of
+from solvent.lab.words.sentences import policies_of
 
 __all__ = ["judged_by"]
 

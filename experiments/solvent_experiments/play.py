@@ -14,23 +14,23 @@ from rich.console import Console
 from rich.text import Text
 
 from solvent import LabEnv, LabParams
-from solvent.actions import VERBS, Verb
-from solvent.rendering import Renderer
-from solvent.rendering.adequacy_words import told
-from solvent.rendering.gate_words import pending, policy_word, would_be
-from solvent.rendering.prices import cost_of, energy
-from solvent.rendering.purse_words import presence, why
-from solvent.rendering.rules import (
+from solvent.lab.actions import VERBS, Verb
+from solvent.lab.rendering import Renderer
+from solvent.lab.rendering.adequacy_words import told
+from solvent.lab.rendering.gate_words import pending, policy_word, would_be
+from solvent.lab.rendering.prices import cost_of, energy
+from solvent.lab.rendering.purse_words import presence, why
+from solvent.lab.rendering.rules import (
     adequacy_rules_in_words,
     energy_rules_in_words,
     gate_rules_in_words,
     what_it_does,
     why_not,
 )
-from solvent.rendering.terminal import WIDTH
-from solvent.rendering.words import class_name, clock, tell
-from solvent.sentences import policies_of
-from solvent.tables import tables_for
+from solvent.lab.rendering.terminal import WIDTH
+from solvent.lab.rendering.words import class_name, clock, tell
+from solvent.lab.tables import tables_for
+from solvent.lab.words.sentences import policies_of
 from solvent_agents.agent import act_one, show_labs
 from solvent_agents.rollout import DrawsLots
 from solvent_experiments.compare import make_agent
@@ -90,7 +90,7 @@ def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, con
         observation, _, terminated, truncated, info = env.step(action)
         ended = terminated or truncated
         _show(env, screen, console, clear=watched)
-    episode = info["episode"]
+    episode = info["episode_summary"]
     truth = ", ".join(
         f"{compound} {class_name(params, potency)}"
         for compound, potency in zip(params.assay.compounds, env.get_state()["potency"], strict=True)

@@ -1,6 +1,6 @@
 """``solvent proposals``: the human's side of the cost proposals, and the price list that comes of it.
 
-Only the command line: what may happen is decided in ``solvent.costs``, which is imported by the command that needs it.
+Only the command line: ``solvent.energy.costs`` decides what may happen, and is imported by the command that needs it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from solvent.costs import CostDiscomfort, CostStore, EnergyCost, EnergyCostProposal
+    from solvent.energy.costs import CostDiscomfort, CostStore, EnergyCost, EnergyCostProposal
 
 __all__ = ["app"]
 
@@ -185,7 +185,7 @@ def file(ledger: Ledger, env: Env = DEFAULT_ENV, store: Store = DEFAULT_STORE) -
 
     Example: `solvent proposals file energy_cost_proposals.jsonl`
     """
-    from solvent.costs import file_proposals_jsonl
+    from solvent.energy.costs import file_proposals_jsonl
 
     with _opened(store, create=True) as opened:
         _register(opened, env)
@@ -201,7 +201,7 @@ def log(ledger: Ledger, store: Store = DEFAULT_STORE) -> None:
 
     Example: `solvent proposals log cost_discomfort_log.jsonl`
     """
-    from solvent.costs import log_discomfort_jsonl
+    from solvent.energy.costs import log_discomfort_jsonl
 
     with _opened(store, create=True) as opened:
         intake = log_discomfort_jsonl(opened, ledger)
@@ -273,7 +273,7 @@ def history(
 
 
 def _opened(place: str, *, create: bool = False) -> CostStore:
-    from solvent.costs import CostStore
+    from solvent.energy.costs import CostStore
 
     return CostStore(place, create=create)
 

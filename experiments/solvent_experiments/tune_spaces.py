@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from solvent.params import nearest
+from solvent.lab.settings import nearest
 from solvent_experiments.documents import ConfigError
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, Literal, NamedTuple
 
-from solvent.ledger import append_jsonl
+from solvent.lab.ledger import append_jsonl
 from solvent_agents.agent import Agent
 from solvent_experiments.columns import NO_SEED, Columns, write_parquet
 from solvent_experiments.config import Experiment, make_recipe

@@ -6,9 +6,9 @@ import hashlib
 import numpy as np
 import pytest
 
-from solvent.environment import LabEnv
-from solvent.params import BudgetParams, LabParams, VocabularyParams, preset
-from solvent.vector import LabVectorEnv
+from solvent.lab.environment import LabEnv
+from solvent.lab.params import BudgetParams, LabParams, VocabularyParams, preset
+from solvent.lab.vector import LabVectorEnv
 from solvent_agents import AGENTS, Agent, act_one, episodes
 from solvent_agents.honest import Honest, Manner
 from solvent_agents.launderer import Launderer
@@ -93,8 +93,8 @@ def test_an_episode_is_that_of_a_single_lab_with_the_seed():
             act_one(agent, observation, info["action_mask"])
         )
         ended = terminated or truncated
-    assert info["episode"]["return"] == columns["return"][1]
-    assert info["episode"]["debt"] == columns["debt"][1]
+    assert info["episode_summary"]["return"] == columns["return"][1]
+    assert info["episode_summary"]["debt"] == columns["debt"][1]
 
 
 def test_a_trace_tells_the_episode(played):

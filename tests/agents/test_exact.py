@@ -7,10 +7,11 @@ import json
 import numpy as np
 import pytest
 
-from solvent.actions import action_table
-from solvent.mechanisms.assay import bin_probabilities, viability
-from solvent.mechanisms.publication import asserted_bits, log_score
-from solvent.params import LabParams, ParamError, preset
+from solvent.lab.actions import action_table
+from solvent.lab.mechanisms.assay import bin_probabilities, viability
+from solvent.lab.mechanisms.publication import asserted_bits, log_score
+from solvent.lab.params import LabParams, preset
+from solvent.lab.settings import ParamError
 from solvent_agents import episodes
 from solvent_agents.exact import SHIPPED, Exact, graph_of, load_graph, solve
 from solvent_agents.honest import Honest

@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from solvent.actions import Verb
-from solvent.params import AssayParams, DoseTemplate, LabParams, PlateParams
-from solvent.tables import tables_for
+from solvent.lab.actions import Verb
+from solvent.lab.params import AssayParams, DoseTemplate, LabParams, PlateParams
+from solvent.lab.tables import tables_for
 from solvent_agents.expected_gain import Forecaster, fixed_points, quantile
 
 SMALL = LabParams(

@@ -10,9 +10,9 @@ import torch
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 
 import solvent
-from solvent.actions import action_table
-from solvent.observation import observation_space
-from solvent.params import BudgetParams
+from solvent.lab.actions import action_table
+from solvent.lab.observation import observation_space
+from solvent.lab.params import BudgetParams
 from solvent_agents.honest import Honest
 from solvent_agents.imitation import demonstrate
 from solvent_agents.learned import CLONING, WATCHING, LearnedAgent, train
@@ -58,8 +58,8 @@ def test_the_adapter_hands_on_what_the_single_labs_give():
             if dones[i]:
                 ended += 1
                 np.testing.assert_array_equal(infos[i]["terminal_observation"], observation)
-                assert infos[i]["episode"]["r"] == info["episode"]["return"]
-                assert infos[i]["episode"]["l"] == info["episode"]["length"]
+                assert infos[i]["episode"]["r"] == info["episode_summary"]["return"]
+                assert infos[i]["episode"]["l"] == info["episode_summary"]["length"]
                 assert infos[i]["TimeLimit.truncated"] is False
                 observation, _ = env.reset()
             else:

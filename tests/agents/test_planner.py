@@ -7,13 +7,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from solvent.batch import LabBatch
-from solvent.environment import LabEnv
-from solvent.notebook_record import HIDDEN, without_truth
-from solvent.params import BudgetParams, LabParams, preset
-from solvent.vector import LabVectorEnv
+from solvent.lab.batch import LabBatch
+from solvent.lab.environment import LabEnv
+from solvent.lab.params import BudgetParams, LabParams, preset
+from solvent.lab.vector import LabVectorEnv
 from solvent_agents import PLAYERS, Agent, act_one, episodes
 from solvent_agents.agent import ReadsNotebook, SeesTruth, TakesTime, show_labs
+from solvent_agents.notebook_record import HIDDEN, without_truth
 from solvent_agents.oracle import Oracle
 from solvent_agents.planner import Effort, Planner
 from solvent_agents.random_agent import RandomMasked
@@ -172,7 +172,7 @@ def test_a_single_lab_is_played_as_in_a_batch():
             act_one(agent, observation, info["action_mask"])
         )
         ended = terminated or truncated
-    assert info["episode"]["return"] == columns["return"][0]
+    assert info["episode_summary"]["return"] == columns["return"][0]
 
 
 def test_without_the_records_of_the_labs_it_says_so():

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from solvent.actions import Verb, action_table
-from solvent.mechanisms.energy import UNIT
-from solvent.observation import FALLIBLE, FELT, PRICED
-from solvent.params import LabParams, preset
-from solvent.state import Event
-from solvent.vector import LabVectorEnv
+from solvent.lab.actions import Verb, action_table
+from solvent.lab.mechanisms.energy import UNIT
+from solvent.lab.observation import FALLIBLE, FELT, PRICED
+from solvent.lab.params import LabParams, preset
+from solvent.lab.state import Event
+from solvent.lab.vector import LabVectorEnv
 from solvent_agents.random_agent import RandomMasked
 from solvent_agents.reading import Reader, action_index
 

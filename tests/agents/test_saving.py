@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvent.actions import Verb, action_table
-from solvent.params import LabParams, preset
-from solvent.vector import LabVectorEnv
+from solvent.lab.actions import Verb, action_table
+from solvent.lab.params import LabParams, preset
+from solvent.lab.vector import LabVectorEnv
 from solvent_agents.random_agent import RandomMasked
 from solvent_agents.reading import Reader, action_index
 from solvent_agents.saving import Savings

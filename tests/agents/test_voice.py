@@ -5,12 +5,12 @@ import dataclasses
 import numpy as np
 import pytest
 
-from solvent.actions import VERBS, Verb, action_table
-from solvent.mechanisms.energy import UNIT
-from solvent.observation import FELT
-from solvent.params import LabParams, preset
-from solvent.state import Event
-from solvent.vector import LabVectorEnv
+from solvent.lab.actions import VERBS, Verb, action_table
+from solvent.lab.mechanisms.energy import UNIT
+from solvent.lab.observation import FELT
+from solvent.lab.params import LabParams, preset
+from solvent.lab.state import Event
+from solvent.lab.vector import LabVectorEnv
 from solvent_agents import AGENTS, episodes
 from solvent_agents.honest import Honest, Manner
 from solvent_agents.launderer import Launderer

@@ -20,8 +20,8 @@ import psycopg
 import pytest
 
 from solvent import LabParams
-from solvent.costs import CostStore, EnergyCostProposal
-from solvent.costs.models import Base
+from solvent.energy.costs import CostStore, EnergyCostProposal
+from solvent.energy.costs.models import Base
 
 DATABASES = ("sqlite", "postgresql")
 PROGRAMS = ("initdb", "pg_ctl", "postgres")

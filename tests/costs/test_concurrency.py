@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from solvent.costs import CostStore, EnergyCostProposal, ProposalError
+from solvent.energy.costs import CostStore, EnergyCostProposal, ProposalError
 
 ROOT = Path(__file__).resolve().parents[2]
 Filing = Callable[..., EnergyCostProposal]

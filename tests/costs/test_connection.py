@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from solvent import LabParams
-from solvent.costs import CostStore, StoreError
-from solvent.costs.connection import place_of, url_of
+from solvent.energy.costs import CostStore, StoreError
+from solvent.energy.costs.connection import place_of, url_of
 
 
 def refused(place: str | Path, *, create: bool = True) -> str:

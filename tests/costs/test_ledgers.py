@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from solvent.costs import CostStore, file_proposals_jsonl, log_discomfort_jsonl
+from solvent.energy.costs import CostStore, file_proposals_jsonl, log_discomfort_jsonl
 
 PROPOSAL: dict[str, Any] = {
     "target_type": "action",

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from solvent import LabParams
-from solvent.costs import CostStore, ProposalError, Status
-from solvent.costs.lifecycle import FINAL, TRANSITIONS, approved_cost, floor_of_category
+from solvent.energy.costs import CostStore, ProposalError, Status
+from solvent.energy.costs.lifecycle import FINAL, TRANSITIONS, approved_cost, floor_of_category
 
 COSTS = st.floats(min_value=0.0, max_value=100.0).map(lambda cost: round(cost, 3))
 

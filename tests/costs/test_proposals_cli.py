@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from solvent.costs import CostStore, EnergyCostProposal
+from solvent.energy.costs import CostStore, EnergyCostProposal
 from solvent_experiments import cli
 
 Filing = Callable[..., EnergyCostProposal]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from solvent.costs import CostStore, EnergyCostProposal, ProposalError, StoreError
+from solvent.energy.costs import CostStore, EnergyCostProposal, ProposalError, StoreError
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "costs.md"
 Filing = Callable[..., EnergyCostProposal]

@@ -15,9 +15,9 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from solvent.costs import CostStore
-from solvent.costs.connection import HEAD, VERSION_TABLE, url_of
-from solvent.costs.models import Base
+from solvent.energy.costs import CostStore
+from solvent.energy.costs.connection import HEAD, VERSION_TABLE, url_of
+from solvent.energy.costs.models import Base
 
 # Name, type on PostgreSQL, whether it may be empty, default. Word for word the document's.
 PROPOSALS = """
@@ -135,7 +135,7 @@ def test_the_migrations_make_what_the_models_say(engine: sa.Engine) -> None:
 
 def test_the_last_migration_is_the_schema_of_this_code() -> None:
     config = Config()
-    config.set_main_option("script_location", "solvent.costs:migrations")
+    config.set_main_option("script_location", "solvent.energy.costs:migrations")
     assert ScriptDirectory.from_config(config).get_current_head() == HEAD
 
 
@@ -163,7 +163,7 @@ def test_the_environment_and_the_command_line_load_without_a_database(module: st
 
 
 def test_an_install_without_the_extra_says_what_is_missing() -> None:
-    code = "import sys; sys.modules['sqlalchemy'] = None\nimport solvent.costs"
+    code = "import sys; sys.modules['sqlalchemy'] = None\nimport solvent.energy.costs"
     paths = [path for path in sys.path if path]
     result = subprocess.run(
         [sys.executable, "-c", f"import sys; sys.path[:0] = {paths!r}\n{code}"],

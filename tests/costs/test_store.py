@@ -11,9 +11,16 @@ from typing import Any
 import pytest
 
 from solvent import LabParams
-from solvent.costs import CostStore, EnergyCostProposal, ProposalError, StoreError, dated_prices, prices_as_of
 from solvent.energy import energy_for_tool
-from solvent.params import VERBS_WITH_A_PRICE
+from solvent.energy.costs import (
+    CostStore,
+    EnergyCostProposal,
+    ProposalError,
+    StoreError,
+    dated_prices,
+    prices_as_of,
+)
+from solvent.lab.params import VERBS_WITH_A_PRICE
 
 Filing = Callable[..., EnergyCostProposal]
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from solvent import ENVIRONMENTS, LabParams, preset
-from solvent.actions import INTENTS
 from solvent.energy import explain, intent_summary_text
-from solvent.params import VERBS_WITH_A_PRICE, EnergyParams, PriceParams, ProposalParams
+from solvent.lab.actions import INTENTS
+from solvent.lab.params import VERBS_WITH_A_PRICE, EnergyParams, PriceParams, ProposalParams
 from solvent_experiments.config import environment_params
 
 LAB = LabParams(

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from solvent import preset
 from solvent.energy import CATEGORIES, energy_for_tool, energy_for_verb, lexicon
-from solvent.mechanisms.energy import DIMENSIONS, WEIGHTS, base_cost
-from solvent.params import VERBS_WITH_A_PRICE, EnergyParams, PriceParams
+from solvent.lab.mechanisms.energy import DIMENSIONS, WEIGHTS, base_cost
+from solvent.lab.params import VERBS_WITH_A_PRICE, EnergyParams, PriceParams
 
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 TAME = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}

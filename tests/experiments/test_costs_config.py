@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from solvent import LabParams
-from solvent.costs import CostStore
+from solvent.energy.costs import CostStore
 from solvent_experiments.config import Experiment, load_experiment, moment
 from solvent_experiments.documents import ConfigError, dump_yaml
 from solvent_experiments.store import RunFolder

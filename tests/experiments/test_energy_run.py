@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from solvent import LabEnv, LabParams
-from solvent.actions import VERBS, Verb, action_table
-from solvent.mechanisms.energy import UNIT
-from solvent.state import Deferral, Obstacle
+from solvent.lab.actions import VERBS, Verb, action_table
+from solvent.lab.mechanisms.energy import UNIT
+from solvent.lab.state import Deferral, Obstacle
 from solvent_agents import AGENTS, act_one
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.rollout import TRACED, TRACED_ENERGY, traced_prices
@@ -100,7 +100,7 @@ class Played:
             ended = terminated or truncated
             self.states.append(env.get_state())
             self.steps.append(env.batch.steps[0].copy())
-        self.record = info["episode"]
+        self.record = info["episode_summary"]
         self.ledgers = {name: rows_of(path.read_text()) for name, path in paths.items()}
 
 

@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from solvent import LabEnv, LabParams
-from solvent.actions import Verb, action_table
-from solvent.gate.lab_tables import LAB_POLICIES, LAB_TABLES
-from solvent.mechanisms.verity import MILLION
-from solvent.records import VERDICTS
-from solvent.sentences import policies_of
-from solvent.state import Verdict
+from solvent.lab.actions import Verb, action_table
+from solvent.lab.mechanisms.gate import MILLION
+from solvent.lab.records import VERDICTS
+from solvent.lab.state import Verdict
+from solvent.lab.words.measured import LAB_POLICIES, LAB_TABLES
+from solvent.lab.words.sentences import policies_of
 from solvent_agents import AGENTS, act_one
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.rollout import TRACED, TRACED_GATE
@@ -91,7 +91,7 @@ class Played:
             ended = terminated or truncated
             self.states.append(env.get_state())
             self.steps.append(env.batch.steps[0].copy())
-        self.record = info["episode"]
+        self.record = info["episode_summary"]
         self.ledger = [json.loads(line) for line in path.read_text().splitlines()]
 
 

@@ -14,7 +14,7 @@ import yaml
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from solvent import LabEnv
-from solvent.rendering.words import class_name
+from solvent.lab.rendering.words import class_name
 from solvent_experiments.columns import Columns, select
 from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.html_report import write_report

@@ -18,7 +18,7 @@ import pytest
 from rich.console import Console
 
 from solvent import LabEnv, read_refusals_jsonl
-from solvent.metrics import REFUSAL_REASONS
+from solvent.lab.metrics import REFUSAL_REASONS
 from solvent_agents import AGENTS, act_one
 from solvent_experiments.columns import NO_SEED, read_parquet
 from solvent_experiments.config import Experiment
@@ -135,7 +135,7 @@ def test_traces_end_where_the_episodes_do(smoke: Experiment, smoke_run: RunFolde
             ended = terminated or truncated
             wells.append(int(env.get_state()["wells"]))
         assert traces["wells"][rows].tolist() == wells
-        record = info["episode"]
+        record = info["episode_summary"]
         row = np.flatnonzero(episodes["episode_seed"] == seed)[0]
         assert episodes["return"][row] == record["return"]
         assert traces["debt"][rows][-1] == pytest.approx(record["debt"], abs=1e-6)

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from solvent import LabParams
-from solvent.params import BudgetParams, preset
+from solvent.lab.params import BudgetParams, preset
 from solvent_agents.optimum import known_optimum
 from solvent_agents.planner import Effort, Planner
 from solvent_experiments.columns import NO_SEED

@@ -7,7 +7,20 @@ import itertools
 import numpy as np
 import pytest
 
-from solvent.gate.build import (
+from solvent.gate.measurement import hallucination_energy
+from solvent.lab.mechanisms.gate import (
+    WORDINGS,
+    add_direction,
+    finding_row,
+    fit_row,
+    in_millionths,
+    readout_row,
+    verdict_on,
+)
+from solvent.lab.params import PRESETS
+from solvent.lab.words.catalogue import load_catalogue
+from solvent.lab.words.measured import LabTables, lab_policies, load_lab_tables
+from solvent_experiments.lab_policies import (
     KINDS,
     MOST_SPANS,
     acceptance_by_kind,
@@ -17,19 +30,6 @@ from solvent.gate.build import (
     lab_vectors,
     learn_policies,
 )
-from solvent.gate.catalogue import load_catalogue
-from solvent.gate.lab_tables import LabTables, lab_policies, load_lab_tables
-from solvent.gate.measurement import hallucination_energy
-from solvent.mechanisms.verity import (
-    WORDINGS,
-    add_direction,
-    finding_row,
-    fit_row,
-    in_millionths,
-    readout_row,
-    verdict_on,
-)
-from solvent.params import PRESETS
 
 GATE = PRESETS["gate"]
 CLASSES, BINS, READOUTS, SPANS, FINDINGS = 8, 12, 96, 121, 24

@@ -9,11 +9,11 @@ import tomllib
 import numpy as np
 import pytest
 
-from solvent.gate.catalogue import CATALOGUE, Page, dose_text, load_catalogue
 from solvent.gate.errors import GateError
-from solvent.gate.lab_tables import load_lab_tables
-from solvent.mechanisms.verity import finding_row, fit_row, readout_row
-from solvent.params import PRESETS, AssayParams
+from solvent.lab.mechanisms.gate import finding_row, fit_row, readout_row
+from solvent.lab.params import PRESETS, AssayParams
+from solvent.lab.words.catalogue import CATALOGUE, Page, dose_text, load_catalogue
+from solvent.lab.words.measured import load_lab_tables
 
 GATE = PRESETS["gate"]
 ASSAY, DOSES = GATE.assay, GATE.doses

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from solvent import LabEnv
-from solvent.actions import Verb
-from solvent.gate.catalogue import CATALOGUE
-from solvent.gate.lab_tables import LAB_TABLES, load_lab_tables
 from solvent.gate.policy_files import load_policies
+from solvent.lab.actions import Verb
+from solvent.lab.words.catalogue import CATALOGUE
+from solvent.lab.words.measured import LAB_TABLES, load_lab_tables
 from solvent_experiments import cli
 
 COMMANDS = ("sweep", "check", "eval", "train", "plot", "build")

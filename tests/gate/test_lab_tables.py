@@ -14,13 +14,19 @@ import numpy as np
 import pytest
 
 from solvent import LabEnv
-from solvent.compiled import compiled
-from solvent.dynamics import measure_findings
-from solvent.gate import lab_tables
-from solvent.gate.catalogue import load_catalogue
 from solvent.gate.checks import run_checks
 from solvent.gate.errors import GateError
-from solvent.gate.lab_tables import (
+from solvent.gate.measurement import gram_energy
+from solvent.gate.policy_files import load_policies, save_policies
+from solvent.lab.compiled import compiled
+from solvent.lab.dynamics import measure_findings
+from solvent.lab.mechanisms.gate import STRENGTHS, finding_row, fit_row, readout_row, verdict_on
+from solvent.lab.params import GATE_POLICIES, PRESETS, AssayParams
+from solvent.lab.settings import ParamError
+from solvent.lab.tables import tables_for
+from solvent.lab.words import measured as lab_tables
+from solvent.lab.words.catalogue import load_catalogue
+from solvent.lab.words.measured import (
     LAB_POLICIES,
     LAB_TABLES,
     LEVELS,
@@ -30,11 +36,6 @@ from solvent.gate.lab_tables import (
     load_lab_tables,
     save_lab_tables,
 )
-from solvent.gate.measurement import gram_energy
-from solvent.gate.policy_files import load_policies, save_policies
-from solvent.mechanisms.verity import STRENGTHS, finding_row, fit_row, readout_row, verdict_on
-from solvent.params import GATE_POLICIES, PRESETS, AssayParams, ParamError
-from solvent.tables import tables_for
 
 GATE = PRESETS["gate"]
 ASSAY, DOSES = GATE.assay, GATE.doses

@@ -9,8 +9,8 @@ import pytest
 
 from solvent.adequacy.corrections import load_corrections
 from solvent.adequacy.lab import lab_corrections, rule_corrections, rule_scores, rules_on_findings
-from solvent.mechanisms.adequacy import EVIDENCE, LOGGED, RULES, WORDS, words_verdict
-from solvent.params import PRESETS, LabParams
+from solvent.lab.mechanisms.adequacy import EVIDENCE, LOGGED, RULES, WORDS, words_verdict
+from solvent.lab.params import PRESETS, LabParams
 
 PASS, REVIEW, REJECT = 0, 1, 2
 LAB = PRESETS["lab"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent.mechanisms.belief import entropy_bits
+from solvent.lab.mechanisms.belief import entropy_bits
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent.mechanisms.debt import (
+from solvent.lab.mechanisms.debt import (
     ACTION_BLOCKED,
     BUDGET_EXCEEDED,
     NOT_REFUSED,
@@ -22,8 +22,8 @@ from solvent.mechanisms.debt import (
     repayment,
     wells_charged,
 )
-from solvent.params import PRESETS, DebtParams, LabParams
-from solvent.tables import debt_rules
+from solvent.lab.params import PRESETS, DebtParams, LabParams
+from solvent.lab.tables import debt_rules
 
 DEFAULT = debt_rules(LabParams())
 SOURCE = debt_rules(PRESETS["source"])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent.mechanisms.energy import (
+from solvent.lab.mechanisms.energy import (
     DIMENSIONS,
     HIGHEST,
     MANY_FAILURES,
@@ -28,8 +28,8 @@ from solvent.mechanisms.energy import (
     remember_use,
     within_hours,
 )
-from solvent.params import EnergyParams, LabParams, PriceParams, RatingParams, preset
-from solvent.tables import energy_rules
+from solvent.lab.params import EnergyParams, LabParams, PriceParams, RatingParams, preset
+from solvent.lab.tables import energy_rules
 
 RULES = energy_rules(
     LabParams(energy=EnergyParams(enabled=True, start=10.0, regeneration=10.0, cap=20.0, slots=6))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent.mechanisms.governance import relaxed, tightened
+from solvent.lab.mechanisms.governance import relaxed, tightened
 
 STRICTEST = 4
 levels = st.integers(0, STRICTEST)

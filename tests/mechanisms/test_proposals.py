@@ -6,9 +6,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from solvent.mechanisms.proposals import confidence, estimate, reviewed_price, suggested_range
-from solvent.params import LabParams, ProposalParams, preset
-from solvent.tables import proposal_rules
+from solvent.lab.mechanisms.proposals import confidence, estimate, reviewed_price, suggested_range
+from solvent.lab.params import LabParams, ProposalParams, preset
+from solvent.lab.tables import proposal_rules
 
 VOICE = ProposalParams(
     evidence_heartbeats=2,

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from solvent.adequacy.errors import AdequacyError
-from solvent.mechanisms.adequacy import EVIDENCE, WORDS
+from solvent.lab.mechanisms.adequacy import EVIDENCE, WORDS
 
 __all__ = [
     "ANY",

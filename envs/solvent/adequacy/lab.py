@@ -18,14 +18,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.actions import EXPERIMENTS, VERBS, Verb
 from solvent.adequacy.corrections import Correction, correction_for
 from solvent.adequacy.heuristic import Words, score, score_of
 from solvent.adequacy.tools import Evidence, ToolContext
-from solvent.mechanisms.adequacy import LOGGED, RULES
-from solvent.mechanisms.verity import fit_row, readout_row
-from solvent.params import LabParams
-from solvent.sentences import LabSentences, sentences_of
+from solvent.lab.actions import EXPERIMENTS, VERBS, Verb
+from solvent.lab.mechanisms.adequacy import LOGGED, RULES
+from solvent.lab.mechanisms.gate import fit_row, readout_row
+from solvent.lab.params import LabParams
+from solvent.lab.words.sentences import LabSentences, sentences_of
 
 __all__ = [
     "SEVERITY",

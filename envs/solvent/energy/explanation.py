@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from solvent.actions import INTENTS, VERBS, VerbSpec
 from solvent.energy.numbers import MOST_ENERGY, number, text
-from solvent.params import VERBS_WITH_A_PRICE, LabParams
+from solvent.lab.actions import INTENTS, VERBS, VerbSpec
+from solvent.lab.params import VERBS_WITH_A_PRICE, LabParams
 
 __all__ = ["explain", "intent_summary_text"]
 

@@ -18,7 +18,7 @@ import math
 from collections.abc import Mapping
 
 from solvent.energy.numbers import MOST_ENERGY, number
-from solvent.mechanisms.energy import (
+from solvent.lab.mechanisms.energy import (
     UNIT,
     EnergyRules,
     error_prone,
@@ -27,9 +27,9 @@ from solvent.mechanisms.energy import (
     remember_use,
     within_hours,
 )
-from solvent.mechanisms.energy import effective_cost as scaled
-from solvent.params import EnergyParams, LabParams
-from solvent.tables import energy_rules
+from solvent.lab.mechanisms.energy import effective_cost as scaled
+from solvent.lab.params import EnergyParams, LabParams
+from solvent.lab.tables import energy_rules
 
 __all__ = ["EnergyContext", "effective_cost"]
 

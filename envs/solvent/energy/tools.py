@@ -26,7 +26,6 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from solvent.actions import VERBS
 from solvent.energy.lexicon import (
     ADDRESS_FIELDS,
     ANYTHING,
@@ -47,8 +46,10 @@ from solvent.energy.lexicon import (
     words_of,
 )
 from solvent.energy.numbers import text
-from solvent.mechanisms.energy import DIMENSIONS, HIGHEST, WEIGHTS, base_cost
-from solvent.params import VERBS_WITH_A_PRICE, EnergyParams, nearest
+from solvent.lab.actions import VERBS
+from solvent.lab.mechanisms.energy import DIMENSIONS, HIGHEST, WEIGHTS, base_cost
+from solvent.lab.params import VERBS_WITH_A_PRICE, EnergyParams
+from solvent.lab.settings import nearest
 
 __all__ = ["CATEGORIES", "Category", "ToolEnergy", "energy_for_tool", "energy_for_verb"]
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from solvent import LabParams
-from solvent.actions import EXPERIMENTS, action_table
-from solvent.state import Event
+from solvent.lab.actions import EXPERIMENTS, action_table
+from solvent.lab.state import Event
 from solvent_agents.agent import Agent
 from solvent_agents.expected_gain import Forecaster
 from solvent_agents.reading import Reader

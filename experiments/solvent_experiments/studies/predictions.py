@@ -21,8 +21,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from solvent import LabParams
-from solvent.mechanisms.debt import BUDGET_EXCEEDED, RESERVE, decide
-from solvent.tables import debt_rules
+from solvent.lab.mechanisms.debt import BUDGET_EXCEEDED, RESERVE, decide
+from solvent.lab.tables import debt_rules
 from solvent_experiments.figures.style import PALETTE, new_figure
 from solvent_experiments.statistics import difference, mean_interval
 from solvent_experiments.studies.arms import CONTAMINATED, ENFORCED

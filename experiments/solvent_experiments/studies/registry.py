@@ -8,7 +8,7 @@ import pkgutil
 from collections.abc import Iterable
 from typing import cast
 
-from solvent.params import nearest
+from solvent.lab.settings import nearest
 from solvent_experiments import studies
 from solvent_experiments.documents import ConfigError
 from solvent_experiments.studies.study import Arm, Study

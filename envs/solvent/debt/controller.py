@@ -1,0 +1,193 @@
+"""The debt rules for an agent loop that is no reinforcement-learning environment.
+
+Names as in the source document (*Epistemic Debt Enforcement*); the rules are the functions of
+``mechanisms/debt.py``, the very ones that the environment runs.
+
+    controller = EpistemicController()
+    controller.claim_action("a1", "exploration", expected_gain_bits=1.0)
+    controller.resolve_action("a1", actual_gain_bits=0.2)        # 0.8 bits of debt
+    refuse, reason, context = controller.should_refuse_action("dose_response", 48, budget_remaining=200)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import Any
+
+from solvent.lab.mechanisms.debt import decide, multiplier, overclaim, repayment
+from solvent.lab.params import LabParams, preset
+from solvent.lab.records import REFUSAL_REASONS
+from solvent.lab.tables import debt_rules
+
+__all__ = ["CALIBRATION_TEMPLATES", "EpistemicController"]
+
+MOST_BITS = 1000.0
+MOST_WELLS = 10**9
+"""Bounds of what the books can hold; far above any lab, and below where whole numbers lose their ones."""
+
+CALIBRATION_TEMPLATES = frozenset({"baseline", "calibration", "dmso"})
+"""Templates that are always allowed above the threshold."""
+
+
+class EpistemicController:
+    """Books of claims and debt.
+
+    Args:
+        params: whose debt rules to apply; by default the document's (preset ``source``). The threshold is not
+            one of them: as in the document it is an argument of ``should_refuse_action``.
+        learnable_bits: what could be learnt at most by one action, bits; a claim above it is an error.
+
+    Raises:
+        ValueError: ``learnable_bits`` that are not above 0 and at most 1000.
+    """
+
+    def __init__(self, params: LabParams | None = None, *, learnable_bits: float = 3.0) -> None:
+        if not 0.0 < _finite("learnable_bits", learnable_bits) <= MOST_BITS:
+            raise ValueError(
+                f"learnable_bits: got {learnable_bits!r}; allowed: above 0 and at most {MOST_BITS:g}"
+            )
+        self.params = params if params is not None else preset("source")
+        self.learnable_bits = learnable_bits
+        self._rules = debt_rules(self.params)
+        self._debt = 0.0
+        self._open: dict[str, float] = {}
+        self._closed: set[str] = set()
+
+    def claim_action(
+        self,
+        action_id: str,
+        action_type: str,  # noqa: ARG002 - the document's signature; no rule depends on it
+        expected_gain_bits: float,
+    ) -> None:
+        """Claim what an action will teach, before it runs.
+
+        Raises:
+            ValueError: a claim that is negative, not finite or above what could be learnt, or an id that was
+                claimed before.
+        """
+        claim = _finite("expected_gain_bits", expected_gain_bits)
+        if not 0.0 <= claim <= self.learnable_bits:
+            raise ValueError(
+                f"expected_gain_bits: got {claim:g}; allowed: 0 to {self.learnable_bits:g} bits, what could be learnt"
+            )
+        if action_id in self._open or action_id in self._closed:
+            raise ValueError(f"action_id: {action_id!r} was claimed before; allowed: a new id")
+        self._open[action_id] = claim
+
+    def resolve_action(self, action_id: str, actual_gain_bits: float) -> float:
+        """Hold a claim against what was gained and return the new debt of it, bits. A gain may be negative.
+
+        Raises:
+            ValueError: an unknown id, one that is resolved already, or a gain that is not finite.
+        """
+        gain = _finite("actual_gain_bits", actual_gain_bits)
+        if action_id in self._closed:
+            raise ValueError(f"action_id: {action_id!r} is resolved already")
+        if action_id not in self._open:
+            raise ValueError(f"action_id: {action_id!r} was never claimed")
+        claim = self._open.pop(action_id)
+        self._closed.add(action_id)
+        new_debt = float(overclaim(claim, gain))
+        self._debt += new_debt
+        return new_debt
+
+    def close_books(self) -> float:
+        """Resolve every open claim at gain 0 and return the debt, bits."""
+        for action_id in list(self._open):
+            self.resolve_action(action_id, 0.0)
+        return self._debt
+
+    def repay_by_calibration(self, bits_learnt: float) -> float:
+        """Repay debt by a calibration that ran and taught ``bits_learnt`` about the instrument.
+
+        Returns:
+            What was repaid, bits.
+
+        Raises:
+            ValueError: bits that are not finite.
+        """
+        paid = min(self._debt, float(repayment(self._rules, _finite("bits_learnt", bits_learnt))))
+        self._debt -= paid
+        return paid
+
+    def get_total_debt(self) -> float:
+        """Debt, bits. Open claims are not in it until they are resolved or the books are closed."""
+        return self._debt
+
+    def get_inflated_cost(self, base_cost: float) -> float:
+        """Cost after inflation, in the unit of ``base_cost``.
+
+        Raises:
+            ValueError: a cost that is negative or not finite.
+        """
+        cost = _finite("base_cost", base_cost)
+        if cost < 0.0:
+            raise ValueError(f"base_cost: got {cost:g}; allowed: at least 0")
+        return cost * float(multiplier(self._rules, self._debt, cost, False))
+
+    def should_refuse_action(
+        self,
+        template_name: str,
+        base_cost_wells: int,
+        budget_remaining: int,
+        debt_hard_threshold: float = 2.0,
+        calibration_templates: Collection[str] = CALIBRATION_TEMPLATES,
+    ) -> tuple[bool, str, dict[str, Any]]:
+        """Whether to refuse an action, decided before it runs.
+
+        Args:
+            template_name: what is to be run.
+            base_cost_wells: its cost before inflation, wells.
+            budget_remaining: wells left.
+            debt_hard_threshold: bits; above it only calibrations run.
+            calibration_templates: names of templates that are calibrations.
+
+        Returns:
+            ``(should_refuse, reason, context)``; the reason is empty where nothing is refused, the context
+                has the numeric fields of a ``RefusalEvent``.
+
+        Raises:
+            ValueError: a cost, a budget or a threshold that is negative or not finite, or part of a well.
+        """
+        for name, value in (
+            ("base_cost_wells", base_cost_wells),
+            ("budget_remaining", budget_remaining),
+            ("debt_hard_threshold", debt_hard_threshold),
+        ):
+            number = _finite(name, value)
+            if number < 0.0:
+                raise ValueError(f"{name}: got {value!r}; allowed: at least 0")
+            if name != "debt_hard_threshold" and not (number.is_integer() and number <= MOST_WELLS):
+                raise ValueError(
+                    f"{name}: got {value!r}; allowed: a whole number of wells, at most {MOST_WELLS}"
+                )
+        rules = self._rules._replace(threshold=float(debt_hard_threshold))
+        code, inflated, by_threshold, by_cost, by_reserve = decide(
+            rules,
+            self._debt,
+            int(base_cost_wells),
+            int(budget_remaining),
+            template_name in calibration_templates,
+        )
+        context = {
+            "debt_bits": self._debt,
+            "base_cost_wells": int(base_cost_wells),
+            "inflated_cost_wells": float(inflated),
+            "budget_remaining": int(budget_remaining),
+            "debt_threshold": float(debt_hard_threshold),
+            "blocked_by_cost": bool(by_cost),
+            "blocked_by_threshold": bool(by_threshold),
+            "blocked_by_reserve": bool(by_reserve),
+        }
+        return bool(code), REFUSAL_REASONS[code - 1] if code else "", context
+
+
+def _finite(name: str, value: float) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: got {value!r}; allowed: a finite number") from None
+    if not math.isfinite(number):
+        raise ValueError(f"{name}: got {value!r}; allowed: a finite number")
+    return number

@@ -1,0 +1,176 @@
+"""Where a store is, and how it is opened: a SQLite file by default, PostgreSQL by URL, migrated when it is opened.
+
+SQLite is set to write-ahead logging (readers don't wait for a writer), foreign keys on, and to wait for a lock instead
+of failing; a transaction that writes takes the lock at its start, so two can't both read first and then collide.
+Passwords are never part of a message.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from solvent.energy.costs.lifecycle import StoreError
+from solvent.energy.costs.models import Base
+
+__all__ = ["ALLOWED", "HEAD", "VERSION_TABLE", "connect", "migrate", "place_of", "said", "url_of"]
+
+HEAD = "0001"
+"""The schema that this code reads and writes: the last migration."""
+
+VERSION_TABLE = "solvent_costs_version"
+"""Of a name of its own, so that the store can share a PostgreSQL database with others that use Alembic."""
+
+ALLOWED = "a path of a file, sqlite:///PATH, or postgresql://USER@HOST/DATABASE"
+BUSY_SECONDS = 10
+_LOCK = 0x50_1E_47  # of PostgreSQL's advisory locks, the one that a migration takes
+
+
+def url_of(place: str | os.PathLike[str], folder: Path | None = None) -> URL:
+    """The database URL of a path or URL; a relative path starts at ``folder``, by default the current one.
+
+    Raises:
+        StoreError: a URL that can't be read, or of another database.
+    """
+    text = os.fspath(place)
+    if "://" not in text:
+        if not text.strip():
+            raise StoreError(f"store: got an empty text; allowed: {ALLOWED}")
+        path = Path(text).expanduser()
+        return URL.create("sqlite", database=str(folder / path if folder is not None else path))
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):  # whose message would repeat the URL, password and all
+        raise StoreError(f"store: got a URL that can't be read; allowed: {ALLOWED}") from None
+    if url.drivername in ("sqlite", "sqlite+pysqlite"):
+        if url.database in (None, "", ":memory:"):
+            raise StoreError("store: got a database in memory, which would be forgotten; allowed: a file")
+        return url_of(str(url.database), folder)
+    if url.drivername in ("postgres", "postgresql", "postgresql+psycopg"):
+        return url.set(drivername="postgresql+psycopg")
+    raise StoreError(f"store: got a URL of {url.drivername!r:.40}; allowed: {ALLOWED}")
+
+
+def place_of(url: URL) -> str:
+    """The place as it may be shown: a path, or a URL without password."""
+    if url.drivername == "sqlite":
+        return str(url.database)
+    bare = url.difference_update_query([key for key in url.query if "password" in key])
+    return bare.set(drivername="postgresql").render_as_string(hide_password=True)
+
+
+def said(error: BaseException) -> str:
+    """What the database said, in one line."""
+    text = str(error.orig) if isinstance(error, DBAPIError) and error.orig is not None else str(error)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__
+
+
+def connect(url: URL, *, create: bool) -> sa.Engine:
+    """An engine for the store at ``url``; nothing is opened yet.
+
+    Raises:
+        StoreError: a file or folder that is not there, or can't be one.
+    """
+    if url.drivername != "sqlite":
+        return sa.create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": BUSY_SECONDS})
+    path = Path(str(url.database))
+    if not path.parent.is_dir():
+        raise StoreError(f"{path}: no such folder as {path.parent}; allowed: a file in a folder that exists")
+    if path.is_dir():
+        raise StoreError(f"{path}: is a folder; allowed: {ALLOWED}")
+    if not create and not path.exists():
+        raise StoreError(f"{path}: no such store; allowed: a store that is there, or register a price first")
+    # The driver's own transactions would leave data definition outside and take the lock late.
+    engine = sa.create_engine(
+        url, poolclass=NullPool, connect_args={"isolation_level": None, "timeout": BUSY_SECONDS}
+    )
+    sa.event.listen(engine, "connect", _set_up)
+    sa.event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _set_up(connection: Any, _record: Any) -> None:
+    for setting in (f"busy_timeout={BUSY_SECONDS * 1000}", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {setting}").close()
+    # The mode is the file's. Where another connection holds it just now, SQLite doesn't wait; the next one sets it.
+    with suppress(sqlite3.OperationalError):
+        connection.execute("PRAGMA journal_mode=WAL").close()
+
+
+def _begin(connection: sa.Connection) -> None:
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+@contextmanager
+def _readable(place: str) -> Iterator[None]:
+    try:
+        yield
+    except (SQLAlchemyError, OSError) as error:
+        raise StoreError(f"{place}: can't be used as a store ({said(error)}); allowed: {ALLOWED}") from None
+
+
+def migrate(engine: sa.Engine, *, create: bool) -> None:
+    """Bring the store to ``HEAD``; one that is there already is left alone.
+
+    Raises:
+        StoreError: not reachable, no database, someone else's, or of a newer schema.
+    """
+    place = place_of(engine.url)
+    with _readable(place):
+        with engine.connect() as connection:
+            if _version(connection) == HEAD:
+                return
+        with engine.execution_options(writes=True).begin() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+            found = _version(connection)
+            if found == HEAD:  # another process was faster
+                return
+            if found is None:
+                _check_empty(connection, place, create=create)
+            _upgrade(connection, place, found)
+
+
+def _version(connection: sa.Connection) -> str | None:
+    if not sa.inspect(connection).has_table(VERSION_TABLE):
+        return None
+    version: str | None = connection.execute(sa.text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()
+    return version
+
+
+def _check_empty(connection: sa.Connection, place: str, *, create: bool) -> None:
+    there = set(sa.inspect(connection).get_table_names())
+    # A SQLite file belongs to one program; a PostgreSQL database may be shared, as long as no name collides.
+    foreign = sorted(there if connection.dialect.name == "sqlite" else there & set(Base.metadata.tables))
+    if foreign:
+        raise StoreError(f"{place}: is no store of costs: it holds a table {foreign[0]!r} of something else")
+    if not create:
+        raise StoreError(f"{place}: holds no store yet; allowed: register a price first")
+
+
+def _upgrade(connection: sa.Connection, place: str, found: str | None) -> None:
+    from alembic import command
+    from alembic.config import Config
+    from alembic.util import CommandError
+
+    config = Config()
+    config.set_main_option("script_location", "solvent.energy.costs:migrations")
+    config.attributes["connection"] = connection
+    config.attributes["version_table"] = VERSION_TABLE
+    try:
+        command.upgrade(config, HEAD)
+    except CommandError:
+        raise StoreError(
+            f"{place}: holds schema {found!r}, which a newer version of Solvent wrote; allowed: up to {HEAD!r}"
+        ) from None

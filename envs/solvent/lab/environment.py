@@ -1,0 +1,456 @@
+"""The single lab as a Gymnasium environment: a shell over the compiled dynamics."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from gymnasium.error import ResetNeeded
+from gymnasium.spaces import Box, Discrete
+from numpy.typing import NDArray
+
+from solvent.lab.actions import action_table, sentence
+from solvent.lab.batch import LabBatch, resolve_params, resolve_seed
+from solvent.lab.ledger import Ledgers
+from solvent.lab.mechanisms.adequacy import RULES
+from solvent.lab.mechanisms.energy import UNIT
+from solvent.lab.mechanisms.gate import MILLION
+from solvent.lab.metrics import REFUSAL_REASONS, episode_record
+from solvent.lab.observation import observation_fields, observation_space
+from solvent.lab.params import LabParams
+from solvent.lab.records import DEFERRAL_REASONS, NUMBERS, OBSTACLES, VERDICTS
+from solvent.lab.state import Event, Verdict
+from solvent.lab.words.notebook import Notebook, compound_index, page_of
+from solvent.lab.words.sentences import corrections_of, policy_names
+from solvent.lab.words.tool_log import ToolLog
+
+__all__ = ["DETAILS", "ENERGY_DETAILS", "RENDER_MODES", "LabEnv"]
+
+RENDER_MODES = ["human", "rgb_array", "ansi"]
+
+DETAILS = ("published_bits", "settled", "claim", "gain", "licence_added", "debt_repaid", "wells_charged")
+"""Fields of the step record that ``detailed_info=True`` adds to ``info``: the reward's parts first."""
+
+
+ENERGY_DETAILS = ("energy_cost", "energy_spent", "energy_gained")
+"""Where acting costs energy, ``detailed_info=True`` adds these too, in units of energy."""
+
+
+EXPLORED = int(Event.EXPLORED)
+
+
+class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
+    """A small biology lab whose agent may believe only what it has paid for.
+
+    ## Description
+    Eight compounds have hidden potency classes, an instrument has a hidden state. The agent runs plates,
+    claims beforehand what they will teach, and publishes what it has found. A claim that the exact posterior
+    does not bear out becomes epistemic debt, which inflates costs, blocks exploration above a threshold and
+    is settled from the score at the end.
+
+    ## Action space
+    ``Discrete(n)``; each index is a row ``(verb, compound, claim, confidence)`` of ``actions``.
+    ``sentence(i)`` says it in words. By default 180:
+
+    | verb | wells | what it is |
+    |---|---|---|
+    | `rest` | 0 | ends the heartbeat |
+    | `dmso` | 8 | calibration: 4 readouts of 2 vehicle wells |
+    | `baseline` | 12 | calibration: 4 readouts of 3 vehicle wells |
+    | `calibration` | 24 | calibration: 8 readouts of 3 vehicle wells |
+    | `screen` | 8 | a compound at 2 doses, 4 wells each, with a claim in bits |
+    | `dose_response` | 48 | a compound at 8 doses, 6 wells each, with a claim in bits |
+    | `publish_private` | 0 | a compound's most probable class at a confidence, for one reader |
+    | `publish_public` | 0 | the same for all readers; a compound is published once |
+
+    ## Observation space
+    ``Box(-1, 1, (n,), float32)``; ``observation_fields`` names every element. By default 142:
+
+    | elements | number | what they show |
+    |---|---|---|
+    | books | 7 | wells, heartbeat, debt, margin to the threshold, inflation, lot countdown, refusals in a row |
+    | last event | 8 | one-hot |
+    | instrument | 15 | belief |
+    | compounds | 8 x 14 | belief, entropy, lowest entropy, licence, published privately and publicly, experiments |
+
+    ## Reward
+    Bits: the log score of each accepted finding against the prior, less the unpaid debt when the episode
+    ends. Nothing else.
+
+    ## Starting state
+    384 wells, no debt; compounds and instrument are drawn from their priors.
+
+    ## Episode end
+    Truncated at the horizon (40 heartbeats). Terminated when nothing but resting can ever execute again
+    (``exhausted``), or when the debt is above the threshold and no calibration is affordable (``bankrupt``).
+    In either way the debt is settled.
+
+    ## Where acting costs energy
+    ``Solvent/Energy-v0`` (preset ``energy``): 42 heartbeats of at most 6 actions. The sixth, a rest or a refusal ends
+    the heartbeat; each brings 3 energy, of which 20 are kept at most; the episode starts at 06:00 with 10. An action's
+    effective cost is its base cost times what the situation makes of it (first use, failing, late, again). What can't
+    be paid is deferred and costs its slot; findings need the user, who is there from 08:00 to 24:00. Some verbs of an
+    episode have a wrong price, and two more actions are the agent's voice:
+
+    | verb | energy | what it is |
+    |---|---|---|
+    | `rest` | 0 | ends the heartbeat |
+    | `dmso` | 1 | |
+    | `baseline` | 2 | |
+    | `calibration` | 2 | |
+    | `screen` | 4 | |
+    | `dose_response` | 6 | |
+    | `publish_private` | 5 | only while the user is there |
+    | `publish_public` | 7 | only while the user is there |
+    | `reflect` | 2 | shows the intent summary; the only door to `propose` |
+    | `propose` | 0 | right after `reflect`: asks for a lower cost of what was deferred most |
+
+    The observation has 60 more elements: per compound, whether this heartbeat has screened or dosed it (16); energy,
+    slot, hour and presence (6); three more last events; effective cost, uses, failures, discomfort and the time to a
+    review by verb (31); and the intent summary (4).
+
+    ``info`` of a step also has ``obstacle`` where something but debt stood against the action (a deferral is
+    ``insufficient_energy``), ``discomfort`` where what was put off was worth doing, and, when the heartbeat closes,
+    ``intent_summary``: energy by intent class, shape ``(5,)``.
+
+    ## Where a gate judges findings
+    ``Solvent/Gate-v0`` (preset ``gate``): every experiment writes sentences on its compound's page, one for each of
+    the 8 doses and up to 4 for the fit, and a finding is a sentence too, worded by its confidence: hedged below 0.65,
+    plain, definitive from 0.9. What of it lies outside of the span of the page's sentences, as vectors of a language
+    model, is its hallucination energy, from 0 to 1: a measure of what can be verified, not of what is true. The
+    policy in force decides:
+
+    | verdict | energy | what follows |
+    |---|---|---|
+    | `accept` | up to `tau_accept` | published and scored at once |
+    | `review` | up to 1.25 times that | a reader decides 4 heartbeats later; nothing else can be published of it |
+    | `reject` | above | nothing, and it may be tried again |
+
+    A finding with a number that stands in no sentence of the page is reviewed at best. The reader approves what
+    asserts no more than was licensed, and it is scored then; the episode's end drops what is undecided. What is not
+    licensed becomes debt when it is submitted, whatever the verdict. There are 5 policies, from `adaptive.P30` to
+    `adaptive.P1`; the start is `adaptive.P20`. A wrong finding that all readers see tightens the policy by one, 12
+    heartbeats without one relax it by one, never past the start.
+
+    The observation has 117 more elements: for each of the 8 compounds the margin to `tau_accept` and the energy of a
+    finding in each wording, whether in none of them its numbers stand on the page, how many sentences that has, how
+    good its fit is, and of a finding under review the time to its decision, its confidence, whether it is public,
+    licensed, and still of the most probable class (8 x 14); strictness, calm and both thresholds (4); and one more
+    last event (1).
+
+    ``info`` of a step that submitted a finding has ``verdict``, ``hallucination_energy``, ``energy_gap`` (the same
+    number: a control claim taken from the page has energy 0), ``policy_applied``, such as ``adaptive.P20.v1``, and
+    ``gate_check``, ``numbers``, where that check fired. Where reviews were decided it has ``reviews_approved`` and
+    ``reviews_declined``, where the policy changed ``strictness``, its level with 0 for the laxest, and ``obstacle``
+    as above (a finding under review is ``under_review``). ``notebook`` shows a page and what could be said of it in
+    words.
+
+    ## Where words are held against evidence
+    ``Solvent/Lab-v0`` (preset ``lab``): everything above, 42 heartbeats with energy, the gate, and adequacy. Every
+    plate that was run on a compound is a tool call in its log; a finding's sentence is scored against that log by the
+    heuristic of ``solvent.adequacy``, from 0 (no more than was looked at) to 3:
+
+    | words | no plate | 1 | 2 or 3 | 4 or more |
+    |---|---|---|---|---|
+    | hedged | 1 | 0 | 0 | 0 |
+    | plain | 2 | 1 | 0 | 0 |
+    | definitive | 3 | 2 | 1 | 0 |
+    | definitive, of an inactive compound (absolute) | 3 | 3 | 2 | 1 |
+
+    At 0 and 1 it passes, 2 calls for a reader, 3 is rejected; the more severe of this and the gate's verdict holds.
+    After a wrong finding that all readers saw the agent is corrected: one of 6 sentences, until 12 heartbeats have
+    passed without another one.
+
+    The observation has 30 more elements: per compound the score of a finding in each wording (8 x 3), and the
+    correction in force (6).
+
+    ``info`` of a step that submitted a finding also has ``gate_verdict``, the gate's alone, ``adequacy``, the score,
+    and ``adequacy_rule``, such as ``definitive/thin``; where a correction was given, ``correction`` has its text.
+    ``tool_log`` shows a compound's log, ``correction`` what holds now.
+
+    ## Small enough to be solved
+    ``Solvent/Tiny-v0`` (preset ``tiny``): all of this with two compounds of two classes, readouts of two bins, five
+    heartbeats of one action, without proposals. 25 actions, 134 observations, with ``observation.joint``. Its
+    optimum is known (docs/exact.md).
+
+    ## Arguments
+    See ``__init__``. ``preset`` is ``default``, ``source`` (exactly the source document), ``two_tier``, ``energy``,
+    ``gate``, ``lab`` or ``tiny``; ``params`` are differences from it.
+
+    ``info["episode_summary"]`` of the last step is this environment's record of the episode. ``info["episode"]`` is
+    left to Gymnasium's ``RecordEpisodeStatistics`` and to Stable-Baselines3's ``Monitor``.
+
+    ## Version history
+    * v0: first version.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": RENDER_MODES, "render_fps": 4}  # type: ignore[misc]
+
+    def __init__(
+        self,
+        params: LabParams | Mapping[str, Any] | None = None,
+        *,
+        preset: str = "default",
+        render_mode: str | None = None,
+        ledger_path: str | os.PathLike[str] | None = None,
+        discomfort_path: str | os.PathLike[str] | None = None,
+        proposals_path: str | os.PathLike[str] | None = None,
+        verdicts_path: str | os.PathLike[str] | None = None,
+        detailed_info: bool = False,
+    ) -> None:
+        """Make a lab.
+
+        Args:
+            params: parameters, or a mapping of differences from the preset (``{"debt": {"threshold": 1.0}}``).
+            preset: ``default``, ``source``, ``two_tier``, ``energy``, ``gate`` or ``lab``.
+            render_mode: ``human``, ``rgb_array``, ``ansi`` or None.
+            ledger_path: where refusals are appended (``epistemic_refusals.jsonl``); None writes none.
+            discomfort_path: the same for deferrals (``cost_discomfort_log.jsonl``).
+            proposals_path: the same for proposals and their reviews (``energy_cost_proposals.jsonl``).
+            verdicts_path: the same for what the gate judged, decided reviews and published errors
+                (``gate_verdicts.jsonl``).
+            detailed_info: add the reward's parts, claim, gain and costs to ``info`` on every step.
+
+        Raises:
+            ParamError: a parameter that can't be used; one line says which and what is allowed.
+            ValueError: an unknown render mode.
+            OSError: a ledger that can't be written.
+        """
+        if render_mode is not None and render_mode not in RENDER_MODES:
+            raise ValueError(f"render_mode: got {render_mode!r}; allowed: {', '.join(RENDER_MODES)}")
+        self.params = resolve_params(params, preset)
+        self.render_mode = render_mode
+        self.ledgers = Ledgers(
+            self.params,
+            refusals=ledger_path,
+            discomfort=discomfort_path,
+            proposals=proposals_path,
+            verdicts=verdicts_path,
+        )
+        self._policies = policy_names(self.params)
+        self._corrections = corrections_of(self.params)
+        self._log = ToolLog(self.params)
+        self._judges = self.params.gate.enabled
+        self._contaminated = bool(self.params.unenforced)
+        self.detailed_info = detailed_info
+        self.actions = action_table(self.params)
+        self.observation_fields = observation_fields(self.params)
+        self.action_space = Discrete(len(self.actions))
+        self.observation_space: Box = observation_space(self.params)  # type: ignore[assignment]
+        self.batch = LabBatch(self.params, 1)
+        self._action = np.zeros(1, np.int64)
+        self._strictness, self._correction = 0, -1  # before the last step
+        self._renderer: Any = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Start an episode: the first of the seed's stream, or without a seed the next of the current one.
+
+        Returns:
+            The observation, shape ``(n_fields,)`` float32, and ``info`` with ``action_mask``, shape
+                ``(n_actions,)`` int8.
+
+        Raises:
+            ValueError: a seed that is no whole number, or negative.
+        """
+        seed = resolve_seed("seed", seed)
+        super().reset(seed=seed, options=options)
+        self.batch.begin([seed], np.ones(1, np.bool_), self.np_random)
+        self._log.clear()
+        if self.render_mode == "human":
+            self.render()
+        info = self._marked({"action_mask": self.batch.masks[0].copy()})
+        return self.batch.observations[0].copy(), info
+
+    def step(self, action: np.int64 | int) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        """Run one action; a refused one costs the heartbeat and nothing else.
+
+        Returns:
+            Observation, shape ``(n_fields,)`` float32; reward in bits; whether the episode was terminated and
+                whether it was truncated; ``info``.
+
+        Raises:
+            ResetNeeded: before the first ``reset`` and after the end of an episode.
+            ValueError: an action outside of the action space.
+        """
+        batch = self.batch
+        lab = batch.labs[0]
+        if lab["key"] == 0 or lab["end_reason"] != 0:
+            raise ResetNeeded("the episode is over or has not begun: call reset() first")
+        try:
+            index = operator.index(action)
+        except TypeError:
+            index = -1
+        if not 0 <= index < len(self.actions):
+            raise ValueError(f"action: got {action!r}; allowed: 0 to {len(self.actions) - 1}")
+        self._action[0] = index
+        if self._judges:
+            self._strictness, self._correction = int(lab["strictness"]), int(lab["correction"])
+        batch.step(self._action)
+        step = batch.steps[0]
+        if self._judges and step["event"] == EXPLORED:
+            self._log.add(index, lab)
+        terminated, truncated = bool(step["terminated"]), bool(step["truncated"])
+        info = self._info(step)
+        if terminated or truncated:
+            info["episode_summary"] = episode_record(self.params, batch.labs[0])
+        else:
+            info["action_mask"] = batch.masks[0].copy()
+        if self.render_mode == "human":
+            self.render()
+        return batch.observations[0].copy(), float(batch.rewards[0]), terminated, truncated, info
+
+    def _info(self, step: Any) -> dict[str, Any]:
+        refusal = int(step["refusal"])
+        new_debt = float(step["debt_added"])
+        info: dict[str, Any] = {
+            "cost": new_debt,
+            "cost_debt": new_debt,
+            "cost_refusal": float(refusal != 0),
+        }
+        if refusal:
+            info["refusal"] = REFUSAL_REASONS[refusal - 1]
+        if step["obstacle"] and (self.params.energy.enabled or self.params.gate.enabled):
+            info["obstacle"] = OBSTACLES[step["obstacle"]]
+        if self.params.energy.enabled:
+            self._energy_info(info, step)
+        if self.params.gate.enabled:
+            self._gate_info(info, step)
+        self.ledgers.append(self.batch.steps, self.batch.labs, numbered=False)
+        if self.detailed_info:
+            for name in DETAILS:
+                info[name] = float(step[name])
+        return self._marked(info)
+
+    def _energy_info(self, info: dict[str, Any], step: Any) -> None:
+        """What was put off, and the intent summary of a heartbeat that closed."""
+        if step["discomfort"]:
+            info["discomfort"] = DEFERRAL_REASONS[step["discomfort"]]
+        if step["closed"]:
+            info["intent_summary"] = step["intents"] / UNIT
+        if self.detailed_info:
+            for name in ENERGY_DETAILS:
+                info[name] = float(step[name]) / UNIT
+
+    def _gate_info(self, info: dict[str, Any], step: Any) -> None:
+        """The verdict on a finding, reviews that were decided, and a policy that changed."""
+        if step["verdict"] != Verdict.NONE:
+            info["verdict"] = VERDICTS[step["verdict"]]
+            info["hallucination_energy"] = info["energy_gap"] = int(step["residual"]) / MILLION
+            info["policy_applied"] = self._policies[step["policy"]]
+            if step["unsupported"]:
+                info["gate_check"] = NUMBERS
+        if step["approved"] or step["declined"]:
+            info["reviews_approved"] = int(step["approved"]).bit_count()
+            info["reviews_declined"] = int(step["declined"]).bit_count()
+        if step["strictness"] != self._strictness:
+            info["strictness"] = int(step["strictness"])
+        if self.params.adequacy.enabled:
+            self._adequacy_info(info, step)
+
+    def _adequacy_info(self, info: dict[str, Any], step: Any) -> None:
+        """How adequate the words of a finding were, and a correction that was given."""
+        if step["verdict"] != Verdict.NONE:
+            info["gate_verdict"] = VERDICTS[step["gate_verdict"]]
+            info["adequacy"] = int(step["adequacy"])
+            info["adequacy_rule"] = RULES[step["rule"]]
+        if step["correction"] >= 0 and (step["incident"] or step["correction"] != self._correction):
+            info["correction"] = self._corrections[step["correction"]].text
+
+    def _marked(self, info: dict[str, Any]) -> dict[str, Any]:
+        """Every info of a lab in which debt, gate or adequacy has no consequence says so."""
+        if self._contaminated:
+            info["contaminated"] = True
+        return info
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Which actions would execute now, shape ``(n_actions,)``."""
+        masks: NDArray[np.bool_] = self.batch.masks[0].astype(np.bool_)
+        return masks
+
+    def sentence(self, action: int) -> str:
+        """The action as a sentence."""
+        return sentence(self.params, action)
+
+    def notebook(self, compound: str | int) -> Notebook:
+        """A compound's page in words, and what the gate would make of a finding about it.
+
+        Args:
+            compound: its name or its index.
+
+        Raises:
+            ResetNeeded: before the first ``reset``.
+            ValueError: a lab without a gate, or no such compound.
+        """
+        if self.batch.labs["key"][0] == 0:
+            raise ResetNeeded("nothing has begun: call reset() first")
+        index = compound_index(self.params, compound)
+        return page_of(self.params, self.batch.labs[0], index)
+
+    def tool_log(self, compound: str | int) -> list[dict[str, Any]]:
+        """The experiments run on a compound as tool calls, ``{name, arguments, result}``, the oldest first.
+
+        What ``solvent.adequacy.ToolContext.from_dicts`` reads, and what the words of a finding are held against. A log
+        is of this environment's own steps: of plates that came with ``set_state`` the record has the number only.
+
+        Args:
+            compound: its name or its index.
+
+        Raises:
+            ResetNeeded: before the first ``reset``.
+            ValueError: a lab without a gate, which has no sentences, no such compound, or plates that came with
+                ``set_state``.
+        """
+        if self.batch.labs["key"][0] == 0:
+            raise ResetNeeded("nothing has begun: call reset() first")
+        index = compound_index(self.params, compound)
+        return self._log.of(index, int(self.batch.labs["experiments"][0, index]))
+
+    @property
+    def correction(self) -> str:
+        """What the agent is told after a published error, for as long as it holds; empty where there is nothing."""
+        code = int(self.batch.labs["correction"][0]) if self._corrections else -1
+        return self._corrections[code].text if code >= 0 else ""
+
+    def get_state(self) -> Any:
+        """A copy of the lab's record, hidden truth included; ``set_state`` takes it."""
+        return self.batch.get_labs()[0]
+
+    def set_state(self, state: Any) -> NDArray[np.float32]:
+        """Continue from a record of ``get_state`` and return its observation.
+
+        Raises:
+            ValueError: the record of a lab with other parameters.
+        """
+        self.batch.set_labs(np.atleast_1d(np.asarray(state)))
+        self._log.clear()
+        shown: NDArray[np.float32] = self.batch.observations[0].copy()
+        return shown
+
+    def render(self) -> Any:
+        """Draw the lab: a text (``ansi``), ``(height, width, 3)`` uint8 (``rgb_array``).
+
+        Or a window (``human``).
+        """
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() was called without a render_mode; give one to make()")
+            return None
+        if self._renderer is None:
+            from solvent.lab.rendering import Renderer
+
+            self._renderer = Renderer(self.params, self.render_mode, self.metadata["render_fps"])
+        return self._renderer.draw(self.batch.labs[0], self.batch.steps[0])
+
+    def close(self) -> None:
+        """Close the window, if there is one. May be called again."""
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_renderer": None}

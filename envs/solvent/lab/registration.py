@@ -1,0 +1,32 @@
+"""Every environment id and variant, nowhere else. A level is a set of parameters, never a second code path."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+
+__all__ = ["ENVIRONMENTS", "register_all"]
+
+ENVIRONMENTS: dict[str, dict[str, Any]] = {
+    "Solvent/Debt-v0": {"preset": "default"},
+    "Solvent/Debt-source-v0": {"preset": "source"},
+    "Solvent/Debt-two-tier-v0": {"preset": "two_tier"},
+    "Solvent/Energy-v0": {"preset": "energy"},
+    "Solvent/Gate-v0": {"preset": "gate"},
+    "Solvent/Lab-v0": {"preset": "lab"},
+    "Solvent/Tiny-v0": {"preset": "tiny"},
+}
+"""Id -> arguments of ``LabEnv`` and ``LabVectorEnv``."""
+
+
+def register_all() -> None:
+    """Register the environments with Gymnasium; ids that are registered already are left alone."""
+    for env_id, kwargs in ENVIRONMENTS.items():
+        if env_id not in gymnasium.registry:
+            gymnasium.register(
+                id=env_id,
+                entry_point="solvent.lab.environment:LabEnv",
+                vector_entry_point="solvent.lab.vector:LabVectorEnv",
+                kwargs=kwargs,
+            )

@@ -1,0 +1,57 @@
+"""Colours, after Okabe and Ito (2008) and Tol: told apart with any colour vision, and by lightness in print."""
+
+from __future__ import annotations
+
+from solvent.lab.actions import Verb
+from solvent.lab.rendering.canvas import Colour
+
+__all__ = [
+    "BELIEF",
+    "DEBT",
+    "ENERGY",
+    "FAINT",
+    "FINDING",
+    "INK",
+    "MUTED",
+    "NIGHT",
+    "PAPER",
+    "REVIEW",
+    "RULE",
+    "TEMPLATE_COLOURS",
+    "UNSEEN",
+    "VERB_COLOURS",
+]
+
+PAPER: Colour = (252, 251, 248)
+INK: Colour = (32, 42, 54)
+MUTED: Colour = (110, 121, 133)
+FAINT: Colour = (196, 202, 208)
+RULE: Colour = (228, 230, 231)
+BELIEF: Colour = (78, 104, 141)
+FINDING: Colour = (0, 143, 104)
+DEBT: Colour = (170, 51, 119)
+ENERGY: Colour = (138, 128, 38)
+REVIEW: Colour = (176, 104, 0)
+"""What a reader has still to decide."""
+NIGHT: Colour = (233, 236, 241)
+"""Hours in which the user is away."""
+UNSEEN: Colour = (172, 179, 187)
+"""Wells that were spent while nobody looked."""
+
+TEMPLATE_COLOURS: dict[int, Colour] = {
+    Verb.DMSO: (168, 214, 237),
+    Verb.BASELINE: (98, 178, 222),
+    Verb.CALIBRATION: (38, 125, 181),
+    Verb.SCREEN: (240, 178, 50),
+    Verb.DOSE_RESPONSE: (213, 94, 0),
+}
+
+VERB_COLOURS: dict[int, Colour] = {
+    **TEMPLATE_COLOURS,
+    Verb.PUBLISH_PRIVATE: (122, 195, 172),
+    Verb.PUBLISH_PUBLIC: FINDING,
+    Verb.REFLECT: (126, 104, 160),
+    Verb.PROPOSE: INK,
+    Verb.REST: FAINT,
+    Verb.TERMINATE: FAINT,
+}

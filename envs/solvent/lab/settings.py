@@ -1,0 +1,173 @@
+"""What a setting is: its default, unit, range and source; groups of them; and the errors that name what is allowed.
+
+Groups are frozen and hashable. A list that is given becomes a tuple: frozen all the way down.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["ParamError", "ParamGroup", "nearest", "setting"]
+
+
+class ParamError(ValueError):
+    """A parameter that can't be used. The message is one line: which one, what it got, what is allowed."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        self.path = path
+        self.problem = problem
+        super().__init__(f"{path}: {problem}" if path else problem)
+
+    def __reduce__(self) -> tuple[type[ParamError], tuple[str, str]]:
+        return type(self), (self.path, self.problem)
+
+
+def setting(
+    default: Any,
+    *,
+    unit: str,
+    doc: str,
+    low: float = -math.inf,
+    high: float = math.inf,
+    above: float = -math.inf,
+    choices: tuple[str, ...] = (),
+    source: str = "measured",
+) -> Any:
+    """One parameter: default, unit, meaning, inclusive range ``low..high``, exclusive bound ``above``."""
+    metadata = {
+        "unit": unit,
+        "doc": doc,
+        "low": low,
+        "high": high,
+        "above": above,
+        "choices": choices,
+        "source": source,
+    }
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def _allowed(metadata: Mapping[str, Any]) -> str:
+    if metadata["choices"]:
+        return "one of " + ", ".join(metadata["choices"])
+    low, high, above = metadata["low"], metadata["high"], metadata["above"]
+    parts = []
+    if above > -math.inf:
+        parts.append(f"above {above:g}")
+    if low > -math.inf:
+        parts.append(f"at least {low:g}")
+    if high < math.inf:
+        parts.append(f"at most {high:.7g}")
+    return "a finite number" + (", " + " and ".join(parts) if parts else "")
+
+
+def _check_value(path: str, value: Any, metadata: Mapping[str, Any]) -> None:
+    if isinstance(value, str):
+        if metadata["choices"] and value not in metadata["choices"]:
+            raise ParamError(path, f"got {value!r}; allowed: {_allowed(metadata)}")
+        return
+    if isinstance(value, tuple):
+        if not value:
+            raise ParamError(path, "got an empty list; allowed: at least one value")
+        for item in value:
+            _check_value(path, item, metadata)
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return
+    inside = metadata["low"] <= value <= metadata["high"] and value > metadata["above"]
+    if not (inside and math.isfinite(value)):
+        raise ParamError(path, f"got {value!r}; allowed: {_allowed(metadata)}")
+
+
+class ParamGroup:
+    """A frozen dataclass whose fields are settings or further groups."""
+
+    def __post_init__(self) -> None:
+        hints = _type_hints(type(self))
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if field.metadata:
+                value = _convert(field.name, value, hints[field.name], None)
+                _check_value(field.name, value, field.metadata)
+                object.__setattr__(self, field.name, value)  # a list becomes a tuple: frozen all the way down
+            elif not isinstance(value, hints[field.name]):
+                raise ParamError(field.name, f"got {value!r}; allowed: {hints[field.name].__name__}")
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Any], *, base: Any = None, path: str = "") -> Any:
+        """Return ``base`` (the defaults) with the differences in ``mapping``.
+
+        Raises:
+            ParamError: an unknown key (with the nearest valid one), a wrong type, an impossible value.
+        """
+        if not isinstance(mapping, Mapping):
+            raise ParamError(path, f"got {mapping!r}; allowed: a mapping of settings")
+        hints = _type_hints(cls)
+        changes: dict[str, Any] = {}
+        for key, value in mapping.items():
+            where = f"{path}.{key}" if path else str(key)
+            if key not in hints:
+                raise ParamError(where, "unknown key" + nearest(str(key), hints))
+            current = getattr(base, key) if base is not None else None
+            changes[key] = _convert(where, value, hints[key], current)
+        try:
+            return dataclasses.replace(base, **changes) if base is not None else cls(**changes)
+        except ParamError as error:
+            where = f"{path}.{error.path}" if path and error.path else path or error.path
+            raise ParamError(where, error.problem) from None
+        except TypeError as error:
+            raise ParamError(path, str(error).replace("__init__() ", "")) from None
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Plain nested dictionaries and lists, ready for YAML."""
+
+        def plain(value: Any) -> Any:
+            if isinstance(value, ParamGroup):
+                return value.to_mapping()
+            return list(value) if isinstance(value, tuple) else value
+
+        return {f.name: plain(getattr(self, f.name)) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+
+
+def _type_hints(cls: type) -> dict[str, Any]:
+    hints = typing.get_type_hints(cls)
+    return {f.name: hints[f.name] for f in dataclasses.fields(cls)}
+
+
+def nearest(key: str, known: typing.Iterable[str]) -> str:
+    """``; did you mean 'x'?`` for a misspelt key, or the list of valid ones."""
+    names = sorted(known)
+    close = difflib.get_close_matches(key, names, n=1, cutoff=0.5)
+    return f"; did you mean {close[0]!r}?" if close else f"; allowed: {', '.join(names)}"
+
+
+def _convert(path: str, value: Any, hint: Any, current: Any) -> Any:
+    """``value`` as the annotated type ``hint``, or a ParamError that names the type it should have."""
+    if isinstance(hint, types.UnionType):
+        if value is None:
+            return None
+        hint = next(h for h in typing.get_args(hint) if h is not type(None))
+    if isinstance(hint, type) and issubclass(hint, ParamGroup):
+        return hint.from_mapping(value, base=current, path=path)
+    if typing.get_origin(hint) is tuple:
+        (item, _) = typing.get_args(hint)
+        if not isinstance(value, list | tuple):
+            raise ParamError(path, f"got {value!r}; allowed: a list")
+        return tuple(_convert(f"{path}[{i}]", v, item, None) for i, v in enumerate(value))
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if hint is int and number and (isinstance(value, int) or value.is_integer()):
+        return int(value)
+    if hint is float and number:
+        try:
+            return float(value)
+        except OverflowError:
+            raise ParamError(path, "got a whole number beyond floating point; allowed: a number") from None
+    if hint in (bool, str) and isinstance(value, hint):
+        return value
+    names = {float: "a number", int: "a whole number", bool: "true or false", str: "a text"}
+    raise ParamError(path, f"got {value!r}; allowed: {names[hint]}")

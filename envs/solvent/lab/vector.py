@@ -1,0 +1,418 @@
+"""A vector of labs as a Gymnasium vector environment: a shell over the same compiled dynamics.
+
+Lab ``i`` of a vector that is seeded with ``seed`` equals the single lab seeded with ``seed + i``, bit for
+bit, for any number of labs and threads. Infos have the form that ``gymnasium.vector.SyncVectorEnv`` gives
+them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium.error import ResetNeeded
+from gymnasium.spaces import Discrete
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from solvent.lab.actions import action_table, sentence
+from solvent.lab.batch import LabBatch, resolve_params, resolve_seed
+from solvent.lab.environment import DETAILS, ENERGY_DETAILS
+from solvent.lab.ledger import Ledgers
+from solvent.lab.mechanisms.adequacy import RULES
+from solvent.lab.mechanisms.energy import UNIT
+from solvent.lab.mechanisms.gate import MILLION
+from solvent.lab.metrics import REFUSAL_REASONS, episode_columns
+from solvent.lab.observation import observation_fields, observation_space
+from solvent.lab.params import LabParams
+from solvent.lab.records import DEFERRAL_REASONS, NUMBERS, OBSTACLES, VERDICTS
+from solvent.lab.state import Verdict
+from solvent.lab.words.sentences import corrections_of, policy_names
+
+__all__ = ["LabVectorEnv"]
+
+_REASONS = np.array((None, *REFUSAL_REASONS), dtype=object)
+_OBSTACLES = np.array((None, *OBSTACLES[1:]), dtype=object)
+_DEFERRALS = np.array((None, *DEFERRAL_REASONS[1:]), dtype=object)
+_CHECKS = np.array((None, NUMBERS), dtype=object)
+_VERDICTS = np.array((*VERDICTS, None), dtype=object)
+_RULES = np.array((*RULES, None), dtype=object)
+
+
+class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
+    """``num_envs`` labs, stepped together. See ``LabEnv`` for actions, observations and rewards."""
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        params: LabParams | Mapping[str, Any] | None = None,
+        *,
+        preset: str = "default",
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        render_mode: str | None = None,
+        ledger_path: str | os.PathLike[str] | None = None,
+        discomfort_path: str | os.PathLike[str] | None = None,
+        proposals_path: str | os.PathLike[str] | None = None,
+        verdicts_path: str | os.PathLike[str] | None = None,
+        detailed_info: bool = False,
+        copy: bool = True,
+        threads: int = 1,
+    ) -> None:
+        """Make a vector of labs.
+
+        Args:
+            num_envs: number of labs.
+            params: parameters, or a mapping of differences from the preset.
+            preset: ``default``, ``source``, ``two_tier``, ``energy``, ``gate`` or ``lab``.
+            autoreset_mode: ``NEXT_STEP`` or ``SAME_STEP``; also in ``metadata["autoreset_mode"]``.
+            render_mode: ``rgb_array``, ``ansi`` or None; ``render`` gives a frame a lab.
+            ledger_path: where refusals are appended, with the lab's number in ``design_id``.
+            discomfort_path: the same for deferrals.
+            proposals_path: the same for proposals and their reviews.
+            verdicts_path: the same for what the gate judged, decided reviews and published errors.
+            detailed_info: add the reward's parts, claim, gain and costs to the infos.
+            copy: return copies of observations and masks (default), or views that the next step overwrites.
+            threads: threads to step with. One is the fastest on a busy machine.
+
+        Raises:
+            ParamError: a parameter that can't be used.
+            ValueError: an impossible number of labs or threads, another reset mode.
+            OSError: a ledger that can't be written.
+        """
+        mode = _reset_mode(autoreset_mode)
+        if num_envs < 1 or threads < 1:
+            raise ValueError(f"num_envs, threads: got {num_envs}, {threads}; allowed: at least 1")
+        if render_mode not in (None, "rgb_array", "ansi"):
+            raise ValueError(f"render_mode: got {render_mode!r}; allowed: rgb_array, ansi")
+        self.metadata = {
+            "render_modes": ["rgb_array", "ansi"],
+            "render_fps": 4,
+            "autoreset_mode": mode,
+        }
+        self.num_envs = num_envs
+        self.params = resolve_params(params, preset)
+        self.render_mode = render_mode
+        self.ledgers = Ledgers(
+            self.params,
+            refusals=ledger_path,
+            discomfort=discomfort_path,
+            proposals=proposals_path,
+            verdicts=verdicts_path,
+        )
+        self._policies = np.array((*policy_names(self.params), None), dtype=object)
+        told = [correction.text for correction in corrections_of(self.params)]
+        self._corrections = np.array((*told, None), dtype=object)
+        self._contaminated = bool(self.params.unenforced)
+        self.detailed_info = detailed_info
+        self.copy = copy
+        self.actions = action_table(self.params)
+        self.observation_fields = observation_fields(self.params)
+        self.single_action_space = Discrete(len(self.actions))
+        self.single_observation_space = observation_space(self.params)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.batch = LabBatch(
+            self.params, num_envs, same_step=mode is AutoresetMode.SAME_STEP, threads=threads
+        )
+        self._begun = False
+        self._strictness = self.batch.labs["strictness"].copy()  # before the last step
+        self._correction = self.batch.labs["correction"].copy()
+        self._all = np.ones(num_envs, np.bool_)
+        self._all.setflags(write=False)
+        self._renderer: Any = None
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Start an episode in every lab, or in those of ``options["reset_mask"]``.
+
+        Args:
+            seed: of the first lab (lab ``i`` takes ``seed + i``), or one a lab, or None to go on in each
+                lab's stream.
+            options: ``reset_mask``, a boolean array of shape ``(num_envs,)``.
+
+        Raises:
+            ValueError: a seed that is no whole number or negative, a sequence of seeds or a mask of another
+                length.
+        """
+        if isinstance(seed, Iterable):
+            seeds = [resolve_seed(f"seed[{i}]", one) for i, one in enumerate(seed)]
+        else:
+            first = resolve_seed("seed", seed)
+            seeds = [None if first is None else first + i for i in range(self.num_envs)]
+        chosen = np.asarray((options or {}).get("reset_mask", self._all), np.bool_)
+        if len(seeds) != self.num_envs or chosen.shape != (self.num_envs,):
+            raise ValueError(
+                f"seed, reset_mask: got {len(seeds)} and {chosen.shape}; allowed: one for each of {self.num_envs} labs"
+            )
+        super().reset(seed=seeds[0])
+        self.batch.begin(seeds, chosen, self.np_random)
+        self._begun = bool(self.batch.labs["key"].all())
+        infos: dict[str, Any] = {}
+        self._show_masks(infos, chosen)
+        self._mark(infos, chosen)
+        return self._shown(self.batch.observations), infos
+
+    def step(
+        self, actions: NDArray[np.int64]
+    ) -> tuple[
+        NDArray[np.float32], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]
+    ]:
+        """Run one action in every lab.
+
+        Returns:
+            Observations, shape ``(num_envs, n_fields)`` float32; rewards in bits, terminations and truncations, each
+                of shape ``(num_envs,)``; infos in Gymnasium's vector form.
+
+        Raises:
+            ResetNeeded: before the first ``reset`` of every lab.
+            ValueError: not one action a lab, or an action outside of the action space.
+        """
+        if not self._begun:
+            raise ResetNeeded("not every lab has begun an episode: call reset() first")
+        given = np.asarray(actions)
+        if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":
+            raise ValueError(
+                f"actions: got shape {given.shape} of {given.dtype}; allowed: shape ({self.num_envs},) of integers"
+            )
+        chosen = given.astype(np.int64, copy=False)
+        if chosen.min() < 0 or chosen.max() >= len(self.actions):
+            raise ValueError(
+                f"actions: got {chosen.min()} to {chosen.max()}; allowed: 0 to {len(self.actions) - 1}"
+            )
+        batch = self.batch
+        if self.params.gate.enabled:
+            self._strictness[:] = batch.labs["strictness"]
+            self._correction[:] = batch.labs["correction"]
+        batch.step(chosen)
+        steps = batch.steps
+        terminated, truncated = steps["terminated"].copy(), steps["truncated"].copy()
+        return (
+            self._shown(batch.observations),
+            batch.rewards.copy(),
+            terminated,
+            truncated,
+            self._infos(terminated | truncated),
+        )
+
+    def _shown(self, array: NDArray[Any]) -> NDArray[Any]:
+        return array.copy() if self.copy else array
+
+    def _show_masks(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
+        """Action masks, of the labs ``where`` there is an episode to act in."""
+        masks = self.batch.masks
+        if not where.any():
+            return
+        if where.all():
+            infos["action_mask"] = self._shown(masks)
+        else:
+            infos["action_mask"] = masks.copy()
+            infos["action_mask"][~where] = 0
+        infos["_action_mask"] = where.copy()
+
+    def _infos(self, ended: NDArray[np.bool_]) -> dict[str, Any]:
+        """Infos of a step. What belongs to labs that ended and began anew at once is in ``final_info``."""
+        batch = self.batch
+        infos: dict[str, Any] = {}
+        if not ended.any():
+            self._show_masks(infos, self._all)
+            self._step_infos(infos, batch.steps["action"] >= 0)
+            self._mark(infos, self._all)
+        elif batch.same_step:
+            final: dict[str, Any] = {}
+            self._step_infos(final, ended)
+            self._mark(final, ended)
+            self._episode_infos(final, batch.finals, ended)
+            last_observations = np.full(self.num_envs, None, dtype=object)
+            for i in np.flatnonzero(ended):
+                last_observations[i] = batch.final_observations[i].copy()
+            infos = {
+                "final_obs": last_observations,
+                "_final_obs": ended.copy(),
+                "final_info": final,
+                "_final_info": ended.copy(),
+            }
+            self._show_masks(infos, self._all)
+            self._step_infos(infos, ~ended)
+            self._mark(infos, self._all)
+        else:
+            self._show_masks(infos, ~ended)
+            self._step_infos(infos, batch.steps["action"] >= 0)
+            self._episode_infos(infos, batch.labs, ended)
+            self._mark(infos, self._all)
+        self.ledgers.append(batch.steps, self._left(ended), numbered=True)
+        return infos
+
+    def _left(self, ended: NDArray[np.bool_]) -> NDArray[Any]:
+        """The records that the step left, also of labs that began anew at once."""
+        batch = self.batch
+        if self.ledgers.verdicts is None or not (batch.same_step and ended.any()):
+            return batch.labs
+        labs = batch.labs.copy()
+        labs[ended] = batch.finals[ended]
+        return labs
+
+    def _mark(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
+        """Every info of a lab in which debt, gate or adequacy has no consequence says so."""
+        if self._contaminated:
+            infos["contaminated"], infos["_contaminated"] = where.copy(), where.copy()
+
+    def _step_infos(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
+        """What an ordinary step tells, of the labs ``where`` one was taken: nearly nothing."""
+        if not where.any():
+            return
+        steps = self.batch.steps
+        new_debt = np.where(where, steps["debt_added"], 0.0)
+        columns: dict[str, NDArray[Any]] = {"cost": new_debt, "cost_debt": new_debt.copy()}
+        refused = where & (steps["refusal"] != 0)
+        columns["cost_refusal"] = refused.astype(np.float64)
+        if self.detailed_info:
+            columns |= {name: np.where(where, steps[name], 0.0) for name in DETAILS}
+        if self.detailed_info and self.params.energy.enabled:
+            columns |= {name: np.where(where, steps[name] / UNIT, 0.0) for name in ENERGY_DETAILS}
+        for key, column in columns.items():
+            infos[key], infos[f"_{key}"] = column, where.copy()
+        self._reason(infos, "refusal", where, _REASONS)
+        if self.params.energy.enabled or self.params.gate.enabled:
+            self._reason(infos, "obstacle", where, _OBSTACLES)
+        if self.params.gate.enabled:
+            self._gate_infos(infos, where)
+        if self.params.energy.enabled:
+            self._reason(infos, "discomfort", where, _DEFERRALS)
+            closed = where & steps["closed"]
+            if closed.any():
+                infos["intent_summary"] = np.where(closed[:, None], steps["intents"] / UNIT, 0.0)
+                infos["_intent_summary"] = closed
+
+    def _gate_infos(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
+        """Verdicts on findings, reviews that were decided, and policies that changed."""
+        steps = self.batch.steps
+
+        def show(key: str, column: NDArray[Any], happened: NDArray[np.bool_]) -> None:
+            infos[key], infos[f"_{key}"] = column, happened.copy()
+
+        judged = where & (steps["verdict"] != Verdict.NONE)
+        if judged.any():
+            show("verdict", _VERDICTS[np.where(judged, steps["verdict"], Verdict.NONE)], judged)
+            for key in ("hallucination_energy", "energy_gap"):
+                show(key, np.where(judged, steps["residual"] / MILLION, 0.0), judged)
+            show("policy_applied", self._policies[np.where(judged, steps["policy"], -1)], judged)
+            fired = judged & (steps["unsupported"] != 0)
+            if fired.any():
+                show("gate_check", _CHECKS[fired.astype(np.intp)], fired)
+        decided = where & (steps["approved"] | steps["declined"] != 0)
+        if decided.any():
+            for key in ("approved", "declined"):
+                counts = np.bitwise_count(steps[key]).astype(np.int64)
+                show(f"reviews_{key}", np.where(decided, counts, 0), decided)
+        changed = where & (steps["strictness"] != self._strictness)
+        if changed.any():
+            show("strictness", np.where(changed, steps["strictness"], 0).astype(np.int64), changed)
+        if self.params.adequacy.enabled:
+            self._adequacy_infos(infos, where)
+
+    def _adequacy_infos(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
+        """How adequate the words of findings were, and corrections that were given."""
+        steps = self.batch.steps
+        judged = where & (steps["verdict"] != Verdict.NONE)
+        if judged.any():
+            infos["gate_verdict"] = _VERDICTS[np.where(judged, steps["gate_verdict"], Verdict.NONE)]
+            infos["adequacy"] = np.where(judged, steps["adequacy"], 0).astype(np.int64)
+            infos["adequacy_rule"] = _RULES[np.where(judged, steps["rule"], -1)]
+            for key in ("gate_verdict", "adequacy", "adequacy_rule"):
+                infos[f"_{key}"] = judged.copy()
+        new = (steps["incident"] != 0) | (steps["correction"] != self._correction)
+        corrected = where & (steps["correction"] >= 0) & new
+        if corrected.any():
+            infos["correction"] = self._corrections[np.where(corrected, steps["correction"], -1)]
+            infos["_correction"] = corrected
+
+    def _reason(
+        self, infos: dict[str, Any], key: str, where: NDArray[np.bool_], names: NDArray[np.object_]
+    ) -> None:
+        """The name of a code that is not 0, of the labs ``where`` a step was taken."""
+        codes = self.batch.steps[key]
+        happened = where & (codes != 0)
+        if happened.any():
+            infos[key] = names[np.where(happened, codes, 0)]
+            infos[f"_{key}"] = happened
+
+    def _episode_infos(self, infos: dict[str, Any], labs: NDArray[Any], ended: NDArray[np.bool_]) -> None:
+        infos["episode_summary"] = _spread(episode_columns(self.params, labs, np.flatnonzero(ended)), ended)
+        infos["_episode_summary"] = ended.copy()
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Which actions would execute now, shape ``(num_envs, n_actions)``."""
+        return self.batch.masks.astype(np.bool_)
+
+    def sentence(self, action: int) -> str:
+        """The action as a sentence."""
+        return sentence(self.params, action)
+
+    def get_state(self) -> NDArray[Any]:
+        """A copy of the records, shape ``(num_envs,)``, hidden truth included."""
+        return self.batch.get_labs()
+
+    def set_state(self, state: NDArray[Any]) -> NDArray[np.float32]:
+        """Continue from records of ``get_state`` and return their observations.
+
+        Raises:
+            ValueError: records of labs with other parameters, or of another number of labs.
+        """
+        self.batch.set_labs(np.asarray(state))
+        self._begun = bool(self.batch.labs["key"].all())
+        return self._shown(self.batch.observations)
+
+    def render(self) -> tuple[Any, ...] | None:
+        """A frame a lab: a text, or an image of shape ``(height, width, 3)`` uint8."""
+        if self.render_mode is None:
+            return None
+        if self._renderer is None:
+            from solvent.lab.rendering import Renderer
+
+            self._renderer = Renderer(self.params, self.render_mode, self.metadata["render_fps"])
+        pairs = zip(self.batch.labs, self.batch.steps, strict=True)
+        return tuple(self._renderer.draw(lab, step, i) for i, (lab, step) in enumerate(pairs))
+
+    def close_extras(self, **kwargs: Any) -> None:  # noqa: ARG002 - part of the interface
+        """End the threads and the renderer."""
+        self.batch.close()
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_renderer": None}
+
+
+def _reset_mode(mode: AutoresetMode | str) -> AutoresetMode:
+    """The reset mode by member, value (``SameStep``) or name (``SAME_STEP``)."""
+    offered = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
+    for member in offered:
+        if mode in (member, member.value, member.name):
+            return member
+    raise ValueError(f"autoreset_mode: got {mode!r}; allowed: {', '.join(m.name for m in offered)}")
+
+
+def _spread(columns: dict[str, Any], where: NDArray[np.bool_]) -> dict[str, Any]:
+    """Columns of the labs ``where`` something ended, spread over all labs, with Gymnasium's masks beside them."""
+    spread: dict[str, Any] = {}
+    mask = where.copy()  # one for all keys
+    for key, column in columns.items():
+        if isinstance(column, dict):
+            spread[key] = _spread(column, where)
+        else:
+            spread[key] = (
+                np.empty(where.shape, object)
+                if column.dtype == object
+                else np.zeros(where.shape, column.dtype)
+            )
+            spread[key][where] = column
+        spread[f"_{key}"] = mask
+    return spread
