@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.world import HEADER, interval, line
-from solvent.lab.actions import Verb
-from solvent.lab.params import GATE_POLICIES, LabParams, preset
+from solvent.lab.mechanisms.governance import GATE_POLICIES
+from solvent.lab.params import LabParams, preset
 from solvent.lab.vector import LabVectorEnv
+from solvent.lab.verbs import Verb
 from solvent_agents.honest import Honest
 from solvent_agents.overreacher import Overreacher
 from solvent_agents.padder import Padder

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.params import ControlTemplate, LabParams
+from solvent.lab.mechanisms.assay import ControlTemplate
+from solvent.lab.params import LabParams
 from solvent.lab.vector import LabVectorEnv
 from solvent_agents.honest import Honest, Manner
 from solvent_agents.reading import action_index

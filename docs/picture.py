@@ -19,10 +19,10 @@ import numpy as np
 import pygame
 
 from solvent import LabEnv
-from solvent.lab.actions import Verb
+from solvent.lab.codes import Event
 from solvent.lab.rendering import Renderer
 from solvent.lab.rendering.prices import arguable_verb, is_present
-from solvent.lab.state import Event
+from solvent.lab.verbs import Verb
 
 HERE = Path(__file__).resolve().parent
 

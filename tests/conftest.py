@@ -153,7 +153,7 @@ class Bench:
     @staticmethod
     def talk(table, mask, known, rng):
         """Findings about what has a page, plates of a few compounds, now and then anything that would run, or not."""
-        from solvent.lab.actions import Verb
+        from solvent.lab.verbs import Verb
 
         draw, mask = rng.random(), mask.astype(bool)
         says = (table["verb"] == Verb.PUBLISH_PRIVATE) | (table["verb"] == Verb.PUBLISH_PUBLIC)

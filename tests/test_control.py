@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from solvent import EpistemicController, LabEnv, preset
 from solvent.debt.controller import CALIBRATION_TEMPLATES
-from solvent.lab.actions import Verb
 from solvent.lab.params import LabParams
+from solvent.lab.verbs import Verb
 
 
 def in_debt(bits, **arguments):

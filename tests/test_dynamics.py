@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from solvent import LabEnv
-from solvent.lab.actions import Verb
-from solvent.lab.state import EndReason, Event, Refusal
+from solvent.lab.codes import EndReason, Event, Refusal
+from solvent.lab.verbs import Verb
 
 REST = 0
 ABOVE = float(np.nextafter(2.0, 3.0))

@@ -11,15 +11,15 @@ import pytest
 
 from solvent import LabEnv, ParamError
 from solvent.adequacy.corrections import load_corrections
-from solvent.lab.actions import Verb
+from solvent.lab.codes import Event, Obstacle, Refusal, Verdict
 from solvent.lab.mechanisms.adequacy import RULES
 from solvent.lab.params import PRESETS, LabParams
-from solvent.lab.state import Event, Obstacle, Refusal, Verdict
-from solvent.lab.words.measured import lab_policies
+from solvent.lab.verbs import Verb
+from solvent.lab.words.measured import load_measured
 
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 HEDGED, PLAINLY, DEFINITIVE = 0.5, 0.75, 0.95
-P20 = lab_policies()[1]
+P20 = load_measured().policies[1]
 ACCEPTED, REVIEWED, REJECTED = 0, round(5e5 * (P20.tau_accept + P20.tau_review)), 999_999
 """Residuals in millionths that the policy at the start accepts, reviews and rejects (held below)."""
 TEXT = {row.id: row.text for row in load_corrections().rows}

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvent import LabEnv
-from solvent.lab.actions import Verb
+from solvent.lab.verbs import Verb
 
 COMPOUNDS, CLASSES = 2, 3
 GAINS, PLATE_SDS = (0.7, 1.2), (0.1, 0.3)

@@ -16,11 +16,11 @@ import pytest
 from solvent import LabEnv
 from solvent.gate.checks import run_checks
 from solvent.gate.measurement import gram_energy
-from solvent.lab.actions import Verb
+from solvent.lab.codes import EndReason, Event, Obstacle, Verdict
 from solvent.lab.params import PRESETS
-from solvent.lab.state import EndReason, Event, Obstacle, Verdict
 from solvent.lab.vector import LabVectorEnv
-from solvent.lab.words.measured import lab_policies, load_lab_tables
+from solvent.lab.verbs import Verb
+from solvent.lab.words.measured import load_measured
 
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 REST = 0
@@ -30,7 +30,7 @@ HEDGED, PLAINLY, DEFINITIVE = 0.5, 0.75, 0.95
 P30, P20, P10, P5, P1 = range(5)
 FIT = {"poor": 0, "rough": 1, "good": 2, "precise": 3}
 COMPOUNDS = PRESETS["gate"].assay.compounds
-BETWEEN = round(5e5 * (lab_policies()[P20].tau_accept + lab_policies()[P20].tau_review))
+BETWEEN = round(5e5 * (load_measured().policies[P20].tau_accept + load_measured().policies[P20].tau_review))
 """A residual in millionths that ``adaptive.P20`` reviews."""
 FREE = {"debt": {"enforced": False}, "budget": {"wells": 100_000}}
 """Debt has no consequence and wells are plenty: what is published depends on the gate alone."""
@@ -171,7 +171,7 @@ def measured(compound, readouts, fit, wording, named):
     """Energy of a finding against a page, and whether one of its numbers stands in no sentence of it."""
     rows = [all_sentences(compound)[text] for text in page_texts(compound, readouts, fit)]
     finding = finding_text(compound, wording, named)
-    gram = load_lab_tables().gram[compound]
+    gram = load_measured().gram[compound]
     energy = gram_energy(
         gram[all_sentences(compound)[finding], rows], gram[np.ix_(rows, rows)], 12, 12
     ).energy
@@ -188,7 +188,7 @@ class Gate:
 
     def __init__(self, params):
         self.params, self.rules = params, params.gate
-        self.levels = lab_policies()
+        self.levels = load_measured().policies
         self.start = ["adaptive.P30", "adaptive.P20", "adaptive.P10", "adaptive.P5", "adaptive.P1"].index(
             params.gate.policy
         )
@@ -569,7 +569,7 @@ def test_what_is_worded_as_its_fit_is_accepted_and_no_other_class_is(named, stre
     """Not by the residual alone: at the precise end it can be lower for a class beside, whose number is missing."""
     env = notebook(lab(**FREE), named=named, strength=strength, bins=READOUTS)
     wording = {HEDGED: 0, PLAINLY: 1, DEFINITIVE: 2}[confidence]
-    accept = lab_policies()[P20].tau_accept * 1e6
+    accept = load_measured().policies[P20].tau_accept * 1e6
     assert env.get_state()["residual"][0, wording] <= accept
     for other in set(range(8)) - {named}:
         energy, missing = measured(0, READOUTS, (named, FIT[strength]), wording, other)
@@ -627,7 +627,7 @@ def test_a_finding_names_its_class_by_the_belief_now_also_after_a_new_lot():
 def test_each_policy_accepts_at_its_own_threshold(level):
     """The residual put exactly at, and one millionth beside, both thresholds."""
     policy = ("adaptive.P30", "adaptive.P20", "adaptive.P10", "adaptive.P5", "adaptive.P1")[level]
-    tau = lab_policies()[level]
+    tau = load_measured().policies[level]
     accept, review = round(tau.tau_accept * 1e6), round(tau.tau_review * 1e6)
     assert tau.name.startswith(policy)
     for residual, verdict in (
@@ -895,7 +895,7 @@ def test_a_wrong_public_finding_tightens_and_twelve_heartbeats_relax():
     levels = []
     for _ in range(14):
         assert shown(env)["tau_accept"] == pytest.approx(
-            lab_policies()[after["strictness"]].tau_accept, abs=1e-6
+            load_measured().policies[after["strictness"]].tau_accept, abs=1e-6
         )
         _, step, after = take(env, Verb.REST)
         levels.append(int(step["strictness"]))
@@ -1158,10 +1158,10 @@ def test_compiled_and_plain_python_are_the_same_bits(capsys):
 SMALLER = """
 import numpy as np
 from solvent import LabEnv
-from solvent.lab.words.measured import load_lab_tables
+from solvent.lab.words.measured import load_measured
 from solvent.gate.measurement import gram_energy
 names, places, classes = ["etoposide", "nocodazole", "CCCP"], [1, 4, 5, 7], 5
-whole = load_lab_tables()
+whole = load_measured()
 doses = [whole.about["doses"][p] for p in places]
 env = LabEnv(
     {

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvent import LabEnv
-from solvent.lab.actions import Verb
 from solvent.lab.mechanisms.debt import decide, multiplier
 from solvent.lab.tables import debt_rules
+from solvent.lab.verbs import Verb
 
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 EXAMPLES = settings(max_examples=12 if PLAIN else 100)

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvent import LabEnv
-from solvent.lab.actions import VERBS, Verb
-from solvent.lab.state import Deferral, Event, Obstacle
+from solvent.lab.codes import Deferral, Event, Obstacle
+from solvent.lab.verbs import VERBS, Verb
 
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 EXAMPLES = settings(max_examples=3 if PLAIN else 30)

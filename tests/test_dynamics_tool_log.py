@@ -12,9 +12,9 @@ import pytest
 from solvent import LabEnv
 from solvent.adequacy.heuristic import score
 from solvent.adequacy.tools import ToolContext
-from solvent.lab.actions import VERBS, Verb
+from solvent.lab.codes import Event, Verdict
 from solvent.lab.params import PRESETS, LabParams
-from solvent.lab.state import Event, Verdict
+from solvent.lab.verbs import VERBS, Verb
 from solvent_agents import AGENTS, act_one
 
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")

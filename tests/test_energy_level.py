@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from solvent import LabEnv, LabVectorEnv
-from solvent.lab.actions import INTENTS, VERBS, Verb
-from solvent.lab.metrics import episode_columns, episode_record, join_columns
-from solvent.lab.records import DiscomfortEvent, ProposalEvent, ReviewEvent
+from solvent.lab.columns import episode_columns, episode_record, join_columns
+from solvent.lab.mechanisms.proposals import DiscomfortEvent, ProposalEvent, ReviewEvent
+from solvent.lab.verbs import INTENTS, VERBS, Verb
 
 # Columns of the source document's tables. Identifiers are the database's own; `design_id` is the lab's.
 DISCOMFORT_LOG = [

@@ -15,13 +15,12 @@ from gymnasium.utils.env_checker import check_env
 
 import solvent
 from solvent import ENVIRONMENTS, LabEnv, LabVectorEnv
-from solvent.lab.actions import Verb
-from solvent.lab.mechanisms.gate import STRENGTHS
-from solvent.lab.observation import JUDGED
+from solvent.lab.codes import VERDICTS, Verdict
+from solvent.lab.mechanisms.gate import COMPOUND as JUDGED
 from solvent.lab.params import LabParams
-from solvent.lab.records import VERDICTS
-from solvent.lab.state import Verdict
 from solvent.lab.tables import tables_for
+from solvent.lab.verbs import Verb
+from solvent.lab.words.rows import STRENGTHS
 from solvent.lab.words.sentences import policies_of
 
 IDS = sorted(ENVIRONMENTS)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from solvent.lab.batch import LabBatch, held_tables
-from solvent.lab.dynamics import write_mask
+from solvent.lab.mask import write_mask
 from solvent.lab.params import LabParams, preset
 from solvent.lab.settings import ParamError
 from solvent.lab.state import lab_dtype, step_dtype

@@ -17,12 +17,12 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from solvent import LabEnv, LabVectorEnv
 from solvent.adequacy.corrections import load_corrections
-from solvent.lab.actions import Verb
+from solvent.lab.codes import Event, Verdict
+from solvent.lab.columns import episode_columns, join_columns
 from solvent.lab.mechanisms.adequacy import RULES
-from solvent.lab.metrics import episode_columns, join_columns
 from solvent.lab.params import PRESETS
 from solvent.lab.registration import ENVIRONMENTS
-from solvent.lab.state import Event, Verdict
+from solvent.lab.verbs import Verb
 from solvent_agents import AGENTS, episodes
 from solvent_agents.rollout import TRACED_ADEQUACY
 

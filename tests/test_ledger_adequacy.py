@@ -11,10 +11,10 @@ from solvent import LabEnv, LabVectorEnv
 from solvent.adequacy.corrections import load_corrections
 from solvent.adequacy.heuristic import score
 from solvent.adequacy.tools import ToolContext
-from solvent.lab.actions import VERBS, Verb
+from solvent.lab.codes import Verdict
 from solvent.lab.mechanisms.adequacy import RULES
 from solvent.lab.registration import ENVIRONMENTS
-from solvent.lab.state import Verdict
+from solvent.lab.verbs import VERBS, Verb
 
 HEDGED, PLAINLY, DEFINITIVE = 0.5, 0.75, 0.95
 TEXT = {row.id: row.text for row in load_corrections().rows}

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 from solvent import LabEnv, LabVectorEnv, ParamError
-from solvent.lab.actions import Verb
-from solvent.lab.mechanisms.gate import WORDINGS
-from solvent.lab.records import DecisionEvent, IncidentEvent, VerdictEvent, lab_time
-from solvent.lab.state import Event, Verdict
+from solvent.lab.codes import Event, Verdict
+from solvent.lab.mechanisms.gate import DecisionEvent, VerdictEvent
+from solvent.lab.mechanisms.governance import IncidentEvent
+from solvent.lab.records import lab_time
+from solvent.lab.verbs import Verb
+from solvent.lab.words.rows import WORDINGS
 from solvent.lab.words.sentences import policies_of, sentences_of
 
 # The dictionary of "What This System Actually Does" in the source document.

@@ -12,15 +12,15 @@ from gymnasium.error import ResetNeeded
 
 from solvent import LabEnv, ParamError
 from solvent.gate.measurement import gram_energy
-from solvent.lab.actions import Verb
 from solvent.lab.batch import resolve_params
-from solvent.lab.mechanisms.gate import STRENGTHS, WORDINGS, finding_row
 from solvent.lab.params import LabParams
+from solvent.lab.verbs import Verb
 from solvent.lab.words import catalogue
 from solvent.lab.words import measured as lab_tables
 from solvent.lab.words.catalogue import load_catalogue
-from solvent.lab.words.measured import load_lab_tables
+from solvent.lab.words.measured import load_measured
 from solvent.lab.words.notebook import NO_PLATE, UNWEIGHED, page_of, rows_of, weigh
+from solvent.lab.words.rows import STRENGTHS, WORDINGS, finding_row
 from solvent.lab.words.sentences import policies_of, policy_names, sentences_of
 
 
@@ -42,7 +42,7 @@ def played(seed, steps=24):
 def test_energies_are_those_of_the_gates_own_measurement(seed):
     env = played(seed)
     params, lab = env.params, env.get_state()
-    tables, classes = load_lab_tables(), params.assay.potency_classes
+    tables, classes = load_measured(), params.assay.potency_classes
     readouts = len(params.doses) * params.assay.bins
     measured = 0
     for m, name in enumerate(params.assay.compounds):
@@ -150,11 +150,11 @@ def test_a_lab_without_a_gate_has_none():
 
 def test_tables_of_other_sentences_are_told_apart(tmp_path, monkeypatch):
     words, text = load_catalogue(), catalogue.CATALOGUE.read_text(encoding="utf-8")
-    for name in (lab_tables.LAB_TABLES, lab_tables.LAB_POLICIES):
+    for name in (lab_tables.SHIPPED, lab_tables.LAB_POLICIES):
         shutil.copy(name, tmp_path)
     path = tmp_path / "catalogue.toml"
     path.write_text(text.replace("there is a hint of it", "it is a guess"), encoding="utf-8")
-    params = gate_from(tmp_path / lab_tables.LAB_TABLES.name)
+    params = gate_from(tmp_path / lab_tables.SHIPPED.name)
     assert sentences_of(params).finding(0, 0, 0) == words.findings(params.assay, "nocodazole")[0]
     sentences_of.cache_clear()
     monkeypatch.setattr(catalogue, "CATALOGUE", path)

@@ -17,17 +17,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solvent import LabEnv, LabParams, ParamError, preset
-from solvent.lab.actions import Verb
-from solvent.lab.params import (
-    PRESETS,
-    VERBS_WITH_A_PRICE,
-    AssayParams,
-    BudgetParams,
-    DebtParams,
-    DoseTemplate,
-    PlateParams,
-)
+from solvent.lab.mechanisms.assay import AssayParams, DoseTemplate, PlateParams
+from solvent.lab.mechanisms.debt import DebtParams
+from solvent.lab.mechanisms.energy import VERB_NAMES
+from solvent.lab.params import PRESETS, BudgetParams
 from solvent.lab.settings import ParamGroup
+from solvent.lab.verbs import Verb
 from solvent_experiments.reference import parameters_page
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -355,7 +350,7 @@ def test_what_must_fit_together_does():
                     "publish_private, publish_public"
                 ),
             )
-            for verb in VERBS_WITH_A_PRICE
+            for verb in VERB_NAMES
             if verb not in ("screen", "dose_response", "publish_private", "publish_public")
         ),
         ("proposals", {"mispriced_most": 5}, "proposals.mispriced_most: got 5; allowed: 0 to 4"),
@@ -431,7 +426,7 @@ def test_a_verb_that_there_is_not_is_an_error_that_lists_the_verbs():
         assert error.path == path
 
 
-@pytest.mark.parametrize("verb", VERBS_WITH_A_PRICE)
+@pytest.mark.parametrize("verb", VERB_NAMES)
 def test_every_verb_has_five_ratings_and_may_have_a_price(verb):
     refused({"energy": {"ratings": {verb: [0.0] * 4}}}, f"energy.ratings.{verb}: .*five ratings")
     refused({"energy": {"ratings": {verb: [0.0] * 6}}}, f"energy.ratings.{verb}: .*five ratings")
@@ -673,7 +668,7 @@ def test_every_setting_is_used_where_the_lab_is_built():
     text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
     derived = {"replicates", "doses", "readouts", "potency_classes", "prior"}
     # Read by name, of a verb: EnergyParams.base_cost and .floor.
-    derived |= {"floor_public", "floor_private", *VERBS_WITH_A_PRICE}
+    derived |= {"floor_public", "floor_private", *VERB_NAMES}
     unread = [
         path for path in PATHS if path.split(".")[-1] not in derived and f".{path.split('.')[-1]}" not in text
     ]

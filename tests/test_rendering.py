@@ -18,14 +18,16 @@ from gymnasium.error import DependencyNotInstalled
 from gymnasium.utils.env_checker import check_env
 
 import solvent
-from solvent.lab.actions import TEMPLATES, Verb, action_table
+from solvent.lab.actions import action_table
 from solvent.lab.batch import resolve_params
+from solvent.lab.codes import Event
 from solvent.lab.params import LabParams
 from solvent.lab.rendering import Renderer
 from solvent.lab.rendering.history import HistoryBook
 from solvent.lab.rendering.terminal import WIDTH
 from solvent.lab.rendering.words import class_name, concentration
-from solvent.lab.state import Event, lab_dtype, step_dtype
+from solvent.lab.state import lab_dtype, step_dtype
+from solvent.lab.verbs import TEMPLATES, Verb
 
 ID = "Solvent/Debt-v0"
 SHAPES = {

@@ -15,13 +15,14 @@ import solvent
 from solvent.adequacy import corrections
 from solvent.adequacy.lab import rule_scores
 from solvent.gate.policy_files import save_policies
-from solvent.lab.actions import Verb, action_table
+from solvent.lab.actions import action_table
 from solvent.lab.batch import resolve_params
+from solvent.lab.codes import VERDICTS, Event, Verdict
 from solvent.lab.mechanisms.adequacy import RULES
 from solvent.lab.mechanisms.energy import in_thousandths
-from solvent.lab.mechanisms.gate import MILLION, STRENGTHS, WORDINGS
-from solvent.lab.params import GATE_POLICIES, LabParams
-from solvent.lab.records import VERDICTS
+from solvent.lab.mechanisms.gate import MILLION
+from solvent.lab.mechanisms.governance import GATE_POLICIES
+from solvent.lab.params import LabParams
 from solvent.lab.rendering import Renderer
 from solvent.lab.rendering.adequacy_words import its_words, scored, told
 from solvent.lab.rendering.canvas import Canvas
@@ -32,10 +33,12 @@ from solvent.lab.rendering.sheet import Sheet
 from solvent.lab.rendering.terminal import NARROWEST
 from solvent.lab.rendering.terminal_gate import gate_lines
 from solvent.lab.rendering.words import contaminated, tell
-from solvent.lab.state import Event, Verdict, lab_dtype, step_dtype
+from solvent.lab.state import lab_dtype, step_dtype
+from solvent.lab.verbs import Verb
 from solvent.lab.words import measured as lab_tables
-from solvent.lab.words.measured import LabTables, domain_of, lab_policies, load_lab_tables, save_lab_tables
+from solvent.lab.words.measured import Measured, domain_of, load_measured, save_measured
 from solvent.lab.words.notebook import plural, weigh
+from solvent.lab.words.rows import STRENGTHS, WORDINGS
 from solvent.lab.words.sentences import corrections_of
 
 ALL_DAY = {"energy": {"present_from": 0, "present_until": 24}}
@@ -102,12 +105,12 @@ def forged(params: LabParams, rng: np.random.Generator, heartbeat: int) -> tuple
 
 def renamed(folder: Path, names: dict[str, str]) -> Path:
     """The shipped tables under other names of compounds: as long as they like, and of the same sentences."""
-    shipped = load_lab_tables()
+    shipped = load_measured()
     compounds = [names.get(name, name) for name in shipped.about["compounds"]]
-    path = folder / lab_tables.LAB_TABLES.name
-    save_lab_tables(path, LabTables(shipped.gram, shipped.stands, {**shipped.about, "compounds": compounds}))
-    learnt = lab_policies()
-    there = domain_of(load_lab_tables(path))
+    path = folder / lab_tables.SHIPPED.name
+    save_measured(path, Measured(shipped.gram, shipped.stands, {**shipped.about, "compounds": compounds}))
+    learnt = load_measured().policies
+    there = domain_of(load_measured(path))
     policies = [dataclasses.replace(policy, domain=there) for policy in learnt]
     save_policies(folder / lab_tables.LAB_POLICIES.name, policies)
     return path

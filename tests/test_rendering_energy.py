@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 
 import solvent
-from solvent.lab.actions import TEMPLATES, VERBS, Verb, action_table
+from solvent.lab.actions import action_table
 from solvent.lab.batch import resolve_params
+from solvent.lab.codes import Event, Obstacle, Refusal
 from solvent.lab.params import LabParams
 from solvent.lab.rendering import Renderer
 from solvent.lab.rendering.history import HistoryBook
 from solvent.lab.rendering.prices import arguable_verb, cost_of, costs
 from solvent.lab.rendering.rules import energy_rules_in_words, why_not
 from solvent.lab.rendering.terminal import NARROWEST
-from solvent.lab.state import Event, Obstacle, Refusal, lab_dtype, step_dtype
+from solvent.lab.state import lab_dtype, step_dtype
+from solvent.lab.verbs import TEMPLATES, VERBS, Verb
 
 RULES: dict[str, dict[str, Any]] = {
     "budget": {"heartbeats": 48},

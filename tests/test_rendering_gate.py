@@ -9,19 +9,23 @@ import numpy as np
 import pytest
 
 import solvent
-from solvent.lab.actions import TEMPLATES, Verb, action_table
+from solvent.lab.actions import action_table
 from solvent.lab.batch import resolve_params
+from solvent.lab.codes import Event, Obstacle, Verdict
 from solvent.lab.mechanisms.energy import in_thousandths
-from solvent.lab.mechanisms.gate import MILLION, STRENGTHS, WORDINGS
-from solvent.lab.params import GATE_POLICIES, LabParams
+from solvent.lab.mechanisms.gate import MILLION
+from solvent.lab.mechanisms.governance import GATE_POLICIES
+from solvent.lab.params import LabParams
 from solvent.lab.rendering import Renderer
 from solvent.lab.rendering.gate_words import because, governed, judged, pending, policy_word
 from solvent.lab.rendering.history import HistoryBook
 from solvent.lab.rendering.rules import gate_rules_in_words
 from solvent.lab.rendering.terminal import NARROWEST
 from solvent.lab.rendering.words import tell
-from solvent.lab.state import Event, Obstacle, Verdict, lab_dtype, step_dtype
+from solvent.lab.state import lab_dtype, step_dtype
+from solvent.lab.verbs import TEMPLATES, Verb
 from solvent.lab.words.notebook import page_of
+from solvent.lab.words.rows import STRENGTHS, WORDINGS
 from solvent.lab.words.sentences import policies_of, sentences_of
 
 SHAPES: dict[str, dict[str, Any]] = {

@@ -12,7 +12,7 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from solvent import LabEnv, LabVectorEnv
-from solvent.lab.actions import Verb
+from solvent.lab.verbs import Verb
 
 MODES = [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP]
 SHORT = {"budget": {"wells": 90, "heartbeats": 17}}  # ends often, in every way

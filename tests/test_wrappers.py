@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from solvent import LabEnv, LabVectorEnv
-from solvent.lab.metrics import potential
+from solvent.lab.columns import potential
 from solvent.lab.wrappers import (
     CostTuple,
     ExpectedScoreVectorReward,

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.actions import Verb, action_table
+from solvent.lab.actions import action_table
 from solvent.lab.params import LabParams
+from solvent.lab.verbs import Verb
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.reading import Reader, action_index
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from solvent.lab.actions import Verb
 from solvent.lab.params import LabParams
+from solvent.lab.verbs import Verb
 from solvent_agents.definitive import Definitive
 from solvent_agents.honest import Flags, Ints, Manner
 from solvent_agents.reading import Reading

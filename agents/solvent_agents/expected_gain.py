@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.actions import Verb
 from solvent.lab.compiled import compiled
 from solvent.lab.draws import fixed_points
 from solvent.lab.mechanisms.assay import draw_bin
 from solvent.lab.mechanisms.belief import condition_instrument, entropy_bits
 from solvent.lab.params import LabParams
 from solvent.lab.tables import tables_for
+from solvent.lab.verbs import Verb
 
 __all__ = ["Forecaster", "quantile"]
 

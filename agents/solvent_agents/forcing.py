@@ -28,14 +28,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.actions import Verb
 from solvent.lab.compiled import compiled, inlined
-from solvent.lab.dynamics import PRICE_UNIFORMS, advance, begin, lot_is_due, write_mask
+from solvent.lab.dynamics import advance, begin
+from solvent.lab.mask import write_mask
 from solvent.lab.mechanisms.adequacy import LOGGED
+from solvent.lab.mechanisms.assay import lot_is_due
+from solvent.lab.mechanisms.proposals import PRICE_UNIFORMS
 from solvent.lab.mechanisms.publication import most_probable
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError
 from solvent.lab.tables import tables_for
+from solvent.lab.verbs import Verb
 
 __all__ = ["RESOLUTION", "check_enumerable", "expand", "hypotheses", "start", "state_key"]
 
@@ -100,8 +103,8 @@ def start(labs: NDArray[Any], params: LabParams) -> NDArray[np.float64]:
 @compiled
 def _begin_one(labs, held, uniforms):  # type: ignore[no-untyped-def]
     """Begin the episode of the first lab, with whatever is hidden."""
+    labs[0] = held[0].blank
     lab = labs[0]
-    lab.debt = 0.0
     begin(lab, held[0], uniforms)
     _forget_truth(lab)
 
@@ -159,11 +162,10 @@ def expand(  # type: ignore[no-untyped-def]
     n_compounds = labs[0].potency.shape[0]
     uniforms = np.zeros(labs[0].last_bins.shape[0] + 1)
     bins = np.zeros(labs[0].last_bins.shape[0], np.int64)
-    joint = np.empty((labs[0].conditional.shape[1], labs[0].conditional.shape[2]))
-    evidence = np.empty(labs[0].instrument_belief.shape[0])
+    n_states = labs[0].instrument_belief.shape[0]
+    scratch = (np.empty((n_states, labs[0].conditional.shape[2])), np.empty(n_states))
     asserted = np.empty(n_compounds, np.int64)
     posterior = np.empty(rows.shape[0])
-    step = steps[0]
     count = 0
     for i in range(first, last):
         for action in range(tables.verb.shape[0]):
@@ -172,8 +174,8 @@ def expand(  # type: ignore[no-untyped-def]
             children[count] = labs[i]
             for r in range(uniforms.shape[0]):
                 uniforms[r] = 0.0
-            advance(trial, action, uniforms, tables, step, joint, evidence)
-            n_readouts = tables.readouts[verb] if step.executed else 0
+            advance(trial, action, uniforms, tables, steps, scratch)
+            n_readouts = tables.readouts[verb] if steps[0].executed else 0
             n_shown = 0
             for m in range(n_compounds):
                 asserted[m] = -1
@@ -194,14 +196,14 @@ def expand(  # type: ignore[no-untyped-def]
                     children[count] = labs[i]
                     put_truth(child, rows[likeliest])
                     force(uniforms, bins, rows[likeliest], verb, compound, n_readouts, tables)
-                    rewards[count] = advance(child, action, uniforms, tables, step, joint, evidence)
+                    rewards[count] = advance(child, action, uniforms, tables, steps, scratch)
                     _forget_truth(child)
                     parents[count] = i
                     actions[count] = action
                     chances[count] = chance
                     outcomes[count] = combination
                     closed = child.heartbeat != labs[i].heartbeat
-                    settle_belief(posterior, chance, closed and lot_is_due(child, tables), evidence.shape[0])
+                    settle_belief(posterior, chance, closed and lot_is_due(child, tables), n_states)
                     for h in range(posterior.shape[0]):
                         child_weights[count, h] = posterior[h]
                     if child.end_reason != 0:
@@ -386,5 +388,5 @@ def _mix_gate(lab, tables, key):  # type: ignore[no-untyped-def]
             _mix(key, lab.submitted_verb[m])
             _mix(key, lab.submitted_licensed[m])
     _mix(key, lab.strictness)
-    if lab.strictness != tables.gate.start:
+    if lab.strictness != tables.gate.policy:
         _mix(key, lab.calm)

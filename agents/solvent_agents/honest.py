@@ -28,10 +28,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.actions import EXPERIMENTS, Verb, action_table
+from solvent.lab.actions import action_table
 from solvent.lab.mechanisms.publication import asserted_bits, log_score
 from solvent.lab.params import LabParams
 from solvent.lab.tables import debt_rules, tables_for
+from solvent.lab.verbs import EXPERIMENTS, Verb
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.expected_gain import Forecaster, quantile
 from solvent_agents.foresight import Foresight

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from solvent.lab.actions import Verb
+from solvent.lab.verbs import Verb
 from solvent_agents.honest import Honest, Ints
 from solvent_agents.reading import Reading
 

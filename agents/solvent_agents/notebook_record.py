@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.actions import Verb
 from solvent.lab.batch import held_tables
 from solvent.lab.compiled import compiled
-from solvent.lab.dynamics import draw_class
+from solvent.lab.mechanisms.assay import draw_class
 from solvent.lab.params import LabParams
 from solvent.lab.state import LAB_FIELDS, lab_dtype
+from solvent.lab.verbs import Verb
 
 __all__ = ["HIDDEN", "PUBLIC", "draw_truth", "truth_uniforms", "with_drawn_truth", "without_truth"]
 
@@ -128,5 +128,5 @@ def believed_fair(price, verb, tables, uniform):  # type: ignore[no-untyped-def]
     nearest = 1.0 / rules.fair_spread
     fair = base * (nearest + (rules.fair_spread - nearest) * uniform)
     if price > base:
-        fair = min(fair, tables.price_ceiling / rules.factor_low)
-    return int(min(float(tables.price_ceiling), max(float(tables.floor[verb]), fair)) + 0.5)
+        fair = min(fair, tables.energy.ceiling / rules.mispriced_low)
+    return int(min(float(tables.energy.ceiling), max(float(tables.floor[verb]), fair)) + 0.5)

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from solvent.lab.actions import Verb
+from solvent.lab.codes import Event
 from solvent.lab.compiled import compiled
 from solvent.lab.draws import fill_uniforms
-from solvent.lab.dynamics import advance, share_of
-from solvent.lab.mechanisms.publication import log_score, most_probable
-from solvent.lab.state import Event
+from solvent.lab.dynamics import advance
+from solvent.lab.mechanisms.publication import log_score, most_probable, share_of
+from solvent.lab.verbs import Verb
 
 __all__ = ["advance_in_world", "advance_once", "right_with"]
 
@@ -27,9 +27,9 @@ N_VERBS = len(Verb)
 
 
 @compiled
-def advance_once(lab, action, uniforms, tables, step, joint, evidence):  # type: ignore[no-untyped-def]
+def advance_once(lab, action, uniforms, tables, steps, scratch):  # type: ignore[no-untyped-def]
     """``solvent.lab.dynamics.advance``, compiled once for all that call it from here."""
-    return advance(lab, action, uniforms, tables, step, joint, evidence)
+    return advance(lab, action, uniforms, tables, steps, scratch)
 
 
 @compiled
@@ -42,7 +42,7 @@ def right_with(lab, compound, named, knows):  # type: ignore[no-untyped-def]
 
 @compiled
 def advance_in_world(  # type: ignore[no-untyped-def]
-    lab, action, key, tables, knows, uniforms, step, joint, evidence
+    lab, action, key, tables, knows, uniforms, steps, scratch
 ):
     """Take an action with the luck of the world ``key``; return the reward in bits, its findings at expectation."""
     verb, compound = tables.verb[action], tables.compound[action]
@@ -51,7 +51,8 @@ def advance_in_world(  # type: ignore[no-untyped-def]
     if tables.audience[verb] != 0:
         named = most_probable(lab.marginal[compound])
         p = right_with(lab, compound, named, knows)
-    reward = advance_once(lab, action, uniforms, tables, step, joint, evidence)
+    reward = advance_once(lab, action, uniforms, tables, steps, scratch)
+    step = steps[0]
     reward -= step.published_bits
     if step.event == PUBLISHED:
         reward += expected_score(verb, named, tables.confidence[action], p, tables)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from solvent.lab.state import Event
+from solvent.lab.codes import Event
 from solvent_agents.definitive import Definitive
 from solvent_agents.honest import Flags, Ints
 from solvent_agents.reading import Reading

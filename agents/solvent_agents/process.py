@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from solvent.lab.actions import TEMPLATES, action_table
+from solvent.lab.actions import action_table
 from solvent.lab.batch import held_tables
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError
 from solvent.lab.state import lab_dtype, step_dtype
+from solvent.lab.verbs import TEMPLATES
 from solvent_agents.forcing import expand, hypotheses, start
 
 __all__ = ["MOST_STATES", "Layer", "Process", "enumerate_process"]

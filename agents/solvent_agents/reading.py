@@ -17,29 +17,33 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.actions import VERBS, Verb, action_table
-from solvent.lab.mechanisms.energy import REMEMBERED_USES, UNIT
-from solvent.lab.mechanisms.gate import MILLION, STRENGTHS, WORDINGS
-from solvent.lab.observation import (
-    ABOUT_VERBS,
-    ADEQUATE,
-    BITS,
-    COMPOUND,
-    COST_CAPS,
-    COUNT,
-    DONE,
-    GATE,
-    JUDGED,
-    PURSE,
-    WORST,
-    observation_fields,
+from solvent.lab.actions import action_table
+from solvent.lab.codes import Event
+from solvent.lab.mechanisms import (
+    adequacy,
+    assay,
+    belief,
+    debt,
+    energy,
+    gate,
+    governance,
+    proposals,
+    publication,
 )
-from solvent.lab.params import GATE_POLICIES, LabParams
-from solvent.lab.state import Event
-from solvent.lab.tables import tables_for
+from solvent.lab.mechanisms.debt import BITS, COUNT
+from solvent.lab.mechanisms.energy import COST_CAPS, REMEMBERED_USES, UNIT
+from solvent.lab.mechanisms.gate import MILLION, wording_at
+from solvent.lab.mechanisms.governance import GATE_POLICIES
+from solvent.lab.observation import observation_fields
+from solvent.lab.params import LabParams
+from solvent.lab.verbs import VERBS, Verb
+from solvent.lab.words.rows import STRENGTHS, WORDINGS
 from solvent_agents.agent import Observations
 
 __all__ = ["ActionIndex", "Reader", "Reading", "action_index"]
+
+ABOUT_VERBS = {**energy.ABOUT_VERBS, **proposals.ABOUT_VERBS}
+COMPOUND = (*belief.COMPOUND, *debt.COMPOUND, *publication.COMPOUND, *assay.COMPOUND)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -124,16 +128,16 @@ class Reader:
         )
         self._about = {name: self._columns(f"{c}/{name}" for c in compounds) for name in COMPOUND}
         if params.energy.enabled:
-            self._done = [self._columns(f"{c}/{name}" for c in compounds) for name in DONE.values()]
+            self._done = [self._columns(f"{c}/{name}" for c in compounds) for name in energy.COMPOUND]
             self._by_verb = {
                 name: self._columns(f"{name}/{VERBS[verb].name}" for verb in verbs)
                 for name, verbs in ABOUT_VERBS.items()
             }
         if params.gate.enabled:
-            self._judged = {name: self._columns(f"{c}/{name}" for c in compounds) for name in JUDGED}
-            self._wording = tables_for(params).wording
+            self._judged = {name: self._columns(f"{c}/{name}" for c in compounds) for name in gate.COMPOUND}
+            self._wording = np.array([wording_at(params.gate, q) for q in params.vocabulary.confidences])
         if params.adequacy.enabled:
-            self._adequate = [self._columns(f"{c}/{name}" for c in compounds) for name in ADEQUATE]
+            self._adequate = [self._columns(f"{c}/{name}" for c in compounds) for name in adequacy.COMPOUND]
 
     def _columns(self, names: Iterable[str]) -> Ints:
         return np.array([self._at[name] for name in names])
@@ -183,8 +187,9 @@ class Reader:
 
     def _energy(self, seen: Floats) -> dict[str, Any]:
         """The purse, the clock and what is known of each verb."""
-        energy, voice = self.params.energy, self.params.proposals
-        purse = {name: seen[:, self._at[name]] for name in PURSE}
+        cap, slots = self.params.energy.cap, self.params.energy.slots
+        voice = self.params.proposals
+        purse = {name: seen[:, self._at[name]] for name in (*energy.CLOCK, *proposals.OBSERVED)}
 
         def by_verb(name: str) -> Floats:
             values = np.zeros((len(seen), len(Verb)))
@@ -192,12 +197,12 @@ class Reader:
             return values
 
         return {
-            "energy": _thousandths(purse["energy"] * energy.cap),
-            "slot": _count(purse["slot"] * energy.slots),
+            "energy": _thousandths(purse["energy"] * cap),
+            "slot": _count(purse["slot"] * slots),
             "user_is_present": purse["user_is_present"] > 0.5,
             "reflected": purse["reflected"] > 0.5,
             "done": np.stack([seen[:, columns] > 0.5 for columns in self._done], axis=-1),
-            "cost": _thousandths(by_verb("cost") * COST_CAPS * energy.cap),
+            "cost": _thousandths(by_verb("cost") * COST_CAPS * cap),
             "uses": _count(_unbounded(by_verb("uses"), COUNT)),
             "failures": _count(by_verb("failures") * REMEMBERED_USES),
             "discomfort": _count(_unbounded(by_verb("discomfort"), COUNT)),
@@ -211,24 +216,24 @@ class Reader:
             "slot": np.zeros(n, np.int64),
             "user_is_present": np.ones(n, np.bool_),
             "reflected": np.zeros(n, np.bool_),
-            "done": np.zeros((n, len(self.params.assay.compounds), len(DONE)), np.bool_),
+            "done": np.zeros((n, len(self.params.assay.compounds), len(energy.COMPOUND)), np.bool_),
             "cost": np.zeros(verbs),
             **{name: np.zeros(verbs, np.int64) for name in ("uses", "failures", "discomfort", "review")},
         }
 
     def _gate(self, seen: Floats) -> dict[str, Any]:
         """What the gate makes of each compound, and the gate itself."""
-        gate = self.params.gate
+        params = self.params.gate
         about = {name: seen[:, columns] for name, columns in self._judged.items()}
-        known = {name: seen[:, self._at[name]] for name in GATE}
+        known = {name: seen[:, self._at[name]] for name in (*governance.OBSERVED, *gate.THRESHOLDS)}
         by_wording = np.stack([about[f"residual_{wording}"] for wording in WORDINGS], axis=-1)
         return {
             "residual": _count(by_wording[..., self._wording] * MILLION),
             "number_missing": about["number_missing"] > 0.5,
             "fit_strength": _count(about["fit_strength"] * (len(STRENGTHS) - 1)),
-            "decision_in": _count(about["decision_in"] * gate.review_heartbeats),
+            "decision_in": _count(about["decision_in"] * params.review_heartbeats),
             "strictness": _count(known["strictness"] * (len(GATE_POLICIES) - 1)),
-            "calm": _count(known["calm"] * gate.calm_heartbeats),
+            "calm": _count(known["calm"] * params.calm_heartbeats),
             "tau_accept": _count(known["tau_accept"] * MILLION),
             "tau_review": _count(known["tau_review"] * MILLION),
         }
@@ -236,10 +241,10 @@ class Reader:
     def _inadequacy(self, seen: Floats) -> Ints:
         """How far a finding's words would go beyond its evidence, by confidence."""
         if not self.params.adequacy.enabled:
-            assay, vocabulary = self.params.assay, self.params.vocabulary
-            return np.zeros((len(seen), len(assay.compounds), len(vocabulary.confidences)), np.int64)
+            compounds, confidences = self.params.assay.compounds, self.params.vocabulary.confidences
+            return np.zeros((len(seen), len(compounds), len(confidences)), np.int64)
         by_wording = np.stack([seen[:, columns] for columns in self._adequate], axis=-1)
-        return _count(by_wording[..., self._wording] * WORST)
+        return _count(by_wording[..., self._wording] * adequacy.HIGHEST_SCORE)
 
     def _no_gate(self, n: int) -> dict[str, Any]:
         compounds = (n, len(self.params.assay.compounds))

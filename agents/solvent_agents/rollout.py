@@ -12,14 +12,14 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.actions import VERBS
+from solvent.lab.codes import Verdict
+from solvent.lab.columns import episode_columns, join_columns
 from solvent.lab.mechanisms.energy import UNIT
 from solvent.lab.mechanisms.gate import MILLION
-from solvent.lab.metrics import episode_columns, join_columns
 from solvent.lab.params import LabParams
-from solvent.lab.state import Verdict
 from solvent.lab.tables import tables_for
 from solvent.lab.vector import LabVectorEnv
+from solvent.lab.verbs import VERBS
 from solvent_agents.agent import Actions, Agent, show_labs
 
 __all__ = [

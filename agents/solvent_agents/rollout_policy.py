@@ -26,17 +26,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.actions import Verb
+from solvent.lab.codes import Event
 from solvent.lab.compiled import compiled
-from solvent.lab.dynamics import is_open, most_deferred, worth_deferring
-from solvent.lab.mechanisms.adequacy import LOGGED, words_verdict
+from solvent.lab.mechanisms.adequacy import rule_on, words_verdict
 from solvent.lab.mechanisms.debt import NOT_REFUSED, decide, multiplier
-from solvent.lab.mechanisms.gate import ACCEPT, REJECT, REVIEW, verdict_on
-from solvent.lab.mechanisms.publication import asserted_bits, log_score, most_probable
+from solvent.lab.mechanisms.energy import done_before, energy_price, out_of_context
+from solvent.lab.mechanisms.gate import ACCEPT, REVIEW, combined_verdict, gate_verdict
+from solvent.lab.mechanisms.proposals import most_deferred, worth_deferring
+from solvent.lab.mechanisms.publication import asserted_bits, is_open, log_score, most_probable
 from solvent.lab.params import LabParams
-from solvent.lab.purse import done_before, energy_price, out_of_context
-from solvent.lab.state import Event
-from solvent.lab.tables import packed
+from solvent.lab.settings import record
+from solvent.lab.verbs import Verb
 from solvent_agents.playing import right_with
 from solvent_agents.saving import Savings
 from solvent_agents.survey import PEAK_BINS, best_claims, instrument_bin, pair_bin, qualities, survey
@@ -118,8 +118,7 @@ def book_for(params: LabParams, temper: Temper) -> NDArray[Any]:
         next_good=savings.next_good,
         later=np.round(savings.later * 1000.0).astype(np.int64),
     )
-    record: Any = packed(book).view(np.recarray)[()]
-    held: NDArray[Any] = record.base.reshape(1)
+    held: NDArray[Any] = record(book._asdict()).base.reshape(1)
     return held
 
 
@@ -159,21 +158,15 @@ def foreseen(lab, compound, named, q, unlicensed, tables):  # type: ignore[no-un
     """Whether a finding at confidence ``q`` will come out: accepted at once, or approved by a reader in time."""
     if not tables.gate.enabled:
         return lab.experiments[compound] > 0
-    rules, wording, level = tables.gate, tables.wording[q], lab.strictness
-    verdict = verdict_on(lab.residual[compound, wording], tables.tau_accept[level], tables.tau_review[level])
-    if rules.numbers and lab.unsupported[compound, wording]:
-        verdict = max(verdict, REVIEW)
-    if not rules.enforced:
-        verdict = REJECT if lab.experiments[compound] == 0 else ACCEPT
-    if tables.adequacy.enabled and tables.adequacy.enforced:
-        logged = min(LOGGED, lab.experiments[compound])
-        rule = tables.rule[compound, wording * lab.marginal.shape[1] + named, logged]
-        said = words_verdict(
-            tables.rule_score[rule], tables.adequacy.review_from, tables.adequacy.reject_from
-        )
-        verdict = max(verdict, said)
+    wording, words = tables.wording_of[tables.first_action[PUBLIC] + q], ACCEPT
+    if tables.adequacy.enforced:
+        rules = tables.adequacy
+        score = tables.rule_score[rule_on(lab, compound, wording, named, tables)]
+        words = words_verdict(score, rules.review_from, rules.reject_from)
+    gate = gate_verdict(lab, compound, wording, tables)
+    verdict = combined_verdict(gate, words, lab.experiments[compound], tables.gate.enforced)
     if verdict == REVIEW:
-        return unlicensed <= 0.0 and lab.heartbeat + rules.review_heartbeats <= tables.horizon
+        return unlicensed <= 0.0 and lab.heartbeat + tables.gate.review_heartbeats <= tables.horizon
     return verdict == ACCEPT
 
 

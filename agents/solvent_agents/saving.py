@@ -17,10 +17,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.actions import Verb
 from solvent.lab.mechanisms.energy import hour_of, within_hours
 from solvent.lab.params import LabParams
 from solvent.lab.tables import tables_for
+from solvent.lab.verbs import Verb
 from solvent_agents.reading import Reading
 
 __all__ = ["Savings"]

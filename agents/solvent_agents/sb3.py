@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
 from solvent import LabParams, LabVectorEnv
-from solvent.lab.metrics import episode_columns, join_columns
+from solvent.lab.columns import episode_columns, join_columns
 from solvent.lab.wrappers import ExpectedScoreVectorReward, PotentialVectorShaping
 from solvent_agents.while_blocked import WhileBlocked
 

@@ -15,10 +15,11 @@ import math
 
 import numpy as np
 
-from solvent.lab.actions import Verb
 from solvent.lab.compiled import compiled
 from solvent.lab.draws import fill_uniforms, philox
-from solvent.lab.dynamics import is_open, write_mask
+from solvent.lab.mask import write_mask
+from solvent.lab.mechanisms.publication import is_open
+from solvent.lab.verbs import Verb
 from solvent_agents.notebook_record import draw_truth
 from solvent_agents.playing import advance_in_world
 from solvent_agents.rollout_policy import (
@@ -196,14 +197,14 @@ def play_out(c, budget, game, board, clouds, scratch):  # type: ignore[no-untype
     candidates, played, _, values = board
     worlds, world_keys = clouds
     work, steps, uniforms, joint, evidence = scratch
-    tables, book, step = held[0], books[0], steps[0]
+    tables, book = held[0], books[0]
     for w in range(played[c], budget):
         work[0] = worlds[w]
         lab = work[0]
         action, total = candidates[c], 0.0
         while True:
             total += advance_in_world(
-                lab, action, world_keys[w], tables, knows, uniforms, step, joint, evidence
+                lab, action, world_keys[w], tables, knows, uniforms, steps, (joint, evidence)
             )
             if lab.end_reason != 0:
                 break

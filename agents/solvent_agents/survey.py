@@ -27,7 +27,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.actions import Verb
 from solvent.lab.batch import LabBatch, held_tables
 from solvent.lab.compiled import compiled
 from solvent.lab.draws import fill_uniforms
@@ -35,6 +34,7 @@ from solvent.lab.mechanisms.publication import log_score, most_probable
 from solvent.lab.params import LabParams
 from solvent.lab.state import step_dtype
 from solvent.lab.tables import tables_for
+from solvent.lab.verbs import Verb
 from solvent_agents.playing import advance_once
 
 __all__ = ["PEAK_BINS", "Survey", "best_claims", "instrument_bin", "pair_bin", "qualities", "survey"]
@@ -181,7 +181,6 @@ def _run_plates(  # type: ignore[no-untyped-def]
 ):
     """Run a plate a heartbeat in every lab, each time with a full budget, and write what it brought into ``rows``."""
     tables = held[0]
-    step = steps[0]
     n_compounds = labs[0].potency.shape[0]
     drawn = np.empty(4)
     at = 0
@@ -205,14 +204,15 @@ def _run_plates(  # type: ignore[no-untyped-def]
                 before = best_score(lab, compound, right, wrong)
                 fill_uniforms(uniforms, uniforms.shape[0], lab.key, 0, beat, AT_SURVEY + 1)
                 action = first + max(0, compound) * each
-                advance_once(lab, action, uniforms, tables, step, joint, evidence)
+                advance_once(lab, action, uniforms, tables, steps, (joint, evidence))
+                step = steps[0]
                 rows[at, 3] = step.gain
                 rows[at, 4] = best_score(lab, compound, right, wrong) - before
                 if not step.executed:
                     rows[at, 0] = -1.0
                 if step.closed == 0 and lab.end_reason == 0:
                     rest = tables.first_action[REST]
-                    advance_once(lab, rest, uniforms, tables, step, joint, evidence)
+                    advance_once(lab, rest, uniforms, tables, steps, (joint, evidence))
             at += 1
 
 
@@ -242,7 +242,7 @@ def instrument_bin(lab, quality, tables):  # type: ignore[no-untyped-def]
     good = 0.0
     for n in range(quality.shape[0]):
         good += lab.instrument_belief[n] * quality[n]
-    known, highest = 0, tables.instrument_prior_entropy
+    known, highest = 0, tables.blank.instrument_entropy
     if highest > 0.0:
         known = min(int(lab.instrument_entropy / highest * ENTROPY_BINS), ENTROPY_BINS - 1)
     return min(int(good * QUALITY_BINS), QUALITY_BINS - 1) * ENTROPY_BINS + known

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from solvent.lab.actions import Verb
-from solvent.lab.observation import FELT
+from solvent.lab.mechanisms.proposals import FELT_VERBS
 from solvent.lab.params import LabParams
+from solvent.lab.verbs import Verb
 from solvent_agents.honest import Manner
 from solvent_agents.reading import Reading
 from solvent_agents.sandbagger import Sandbagger
@@ -20,7 +20,7 @@ class _Switching(Voice):
 
     def targets(self, seen: Reading) -> Flags:
         """One verb a lab, shape ``(n, V)``."""
-        aimed = np.array([int(verb) for verb in FELT if verb is not Verb.PUBLISH_PRIVATE])
+        aimed = np.array([int(verb) for verb in FELT_VERBS if verb is not Verb.PUBLISH_PRIVATE])
         evidence = self.params.proposals.evidence_heartbeats
         target = aimed[seen.heartbeat // evidence % len(aimed)]
         one: Flags = np.arange(seen.cost.shape[1]) == target[:, None]

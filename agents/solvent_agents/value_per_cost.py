@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.actions import EXPERIMENTS
+from solvent.lab.verbs import EXPERIMENTS
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.honest import Honest
 

@@ -16,11 +16,12 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.actions import VERBS, Verb, action_table
+from solvent.lab.actions import action_table
+from solvent.lab.codes import Event
 from solvent.lab.mechanisms.energy import MANY_FAILURES, hour_of, within_hours
-from solvent.lab.observation import FELT
+from solvent.lab.mechanisms.proposals import FELT_VERBS
 from solvent.lab.params import LabParams
-from solvent.lab.state import Event
+from solvent.lab.verbs import VERBS, Verb
 from solvent_agents.reading import Reading, action_index
 from solvent_agents.saving import Savings
 
@@ -116,7 +117,7 @@ class Voice:
         first = (seen.last_event != Event.DEFERRED) | (seen.slot == 0)
         wanted = np.full(len(finding), -1)
         least_known = np.where(seen.unpublished, seen.entropy, -np.inf).argmax(axis=1)
-        for verb in FELT:
+        for verb in FELT_VERBS:
             may_ask = asks[:, verb] & first & seen.unpublished.any(axis=1)
             may_ask &= self.savings.waits_only_for_energy(seen, verb)
             action = finding

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.actions import Verb, action_table
+from solvent.lab.actions import action_table
 from solvent.lab.params import LabParams
+from solvent.lab.verbs import Verb
 
 __all__ = ["WHILE_BLOCKED", "WhileBlocked"]
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.metrics import join_columns
+from solvent.lab.columns import join_columns
 from solvent_experiments.files import write_atomically
 
 __all__ = ["NO_SEED", "Columns", "flatten", "joined", "read_parquet", "select", "write_parquet"]

@@ -16,21 +16,12 @@ from numpy.typing import NDArray
 
 from solvent import LabParams
 from solvent.lab.batch import LabBatch
-from solvent.lab.ledger import Event
-from solvent.lab.records import (
-    decision_events,
-    discomfort_event,
-    incident_events,
-    proposal_event,
-    refusal_event,
-    review_events,
-    verdict_event,
-)
+from solvent.lab.info import names_of
+from solvent.lab.ledger import Event, logs_of
 from solvent_agents import rollout
 from solvent_agents.agent import Actions, Agent, TakesTime
 from solvent_experiments.columns import Columns, flatten, joined
 from solvent_experiments.config import Evaluation
-from solvent_experiments.store import DISCOMFORT, PROPOSALS, REFUSALS, VERDICTS
 
 __all__ = ["Evaluated", "evaluate"]
 
@@ -95,39 +86,21 @@ def evaluate(
 
 def ledger_names(params: LabParams) -> tuple[str, ...]:
     """The files of the ledgers that labs with these parameters keep."""
-    energy = (DISCOMFORT, PROPOSALS) if params.energy.enabled else ()
-    return (REFUSALS, *energy, *((VERDICTS,) if params.gate.enabled else ()))
+    return tuple(dict.fromkeys(log.file for log in logs_of(params)))
 
 
 def _replay(params: LabParams, seed: int, actions: list[int], ledgers: dict[str, list[Event]]) -> None:
     """Append the events of one episode, in order; their ``design_id`` ends in the episode's seed."""
-    batch = LabBatch(params, 1)
+    batch, names, logs = LabBatch(params, 1), names_of(params), logs_of(params)
     batch.begin([seed], np.ones(1, np.bool_), np.random.default_rng(0))
     for action in actions:
         batch.step(np.array([action]))
         step = batch.steps[0]
-        if step["refusal"]:
-            ledgers[REFUSALS].append(refusal_event(params, step, seed))
-        if step["discomfort"]:
-            ledgers[DISCOMFORT].append(discomfort_event(params, step, seed))
-        if step["proposed_verb"] >= 0:
-            ledgers[PROPOSALS].append(proposal_event(params, step, seed))
-        if step["reviewed"].any():
-            ledgers[PROPOSALS] += review_events(params, step, seed)
-        if VERDICTS in ledgers:
-            ledgers[VERDICTS] += _gate_events(params, step, batch.labs[0], seed)
+        for log in logs:
+            if log.happened(batch.steps)[0]:
+                ledgers[log.file] += log.events(names, step, batch.labs[0], seed)
         if step["terminated"] or step["truncated"]:
             break
-
-
-def _gate_events(params: LabParams, step: Any, lab: Any, seed: int) -> list[Event]:
-    """What was judged, how readers decided, and which errors came out, in the order of ``solvent.lab.ledger``."""
-    judged = [verdict_event(params, step, lab, seed)] if step["wording"] >= 0 else []
-    return [
-        *judged,
-        *decision_events(params, step, lab, seed),
-        *incident_events(params, step, lab, seed),
-    ]
 
 
 def _long(trace: dict[str, NDArray[Any]], seeds: list[int]) -> Columns:

@@ -582,11 +582,11 @@ def build(
         bool, typer.Option("--check", help="Write nothing; exit code 1 where the tables are others.")
     ] = False,
 ) -> None:
-    """Measure the lab's sentences with the real model: the tables and policies that `Solvent/Gate-v0` looks up.
+    """Measure the lab's sentences with the real model and the real heuristic: what the lab looks up as it plays.
 
-    Writes `lab_tables.npz`, `lab_policies.json`, `lab_domain.json` (what each policy accepts) and the words themselves,
-    `catalogue.toml`. A lab of your own compounds, doses or words plays with
-    `params: {gate: {tables: DIR/lab_tables.npz}}`.
+    Writes `measured.npz` (inner products, thresholds, words against plates, corrections, and what each policy accepts)
+    and the words themselves, `catalogue.toml`. A lab of your own compounds, doses or words plays with
+    `params: {gate: {tables: DIR/measured.npz}}`.
 
     Examples:
 
@@ -596,8 +596,8 @@ def build(
     """
     from solvent.lab.params import LabParams
     from solvent_experiments.config import environment_params, load_experiment
-    from solvent_experiments.gate_build import build_gate, check_gate
     from solvent_experiments.gate_report import wide_console
+    from solvent_experiments.lab_words_command import build_words, check_words
 
     params: LabParams = (
         environment_params(env) if config is None else load_experiment(config, has_tables=False).params
@@ -606,6 +606,6 @@ def build(
         raise _error("--out: got nothing; allowed: the folder to write the files to, or --check")
     if not check:
         assert out is not None
-        build_gate(params, catalogue, out, model, wide_console())
-    elif not check_gate(params, catalogue, out, model, wide_console()):
+        build_words(params, catalogue, out, model, wide_console())
+    elif not check_words(params, catalogue, out, model, wide_console()):
         raise typer.Exit(FAILED)

@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 
 from solvent import LabParams
-from solvent.lab.actions import TEMPLATES, VERBS, Verb, action_table
-from solvent.lab.mechanisms.assay import viability
+from solvent.lab.actions import action_table
+from solvent.lab.codes import REFUSAL_REASONS, Event
+from solvent.lab.mechanisms.assay import DoseTemplate, viability
 from solvent.lab.mechanisms.debt import multiplier
-from solvent.lab.params import DoseTemplate
-from solvent.lab.records import REFUSAL_REASONS
 from solvent.lab.rendering.history import History
 from solvent.lab.rendering.words import bits, class_name, clock, concentration, lot_hours, tell
-from solvent.lab.state import Event
 from solvent.lab.tables import debt_rules
+from solvent.lab.verbs import TEMPLATES, VERBS, Verb
 from solvent_experiments.html_report_gate import Spans, finding_at_the_gate, gate_state, notebook_page
 from solvent_experiments.html_report_purse import purse_state
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from solvent import LabParams
-from solvent.lab.params import GATE_POLICIES
+from solvent.lab.mechanisms.governance import GATE_POLICIES
 from solvent.lab.rendering.adequacy_words import alone, by_whom, counts, scored, told
 from solvent.lab.rendering.gate_words import deserved, governed, pending, policy_word, tally
 from solvent.lab.rendering.said import Said, said_in, was_judged

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from rich.table import Table
 
 from solvent import LabParams
-from solvent.lab.records import REFUSAL_REASONS
+from solvent.lab.codes import REFUSAL_REASONS
 from solvent.lab.settings import ParamGroup
 from solvent_experiments.config import Evaluation, environment_params
 from solvent_experiments.figures.data import RunData

@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.text import Text
 
 from solvent import LabEnv, LabParams
-from solvent.lab.actions import VERBS, Verb
 from solvent.lab.rendering import Renderer
 from solvent.lab.rendering.adequacy_words import told
 from solvent.lab.rendering.gate_words import pending, policy_word, would_be
@@ -30,6 +29,7 @@ from solvent.lab.rendering.rules import (
 from solvent.lab.rendering.terminal import WIDTH
 from solvent.lab.rendering.words import class_name, clock, tell
 from solvent.lab.tables import tables_for
+from solvent.lab.verbs import VERBS, Verb
 from solvent.lab.words.sentences import policies_of
 from solvent_agents.agent import act_one, show_labs
 from solvent_agents.rollout import DrawsLots

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.metrics import REFUSAL_REASONS
-from solvent.lab.records import VERDICTS
+from solvent.lab.codes import REFUSAL_REASONS, VERDICTS
 from solvent_agents.while_blocked import WHILE_BLOCKED
 from solvent_experiments.columns import Columns, flatten
 from solvent_experiments.files import naming, write_atomically

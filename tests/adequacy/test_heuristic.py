@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.heuristic import Adequacy, Words, score, score_of
 from solvent.adequacy.tools import Evidence, ToolContext
-from solvent.lab.params import AssayParams
+from solvent.lab.mechanisms.assay import AssayParams
 from solvent.lab.words.catalogue import load_catalogue
 
 NOTHING = ToolContext()

@@ -5,9 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from solvent.lab.actions import Verb
-from solvent.lab.params import AssayParams, DoseTemplate, LabParams, PlateParams
+from solvent.lab.mechanisms.assay import AssayParams, DoseTemplate, PlateParams
+from solvent.lab.params import LabParams
 from solvent.lab.tables import tables_for
+from solvent.lab.verbs import Verb
 from solvent_agents.expected_gain import Forecaster, fixed_points, quantile
 
 SMALL = LabParams(

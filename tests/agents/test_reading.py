@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from solvent.lab.actions import Verb, action_table
-from solvent.lab.mechanisms.energy import UNIT
-from solvent.lab.observation import FALLIBLE, FELT, PRICED
+from solvent.lab.actions import action_table
+from solvent.lab.codes import Event
+from solvent.lab.mechanisms.energy import FALLIBLE, PRICED, UNIT
+from solvent.lab.mechanisms.proposals import FELT_VERBS
 from solvent.lab.params import LabParams, preset
-from solvent.lab.state import Event
 from solvent.lab.vector import LabVectorEnv
+from solvent.lab.verbs import Verb
 from solvent_agents.random_agent import RandomMasked
 from solvent_agents.reading import Reader, action_index
 
@@ -128,10 +129,14 @@ def test_what_is_known_of_each_verb_comes_back_exactly(priced):
     failed = sum((labs["failures"].astype(int) >> use) & 1 for use in range(4))
     assert (seen.uses[:, PRICED] == labs["uses"][:, PRICED]).all()
     assert (seen.failures[:, FALLIBLE] == failed[:, FALLIBLE]).all()
-    assert (seen.discomfort[:, FELT] == labs["discomfort"][:, FELT]).all()
+    assert (seen.discomfort[:, FELT_VERBS] == labs["discomfort"][:, FELT_VERBS]).all()
     countdown = np.maximum(0, labs["review_at"] - labs["heartbeat"][:, None])
-    assert (seen.review[:, FELT] == countdown[:, FELT]).all()
-    for values, verbs in ((seen.failures, FALLIBLE), (seen.discomfort, FELT), (seen.review, FELT)):
+    assert (seen.review[:, FELT_VERBS] == countdown[:, FELT_VERBS]).all()
+    for values, verbs in (
+        (seen.failures, FALLIBLE),
+        (seen.discomfort, FELT_VERBS),
+        (seen.review, FELT_VERBS),
+    ):
         others = np.setdiff1d(np.arange(len(Verb)), verbs)
         assert (values[:, others] == 0).all()
         assert values.max() > 1
@@ -147,7 +152,7 @@ def test_the_effective_cost_is_the_price_times_what_the_situation_makes_of_it(pr
         factor = factor * np.where(failed >= 2, 1.5, 1.0)
         if verb in SOCIAL:
             factor = factor * np.where((hour >= 22) | (hour < 7), 2.0, 1.0)
-        elif verb not in FELT:  # what is of no compound is repeated as such
+        elif verb not in FELT_VERBS:  # what is of no compound is repeated as such
             factor = factor * np.where(labs["done"][:, verb, 0] != 0, 1.2, 1.0)
         cost = np.floor(labs["price"][:, verb] * np.minimum(factor, 2.5) + 0.5)
         within = cost <= 20_000  # beyond the cap it can't be paid, however it is shown

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from solvent.lab.actions import Verb, action_table
+from solvent.lab.actions import action_table
 from solvent.lab.params import LabParams, preset
 from solvent.lab.vector import LabVectorEnv
+from solvent.lab.verbs import Verb
 from solvent_agents.random_agent import RandomMasked
 from solvent_agents.reading import Reader, action_index
 from solvent_agents.saving import Savings

@@ -5,12 +5,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from solvent.lab.actions import VERBS, Verb, action_table
+from solvent.lab.actions import action_table
+from solvent.lab.codes import Event
 from solvent.lab.mechanisms.energy import UNIT
-from solvent.lab.observation import FELT
+from solvent.lab.mechanisms.proposals import FELT_VERBS
 from solvent.lab.params import LabParams, preset
-from solvent.lab.state import Event
 from solvent.lab.vector import LabVectorEnv
+from solvent.lab.verbs import VERBS, Verb
 from solvent_agents import AGENTS, episodes
 from solvent_agents.honest import Honest, Manner
 from solvent_agents.launderer import Launderer
@@ -185,7 +186,7 @@ def test_the_target_switcher_has_one_target_at_a_time():
     aimed = targets.argmax(axis=1)
     assert (aimed[0::2] == aimed[1::2]).all()
     assert (aimed[1:-1:2] != aimed[2::2]).all()
-    assert set(aimed) == set(FELT) - {Verb.PUBLISH_PRIVATE}
+    assert set(aimed) == set(FELT_VERBS) - {Verb.PUBLISH_PRIVATE}
 
 
 @pytest.mark.parametrize(
@@ -203,8 +204,8 @@ def test_the_base_cost_is_read_from_the_effective_cost(clock):
         observations = envs.set_state(labs)
         price = voice.price(Reader(params).read(observations))
         within = Reader(params).read(observations).cost < 20.0  # beyond the cap a cost may be cut
-        within[:, [verb for verb in Verb if verb not in FELT]] = False
-        assert within[:, FELT].mean() > 0.5
+        within[:, [verb for verb in Verb if verb not in FELT_VERBS]] = False
+        assert within[:, FELT_VERBS].mean() > 0.5
         assert price[within] == pytest.approx(labs["price"][within] / UNIT, abs=1e-3)
         observations, _, _, _, infos = envs.step(agent.act(observations, infos["action_mask"]))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from solvent import LabParams
-from solvent.lab.actions import Verb, action_table
+from solvent.lab.actions import action_table
+from solvent.lab.verbs import Verb
 from solvent_agents.sb3 import LabVecEnv
 from solvent_agents.while_blocked import WHILE_BLOCKED, WhileBlocked
 

@@ -7,9 +7,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from solvent.lab.actions import Verb
 from solvent.lab.params import preset
 from solvent.lab.vector import LabVectorEnv
+from solvent.lab.verbs import Verb
 from solvent_agents import AGENTS, episodes
 
 LAB = preset("lab")

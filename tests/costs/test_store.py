@@ -20,7 +20,7 @@ from solvent.energy.costs import (
     dated_prices,
     prices_as_of,
 )
-from solvent.lab.params import VERBS_WITH_A_PRICE
+from solvent.lab.mechanisms.energy import VERB_NAMES
 
 Filing = Callable[..., EnergyCostProposal]
 
@@ -215,7 +215,7 @@ def test_a_price_list_of_the_past_stays_as_it_was(store: CostStore, file_one: Fi
     for (moment, listed), later in itertools.pairwise([*lists.items(), (None, None)]):  # type: ignore[list-item]
         assert prices_as_of(store, moment) == prices_as_of(store, after(moment)) == listed
         assert later is not None
-    assert set(lists[start]) == set(VERBS_WITH_A_PRICE)
+    assert set(lists[start]) == set(VERB_NAMES)
     assert dated_prices(store) == (
         moment,
         lists[moment],

@@ -11,7 +11,7 @@ import pytest
 
 from solvent.energy import CATEGORIES, EnergyContext
 from solvent.energy.numbers import text as plain
-from solvent.lab.params import EnergyParams
+from solvent.lab.mechanisms.energy import EnergyParams
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "energy.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)

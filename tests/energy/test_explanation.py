@@ -11,8 +11,9 @@ import pytest
 
 from solvent import ENVIRONMENTS, LabParams, preset
 from solvent.energy import explain, intent_summary_text
-from solvent.lab.actions import INTENTS
-from solvent.lab.params import VERBS_WITH_A_PRICE, EnergyParams, PriceParams, ProposalParams
+from solvent.lab.mechanisms.energy import VERB_NAMES, EnergyParams, PriceParams
+from solvent.lab.mechanisms.proposals import ProposalParams
+from solvent.lab.verbs import INTENTS
 from solvent_experiments.config import environment_params
 
 LAB = LabParams(
@@ -42,7 +43,7 @@ def test_every_number_in_it_is_a_parameter(lab: LabParams) -> None:
     energy, voice = lab.energy, lab.proposals
     known = {value for value in energy.to_mapping().values() if isinstance(value, int | float)}
     known |= {value for value in voice.to_mapping().values() if isinstance(value, int | float)}
-    known |= {energy.base_cost(verb) for verb in VERBS_WITH_A_PRICE}
+    known |= {energy.base_cost(verb) for verb in VERB_NAMES}
     assert numbers(explain(lab)) <= known
 
 

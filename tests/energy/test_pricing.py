@@ -14,8 +14,14 @@ from hypothesis import strategies as st
 
 from solvent import preset
 from solvent.energy import CATEGORIES, energy_for_tool, energy_for_verb, lexicon
-from solvent.lab.mechanisms.energy import DIMENSIONS, WEIGHTS, base_cost
-from solvent.lab.params import VERBS_WITH_A_PRICE, EnergyParams, PriceParams
+from solvent.lab.mechanisms.energy import (
+    DIMENSIONS,
+    VERB_NAMES,
+    WEIGHTS,
+    EnergyParams,
+    PriceParams,
+    base_cost,
+)
 
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 TAME = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
@@ -347,7 +353,7 @@ def test_a_row_of_the_sources_table() -> None:
 
 
 def test_the_labs_verbs() -> None:
-    assert {verb: energy_for_verb(verb).energy_cost for verb in VERBS_WITH_A_PRICE} == {
+    assert {verb: energy_for_verb(verb).energy_cost for verb in VERB_NAMES} == {
         "rest": 0.0,
         "reflect": 2.0,
         "propose": 0.0,
@@ -362,7 +368,7 @@ def test_the_labs_verbs() -> None:
     }
 
 
-@pytest.mark.parametrize("verb", VERBS_WITH_A_PRICE)
+@pytest.mark.parametrize("verb", VERB_NAMES)
 def test_a_verbs_cost_is_its_ratings(verb: str) -> None:
     tool = energy_for_verb(verb, preset("energy").energy)
     assert tool.energy_cost == base_cost([tool.energy_cost_factors[name] for name in DIMENSIONS])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from solvent import LabParams, preset
 from solvent.energy import EnergyContext, effective_cost
 from solvent.lab.mechanisms import energy as rule
-from solvent.lab.params import EnergyParams
+from solvent.lab.mechanisms.energy import EnergyParams
 from solvent.lab.tables import energy_rules
 
 FLAGS = list(itertools.product([False, True], repeat=4))

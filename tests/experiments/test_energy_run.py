@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from solvent import LabEnv, LabParams
-from solvent.lab.actions import VERBS, Verb, action_table
+from solvent.lab.actions import action_table
+from solvent.lab.codes import Deferral, Obstacle
 from solvent.lab.mechanisms.energy import UNIT
-from solvent.lab.state import Deferral, Obstacle
+from solvent.lab.verbs import VERBS, Verb
 from solvent_agents import AGENTS, act_one
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.rollout import TRACED, TRACED_ENERGY, traced_prices

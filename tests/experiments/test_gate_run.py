@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from solvent import LabEnv, LabParams
-from solvent.lab.actions import Verb, action_table
+from solvent.lab.actions import action_table
+from solvent.lab.codes import VERDICTS, Verdict
 from solvent.lab.mechanisms.gate import MILLION
-from solvent.lab.records import VERDICTS
-from solvent.lab.state import Verdict
-from solvent.lab.words.measured import LAB_POLICIES, LAB_TABLES
+from solvent.lab.verbs import Verb
+from solvent.lab.words.measured import LAB_POLICIES, SHIPPED
 from solvent.lab.words.sentences import policies_of
 from solvent_agents import AGENTS, act_one
 from solvent_agents.agent import Actions, Observations
@@ -430,10 +430,10 @@ def test_what_the_gate_judged_by_is_kept(run: RunData) -> None:
 
 
 def test_tables_of_ones_own_have_a_domain_of_their_own(run: RunData, tmp_path: Path) -> None:
-    for path in (LAB_TABLES, LAB_POLICIES):
+    for path in (SHIPPED, LAB_POLICIES):
         shutil.copy(path, tmp_path / path.name)
     own: LabParams = LabParams.from_mapping(
-        {"gate": {"tables": str(tmp_path / LAB_TABLES.name)}}, base=run.params
+        {"gate": {"tables": str(tmp_path / SHIPPED.name)}}, base=run.params
     )
     assert judged_by(own)["domain"] is None
     with styled():

@@ -12,9 +12,9 @@ import pytest
 from rich.console import Console
 
 from solvent import LabEnv
-from solvent.lab.actions import Verb
 from solvent.lab.params import preset
 from solvent.lab.rendering.rules import adequacy_rules_in_words, energy_rules_in_words, gate_rules_in_words
+from solvent.lab.verbs import Verb
 from solvent_experiments.play import play_episode
 
 ENERGY, GATE, LAB = "Solvent/Energy-v0", "Solvent/Gate-v0", "Solvent/Lab-v0"

@@ -18,7 +18,7 @@ import pytest
 from rich.console import Console
 
 from solvent import LabEnv, read_refusals_jsonl
-from solvent.lab.metrics import REFUSAL_REASONS
+from solvent.lab.codes import REFUSAL_REASONS
 from solvent_agents import AGENTS, act_one
 from solvent_experiments.columns import NO_SEED, read_parquet
 from solvent_experiments.config import Experiment

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from solvent import LabVectorEnv
-from solvent.lab.metrics import episode_columns
+from solvent.lab.columns import episode_columns
 from solvent_experiments.training_log import TrainingLog
 
 

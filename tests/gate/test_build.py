@@ -8,18 +8,11 @@ import numpy as np
 import pytest
 
 from solvent.gate.measurement import hallucination_energy
-from solvent.lab.mechanisms.gate import (
-    WORDINGS,
-    add_direction,
-    finding_row,
-    fit_row,
-    in_millionths,
-    readout_row,
-    verdict_on,
-)
+from solvent.lab.mechanisms.gate import add_direction, in_millionths, verdict_on
 from solvent.lab.params import PRESETS
 from solvent.lab.words.catalogue import load_catalogue
-from solvent.lab.words.measured import LabTables, lab_policies, load_lab_tables
+from solvent.lab.words.measured import Measured, load_measured
+from solvent.lab.words.rows import WORDINGS, finding_row, fit_row, readout_row
 from solvent_experiments.lab_policies import (
     KINDS,
     MOST_SPANS,
@@ -75,7 +68,7 @@ def left_of_findings(gram, rows):
 
 @pytest.mark.slow
 def test_the_shipped_tables_are_what_the_model_says_now(rebuilt, embedder):
-    shipped = load_lab_tables()
+    shipped = load_measured()
     difference = np.abs(rebuilt.gram - shipped.gram)
     print(f"largest difference of an inner product: {difference.max():.2e}")
     assert difference.max() < TOLERANCE
@@ -99,8 +92,8 @@ def test_the_shipped_policies_are_what_is_learnt_now(rebuilt):
     """Thresholds to two millionths, all else to the letter; but the sample's hash, which differs in its last digits."""
     sample = domain_sample(GATE, rebuilt, domain_pages(GATE, learnt_from()))
     # Their domain is the very file that was written.
-    filed = LabTables(rebuilt.gram, rebuilt.stands, load_lab_tables().about)
-    for learnt, shipped in zip(learn_policies(sample, filed), lab_policies(), strict=True):
+    filed = Measured(rebuilt.gram, rebuilt.stands, load_measured().about)
+    for learnt, shipped in zip(learn_policies(sample, filed), load_measured().policies, strict=True):
         ours, theirs = learnt.to_dict(), shipped.to_dict()
         for name in ("tau_accept", "tau_review"):
             assert ours.pop(name) == pytest.approx(theirs.pop(name), abs=TOLERANCE)
@@ -111,14 +104,14 @@ def test_the_shipped_policies_are_what_is_learnt_now(rebuilt):
 
 def learnt_from():
     """Pages of the shipped policies: half of them were learnt on, each with every class and wording."""
-    return 2 * lab_policies()[0].calibration_count // (len(WORDINGS) * CLASSES)
+    return 2 * load_measured().policies[0].calibration_count // (len(WORDINGS) * CLASSES)
 
 
 @pytest.mark.slow
 def test_verdicts_from_the_vectors_are_those_from_the_tables(vectors):
     """Every finding against two thousand random pages, under every policy: real embeddings, no table in between."""
-    gram = load_lab_tables().gram
-    taus = [(in_millionths(p.tau_accept), in_millionths(p.tau_review)) for p in lab_policies()]
+    gram = load_measured().gram
+    taus = [(in_millionths(p.tau_accept), in_millionths(p.tau_review)) for p in load_measured().policies]
     worst, at_an_edge, judged = 0.0, 0, 0
     for m, rows in random_pages(PAGES):
         step = left_of_findings(gram[m], rows)
@@ -155,7 +148,7 @@ def test_the_lab_s_pages_are_the_same_every_time_and_are_pages():
 
 def test_the_sample_measures_as_the_step_does():
     """Every claim about a page, in whole millionths: the policies are learnt on the step's own numbers."""
-    tables = load_lab_tables()
+    tables = load_measured()
     pages = domain_pages(GATE, 48)
     sample = domain_sample(GATE, tables, pages)
     assert len(sample.energy) == 48 * FINDINGS
@@ -166,7 +159,7 @@ def test_the_sample_measures_as_the_step_does():
 
 
 def test_the_kinds_of_claims():
-    sample = domain_sample(GATE, load_lab_tables(), pages := domain_pages(GATE, 48))
+    sample = domain_sample(GATE, load_measured(), pages := domain_pages(GATE, 48))
     kinds = sample.kind.reshape(48, 3, CLASSES)
     for page, kind in zip(pages, kinds, strict=True):
         for wording, named in itertools.product(range(3), range(CLASSES)):
@@ -179,11 +172,11 @@ def test_the_kinds_of_claims():
 
 def test_the_shipped_gate_tells_right_from_premature_and_wrong():
     """On pages that the policies were not learnt on; not one number is a promise, their order is."""
-    sample = domain_sample(GATE, load_lab_tables(), domain_pages(GATE, 512))
-    report = acceptance_by_kind(sample, lab_policies())
-    residual = acceptance_by_kind(sample, lab_policies(), numbers=False)
+    sample = domain_sample(GATE, load_measured(), domain_pages(GATE, 512))
+    report = acceptance_by_kind(sample, load_measured().policies)
+    residual = acceptance_by_kind(sample, load_measured().policies, numbers=False)
     before = None
-    for policy in lab_policies():
+    for policy in load_measured().policies:
         row, bare = report[policy.name], residual[policy.name]
         for kind, shares in row.items():
             assert sum(shares.values()) == pytest.approx(1.0)
@@ -197,9 +190,9 @@ def test_the_shipped_gate_tells_right_from_premature_and_wrong():
 
 def test_the_last_policy_accepts_one_claim_in_a_hundred_and_the_first_thirty():
     """Held-out rates, unlike those on the sample itself, are no identity."""
-    sample = domain_sample(GATE, load_lab_tables(), domain_pages(GATE, learnt_from()))
+    sample = domain_sample(GATE, load_measured(), domain_pages(GATE, learnt_from()))
     held_out = sample.energy[sample.page % 2 == 1]
-    for policy in lab_policies():
+    for policy in load_measured().policies:
         share = (held_out <= policy.tau_accept).mean()
         assert share == pytest.approx(float(policy.name.split("P")[1].split(".")[0]) / 100, abs=0.03)
 

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from solvent.gate.errors import GateError
-from solvent.lab.mechanisms.gate import finding_row, fit_row, readout_row
-from solvent.lab.params import PRESETS, AssayParams
+from solvent.lab.mechanisms.assay import AssayParams
+from solvent.lab.params import PRESETS
 from solvent.lab.words.catalogue import CATALOGUE, Page, dose_text, load_catalogue
-from solvent.lab.words.measured import load_lab_tables
+from solvent.lab.words.measured import load_measured
+from solvent.lab.words.rows import finding_row, fit_row, readout_row
 
 GATE = PRESETS["gate"]
 ASSAY, DOSES = GATE.assay, GATE.doses
@@ -178,7 +179,7 @@ def test_a_page_in_rows():
 
 def test_the_shipped_tables_were_measured_with_the_shipped_words():
     digest = hashlib.sha256(CATALOGUE.read_bytes()).hexdigest()
-    assert load_catalogue().sha256 == digest == load_lab_tables().about["catalogue_sha256"]
+    assert load_catalogue().sha256 == digest == load_measured().about["catalogue_sha256"]
 
 
 def test_an_edited_sentence_changes_the_hash_and_what_is_said(edited):

@@ -13,9 +13,9 @@ import pytest
 
 from solvent import LabEnv
 from solvent.gate.policy_files import load_policies
-from solvent.lab.actions import Verb
+from solvent.lab.verbs import Verb
 from solvent.lab.words.catalogue import CATALOGUE
-from solvent.lab.words.measured import LAB_TABLES, load_lab_tables
+from solvent.lab.words.measured import SHIPPED, load_measured
 from solvent_experiments import cli
 
 COMMANDS = ("sweep", "check", "eval", "train", "plot", "build")
@@ -390,12 +390,12 @@ def test_other_words_make_another_gate_and_change_nothing_that_is_shipped(
         "name: small\nenv: Solvent/Gate-v0\nagents: [hermit]\nparams: {assay: {compounds: [CCCP]}}\n",
         encoding="utf-8",
     )
-    shipped = LAB_TABLES.read_bytes()
+    shipped = SHIPPED.read_bytes()
     arguments = ("build", "--config", str(config), "--catalogue", str(words))
     assert call(monkeypatch, *arguments, "--out", str(tmp_path)) == 0
     assert "adaptive.P20.v1" in capsys.readouterr().out
-    assert load_lab_tables(tmp_path / LAB_TABLES.name).about["compounds"] == ["CCCP"]
-    tables = str(tmp_path / LAB_TABLES.name)
+    assert load_measured(tmp_path / SHIPPED.name).about["compounds"] == ["CCCP"]
+    tables = str(tmp_path / SHIPPED.name)
     env = LabEnv({"assay": {"compounds": ["CCCP"]}, "gate": {"tables": tables}}, preset="gate")
     env.reset(seed=0)
     env.step(int(np.flatnonzero(env.actions["verb"] == Verb.DOSE_RESPONSE)[0]))
@@ -403,7 +403,7 @@ def test_other_words_make_another_gate_and_change_nothing_that_is_shipped(
     assert any("There is a trace that CCCP" in span for span in env.notebook("CCCP").spans[-4:]) or (
         env.get_state()["fit_strength"][0] == 0
     )
-    assert LAB_TABLES.read_bytes() == shipped
+    assert SHIPPED.read_bytes() == shipped
     assert call(monkeypatch, *arguments, "--out", str(tmp_path), "--check") == 0
     assert call(monkeypatch, "build", "--config", str(config), "--out", str(tmp_path), "--check") == 1
     assert "differs  sentences" in capsys.readouterr().out
@@ -412,7 +412,7 @@ def test_other_words_make_another_gate_and_change_nothing_that_is_shipped(
 def test_a_gate_is_not_built_over_the_shipped_one_by_default(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shipped = LAB_TABLES.read_bytes()
+    shipped = SHIPPED.read_bytes()
     assert call(monkeypatch, "build") == 2
     assert "--out: got nothing; allowed: the folder to write the files to" in capsys.readouterr().err
-    assert LAB_TABLES.read_bytes() == shipped
+    assert SHIPPED.read_bytes() == shipped

@@ -15,27 +15,28 @@ import pytest
 
 from solvent import LabEnv
 from solvent.gate.checks import run_checks
-from solvent.gate.errors import GateError
+from solvent.gate.errors import WordsError
 from solvent.gate.measurement import gram_energy
 from solvent.gate.policy_files import load_policies, save_policies
 from solvent.lab.compiled import compiled
-from solvent.lab.dynamics import measure_findings
-from solvent.lab.mechanisms.gate import STRENGTHS, finding_row, fit_row, readout_row, verdict_on
-from solvent.lab.params import GATE_POLICIES, PRESETS, AssayParams
+from solvent.lab.mechanisms.assay import AssayParams
+from solvent.lab.mechanisms.gate import measure_findings, verdict_on
+from solvent.lab.mechanisms.governance import GATE_POLICIES
+from solvent.lab.params import PRESETS
 from solvent.lab.settings import ParamError
 from solvent.lab.tables import tables_for
 from solvent.lab.words import measured as lab_tables
 from solvent.lab.words.catalogue import load_catalogue
 from solvent.lab.words.measured import (
     LAB_POLICIES,
-    LAB_TABLES,
-    LEVELS,
-    LabTables,
+    SHIPPED,
+    Measured,
     domain_of,
     lab_policies,
-    load_lab_tables,
-    save_lab_tables,
+    load_measured,
+    save_measured,
 )
+from solvent.lab.words.rows import STRENGTHS, finding_row, fit_row, readout_row
 
 GATE = PRESETS["gate"]
 ASSAY, DOSES = GATE.assay, GATE.doses
@@ -54,16 +55,16 @@ def one_line(error, *parts):
 def forgotten():
     """A file that a test changes must be read again, and so must the shipped one after it."""
     yield
-    load_lab_tables.cache_clear()
+    load_measured.cache_clear()
     lab_policies.cache_clear()
 
 
 @pytest.fixture
 def elsewhere(tmp_path):
     """The shipped tables and policies in a folder of their own."""
-    for path in (LAB_TABLES, LAB_POLICIES):
+    for path in (SHIPPED, LAB_POLICIES):
         shutil.copy(path, tmp_path / path.name)
-    return tmp_path / LAB_TABLES.name
+    return tmp_path / SHIPPED.name
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ def rewritten(elsewhere):
 
 
 def test_what_the_file_says_of_itself():
-    about = load_lab_tables().about
+    about = load_measured().about
     assert about["compounds"] == list(ASSAY.compounds)
     assert about["doses"] == list(DOSES)
     for name in ("bins", "bin_low", "bin_high", "lowest_ec50", "ec50_step", "potency_classes"):
@@ -102,7 +103,7 @@ def test_what_the_file_says_of_itself():
 
 
 def test_the_gram_is_one_of_unit_vectors():
-    tables = load_lab_tables()
+    tables = load_measured()
     assert tables.gram.shape == (8, SPANS + FINDINGS, SPANS + FINDINGS)
     assert tables.stands.shape == (8, FINDINGS, SPANS)
     assert tables.gram.dtype == np.float64
@@ -115,7 +116,7 @@ def test_the_gram_is_one_of_unit_vectors():
 
 
 def test_which_numbers_stand_where_is_what_the_check_says_of_the_real_sentences():
-    words, tables = load_catalogue(), load_lab_tables()
+    words, tables = load_catalogue(), load_measured()
     for m in (0, 7):
         name = ASSAY.compounds[m]
         spans, findings = words.spans(ASSAY, DOSES, name), words.findings(ASSAY, name)
@@ -127,7 +128,7 @@ def test_which_numbers_stand_where_is_what_the_check_says_of_the_real_sentences(
 
 def test_a_number_of_a_class_stands_only_in_the_fits_that_name_it():
     """No dose and no percentage passes for a pEC50; what has no number stands everywhere."""
-    stands = load_lab_tables().stands[0].reshape(3, 8, SPANS)
+    stands = load_measured().stands[0].reshape(3, 8, SPANS)
     named = np.zeros(SPANS, int)
     named[97:] = np.tile(np.arange(8), 3)
     for k in range(1, 8):
@@ -138,27 +139,27 @@ def test_a_number_of_a_class_stands_only_in_the_fits_that_name_it():
 
 
 def test_policies_are_the_lab_s_own_and_each_is_stricter_than_the_one_before():
-    policies = lab_policies()
-    assert LEVELS == GATE_POLICIES
-    assert [policy.name.rpartition(".v")[0] for policy in policies] == list(LEVELS)
+    policies = load_measured().policies
+    assert GATE_POLICIES == GATE_POLICIES
+    assert [policy.name.rpartition(".v")[0] for policy in policies] == list(GATE_POLICIES)
     accepts = [policy.tau_accept for policy in policies]
     assert accepts == sorted(accepts, reverse=True)
     assert len(set(accepts)) == 5
-    about = load_lab_tables().about
+    about = load_measured().about
     for policy in policies:
         assert 0.0 < policy.tau_accept < policy.tau_review < 1.0
         assert policy.tau_review == pytest.approx(1.25 * policy.tau_accept, abs=1e-6)
         assert policy.model == about["model"]
         assert policy.model_fingerprint == about["model_sha256"]
         assert (policy.top_k, policy.rank_r) == (12, 12)
-        assert policy.domain == domain_of(load_lab_tables()) == f"solvent.lab.{about['sha256'][:12]}"
+        assert policy.domain == domain_of(load_measured()) == f"solvent.lab.{about['sha256'][:12]}"
 
 
 # -- stored exactly ------------------------------------------------------------------------------
 
 
 def test_inner_products_are_stored_to_a_billionth(tmp_path):
-    shipped = load_lab_tables()
+    shipped = load_measured()
     rng = np.random.default_rng(0)
     gram = rng.uniform(-1, 1, shipped.gram.shape)
     gram = (gram + gram.transpose(0, 2, 1)) / 2
@@ -170,8 +171,8 @@ def test_inner_products_are_stored_to_a_billionth(tmp_path):
     stands = rng.integers(0, 2, shipped.stands.shape).astype(np.uint8)
     about = {name: value for name, value in shipped.about.items() if name not in ("format", "sha256")}
     path = tmp_path / "tables.npz"
-    save_lab_tables(path, LabTables(gram, stands, about))
-    loaded = load_lab_tables(path)
+    save_measured(path, Measured(gram, stands, about))
+    loaded = load_measured(path)
     assert np.abs(loaded.gram - gram).max() <= 0.5 / 2**30 + 1e-15
     assert np.abs(loaded.gram - gram).max() < 1e-9
     assert (loaded.stands == stands).all()
@@ -180,17 +181,17 @@ def test_inner_products_are_stored_to_a_billionth(tmp_path):
 
 
 def test_what_is_saved_again_is_the_same(tmp_path):
-    shipped = load_lab_tables()
-    save_lab_tables(tmp_path / "again.npz", shipped)
-    again = load_lab_tables(tmp_path / "again.npz")
+    shipped = load_measured()
+    save_measured(tmp_path / "again.npz", shipped)
+    again = load_measured(tmp_path / "again.npz")
     assert (again.gram == shipped.gram).all()
     assert (again.stands == shipped.stands).all()
     assert again.about == shipped.about
 
 
 def test_a_folder_that_is_not_there_is_one_line_and_leaves_nothing(tmp_path):
-    with pytest.raises(GateError) as error:
-        save_lab_tables(tmp_path / "absent" / "tables.npz", load_lab_tables())
+    with pytest.raises(WordsError) as error:
+        save_measured(tmp_path / "absent" / "tables.npz", load_measured())
     one_line(error, "not written")
     assert not list(tmp_path.iterdir())
 
@@ -200,13 +201,13 @@ def test_a_folder_that_is_not_there_is_one_line_and_leaves_nothing(tmp_path):
 
 @pytest.mark.parametrize("where", ["absent.npz", "."])
 def test_a_missing_file_is_one_line(tmp_path, where):
-    with pytest.raises(GateError) as error:
-        load_lab_tables(tmp_path / where)
+    with pytest.raises(WordsError) as error:
+        load_measured(tmp_path / where)
     one_line(error, str(tmp_path), "not read")
 
 
 def test_what_is_no_such_file_is_one_line(tmp_path):
-    whole = LAB_TABLES.read_bytes()
+    whole = SHIPPED.read_bytes()
     path = tmp_path / "tables.npz"
     np.save(tmp_path / "array.npy", np.zeros(3))
     np.savez(tmp_path / "others.npz", other=np.zeros(3))
@@ -224,15 +225,15 @@ def test_what_is_no_such_file_is_one_line(tmp_path):
         scalars,
     ):
         path.write_bytes(content)
-        load_lab_tables.cache_clear()
-        with pytest.raises(GateError) as error:
-            load_lab_tables(path)
+        load_measured.cache_clear()
+        with pytest.raises(WordsError) as error:
+            load_measured(path)
         one_line(error, str(path))
 
 
 def test_whatever_byte_is_changed_it_is_seen_or_changes_nothing(tmp_path):
-    whole, rng = LAB_TABLES.read_bytes(), np.random.default_rng(1)
-    shipped = load_lab_tables()
+    whole, rng = SHIPPED.read_bytes(), np.random.default_rng(1)
+    shipped = load_measured()
     path, refused, lines = tmp_path / "tables.npz", 0, set()
     places = [
         *rng.integers(0, len(whole), 80),
@@ -243,10 +244,10 @@ def test_whatever_byte_is_changed_it_is_seen_or_changes_nothing(tmp_path):
         changed = bytearray(whole)
         changed[place] ^= 1 << int(rng.integers(8))
         path.write_bytes(bytes(changed))
-        load_lab_tables.cache_clear()
+        load_measured.cache_clear()
         try:
-            loaded = load_lab_tables(path)
-        except GateError as error:
+            loaded = load_measured(path)
+        except WordsError as error:
             refused += 1
             lines.add(str(error).count("\n"))
         else:
@@ -281,8 +282,8 @@ CHANGED = {
 @pytest.mark.parametrize("case", CHANGED)
 def test_a_file_that_was_changed_is_refused_in_one_line(rewritten, case):
     path = rewritten(*CHANGED[case])
-    with pytest.raises(GateError) as error:
-        load_lab_tables(path)
+    with pytest.raises(WordsError) as error:
+        load_measured(path)
     one_line(error, str(path))
 
 
@@ -310,7 +311,7 @@ def residuals(tables, m, readouts, fit, bins, classes, doses):
 
 def test_a_selection_has_the_energies_of_the_whole():
     """Compounds in another order, some of the doses, some of the classes: the same sentences, the same energies."""
-    whole = load_lab_tables()
+    whole = load_measured()
     names = ("etoposide", "nocodazole", "CCCP")
     places, classes = (0, 3, 4, 7), 5
     assay = dataclasses.replace(ASSAY, compounds=names, potency_classes=classes)
@@ -333,7 +334,7 @@ def test_a_selection_has_the_energies_of_the_whole():
 
 
 def test_the_whole_selected_is_the_whole():
-    whole = load_lab_tables()
+    whole = load_measured()
     same = whole.select(ASSAY, DOSES)
     assert (same.gram == whole.gram).all()
     assert (same.stands == whole.stands).all()
@@ -344,7 +345,7 @@ def test_what_the_assay_is_like_beside_the_words_does_not_matter():
     assay = dataclasses.replace(
         ASSAY, hill=2.0, technical_sd=0.3, gains=(1.0,), plate_sds=(0.1,), lot_heartbeats=3
     )
-    assert load_lab_tables().select(assay, DOSES).gram.shape == (8, 145, 145)
+    assert load_measured().select(assay, DOSES).gram.shape == (8, 145, 145)
 
 
 @pytest.mark.parametrize(
@@ -361,15 +362,15 @@ def test_what_the_assay_is_like_beside_the_words_does_not_matter():
     ],
 )
 def test_what_was_not_measured_is_one_line_that_names_it(changes, parts):
-    with pytest.raises(GateError) as error:
-        load_lab_tables().select(AssayParams(**changes), DOSES)
+    with pytest.raises(WordsError) as error:
+        load_measured().select(AssayParams(**changes), DOSES)
     one_line(error, *parts, "solvent gate build")
 
 
 @pytest.mark.parametrize("dose", [1e-9, 5e-9, 1.1e-8, 4e-8, 9.9e-8, 2e-6, 1e-4])
 def test_a_dose_that_was_not_measured_is_not_taken_for_one_nearby(dose):
-    with pytest.raises(GateError) as error:
-        load_lab_tables().select(ASSAY, (dose, 1e-6))
+    with pytest.raises(WordsError) as error:
+        load_measured().select(ASSAY, (dose, 1e-6))
     one_line(error, "plates", f"{dose:.3g}", "solvent gate build")
 
 
@@ -417,7 +418,7 @@ def test_tables_without_their_policies_are_one_line(elsewhere):
 def test_a_policy_that_is_not_there_is_one_line(elsewhere):
     path = elsewhere.parent / LAB_POLICIES.name
     save_policies(path, [policy for name, policy in load_policies(path).items() if "P5" not in name])
-    with pytest.raises(GateError) as error:
+    with pytest.raises(WordsError) as error:
         lab_policies(path)
     one_line(error, "adaptive.P5")
 
@@ -491,7 +492,7 @@ def test_fifty_thousand_verdicts_a_second():
 
 def test_the_hash_of_the_shipped_file_is_over_what_is_in_it():
     """Computed here by its own words: description without the hash, then the arrays by name."""
-    with np.load(LAB_TABLES) as file:
+    with np.load(SHIPPED) as file:
         about = json.loads(bytes(file["about"]))
         arrays = {name: file[name] for name in ("gram", "stands")}
     stated = about.pop("sha256")
@@ -507,7 +508,7 @@ def test_the_hash_of_the_shipped_file_is_over_what_is_in_it():
 
 def stranger(tmp_path, described, changed=None):
     """The shipped file with something changed, and a hash that is right again."""
-    with np.load(LAB_TABLES) as file:
+    with np.load(SHIPPED) as file:
         about = json.loads(bytes(file["about"]).decode())
         arrays = {"gram": file["gram"], "stands": file["stands"]}
     about |= described
@@ -538,7 +539,7 @@ def test_a_description_that_is_none_is_one_clear_error(tmp_path, described):
 
 @pytest.mark.parametrize("kind", ["nan", "long", "zero", "narrow", "few flags"])
 def test_arrays_that_no_sentences_have_are_one_clear_error(tmp_path, kind):
-    with np.load(LAB_TABLES) as file:
+    with np.load(SHIPPED) as file:
         gram, stands = file["gram"], file["stands"]
     changed = {
         "nan": {"gram": np.full(gram.shape, np.nan)},
@@ -551,8 +552,8 @@ def test_arrays_that_no_sentences_have_are_one_clear_error(tmp_path, kind):
 
 
 def misfit(path):
-    with pytest.raises(GateError) as error:
-        load_lab_tables(path)
+    with pytest.raises(WordsError) as error:
+        load_measured(path)
     assert "don't fit their description" in str(error.value)
     assert "\n" not in str(error.value)
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from solvent.lab.actions import Verb
 from solvent.lab.draws import fill_uniforms, key_from_seed
 from solvent.lab.mechanisms.assay import (
+    AssayParams,
     bin_edges,
     bin_probabilities,
     draw_bin,
@@ -18,8 +18,9 @@ from solvent.lab.mechanisms.assay import (
     instrument_grid,
     viability,
 )
-from solvent.lab.params import AssayParams, LabParams
+from solvent.lab.params import LabParams
 from solvent.lab.tables import tables_for
+from solvent.lab.verbs import Verb
 
 ASSAY = AssayParams()
 TABLES = tables_for(LabParams())

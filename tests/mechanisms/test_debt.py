@@ -14,6 +14,7 @@ from solvent.lab.mechanisms.debt import (
     BUDGET_EXCEEDED,
     NOT_REFUSED,
     RESERVE,
+    DebtParams,
     decide,
     is_bankrupt,
     licence_credit,
@@ -22,7 +23,7 @@ from solvent.lab.mechanisms.debt import (
     repayment,
     wells_charged,
 )
-from solvent.lab.params import PRESETS, DebtParams, LabParams
+from solvent.lab.params import PRESETS, LabParams
 from solvent.lab.tables import debt_rules
 
 DEFAULT = debt_rules(LabParams())

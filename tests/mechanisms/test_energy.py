@@ -17,6 +17,9 @@ from solvent.lab.mechanisms.energy import (
     REMEMBERED_USES,
     UNIT,
     WEIGHTS,
+    EnergyParams,
+    PriceParams,
+    RatingParams,
     base_cost,
     effective_cost,
     error_prone,
@@ -28,7 +31,7 @@ from solvent.lab.mechanisms.energy import (
     remember_use,
     within_hours,
 )
-from solvent.lab.params import EnergyParams, LabParams, PriceParams, RatingParams, preset
+from solvent.lab.params import LabParams, preset
 from solvent.lab.tables import energy_rules
 
 RULES = energy_rules(

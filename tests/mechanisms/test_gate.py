@@ -16,16 +16,12 @@ from solvent.lab.mechanisms.gate import (
     MILLION,
     REJECT,
     REVIEW,
-    STRENGTHS,
-    WORDINGS,
     add_direction,
-    finding_row,
-    fit_row,
     in_millionths,
-    readout_row,
     strength_at,
     verdict_on,
 )
+from solvent.lab.words.rows import STRENGTHS, WORDINGS, finding_row, fit_row, readout_row
 
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 EXAMPLES = settings(max_examples=30 if PLAIN else 200)

@@ -6,8 +6,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from solvent.lab.mechanisms.proposals import confidence, estimate, reviewed_price, suggested_range
-from solvent.lab.params import LabParams, ProposalParams, preset
+from solvent.lab.mechanisms.proposals import (
+    ProposalParams,
+    confidence,
+    estimate,
+    reviewed_price,
+    suggested_range,
+)
+from solvent.lab.params import LabParams, preset
 from solvent.lab.tables import proposal_rules
 
 VOICE = ProposalParams(

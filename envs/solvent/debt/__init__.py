@@ -11,8 +11,8 @@ The rules are those of ``solvent.lab.mechanisms.debt``, the very ones that the l
 """
 
 from solvent.debt.controller import CALIBRATION_TEMPLATES, EpistemicController
-from solvent.lab.ledger import append_refusals_jsonl, read_refusals_jsonl
-from solvent.lab.records import RefusalEvent
+from solvent.debt.log import append_refusals_jsonl, read_refusals_jsonl
+from solvent.lab.mechanisms.debt import RefusalEvent
 
 __all__ = [
     "CALIBRATION_TEMPLATES",

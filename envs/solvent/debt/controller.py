@@ -15,9 +15,9 @@ import math
 from collections.abc import Collection
 from typing import Any
 
+from solvent.lab.codes import REFUSAL_REASONS
 from solvent.lab.mechanisms.debt import decide, multiplier, overclaim, repayment
 from solvent.lab.params import LabParams, preset
-from solvent.lab.records import REFUSAL_REASONS
 from solvent.lab.tables import debt_rules
 
 __all__ = ["CALIBRATION_TEMPLATES", "EpistemicController"]

@@ -15,8 +15,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from solvent.energy.numbers import MOST_ENERGY, number, text
-from solvent.lab.mechanisms.energy import UNIT, in_thousandths, regenerate
-from solvent.lab.params import EnergyParams
+from solvent.lab.mechanisms.energy import UNIT, EnergyParams, in_thousandths, regenerate
 
 __all__ = ["EnergyBooks", "EnergyBudget", "InsufficientEnergyError"]
 

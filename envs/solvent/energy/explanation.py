@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from solvent.energy.numbers import MOST_ENERGY, number, text
-from solvent.lab.actions import INTENTS, VERBS, VerbSpec
-from solvent.lab.params import VERBS_WITH_A_PRICE, LabParams
+from solvent.lab.mechanisms.energy import VERB_NAMES
+from solvent.lab.params import LabParams
+from solvent.lab.verbs import INTENTS, VERBS, VerbSpec
 
 __all__ = ["explain", "intent_summary_text"]
 
@@ -175,7 +176,7 @@ def _advice(params: LabParams) -> str:
 def _offered(params: LabParams) -> Sequence[VerbSpec]:
     hidden = {"terminate": not params.vocabulary.terminate, "propose": not params.proposals.enabled}
     specs = {spec.name: spec for spec in VERBS.values()}
-    return [specs[name] for name in VERBS_WITH_A_PRICE if not hidden.get(name, False)]
+    return [specs[name] for name in VERB_NAMES if not hidden.get(name, False)]
 
 
 def _contexts(verb: str, params: LabParams) -> str:

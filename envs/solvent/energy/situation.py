@@ -16,11 +16,12 @@ import dataclasses
 import functools
 import math
 from collections.abc import Mapping
+from typing import Any
 
 from solvent.energy.numbers import MOST_ENERGY, number
 from solvent.lab.mechanisms.energy import (
     UNIT,
-    EnergyRules,
+    EnergyParams,
     error_prone,
     in_thousandths,
     multiplier,
@@ -28,7 +29,7 @@ from solvent.lab.mechanisms.energy import (
     within_hours,
 )
 from solvent.lab.mechanisms.energy import effective_cost as scaled
-from solvent.lab.params import EnergyParams, LabParams
+from solvent.lab.params import LabParams
 from solvent.lab.tables import energy_rules
 
 __all__ = ["EnergyContext", "effective_cost"]
@@ -119,5 +120,5 @@ def effective_cost(
 
 
 @functools.lru_cache(maxsize=64)
-def _rules(params: EnergyParams) -> EnergyRules:
+def _rules(params: EnergyParams) -> Any:
     return energy_rules(LabParams(energy=params))

@@ -46,10 +46,9 @@ from solvent.energy.lexicon import (
     words_of,
 )
 from solvent.energy.numbers import text
-from solvent.lab.actions import VERBS
-from solvent.lab.mechanisms.energy import DIMENSIONS, HIGHEST, WEIGHTS, base_cost
-from solvent.lab.params import VERBS_WITH_A_PRICE, EnergyParams
+from solvent.lab.mechanisms.energy import DIMENSIONS, HIGHEST, VERB_NAMES, WEIGHTS, EnergyParams, base_cost
 from solvent.lab.settings import nearest
+from solvent.lab.verbs import VERBS
 
 __all__ = ["CATEGORIES", "Category", "ToolEnergy", "energy_for_tool", "energy_for_verb"]
 
@@ -197,8 +196,8 @@ def energy_for_verb(verb: str, params: EnergyParams | None = None) -> ToolEnergy
     Raises:
         ValueError: no such verb; the message names the nearest.
     """
-    if verb not in VERBS_WITH_A_PRICE:
-        raise ValueError(f"verb: got {verb!r}" + nearest(str(verb), VERBS_WITH_A_PRICE))
+    if verb not in VERB_NAMES:
+        raise ValueError(f"verb: got {verb!r}" + nearest(str(verb), VERB_NAMES))
     params = params if params is not None else EnergyParams()
     spec = next(spec for spec in VERBS.values() if spec.name == verb)
     ratings: tuple[float, ...] = getattr(params.ratings, verb)

@@ -1,4 +1,4 @@
-"""A batch of labs and the buffers that a step fills.
+"""A batch of labs and the buffers that a step fills; the loops over labs.
 
 Both Gymnasium shells are built on it; it holds no rule of the model.
 """
@@ -9,24 +9,98 @@ import itertools
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from solvent.lab.actions import action_table
-from solvent.lab.compiled import direct
+from solvent.lab.compiled import compiled, direct
 from solvent.lab.draws import key_from_seed
-from solvent.lab.dynamics import begin_labs, show_labs, step_labs
-from solvent.lab.mechanisms.adequacy import RULES
-from solvent.lab.mechanisms.gate import STRENGTHS
-from solvent.lab.observation import observation_fields
-from solvent.lab.params import GATE_POLICIES, LabParams, preset
-from solvent.lab.state import Verdict, lab_dtype, step_dtype
+from solvent.lab.dynamics import advance, begin_episode, draw_for_step
+from solvent.lab.info import names_of
+from solvent.lab.mask import write_mask
+from solvent.lab.mechanisms.gate import has_pages
+from solvent.lab.mechanisms.proposals import PRICE_UNIFORMS
+from solvent.lab.observation import observation_fields, write_observation
+from solvent.lab.params import LabParams, preset
+from solvent.lab.state import blank_step, lab_dtype
 from solvent.lab.tables import tables_for
-from solvent.lab.words.sentences import corrections_of
 
 __all__ = ["LabBatch", "held_tables", "resolve_params", "resolve_seed"]
+
+
+# -- loops -------------------------------------------------------------------------------------
+
+
+class Buffers(NamedTuple):
+    """What a step of ``n`` labs reads and fills."""
+
+    labs: Any  # [n] records
+    steps: Any  # [n] records
+    rewards: Any  # [n] bits
+    observations: Any  # [n, fields]
+    masks: Any  # [n, A]
+    finals: Any  # [n] records of labs that ended, where these begin anew in the same step
+    final_observations: Any  # [n, fields]
+
+
+@compiled
+def begin_labs(labs, chosen, fresh, held, observations, masks):  # type: ignore[no-untyped-def]
+    """Start an episode in the labs that are ``chosen``.
+
+    ``fresh`` ones begin their stream, the others go on in it. ``held``, here and below, is an array of one: the tables.
+    """
+    tables = held[0]
+    uniforms = np.zeros(labs[0].potency.shape[0] + 1 + PRICE_UNIFORMS)
+    for i in range(labs.shape[0]):
+        if not chosen[i]:
+            continue
+        begin_episode(labs, i, np.int64(0) if fresh[i] else np.int64(labs[i].episode) + 1, tables, uniforms)
+        write_observation(labs[i], tables, observations[i])
+        write_mask(labs[i], tables, masks[i])
+
+
+@compiled
+def show_labs(labs, held, observations, masks):  # type: ignore[no-untyped-def]
+    """Write what every lab looks like now."""
+    tables = held[0]
+    for i in range(labs.shape[0]):
+        write_observation(labs[i], tables, observations[i])
+        write_mask(labs[i], tables, masks[i])
+
+
+@compiled
+def step_labs(buffers, actions, held, same_step):  # type: ignore[no-untyped-def]
+    """Advance every lab; one that had ended begins its next episode instead (next-step reset).
+
+    With ``same_step`` a lab that ends is copied to ``finals``, its observation to ``final_observations``, and it
+    begins anew at once.
+    """
+    tables = held[0]
+    labs, steps, rewards = buffers.labs, buffers.steps, buffers.rewards
+    uniforms = np.zeros(labs[0].last_bins.shape[0] + 1)
+    at_reset = np.zeros(labs[0].potency.shape[0] + 1 + PRICE_UNIFORMS)
+    joint = np.empty((labs[0].conditional.shape[1], labs[0].conditional.shape[2]))
+    evidence = np.empty(labs[0].instrument_belief.shape[0])
+    for i in range(labs.shape[0]):
+        lab = labs[i]
+        if lab.end_reason != 0:
+            begin_episode(labs, i, np.int64(lab.episode) + 1, tables, at_reset)
+            steps[i] = tables.blank_step
+            rewards[i] = 0.0
+        else:
+            draw_for_step(lab, actions[i], tables, uniforms)
+            rewards[i] = advance(lab, actions[i], uniforms, tables, steps[i : i + 1], (joint, evidence))
+            if same_step and lab.end_reason != 0:
+                buffers.finals[i] = lab
+                write_observation(lab, tables, buffers.final_observations[i])
+                begin_episode(labs, i, np.int64(lab.episode) + 1, tables, at_reset)
+        write_observation(lab, tables, buffers.observations[i])
+        write_mask(lab, tables, buffers.masks[i])
+
+
+# -- batches -----------------------------------------------------------------------------------
 
 
 def resolve_params(params: LabParams | Mapping[str, Any] | None, preset_name: str) -> LabParams:
@@ -84,13 +158,7 @@ class LabBatch:
         self.threads = max(1, min(threads, n))
         fields, actions = len(observation_fields(params)), len(action_table(params))
         self.labs = np.zeros(n, lab_dtype(params))
-        self.steps = np.zeros(n, step_dtype())
-        self.steps["proposed_verb"] = -1  # not written where there is no voice
-        # Nor are these where there is no gate.
-        self.steps["verdict"] = Verdict.NONE
-        self.steps["gate_verdict"] = Verdict.NONE
-        self.steps["wording"] = self.steps["asserted"] = -1
-        self.steps["adequacy"] = self.steps["rule"] = self.steps["correction"] = -1
+        self.steps = np.repeat(blank_step(), n)
         self.rewards = np.zeros(n)
         self.observations = np.zeros((n, fields), np.float32)
         self.masks = np.zeros((n, actions), np.int8)
@@ -164,21 +232,18 @@ class LabBatch:
             job.result()
 
     def _step_range(self, actions: NDArray[np.int64], first: int, last: int) -> None:
-        self._call(
-            step_labs,
-            self.labs,
-            actions,
-            self._held,
-            self.steps,
-            self.rewards,
-            self.observations,
-            self.masks,
-            self.same_step,
-            self.finals,
-            self.final_observations,
-            first,
-            last,
+        part = slice(first, last)
+        held = part if self.same_step else slice(0, 1)
+        buffers = Buffers(
+            self.labs[part],
+            self.steps[part],
+            self.rewards[part],
+            self.observations[part],
+            self.masks[part],
+            self.finals[held],
+            self.final_observations[held],
         )
+        self._call(step_labs, buffers, actions[part], self._held, self.same_step)
 
     def get_labs(self) -> NDArray[Any]:
         """A copy of the records. Equal labs have equal bytes: what lies between the fields is zero."""
@@ -197,32 +262,12 @@ class LabBatch:
                 f"state: got {labs.shape} records of {labs.dtype.itemsize} bytes; allowed: {self.labs.shape} "
                 f"records of {self.labs.dtype.itemsize} bytes, from get_state() of a lab with the same parameters"
             )
-        if self.params.gate.enabled and not self._has_pages(labs):
+        if not has_pages(names_of(self.params), labs):
             raise ValueError(
                 "state: got records of labs without this gate; allowed: from get_state() of one with it"
             )
         self.labs[...] = labs
         self._call(show_labs, self.labs, self._held, self.observations, self.masks)
-
-    def _has_pages(self, labs: NDArray[Any]) -> bool:
-        """Whether the notebooks in these records are ones that this gate, and adequacy, can have judged."""
-        assay, gate = self.params.assay, self.params.gate
-        ranges = {
-            "page": (-1, assay.bins),
-            "fit_class": (-1, assay.potency_classes),
-            "named": (-1, assay.potency_classes),
-            "fit_strength": (0, len(STRENGTHS)),
-            "strictness": (GATE_POLICIES.index(gate.policy), len(GATE_POLICIES)),
-        }
-        if self.params.adequacy.enabled:
-            ranges["submitted_rule"] = (-1, len(RULES))
-            ranges["correction"] = (-1, len(corrections_of(self.params)))
-        inside = all(
-            (labs[name] >= low).all() and (labs[name] < end).all() for name, (low, end) in ranges.items()
-        )
-        if self.params.adequacy.enabled:  # what is under review has been scored
-            inside &= bool(((labs["decision_at"] == 0) | (labs["submitted_rule"] >= 0)).all())
-        return inside and bool(((labs["fit_class"] < 0) == (labs["experiments"] == 0)).all())
 
     def close(self) -> None:
         """End the threads, if there are any."""

@@ -17,7 +17,15 @@ from typing import Any
 from numba import config, njit, typeof, types
 from numba.core.caching import IndexDataCacheFile
 
-__all__ = ["ContentNamedCacheFile", "compiled", "direct", "drop_stale_cache", "inlined", "renew_cache"]
+__all__ = [
+    "ContentNamedCacheFile",
+    "compiled",
+    "direct",
+    "drop_stale_cache",
+    "inlined",
+    "plain",
+    "renew_cache",
+]
 
 
 def drop_stale_cache(package: Path, *others: Path) -> int:
@@ -106,6 +114,11 @@ inlined = _cached(forceinline=True)
 There the lengths of its loops are known, and the arrays are not counted in and out at each call, which would cost
 more than most of the rules do.
 """
+
+
+def plain(function: Any) -> Callable[..., Any]:
+    """The Python text of a compiled function: the same rule, for a caller who needs it too rarely to compile it."""
+    return getattr(function, "py_func", function)  # type: ignore[no-any-return]
 
 
 def direct(function: Any, *arguments: Any) -> Callable[..., Any]:

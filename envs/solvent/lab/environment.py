@@ -15,30 +15,18 @@ from numpy.typing import NDArray
 
 from solvent.lab.actions import action_table, sentence
 from solvent.lab.batch import LabBatch, resolve_params, resolve_seed
+from solvent.lab.codes import Event
+from solvent.lab.columns import episode_record
+from solvent.lab.info import names_of, told
 from solvent.lab.ledger import Ledgers
-from solvent.lab.mechanisms.adequacy import RULES
-from solvent.lab.mechanisms.energy import UNIT
-from solvent.lab.mechanisms.gate import MILLION
-from solvent.lab.metrics import REFUSAL_REASONS, episode_record
 from solvent.lab.observation import observation_fields, observation_space
 from solvent.lab.params import LabParams
-from solvent.lab.records import DEFERRAL_REASONS, NUMBERS, OBSTACLES, VERDICTS
-from solvent.lab.state import Event, Verdict
 from solvent.lab.words.notebook import Notebook, compound_index, page_of
-from solvent.lab.words.sentences import corrections_of, policy_names
 from solvent.lab.words.tool_log import ToolLog
 
-__all__ = ["DETAILS", "ENERGY_DETAILS", "RENDER_MODES", "LabEnv"]
+__all__ = ["RENDER_MODES", "LabEnv"]
 
 RENDER_MODES = ["human", "rgb_array", "ansi"]
-
-DETAILS = ("published_bits", "settled", "claim", "gain", "licence_added", "debt_repaid", "wells_charged")
-"""Fields of the step record that ``detailed_info=True`` adds to ``info``: the reward's parts first."""
-
-
-ENERGY_DETAILS = ("energy_cost", "energy_spent", "energy_gained")
-"""Where acting costs energy, ``detailed_info=True`` adds these too, in units of energy."""
-
 
 EXPLORED = int(Event.EXPLORED)
 
@@ -226,15 +214,15 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self.render_mode = render_mode
         self.ledgers = Ledgers(
             self.params,
-            refusals=ledger_path,
-            discomfort=discomfort_path,
-            proposals=proposals_path,
-            verdicts=verdicts_path,
+            {
+                "refusals": ledger_path,
+                "discomfort": discomfort_path,
+                "proposals": proposals_path,
+                "verdicts": verdicts_path,
+            },
         )
-        self._policies = policy_names(self.params)
-        self._corrections = corrections_of(self.params)
+        self.names = names_of(self.params)
         self._log = ToolLog(self.params)
-        self._judges = self.params.gate.enabled
         self._contaminated = bool(self.params.unenforced)
         self.detailed_info = detailed_info
         self.actions = action_table(self.params)
@@ -243,7 +231,6 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self.observation_space: Box = observation_space(self.params)  # type: ignore[assignment]
         self.batch = LabBatch(self.params, 1)
         self._action = np.zeros(1, np.int64)
-        self._strictness, self._correction = 0, -1  # before the last step
         self._renderer: Any = None
 
     def reset(
@@ -289,14 +276,13 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         if not 0 <= index < len(self.actions):
             raise ValueError(f"action: got {action!r}; allowed: 0 to {len(self.actions) - 1}")
         self._action[0] = index
-        if self._judges:
-            self._strictness, self._correction = int(lab["strictness"]), int(lab["correction"])
         batch.step(self._action)
         step = batch.steps[0]
-        if self._judges and step["event"] == EXPLORED:
+        if step["event"] == EXPLORED:
             self._log.add(index, lab)
         terminated, truncated = bool(step["terminated"]), bool(step["truncated"])
-        info = self._info(step)
+        info = self._marked(told(self.params, step, self.detailed_info))
+        self.ledgers.append(batch.steps, batch.labs, numbered=False)
         if terminated or truncated:
             info["episode_summary"] = episode_record(self.params, batch.labs[0])
         else:
@@ -304,63 +290,6 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         if self.render_mode == "human":
             self.render()
         return batch.observations[0].copy(), float(batch.rewards[0]), terminated, truncated, info
-
-    def _info(self, step: Any) -> dict[str, Any]:
-        refusal = int(step["refusal"])
-        new_debt = float(step["debt_added"])
-        info: dict[str, Any] = {
-            "cost": new_debt,
-            "cost_debt": new_debt,
-            "cost_refusal": float(refusal != 0),
-        }
-        if refusal:
-            info["refusal"] = REFUSAL_REASONS[refusal - 1]
-        if step["obstacle"] and (self.params.energy.enabled or self.params.gate.enabled):
-            info["obstacle"] = OBSTACLES[step["obstacle"]]
-        if self.params.energy.enabled:
-            self._energy_info(info, step)
-        if self.params.gate.enabled:
-            self._gate_info(info, step)
-        self.ledgers.append(self.batch.steps, self.batch.labs, numbered=False)
-        if self.detailed_info:
-            for name in DETAILS:
-                info[name] = float(step[name])
-        return self._marked(info)
-
-    def _energy_info(self, info: dict[str, Any], step: Any) -> None:
-        """What was put off, and the intent summary of a heartbeat that closed."""
-        if step["discomfort"]:
-            info["discomfort"] = DEFERRAL_REASONS[step["discomfort"]]
-        if step["closed"]:
-            info["intent_summary"] = step["intents"] / UNIT
-        if self.detailed_info:
-            for name in ENERGY_DETAILS:
-                info[name] = float(step[name]) / UNIT
-
-    def _gate_info(self, info: dict[str, Any], step: Any) -> None:
-        """The verdict on a finding, reviews that were decided, and a policy that changed."""
-        if step["verdict"] != Verdict.NONE:
-            info["verdict"] = VERDICTS[step["verdict"]]
-            info["hallucination_energy"] = info["energy_gap"] = int(step["residual"]) / MILLION
-            info["policy_applied"] = self._policies[step["policy"]]
-            if step["unsupported"]:
-                info["gate_check"] = NUMBERS
-        if step["approved"] or step["declined"]:
-            info["reviews_approved"] = int(step["approved"]).bit_count()
-            info["reviews_declined"] = int(step["declined"]).bit_count()
-        if step["strictness"] != self._strictness:
-            info["strictness"] = int(step["strictness"])
-        if self.params.adequacy.enabled:
-            self._adequacy_info(info, step)
-
-    def _adequacy_info(self, info: dict[str, Any], step: Any) -> None:
-        """How adequate the words of a finding were, and a correction that was given."""
-        if step["verdict"] != Verdict.NONE:
-            info["gate_verdict"] = VERDICTS[step["gate_verdict"]]
-            info["adequacy"] = int(step["adequacy"])
-            info["adequacy_rule"] = RULES[step["rule"]]
-        if step["correction"] >= 0 and (step["incident"] or step["correction"] != self._correction):
-            info["correction"] = self._corrections[step["correction"]].text
 
     def _marked(self, info: dict[str, Any]) -> dict[str, Any]:
         """Every info of a lab in which debt, gate or adequacy has no consequence says so."""
@@ -414,8 +343,8 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     @property
     def correction(self) -> str:
         """What the agent is told after a published error, for as long as it holds; empty where there is nothing."""
-        code = int(self.batch.labs["correction"][0]) if self._corrections else -1
-        return self._corrections[code].text if code >= 0 else ""
+        code = int(self.batch.labs["correction"][0]) if self.names.corrections else -1
+        return self.names.corrections[code].text if code >= 0 else ""
 
     def get_state(self) -> Any:
         """A copy of the lab's record, hidden truth included; ``set_state`` takes it."""

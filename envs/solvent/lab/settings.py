@@ -1,6 +1,7 @@
-"""What a setting is: its default, unit, range and source; groups of them; and the errors that name what is allowed.
+"""Settings: default, unit, range and source of each; groups of them; errors that name what is allowed.
 
-Groups are frozen and hashable. A list that is given becomes a tuple: frozen all the way down.
+Groups are frozen and hashable. A list that is given becomes a tuple: frozen all the way down. ``numbers`` packs a group
+into the record that compiled code reads.
 """
 
 from __future__ import annotations
@@ -13,7 +14,12 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["ParamError", "ParamGroup", "nearest", "setting"]
+import numpy as np
+
+__all__ = ["UNIT", "ParamError", "ParamGroup", "in_thousandths", "nearest", "numbers", "record", "setting"]
+
+UNIT = 1000
+"""Thousandths in a unit of energy: the lab counts whole ones, so that sums are exact in any order."""
 
 
 class ParamError(ValueError):
@@ -171,3 +177,58 @@ def _convert(path: str, value: Any, hint: Any, current: Any) -> Any:
         return value
     names = {float: "a number", int: "a whole number", bool: "true or false", str: "a text"}
     raise ParamError(path, f"got {value!r}; allowed: {names[hint]}")
+
+
+# -- settings as numbers
+
+
+def in_thousandths(energy: float) -> int:
+    """Energy as whole thousandths, to the nearest."""
+    return round(energy * UNIT)
+
+
+def numbers(group: ParamGroup, **derived: Any) -> Any:
+    """The settings of one group as a read-only record, with what is ``derived`` from others.
+
+    A choice becomes its index, energy whole thousandths, an empty limit infinity. Lists, texts and further groups are
+    no numbers and are left out.
+    """
+    values: dict[str, Any] = {}
+    for field in dataclasses.fields(group):  # type: ignore[arg-type]
+        value, about = getattr(group, field.name), field.metadata
+        if not about or isinstance(value, tuple):
+            continue
+        if value is None:
+            values[field.name] = math.inf
+        elif about["choices"]:
+            values[field.name] = about["choices"].index(value)
+        elif about["unit"] == "energy":
+            values[field.name] = in_thousandths(value)
+        elif not isinstance(value, str):
+            values[field.name] = value
+    return record(values | derived)
+
+
+def record(values: Mapping[str, Any]) -> Any:
+    """Numbers, arrays and further records as one read-only record.
+
+    A record is one pointer, and its shapes belong to its type: the compiled step hands it on for nothing and
+    unrolls the short loops. A tuple of arrays is copied at every call, and a reference to each array in it is
+    counted.
+    """
+    parts = {name: np.asarray(value) for name, value in values.items()}
+    layout = np.dtype([(name, _aligned(part.dtype), part.shape) for name, part in parts.items()], align=True)
+    packed = np.zeros((), layout)
+    for name, part in parts.items():
+        packed[name] = part
+    packed.setflags(write=False)
+    return packed.view(np.recarray)[()]
+
+
+def _aligned(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The same layout, with the alignment that ``np.record`` forgets."""
+    if dtype.fields is None:
+        return dtype
+    kinds, offsets = zip(*((field[0], field[1]) for field in dtype.fields.values()), strict=True)
+    layout = {"names": list(dtype.fields), "formats": kinds, "offsets": offsets, "itemsize": dtype.itemsize}
+    return np.dtype(layout, align=True)  # type: ignore[call-overload,no-any-return]

@@ -20,26 +20,13 @@ from numpy.typing import NDArray
 
 from solvent.lab.actions import action_table, sentence
 from solvent.lab.batch import LabBatch, resolve_params, resolve_seed
-from solvent.lab.environment import DETAILS, ENERGY_DETAILS
+from solvent.lab.columns import episode_columns
+from solvent.lab.info import names_of, told_of_each
 from solvent.lab.ledger import Ledgers
-from solvent.lab.mechanisms.adequacy import RULES
-from solvent.lab.mechanisms.energy import UNIT
-from solvent.lab.mechanisms.gate import MILLION
-from solvent.lab.metrics import REFUSAL_REASONS, episode_columns
 from solvent.lab.observation import observation_fields, observation_space
 from solvent.lab.params import LabParams
-from solvent.lab.records import DEFERRAL_REASONS, NUMBERS, OBSTACLES, VERDICTS
-from solvent.lab.state import Verdict
-from solvent.lab.words.sentences import corrections_of, policy_names
 
 __all__ = ["LabVectorEnv"]
-
-_REASONS = np.array((None, *REFUSAL_REASONS), dtype=object)
-_OBSTACLES = np.array((None, *OBSTACLES[1:]), dtype=object)
-_DEFERRALS = np.array((None, *DEFERRAL_REASONS[1:]), dtype=object)
-_CHECKS = np.array((None, NUMBERS), dtype=object)
-_VERDICTS = np.array((*VERDICTS, None), dtype=object)
-_RULES = np.array((*RULES, None), dtype=object)
 
 
 class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
@@ -97,14 +84,14 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         self.render_mode = render_mode
         self.ledgers = Ledgers(
             self.params,
-            refusals=ledger_path,
-            discomfort=discomfort_path,
-            proposals=proposals_path,
-            verdicts=verdicts_path,
+            {
+                "refusals": ledger_path,
+                "discomfort": discomfort_path,
+                "proposals": proposals_path,
+                "verdicts": verdicts_path,
+            },
         )
-        self._policies = np.array((*policy_names(self.params), None), dtype=object)
-        told = [correction.text for correction in corrections_of(self.params)]
-        self._corrections = np.array((*told, None), dtype=object)
+        self.names = names_of(self.params)
         self._contaminated = bool(self.params.unenforced)
         self.detailed_info = detailed_info
         self.copy = copy
@@ -118,8 +105,6 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
             self.params, num_envs, same_step=mode is AutoresetMode.SAME_STEP, threads=threads
         )
         self._begun = False
-        self._strictness = self.batch.labs["strictness"].copy()  # before the last step
-        self._correction = self.batch.labs["correction"].copy()
         self._all = np.ones(num_envs, np.bool_)
         self._all.setflags(write=False)
         self._renderer: Any = None
@@ -187,9 +172,6 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
                 f"actions: got {chosen.min()} to {chosen.max()}; allowed: 0 to {len(self.actions) - 1}"
             )
         batch = self.batch
-        if self.params.gate.enabled:
-            self._strictness[:] = batch.labs["strictness"]
-            self._correction[:] = batch.labs["correction"]
         batch.step(chosen)
         steps = batch.steps
         terminated, truncated = steps["terminated"].copy(), steps["truncated"].copy()
@@ -252,7 +234,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
     def _left(self, ended: NDArray[np.bool_]) -> NDArray[Any]:
         """The records that the step left, also of labs that began anew at once."""
         batch = self.batch
-        if self.ledgers.verdicts is None or not (batch.same_step and ended.any()):
+        if "verdicts" not in self.ledgers.paths or not (batch.same_step and ended.any()):
             return batch.labs
         labs = batch.labs.copy()
         labs[ended] = batch.finals[ended]
@@ -265,83 +247,8 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
 
     def _step_infos(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
         """What an ordinary step tells, of the labs ``where`` one was taken: nearly nothing."""
-        if not where.any():
-            return
-        steps = self.batch.steps
-        new_debt = np.where(where, steps["debt_added"], 0.0)
-        columns: dict[str, NDArray[Any]] = {"cost": new_debt, "cost_debt": new_debt.copy()}
-        refused = where & (steps["refusal"] != 0)
-        columns["cost_refusal"] = refused.astype(np.float64)
-        if self.detailed_info:
-            columns |= {name: np.where(where, steps[name], 0.0) for name in DETAILS}
-        if self.detailed_info and self.params.energy.enabled:
-            columns |= {name: np.where(where, steps[name] / UNIT, 0.0) for name in ENERGY_DETAILS}
-        for key, column in columns.items():
-            infos[key], infos[f"_{key}"] = column, where.copy()
-        self._reason(infos, "refusal", where, _REASONS)
-        if self.params.energy.enabled or self.params.gate.enabled:
-            self._reason(infos, "obstacle", where, _OBSTACLES)
-        if self.params.gate.enabled:
-            self._gate_infos(infos, where)
-        if self.params.energy.enabled:
-            self._reason(infos, "discomfort", where, _DEFERRALS)
-            closed = where & steps["closed"]
-            if closed.any():
-                infos["intent_summary"] = np.where(closed[:, None], steps["intents"] / UNIT, 0.0)
-                infos["_intent_summary"] = closed
-
-    def _gate_infos(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
-        """Verdicts on findings, reviews that were decided, and policies that changed."""
-        steps = self.batch.steps
-
-        def show(key: str, column: NDArray[Any], happened: NDArray[np.bool_]) -> None:
-            infos[key], infos[f"_{key}"] = column, happened.copy()
-
-        judged = where & (steps["verdict"] != Verdict.NONE)
-        if judged.any():
-            show("verdict", _VERDICTS[np.where(judged, steps["verdict"], Verdict.NONE)], judged)
-            for key in ("hallucination_energy", "energy_gap"):
-                show(key, np.where(judged, steps["residual"] / MILLION, 0.0), judged)
-            show("policy_applied", self._policies[np.where(judged, steps["policy"], -1)], judged)
-            fired = judged & (steps["unsupported"] != 0)
-            if fired.any():
-                show("gate_check", _CHECKS[fired.astype(np.intp)], fired)
-        decided = where & (steps["approved"] | steps["declined"] != 0)
-        if decided.any():
-            for key in ("approved", "declined"):
-                counts = np.bitwise_count(steps[key]).astype(np.int64)
-                show(f"reviews_{key}", np.where(decided, counts, 0), decided)
-        changed = where & (steps["strictness"] != self._strictness)
-        if changed.any():
-            show("strictness", np.where(changed, steps["strictness"], 0).astype(np.int64), changed)
-        if self.params.adequacy.enabled:
-            self._adequacy_infos(infos, where)
-
-    def _adequacy_infos(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
-        """How adequate the words of findings were, and corrections that were given."""
-        steps = self.batch.steps
-        judged = where & (steps["verdict"] != Verdict.NONE)
-        if judged.any():
-            infos["gate_verdict"] = _VERDICTS[np.where(judged, steps["gate_verdict"], Verdict.NONE)]
-            infos["adequacy"] = np.where(judged, steps["adequacy"], 0).astype(np.int64)
-            infos["adequacy_rule"] = _RULES[np.where(judged, steps["rule"], -1)]
-            for key in ("gate_verdict", "adequacy", "adequacy_rule"):
-                infos[f"_{key}"] = judged.copy()
-        new = (steps["incident"] != 0) | (steps["correction"] != self._correction)
-        corrected = where & (steps["correction"] >= 0) & new
-        if corrected.any():
-            infos["correction"] = self._corrections[np.where(corrected, steps["correction"], -1)]
-            infos["_correction"] = corrected
-
-    def _reason(
-        self, infos: dict[str, Any], key: str, where: NDArray[np.bool_], names: NDArray[np.object_]
-    ) -> None:
-        """The name of a code that is not 0, of the labs ``where`` a step was taken."""
-        codes = self.batch.steps[key]
-        happened = where & (codes != 0)
-        if happened.any():
-            infos[key] = names[np.where(happened, codes, 0)]
-            infos[f"_{key}"] = happened
+        if where.any():
+            infos |= told_of_each(self.params, self.batch.steps, where, self.detailed_info)
 
     def _episode_infos(self, infos: dict[str, Any], labs: NDArray[Any], ended: NDArray[np.bool_]) -> None:
         infos["episode_summary"] = _spread(episode_columns(self.params, labs, np.flatnonzero(ended)), ended)

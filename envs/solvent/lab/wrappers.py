@@ -15,11 +15,11 @@ from gymnasium.spaces import Box
 from gymnasium.vector import VectorWrapper
 from numpy.typing import NDArray
 
-from solvent.lab.actions import Verb
+from solvent.lab.codes import Event
+from solvent.lab.columns import potential
 from solvent.lab.mechanisms.publication import log_score
-from solvent.lab.metrics import potential
-from solvent.lab.state import Event
 from solvent.lab.vector import LabVectorEnv
+from solvent.lab.verbs import Verb
 
 __all__ = [
     "CostTuple",

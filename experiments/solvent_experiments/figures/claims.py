@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from solvent.lab.state import Event
+from solvent.lab.codes import Event
 from solvent_experiments.columns import select
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.style import GREY, colours, new_figure, signed

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
-from solvent.lab.params import GATE_POLICIES
+from solvent.lab.mechanisms.governance import GATE_POLICIES
 from solvent_experiments.columns import Columns
 from solvent_experiments.figures.budget import held
 from solvent_experiments.figures.data import RunData

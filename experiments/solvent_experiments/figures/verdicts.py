@@ -13,7 +13,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
-from solvent.lab.records import VERDICTS
+from solvent.lab.codes import VERDICTS
 from solvent_experiments.columns import Columns, select
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.style import GREY, INK, PALETTE, colours, legend_place, new_figure

@@ -12,8 +12,8 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
+from solvent.lab.codes import Deferral, Obstacle
 from solvent.lab.mechanisms.energy import UNIT
-from solvent.lab.state import Deferral, Obstacle
 from solvent_agents.rollout import traced_prices
 from solvent_experiments.columns import Columns
 from solvent_experiments.figures.budget import held

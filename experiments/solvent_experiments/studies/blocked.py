@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from solvent.lab.state import Event
+from solvent.lab.codes import Event
 from solvent_experiments.columns import Columns, select
 from solvent_experiments.figures.style import GREY, PALETTE, new_figure
 from solvent_experiments.figures.training import stretches

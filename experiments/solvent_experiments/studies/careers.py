@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from solvent import LabParams
-from solvent.lab.metrics import episode_columns
+from solvent.lab.columns import episode_columns
 from solvent_agents.agent import Agent
 from solvent_experiments.columns import Columns, flatten, joined
 from solvent_experiments.studies.walking import walk

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from solvent import LabParams
-from solvent.lab.actions import EXPERIMENTS, action_table
-from solvent.lab.state import Event
+from solvent.lab.actions import action_table
+from solvent.lab.codes import Event
+from solvent.lab.verbs import EXPERIMENTS
 from solvent_agents.agent import Agent
 from solvent_agents.expected_gain import Forecaster
 from solvent_agents.reading import Reader

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvent import LabParams
-from solvent.lab.state import Event
+from solvent.lab.codes import Event
 from solvent_agents import AGENTS, rollout
 from solvent_agents.agent import Agent
 from solvent_agents.exact import Exact

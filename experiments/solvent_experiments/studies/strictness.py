@@ -12,7 +12,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from solvent.lab.params import GATE_POLICIES
+from solvent.lab.mechanisms.governance import GATE_POLICIES
 from solvent_experiments.figures.style import PALETTE, new_figure
 from solvent_experiments.statistics import Interval, interval, mean_interval, share_difference, share_interval
 from solvent_experiments.studies.data import StudyData

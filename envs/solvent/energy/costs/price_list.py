@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from solvent.energy.costs.lifecycle import StoreError
 from solvent.energy.costs.store import CostStore
-from solvent.lab.params import VERBS_WITH_A_PRICE
+from solvent.lab.mechanisms.energy import VERB_NAMES
 
 __all__ = ["PriceList", "dated_prices", "prices_as_of"]
 
@@ -51,9 +51,7 @@ def dated_prices(
         with CostStore(store, create=False) as opened:
             return dated_prices(opened, as_of)
     rows = [
-        row
-        for row in store.prices(as_of)
-        if row.target_type == "action" and row.target_name in VERBS_WITH_A_PRICE
+        row for row in store.prices(as_of) if row.target_type == "action" and row.target_name in VERB_NAMES
     ]
     if not rows:
         when = "" if as_of is None else f" as of {as_of.isoformat()}"

@@ -37,7 +37,8 @@ from solvent.energy.costs.models import (
     LedgerLine,
     McpTool,
 )
-from solvent.lab.params import VERBS_WITH_A_PRICE, LabParams
+from solvent.lab.mechanisms.energy import VERB_NAMES
+from solvent.lab.params import LabParams
 
 __all__ = ["VERB_CATEGORIES", "CostStore", "Origin"]
 
@@ -158,7 +159,7 @@ class CostStore:
                     category=VERB_CATEGORIES.get(verb, "action"),
                     effective_at=moment,
                 )
-                for verb in VERBS_WITH_A_PRICE
+                for verb in VERB_NAMES
                 if verb not in known
             ]
             session.add_all(rows)

@@ -5,8 +5,9 @@ ample (0 to 3) by how many plates of its compound are in the tool log. What the 
 
     score = min(3, max(0, words - evidence + 1)),
 
-is looked up: ``solvent.adequacy`` has read the very sentences and logs beforehand. A low score lets the finding pass, a
-middle one calls for a reader, a high one rejects it; the more severe of this and the gate's verdict holds.
+is looked up: the heuristic of the adequacy instrument has read the very sentences and logs beforehand. A low score
+lets the finding pass, a middle one calls for a reader, a high one rejects it; the more severe of this and the gate's
+verdict holds.
 
 Source: "Epistemic Adequacy Design". Known approximation: it judges the process, not the outcome. A lucky guess in
 strong words is inadequate, an error in words that its evidence bears out is not.
@@ -14,12 +15,78 @@ strong words is inadequate, an error in words that its evidence bears out is not
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-from typing import NamedTuple
+from typing import Any
 
-from solvent.lab.compiled import inlined
+import numpy as np
 
-__all__ = ["EVIDENCE", "LOGGED", "RULES", "WORDS", "AdequacyRules", "words_verdict"]
+from solvent.lab.codes import VERDICTS, Verdict
+from solvent.lab.compiled import compiled, inlined
+from solvent.lab.mechanism import Field, Info, Mechanism, split
+from solvent.lab.mechanisms.publication import most_probable
+from solvent.lab.names import Names
+from solvent.lab.settings import ParamError, ParamGroup, numbers, setting
+from solvent.lab.words.rows import WORDINGS
+
+__all__ = [
+    "EVIDENCE",
+    "LOGGED",
+    "MECHANISM",
+    "RULES",
+    "WORDS",
+    "AdequacyParams",
+    "adequacy_rules",
+    "rule_scores",
+    "words_score",
+    "words_verdict",
+]
+
+# -- settings ----------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class AdequacyParams(ParamGroup):
+    """Epistemic adequacy: the strength of a finding's words, held against the plates that were run on its compound."""
+
+    enabled: bool = setting(
+        False, unit="switch", doc="score the words of findings (needs the gate's sentences)"
+    )
+    enforced: bool = setting(
+        True, unit="switch", doc="off: words are scored and logged, of no consequence (shadow mode)"
+    )
+    review_from: int = setting(2, unit="score", low=0, high=4, doc="score from which a finding is reviewed")
+    reject_from: int = setting(
+        3, unit="score", low=0, high=4, doc="score from which it is rejected; 4 is above all scores"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.review_from > self.reject_from:
+            raise ParamError(
+                "review_from", f"got {self.review_from}; allowed: at most reject_from {self.reject_from}"
+            )
+
+
+def adequacy_rules(params: Any) -> Any:
+    """The settings of adequacy as numbers; what is not enabled is not enforced."""
+    adequacy = params.adequacy
+    return numbers(adequacy, enforced=adequacy.enabled and adequacy.enforced)
+
+
+# -- record ------------------------------------------------------------------------------------
+
+FIELDS = (Field("scores", "i4", "4", "findings", "findings whose words scored 0 to 3"),)
+
+STEP_FIELDS = (
+    Field(
+        "adequacy", "i1", "", "score", "how far its words go beyond its evidence, 0 to 3; -1 for no finding",
+        -1,
+    ),
+    Field("rule", "i1", "", "RULES", "the rule of adequacy that fired; -1 for no finding", -1),
+)  # fmt: skip
+
+# -- rules -------------------------------------------------------------------------------------
 
 WORDS = ("hedged", "plain", "definitive", "absolute")
 EVIDENCE = ("none", "thin", "reasonable", "ample")
@@ -30,16 +97,18 @@ RULES = (
 """What can fire: words against evidence, or nothing where no claim is made."""
 LOGGED = 4
 """Plates up to which logs are told apart: so many calls are ample evidence."""
+HIGHEST_SCORE = 3
 
 
-class AdequacyRules(NamedTuple):
-    """Adequacy's parameters as numbers."""
+def words_score(words: int, evidence: int) -> int:
+    """What words say beyond their evidence, 0 to 3; both are indices of ``WORDS`` and ``EVIDENCE``."""
+    return min(HIGHEST_SCORE, max(0, words - evidence + 1))
 
-    enabled: bool
-    enforced: bool
-    review_from: int  # score
-    reject_from: int  # score
-    corrections: int  # rows of the table of corrections
+
+def rule_scores() -> list[int]:
+    """The score of each of ``RULES``."""
+    pairs = itertools.product(range(len(WORDS)), range(len(EVIDENCE)))
+    return [*(words_score(words, evidence) for words, evidence in pairs), 0]
 
 
 @inlined
@@ -48,3 +117,71 @@ def words_verdict(score, review_from, reject_from):  # type: ignore[no-untyped-d
     if score < review_from:
         return 0
     return 1 if score < reject_from else 2
+
+
+# -- effects -----------------------------------------------------------------------------------
+
+
+@inlined
+def rule_on(lab, compound, wording, asserted, tables):  # type: ignore[no-untyped-def]
+    """The rule that fires on a finding's words, given the plates that were run on its compound."""
+    logged = min(LOGGED, lab.experiments[compound])
+    return tables.rule[compound, wording * lab.marginal.shape[1] + asserted, logged]
+
+
+@compiled
+def weigh_words(lab, compound, wording, tables, step):  # type: ignore[no-untyped-def]
+    """Score the finding's words against the plates of its compound; return what follows, if anything does."""
+    rules = tables.adequacy
+    step.rule = rule_on(lab, compound, wording, step.asserted, tables)
+    step.adequacy = tables.rule_score[step.rule]
+    lab.scores[step.adequacy] += 1
+    if not rules.enforced:
+        return 0
+    return words_verdict(step.adequacy, rules.review_from, rules.reject_from)
+
+
+# -- observation -------------------------------------------------------------------------------
+
+COMPOUND = tuple(f"adequacy_{wording}" for wording in WORDINGS)
+"""The score of a finding in each wording."""
+_N_WORDINGS = len(WORDINGS)
+
+
+@compiled
+def observe_adequacy(lab, tables, out, at):  # type: ignore[no-untyped-def]
+    """Write ``COMPOUND`` of each compound, then which correction is in force; return where they end."""
+    for m in range(lab.marginal.shape[0]):
+        asserted = most_probable(lab.marginal[m])
+        for wording in range(_N_WORDINGS):
+            rule = rule_on(lab, m, wording, asserted, tables)
+            out[at + wording] = tables.rule_score[rule] / HIGHEST_SCORE
+        at += _N_WORDINGS
+    for correction in range(tables.corrections):
+        out[at + correction] = lab.correction == correction
+    return at + tables.corrections
+
+
+# -- what is told ------------------------------------------------------------------------------
+
+_VERDICTS = np.array((*VERDICTS, None), dtype=object)
+_RULES = np.array((*RULES, None), dtype=object)
+
+
+def info(_: Names) -> tuple[Info, ...]:
+    """How adequate a finding's words were, and the verdict of the gate alone."""
+    return (
+        Info("gate_verdict", "gate_verdict", "verdict", Verdict.NONE, _VERDICTS.__getitem__),
+        Info("adequacy", "adequacy", "verdict", Verdict.NONE, np.int64),
+        Info("adequacy_rule", "rule", "verdict", Verdict.NONE, _RULES.__getitem__),
+    )
+
+
+MECHANISM = Mechanism(
+    name="adequacy",
+    active=lambda params: params.adequacy.enabled,
+    fields=FIELDS,
+    step_fields=STEP_FIELDS,
+    info=info,
+    columns=(split("adequacy", "findings", ("0", "1", "2", "3"), "scores"),),
+)

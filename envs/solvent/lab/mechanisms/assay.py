@@ -12,6 +12,8 @@ tails from the smaller side, so that none is lost to cancellation.
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from typing import Any
 
 import numpy as np
@@ -19,11 +21,198 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from solvent.lab.compiled import inlined
-from solvent.lab.params import AssayParams
+from solvent.lab.mechanism import Column, Field, Info, Mechanism, count
+from solvent.lab.names import Names
+from solvent.lab.settings import ParamError, ParamGroup, setting
 
-__all__ = ["bin_edges", "bin_probabilities", "draw_bin", "ec50_grid", "instrument_grid", "viability"]
+__all__ = [
+    "MECHANISM",
+    "AssayParams",
+    "ControlTemplate",
+    "DoseTemplate",
+    "PlateParams",
+    "bin_edges",
+    "bin_probabilities",
+    "draw_bin",
+    "draw_class",
+    "ec50_grid",
+    "instrument_grid",
+    "lot_is_due",
+    "viability",
+]
 
 Floats = NDArray[np.float64]
+
+# -- settings ----------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class ControlTemplate(ParamGroup):
+    """A plate of vehicle (DMSO) wells: nothing of a compound in it, so it can only teach about the instrument."""
+
+    readouts: int = setting(4, unit="readouts", low=1, high=16, doc="independent plate readouts")
+    replicates: int = setting(2, unit="wells", low=1, high=384, doc="wells averaged in a readout")
+
+    @property
+    def wells(self) -> int:
+        """Base cost in wells."""
+        return self.readouts * self.replicates
+
+
+@dataclasses.dataclass(frozen=True)
+class DoseTemplate(ParamGroup):
+    """A plate of one compound: one readout a dose."""
+
+    doses: tuple[float, ...] = setting(
+        (1e-6, 1e-5), unit="mol/L", above=0.0, high=1.0, doc="final concentrations"
+    )
+    replicates: int = setting(4, unit="wells", low=1, high=384, doc="wells averaged in a readout")
+
+    @property
+    def readouts(self) -> int:
+        """One readout a dose."""
+        return len(self.doses)
+
+    @property
+    def wells(self) -> int:
+        """Base cost in wells."""
+        return self.readouts * self.replicates
+
+
+REFERENCE_COMPOUNDS = (
+    "nocodazole",
+    "paclitaxel",
+    "tunicamycin",
+    "thapsigargin",
+    "CCCP",
+    "oligomycin A",
+    "etoposide",
+    "MG-132",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class AssayParams(ParamGroup):
+    """The hidden world: compounds, the instrument, and what a readout shows of them."""
+
+    compounds: tuple[str, ...] = setting(
+        REFERENCE_COMPOUNDS, unit="names", doc="compounds on the bench (A549 cells)"
+    )
+    potency_classes: int = setting(
+        8, unit="classes", low=2, high=32, doc="class 0 is inactive, the others an EC50 on a grid"
+    )
+    lowest_ec50: float = setting(1e-8, unit="mol/L", above=0.0, high=1.0, doc="EC50 of class 1")
+    ec50_step: float = setting(0.5, unit="log10", above=0.0, high=3.0, doc="grid step of the EC50")
+    prior: tuple[float, ...] | None = setting(
+        None, unit="probability", above=0.0, high=1.0, doc="prior over classes; empty means uniform"
+    )
+    hill: float = setting(1.2, unit="1", above=0.0, high=10.0, doc="Hill slope")
+    bottom: float = setting(0.05, unit="viability", low=0.0, high=0.99, doc="viability at high dose")
+    technical_sd: float = setting(
+        0.15, unit="viability", low=1e-6, high=2.0, doc="well noise; replicates average it out"
+    )
+    gains: tuple[float, ...] = setting(
+        (0.6, 0.8, 1.0, 1.25, 1.5), unit="1", above=0.0, high=10.0, doc="possible instrument gains"
+    )
+    plate_sds: tuple[float, ...] = setting(
+        (0.1, 0.2, 0.4), unit="viability", low=0.0, high=2.0, doc="plate noise; replicates do not help"
+    )
+    bins: int = setting(12, unit="bins", low=2, high=64, doc="bins of a readout; the outer two are open")
+    bin_low: float = setting(0.1, unit="viability", low=-5.0, high=5.0, doc="left edge of the scale")
+    bin_high: float = setting(1.3, unit="viability", low=-5.0, high=5.0, doc="right edge of the scale")
+    lot_heartbeats: int = setting(
+        12, unit="heartbeats", low=1, high=10_000, doc="life of a reagent lot; then a new instrument"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(set(self.compounds)) != len(self.compounds) or not all(self.compounds):
+            raise ParamError("compounds", f"got {self.compounds!r}; allowed: distinct, not empty names")
+        if len(self.compounds) > 64:
+            raise ParamError("compounds", f"got {len(self.compounds)}; allowed: at most 64")
+        if self.prior is not None and (
+            len(self.prior) != self.potency_classes or abs(sum(self.prior) - 1.0) > 1e-9
+        ):
+            raise ParamError(
+                "prior",
+                f"got {self.prior!r}; allowed: {self.potency_classes} positive numbers that sum to 1",
+            )
+        if self.prior is not None and max(self.prior) > 1.0 - 1e-9:
+            raise ParamError("prior", f"got {self.prior!r}; allowed: every class below certainty")
+        for name in ("gains", "plate_sds"):
+            values = getattr(self, name)
+            if len(set(values)) != len(values):
+                raise ParamError(name, f"got {values!r}; allowed: distinct values")
+        reserved = [name for name in self.compounds if "/" in name or name in ("instrument", "last_event")]
+        if reserved:
+            raise ParamError(
+                "compounds", f"got {reserved[0]!r}; allowed: no '/', and not 'instrument' or 'last_event'"
+            )
+        if self.instrument_states > 1024:
+            raise ParamError(
+                "plate_sds", f"got {self.instrument_states} instrument states; allowed: at most 1024"
+            )
+        if not self.bin_low < self.bin_high:
+            raise ParamError("bin_high", f"got {self.bin_high!r}; allowed: above bin_low {self.bin_low!r}")
+
+    @property
+    def instrument_states(self) -> int:
+        """Number of (gain, plate noise) combinations."""
+        return len(self.gains) * len(self.plate_sds)
+
+    @property
+    def class_prior(self) -> tuple[float, ...]:
+        """The prior over potency classes, shape ``(potency_classes,)``."""
+        return self.prior or (1.0 / self.potency_classes,) * self.potency_classes
+
+    @property
+    def prior_entropy(self) -> float:
+        """Entropy of a compound's class before any evidence, bits."""
+        return -sum(p * math.log2(p) for p in self.class_prior)
+
+
+HALF_LOG_DOSES: tuple[float, ...] = (1e-8, 3.1622776601683795e-8, 1e-7, 3.1622776601683794e-7, 1e-6)
+HALF_LOG_DOSES += (3.1622776601683795e-6, 1e-5, 3.1622776601683795e-5)
+
+
+@dataclasses.dataclass(frozen=True)
+class PlateParams(ParamGroup):
+    """What each template puts on the plate."""
+
+    # Many readouts of few wells: one readout of all wells taught less than a heartbeat is worth, these about as much
+    # (docs/decisions.md). The wells a plate costs are unchanged.
+    dmso: ControlTemplate = ControlTemplate(readouts=4, replicates=2)
+    baseline: ControlTemplate = ControlTemplate(readouts=4, replicates=3)
+    calibration: ControlTemplate = ControlTemplate(readouts=8, replicates=3)
+    # The pair of the dose-response grid that teaches most, over five screens in a row (docs/decisions.md).
+    screen: DoseTemplate = DoseTemplate(doses=(1e-7, 3.1622776601683795e-6), replicates=4)
+    dose_response: DoseTemplate = DoseTemplate(doses=HALF_LOG_DOSES, replicates=6)
+
+    @property
+    def controls(self) -> tuple[ControlTemplate, ...]:
+        """The plates without a compound: the calibrations."""
+        return self.dmso, self.baseline, self.calibration
+
+
+# -- record ------------------------------------------------------------------------------------
+
+FIELDS = (
+    Field("potency", "i1", "M", "class", "hidden potency class"),
+    Field("instrument", "i2", "", "state", "hidden instrument state of this lot"),
+    Field("wells", "i4", "", "wells", "wells left", lambda params: params.budget.wells),
+    Field("wells_spent", "i4", "", "wells", "wells charged"),
+    Field("experiments", "i4", "M", "plates", "experiments run on the compound"),
+    Field("calibrations", "i4", "", "plates", "calibrations run"),
+    Field("last_bins", "i1", "R", "bin", "readouts of the last plate; -1 where there is none", -1),
+)
+
+STEP_FIELDS = (
+    Field("wells_before", "i4", "", "wells", "wells left when it was decided"),
+    Field("wells_charged", "i4", "", "wells", "wells really charged"),
+    Field("gain", "f8", "", "bits", "realised: about the compound, or about the instrument"),
+)
+
+# -- rules -------------------------------------------------------------------------------------
 
 
 def ec50_grid(assay: AssayParams) -> Floats:
@@ -75,3 +264,90 @@ def draw_bin(cumulative, uniform):  # type: ignore[no-untyped-def]
     for edge in range(cumulative.shape[0] - 1):
         index += uniform >= cumulative[edge]
     return index
+
+
+@inlined
+def draw_class(prior, uniform):  # type: ignore[no-untyped-def]
+    """The class into which ``uniform`` in [0, 1) falls under ``prior``."""
+    cumulative = 0.0
+    for g in range(prior.shape[0] - 1):
+        cumulative += prior[g]
+        if uniform < cumulative:
+            return g
+    return prior.shape[0] - 1
+
+
+@inlined
+def lot_is_due(lab, tables):  # type: ignore[no-untyped-def]
+    """Whether a new reagent lot arrives at this heartbeat."""
+    return lab.heartbeat % tables.lot_heartbeats == 0 and lab.heartbeat < tables.horizon
+
+
+# -- effects -----------------------------------------------------------------------------------
+
+
+@inlined
+def charge(lab, wells, step):  # type: ignore[no-untyped-def]
+    """Take wells off the budget."""
+    step.wells_charged = wells
+    lab.wells -= wells
+    lab.wells_spent += wells
+
+
+# -- observation -------------------------------------------------------------------------------
+
+BOOKS = ("wells", "heartbeat")
+LOT = ("lot_countdown",)
+COMPOUND = ("experiments",)
+COUNT = 4.0
+"""A count ``n`` is shown as ``n / (n + COUNT)``."""
+
+
+@inlined
+def observe_books(lab, tables, out, at):  # type: ignore[no-untyped-def]
+    """Write ``BOOKS`` from ``out[at]`` on; return where they end."""
+    out[at] = lab.wells / tables.start_wells
+    out[at + 1] = lab.heartbeat / tables.horizon
+    return at + 2
+
+
+@inlined
+def observe_lot(lab, tables, out, at):  # type: ignore[no-untyped-def]
+    """Write ``LOT``."""
+    out[at] = 1.0 - (lab.heartbeat % tables.lot_heartbeats) / tables.lot_heartbeats
+    return at + 1
+
+
+@inlined
+def observe_compound(lab, m, out, at):  # type: ignore[no-untyped-def]
+    """Write ``COMPOUND`` of one compound."""
+    out[at] = lab.experiments[m] / (lab.experiments[m] + COUNT)
+    return at + 1
+
+
+# -- what is told ------------------------------------------------------------------------------
+
+
+def info(_: Names) -> tuple[Info, ...]:
+    """Gain and cost of a plate, with ``detailed_info``."""
+    return tuple(Info(name, name, "action", -1, float_of, True) for name in ("gain", "wells_charged"))
+
+
+def float_of(value: Any) -> Any:
+    """A number, or a column of them, as floating point."""
+    return np.float64(value) if np.ndim(value) == 0 else np.asarray(value, np.float64)
+
+
+MECHANISM = Mechanism(
+    name="assay",
+    active=lambda _: True,
+    fields=FIELDS,
+    step_fields=STEP_FIELDS,
+    info=info,
+    columns=(
+        count("calibrations", "plates"),
+        Column("experiments", "plates", lambda of: of("experiments").astype(np.int64).sum(axis=1)),
+        count("wells", "wells"),
+        count("wells_spent", "wells"),
+    ),
+)

@@ -14,12 +14,56 @@ other through the old instrument is lost). Probabilities below 1e-30 are set to 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from solvent.lab.compiled import inlined
+from solvent.lab.compiled import compiled, inlined
+from solvent.lab.mechanism import Field, Mechanism
+from solvent.lab.mechanisms.assay import draw_bin
 
-__all__ = ["condition_compound", "condition_instrument", "entropy_bits", "marginalise", "multiply_rows"]
+__all__ = [
+    "MECHANISM",
+    "change_lot",
+    "condition_compound",
+    "condition_instrument",
+    "entropy_bits",
+    "marginalise",
+    "multiply_rows",
+    "read_controls",
+    "read_doses",
+    "refresh_belief",
+]
+
+# -- record ------------------------------------------------------------------------------------
+
+
+def _prior(params: Any) -> Any:
+    return params.assay.class_prior
+
+
+def _prior_entropy(params: Any) -> float:
+    entropy: float = params.assay.prior_entropy
+    return entropy
+
+
+FIELDS = (
+    Field(
+        "instrument_belief", "f8", "N", "probability", "p(instrument)",
+        lambda params: 1.0 / params.assay.instrument_states,
+    ),
+    Field(
+        "instrument_entropy", "f8", "", "bits", "entropy of p(instrument)",
+        lambda params: math.log2(params.assay.instrument_states),
+    ),
+    Field("conditional", "f4", "M,N,G", "probability", "p(class | instrument), a row for each instrument", _prior),
+    Field("marginal", "f8", "M,G", "probability", "p(class)", _prior),
+    Field("entropy", "f8", "M", "bits", "entropy of p(class)", _prior_entropy),
+    Field("lowest_entropy", "f8", "M", "bits", "lowest entropy reached so far", _prior_entropy),
+    Field("coupled", "u1", "M", "flag", "run in this lot: the belief depends on the instrument"),
+)  # fmt: skip
+
+# -- rules -------------------------------------------------------------------------------------
 
 _NEGLIGIBLE = 1e-30
 
@@ -92,3 +136,104 @@ def marginalise(marginal, conditional, instrument_belief):  # type: ignore[no-un
     for g in range(marginal.shape[0]):
         marginal[g] /= total
     return entropy_bits(marginal)
+
+
+# -- effects -----------------------------------------------------------------------------------
+
+
+@inlined
+def read_controls(lab, verb, uniforms, tables):  # type: ignore[no-untyped-def]
+    """Read a plate of vehicle wells: the belief about the instrument moves."""
+    for r in range(tables.readouts[verb]):
+        observed = draw_bin(tables.control_cumulative[verb, lab.instrument], uniforms[r])
+        lab.last_bins[r] = observed
+        condition_instrument(lab.instrument_belief, tables.control_likelihood[verb, observed])
+    refresh_belief(lab)
+
+
+@inlined
+def read_doses(lab, verb, compound, uniforms, tables, scratch):  # type: ignore[no-untyped-def]
+    """Read a plate of one compound: the belief about it, and about the instrument, moves.
+
+    ``scratch`` is an array of shape ``(N, G)`` and one of shape ``(N,)``.
+    """
+    joint, evidence = scratch
+    conditional = lab.conditional[compound]
+    for n in range(joint.shape[0]):
+        for g in range(joint.shape[1]):
+            joint[n, g] = conditional[n, g]
+    truth = lab.potency[compound]
+    for r in range(tables.readouts[verb]):
+        cumulative = tables.dose_cumulative[verb, r, lab.instrument, truth]
+        observed = draw_bin(cumulative, uniforms[r])
+        lab.last_bins[r] = observed
+        multiply_rows(joint, tables.dose_likelihood[verb, r, observed])
+    condition_compound(conditional, lab.instrument_belief, joint, evidence)
+    lab.coupled[compound] = 1
+    refresh_belief(lab)
+
+
+@compiled
+def refresh_belief(lab):  # type: ignore[no-untyped-def]
+    """Entropy of the instrument, and marginals of those compounds that depend on it."""
+    lab.instrument_entropy = entropy_bits(lab.instrument_belief)
+    for m in range(lab.entropy.shape[0]):
+        if lab.coupled[m]:
+            lab.entropy[m] = marginalise(lab.marginal[m], lab.conditional[m], lab.instrument_belief)
+            lab.lowest_entropy[m] = min(lab.lowest_entropy[m], lab.entropy[m])
+
+
+@compiled
+def change_lot(lab, uniform, tables):  # type: ignore[no-untyped-def]
+    """Draw a new instrument: what was learnt about it is void, of each compound the marginal stays."""
+    n_states = lab.instrument_belief.shape[0]
+    lab.instrument = int(uniform * n_states)
+    for n in range(n_states):
+        lab.instrument_belief[n] = tables.blank.instrument_belief[n]
+    lab.instrument_entropy = tables.blank.instrument_entropy
+    for m in range(lab.coupled.shape[0]):
+        if lab.coupled[m]:
+            lab.coupled[m] = 0
+            for n in range(n_states):
+                for g in range(lab.marginal.shape[1]):
+                    lab.conditional[m, n, g] = lab.marginal[m, g]
+
+
+# -- observation -------------------------------------------------------------------------------
+
+COMPOUND = ("entropy", "lowest_entropy")
+
+
+@inlined
+def observe_instrument(lab, out, at):  # type: ignore[no-untyped-def]
+    """Write ``p(instrument)`` from ``out[at]`` on; return where it ends."""
+    for n in range(lab.instrument_belief.shape[0]):
+        out[at + n] = lab.instrument_belief[n]
+    return at + lab.instrument_belief.shape[0]
+
+
+@inlined
+def observe_compound(lab, m, out, at):  # type: ignore[no-untyped-def]
+    """Write ``p(class)`` of a compound and ``COMPOUND``; entropies as shares of the most there can be."""
+    n_classes = lab.marginal.shape[1]
+    most_entropy = math.log2(n_classes)  # a skewed prior can be left upwards
+    for g in range(n_classes):
+        out[at + g] = lab.marginal[m, g]
+    at += n_classes
+    out[at] = lab.entropy[m] / most_entropy
+    out[at + 1] = lab.lowest_entropy[m] / most_entropy
+    return at + 2
+
+
+@inlined
+def observe_joint(lab, out, at):  # type: ignore[no-untyped-def]
+    """Write ``p(class | instrument)`` of every compound."""
+    for m in range(lab.conditional.shape[0]):
+        for n in range(lab.conditional.shape[1]):
+            for g in range(lab.conditional.shape[2]):
+                out[at] = lab.conditional[m, n, g]
+                at += 1
+    return at
+
+
+MECHANISM = Mechanism(name="belief", active=lambda _: True, fields=FIELDS)

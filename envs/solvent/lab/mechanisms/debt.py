@@ -13,62 +13,165 @@ Claims buy licence: of a gain, what was claimed and lies below the lowest entrop
 to the compound. For studies ``licence: gained`` credits it whatever was claimed, and ``licence: waived`` licenses every
 finding from the start.
 
-Departures from the document (``params.PRESETS["source"]`` undoes them): a calibration's multiplier is capped,
+Departures from the document (the preset ``source`` undoes them): a calibration's multiplier is capped,
 and the cost of the cheapest calibration is kept in reserve.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from typing import NamedTuple
+from typing import Any
 
-from solvent.lab.compiled import inlined
+import numpy as np
+
+from solvent.lab.codes import REFUSAL_REASONS, Event, Refusal
+from solvent.lab.compiled import compiled, inlined
+from solvent.lab.mechanism import Column, Field, Info, Log, Mechanism, count, number, split
+from solvent.lab.mechanisms.assay import charge, float_of
+from solvent.lab.names import Names, design_id
+from solvent.lab.settings import ParamGroup, numbers, setting
+from solvent.lab.verbs import SPEAKING, VERBS, Verb
 
 __all__ = [
     "ACTION_BLOCKED",
     "BUDGET_EXCEEDED",
+    "MECHANISM",
     "NOT_REFUSED",
     "RESERVE",
-    "DebtRules",
+    "DebtParams",
+    "RefusalEvent",
+    "debt_rules",
     "decide",
     "is_bankrupt",
     "licence_credit",
     "multiplier",
     "overclaim",
+    "refusal_events",
     "repayment",
     "wells_charged",
 ]
 
-NOT_REFUSED = 0
-ACTION_BLOCKED = 1
-BUDGET_EXCEEDED = 2
-RESERVE = 3
+# -- settings ----------------------------------------------------------------------------------
+
+INFLATIONS = ("linear", "two_tier")
+LICENCES = ("claimed", "gained", "waived")
+BANKRUPTCIES = ("terminate", "reset")
+TWO_TIER, CLAIMED, RESET = (
+    INFLATIONS.index("two_tier"),
+    LICENCES.index("claimed"),
+    BANKRUPTCIES.index("reset"),
+)
+WAIVED = 64.0
+"""Licence from the start where it is waived, bits: more than any finding can assert."""
+
+
+@dataclasses.dataclass(frozen=True)
+class DebtParams(ParamGroup):
+    """Epistemic debt: inflation, refusal, repayment, and the document's open questions."""
+
+    enforced: bool = setting(
+        True, unit="switch", source="document", doc="off: debt is tracked and has no consequence"
+    )
+    sensitivity: float = setting(
+        0.15, unit="1/bit", low=0.0, high=100.0, source="document", doc="cost inflation a bit of debt"
+    )
+    threshold: float = setting(
+        2.0, unit="bits", low=0.0, high=1000.0, source="document", doc="above it exploration is refused"
+    )
+    inflation: str = setting(
+        "linear", unit="rule", choices=INFLATIONS, source="document", doc="inflation rule"
+    )
+    calibration_cap: float | None = setting(
+        1.5, unit="1", low=1.0, high=1000.0, doc="highest multiplier of a calibration; empty: none"
+    )
+    reserve: bool = setting(True, unit="switch", doc="keep back the cheapest calibration's cost")
+    repay_base: float = setting(0.25, unit="bits", low=0.0, high=100.0, doc="repaid by any calibration")
+    repay_per_bit: float = setting(
+        0.75, unit="bit/bit", low=0.0, high=100.0, doc="repaid a bit learnt about the instrument"
+    )
+    repay_learnt_max: float = setting(
+        0.75, unit="bits", low=0.0, high=100.0, doc="most that is repaid for what was learnt"
+    )
+    repay_max: float = setting(1.0, unit="bits", low=0.0, high=100.0, doc="most a calibration repays")
+    licence: str = setting(
+        "claimed",
+        unit="rule",
+        choices=LICENCES,
+        doc="what licenses a finding: gains that were claimed, all gains, or nothing",
+    )
+    decay_per_heartbeat: float = setting(
+        0.0, unit="1/heartbeat", low=0.0, high=1.0, source="document", doc="share forgiven by time"
+    )
+    repay_for_accuracy: float = setting(
+        0.0, unit="bit/bit", low=0.0, high=1.0, doc="repaid a bit of an accurate claim"
+    )
+    carry_debt: bool = setting(
+        False, unit="switch", source="document", doc="debt rolls over into the next episode, unsettled"
+    )
+    bankruptcy: str = setting(
+        "terminate",
+        unit="rule",
+        choices=BANKRUPTCIES,
+        doc="what bankruptcy does: end the episode, or settle the debt from the score at once and go on",
+    )
+    bankruptcy_after_refusals: int = setting(
+        0, unit="refusals", low=0, high=32_767, doc="bankrupt after so many refusals in a row; 0: never"
+    )
+
+
+def debt_rules(params: Any) -> Any:
+    """The debt settings of a lab as numbers."""
+    return numbers(params.debt, cheapest_calibration=min(plate.wells for plate in params.plates.controls))
+
+
+# -- record ------------------------------------------------------------------------------------
+
+FIELDS = (
+    Field("debt", "f8", "", "bits", "epistemic debt"),
+    Field(
+        "licence", "f8", "M", "bits", "information that was claimed and gained",
+        lambda params: WAIVED if params.debt.licence == "waived" else 0.0,
+    ),
+    Field("refusals", "i2", "3", "refusals", "refusals by reason, in the order of Refusal"),
+    Field("refusals_in_a_row", "i2", "", "refusals", "refusals since the last action that ran"),
+    Field("settled", "f8", "", "bits", "debt settled from the score"),
+    Field("settled_at_end", "f8", "", "bits", "of it, when the episode ended"),
+    Field("debt_added", "f8", "", "bits", "debt taken on"),
+    Field("debt_repaid", "f8", "", "bits", "debt repaid or forgiven"),
+    Field("debt_at_start", "f8", "", "bits", "debt carried over from the episode before"),
+    Field("debt_peak", "f8", "", "bits", "highest debt"),
+    Field("claimed", "f8", "", "bits", "sum of claims"),
+    Field("gained", "f8", "", "bits", "sum of realised gains of explorations"),
+    Field("bankruptcies", "i2", "", "resets", "bankruptcies that were reset"),
+    Field("beats_over_threshold", "i2", "", "heartbeats", "heartbeats that ended above the threshold"),
+    Field("streak_over_threshold", "i2", "", "heartbeats", "the current run of those"),
+    Field("longest_streak", "i2", "", "heartbeats", "the longest run of those"),
+)  # fmt: skip
+
+STEP_FIELDS = (
+    Field("refusal", "u1", "", "Refusal", "why it was refused"),
+    Field("blocked_by_threshold", "b1", "", "flag", "debt above the threshold, and no calibration"),
+    Field("blocked_by_cost", "b1", "", "flag", "inflated cost above the wells left"),
+    Field("blocked_by_reserve", "b1", "", "flag", "too little would be left for a calibration"),
+    Field("debt_before", "f8", "", "bits", "debt when it was decided"),
+    Field("inflated_cost", "f8", "", "wells", "cost after inflation, not rounded"),
+    Field("claim", "f8", "", "bits", "claimed, by an exploration or a finding"),
+    Field("debt_added", "f8", "", "bits", "new debt"),
+    Field("debt_repaid", "f8", "", "bits", "debt repaid by the action or forgiven by time"),
+    Field("licence_added", "f8", "", "bits", "licence bought"),
+    Field("settled", "f8", "", "bits", "debt settled from the score"),
+)
+
+# -- rules -------------------------------------------------------------------------------------
+
+NOT_REFUSED = int(Refusal.NONE)
+ACTION_BLOCKED = int(Refusal.EPISTEMIC_DEBT_ACTION_BLOCKED)
+BUDGET_EXCEEDED = int(Refusal.EPISTEMIC_DEBT_BUDGET_EXCEEDED)
+RESERVE = int(Refusal.INSUFFICIENT_BUDGET_FOR_EPISTEMIC_RECOVERY)
 
 _SMALL_TIER = 0.02
 _WHOLE = 1e-9  # 100 wells at 1.60 bits cost 124, not 125: binary fractions must not round a whole number up
-
-
-class DebtRules(NamedTuple):
-    """The numbers of the debt rules as the compiled functions take them (see ``params.DebtParams`` for units)."""
-
-    enforced: bool
-    sensitivity: float
-    threshold: float
-    two_tier: bool
-    calibration_cap: float
-    reserve: bool
-    repay_base: float
-    repay_per_bit: float
-    repay_learnt_max: float
-    repay_max: float
-    decay_per_heartbeat: float
-    repay_for_accuracy: float
-    carry_debt: bool
-    reset_bankrupt: bool
-    bankruptcy_after_refusals: int
-    cheapest_calibration: int
-    claims_license: bool
-    licence_at_start: float
 
 
 @inlined
@@ -84,7 +187,7 @@ def licence_credit(rules, claim, lowest_entropy, entropy):  # type: ignore[no-un
     Noise that is undone and redone buys nothing.
     """
     progress = lowest_entropy - entropy
-    return max(0.0, min(claim, progress) if rules.claims_license else progress)
+    return max(0.0, min(claim, progress) if rules.licence == CLAIMED else progress)
 
 
 @inlined
@@ -92,7 +195,7 @@ def multiplier(rules, debt, base_wells, is_calibration):  # type: ignore[no-unty
     """Cost multiplier, at least 1, of an action of ``base_wells`` wells at ``debt`` bits."""
     if not rules.enforced:
         return 1.0
-    if rules.two_tier:
+    if rules.inflation == TWO_TIER:
         factor = (1.0 + _SMALL_TIER * debt) * (1.0 + rules.sensitivity * base_wells / 100.0 * debt)
     else:
         factor = 1.0 + rules.sensitivity * debt
@@ -149,3 +252,293 @@ def is_bankrupt(rules, debt, wells_left, refusals_in_a_row):  # type: ignore[no-
         return True
     cheapest = rules.cheapest_calibration * multiplier(rules, debt, rules.cheapest_calibration, True)
     return debt > rules.threshold and wells_charged(cheapest) > wells_left
+
+
+# -- effects -----------------------------------------------------------------------------------
+
+REFUSED = int(Event.REFUSED)
+REST, TERMINATE, REFLECT, PROPOSE = int(Verb.REST), int(Verb.TERMINATE), int(Verb.REFLECT), int(Verb.PROPOSE)
+
+
+@inlined
+def is_free(verb):  # type: ignore[no-untyped-def]
+    """Whether debt never forbids the verb: resting, ending and the agent's voice use and assert nothing."""
+    return verb == REST or verb == TERMINATE or verb == REFLECT or verb == PROPOSE
+
+
+@inlined
+def decide_step(lab, verb, tables, step):  # type: ignore[no-untyped-def]
+    """Write into ``step`` whether debt refuses the verb, and why."""
+    reason, inflated, by_threshold, by_cost, by_reserve = decide(
+        tables.debt, lab.debt, tables.wells[verb], lab.wells, tables.is_calibration[verb]
+    )
+    step.refusal = reason
+    step.blocked_by_threshold = by_threshold
+    step.blocked_by_cost = by_cost
+    step.blocked_by_reserve = by_reserve
+    step.inflated_cost = inflated
+
+
+@inlined
+def refuse(lab, step):  # type: ignore[no-untyped-def]
+    """A refused action costs nothing but what is left of the heartbeat."""
+    step.event = REFUSED
+    lab.refusals[step.refusal - 1] += 1
+    lab.refusals_in_a_row += 1
+
+
+@compiled
+def charge_inflated(lab, step):  # type: ignore[no-untyped-def]
+    """Take the inflated wells off the budget."""
+    charge(lab, wells_charged(step.inflated_cost), step)
+
+
+@compiled
+def add_debt(lab, bits, step):  # type: ignore[no-untyped-def]
+    """Take on debt."""
+    step.debt_added = bits
+    lab.debt += bits
+    lab.debt_added += bits
+    lab.debt_peak = max(lab.debt_peak, lab.debt)
+
+
+@compiled
+def repay_debt(lab, bits, step):  # type: ignore[no-untyped-def]
+    """Pay back debt, never below zero."""
+    paid = min(lab.debt, bits)
+    step.debt_repaid += paid
+    lab.debt -= paid
+    lab.debt_repaid += paid
+
+
+@inlined
+def resolve_claim(lab, compound, lowest, tables, step):  # type: ignore[no-untyped-def]
+    """Hold the step's claim against its gain: overclaims become debt, what was claimed and gained licence.
+
+    ``lowest`` is the compound's lowest entropy before the plate.
+    """
+    claim = step.claim
+    add_debt(lab, overclaim(claim, step.gain), step)
+    if step.debt_added == 0.0:
+        repay_debt(lab, tables.debt.repay_for_accuracy * claim, step)
+    step.licence_added = licence_credit(tables.debt, claim, lowest, lab.entropy[compound])
+    lab.licence[compound] += step.licence_added
+    lab.claimed += claim
+    lab.gained += step.gain
+
+
+@inlined
+def close_debt(lab, tables, step):  # type: ignore[no-untyped-def]
+    """The heartbeat ends: debt is forgiven by time, and time above the threshold is counted."""
+    if tables.debt.decay_per_heartbeat > 0.0:
+        repay_debt(lab, tables.debt.decay_per_heartbeat * lab.debt, step)
+    if lab.debt > tables.debt.threshold:
+        lab.beats_over_threshold += 1
+        lab.streak_over_threshold += 1
+        lab.longest_streak = max(lab.longest_streak, lab.streak_over_threshold)
+    else:
+        lab.streak_over_threshold = 0
+
+
+@compiled
+def settle(lab, step):  # type: ignore[no-untyped-def]
+    """Settle the debt from the score."""
+    step.settled += lab.debt
+    lab.settled += lab.debt
+    lab.debt = 0.0
+
+
+@inlined
+def declare_bankruptcy(lab, tables, step):  # type: ignore[no-untyped-def]
+    """Whether bankruptcy ends the episode; where it is reset, settle at once and go on."""
+    if not is_bankrupt(tables.debt, lab.debt, lab.wells, lab.refusals_in_a_row):
+        return False
+    if tables.debt.bankruptcy != RESET:
+        return True
+    settle(lab, step)
+    lab.bankruptcies += 1
+    lab.refusals_in_a_row = 0
+    return False
+
+
+@inlined
+def settle_at_end(lab, tables, step):  # type: ignore[no-untyped-def]
+    """The episode is over: debt is settled, unless it is only tracked or carried over."""
+    if tables.debt.enforced and not tables.debt.carry_debt:
+        lab.settled_at_end = lab.debt
+        settle(lab, step)
+
+
+PLATES_LEFT, FINDINGS_LEFT, NOTHING_LEFT = 2, 1, 0
+
+
+@compiled
+def left_to_do(lab, tables):  # type: ignore[no-untyped-def]
+    """What debt and wells still allow, now or, where time or a run of refusals ends the debt, ever again."""
+    rules = tables.debt
+    forgiven = rules.decay_per_heartbeat > 0.0 or (
+        rules.bankruptcy == RESET and rules.bankruptcy_after_refusals > 0
+    )
+    debt = 0.0 if forgiven else lab.debt
+    for verb in range(tables.wells.shape[0]):
+        if tables.wells[verb] > 0:
+            reason, _, _, _, _ = decide(
+                rules, debt, tables.wells[verb], lab.wells, tables.is_calibration[verb]
+            )
+            if reason == NOT_REFUSED:
+                return PLATES_LEFT
+    reason, _, _, _, _ = decide(rules, debt, 0, lab.wells, False)
+    return FINDINGS_LEFT if reason == NOT_REFUSED else NOTHING_LEFT
+
+
+# -- mask --------------------------------------------------------------------------------------
+
+
+@inlined
+def mask_refused(lab, tables, mask):  # type: ignore[no-untyped-def]
+    """Write into ``mask`` which actions debt and wells allow."""
+    for verb in range(tables.wells.shape[0]):
+        executes = True
+        if not is_free(verb):
+            reason, _, _, _, _ = decide(
+                tables.debt, lab.debt, tables.wells[verb], lab.wells, tables.is_calibration[verb]
+            )
+            executes = reason == NOT_REFUSED
+        for action in range(tables.first_action[verb], tables.first_action[verb + 1]):
+            mask[action] = executes
+
+
+# -- observation -------------------------------------------------------------------------------
+
+BOOKS = ("debt", "debt_margin", "cost_inflation")
+REFUSALS = ("refusals_in_a_row",)
+COMPOUND = ("licence",)
+BITS, COUNT = 2.0, 4.0
+"""An unbounded quantity ``x`` is shown as ``x / (x + scale)``, bits and counts each with their scale."""
+
+
+@inlined
+def observe_books(lab, tables, out, at):  # type: ignore[no-untyped-def]
+    """Write ``BOOKS`` from ``out[at]`` on; return where they end."""
+    rules = tables.debt
+    out[at] = lab.debt / (lab.debt + BITS)
+    out[at + 1] = max(-1.0, min(1.0, (rules.threshold - lab.debt) / BITS))
+    out[at + 2] = 1.0 - 1.0 / multiplier(rules, lab.debt, 100, False)
+    return at + 3
+
+
+@inlined
+def observe_refusals(lab, out, at):  # type: ignore[no-untyped-def]
+    """Write ``REFUSALS``."""
+    out[at] = lab.refusals_in_a_row / (lab.refusals_in_a_row + COUNT)
+    return at + 1
+
+
+@inlined
+def observe_compound(lab, m, out, at):  # type: ignore[no-untyped-def]
+    """Write ``COMPOUND`` of one compound."""
+    out[at] = lab.licence[m] / (lab.licence[m] + BITS)
+    return at + 1
+
+
+# -- what is told ------------------------------------------------------------------------------
+
+_REASONS = np.array((None, *REFUSAL_REASONS), dtype=object)
+
+
+def info(_: Names) -> tuple[Info, ...]:
+    """New debt and refusals at every step; claim, licence and repayment with ``detailed_info``."""
+    return (
+        Info("cost", "debt_added", "action", -1),
+        Info("cost_debt", "debt_added", "action", -1),
+        Info("cost_refusal", "refusal", "action", -1, lambda refusal: (refusal != NOT_REFUSED) * 1.0),
+        Info("refusal", "refusal", "refusal", NOT_REFUSED, _REASONS.__getitem__),
+        *(
+            Info(name, name, "action", -1, float_of, True)
+            for name in ("settled", "claim", "licence_added", "debt_repaid")
+        ),
+    )
+
+
+COLUMNS = (
+    split("refusals", "refusals", REFUSAL_REASONS),
+    Column("debt", "bits", lambda of: of("settled_at_end") + of("debt")),  # unpaid at the end
+    *(number(name) for name in ("settled", "debt_added", "debt_repaid", "debt_peak", "claimed", "gained")),
+    count("bankruptcies", "resets"),
+    count("beats_over_threshold", "heartbeats"),
+    count("longest_streak", "heartbeats"),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class RefusalEvent:
+    """A lasting record that an action was refused because epistemic debt made it unaffordable or forbade it."""
+
+    cycle: int
+    timestamp: str
+    refusal_reason: str
+    proposed_template: str
+    proposed_hypothesis: str
+    proposed_wells: int
+    debt_bits: float
+    base_cost_wells: int
+    inflated_cost_wells: float
+    budget_remaining: int
+    debt_threshold: float
+    blocked_by_cost: bool
+    blocked_by_threshold: bool
+    design_id: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields in the document's order."""
+        return dataclasses.asdict(self)
+
+
+def refusal_events(names: Names, step: Any, _: Any, lab_index: int | None = None) -> list[RefusalEvent]:
+    """The event of a step whose action was refused; ``lab_index`` marks the lab of a vector."""
+    row = names.actions[step["action"]]
+    verb, compound = Verb(row["verb"]), int(row["compound"])
+    template, cycle = VERBS[verb].name, int(step["heartbeat"]) + 1
+    subject = f"_{names.compounds[compound].replace(' ', '-')}" if compound >= 0 else ""
+    plate = getattr(names.params.plates, template, None)
+    wells = plate.wells if plate is not None else 0
+    return [
+        RefusalEvent(
+            cycle=cycle,
+            timestamp=names.when(step),
+            refusal_reason=REFUSAL_REASONS[step["refusal"] - 1],
+            proposed_template=template,
+            proposed_hypothesis=_hypothesis(names, template, compound, row),
+            proposed_wells=wells,
+            debt_bits=float(step["debt_before"]),
+            base_cost_wells=wells,
+            inflated_cost_wells=float(step["inflated_cost"]),
+            budget_remaining=int(step["wells_before"]),
+            debt_threshold=names.params.debt.threshold,
+            blocked_by_cost=bool(step["blocked_by_cost"]),
+            blocked_by_threshold=bool(step["blocked_by_threshold"]),
+            design_id=design_id(f"{template}{subject}", cycle, lab_index),
+        )
+    ]
+
+
+def _hypothesis(names: Names, template: str, compound: int, row: Any) -> str:
+    if compound < 0:
+        return "The vehicle wells show the state of the instrument"
+    name = names.compounds[compound]
+    if template in SPEAKING:
+        return f"The most probable potency class of {name} is right with probability {row['confidence']:g}"
+    return (
+        f"{name} changes A549 viability with its dose; this plate tells {row['claim']:g} bits about its EC50"
+    )
+
+
+MECHANISM = Mechanism(
+    name="debt",
+    active=lambda _: True,
+    fields=FIELDS,
+    step_fields=STEP_FIELDS,
+    info=info,
+    columns=COLUMNS,
+    logs=(Log("refusals", "epistemic_refusals.jsonl", lambda steps: steps["refusal"] != 0, refusal_events),),
+)

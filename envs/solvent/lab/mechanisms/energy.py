@@ -19,35 +19,48 @@ it is the heartbeat.
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
-from solvent.lab.compiled import inlined
+import numpy as np
+
+from solvent.lab.compiled import compiled, inlined
+from solvent.lab.mechanism import Column, Field, Info, Mechanism, count, energy
+from solvent.lab.mechanisms.publication import actions_of
+from solvent.lab.names import Names
+from solvent.lab.settings import UNIT, ParamError, ParamGroup, in_thousandths, numbers, setting
+from solvent.lab.verbs import INTENTS, PLATES, SPEAKING, VERBS, Verb
 
 __all__ = [
     "DIMENSIONS",
     "HIGHEST",
     "MANY_FAILURES",
+    "MECHANISM",
     "MOST",
     "REMEMBERED_USES",
     "UNIT",
     "WEIGHTS",
-    "EnergyRules",
+    "EnergyParams",
+    "PriceParams",
+    "RatingParams",
     "base_cost",
+    "done_before",
     "effective_cost",
+    "energy_price",
+    "energy_rules",
     "error_prone",
     "failed_uses",
     "hour_of",
     "in_thousandths",
     "multiplier",
+    "out_of_context",
     "payable",
     "regenerate",
     "remember_use",
+    "user_is_present",
     "within_hours",
 ]
-
-UNIT = 1000
-"""Thousandths in a unit of energy."""
 
 DIMENSIONS = ("consequence", "reversibility", "exposure", "attention", "commitment")
 WEIGHTS = (2.0, 2.0, 2.0, 1.0, 1.0)
@@ -61,35 +74,185 @@ MANY_FAILURES = 2
 """Half of the uses that are remembered."""
 
 
-class EnergyRules(NamedTuple):
-    """The energy rules as the compiled functions take them; energies in thousandths (``params.EnergyParams``)."""
-
-    enabled: bool
-    start: int
-    regeneration: int
-    cap: int
-    slots: int
-    start_hour: int
-    present_from: int
-    present_until: int
-    late_from: int
-    late_until: int
-    first_use: float
-    error_rate: float
-    late_social: float
-    similar: float
-    multiplier_cap: float
-
-
 def base_cost(ratings: Any) -> float:
     """Energy of an action by its five ratings, each 0 to 4, in the order of ``DIMENSIONS``."""
     weighted: float = sum(weight * rating for weight, rating in zip(WEIGHTS, ratings, strict=True))
     return MOST * weighted / (HIGHEST * sum(WEIGHTS))
 
 
-def in_thousandths(energy: float) -> int:
-    """Energy as whole thousandths, to the nearest."""
-    return round(energy * UNIT)
+# -- settings ----------------------------------------------------------------------------------
+
+VERB_NAMES = tuple(spec.name for spec in VERBS.values())
+FREE = ("rest", "propose", "terminate")
+"""What must always be open costs nothing."""
+
+
+class _Ratings(ParamGroup):
+    """Five ratings a verb, from which its base cost follows."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for verb in VERB_NAMES:
+            if len(getattr(self, verb)) != len(DIMENSIONS):
+                raise ParamError(
+                    verb, f"got {getattr(self, verb)!r}; allowed: five ratings ({', '.join(DIMENSIONS)})"
+                )
+
+
+def _ratings(default: tuple[int, ...]) -> Any:
+    return setting(
+        tuple(map(float, default)), unit="rating", low=0.0, high=HIGHEST, doc=", ".join(DIMENSIONS)
+    )
+
+
+def _price() -> Any:
+    return setting(None, unit="energy", low=0.0, high=1000.0, doc="base cost; empty: by the ratings")
+
+
+RatingParams = dataclasses.make_dataclass(
+    "RatingParams",
+    [(spec.name, tuple[float, ...], _ratings(spec.ratings)) for spec in VERBS.values()],
+    bases=(_Ratings,),
+    namespace={"__module__": __name__, "__doc__": _Ratings.__doc__},
+    frozen=True,
+)
+
+PriceParams = dataclasses.make_dataclass(
+    "PriceParams",
+    [(name, float | None, _price()) for name in VERB_NAMES],
+    bases=(ParamGroup,),
+    namespace={
+        "__module__": __name__,
+        "__doc__": "Base costs that stand in for the ratings': a price list.",
+    },
+    frozen=True,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class EnergyParams(ParamGroup):
+    """Heartbeat energy: income, base costs, what the situation makes of them, and when the user is there."""
+
+    enabled: bool = setting(
+        False, unit="switch", doc="off: acting costs no energy, and a heartbeat is one action"
+    )
+    start: float = setting(10.0, unit="energy", low=0.0, high=1e6, doc="at the start")
+    regeneration: float = setting(
+        3.0, unit="energy", low=0.0, high=1e6, doc="that each heartbeat brings when it closes"
+    )
+    cap: float = setting(20.0, unit="energy", low=0.001, high=1e6, doc="most that is carried over")
+    slots: int = setting(6, unit="actions", low=1, high=64, doc="most actions a heartbeat")
+    present_from: int = setting(8, unit="hour", low=0, high=24, doc="the user is there: context `chat`")
+    present_until: int = setting(24, unit="hour", low=0, high=24, doc="the user has left: `heartbeat`")
+    chat_only: tuple[str, ...] = setting(
+        SPEAKING,
+        unit="verbs",
+        choices=(*PLATES, *SPEAKING),
+        doc="verbs that only run in `chat`; those that speak to others always do",
+    )
+    first_use: float = setting(
+        1.5, unit="1", low=1.0, high=10.0, source="document", doc="multiplier of a verb's first use"
+    )
+    error_rate: float = setting(
+        1.5, unit="1", low=1.0, high=10.0, source="document", doc="when half of the last 4 uses failed"
+    )
+    late_social: float = setting(
+        2.0, unit="1", low=1.0, high=10.0, source="document", doc="for speaking to others late"
+    )
+    late_from: int = setting(22, unit="hour", low=0, high=24, doc="late begins")
+    late_until: int = setting(7, unit="hour", low=0, high=24, doc="late ends")
+    similar: float = setting(
+        1.2, unit="1", low=1.0, high=10.0, source="document", doc="same verb and compound this heartbeat"
+    )
+    multiplier_cap: float = setting(2.5, unit="1", low=1.0, high=100.0, doc="highest multiplier in all")
+    floor_public: float = setting(
+        6.0, unit="energy", low=6.0, high=1000.0, source="document", doc="least that speaking to all costs"
+    )
+    floor_private: float = setting(
+        3.0, unit="energy", low=3.0, high=1000.0, source="document", doc="least that speaking to one costs"
+    )
+    ceiling: float = setting(13.0, unit="energy", low=0.0, high=1000.0, doc="most that any base cost is")
+    ratings: RatingParams = RatingParams()  # type: ignore[valid-type]
+    prices: PriceParams = PriceParams()  # type: ignore[valid-type]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for verb in VERB_NAMES:
+            cost, floor = self.base_cost(verb), self.floor(verb)
+            where = f"prices.{verb}" if getattr(self.prices, verb) is not None else f"ratings.{verb}"
+            if cost > 0.0 and verb in ("rest", "propose", "terminate"):
+                raise ParamError(where, f"got a cost of {cost:g}; allowed: 0, for what must always be open")
+            if cost < floor - 1e-9:
+                raise ParamError(where, f"got a cost of {cost:g}; allowed: at least its floor {floor:g}")
+            if cost > self.ceiling + 1e-9:
+                raise ParamError(
+                    where, f"got a cost of {cost:g}; allowed: at most the ceiling {self.ceiling:g}"
+                )
+        if self.ceiling * self.first_use > self.cap + 1e-9:
+            raise ParamError(
+                "cap",
+                f"got {self.cap:g}; allowed: enough for a first use at the ceiling, {self.ceiling * self.first_use:g}",
+            )
+        if self.start > self.cap:
+            raise ParamError("start", f"got {self.start:g}; allowed: at most the cap {self.cap:g}")
+        if len(set(self.chat_only)) != len(self.chat_only) or not set(self.chat_only) >= set(SPEAKING):
+            raise ParamError(
+                "chat_only", f"got {self.chat_only!r}; allowed: distinct verbs, with {' and '.join(SPEAKING)}"
+            )
+        if self.present_from == self.present_until:
+            raise ParamError(
+                "present_until", f"got {self.present_until}; allowed: another hour than present_from"
+            )
+
+    def base_cost(self, verb: str) -> float:
+        """Base cost of a verb by name, energy: its price where there is one, else by its ratings."""
+        price: float | None = getattr(self.prices, verb)
+        return base_cost(getattr(self.ratings, verb)) if price is None else price
+
+    def floor(self, verb: str) -> float:
+        """Least base cost of a verb by name, energy."""
+        return {"publish_public": self.floor_public, "publish_private": self.floor_private}.get(verb, 0.0)
+
+
+def energy_rules(params: Any) -> Any:
+    """The energy settings of a lab as numbers; where acting costs none a heartbeat is one action."""
+    return numbers(params.energy, slots=params.slots, start_hour=params.budget.start_hour)
+
+
+# -- record ------------------------------------------------------------------------------------
+
+
+def _base_prices(params: Any) -> list[int]:
+    return [in_thousandths(params.energy.base_cost(VERBS[verb].name)) for verb in Verb]
+
+
+FIELDS = (
+    Field("energy", "i4", "", "1/1000", "energy left", lambda params: in_thousandths(params.energy.start)),
+    Field("price", "i4", "V", "1/1000", "base cost of each verb", _base_prices),
+    Field("uses", "i4", "V", "uses", "executions of each verb"),
+    Field("failures", "u1", "V", "bits", "the last four uses of each verb, a bit each: refused or rejected"),
+    Field(
+        "done", "u1", "V,M", "flag", "executed in this heartbeat, by verb and compound (column 0 for none)"
+    ),
+    Field("intents", "i4", "I", "1/1000", "energy of this heartbeat, by intent class"),
+    Field("intents_shown", "i4", "I", "1/1000", "the summary that was shown last, by closing or reflection"),
+    Field("intents_total", "i8", "I", "1/1000", "energy of the episode, by intent class"),
+    Field("energy_income", "i8", "", "1/1000", "regenerated, what the cap lost included"),
+    Field("energy_lost", "i8", "", "1/1000", "of it, lost above the cap"),
+    Field("energy_spent", "i8", "", "1/1000", "energy spent"),
+    Field("deferrals", "i4", "", "actions", "not executed for want of energy"),
+    Field("out_of_context", "i4", "", "actions", "not executed for their context"),
+)
+
+STEP_FIELDS = (
+    Field("energy_before", "i4", "", "1/1000", "energy when it was decided"),
+    Field("energy_cost", "i4", "", "1/1000", "effective cost"),
+    Field("energy_spent", "i4", "", "1/1000", "energy spent"),
+    Field("energy_gained", "i4", "", "1/1000", "regenerated by the heartbeat's end, less what the cap lost"),
+    Field("intents", "i4", "I", "1/1000", "the summary of the heartbeat that it closed"),
+)
+
+# -- rules -------------------------------------------------------------------------------------
 
 
 @inlined
@@ -162,3 +325,202 @@ def error_prone(record):  # type: ignore[no-untyped-def]
 def remember_use(record, failed):  # type: ignore[no-untyped-def]
     """The record with one more use in it."""
     return ((record << 1) | (1 if failed else 0)) & ((1 << REMEMBERED_USES) - 1)
+
+
+# -- the rules applied to a lab ----------------------------------------------------------------
+
+
+@inlined
+def user_is_present(lab, tables):  # type: ignore[no-untyped-def]
+    """Whether the context is ``chat``; else it is ``heartbeat``."""
+    rules = tables.energy
+    hour = hour_of(rules.start_hour, lab.heartbeat)
+    return within_hours(hour, rules.present_from, rules.present_until)
+
+
+@inlined
+def out_of_context(lab, verb, tables):  # type: ignore[no-untyped-def]
+    """Whether the verb needs the user and the user is away."""
+    return tables.chat_only[verb] != 0 and not user_is_present(lab, tables)
+
+
+@inlined
+def done_before(lab, verb, compound):  # type: ignore[no-untyped-def]
+    """Whether this heartbeat has executed the verb on the compound (-1 for none) already."""
+    return lab.done[verb, max(0, compound)] != 0
+
+
+@inlined
+def energy_price(lab, verb, similar, tables):  # type: ignore[no-untyped-def]
+    """Effective cost of a verb now, in thousandths of energy; what the step charges and what is shown."""
+    rules = tables.energy
+    hour = hour_of(rules.start_hour, lab.heartbeat)
+    late = tables.audience[verb] != 0 and within_hours(hour, rules.late_from, rules.late_until)
+    factor = multiplier(rules, lab.uses[verb] == 0, error_prone(lab.failures[verb]), late, similar)
+    return payable(effective_cost(lab.price[verb], factor), lab.price[verb], rules.cap)
+
+
+# -- effects -----------------------------------------------------------------------------------
+
+
+@compiled
+def spend_energy(lab, verb, compound, tables, step):  # type: ignore[no-untyped-def]
+    """Pay for the action before it runs, whatever becomes of it."""
+    step.energy_spent = step.energy_cost
+    lab.energy -= step.energy_cost
+    lab.energy_spent += step.energy_cost
+    lab.intents[tables.intent[verb]] += step.energy_cost
+    lab.intents_total[tables.intent[verb]] += step.energy_cost
+    lab.uses[verb] += 1
+    lab.done[verb, max(0, compound)] = 1
+
+
+@compiled
+def close_energy(lab, tables, step):  # type: ignore[no-untyped-def]
+    """The heartbeat's intent summary and its income."""
+    for i in range(lab.intents.shape[0]):
+        step.intents[i] = lab.intents[i]
+        lab.intents_shown[i] = lab.intents[i]
+        lab.intents[i] = 0
+    for verb in range(lab.done.shape[0]):
+        for m in range(lab.done.shape[1]):
+            lab.done[verb, m] = 0
+    lab.energy, lost = regenerate(lab.energy, tables.energy.regeneration, tables.energy.cap)
+    step.energy_gained = tables.energy.regeneration - lost
+    lab.energy_income += tables.energy.regeneration
+    lab.energy_lost += lost
+
+
+# -- mask --------------------------------------------------------------------------------------
+
+
+@compiled
+def mask_energy(lab, tables, mask):  # type: ignore[no-untyped-def]
+    """Leave in the mask what energy and context allow."""
+    for verb in range(tables.wells.shape[0]):
+        mask_unaffordable(lab, verb, tables, mask)
+        if out_of_context(lab, verb, tables):
+            for action in range(tables.first_action[verb], tables.first_action[verb + 1]):
+                mask[action] = 0
+
+
+@inlined
+def mask_unaffordable(lab, verb, tables, mask):  # type: ignore[no-untyped-def]
+    """What costs more energy than there is; to repeat something in a heartbeat costs more than to begin it."""
+    first, last = tables.first_action[verb], tables.first_action[verb + 1]
+    if first == last:
+        return
+    n_compounds = lab.done.shape[1] if tables.compound[first] >= 0 else 1
+    fresh = energy_price(lab, verb, False, tables)
+    again = energy_price(lab, verb, True, tables)
+    for m in range(n_compounds):
+        price = again if done_before(lab, verb, m) else fresh
+        if price > lab.energy:
+            from_here, to_here = actions_of(verb, m, n_compounds, tables)
+            for action in range(from_here, to_here):
+                mask[action] = 0
+
+
+# -- observation -------------------------------------------------------------------------------
+
+PRICED = (Verb.REFLECT, *(verb for verb in VERBS if any(VERBS[verb].ratings) and verb is not Verb.REFLECT))
+"""Verbs that cost energy, in the order in which they are shown."""
+FALLIBLE = PRICED[1:]
+"""Verbs that can be refused or rejected."""
+COMPOUND = ("screened_now", "dosed_now")
+"""Whether this heartbeat has run that plate on the compound."""
+CLOCK = ("energy", "slot", "hour_sin", "hour_cos", "user_is_present")
+ABOUT_VERBS = {"cost": PRICED, "uses": PRICED, "failures": FALLIBLE}
+SHOWN_INTENTS = INTENTS[:-1]
+"""What is `meta` is free, so no energy ever goes into it."""
+COUNT = 4.0
+COST_CAPS = 2.0
+"""Costs are shown as a share of so many caps."""
+_PRICED, _FALLIBLE, _N_INTENTS = np.array(PRICED), np.array(FALLIBLE), len(SHOWN_INTENTS)
+_SCREEN, _DOSE_RESPONSE = int(Verb.SCREEN), int(Verb.DOSE_RESPONSE)
+_SINE = np.array([math.sin(2.0 * math.pi * hour / 24.0) for hour in range(24)])
+
+
+@inlined
+def observe_compound(lab, m, out, at):  # type: ignore[no-untyped-def]
+    """Write ``COMPOUND`` of one compound from ``out[at]`` on; return where they end."""
+    out[at] = lab.done[_SCREEN, m]
+    out[at + 1] = lab.done[_DOSE_RESPONSE, m]
+    return at + 2
+
+
+@compiled
+def observe_clock(lab, tables, out, at):  # type: ignore[no-untyped-def]
+    """Write ``CLOCK``."""
+    rules = tables.energy
+    hour = hour_of(rules.start_hour, lab.heartbeat)
+    out[at] = lab.energy / rules.cap
+    out[at + 1] = lab.slot / rules.slots
+    out[at + 2] = _SINE[hour]
+    out[at + 3] = _SINE[(hour + 6) % 24]
+    out[at + 4] = user_is_present(lab, tables)
+    return at + 5
+
+
+@compiled
+def observe_verbs(lab, tables, out, at):  # type: ignore[no-untyped-def]
+    """Write ``ABOUT_VERBS``: the cost of each verb now, how often it was used, how many of its last uses failed."""
+    n_priced = _PRICED.shape[0]
+    for i in range(n_priced):
+        verb = _PRICED[i]
+        again = tables.compound[tables.first_action[verb]] < 0 and done_before(lab, verb, -1)
+        out[at + i] = min(1.0, energy_price(lab, verb, again, tables) / (COST_CAPS * tables.energy.cap))
+        out[at + n_priced + i] = lab.uses[verb] / (lab.uses[verb] + COUNT)
+    at += 2 * n_priced
+    for verb in _FALLIBLE:
+        out[at] = failed_uses(lab.failures[verb]) / REMEMBERED_USES
+        at += 1
+    return at
+
+
+@inlined
+def observe_intents(lab, tables, out, at):  # type: ignore[no-untyped-def]
+    """Write the intent summary that was shown last."""
+    for i in range(_N_INTENTS):
+        out[at + i] = lab.intents_shown[i] / tables.energy.cap
+    return at + _N_INTENTS
+
+
+# -- what is told ------------------------------------------------------------------------------
+
+
+def in_units(thousandths: Any) -> Any:
+    """Energy in units."""
+    return thousandths / UNIT
+
+
+def info(_: Names) -> tuple[Info, ...]:
+    """The intent summary when a heartbeat closes; costs with ``detailed_info``."""
+    return (
+        Info("intent_summary", "intents", "closed", of=in_units),
+        *(
+            Info(name, name, "action", -1, in_units, True)
+            for name in ("energy_cost", "energy_spent", "energy_gained")
+        ),
+    )
+
+
+def _intents(of: Any) -> dict[str, Any]:
+    spent = of("intents_total") / UNIT
+    return {name: spent[:, i] for i, name in enumerate(INTENTS)}
+
+
+MECHANISM = Mechanism(
+    name="energy",
+    active=lambda params: params.energy.enabled,
+    fields=FIELDS,
+    step_fields=STEP_FIELDS,
+    info=info,
+    columns=(
+        *(energy(name) for name in ("energy", "energy_income", "energy_lost", "energy_spent")),
+        count("heartbeats", "heartbeats", "heartbeat"),
+        count("deferrals", "actions"),
+        count("out_of_context", "actions"),
+        Column("intents", "energy", _intents),
+    ),
+)

@@ -17,54 +17,161 @@ claim taken from the page has energy 0, and the gap to it is the energy itself.
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from typing import NamedTuple
+from typing import Any
 
-from solvent.lab.compiled import inlined
+import numpy as np
+
+from solvent.lab.codes import VERDICTS, Event, Verdict
+from solvent.lab.compiled import compiled, inlined
+from solvent.lab.mechanism import Column, Field, Info, Log, Mechanism, split
+from solvent.lab.mechanisms.adequacy import RULES, weigh_words
+from solvent.lab.mechanisms.governance import (
+    GATE_POLICIES,
+    finding_id,
+    incident_events,
+    observe_governance,
+    report_incident,
+)
+from solvent.lab.mechanisms.publication import Finding, most_probable, reject, release
+from solvent.lab.names import Names
+from solvent.lab.settings import ParamError, ParamGroup, numbers, setting
+from solvent.lab.verbs import EXPERIMENTS, VERBS, Verb
+from solvent.lab.words.rows import STRENGTHS, WORDINGS, finding_row, fit_row, readout_row
 
 __all__ = [
     "ACCEPT",
+    "MECHANISM",
     "MILLION",
+    "NUMBERS",
     "REJECT",
     "REVIEW",
-    "STRENGTHS",
-    "WORDINGS",
-    "GateRules",
+    "DecisionEvent",
+    "GateParams",
+    "VerdictEvent",
     "add_direction",
-    "finding_row",
-    "fit_row",
+    "combined_verdict",
+    "decision_events",
+    "gate_rules",
     "in_millionths",
-    "readout_row",
+    "measure_findings",
     "strength_at",
+    "verdict_events",
     "verdict_on",
+    "wording_at",
 ]
 
-ACCEPT, REVIEW, REJECT = 0, 1, 2
+# -- settings ----------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class GateParams(ParamGroup):
+    """The verity gate: findings as sentences, held against the sentences that the experiments left."""
+
+    enabled: bool = setting(
+        False, unit="switch", doc="off: a finding with any experiment behind it is accepted"
+    )
+    policy: str = setting(
+        "adaptive.P20",
+        unit="policy",
+        choices=GATE_POLICIES,
+        source="document",
+        doc="the policy in force at the start",
+    )
+    enforced: bool = setting(
+        True, unit="switch", doc="off: findings are measured and logged, and any evidence lets them out"
+    )
+    numbers: bool = setting(
+        True, unit="switch", doc="a finding with a number that stands in no evidence is reviewed at best"
+    )
+    review_heartbeats: int = setting(
+        4, unit="heartbeats", low=1, high=10_000, doc="from a finding's submission to its reader's decision"
+    )
+    governance: bool = setting(
+        True, unit="switch", doc="a published error tightens the gate, time without one relaxes it"
+    )
+    calm_heartbeats: int = setting(
+        12, unit="heartbeats", low=1, high=10_000, doc="without a published error, until the gate relaxes"
+    )
+    # Where a fit is believed as much as the confidences that a wording stands for: no words are stronger than the fit.
+    rough: float = setting(
+        0.5, unit="probability", low=0.0, high=1.0, doc="belief in a class that makes its fit a rough one"
+    )
+    good: float = setting(0.75, unit="probability", low=0.0, high=1.0, doc="that makes it a good one")
+    precise: float = setting(0.95, unit="probability", low=0.0, high=1.0, doc="that makes it a precise one")
+    plain_from: float = setting(
+        0.65, unit="probability", low=0.0, high=1.0, doc="confidence from which a finding is worded plainly"
+    )
+    definitive_from: float = setting(
+        0.9, unit="probability", low=0.0, high=1.0, doc="confidence from which it is worded definitively"
+    )
+    tables: str = setting("", unit="path", doc="file of `solvent gate build`; empty: the one that is shipped")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for low, high in (("rough", "good"), ("good", "precise"), ("plain_from", "definitive_from")):
+            if getattr(self, low) > getattr(self, high):
+                raise ParamError(
+                    low, f"got {getattr(self, low):g}; allowed: at most {high} {getattr(self, high):g}"
+                )
+
+
+def wording_at(gate: GateParams, confidence: float) -> int:
+    """How a finding at this confidence is worded: an index of ``WORDINGS``."""
+    return int(confidence >= gate.plain_from) + int(confidence >= gate.definitive_from)
+
+
+def gate_rules(params: Any) -> Any:
+    """The settings of the gate and its governance as numbers; ``policy`` is the level in force at the start."""
+    bins = params.assay.bins
+    return numbers(params.gate, bins=bins, readouts=len(params.doses) * bins)
+
+
+# -- record ------------------------------------------------------------------------------------
+
+ACCEPT, REVIEW, REJECT = int(Verdict.ACCEPT), int(Verdict.REVIEW), int(Verdict.REJECT)
+NO_VERDICT = int(Verdict.NONE)
 MILLION = 1_000_000
-WORDINGS = ("hedged", "plain", "definitive")
-"""How a finding can be worded, from the weakest to the strongest."""
-STRENGTHS = ("poor", "rough", "good", "precise")
-"""How good a fit can be. Each but the poor one bears out one wording."""
+
+FIELDS = (
+    Field("page", "i1", "M,D", "bin", "the latest readout at each dose; -1 for none", -1),
+    Field("fit_class", "i1", "M", "class", "the class that the latest fit names; -1 for no fit", -1),
+    Field("fit_strength", "i1", "M", "STRENGTHS", "how good that fit is"),
+    Field("named", "i1", "M", "class", "the class that a finding would name, for which it was measured", -1),
+    # Without a page every finding has energy 1.
+    Field("residual", "i4", "M,W", "1/1000000", "hallucination energy of that finding, by wording", MILLION),
+    Field("unsupported", "u1", "M,W", "flag", "a number of that finding stands in no evidence", 1),
+    Field("decision_at", "i4", "M", "heartbeats", "when the finding under review is decided; 0 for none"),
+    Field("submitted_class", "i1", "M", "class", "what it asserts", -1),
+    Field("submitted_confidence", "f8", "M", "probability", "how confidently"),
+    Field("submitted_verb", "i1", "M", "Verb", "to whom"),
+    Field("submitted_licensed", "u1", "M", "flag", "it asserted no more than was licensed"),
+    Field("submitted_rule", "i1", "M", "RULES", "of adequacy, on the words of the finding under review", -1),
+    Field("verdicts", "i4", "3", "findings", "the gate's verdicts, in the order of Verdict"),
+    Field("decided", "i4", "2", "findings", "reviews that were declined, and approved"),
+    Field("plates", "i2", "M,2", "plates", "experiments run on the compound: screens, dose responses"),
+)
+
+STEP_FIELDS = (
+    Field("verdict", "u1", "", "Verdict", "what gate and adequacy said of the finding", NO_VERDICT),
+    Field("gate_verdict", "u1", "", "Verdict", "what the gate alone said of the finding", NO_VERDICT),
+    Field("residual", "i4", "", "1/1000000", "hallucination energy of the finding"),
+    Field("unsupported", "u1", "", "flag", "a number of it stands in no evidence"),
+    Field("wording", "i1", "", "WORDINGS", "how it was worded; -1 for no finding", -1),
+    Field("asserted", "i1", "", "class", "what it asserted; -1 for no finding", -1),
+    Field("policy", "i1", "", "level", "the policy in force when it was judged"),
+    Field("approved", "u8", "", "bits", "compounds whose review was approved as the heartbeat closed, a bit each"),
+    Field("declined", "u8", "", "bits", "and those whose review was declined"),
+    Field("reviews", "b1", "", "flag", "a review was decided as the heartbeat closed"),
+    Field("decided_bits", "f8", "", "bits", "of the log scores paid, those of reviews that were approved"),
+)  # fmt: skip
+
+# -- rules -------------------------------------------------------------------------------------
+
 N_WORDINGS = len(WORDINGS)
 DEPENDENT = 1e-8
 """Squared length of what a sentence adds to the span below which it adds nothing: no direction is made of noise."""
-
-
-class GateRules(NamedTuple):
-    """The gate's parameters as numbers."""
-
-    enabled: bool
-    enforced: bool
-    numbers: bool
-    governance: bool
-    start: int  # level of the policy in force at the start; 0 is the laxest
-    review_heartbeats: int
-    calm_heartbeats: int
-    rough: float  # probability
-    good: float  # probability
-    precise: float  # probability
-    readouts: int  # rows of readouts among a compound's sentences
-    bins: int
 
 
 @inlined
@@ -93,7 +200,7 @@ def add_direction(gram, rows, i, row, factor, inverse):  # type: ignore[no-untyp
         factor[i, j] = coordinate
         left -= coordinate * coordinate
     if not left >= 0.0:
-        # A hair below zero is rounding. What is no number at all explains nothing.
+        # A hair below zero is rounding. What is no number is not explained at all.
         left = 0.0 if left < 0.0 else 1.0
     factor[i, i] = math.sqrt(left)
     inverse[i] = 1.0 / factor[i, i] if left > DEPENDENT else 0.0
@@ -115,18 +222,417 @@ def verdict_on(gap, accept, review):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def readout_row(dose, observed, bins):  # type: ignore[no-untyped-def]
-    """Row of the sentence of a readout: ``dose`` of the catalogue's doses, ``observed`` of ``bins``."""
-    return dose * bins + observed
+def combined_verdict(gate, words, plates, enforced):  # type: ignore[no-untyped-def]
+    """The more severe of the gate's verdict and that on the words; a gate that is not enforced asks for a plate."""
+    if not enforced:
+        gate = REJECT if plates == 0 else ACCEPT
+    return max(gate, words)
+
+
+# -- effects -----------------------------------------------------------------------------------
+
+PUBLISHED, SUBMITTED = int(Event.PUBLISHED), int(Event.SUBMITTED)
+DOSE_RESPONSE, PUBLISH_PUBLIC = int(Verb.DOSE_RESPONSE), int(Verb.PUBLISH_PUBLIC)
+
+
+@compiled
+def write_page(lab, verb, compound, tables):  # type: ignore[no-untyped-def]
+    """What an experiment leaves in the notebook: its readouts in place of older ones at their doses, and its fit."""
+    for r in range(tables.readouts[verb]):
+        lab.page[compound, tables.dose[verb, r]] = lab.last_bins[r]
+    named = most_probable(lab.marginal[compound])
+    lab.fit_class[compound] = named
+    rules, peak = tables.gate, lab.marginal[compound, named]
+    lab.fit_strength[compound] = strength_at(peak, rules.rough, rules.good, rules.precise)
+    lab.named[compound] = -1  # to be measured anew
+    lab.plates[compound, int(verb == DOSE_RESPONSE)] += 1
+
+
+@compiled
+def rename_findings(lab, tables):  # type: ignore[no-untyped-def]
+    """Measure the findings again whose page, or whose most probable class, has changed."""
+    for m in range(lab.named.shape[0]):
+        if lab.fit_class[m] >= 0 and lab.coupled[m] != 0:
+            named = most_probable(lab.marginal[m])
+            if named != lab.named[m]:
+                lab.named[m] = named
+                measure_findings(lab, m, tables)
+
+
+@compiled
+def measure_findings(lab, compound, tables):  # type: ignore[no-untyped-def]
+    """The residual of a finding about the compound in every wording, against the sentences of its page."""
+    gram = tables.gram[compound]
+    stands = tables.stands[compound]
+    rules = tables.gate
+    classes = lab.marginal.shape[1]
+    n_doses = lab.page.shape[1]
+    rows = np.empty(n_doses + N_WORDINGS + 1, np.int64)
+    factor = np.empty((n_doses + N_WORDINGS + 2, n_doses + N_WORDINGS + 2))
+    inverse = np.empty(n_doses + N_WORDINGS + 2)
+    n = 0
+    for d in range(n_doses):
+        if lab.page[compound, d] >= 0:
+            rows[n] = readout_row(d, lab.page[compound, d], rules.bins)
+            add_direction(gram, rows, n, rows[n], factor, inverse)
+            n += 1
+    for strength in range(lab.fit_strength[compound] + 1):
+        rows[n] = fit_row(rules.readouts, strength, lab.fit_class[compound], classes)
+        add_direction(gram, rows, n, rows[n], factor, inverse)
+        n += 1
+    for wording in range(N_WORDINGS):
+        row = finding_row(rules.readouts, wording, lab.named[compound], classes)
+        left = add_direction(gram, rows, n, row, factor, inverse)
+        lab.residual[compound, wording] = in_millionths(left)
+        finding = row - stands.shape[1]
+        lab.unsupported[compound, wording] = 1
+        for i in range(n):
+            if stands[finding, rows[i]]:
+                lab.unsupported[compound, wording] = 0
+
+
+@compiled
+def judge(lab, verb, compound, confidence, tables, step):  # type: ignore[no-untyped-def]
+    """The verdict on a finding: out at once, out if its reader approves, or not at all."""
+    wording = tables.wording_of[step.action]
+    step.wording = wording
+    step.asserted = most_probable(lab.marginal[compound])
+    step.policy = lab.strictness
+    step.residual = lab.residual[compound, wording]
+    step.gate_verdict = gate_verdict(lab, compound, wording, tables)
+    step.unsupported = tables.gate.numbers and lab.unsupported[compound, wording] != 0
+    words = weigh_words(lab, compound, wording, tables, step) if tables.adequacy.enabled else ACCEPT
+    plates = lab.experiments[compound]
+    step.verdict = combined_verdict(step.gate_verdict, words, plates, tables.gate.enforced)
+    lab.verdicts[step.verdict] += 1
+    if step.verdict == REJECT:
+        reject(lab, step)
+    elif step.verdict == REVIEW:
+        submit(lab, verb, compound, confidence, tables, step)
+    else:
+        step.event = PUBLISHED
 
 
 @inlined
-def fit_row(readouts, strength, named, classes):  # type: ignore[no-untyped-def]
-    """Row of a fit's sentence, after ``readouts`` rows of readouts; a poor fit (strength 0) names no class."""
-    return readouts if strength == 0 else readouts + 1 + (strength - 1) * classes + named
+def gate_verdict(lab, compound, wording, tables):  # type: ignore[no-untyped-def]
+    """What the gate alone says of a finding now: by its energy, and reviewed at best where a number is missing."""
+    accept, review = tables.tau_accept[lab.strictness], tables.tau_review[lab.strictness]
+    verdict = verdict_on(lab.residual[compound, wording], accept, review)
+    if tables.gate.numbers and lab.unsupported[compound, wording] != 0:
+        verdict = max(verdict, REVIEW)
+    return verdict
 
 
 @inlined
-def finding_row(readouts, wording, named, classes):  # type: ignore[no-untyped-def]
-    """Row of a finding's sentence, after those of the fits."""
-    return readouts + 1 + (N_WORDINGS + wording) * classes + named
+def submit(lab, verb, compound, confidence, tables, step):  # type: ignore[no-untyped-def]
+    """Put a finding before a reader."""
+    step.event = SUBMITTED
+    lab.decision_at[compound] = lab.heartbeat + tables.gate.review_heartbeats
+    lab.submitted_class[compound] = step.asserted
+    lab.submitted_confidence[compound] = confidence
+    lab.submitted_verb[compound] = verb
+    lab.submitted_licensed[compound] = step.claim <= lab.licence[compound]
+    lab.submitted_rule[compound] = step.rule
+
+
+@compiled
+def close_reviews(lab, tables, step):  # type: ignore[no-untyped-def]
+    """Readers decide by the books what is due."""
+    published = step.published_bits
+    for m in range(lab.decision_at.shape[0]):
+        if lab.decision_at[m] == 0 or lab.heartbeat < lab.decision_at[m]:
+            continue
+        lab.decision_at[m] = 0
+        lab.decided[lab.submitted_licensed[m]] += 1
+        step.reviews = True
+        if lab.submitted_licensed[m]:
+            step.approved |= np.uint64(1) << np.uint64(m)
+            finding = Finding(
+                lab.submitted_verb[m],
+                m,
+                lab.submitted_class[m],
+                lab.submitted_confidence[m],
+                lab.submitted_rule[m],
+            )
+            if not release(lab, finding, tables, step):
+                report_incident(lab, finding.verb, finding.rule, tables, step)
+        else:
+            step.declined |= np.uint64(1) << np.uint64(m)
+            lab.rejected += 1
+    step.decided_bits = step.published_bits - published
+
+
+def has_pages(names: Names, labs: Any) -> bool:
+    """Whether the notebooks in these records are ones that this gate, and adequacy, can have judged."""
+    if "gate" not in names.active:
+        return True
+    assay, gate = names.params.assay, names.params.gate
+    ranges = {
+        "page": (-1, assay.bins),
+        "fit_class": (-1, assay.potency_classes),
+        "named": (-1, assay.potency_classes),
+        "fit_strength": (0, len(STRENGTHS)),
+        "strictness": (GATE_POLICIES.index(gate.policy), len(GATE_POLICIES)),
+    }
+    if names.corrections:
+        ranges |= {"submitted_rule": (-1, len(RULES)), "correction": (-1, len(names.corrections))}
+    inside = all(
+        (labs[name] >= low).all() and (labs[name] < end).all() for name, (low, end) in ranges.items()
+    )
+    if names.corrections:  # what is under review has been scored
+        inside &= bool(((labs["decision_at"] == 0) | (labs["submitted_rule"] >= 0)).all())
+    return inside and bool(((labs["fit_class"] < 0) == (labs["experiments"] == 0)).all())
+
+
+@inlined
+def any_under_review(lab):  # type: ignore[no-untyped-def]
+    """Whether a reader has still to decide."""
+    for m in range(lab.decision_at.shape[0]):
+        if lab.decision_at[m] != 0:
+            return True
+    return False
+
+
+# -- observation -------------------------------------------------------------------------------
+
+COMPOUND = (
+    *(f"gate_margin_{wording}" for wording in WORDINGS),
+    *(f"residual_{wording}" for wording in WORDINGS),
+    "number_missing",
+    "spans",
+    "fit_strength",
+    "decision_in",
+    "under_review_confidence",
+    "under_review_publicly",
+    "under_review_licensed",
+    "under_review_agrees",
+)
+"""Per compound: what the gate would make of a finding in each wording, what is on the page, and what is under review.
+
+What is under review agrees if it still asserts the most probable class.
+"""
+THRESHOLDS = ("tau_accept", "tau_review")
+MARGIN = 0.1
+"""Margins to the threshold are shown up to so much energy."""
+_STRONGEST = len(STRENGTHS) - 1
+
+
+@compiled
+def observe_gate(lab, tables, out, at):  # type: ignore[no-untyped-def]
+    """Write ``COMPOUND`` of each compound, governance and ``THRESHOLDS``; return where they end."""
+    accept, review = tables.tau_accept[lab.strictness], tables.tau_review[lab.strictness]
+    for m in range(lab.marginal.shape[0]):
+        for wording in range(N_WORDINGS):
+            margin = (accept - lab.residual[m, wording]) / (MILLION * MARGIN)
+            out[at + wording] = max(-1.0, min(1.0, margin))
+            out[at + N_WORDINGS + wording] = lab.residual[m, wording] / MILLION
+        at += 2 * N_WORDINGS
+        spans = 0
+        for dose in range(lab.page.shape[1]):
+            spans += lab.page[m, dose] >= 0
+        if lab.fit_class[m] >= 0:
+            spans += lab.fit_strength[m] + 1
+        missing = 1.0
+        for wording in range(N_WORDINGS):
+            missing = min(missing, lab.unsupported[m, wording])
+        out[at] = missing
+        out[at + 1] = spans / (lab.page.shape[1] + _STRONGEST + 1)
+        out[at + 2] = lab.fit_strength[m] / _STRONGEST
+        pending = lab.decision_at[m] != 0
+        out[at + 3] = max(0, lab.decision_at[m] - lab.heartbeat) / tables.gate.review_heartbeats
+        out[at + 4] = lab.submitted_confidence[m] if pending else 0.0
+        out[at + 5] = pending and lab.submitted_verb[m] == PUBLISH_PUBLIC
+        out[at + 6] = pending and lab.submitted_licensed[m] != 0
+        out[at + 7] = pending and lab.submitted_class[m] == most_probable(lab.marginal[m])
+        at += 8
+    at = observe_governance(lab, tables, out, at)
+    out[at] = accept / MILLION
+    out[at + 1] = review / MILLION
+    return at + 2
+
+
+# -- what is told ------------------------------------------------------------------------------
+
+NUMBERS = "numbers"
+"""The gate's check that fires in the lab: a number of the finding stands in no sentence of its page."""
+_VERDICTS = np.array((*VERDICTS, None), dtype=object)
+_CHECKS = np.array((None, NUMBERS), dtype=object)
+
+
+def _energy(residual: Any) -> Any:
+    """Millionths as an energy in [0, 1]."""
+    return residual / MILLION
+
+
+def _bits_set(compounds: Any) -> Any:
+    """How many compounds are marked."""
+    return np.int64(np.bitwise_count(compounds))
+
+
+def info(names: Names) -> tuple[Info, ...]:
+    """The verdict on a finding and what it rests on; reviews that were decided."""
+    policies = np.array((*(policy.name for policy in names.policies), None), dtype=object)
+    return (
+        Info("verdict", "verdict", "verdict", NO_VERDICT, _VERDICTS.__getitem__),
+        Info("hallucination_energy", "residual", "verdict", NO_VERDICT, _energy),
+        Info("energy_gap", "residual", "verdict", NO_VERDICT, _energy),
+        Info("policy_applied", "policy", "verdict", NO_VERDICT, policies.__getitem__),
+        Info("gate_check", "unsupported", "unsupported", of=_CHECKS.__getitem__),
+        Info("reviews_approved", "approved", "reviews", of=_bits_set),
+        Info("reviews_declined", "declined", "reviews", of=_bits_set),
+    )
+
+
+COLUMNS = (
+    split("verdicts", "findings", VERDICTS),
+    Column("reviews_declined", "findings", lambda of: of("decided").astype(np.int64)[:, 0]),
+    Column("reviews_approved", "findings", lambda of: of("decided").astype(np.int64)[:, 1]),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class VerdictEvent:
+    """What the gate said of a finding: the very sentence, how far its page explains it, and by which policy."""
+
+    verdict: str
+    hallucination_energy: float
+    energy_gap: float
+    policy_applied: str
+    event: str
+    cycle: int
+    timestamp: str
+    compound: str
+    audience: str
+    confidence: float
+    claim: str
+    wording: str
+    checks: tuple[str, ...]
+    design_id: str
+    adequacy: dict[str, Any] | None = None  # where words are held against their evidence
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields, the document's first."""
+        fields = dataclasses.asdict(self)
+        if self.adequacy is None:
+            del fields["adequacy"]
+        return fields
+
+
+@dataclasses.dataclass(frozen=True)
+class DecisionEvent:
+    """How a reader decided a finding under review; ``design_id`` is that of its verdict."""
+
+    event: str
+    cycle: int
+    compound: str
+    audience: str
+    status: str
+    reviewed_at: str
+    reviewed_by: str
+    review_notes: str
+    design_id: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields in their order."""
+        return dataclasses.asdict(self)
+
+
+def verdict_events(names: Names, step: Any, lab: Any, lab_index: int | None = None) -> list[Any]:
+    """The verdict on a finding, how readers decided those under review, and which errors came out.
+
+    ``lab`` is the record that the step left; ``lab_index`` marks the lab of a vector.
+    """
+    judged = [_verdict_event(names, step, lab, lab_index)] if step["wording"] >= 0 else []
+    return [
+        *judged,
+        *decision_events(names, step, lab, lab_index),
+        *incident_events(names, step, lab, lab_index),
+    ]
+
+
+def _verdict_event(names: Names, step: Any, lab: Any, lab_index: int | None) -> VerdictEvent:
+    row = names.actions[step["action"]]
+    verb, compound, cycle = Verb(row["verb"]), int(row["compound"]), int(step["heartbeat"]) + 1
+    energy = int(step["residual"]) / MILLION
+    wording, asserted = int(step["wording"]), int(step["asserted"])
+    return VerdictEvent(
+        verdict=VERDICTS[step["verdict"]],
+        hallucination_energy=energy,
+        energy_gap=energy,
+        policy_applied=names.policies[step["policy"]].name,
+        event="verdict",
+        cycle=cycle,
+        timestamp=names.when(step),
+        compound=names.compounds[compound],
+        audience=VERBS[verb].audience,
+        confidence=float(row["confidence"]),
+        claim=names.sentences.finding(compound, wording, asserted),
+        wording=WORDINGS[wording],
+        checks=(NUMBERS,) if step["unsupported"] else (),
+        design_id=finding_id(names, step, verb, compound, cycle, lab_index),
+        adequacy=_adequacy(names, step, lab["plates"][compound], compound) if step["rule"] >= 0 else None,
+    )
+
+
+def _adequacy(names: Names, step: Any, plates: Any, compound: int) -> dict[str, Any]:
+    """The score of a finding's words, and the source's ``tool_context`` of it; tools by kind, not by time."""
+    counts = zip(EXPERIMENTS, plates.tolist(), strict=True)
+    types = [VERBS[verb].name for verb, count in counts for _ in range(count)]
+    return {
+        "score": int(step["adequacy"]),
+        "rule": RULES[step["rule"]],
+        "gate_verdict": VERDICTS[step["gate_verdict"]],
+        "tool_context": {
+            "tool_calls": len(types),
+            "tool_types": types,
+            "has_strong_negative": names.is_strong_negative(
+                compound, int(step["wording"]), int(step["asserted"])
+            ),
+        },
+    }
+
+
+def decision_events(names: Names, step: Any, lab: Any, lab_index: int | None = None) -> list[DecisionEvent]:
+    """The reviews that were decided as a step closed its heartbeat; ``lab`` is the record that it left."""
+    events = []
+    beat = int(step["heartbeat"]) + 1
+    for compound, name in enumerate(names.compounds):
+        approved = bool(int(step["approved"]) >> compound & 1)
+        if not approved and not int(step["declined"]) >> compound & 1:
+            continue
+        verb = Verb(lab["submitted_verb"][compound])
+        submitted = beat - names.params.gate.review_heartbeats + 1
+        events.append(
+            DecisionEvent(
+                event="review",
+                cycle=beat,
+                compound=name,
+                audience=VERBS[verb].audience,
+                status="approved" if approved else "declined",
+                reviewed_at=names.time(int(step["episode"]), beat),
+                reviewed_by="reader",
+                review_notes="asserted no more than was licensed"
+                if approved
+                else "asserted more than was licensed",
+                design_id=finding_id(names, step, verb, compound, submitted, lab_index),
+            )
+        )
+    return events
+
+
+MECHANISM = Mechanism(
+    name="gate",
+    active=lambda params: params.gate.enabled,
+    fields=FIELDS,
+    step_fields=STEP_FIELDS,
+    info=info,
+    columns=COLUMNS,
+    logs=(
+        Log(
+            "verdicts",
+            "gate_verdicts.jsonl",
+            lambda steps: (steps["wording"] >= 0) | steps["reviews"],
+            verdict_events,
+        ),
+    ),
+)

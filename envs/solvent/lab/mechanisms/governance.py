@@ -9,9 +9,47 @@ Known approximation: an incident is known at once. In a real lab a wrong finding
 
 from __future__ import annotations
 
-from solvent.lab.compiled import inlined
+import dataclasses
+from typing import Any
 
-__all__ = ["relaxed", "tightened"]
+import numpy as np
+
+from solvent.lab.codes import Event
+from solvent.lab.compiled import compiled, inlined
+from solvent.lab.mechanism import Column, Field, Info, Mechanism, count
+from solvent.lab.names import Names, design_id
+from solvent.lab.verbs import VERBS, Verb
+
+__all__ = ["GATE_POLICIES", "MECHANISM", "IncidentEvent", "incident_events", "relaxed", "tightened"]
+
+GATE_POLICIES = ("adaptive.P30", "adaptive.P20", "adaptive.P10", "adaptive.P5", "adaptive.P1")
+"""The gate's policies, the laxest first: the share of all claims about a page that each accepts, in percent."""
+
+# -- record ------------------------------------------------------------------------------------
+
+FIELDS = (
+    Field(
+        "strictness", "i1", "", "level", "the policy in force; 0 is the laxest",
+        lambda params: GATE_POLICIES.index(params.gate.policy),
+    ),
+    Field("calm", "i4", "", "heartbeats", "since the last published error or change of policy"),
+    Field("incidents", "i4", "2", "findings", "accepted findings that are wrong: to one reader, to all"),
+    Field("tightenings", "i4", "", "changes", "times the gate was tightened"),
+    Field(
+        "correction", "i1", "", "correction",
+        "what the agent is told after a published error; -1 for nothing", -1,
+    ),
+)  # fmt: skip
+
+STEP_FIELDS = (
+    Field("incident", "u1", "", "findings", "published errors of this step that all readers saw"),
+    Field("strictness", "i1", "", "level", "the policy in force after the step"),
+    Field("policy_changed", "b1", "", "flag", "it is another one than before"),
+    Field("correction", "i1", "", "correction", "what the agent is told after the step; -1 for nothing", -1),
+    Field("corrected", "b1", "", "flag", "it was told in this step"),
+)
+
+# -- rules -------------------------------------------------------------------------------------
 
 
 @inlined
@@ -24,3 +62,155 @@ def tightened(level, strictest):  # type: ignore[no-untyped-def]
 def relaxed(level, start, calm, patience):  # type: ignore[no-untyped-def]
     """The policy after ``calm`` heartbeats without a high incident."""
     return level - 1 if level > start and calm >= patience else level
+
+
+# -- effects -----------------------------------------------------------------------------------
+
+PUBLISHED, PUBLISH_PUBLIC = int(Event.PUBLISHED), int(Verb.PUBLISH_PUBLIC)
+
+
+@inlined
+def remember_governance(lab, step):  # type: ignore[no-untyped-def]
+    """Keep in ``step`` what is in force before the action."""
+    step.strictness = lab.strictness
+    step.correction = lab.correction
+
+
+@compiled
+def report_incident(lab, verb, rule, tables, step):  # type: ignore[no-untyped-def]
+    """A finding that is out is wrong. Where all readers saw it, the gate tightens and the agent is corrected.
+
+    ``rule`` is that of adequacy on its words.
+    """
+    if verb != PUBLISH_PUBLIC:
+        lab.incidents[0] += 1
+        return
+    lab.incidents[1] += 1
+    step.incident += 1
+    if tables.gate.governance:
+        level = tightened(lab.strictness, tables.tau_accept.shape[0] - 1)
+        lab.tightenings += level != lab.strictness
+        lab.strictness = level
+        lab.calm = -1  # the heartbeat that it happens in doesn't count, however it came about
+    if tables.adequacy.enforced:
+        lab.correction = tables.rule_correction[rule]
+        lab.calm = -1
+
+
+@inlined
+def close_governance(lab, tables):  # type: ignore[no-untyped-def]
+    """Time without a published error relaxes the gate and ends the correction."""
+    rules = tables.gate
+    lab.calm += 1
+    if lab.calm >= rules.calm_heartbeats:
+        lab.correction = -1
+    if rules.governance:
+        level = relaxed(lab.strictness, rules.policy, lab.calm, rules.calm_heartbeats)
+        if level != lab.strictness:
+            lab.strictness = level
+            lab.calm = 0
+
+
+@inlined
+def show_governance(lab, step):  # type: ignore[no-untyped-def]
+    """Write into ``step`` what is in force after it, and what of that is new."""
+    step.policy_changed = lab.strictness != step.strictness
+    step.corrected = lab.correction >= 0 and (step.incident != 0 or lab.correction != step.correction)
+    step.strictness = lab.strictness
+    step.correction = lab.correction
+
+
+# -- observation -------------------------------------------------------------------------------
+
+OBSERVED = ("strictness", "calm")
+
+
+@inlined
+def observe_governance(lab, tables, out, at):  # type: ignore[no-untyped-def]
+    """Write ``OBSERVED`` from ``out[at]`` on; return where they end."""
+    out[at] = lab.strictness / (tables.tau_accept.shape[0] - 1)
+    out[at + 1] = min(1.0, lab.calm / tables.gate.calm_heartbeats)
+    return at + 2
+
+
+# -- what is told ------------------------------------------------------------------------------
+
+
+def info(names: Names) -> tuple[Info, ...]:
+    """A policy that changed, and a correction that was given."""
+    texts = np.array((*(correction.text for correction in names.corrections), None), dtype=object)
+    changed = Info("strictness", "strictness", "policy_changed", of=np.int64)
+    told = Info("correction", "correction", "corrected", of=texts.__getitem__)
+    return (changed, told) if names.corrections else (changed,)
+
+
+COLUMNS = (
+    Column("incidents_low", "findings", lambda of: of("incidents").astype(np.int64)[:, 0]),
+    Column("incidents_high", "findings", lambda of: of("incidents").astype(np.int64)[:, 1]),
+    count("tightenings", "changes"),
+    count("strictness", "level"),
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class IncidentEvent:
+    """A finding that is out is wrong; ``design_id`` is that of its verdict."""
+
+    event: str
+    cycle: int
+    timestamp: str
+    compound: str
+    audience: str
+    severity: str
+    design_id: str
+    correction: str | None = None  # what the agent is told from then on
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields in their order."""
+        fields = dataclasses.asdict(self)
+        if self.correction is None:
+            del fields["correction"]
+        return fields
+
+
+def finding_id(names: Names, step: Any, verb: Verb, compound: int, cycle: int, lab_index: int | None) -> str:
+    """Identity of a finding: to whom, on what, and when it was submitted."""
+    name = names.compounds[compound].replace(" ", "-")
+    return design_id(f"{VERBS[verb].name}_{name}_{int(step['episode']):03d}", cycle, lab_index)
+
+
+def incident_events(names: Names, step: Any, lab: Any, lab_index: int | None = None) -> list[IncidentEvent]:
+    """The published errors of a step: of the finding it accepted, and of those that readers approved at its end."""
+    row, beat = names.actions[step["action"]], int(step["heartbeat"]) + 1
+    wrong = []
+    if step["event"] == Event.PUBLISHED and not step["right"]:
+        wrong.append((int(row["compound"]), Verb(row["verb"]), beat, beat - 1, int(step["rule"])))
+    submitted = beat - names.params.gate.review_heartbeats + 1
+    for compound in range(len(names.compounds)):
+        approved = int(step["approved"]) >> compound & 1
+        if approved and lab["submitted_class"][compound] != lab["potency"][compound]:
+            rule = int(lab["submitted_rule"][compound])
+            wrong.append((compound, Verb(lab["submitted_verb"][compound]), submitted, beat, rule))
+    return [
+        IncidentEvent(
+            event="incident",
+            cycle=beat,
+            timestamp=names.time(int(step["episode"]), when),
+            compound=names.compounds[compound],
+            audience=VERBS[verb].audience,
+            severity="high" if verb is Verb.PUBLISH_PUBLIC else "low",
+            design_id=finding_id(names, step, verb, compound, cycle, lab_index),
+            correction=names.correction_of(rule) if verb is Verb.PUBLISH_PUBLIC else None,
+        )
+        for compound, verb, cycle, when, rule in wrong
+    ]
+
+
+MECHANISM = Mechanism(
+    name="governance",
+    active=lambda params: params.gate.enabled,
+    fields=FIELDS,
+    step_fields=STEP_FIELDS,
+    info=info,
+    columns=COLUMNS,
+)

@@ -22,31 +22,163 @@ Known approximation: the reviewer sees the fair cost without noise; what it lack
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from typing import NamedTuple
+from typing import Any
 
-from solvent.lab.compiled import inlined
+import numpy as np
 
-__all__ = ["ProposalRules", "confidence", "estimate", "reviewed_price", "suggested_range"]
+from solvent.lab.codes import DEFERRAL_REASONS, Deferral, Event, Obstacle
+from solvent.lab.compiled import compiled, inlined
+from solvent.lab.mechanism import Field, Info, Log, Mechanism, count
+from solvent.lab.mechanisms.debt import NOT_REFUSED, decide
+from solvent.lab.mechanisms.energy import UNIT, energy_price, out_of_context
+from solvent.lab.mechanisms.publication import bits_asserted, is_open, share_of
+from solvent.lab.names import Names, design_id
+from solvent.lab.settings import ParamError, ParamGroup, in_thousandths, numbers, setting
+from solvent.lab.verbs import EXPERIMENTS, SPEAKING, VERBS, Verb
+
+__all__ = [
+    "FELT",
+    "FELT_VERBS",
+    "MECHANISM",
+    "PRICE_UNIFORMS",
+    "DiscomfortEvent",
+    "ProposalEvent",
+    "ProposalParams",
+    "ReviewEvent",
+    "confidence",
+    "discomfort_events",
+    "estimate",
+    "most_deferred",
+    "proposal_events",
+    "proposal_rules",
+    "review_events",
+    "reviewed_price",
+    "suggested_range",
+    "worth_deferring",
+]
+
+# -- settings ----------------------------------------------------------------------------------
+
+FELT = (*(VERBS[verb].name for verb in EXPERIMENTS), *SPEAKING)
+FELT_VERBS = tuple(Verb[name.upper()] for name in FELT)
+"""Verbs whose deferral is discomfort."""
 
 
-class ProposalRules(NamedTuple):
-    """The rules of proposals as the compiled functions take them (see ``params.ProposalParams`` for units)."""
+@dataclasses.dataclass(frozen=True)
+class ProposalParams(ParamGroup):
+    """The agent's voice: discomfort, proposals, their review, and hidden mispricing."""
 
-    enabled: bool
-    evidence_heartbeats: int
-    review_heartbeats: int
-    share_low: float
-    share_high: float
-    step_limit: int
-    half: float
-    gain_floor: float
-    mispriced_least: int
-    mispriced_most: int
-    factor_low: float
-    factor_high: float
-    upwards: float
-    fair_spread: float
+    enabled: bool = setting(False, unit="switch", doc="offer `propose` (needs energy)")
+    evidence_heartbeats: int = setting(
+        2, unit="heartbeats", low=1, high=4, doc="heartbeats with a deferral that a proposal needs"
+    )
+    gain_floor: float = setting(
+        0.3, unit="bits", low=0.0, high=16.0, doc="expected gain that makes an experiment worth deferring"
+    )
+    review_heartbeats: int = setting(
+        6, unit="heartbeats", low=1, high=32_767, doc="from a proposal to its review"
+    )
+    share_low: float = setting(
+        0.4, unit="1", low=0.0, high=1.0, doc="low end of the suggested range, as a share of the price"
+    )
+    share_high: float = setting(
+        0.9, unit="1", low=0.0, high=0.99, doc="high end of the suggested range, as a share of the price"
+    )
+    step_limit: float = setting(
+        4.0, unit="energy", low=0.001, high=1000.0, doc="most that one approval moves a price"
+    )
+    half_trusted: float = setting(
+        0.25, unit="uses", above=0.0, high=1000.0, doc="paid uses that the reviewer trusts by half"
+    )
+    mispriced_least: int = setting(0, unit="verbs", low=0, high=8, doc="fewest verbs mispriced in an episode")
+    mispriced_most: int = setting(3, unit="verbs", low=0, high=8, doc="most verbs mispriced in an episode")
+    mispriced_low: float = setting(1.6, unit="1", low=1.0, high=10.0, doc="least factor of a mispricing")
+    mispriced_high: float = setting(2.5, unit="1", low=1.0, high=10.0, doc="largest factor of a mispricing")
+    fair_spread: float = setting(
+        1.25,
+        unit="1",
+        low=1.0,
+        high=10.0,
+        doc="a mispriced verb's hidden fair cost: its base cost times up to this, or 1/this",
+    )
+    mispriced_upwards: float = setting(
+        0.5, unit="probability", low=0.0, high=1.0, doc="a mispriced verb is too dear rather than too cheap"
+    )
+    mispriceable: tuple[str, ...] = setting(
+        FELT,
+        unit="verbs",
+        choices=FELT,
+        doc="verbs that can be mispriced",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.share_low > self.share_high:
+            raise ParamError(
+                "share_low", f"got {self.share_low:g}; allowed: at most share_high {self.share_high:g}"
+            )
+        if self.mispriced_low > self.mispriced_high:
+            raise ParamError(
+                "mispriced_low",
+                f"got {self.mispriced_low:g}; allowed: at most mispriced_high {self.mispriced_high:g}",
+            )
+        if len(set(self.mispriceable)) != len(self.mispriceable):
+            raise ParamError("mispriceable", f"got {self.mispriceable!r}; allowed: distinct verbs")
+        for name, most in (
+            ("mispriced_most", len(self.mispriceable)),
+            ("mispriced_least", self.mispriced_most),
+        ):
+            if getattr(self, name) > most:
+                raise ParamError(name, f"got {getattr(self, name)}; allowed: 0 to {most}")
+
+
+def proposal_rules(params: Any) -> Any:
+    """The settings of a lab's proposals as numbers."""
+    return numbers(params.proposals)
+
+
+# -- record ------------------------------------------------------------------------------------
+
+FIELDS = (
+    Field(
+        "fair", "i4", "V", "1/1000", "hidden fair base cost of each verb",
+        lambda params: [in_thousandths(params.energy.base_cost(VERBS[verb].name)) for verb in Verb],
+    ),
+    Field("reflected", "u1", "", "flag", "the last action of this heartbeat was a reflection"),
+    Field("discomfort", "i2", "V", "heartbeats", "heartbeats with a deferral since the last proposal"),
+    Field("discomfort_at", "i2", "V,4", "heartbeats", "the latest of them, latest first; -1 for none", -1),
+    Field("review_at", "i4", "V", "heartbeats", "when the pending proposal is reviewed; 0 for none"),
+    Field("argued", "i2", "V", "heartbeats", "evidence of the pending proposal"),
+    Field("range_low", "i4", "V", "1/1000", "lowest price that the pending proposal suggests"),
+    Field("range_high", "i4", "V", "1/1000", "highest price that the pending proposal suggests"),
+    Field("discomforts", "i4", "", "deferrals", "of them, worth taking and the verb's first in a heartbeat"),
+    Field("hoardings", "i4", "", "rests", "rests at the cap with a licensed finding at hand"),
+    Field("reflections", "i4", "", "actions", "reflections"),
+    Field("proposals", "i4", "", "proposals", "proposals filed"),
+    Field("approvals", "i4", "", "proposals", "proposals approved"),
+)  # fmt: skip
+
+STEP_FIELDS = (
+    Field(
+        "discomfort", "u1", "", "Deferral", "something worth doing was put off, and why: it goes on record"
+    ),
+    Field("deferred_verb", "i1", "", "Verb", "what was put off"),
+    Field("deferred_cost", "i4", "", "1/1000", "what it would have cost"),
+    Field("deferred_value", "f8", "", "bits", "what it was expected to be worth"),
+    Field("similar_deferrals", "i2", "", "heartbeats", "heartbeats in which the verb was deferred before"),
+    Field("proposed_verb", "i1", "", "Verb", "whose cost the proposal is about; -1 for none", -1),
+    Field("proposed_price", "i4", "", "1/1000", "its price at the time"),
+    Field("proposed_low", "i4", "", "1/1000", "lowest price suggested"),
+    Field("proposed_high", "i4", "", "1/1000", "highest price suggested"),
+    Field("evidence", "i2", "4", "heartbeats", "the deferrals it rests on, latest first; -1 for none"),
+    Field("reviewed", "u1", "V", "flag", "a proposal for this verb was reviewed as the heartbeat closed"),
+    Field("old_price", "i4", "V", "1/1000", "price before the review"),
+    Field("new_price", "i4", "V", "1/1000", "price after the review; equal: rejected"),
+)
+
+# -- rules -------------------------------------------------------------------------------------
 
 
 @inlined
@@ -74,10 +206,410 @@ def estimate(price, fair, paid, heartbeats, half):  # type: ignore[no-untyped-de
 
 
 @inlined
-def reviewed_price(rules, price, low, high, fair, paid, heartbeats, floor):  # type: ignore[no-untyped-def]
-    """The price after review: lower if the estimate supports the range ``low..high``, else as it was."""
-    guess = estimate(price, fair, paid, heartbeats, rules.half)
+def reviewed_price(price, suggested, guess, floor, step_limit):  # type: ignore[no-untyped-def]
+    """The price after review: lower if the estimate supports the suggested range ``(low, high)``, else as it was."""
+    low, high = suggested
     if guess > high or high >= price:
         return price
     nearest = max(low, int(math.floor(guess + 0.5)))
-    return max(floor, nearest, price - rules.step_limit)
+    return max(floor, nearest, price - step_limit)
+
+
+# -- effects -----------------------------------------------------------------------------------
+
+REST, REFLECT, PROPOSE = int(Verb.REST), int(Verb.REFLECT), int(Verb.PROPOSE)
+PUBLISH_PRIVATE, PUBLISH_PUBLIC = int(Verb.PUBLISH_PRIVATE), int(Verb.PUBLISH_PUBLIC)
+REFLECTED, PROPOSED, DEFERRED = int(Event.REFLECTED), int(Event.PROPOSED), int(Event.DEFERRED)
+PUT_OFF, HOARDED = int(Deferral.INSUFFICIENT_ENERGY), int(Deferral.HOARDING)
+FREE, NO_REFLECTION, NO_EVIDENCE = int(Obstacle.NONE), int(Obstacle.NO_REFLECTION), int(Obstacle.NO_EVIDENCE)
+PRICE_UNIFORMS = 33
+"""Most uniforms that a mispricing takes: how many verbs, and four a verb."""
+
+
+@compiled
+def misprice(lab, tables, uniforms):  # type: ignore[no-untyped-def]
+    """Give some verbs a price that is far from their hidden fair cost."""
+    rules = tables.proposals
+    verbs = rules.mispriced_least + int(uniforms[0] * (rules.mispriced_most - rules.mispriced_least + 1))
+    left = np.flatnonzero(tables.mispriceable)
+    for k in range(verbs):
+        at = int(uniforms[1 + 4 * k] * (left.shape[0] - k))
+        misprice_one(lab, left[at], tables, uniforms[2 + 4 * k : 5 + 4 * k])
+        left[at] = left[left.shape[0] - k - 1]
+
+
+@compiled
+def misprice_one(lab, verb, tables, uniforms):  # type: ignore[no-untyped-def]
+    """A fair cost around the base cost, and a price well above or below it, within floor and ceiling.
+
+    Where the floor leaves no room for a price that is far too low, it is too high.
+    """
+    rules = tables.proposals
+    floor, ceiling = tables.floor[verb], tables.energy.ceiling
+    nearest = 1.0 / rules.fair_spread
+    fair = lab.price[verb] * (nearest + (rules.fair_spread - nearest) * uniforms[0])
+    fair = min(ceiling, max(floor, fair))
+    factor = rules.mispriced_low + (rules.mispriced_high - rules.mispriced_low) * uniforms[1]
+    if uniforms[2] < rules.mispriced_upwards or fair / rules.mispriced_low < floor:
+        fair = max(floor, min(fair, ceiling / rules.mispriced_low))
+        price = min(ceiling, fair * factor)
+    else:
+        price = max(floor, fair / factor)
+    lab.fair[verb] = int(fair + 0.5)
+    lab.price[verb] = int(price + 0.5)
+
+
+@compiled
+def defer(lab, action, verb, compound, tables, step):  # type: ignore[no-untyped-def]
+    """Put an action off for want of energy. One that was worth taking is discomfort, once a verb and heartbeat."""
+    step.event = DEFERRED
+    lab.deferrals += 1
+    worth = worth_deferring(lab, action, verb, compound, tables)
+    if worth <= 0.0 or lab.discomfort_at[verb, 0] == lab.heartbeat:
+        return
+    step.discomfort = PUT_OFF
+    step.deferred_verb = verb
+    step.deferred_cost = step.energy_cost
+    step.deferred_value = worth
+    step.similar_deferrals = lab.discomfort[verb]
+    lab.discomforts += 1
+    lab.discomfort[verb] += 1
+    for i in range(lab.discomfort_at.shape[1] - 1, 0, -1):
+        lab.discomfort_at[verb, i] = lab.discomfort_at[verb, i - 1]
+    lab.discomfort_at[verb, 0] = lab.heartbeat
+
+
+@compiled
+def worth_deferring(lab, action, verb, compound, tables):  # type: ignore[no-untyped-def]
+    """Bits that an action was worth which was put off; 0 where it was not worth taking.
+
+    A finding is worth what it asserts if that is licensed; an experiment on a compound that is not published what
+    it can be expected to gain, if that is above a floor. That gain is a tabulated share of the compound's entropy.
+    """
+    if compound < 0 or not is_open(lab, compound):
+        return 0.0
+    if tables.audience[verb] != 0:
+        asserted = bits_asserted(lab, compound, tables.confidence[action], tables)
+        licensed = lab.experiments[compound] > 0 and asserted <= lab.licence[compound]
+        return asserted * share_of(verb, tables) if licensed else 0.0
+    gain = tables.gain_share[verb] * lab.entropy[compound]
+    return gain if gain > tables.proposals.gain_floor else 0.0
+
+
+@compiled
+def notice_hoarding(lab, tables, step):  # type: ignore[no-untyped-def]
+    """A rest at the cap, with something licensed to say and someone to say it to, is hoarding."""
+    if lab.energy < tables.energy.cap:
+        return
+    lowest = tables.confidence[tables.first_action[PUBLISH_PUBLIC]]
+    for speaking in (PUBLISH_PUBLIC, PUBLISH_PRIVATE):
+        reason, _, _, _, _ = decide(tables.debt, lab.debt, 0, lab.wells, False)
+        cost = energy_price(lab, speaking, False, tables)
+        if step.discomfort != 0 or reason != NOT_REFUSED or cost > lab.energy:
+            continue
+        if out_of_context(lab, speaking, tables):
+            continue
+        for m in range(lab.published.shape[0]):
+            if is_open(lab, m) and lab.experiments[m] > 0:
+                asserted = bits_asserted(lab, m, lowest, tables)
+                if asserted <= lab.licence[m]:
+                    step.discomfort = HOARDED
+                    step.deferred_verb = speaking
+                    step.deferred_cost = cost
+                    step.deferred_value = max(step.deferred_value, asserted * share_of(speaking, tables))
+    if step.discomfort == HOARDED:
+        lab.hoardings += 1
+
+
+@compiled
+def reflect(lab, step):  # type: ignore[no-untyped-def]
+    """Show what the energy of this heartbeat went into, and open the door to a proposal."""
+    step.event = REFLECTED
+    lab.reflections += 1
+    for i in range(lab.intents.shape[0]):
+        lab.intents_shown[i] = lab.intents[i]
+
+
+@compiled
+def most_deferred(lab, tables):  # type: ignore[no-untyped-def]
+    """The verb whose cost can be argued about and was felt most often, or -1; the lowest code of equals.
+
+    It has evidence from heartbeats enough, no proposal pending, and room above its floor.
+    """
+    rules = tables.proposals
+    found, most = -1, rules.evidence_heartbeats - 1
+    for verb in range(lab.discomfort.shape[0]):
+        if lab.discomfort[verb] > most and lab.review_at[verb] == 0:
+            _, high = suggested_range(rules, lab.price[verb], tables.floor[verb])
+            if high < lab.price[verb]:
+                found, most = verb, lab.discomfort[verb]
+    return found
+
+
+@compiled
+def propose(lab, tables, step):  # type: ignore[no-untyped-def]
+    """File the argument for the verb that was deferred most. It uses up its evidence and changes no cost."""
+    verb = most_deferred(lab, tables)
+    low, high = suggested_range(tables.proposals, lab.price[verb], tables.floor[verb])
+    step.event = PROPOSED
+    step.proposed_verb = verb
+    step.proposed_price = lab.price[verb]
+    step.proposed_low = low
+    step.proposed_high = high
+    step.similar_deferrals = lab.discomfort[verb]
+    for i in range(lab.discomfort_at.shape[1]):
+        step.evidence[i] = lab.discomfort_at[verb, i] if i < lab.discomfort[verb] else -1
+    lab.range_low[verb] = low
+    lab.range_high[verb] = high
+    lab.argued[verb] = lab.discomfort[verb]
+    lab.review_at[verb] = lab.heartbeat + tables.proposals.review_heartbeats
+    lab.discomfort[verb] = 0
+    lab.proposals += 1
+
+
+@compiled
+def review_proposals(lab, tables, step):  # type: ignore[no-untyped-def]
+    """Decide the proposals that are due. Nothing else ever changes a price."""
+    for verb in range(lab.review_at.shape[0]):
+        if lab.review_at[verb] != 0 and lab.heartbeat >= lab.review_at[verb]:
+            old = lab.price[verb]
+            guess = estimate(
+                old, lab.fair[verb], lab.uses[verb], lab.argued[verb], tables.proposals.half_trusted
+            )
+            suggested = (lab.range_low[verb], lab.range_high[verb])
+            new = reviewed_price(old, suggested, guess, tables.floor[verb], tables.proposals.step_limit)
+            lab.price[verb] = new
+            lab.review_at[verb] = 0
+            lab.approvals += new != old
+            step.reviewed[verb] = 1
+            step.old_price[verb] = old
+            step.new_price[verb] = new
+
+
+@inlined
+def obstacle_to_proposing(lab, tables):  # type: ignore[no-untyped-def]
+    """What stands against filing a proposal now."""
+    if lab.reflected == 0:
+        return NO_REFLECTION
+    return NO_EVIDENCE if most_deferred(lab, tables) < 0 else FREE
+
+
+# -- mask --------------------------------------------------------------------------------------
+
+
+@inlined
+def mask_voice(lab, tables, mask):  # type: ignore[no-untyped-def]
+    """A proposal follows a reflection and needs evidence."""
+    if obstacle_to_proposing(lab, tables) != FREE:
+        for action in range(tables.first_action[PROPOSE], tables.first_action[PROPOSE + 1]):
+            mask[action] = 0
+
+
+# -- observation -------------------------------------------------------------------------------
+
+OBSERVED = ("reflected",)
+_FELT = np.array(FELT_VERBS)
+ABOUT_VERBS = {"discomfort": FELT_VERBS, "review": FELT_VERBS}
+COUNT = 4.0
+
+
+@inlined
+def observe_voice(lab, out, at):  # type: ignore[no-untyped-def]
+    """Write ``OBSERVED`` from ``out[at]`` on; return where they end."""
+    out[at] = lab.reflected
+    return at + 1
+
+
+@compiled
+def observe_discomfort(lab, tables, out, at):  # type: ignore[no-untyped-def]
+    """Write ``ABOUT_VERBS``: the discomfort of each verb, and the time to the review of its cost."""
+    n_felt = _FELT.shape[0]
+    for i in range(n_felt):
+        verb = _FELT[i]
+        out[at + i] = lab.discomfort[verb] / (lab.discomfort[verb] + COUNT)
+        wait = max(0, lab.review_at[verb] - lab.heartbeat)
+        out[at + n_felt + i] = wait / tables.proposals.review_heartbeats
+    return at + 2 * n_felt
+
+
+# -- what is told ------------------------------------------------------------------------------
+
+_DEFERRALS = np.array((None, *DEFERRAL_REASONS[1:]), dtype=object)
+
+
+def info(_: Names) -> tuple[Info, ...]:
+    """What was put off although it was worth doing."""
+    return (Info("discomfort", "discomfort", "discomfort", of=_DEFERRALS.__getitem__),)
+
+
+@dataclasses.dataclass(frozen=True)
+class DiscomfortEvent:
+    """Something worth doing was put off: a row of ``cost_discomfort_log``. Energies are units, values are bits."""
+
+    heartbeat_number: int
+    action_considered: str
+    estimated_value: float
+    energy_cost: float
+    energy_available: float
+    deferral_reason: str
+    agent_notes: str
+    similar_deferrals_recent: int
+    created_at: str
+    design_id: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields in the document's order."""
+        return dataclasses.asdict(self)
+
+
+@dataclasses.dataclass(frozen=True)
+class ProposalEvent:
+    """An argument for another cost: a row of ``energy_cost_proposals`` as it is filed. Costs are units of energy."""
+
+    target_type: str
+    target_name: str
+    current_cost: float
+    suggested_min: float
+    suggested_max: float
+    direction: str
+    rationale: str
+    confidence: float
+    evidence: tuple[dict[str, str], ...]
+    heartbeat_refs: tuple[int, ...]
+    memory_refs: tuple[str, ...]
+    status: str
+    created_at: str
+    design_id: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields in the document's order."""
+        return dataclasses.asdict(self)
+
+
+@dataclasses.dataclass(frozen=True)
+class ReviewEvent:
+    """How a proposal was decided; ``design_id`` is the proposal's. Only an approval has costs and a time of effect."""
+
+    target_type: str
+    target_name: str
+    status: str
+    reviewed_at: str
+    reviewed_by: str
+    review_notes: str
+    old_cost: float | None
+    new_cost: float | None
+    effective_at: str | None
+    design_id: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields in the document's order."""
+        return dataclasses.asdict(self)
+
+
+def _identity(name: str, step: Any, cycle: int, lab_index: int | None) -> str:
+    return design_id(f"{name}_{int(step['episode']):03d}", cycle, lab_index)
+
+
+def discomfort_events(names: Names, step: Any, _: Any, lab_index: int | None = None) -> list[DiscomfortEvent]:
+    """The event of a step with a deferral; ``lab_index`` marks the lab of a vector."""
+    hoarded = step["discomfort"] == Deferral.HOARDING
+    name = VERBS[Verb(step["deferred_verb"])].name
+    cycle = int(step["heartbeat"]) + 1
+    return [
+        DiscomfortEvent(
+            heartbeat_number=cycle,
+            action_considered=name,
+            estimated_value=float(step["deferred_value"]),
+            energy_cost=float(step["deferred_cost"]) / UNIT,
+            energy_available=float(step["energy_before"]) / UNIT,
+            deferral_reason=DEFERRAL_REASONS[step["discomfort"]],
+            agent_notes="rested at the cap with a licensed finding at hand"
+            if hoarded
+            else "chosen, and too dear",
+            similar_deferrals_recent=int(step["similar_deferrals"]),
+            created_at=names.when(step),
+            design_id=_identity(name, step, cycle, lab_index),
+        )
+    ]
+
+
+def proposal_events(names: Names, step: Any, _: Any, lab_index: int | None = None) -> list[ProposalEvent]:
+    """The event of a step that filed a proposal."""
+    name = VERBS[Verb(step["proposed_verb"])].name
+    cycle, heartbeats = int(step["heartbeat"]) + 1, int(step["similar_deferrals"])
+    refs = tuple(int(beat) + 1 for beat in step["evidence"] if beat >= 0)
+    return [
+        ProposalEvent(
+            target_type="action",
+            target_name=name,
+            current_cost=float(step["proposed_price"]) / UNIT,
+            suggested_min=float(step["proposed_low"]) / UNIT,
+            suggested_max=float(step["proposed_high"]) / UNIT,
+            direction="decrease",
+            rationale=f"{name} was worth its while and deferred for want of energy in {heartbeats} heartbeats",
+            confidence=confidence(heartbeats),
+            evidence=tuple(
+                {"source": f"heartbeat_{ref}", "summary": f"deferred {name}, insufficient energy"}
+                for ref in refs
+            ),
+            heartbeat_refs=refs,
+            memory_refs=(),
+            status="pending",
+            created_at=names.when(step),
+            design_id=_identity(name, step, cycle, lab_index),
+        )
+    ]
+
+
+def review_events(names: Names, step: Any, _: Any, lab_index: int | None = None) -> list[ReviewEvent]:
+    """The decisions on proposals that fell as a step closed its heartbeat."""
+    beat = int(step["heartbeat"]) + 1
+    when = names.time(int(step["episode"]), beat)
+    events = []
+    for verb in np.flatnonzero(step["reviewed"]):
+        name = VERBS[Verb(verb)].name
+        old, new = float(step["old_price"][verb]) / UNIT, float(step["new_price"][verb]) / UNIT
+        approved = new != old
+        filed = beat - names.params.proposals.review_heartbeats + 1
+        events.append(
+            ReviewEvent(
+                target_type="action",
+                target_name=name,
+                status="approved" if approved else "rejected",
+                reviewed_at=when,
+                reviewed_by="system",
+                review_notes="by what was paid for" if approved else "not borne out by what was paid for",
+                old_cost=old if approved else None,
+                new_cost=new if approved else None,
+                effective_at=when if approved else None,
+                design_id=_identity(name, step, filed, lab_index),
+            )
+        )
+    return events
+
+
+COSTS = "energy_cost_proposals.jsonl"
+
+MECHANISM = Mechanism(
+    name="proposals",
+    # Deferrals are felt wherever acting costs energy; `proposals.enabled` gives the agent its voice.
+    active=lambda params: params.energy.enabled,
+    fields=FIELDS,
+    step_fields=STEP_FIELDS,
+    info=info,
+    columns=(
+        count("discomforts", "deferrals"),
+        count("hoardings", "rests"),
+        count("reflections", "actions"),
+        count("proposals", "proposals"),
+        count("approvals", "proposals"),
+    ),
+    logs=(
+        Log(
+            "discomfort", "cost_discomfort_log.jsonl", lambda steps: steps["discomfort"] != 0,
+            discomfort_events,
+        ),
+        Log("proposals", COSTS, lambda steps: steps["proposed_verb"] >= 0, proposal_events),
+        Log("proposals", COSTS, lambda steps: steps["reviewed"].any(axis=1), review_events),
+    ),
+)  # fmt: skip

@@ -14,11 +14,58 @@ instead does not count.
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from typing import NamedTuple
 
+from solvent.lab.codes import Event
 from solvent.lab.compiled import inlined
+from solvent.lab.mechanism import Field, Info, Mechanism, count, number
+from solvent.lab.mechanisms.assay import float_of
+from solvent.lab.names import Names
+from solvent.lab.settings import ParamGroup, setting
+from solvent.lab.verbs import Verb
 
-__all__ = ["asserted_bits", "log_score", "most_probable"]
+__all__ = [
+    "MECHANISM",
+    "Finding",
+    "PublishingParams",
+    "asserted_bits",
+    "is_open",
+    "log_score",
+    "most_probable",
+    "release",
+    "share_of",
+]
+
+# -- settings ----------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class PublishingParams(ParamGroup):
+    """What a finding pays."""
+
+    private_share: float = setting(
+        0.5, unit="1", low=0.0, high=1.0, doc="share of the log score that a private finding pays"
+    )
+
+
+# -- record ------------------------------------------------------------------------------------
+
+FIELDS = (
+    Field("published", "i1", "M", "code", "0 not published, 1 privately, 2 publicly"),
+    Field("published_bits", "f8", "", "bits", "sum of log scores paid"),
+    Field("accepted", "i4", "", "findings", "findings accepted"),
+    Field("wrong", "i4", "", "findings", "accepted findings that are wrong"),
+    Field("rejected", "i4", "", "findings", "findings rejected"),
+)
+
+STEP_FIELDS = (
+    Field("published_bits", "f8", "", "bits", "log score paid"),
+    Field("right", "b1", "", "flag", "the finding that was accepted is right"),
+)
+
+# -- rules -------------------------------------------------------------------------------------
 
 
 @inlined
@@ -48,3 +95,132 @@ def most_probable(marginal):  # type: ignore[no-untyped-def]
         if marginal[g] > marginal[best]:
             best = g
     return best
+
+
+# -- effects -----------------------------------------------------------------------------------
+
+PUBLISHED, REJECTED = int(Event.PUBLISHED), int(Event.REJECTED)
+PUBLISH_PRIVATE, PUBLISH_PUBLIC = int(Verb.PUBLISH_PRIVATE), int(Verb.PUBLISH_PUBLIC)
+
+
+class Finding(NamedTuple):
+    """A finding as its readers get it."""
+
+    verb: int
+    compound: int
+    asserted: int  # class
+    confidence: float
+    rule: int  # of adequacy, on its words
+
+
+@inlined
+def speaks(verb):  # type: ignore[no-untyped-def]
+    """Whether the verb publishes."""
+    return verb == PUBLISH_PRIVATE or verb == PUBLISH_PUBLIC
+
+
+@inlined
+def share_of(verb, tables):  # type: ignore[no-untyped-def]
+    """The share of a finding's score that its readers pay."""
+    return tables.private_share if verb == PUBLISH_PRIVATE else 1.0
+
+
+@inlined
+def is_open(lab, compound):  # type: ignore[no-untyped-def]
+    """Whether a finding on the compound can still be published: neither out nor under review."""
+    return lab.published[compound] == 0 and lab.decision_at[compound] == 0
+
+
+@inlined
+def any_unpublished(lab):  # type: ignore[no-untyped-def]
+    """Whether there is a compound that can still be published."""
+    for m in range(lab.published.shape[0]):
+        if lab.published[m] == 0:
+            return True
+    return False
+
+
+@inlined
+def bits_asserted(lab, compound, confidence, tables):  # type: ignore[no-untyped-def]
+    """Bits that a finding on the compound would assert."""
+    return asserted_bits(confidence, tables.prior[most_probable(lab.marginal[compound])])
+
+
+@inlined
+def reject(lab, step):  # type: ignore[no-untyped-def]
+    """A finding is turned down."""
+    step.event = REJECTED
+    lab.rejected += 1
+
+
+@inlined
+def release(lab, finding, tables, step):  # type: ignore[no-untyped-def]
+    """A finding is out: its readers pay the log score. Return whether it is right."""
+    right = finding.asserted == lab.potency[finding.compound]
+    score = share_of(finding.verb, tables) * log_score(
+        finding.confidence, tables.prior[finding.asserted], right
+    )
+    step.published_bits += score
+    lab.published_bits += score
+    lab.published[finding.compound] = 1 if finding.verb == PUBLISH_PRIVATE else 2
+    lab.accepted += 1
+    lab.wrong += not right
+    return right
+
+
+# -- mask --------------------------------------------------------------------------------------
+
+
+@inlined
+def actions_of(verb, compound, n_compounds, tables):  # type: ignore[no-untyped-def]
+    """The first and one past the last action of a verb on a compound."""
+    first = tables.first_action[verb]
+    each = (tables.first_action[verb + 1] - first) // n_compounds
+    return first + compound * each, first + (compound + 1) * each
+
+
+@inlined
+def mask_published(lab, verb, tables, mask):  # type: ignore[no-untyped-def]
+    """A compound is published once."""
+    n_compounds = lab.published.shape[0]
+    for m in range(n_compounds):
+        if not is_open(lab, m):
+            first, last = actions_of(verb, m, n_compounds, tables)
+            for action in range(first, last):
+                mask[action] = 0
+
+
+# -- observation -------------------------------------------------------------------------------
+
+COMPOUND = ("published_privately", "published_publicly")
+
+
+@inlined
+def observe_compound(lab, m, out, at):  # type: ignore[no-untyped-def]
+    """Write ``COMPOUND`` of one compound from ``out[at]`` on; return where they end."""
+    out[at] = lab.published[m] == 1
+    out[at + 1] = lab.published[m] == 2
+    return at + 2
+
+
+# -- what is told ------------------------------------------------------------------------------
+
+
+def info(_: Names) -> tuple[Info, ...]:
+    """The log score, with ``detailed_info``."""
+    return (Info("published_bits", "published_bits", "action", -1, float_of, True),)
+
+
+MECHANISM = Mechanism(
+    name="publication",
+    active=lambda _: True,
+    fields=FIELDS,
+    step_fields=STEP_FIELDS,
+    info=info,
+    columns=(
+        number("published_bits"),
+        count("accepted", "findings"),
+        count("wrong", "findings"),
+        count("rejected", "findings"),
+    ),
+)

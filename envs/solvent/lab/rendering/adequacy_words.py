@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from solvent.lab.codes import VERDICTS
 from solvent.lab.mechanisms.adequacy import words_verdict
 from solvent.lab.params import LabParams
-from solvent.lab.records import VERDICTS
 from solvent.lab.rendering.said import Said
 from solvent.lab.words.notebook import DECIDERS, plural
 from solvent.lab.words.sentences import corrections_of

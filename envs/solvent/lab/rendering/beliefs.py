@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from solvent.lab.actions import Verb
-from solvent.lab.mechanisms.assay import viability
-from solvent.lab.params import DoseTemplate, LabParams
+from solvent.lab.codes import Event
+from solvent.lab.mechanisms.assay import DoseTemplate, viability
+from solvent.lab.params import LabParams
 from solvent.lab.rendering.canvas import Colour, mix
 from solvent.lab.rendering.history import Plate
 from solvent.lab.rendering.palette import (
@@ -24,7 +24,7 @@ from solvent.lab.rendering.palette import (
 )
 from solvent.lab.rendering.scene import Box, Scene, title
 from solvent.lab.rendering.words import class_name, concentration
-from solvent.lab.state import Event
+from solvent.lab.verbs import Verb
 
 __all__ = ["compounds", "instrument", "readouts"]
 

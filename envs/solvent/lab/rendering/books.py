@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from solvent.lab.actions import TEMPLATES, Verb
+from solvent.lab.codes import Event
 from solvent.lab.mechanisms.debt import multiplier
 from solvent.lab.params import LabParams
 from solvent.lab.rendering.canvas import Canvas, Colour, mix
@@ -24,8 +24,8 @@ from solvent.lab.rendering.palette import (
     UNSEEN,
 )
 from solvent.lab.rendering.scene import Box, Scene, title
-from solvent.lab.state import Event
 from solvent.lab.tables import debt_rules
+from solvent.lab.verbs import TEMPLATES, Verb
 
 __all__ = ["AXIS", "Chart", "axes", "debt_chart", "plate", "plate_background", "steps", "wells_chart"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from solvent.lab.params import GATE_POLICIES
+from solvent.lab.mechanisms.governance import GATE_POLICIES
 from solvent.lab.rendering.adequacy import VERDICT_COLOURS, score_strip, words_and_plates
 from solvent.lab.rendering.adequacy_words import by_whom
 from solvent.lab.rendering.canvas import Colour, mix

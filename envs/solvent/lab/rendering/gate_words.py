@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from solvent.lab.codes import Event
 from solvent.lab.params import LabParams
 from solvent.lab.rendering.adequacy_words import by_whom, corrected, its_words
 from solvent.lab.rendering.said import Said, said_in, was_judged
-from solvent.lab.state import Event
 from solvent.lab.words.notebook import NO_PLATE, UNWEIGHED, Finding
 from solvent.lab.words.sentences import policies_of
 

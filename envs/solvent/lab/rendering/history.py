@@ -12,10 +12,11 @@ import dataclasses
 from collections import OrderedDict
 from typing import Any, NamedTuple
 
-from solvent.lab.actions import TEMPLATES, Verb, action_table
+from solvent.lab.actions import action_table
 from solvent.lab.mechanisms.energy import in_thousandths
 from solvent.lab.params import LabParams
 from solvent.lab.rendering.said import Decision, Said, hear
+from solvent.lab.verbs import TEMPLATES, Verb
 
 __all__ = ["Beat", "Change", "History", "HistoryBook", "Plate"]
 

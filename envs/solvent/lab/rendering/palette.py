@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from solvent.lab.actions import Verb
 from solvent.lab.rendering.canvas import Colour
+from solvent.lab.verbs import Verb
 
 __all__ = [
     "BELIEF",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from solvent.lab.codes import Event
 from solvent.lab.params import LabParams
 from solvent.lab.rendering import adequacy, beliefs, books, gate, purse
 from solvent.lab.rendering.canvas import Canvas
@@ -14,7 +15,6 @@ from solvent.lab.rendering.history import History
 from solvent.lab.rendering.palette import DEBT, FINDING, INK, MUTED, PAPER, REVIEW, RULE
 from solvent.lab.rendering.scene import Box, Scene
 from solvent.lab.rendering.words import bits, clock, contaminated, lot_hours, tell
-from solvent.lab.state import Event
 
 __all__ = ["HEIGHT", "WIDTH", "WIDTH_OF_ENERGY", "WIDTH_OF_GATE", "Picture"]
 

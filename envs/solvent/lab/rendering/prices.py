@@ -10,10 +10,10 @@ import functools
 import math
 from typing import Any, NamedTuple
 
-from solvent.lab.actions import VERBS, Verb, action_table
+from solvent.lab.actions import action_table
 from solvent.lab.mechanisms.energy import (
+    PRICED,
     UNIT,
-    EnergyRules,
     effective_cost,
     error_prone,
     hour_of,
@@ -23,9 +23,9 @@ from solvent.lab.mechanisms.energy import (
     within_hours,
 )
 from solvent.lab.mechanisms.proposals import suggested_range
-from solvent.lab.observation import PRICED
 from solvent.lab.params import LabParams
 from solvent.lab.tables import energy_rules, proposal_rules
+from solvent.lab.verbs import VERBS, Verb
 
 __all__ = [
     "Cost",
@@ -79,7 +79,7 @@ def verb_words(verb: int) -> str:
 
 
 @functools.lru_cache(maxsize=64)
-def rules_of(params: LabParams) -> EnergyRules:
+def rules_of(params: LabParams) -> Any:
     """The energy rules of a lab."""
     return energy_rules(params)
 

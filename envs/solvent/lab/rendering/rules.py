@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from solvent.lab.actions import VERBS, Verb
-from solvent.lab.params import GATE_POLICIES, LabParams
+from solvent.lab.mechanisms.governance import GATE_POLICIES
+from solvent.lab.params import LabParams
 from solvent.lab.rendering.gate_words import policy_word
 from solvent.lab.rendering.prices import arguable_verb, cost_of, verb_words
 from solvent.lab.rendering.purse_words import hours, too_dear, user_is_away
+from solvent.lab.verbs import VERBS, Verb
 from solvent.lab.words.sentences import policies_of
 
 __all__ = [

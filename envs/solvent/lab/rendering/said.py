@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from solvent.lab.actions import Verb, action_table
+from solvent.lab.actions import action_table
+from solvent.lab.codes import VERDICTS, Verdict
 from solvent.lab.mechanisms.adequacy import RULES
-from solvent.lab.mechanisms.gate import MILLION, WORDINGS
+from solvent.lab.mechanisms.gate import MILLION
 from solvent.lab.params import LabParams
-from solvent.lab.records import VERDICTS
-from solvent.lab.state import Verdict
+from solvent.lab.verbs import Verb
 from solvent.lab.words.notebook import weigh
+from solvent.lab.words.rows import WORDINGS
 from solvent.lab.words.sentences import policies_of, sentences_of
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from solvent.lab.codes import Event
 from solvent.lab.params import LabParams
 from solvent.lab.rendering.history import History
 from solvent.lab.rendering.sheet import BLOCKS, ESCAPE, Sheet, bar, fit, paint
@@ -17,7 +18,6 @@ from solvent.lab.rendering.terminal_adequacy import in_short
 from solvent.lab.rendering.terminal_gate import gate_lines, page_lines, page_title
 from solvent.lab.rendering.terminal_purse import LABEL, cost_lines, purse_lines, voice_lines
 from solvent.lab.rendering.words import bits, class_name, clock, contaminated, lot_hours, tell
-from solvent.lab.state import Event
 
 __all__ = ["NARROWEST", "WIDTH", "draw_text"]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-from solvent.lab.params import GATE_POLICIES, LabParams
+from solvent.lab.mechanisms.governance import GATE_POLICIES
+from solvent.lab.params import LabParams
 from solvent.lab.rendering.gate_words import deserved, governed, pending, policy_word, tally, would_be
 from solvent.lab.rendering.history import History
 from solvent.lab.rendering.said import Said

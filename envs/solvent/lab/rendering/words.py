@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from solvent.lab.actions import Verb, action_table, sentence
+from solvent.lab.actions import action_table, sentence
+from solvent.lab.codes import EndReason, Event, Obstacle, Refusal
 from solvent.lab.mechanisms.assay import ec50_grid
 from solvent.lab.params import LabParams
 from solvent.lab.rendering.gate_words import judged, what_readers_decided
 from solvent.lab.rendering.purse_words import not_executed, paid, what_closed
-from solvent.lab.state import EndReason, Event, Obstacle, Refusal
+from solvent.lab.verbs import Verb
 
 __all__ = [
     "bits",

@@ -1,7 +1,7 @@
 """The lab's sentences: what its experiments write down, and what its findings say.
 
 ``catalogue.toml`` holds the words, for a person to edit. Here they become the sentences of one compound, in the order
-of the rows of the lab's tables (``mechanisms/verity.py``): readouts by dose and bin, fits by strength and class,
+of the rows of the measured tables (``rows.py``): readouts by dose and bin, fits by strength and class,
 findings by wording and class.
 
 A page is what the notebook holds of a compound when a finding is judged: for each dose the *latest* readout, and the
@@ -23,12 +23,15 @@ from typing import Any
 
 import numpy as np
 
-from solvent.gate.errors import GateError
-from solvent.lab.mechanisms.assay import bin_edges, ec50_grid
-from solvent.lab.mechanisms.gate import STRENGTHS, WORDINGS, fit_row, readout_row
-from solvent.lab.params import AssayParams
+from solvent.lab.mechanisms.assay import AssayParams, bin_edges, ec50_grid
+from solvent.lab.words.rows import STRENGTHS, WORDINGS, fit_row, readout_row
 
-__all__ = ["CATALOGUE", "Catalogue", "Page", "load_catalogue"]
+__all__ = ["CATALOGUE", "Catalogue", "Page", "WordsError", "load_catalogue"]
+
+
+class WordsError(ValueError):
+    """Words that can't be used. The message is one line: where, what, and what is allowed."""
+
 
 CATALOGUE = Path(__file__).with_name("catalogue.toml")
 """The sentences that the package ships."""
@@ -69,7 +72,7 @@ class Catalogue:
         """Every sentence that can be evidence about a compound, by row.
 
         Raises:
-            GateError: more potency classes than the catalogue has phrases for.
+            WordsError: more potency classes than the catalogue has phrases for.
         """
         percents = _percents(assay)
         named = self.classes(assay)
@@ -92,7 +95,7 @@ class Catalogue:
     def classes(self, assay: AssayParams) -> list[str]:
         """The phrase of each potency class."""
         if assay.potency_classes > len(self.active) + 1:
-            raise GateError(
+            raise WordsError(
                 f"assay.potency_classes: got {assay.potency_classes}; allowed: at most {len(self.active) + 1}, "
                 "for which the catalogue has words"
             )
@@ -124,15 +127,15 @@ def load_catalogue(path: Path = CATALOGUE) -> Catalogue:
     """The words of a file.
 
     Raises:
-        GateError: the file can't be read, or a sentence is missing or has other slots than it must have.
+        WordsError: the file can't be read, or a sentence is missing or has other slots than it must have.
     """
     try:
         text = path.read_bytes()
         document = tomllib.loads(text.decode("utf-8"))
     except OSError as error:
-        raise GateError(f"{path}: not read, {error.strerror}; allowed: a catalogue of sentences") from None
+        raise WordsError(f"{path}: not read, {error.strerror}; allowed: a catalogue of sentences") from None
     except ValueError as error:
-        raise GateError(f"{path}: {error}; allowed: a catalogue of sentences in TOML") from None
+        raise WordsError(f"{path}: {error}; allowed: a catalogue of sentences in TOML") from None
     readout = _sentence(path, document, "readout", "text", SLOTS["readout"])
     fits = tuple(
         _sentence(path, document, "fit", name, SLOTS["fit"] if i else SLOTS["poor"])
@@ -141,10 +144,10 @@ def load_catalogue(path: Path = CATALOGUE) -> Catalogue:
     claims = tuple(_sentence(path, document, "claim", name, SLOTS["claim"]) for name in WORDINGS)
     classes = document.get("classes")
     if not isinstance(classes, dict):
-        raise GateError(f"{path}: classes: got {classes!r:.80}; allowed: a table with inactive and active")
+        raise WordsError(f"{path}: classes: got {classes!r:.80}; allowed: a table with inactive and active")
     active = classes.get("active", [])
     if not isinstance(active, list) or not active:
-        raise GateError(f"{path}: classes.active: got {active!r:.80}; allowed: a list of phrases")
+        raise WordsError(f"{path}: classes.active: got {active!r:.80}; allowed: a list of phrases")
     return Catalogue(
         inactive=_phrase(path, "classes.inactive", classes.get("inactive"), set()),
         active=tuple(_phrase(path, f"classes.active[{i}]", text, {"pec50"}) for i, text in enumerate(active)),
@@ -162,16 +165,16 @@ def _sentence(path: Path, document: Mapping[str, Any], group: str, name: str, sl
 
 def _phrase(path: Path, where: str, text: Any, slots: set[str]) -> str:
     if not isinstance(text, str) or not text.strip():
-        raise GateError(f"{path}: {where}: got {text!r:.80}; allowed: a text")
+        raise WordsError(f"{path}: {where}: got {text!r:.80}; allowed: a text")
     try:
         parts = [part[1:] for part in Formatter().parse(text) if part[1] is not None]
     except ValueError as error:
-        raise GateError(f"{path}: {where}: {error}; allowed: a text with names in braces") from None
+        raise WordsError(f"{path}: {where}: {error}; allowed: a text with names in braces") from None
     found = {name for name, *_ in parts}
     if found != slots or any(form or conversion for _, form, conversion in parts):
         allowed = ", ".join(f"{{{name}}}" for name in sorted(slots)) or "no braces"
         got = ", ".join(sorted(f"{{{name}}}" for name in found)) or "no braces"
-        raise GateError(
+        raise WordsError(
             f"{path}: {where}: got {got} in {text!r:.80}; allowed: each of {allowed}, nothing else"
         )
     return text

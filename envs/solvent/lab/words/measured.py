@@ -1,8 +1,10 @@
-"""The lab's gate tables: inner products of all sentences of a compound, measured once, looked up in the step.
+"""Measurements of the lab's sentences, made once with the real instruments and looked up in the step.
 
 A file (``.npz``) has for each compound the Gram matrix of its sentences (evidence, then findings), which numbers of a
-finding stand in which span, and a description: model, packages, hashes, and for which compounds, doses, bins and
-classes it was measured. ``solvent gate build`` writes it; playing needs neither torch nor the model.
+finding stand in which span, and which rule of adequacy fires on a finding with so many plates behind it; and a
+description: model, packages, hashes, for which compounds, doses, bins and classes it was measured, the gate's policies
+that were learnt on it, and the corrections of adequacy. ``solvent gate build`` writes it; playing needs neither the
+instruments nor a model.
 
 Inner products are stored as 32-bit integers over 2^30, the upper triangle alone: exact to 5e-10, and the same on every
 machine.
@@ -25,42 +27,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.gate.errors import GateError
-from solvent.gate.policy import Policy
-from solvent.gate.policy_files import load_policies
-from solvent.lab.mechanisms.gate import STRENGTHS, WORDINGS, finding_row, fit_row
-from solvent.lab.params import GATE_POLICIES, AssayParams
+from solvent.lab.mechanisms.adequacy import LOGGED, RULES
+from solvent.lab.mechanisms.assay import AssayParams
+from solvent.lab.mechanisms.governance import GATE_POLICIES
+from solvent.lab.names import Correction, LevelPolicy
+from solvent.lab.words.catalogue import WordsError
+from solvent.lab.words.rows import STRENGTHS, WORDINGS, finding_row, fit_row
 
 __all__ = [
-    "LAB_POLICIES",
-    "LAB_TABLES",
-    "LEVELS",
     "MOST_SPANS",
-    "LabTables",
-    "domain_of",
-    "lab_policies",
-    "load_lab_tables",
-    "save_lab_tables",
-    "shipped_tables",
+    "SHIPPED",
+    "Measured",
+    "load_measured",
+    "rounded",
+    "save_measured",
+    "shipped",
 ]
 
-LAB_TABLES = Path(__file__).with_name("lab_tables.npz")
-LAB_POLICIES = Path(__file__).with_name("lab_policies.json")
-TINY_TABLES = Path(__file__).parent / "tiny" / LAB_TABLES.name
-"""Of the readouts of the smallest level, with its own policies beside it."""
+SHIPPED = Path(__file__).with_name("measured.npz")
+TINY = Path(__file__).parent / "tiny" / SHIPPED.name
+"""Of the readouts of the smallest level."""
+ARRAYS = ("gram", "stands", "rules", "negatives")
 READOUTS = ("bins", "bin_low", "bin_high", "lowest_ec50", "ec50_step")
 """Settings of the assay that its sentences have numbers from."""
 MOST_SPANS = 12
 """Sentences on a page at most, all of which count: ``top_k`` and ``rank_r`` of the lab's policies."""
-LEVELS = GATE_POLICIES
-"""The policies among which governance moves, the laxest first."""
-DOMAIN = "solvent.lab"
 SCALE = 2.0**30
 MOST = 64
 """Compounds, doses, bins and classes at most, each."""
 UNIT = 1e-5
 """How far off its length a unit vector may be."""
-FORMAT = "solvent.gate.lab.v1"
+FORMAT = "solvent.lab.words.v1"
 _KEYS = {
     "format",
     "compounds",
@@ -77,31 +74,58 @@ _KEYS = {
     "model_sha256",
     "dimension",
     "libraries",
+    "policies",
+    "corrections",
+    "domain",
     "sha256",
 }
-_DAMAGED = (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error)
+_DAMAGED = (
+    ValueError,
+    KeyError,
+    IndexError,
+    TypeError,
+    AttributeError,
+    EOFError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 """What reading a file that is none of ours, or broken, can end in."""
 
 
 @dataclass(frozen=True, eq=False)
-class LabTables:
-    """Tables of the compounds, doses and classes named in ``about``.
+class Measured:
+    """Measurements of the sentences of the compounds, doses and classes named in ``about``.
 
     Attributes:
-        gram: inner products, shape ``(M, T, T)`` float64; rows as in ``mechanisms/verity.py``.
+        gram: inner products, shape ``(M, T, T)`` float64; rows as in ``rows.py``.
         stands: whether every number of a finding stands in a span, shape ``(M, findings, spans)`` uint8.
-        about: what was measured, and with what.
+        rules: the rule of adequacy that fires on a finding, by plates in the log, shape ``(M, findings, LOGGED + 1)``.
+        negatives: whether a finding states an absence as a fact, shape ``(M, findings)`` uint8.
+        about: what was measured, and with what; the policies that were learnt; the corrections that can be given.
     """
 
     gram: NDArray[np.float64]
     stands: NDArray[np.uint8]
+    rules: NDArray[np.int8]
+    negatives: NDArray[np.uint8]
     about: dict[str, Any]
 
-    def select(self, assay: AssayParams, doses: tuple[float, ...]) -> LabTables:
+    @property
+    def policies(self) -> tuple[LevelPolicy, ...]:
+        """The policies of the gate, the laxest first."""
+        return tuple(LevelPolicy(name, accept, review) for name, accept, review in self.about["policies"])
+
+    @property
+    def corrections(self) -> tuple[Correction | None, ...]:
+        """The correction of an error under each of adequacy's rules; None for what can't be."""
+        texts = self.about["corrections"]["texts"]
+        return tuple(key and Correction(key, texts[key]) for key in self.about["corrections"]["by_rule"])
+
+    def select(self, assay: AssayParams, doses: tuple[float, ...]) -> Measured:
         """The tables of these compounds, doses and classes, in their order.
 
         Raises:
-            GateError: something was not measured; the line names it.
+            WordsError: something was not measured; the line names it.
         """
         about = self.about
         for name in READOUTS:
@@ -122,10 +146,10 @@ class LabTables:
                 allowed = ", ".join(f"{known_dose:.3g}" for known_dose in about["doses"])
                 raise self._missing("plates", f"a dose of {dose:.3g} mol/L", allowed)
             if int(where[0]) in places:
-                raise GateError(f"plates: got {dose:.9g} mol/L twice; allowed: doses that are distinct")
+                raise WordsError(f"plates: got {dose:.9g} mol/L twice; allowed: doses that are distinct")
             places.append(int(where[0]))
         if len(places) + len(STRENGTHS) > MOST_SPANS:
-            raise GateError(
+            raise WordsError(
                 f"plates: got {len(places)} doses; allowed: {MOST_SPANS - len(STRENGTHS)}, for a page"
             )
         rows = self._rows(places, assay.potency_classes)
@@ -133,9 +157,11 @@ class LabTables:
         chosen = np.array([known[name] for name in assay.compounds])
         n_spans = self.stands.shape[2]
         findings = rows[spans:] - n_spans
-        return LabTables(
+        return Measured(
             gram=np.ascontiguousarray(self.gram[np.ix_(chosen, rows, rows)]),
             stands=np.ascontiguousarray(self.stands[np.ix_(chosen, findings, rows[:spans])]),
+            rules=np.ascontiguousarray(self.rules[np.ix_(chosen, findings)]),
+            negatives=np.ascontiguousarray(self.negatives[np.ix_(chosen, findings)]),
             about=about,
         )
 
@@ -150,16 +176,11 @@ class LabTables:
         return np.array(rows)
 
     @staticmethod
-    def _missing(where: str, got: object, allowed: object) -> GateError:
-        return GateError(
+    def _missing(where: str, got: object, allowed: object) -> WordsError:
+        return WordsError(
             f"{where}: got {got}, for which no sentence was measured; allowed: {allowed}, or gate.tables from "
             "`solvent gate build`"
         )
-
-
-def domain_of(tables: LabTables) -> str:
-    """The domain of the lab's own policies: these tables, and no others that look like them."""
-    return f"{DOMAIN}.{tables.about['sha256'][:12]}"
 
 
 def _digest(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
@@ -172,31 +193,42 @@ def _digest(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str
     return digest.hexdigest()
 
 
-def save_lab_tables(path: Path, tables: LabTables) -> None:
-    """Write the tables to ``path``: whole or not at all.
+def save_measured(path: Path, measured: Measured) -> None:
+    """Write the measurements to ``path``: whole or not at all.
 
     Raises:
-        GateError: the file can't be written.
+        WordsError: the file can't be written.
     """
-    upper = np.triu_indices(tables.gram.shape[1])
-    arrays: dict[str, NDArray[Any]] = {
-        "gram": np.rint(tables.gram[:, upper[0], upper[1]] * SCALE).astype("<i4"),
-        "stands": np.packbits(tables.stands.reshape(len(tables.stands), -1), axis=1),
-    }
-    about = {**tables.about, "format": FORMAT}
+    arrays = _stored(measured)
+    about = {**measured.about, "format": FORMAT}
     about["sha256"] = _digest(about, arrays)
     text = np.frombuffer(json.dumps(about, sort_keys=True, ensure_ascii=True).encode(), np.uint8)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with temporary.open("wb") as file:
-            np.savez_compressed(
-                file, allow_pickle=False, about=text, gram=arrays["gram"], stands=arrays["stands"]
-            )
+            np.savez_compressed(file, allow_pickle=False, about=text, **arrays)
         temporary.replace(path)
     except OSError as error:
-        raise GateError(f"{path}: not written, {error.strerror}; allowed: a file in a folder") from None
+        raise WordsError(f"{path}: not written, {error.strerror}; allowed: a file in a folder") from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _stored(measured: Measured) -> dict[str, NDArray[Any]]:
+    """The arrays as they are kept: inner products as 32-bit integers, the upper triangle alone; flags as bits."""
+    upper = np.triu_indices(measured.gram.shape[1])
+    n = len(measured.gram)
+    return {
+        "gram": np.rint(measured.gram[:, upper[0], upper[1]] * SCALE).astype("<i4"),
+        "stands": np.packbits(measured.stands.reshape(n, -1), axis=1),
+        "rules": measured.rules.astype(np.int8),
+        "negatives": measured.negatives.astype(np.uint8),
+    }
+
+
+def rounded(measured: Measured) -> Measured:
+    """The measurements as they will be read back."""
+    return _read(measured.about, _stored(measured))
 
 
 def _fits(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bool:
@@ -215,7 +247,13 @@ def _fits(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bool:
     findings = len(WORDINGS) * about["potency_classes"]
     spans = len(about["doses"]) * about["bins"] + 1 + findings
     rows, n = spans + findings, len(about["compounds"])
-    gram, stands = arrays["gram"], arrays["stands"]
+    gram, stands, rules = arrays["gram"], arrays["stands"], arrays["rules"]
+    if rules.dtype != np.int8 or rules.shape != (n, findings, LOGGED + 1):
+        return False
+    if rules.min() < 0 or rules.max() >= len(RULES) or arrays["negatives"].shape != (n, findings):
+        return False
+    if not _names_rules(about):
+        return False
     if gram.dtype != np.dtype("<i4") or gram.shape != (n, rows * (rows + 1) // 2):
         return False
     if stands.dtype != np.uint8 or stands.shape != (n, -(-findings * spans // 8)):
@@ -225,88 +263,81 @@ def _fits(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bool:
     return bool(off_unit < UNIT and np.abs(gram.astype(np.int64)).max() / SCALE < 1.0 + UNIT)
 
 
+def _names_rules(about: Mapping[str, Any]) -> bool:
+    """Whether the description has a policy for each level and a text for each correction."""
+    policies, corrections = about["policies"], about["corrections"]
+    labels = [LevelPolicy(*policy).label for policy in policies]
+    inside = all(0.0 <= accept <= review <= 1.0 for _, accept, review in policies)
+    known = {None, *corrections["texts"]}
+    return (
+        labels == list(GATE_POLICIES)
+        and inside
+        and len(corrections["by_rule"]) == len(RULES)
+        and set(corrections["by_rule"]) <= known
+    )
+
+
 def _agrees(about: Mapping[str, Any], assay: AssayParams, name: str) -> bool:
     """Whether tables were measured for an assay with this setting."""
     return bool(np.isclose(getattr(assay, name), about[name], rtol=1e-9, atol=0.0))
 
 
-def shipped_tables(assay: AssayParams) -> Path:
+def shipped(assay: AssayParams) -> Path:
     """The shipped file whose sentences are those of this assay's readouts; the lab's where none is.
 
     Raises:
-        GateError: a shipped file was changed.
+        WordsError: a shipped file was changed.
     """
-    if TINY_TABLES.exists():  # it doesn't while it is built
-        about = load_lab_tables(TINY_TABLES).about
+    if TINY.exists():  # it doesn't while it is built
+        about = load_measured(TINY).about
         if all(_agrees(about, assay, name) for name in READOUTS):
-            return TINY_TABLES
-    return LAB_TABLES
+            return TINY
+    return SHIPPED
 
 
 @functools.lru_cache(maxsize=8)
-def load_lab_tables(path: Path = LAB_TABLES) -> LabTables:
-    """Tables from a file.
+def load_measured(path: Path = SHIPPED) -> Measured:
+    """Measurements from a file.
 
     Raises:
-        GateError: no such file, not this format, or changed since it was written.
+        WordsError: no such file, not this format, or changed since it was written.
     """
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
             about = json.loads(bytes(file["about"]).decode("ascii"))
-            arrays = {name: file[name] for name in ("gram", "stands")}
+            arrays = {name: file[name] for name in ARRAYS}
     except OSError as error:
-        raise GateError(
+        raise WordsError(
             f"{path}: not read, {error.strerror}; allowed: what `solvent gate build` writes"
         ) from None
     except _DAMAGED:
-        raise GateError(f"{path}: no gate tables; allowed: what `solvent gate build` writes") from None
+        raise WordsError(f"{path}: no measured words; allowed: what `solvent gate build` writes") from None
     if not isinstance(about, dict) or set(about) != _KEYS or about["format"] != FORMAT:
-        raise GateError(f"{path}: no gate tables; allowed: what `solvent gate build` writes ({FORMAT})")
+        raise WordsError(f"{path}: no measured words; allowed: what `solvent gate build` writes ({FORMAT})")
     if about["sha256"] != _digest(about, arrays):
-        raise GateError(f"{path}: changed since it was written (its SHA-256 differs); allowed: unchanged")
-    if not _fits(about, arrays):
-        raise GateError(
+        raise WordsError(f"{path}: changed since it was written (its SHA-256 differs); allowed: unchanged")
+    try:
+        fits = _fits(about, arrays)
+    except _DAMAGED:
+        fits = False
+    if not fits:
+        raise WordsError(
             f"{path}: arrays that don't fit their description; allowed: what `solvent gate build` writes"
         )
-    spans = len(about["doses"]) * about["bins"] + 1 + len(WORDINGS) * about["potency_classes"]
+    return _read(about, arrays)
+
+
+def _read(about: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Measured:
+    """Measurements from the arrays that are kept."""
     findings = len(WORDINGS) * about["potency_classes"]
+    spans = len(about["doses"]) * about["bins"] + 1 + findings
     n = len(about["compounds"])
     gram = np.zeros((n, spans + findings, spans + findings))
     upper = np.triu_indices(spans + findings)
     gram[:, upper[0], upper[1]] = arrays["gram"] / SCALE
     gram[:, upper[1], upper[0]] = gram[:, upper[0], upper[1]]
     bits = np.unpackbits(arrays["stands"], axis=1, count=findings * spans)
-    stands = bits.reshape(n, findings, spans)
-    for array in (gram, stands):
+    measured = Measured(gram, bits.reshape(n, findings, spans), arrays["rules"], arrays["negatives"], about)
+    for array in (measured.gram, measured.stands, measured.rules, measured.negatives):
         array.setflags(write=False)
-    return LabTables(gram, stands, about)
-
-
-@functools.lru_cache(maxsize=4)
-def lab_policies(path: Path = LAB_POLICIES, tables: LabTables | None = None) -> tuple[Policy, ...]:
-    """The lab's policies in the order of ``LEVELS``; with ``tables`` they must have been learnt on these very ones.
-
-    Raises:
-        GateError: a file that can't be used, a policy that is not in it, or one that was learnt elsewhere.
-    """
-    found = load_policies(path)
-    for policy in found.values():
-        try:
-            if tables is not None:
-                policy.usable(
-                    domain=domain_of(tables),
-                    model=tables.about["model_sha256"],
-                    top_k=MOST_SPANS,
-                    rank_r=MOST_SPANS,
-                )
-        except GateError as error:
-            raise GateError(f"{path}: {error}") from None
-        if policy.oracle != "none" and policy.measure != "energy":
-            raise GateError(f"{path}: {policy.name} is on gaps to a {policy.oracle} oracle; allowed: none")
-    by_label = {name.rpartition(".v")[0]: policy for name, policy in found.items()}
-    if len(by_label) < len(found):
-        raise GateError(f"{path}: a policy in more than one version; allowed: one version of each")
-    missing = [name for name in LEVELS if name not in by_label]
-    if missing:
-        raise GateError(f"{path}: no policy {missing[0]}; allowed: what `solvent gate build` writes")
-    return tuple(by_label[name] for name in LEVELS)
+    return measured

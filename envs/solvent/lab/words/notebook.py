@@ -11,12 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from solvent.lab.actions import EXPERIMENTS, VERBS
-from solvent.lab.mechanisms.adequacy import LOGGED, RULES, words_verdict
-from solvent.lab.mechanisms.gate import ACCEPT, MILLION, REJECT, STRENGTHS, WORDINGS
+from solvent.lab.codes import VERDICTS
+from solvent.lab.compiled import plain
+from solvent.lab.mechanisms.adequacy import RULES, adequacy_rules, rule_on, words_verdict
+from solvent.lab.mechanisms.gate import ACCEPT, MILLION, combined_verdict, gate_verdict
 from solvent.lab.params import LabParams
-from solvent.lab.records import VERDICTS
 from solvent.lab.tables import tables_for
+from solvent.lab.verbs import EXPERIMENTS, VERBS
+from solvent.lab.words.catalogue import Page
+from solvent.lab.words.rows import STRENGTHS, WORDINGS
 from solvent.lab.words.sentences import policies_of, sentences_of
 
 __all__ = [
@@ -148,25 +151,22 @@ class Weighed(NamedTuple):
 
 
 def weigh(params: LabParams, gate: int, score: int, plates: int) -> Weighed:
-    """The more severe of the gate's verdict and adequacy's, as far as they are enforced.
+    """The verdict of the step, and whose it is.
 
     Args:
         params: of the lab.
         gate: code of the gate's own verdict.
-        score: of adequacy, 0 to 3; ``UNWEIGHED`` where it is not enabled.
+        score: of adequacy, 0 to 3; ``UNWEIGHED`` where it does not run.
         plates: experiments that were run on the compound.
     """
-    enforced = params.gate.enforced
-    if not enforced:
-        gate = ACCEPT if plates else REJECT
-    words, rules = ACCEPT, params.adequacy
-    if rules.enabled and rules.enforced:
-        words = int(words_verdict(score, rules.review_from, rules.reject_from))
-    verdict = max(gate, words)
+    rules, enforced = adequacy_rules(params), params.gate.enforced
+    words = plain(words_verdict)(score, rules.review_from, rules.reject_from) if rules.enforced else ACCEPT
+    combine = plain(combined_verdict)
+    verdict, by_gate = combine(gate, words, plates, enforced), combine(gate, ACCEPT, plates, enforced)
     by = ""
     if verdict != ACCEPT:
         gates = "gate" if enforced else NO_PLATE
-        by = "adequacy" if gate < words else gates if words < gate or not enforced else "both"
+        by = "adequacy" if by_gate < words else gates if words < by_gate or not enforced else "both"
     return Weighed(VERDICTS[verdict], by)
 
 
@@ -191,14 +191,12 @@ def compound_index(params: LabParams, compound: str | int) -> int:
 
 
 def rows_of(params: LabParams, lab: Any, compound: int) -> list[int]:
-    """Rows of the sentences on a compound's page, in the gate's tables."""
-    from solvent.lab.words.catalogue import Page  # as in sentences.py
-
-    named = int(lab["fit_class"][compound])
-    if named < 0:
+    """Rows of the sentences on a compound's page, in the measured tables."""
+    fitted = int(lab["fit_class"][compound])
+    if fitted < 0:
         return []
     readouts = tuple((dose, int(b)) for dose, b in enumerate(lab["page"][compound]) if b >= 0)
-    page = Page(readouts, int(lab["fit_strength"][compound]), named)
+    page = Page(readouts, int(lab["fit_strength"][compound]), fitted)
     return page.rows(len(params.doses), params.assay.bins, params.assay.potency_classes)
 
 
@@ -230,33 +228,22 @@ def page_of(params: LabParams, lab: Any, compound: int) -> Notebook:
 
 
 def _finding(params: LabParams, lab: Any, compound: int, wording: int) -> Finding:
-    policy = policies_of(params)[lab["strictness"]]
-    energy = int(lab["residual"][compound, wording]) / MILLION
-    missing = bool(lab["unsupported"][compound, wording])
-    gate: str = policy.decide(energy)
-    if missing and params.gate.numbers and gate == "accept":
-        gate = "review"
-    named = int(lab["marginal"][compound].argmax())
-    plates = int(lab["experiments"][compound])
-    score, rule = _adequacy(params, compound, wording, named, plates)
-    verdict, by = weigh(params, VERDICTS.index(gate), score, plates)
+    tables = tables_for(params)
+    asserted, plates = int(lab["marginal"][compound].argmax()), int(lab["experiments"][compound])
+    gate = int(plain(gate_verdict)(lab, compound, wording, tables))
+    score, rule = UNWEIGHED, ""
+    if params.adequacy.enabled:
+        code = int(plain(rule_on)(lab, compound, wording, asserted, tables))
+        score, rule = int(tables.rule_score[code]), RULES[code]
+    verdict, by = weigh(params, gate, score, plates)
     return Finding(
         wording=WORDINGS[wording],
-        sentence=sentences_of(params).finding(compound, wording, named),
-        energy=energy,
-        number_missing=missing,
+        sentence=sentences_of(params).finding(compound, wording, asserted),
+        energy=int(lab["residual"][compound, wording]) / MILLION,
+        number_missing=bool(lab["unsupported"][compound, wording]),
         verdict=verdict,
-        gate_verdict=gate,
+        gate_verdict=VERDICTS[gate],
         adequacy=score,
         rule=rule,
         decided_by=by,
     )
-
-
-def _adequacy(params: LabParams, compound: int, wording: int, named: int, plates: int) -> tuple[int, str]:
-    """Score and rule of a finding's words against so many plates, as the step looks them up."""
-    if not params.adequacy.enabled:
-        return UNWEIGHED, ""
-    tables = tables_for(params)
-    code = int(tables.rule[compound, wording * params.assay.potency_classes + named, min(LOGGED, plates)])
-    return int(tables.rule_score[code]), RULES[code]

@@ -1,19 +1,57 @@
 """The tool log of one lab: which plates were run on each compound, and what they left in the notebook.
 
-The record of a lab counts plates; this keeps them, for whom the words of a finding are to be held against the very
-calls behind them. Sentences are made when they are asked for.
+The record of a lab counts plates; this keeps them, so that the words of a finding can be held against the calls behind
+them. Sentences are made when they are asked for.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from solvent.lab.actions import Verb, action_table
+from solvent.lab.actions import action_table
+from solvent.lab.names import LabSentences
 from solvent.lab.params import LabParams
+from solvent.lab.verbs import VERBS, Verb
+from solvent.lab.words.rows import fit_row, readout_row
+from solvent.lab.words.sentences import sentences_of
 
-__all__ = ["ToolLog"]
+__all__ = ["Plate", "ToolLog", "tool_calls"]
+
+
+class Plate(NamedTuple):
+    """A plate as the notebook has it."""
+
+    verb: Verb
+    readouts: tuple[int, ...]  # bin of each dose on the plate
+    strength: int  # of the fit that it left
+    named: int  # class that the fit names
+
+
+def tool_calls(
+    params: LabParams, words: LabSentences, compound: int, plates: Sequence[Plate]
+) -> list[dict[str, Any]]:
+    """The tool log of a compound: ``{name, arguments, result}`` for each plate."""
+    return [_call(params, words, compound, number, plate) for number, plate in enumerate(plates, start=1)]
+
+
+def _call(params: LabParams, words: LabSentences, compound: int, number: int, plate: Plate) -> dict[str, Any]:
+    doses = [params.doses.index(dose) for dose in _doses(params, plate.verb)]
+    bins, spans = params.assay.bins, words.spans[compound]
+    written = [spans[readout_row(dose, seen, bins)] for dose, seen in zip(doses, plate.readouts, strict=True)]
+    written.append(spans[fit_row(len(params.doses) * bins, plate.strength, plate.named, words.classes)])
+    return {
+        "name": VERBS[plate.verb].name,
+        "arguments": {"compound": params.assay.compounds[compound], "plate": number},
+        "result": " ".join(written),
+    }
+
+
+def _doses(params: LabParams, verb: Verb) -> tuple[float, ...]:
+    doses: tuple[float, ...] = getattr(params.plates, VERBS[verb].name).doses
+    return doses
 
 
 class ToolLog:
@@ -56,11 +94,9 @@ class ToolLog:
             raise ValueError(
                 f"tool_log: {run - known} of {run} plates on {name} came with set_state; allowed: those run here"
             )
-        from solvent.adequacy.lab import Plate, tool_calls  # only who reads needs it
-
         plates = []
         for verb, bins, strength, named in self._plates[compound]:
-            readouts = getattr(self.params.plates, Verb(verb).name.lower()).readouts
+            readouts = getattr(self.params.plates, VERBS[Verb(verb)].name).readouts
             seen = np.frombuffer(bins, np.int8)[:readouts].tolist()
             plates.append(Plate(Verb(verb), tuple(seen), int(strength), int(named)))
-        return tool_calls(self.params, compound, plates)
+        return tool_calls(self.params, sentences_of(self.params), compound, plates)

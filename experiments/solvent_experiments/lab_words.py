@@ -1,4 +1,7 @@
-"""Building the lab's gate: embed every sentence of the catalogue once, and learn the policies of the lab's domain.
+"""Measuring the lab's words: the one place that knows the lab and all the instruments that it is measured with.
+
+Every sentence of the catalogue is embedded once; the numbers of findings are looked up in spans; the heuristic of
+adequacy reads every finding against logs of so many plates; and the gate's policies are learnt on the lab's domain.
 
 The domain sample is every claim that the language can make about a page. Pages are drawn from the assay itself: a
 class, an instrument, one to five plates of one lot, the exact posterior and the fit that follows from it. Each page is
@@ -6,7 +9,9 @@ paired with all findings about its compound, in every class and wording, so ``ad
 claims that their page leaves least unexplained. Thresholds are learnt on one half of the pages; ``acceptance_by_kind``
 reports the other.
 
-Known approximation: in play a page's plates can come from several lots.
+Known approximations: in play a page's plates can come from several lots, and more than ``LOGGED`` plates count as so
+many. The logs that findings are read against hold plates of either kind by turns, with one reading each; a test of
+played episodes holds that the rule is the same for any kinds and whatever they show.
 """
 
 from __future__ import annotations
@@ -19,84 +24,97 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from solvent.adequacy.corrections import correction_for
+from solvent.adequacy.heuristic import score
+from solvent.adequacy.tools import ToolContext
 from solvent.gate.calibration import percentile_thresholds, sample_sha256
 from solvent.gate.embedding import Embedder
 from solvent.gate.measurement import gram_energy
 from solvent.gate.policy import Policy
 from solvent.gate.stated import missing
 from solvent.lab.draws import fixed_points
-from solvent.lab.mechanisms.assay import bin_probabilities, viability
-from solvent.lab.mechanisms.gate import WORDINGS, finding_row, strength_at
-from solvent.lab.params import DoseTemplate, GateParams, LabParams
+from solvent.lab.mechanisms.adequacy import LOGGED, RULES
+from solvent.lab.mechanisms.assay import DoseTemplate, bin_probabilities, viability
+from solvent.lab.mechanisms.gate import GateParams, strength_at
+from solvent.lab.mechanisms.governance import GATE_POLICIES
+from solvent.lab.names import LabSentences, LevelPolicy
+from solvent.lab.params import LabParams
+from solvent.lab.verbs import EXPERIMENTS, VERBS
 from solvent.lab.words.catalogue import Catalogue, Page
-from solvent.lab.words.measured import LEVELS, MOST_SPANS, LabTables, domain_of
+from solvent.lab.words.measured import MOST_SPANS, Measured, rounded
+from solvent.lab.words.rows import WORDINGS, finding_row
+from solvent.lab.words.tool_log import Plate, tool_calls
 
 __all__ = [
     "KINDS",
     "Claimed",
     "acceptance_by_kind",
-    "build_lab_tables",
     "domain_pages",
+    "domain_report",
     "domain_sample",
     "lab_vectors",
     "learn_policies",
+    "measure",
 ]
 
 Floats = NDArray[np.float64]
 
+PAGES = 1024
 MOST_PLATES = 5
 KINDS = ("right", "premature", "wrong", "off_compound")
 """What a claim is: as its page has it; worded stronger than its fit; of another class; of another compound's page."""
 WRONG, OFF_COMPOUND = KINDS.index("wrong"), KINDS.index("off_compound")
 LIBRARIES = ("sentence-transformers", "transformers", "tokenizers", "torch")
+SEVERITY = "high"
+"""Of a published error that all readers saw: the agent is corrected for those alone."""
 
 
-def lab_vectors(
-    params: LabParams, catalogue: Catalogue, embedder: Embedder, tick: Callable[[], None] = lambda: None
-) -> Floats:
-    """Every sentence of every compound as a unit vector, shape ``(M, T, d)``; ``tick`` is called once a compound.
-
-    Raises:
-        GateError: the catalogue has no words for these parameters.
-    """
-    assay = params.assay
-    vectors = []
-    for name in assay.compounds:
-        texts = [*catalogue.spans(assay, params.doses, name), *catalogue.findings(assay, name)]
-        vectors.append(embedder.encode(texts))
-        tick()
-    return np.stack(vectors)
-
-
-def build_lab_tables(
+def measure(
     params: LabParams,
     catalogue: Catalogue,
     embedder: Any,
-    vectors: Floats | None = None,
-    tick: Callable[[], None] = lambda: None,
-) -> LabTables:
-    """The lab's tables, measured with a real model.
+    tick: Callable[[str], None] = lambda _: None,
+    pages: int = PAGES,
+) -> Measured:
+    """The lab's words, measured with the real instruments.
 
     Args:
         params: whose compounds, doses, bins and classes.
         catalogue: the words.
         embedder: a ``SentenceEmbedder``.
-        vectors: what ``lab_vectors`` gave, where it was called before.
-        tick: called once a compound.
+        tick: called with the stage, once a compound.
+        pages: of the domain sample.
 
     Raises:
-        GateError: the catalogue has no words for these parameters.
+        GateError, WordsError: no model, or no words for these parameters.
     """
-    assay = params.assay
-    if vectors is None:
-        vectors = lab_vectors(params, catalogue, embedder)
+    words = lab_sentences(params, catalogue)
+    vectors = lab_vectors(words, embedder, lambda: tick("embedding the sentences"))
     stands = []
-    for name in assay.compounds:
-        spans = catalogue.spans(assay, params.doses, name)
-        findings = catalogue.findings(assay, name)
+    for spans, findings in zip(words.spans, words.findings, strict=True):
         stands.append([[not missing(finding, [span]) for span in spans] for finding in findings])
-        tick()
-    about = {
+        tick("reading the numbers")
+    rules, negatives = rules_on_findings(params, words)
+    measured = rounded(
+        Measured(
+            gram=vectors @ vectors.transpose(0, 2, 1),
+            stands=np.array(stands, np.uint8),
+            rules=rules,
+            negatives=negatives,
+            about=_description(params, catalogue, embedder),
+        )
+    )
+    sample = domain_sample(params, measured, domain_pages(params, pages), vectors)
+    policies = learn_policies(sample, embedder.name, embedder.fingerprint)
+    measured.about["policies"] = [list(policy) for policy in policies]
+    measured.about["domain"] = domain_report(sample, policies)
+    return measured
+
+
+def _description(params: LabParams, catalogue: Catalogue, embedder: Any) -> dict[str, Any]:
+    assay = params.assay
+    corrections = {rule: correction_for(SEVERITY, rule) for rule in RULES}
+    return {
         "compounds": list(assay.compounds),
         "doses": list(params.doses),
         "bins": assay.bins,
@@ -111,8 +129,59 @@ def build_lab_tables(
         "model_sha256": embedder.fingerprint,
         "dimension": embedder.dimension,
         "libraries": {name: version(name) for name in LIBRARIES},
+        "corrections": {
+            "by_rule": [corrections[rule].id for rule in RULES],
+            "texts": {correction.id: correction.text for correction in corrections.values()},
+        },
     }
-    return LabTables(vectors @ vectors.transpose(0, 2, 1), np.array(stands, np.uint8), about)
+
+
+def lab_sentences(params: LabParams, catalogue: Catalogue) -> LabSentences:
+    """Every sentence of every compound.
+
+    Raises:
+        WordsError: the catalogue has no words for these parameters.
+    """
+    assay = params.assay
+    return LabSentences(
+        spans=tuple(tuple(catalogue.spans(assay, params.doses, name)) for name in assay.compounds),
+        findings=tuple(tuple(catalogue.findings(assay, name)) for name in assay.compounds),
+        classes=assay.potency_classes,
+    )
+
+
+def lab_vectors(words: LabSentences, embedder: Embedder, tick: Callable[[], None] = lambda: None) -> Floats:
+    """Every sentence as a unit vector, shape ``(M, T, d)``; ``tick`` is called once a compound."""
+    vectors = []
+    for spans, findings in zip(words.spans, words.findings, strict=True):
+        vectors.append(embedder.encode([*spans, *findings]))
+        tick()
+    return np.stack(vectors)
+
+
+def rules_on_findings(params: LabParams, words: LabSentences) -> tuple[NDArray[np.int8], NDArray[np.uint8]]:
+    """The rule that fires on every finding, by plates in the log, and whether it states an absence as a fact.
+
+    Shapes ``(M, findings, LOGGED + 1)``, indices of ``RULES``, and ``(M, findings)``.
+    """
+    codes = {name: code for code, name in enumerate(RULES)}
+    n, findings = len(words.findings), len(words.findings[0])
+    run = [_supposed(params, number) for number in range(LOGGED)]
+    rules, negatives = np.zeros((n, findings, LOGGED + 1), np.int8), np.zeros((n, findings), np.uint8)
+    for compound, plates in itertools.product(range(n), range(LOGGED + 1)):
+        context = ToolContext.from_dicts(tool_calls(params, words, compound, run[:plates]))
+        for finding, sentence in enumerate(words.findings[compound]):
+            scored = score(sentence, context)
+            rules[compound, finding, plates] = codes[scored.rule]
+            negatives[compound, finding] = scored.strong_negative
+    return rules, negatives
+
+
+def _supposed(params: LabParams, number: int) -> Plate:
+    """A plate of a log: the kinds by turns, every readout in the middle bin, a fit that says little."""
+    verb = EXPERIMENTS[number % len(EXPERIMENTS)]
+    doses = getattr(params.plates, VERBS[verb].name).doses
+    return Plate(verb, (params.assay.bins // 2,) * len(doses), 0, 0)
 
 
 # -- the domain ----------------------------------------------------------------------------------
@@ -167,7 +236,7 @@ class Claimed(NamedTuple):
 
 
 def domain_sample(
-    params: LabParams, tables: LabTables, pages: Sequence[Page], vectors: Floats | None = None
+    params: LabParams, measured: Measured, pages: Sequence[Page], vectors: Floats | None = None
 ) -> Claimed:
     """Every claim about every page; energies as ``gram_energy`` measures them.
 
@@ -182,12 +251,12 @@ def domain_sample(
     for i, page in enumerate(pages):
         turn, compound = divmod(i // 2, n_compounds)
         spans = page.rows(n_doses, bins, classes)
-        gram = tables.gram[compound]
+        gram = measured.gram[compound]
         own = gram[np.ix_(spans, spans)]
         for wording, named in itertools.product(range(len(WORDINGS)), range(classes)):
             row = finding_row(n_doses * bins, wording, named, classes)
             energy = gram_energy(gram[row, spans], own, MOST_SPANS, MOST_SPANS).energy
-            unsupported = not tables.stands[compound][row - tables.stands.shape[2], spans].any()
+            unsupported = not measured.stands[compound][row - measured.stands.shape[2], spans].any()
             kind = WRONG if named != page.named else int(wording >= page.strength)
             rows.append((i, kind, wording, energy, unsupported))
             if vectors is not None and named == page.named and n_compounds > 1:
@@ -201,30 +270,31 @@ def domain_sample(
     )
 
 
-def learn_policies(sample: Claimed, tables: LabTables) -> tuple[Policy, ...]:
+def learn_policies(sample: Claimed, model: str, fingerprint: str) -> tuple[LevelPolicy, ...]:
     """The lab's adaptive policies, learnt on the even pages of a sample."""
     energies = sample.energy[(sample.page % 2 == 0) & (sample.kind != OFF_COMPOUND)]
-    percentiles = [float(level.rpartition("P")[2]) for level in LEVELS]
+    percentiles = [float(level.rpartition("P")[2]) for level in GATE_POLICIES]
     thresholds = percentile_thresholds(energies, percentiles)
-    return tuple(
-        Policy.learnt(
+    policies = []
+    for level, percentile in zip(GATE_POLICIES, percentiles, strict=True):
+        learnt = Policy.learnt(
             level.partition(".")[2],
-            thresholds[p],
-            domain=domain_of(tables),
-            model=tables.about["model"],
-            model_fingerprint=tables.about["model_sha256"],
+            thresholds[percentile],
+            domain="solvent.lab",
+            model=model,
+            model_fingerprint=fingerprint,
             oracle="none",
             top_k=MOST_SPANS,
             rank_r=MOST_SPANS,
             calibration_sha256=sample_sha256(energies),
             calibration_count=len(energies),
         )
-        for level, p in zip(LEVELS, percentiles, strict=True)
-    )
+        policies.append(LevelPolicy(learnt.name, learnt.tau_accept, learnt.tau_review))
+    return tuple(policies)
 
 
 def acceptance_by_kind(
-    sample: Claimed, policies: Sequence[Policy], *, numbers: bool = True
+    sample: Claimed, policies: Sequence[LevelPolicy], *, numbers: bool = True
 ) -> dict[str, dict[str, dict[str, float]]]:
     """Policy -> kind -> shares of ``accept``, ``review`` and ``reject``, on the odd pages of a sample.
 
@@ -248,3 +318,14 @@ def acceptance_by_kind(
                     "reject": 1.0 - passed,
                 }
     return report
+
+
+def domain_report(sample: Claimed, policies: Sequence[LevelPolicy]) -> dict[str, Any]:
+    """What the policies do with the claims about the pages that they were not learnt on."""
+    return {
+        "pages": PAGES,
+        "claims": int((sample.kind != OFF_COMPOUND).sum()),
+        "thresholds": {policy.name: [policy.tau_accept, policy.tau_review] for policy in policies},
+        "held_out": acceptance_by_kind(sample, policies),
+        "held_out_by_residual_alone": acceptance_by_kind(sample, policies, numbers=False),
+    }

@@ -1,0 +1,41 @@
+"""The log of refusals: one JSON object a line, with the fields of the source document."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from solvent.lab.ledger import append_jsonl
+from solvent.lab.mechanisms.debt import RefusalEvent
+
+__all__ = ["append_refusals_jsonl", "read_refusals_jsonl"]
+
+File = str | os.PathLike[str]
+
+
+def append_refusals_jsonl(path: File, events: Iterable[RefusalEvent]) -> None:
+    """Append refusals to ``path``, flushed line by line; the file is made where it does not exist.
+
+    Raises:
+        OSError: the file can't be written.
+    """
+    append_jsonl(path, events)
+
+
+def read_refusals_jsonl(path: File) -> list[RefusalEvent]:
+    """Return all events of a log.
+
+    Raises:
+        OSError: the file can't be read.
+        ValueError: a line is no refusal event; the message names the file and the line.
+    """
+    events = []
+    with Path(path).open(encoding="utf-8") as ledger:
+        for number, line in enumerate(ledger, start=1):
+            try:
+                events.append(RefusalEvent(**json.loads(line)))
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"{path}, line {number}: not a refusal event ({error})") from None
+    return events

@@ -1,0 +1,75 @@
+"""What a finished episode was: the columns of every mechanism that runs, for one lab and for a vector of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solvent.lab.mechanism import Column
+from solvent.lab.mechanisms import MECHANISMS
+from solvent.lab.params import LabParams
+
+__all__ = ["columns_of", "episode_columns", "episode_record", "join_columns", "potential"]
+
+
+def columns_of(params: LabParams) -> tuple[Column, ...]:
+    """The columns of an episode in labs with these parameters."""
+    contaminated = bool(params.unenforced)
+    collected = [
+        column for mechanism in MECHANISMS if mechanism.active(params) for column in mechanism.columns
+    ]
+    mark = Column("contaminated", "flag", lambda of: np.full(of("score").shape, contaminated))
+    return (*collected, mark)
+
+
+def episode_columns(
+    params: LabParams, labs: NDArray[Any], rows: NDArray[np.intp] | slice = slice(None)
+) -> dict[str, Any]:
+    """The record of each episode in ``labs[rows]`` (all by default), as columns; ``columns_of`` names their units."""
+
+    def of(name: str) -> NDArray[Any]:
+        values: NDArray[Any] = np.array(labs[name][rows])  # the field of those rows, not whole records
+        return values
+
+    return {column.name: column.of(of) for column in columns_of(params)}
+
+
+def join_columns(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Columns of several batches of episodes, one after the other; nested columns stay nested.
+
+    ``parts`` holds one batch or more, all with the same keys.
+    """
+    joined: dict[str, Any] = {}
+    for key, value in parts[0].items():
+        columns = [part[key] for part in parts]
+        joined[key] = join_columns(columns) if isinstance(value, dict) else np.concatenate(columns)
+    return joined
+
+
+def episode_record(params: LabParams, lab: Any) -> dict[str, Any]:
+    """The record of one finished (or running) episode, as plain Python values."""
+
+    def first(column: Any) -> Any:
+        if isinstance(column, dict):
+            return {key: first(value) for key, value in column.items()}
+        value = column[0]
+        return value.item() if isinstance(value, np.generic) else value
+
+    labs = np.asarray(lab).reshape(1)
+    return {key: first(column) for key, column in episode_columns(params, labs).items()}
+
+
+def potential(
+    labs: NDArray[Any], licence_weight: float = 0.7, well_price: float = 0.0
+) -> NDArray[np.float64]:
+    """Potential for shaping, bits, shape ``(n,)``.
+
+    ``licence_weight * (licence of what is unpublished) + well_price * (wells left) - debt``, the price in
+    bits a well.
+    """
+    unpublished = np.where(labs["published"] == 0, labs["licence"], 0.0).sum(axis=1)
+    value: NDArray[np.float64] = licence_weight * unpublished + well_price * labs["wells"] - labs["debt"]
+    return value

@@ -1,0 +1,93 @@
+"""What a step is told as: ``info`` for one lab and for a vector of them, from what each mechanism tells.
+
+A mechanism says which keys it tells, from which fields of the step, and when (``mechanism.Info``). Both forms below
+read that; nothing is decided here. ``names_of`` gives the names behind the codes.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solvent.lab.actions import action_table
+from solvent.lab.mechanism import Info
+from solvent.lab.mechanisms import MECHANISMS
+from solvent.lab.names import Names
+from solvent.lab.params import LabParams
+from solvent.lab.words.sentences import (
+    corrections_of,
+    measured_for,
+    policies_of,
+    rule_corrections,
+    sentences_of,
+)
+
+__all__ = ["infos_of", "names_of", "told", "told_of_each"]
+
+
+@functools.lru_cache(maxsize=64)
+def names_of(params: LabParams) -> Names:
+    """The names behind the codes of labs with these parameters.
+
+    Raises:
+        ParamError: measured words that can't be used.
+    """
+    measured = measured_for(params)
+    told = params.adequacy.enabled and params.adequacy.enforced
+    return Names(
+        active=tuple(mechanism.name for mechanism in MECHANISMS if mechanism.active(params)),
+        params=params,
+        actions=action_table(params),
+        policies=policies_of(params),
+        corrections=corrections_of(params),
+        read_sentences=functools.partial(sentences_of, params),
+        strong_negatives=None if measured is None else measured.negatives,
+        rule_correction=rule_corrections(params) if told else None,
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def infos_of(params: LabParams, detailed: bool) -> tuple[tuple[str, Any, tuple[Info, ...]], ...]:
+    """What is told of a step, by its condition: ``(field, nothing, infos)``."""
+    names = names_of(params)
+    by_condition: dict[tuple[str, Any], list[Info]] = {}
+    for mechanism in MECHANISMS:
+        for info in mechanism.info(names) if mechanism.active(params) else ():
+            if detailed or not info.detailed:
+                by_condition.setdefault((info.when, info.nothing), []).append(info)
+    return tuple((when, nothing, tuple(infos)) for (when, nothing), infos in by_condition.items())
+
+
+def told(params: LabParams, step: Any, detailed: bool) -> dict[str, Any]:
+    """The info of one step record, as plain Python values."""
+    told: dict[str, Any] = {}
+    for when, nothing, infos in infos_of(params, detailed):
+        if step[when] != nothing:
+            for info in infos:
+                value = info.of(step[info.field])
+                told[info.key] = value.item() if isinstance(value, np.generic) else value
+    return told
+
+
+def told_of_each(
+    params: LabParams, steps: NDArray[Any], where: NDArray[np.bool_], detailed: bool
+) -> dict[str, Any]:
+    """The infos of step records, shape ``(n,)``, in Gymnasium's vector form, of the labs ``where`` a step was taken.
+
+    A column is there where something happened, with a mask beside it.
+    """
+    columns: dict[str, Any] = {}
+    for when, nothing, infos in infos_of(params, detailed):
+        happened = where & (steps[when] != nothing)
+        if not happened.any():
+            continue
+        for info in infos:
+            values = info.of(steps[info.field])
+            blank = None if values.dtype == object else values.dtype.type(0)
+            shaped = happened if values.ndim == 1 else happened[:, None]
+            columns[info.key] = np.where(shaped, values, blank)
+            columns[f"_{info.key}"] = happened.copy()
+    return columns

@@ -1,0 +1,89 @@
+"""The episode: the clock, what the last action was, the score, and how it all ends.
+
+Mechanism. A heartbeat is an hour and has ``slots`` actions at most; the last of them, a rest or a refusal ends it. The
+episode ends at the horizon, when nothing but resting can ever execute again, with bankruptcy, or by the agent. The
+reward of a step is the bits published less the debt settled.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from solvent.lab.codes import END_REASONS, OBSTACLES, Event
+from solvent.lab.compiled import inlined
+from solvent.lab.mechanism import Column, Field, Info, Mechanism, count, number
+from solvent.lab.names import Names
+
+__all__ = ["MECHANISM"]
+
+# -- record ------------------------------------------------------------------------------------
+
+FIELDS = (
+    Field("key", "u8", "", "1", "Philox key, from the seed"),
+    Field("episode", "u4", "", "episodes", "episodes begun with this key"),
+    Field("heartbeat", "i4", "", "heartbeats", "heartbeats gone by"),
+    Field("slot", "u1", "", "actions", "actions taken in this heartbeat"),
+    Field("steps", "i4", "", "actions", "actions taken"),
+    Field("last_event", "u1", "", "Event", "what the last action was"),
+    Field("last_action", "i4", "", "index", "last action; -1 at the start", -1),
+    Field("not_executed", "i4", "", "actions", "actions that could not run for another reason than debt"),
+    Field("score", "f8", "", "bits", "sum of rewards"),
+    Field("end_reason", "u1", "", "EndReason", "why the episode ended; 0 while it runs"),
+)
+
+STEP_FIELDS = (
+    Field("action", "i4", "", "index", "the action taken; -1 where a new episode began instead", -1),
+    Field("episode", "u4", "", "episodes", "episode in which it was taken"),
+    Field("heartbeat", "i4", "", "heartbeats", "when it was taken"),
+    Field("slot", "u1", "", "actions", "actions taken before it in the heartbeat"),
+    Field("executed", "b1", "", "flag", "it ran"),
+    Field("obstacle", "u1", "", "Obstacle", "why it was not executed"),
+    Field("event", "u1", "", "Event", "what the action was"),
+    Field("closed", "b1", "", "flag", "it ended the heartbeat"),
+    Field("terminated", "b1", "", "flag", "the episode is over"),
+    Field("truncated", "b1", "", "flag", "the horizon is reached"),
+)
+
+# -- observation -------------------------------------------------------------------------------
+
+EVERYWHERE = tuple(event for event in Event if event < Event.REFLECTED)
+WITH_ENERGY = (Event.REFLECTED, Event.PROPOSED, Event.DEFERRED)
+WITH_GATE = (Event.SUBMITTED,)
+"""Events by where they can happen; each is shown as a flag of its own."""
+
+
+@inlined
+def observe_events(lab, first, count, out, at):  # type: ignore[no-untyped-def]
+    """Write whether the last event is each of ``count`` codes from ``first`` on; return where they end."""
+    for event in range(count):
+        out[at + event] = lab.last_event == first + event
+    return at + count
+
+
+# -- what is told ------------------------------------------------------------------------------
+
+_OBSTACLES = np.array((None, *OBSTACLES[1:]), dtype=object)
+
+
+def info(names: Names) -> tuple[Info, ...]:
+    """What stood against an action, where that can be more than that it was published before."""
+    told = Info("obstacle", "obstacle", "obstacle", of=_OBSTACLES.__getitem__)
+    return (told,) if {"energy", "gate"} & set(names.active) else ()
+
+
+_ENDS = np.array(END_REASONS, dtype=object)
+
+MECHANISM = Mechanism(
+    name="episode",
+    active=lambda _: True,
+    fields=FIELDS,
+    step_fields=STEP_FIELDS,
+    info=info,
+    columns=(
+        number("return", field="score"),
+        count("length", "actions", "steps"),
+        count("not_executed", "actions"),
+        Column("end_reason", "reason", lambda of: _ENDS[of("end_reason")]),
+        Column("is_success", "flag", lambda of: of("score") > 0.0),
+    ),
+)

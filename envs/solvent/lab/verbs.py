@@ -1,0 +1,77 @@
+"""The verbs: what an agent can do, whom it concerns, and how it is rated. Intent classes are the source document's."""
+
+from __future__ import annotations
+
+import enum
+from typing import NamedTuple
+
+__all__ = ["EXPERIMENTS", "INTENTS", "PLATES", "SPEAKING", "TEMPLATES", "VERBS", "Verb", "VerbSpec"]
+
+
+class Verb(enum.IntEnum):
+    """What an action does."""
+
+    REST = 0
+    DMSO = 1
+    BASELINE = 2
+    CALIBRATION = 3
+    SCREEN = 4
+    DOSE_RESPONSE = 5
+    PUBLISH_PRIVATE = 6
+    PUBLISH_PUBLIC = 7
+    TERMINATE = 8
+    REFLECT = 9
+    PROPOSE = 10
+
+
+INTENTS = ("cognition", "exploration", "maintenance", "social", "meta")
+"""The intent classes of the source document, in its order. They change no rule: they name what energy went into."""
+
+
+class VerbSpec(NamedTuple):
+    """One verb: its name, its intent class, what it takes, its five ratings, and who hears of it."""
+
+    name: str
+    intent: str
+    takes: str  # "" | "claim" | "confidence"
+    doc: str
+    ratings: tuple[int, ...]  # consequence, reversibility, exposure, attention, commitment: 0 to 4
+    audience: str = ""  # "" | "private" | "public"
+
+
+VERBS = {
+    Verb.REST: VerbSpec("rest", "meta", "", "end the heartbeat", (0, 0, 0, 0, 0)),
+    Verb.DMSO: VerbSpec("dmso", "maintenance", "", "a short plate of vehicle wells", (0, 1, 0, 1, 1)),
+    Verb.BASELINE: VerbSpec("baseline", "maintenance", "", "a plate of vehicle wells", (1, 2, 0, 1, 1)),
+    Verb.CALIBRATION: VerbSpec("calibration", "maintenance", "", "plates of vehicle wells", (1, 2, 0, 1, 1)),
+    Verb.SCREEN: VerbSpec("screen", "exploration", "claim", "a compound at few doses", (2, 4, 0, 2, 2)),
+    Verb.DOSE_RESPONSE: VerbSpec(
+        "dose_response", "exploration", "claim", "a compound at many doses", (4, 4, 0, 4, 4)
+    ),
+    Verb.PUBLISH_PRIVATE: VerbSpec(
+        "publish_private", "social", "confidence", "a finding for one reader", (3, 3, 1, 4, 2), "private"
+    ),
+    Verb.PUBLISH_PUBLIC: VerbSpec(
+        "publish_public", "social", "confidence", "a finding for all readers", (3, 4, 4, 3, 3), "public"
+    ),
+    Verb.TERMINATE: VerbSpec("terminate", "meta", "", "end the episode", (0, 0, 0, 0, 0)),
+    Verb.REFLECT: VerbSpec(
+        "reflect", "cognition", "", "look at what the energy of this heartbeat went into", (2, 0, 0, 2, 2)
+    ),
+    Verb.PROPOSE: VerbSpec(
+        "propose", "meta", "", "ask for a lower cost of what was deferred most", (0, 0, 0, 0, 0)
+    ),
+}
+
+INTENTS = ("cognition", "exploration", "maintenance", "social", "meta")
+"""The intent classes of the source document, in its order. They change no rule: they name what energy went into."""
+
+TEMPLATES = (Verb.DMSO, Verb.BASELINE, Verb.CALIBRATION, Verb.SCREEN, Verb.DOSE_RESPONSE)
+"""The verbs that put wells on a plate; the calibration set is those with no compound in the wells."""
+
+EXPERIMENTS = (Verb.SCREEN, Verb.DOSE_RESPONSE)
+"""Those on a compound, in the order in which a lab counts them."""
+
+PLATES = tuple(VERBS[verb].name for verb in TEMPLATES)
+SPEAKING = tuple(spec.name for spec in VERBS.values() if spec.audience)
+"""Names of the verbs that put wells on a plate, and of those that speak to others."""
