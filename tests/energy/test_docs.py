@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from solvent.energy import CATEGORIES, EnergyContext
-from solvent.energy.numbers import text as plain
+from solvent.energy.amounts import plain
 from solvent.lab.params import EnergyParams
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "energy.md").read_text(encoding="utf-8")
