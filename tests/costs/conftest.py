@@ -244,6 +244,8 @@ def file_cheaper(store: CostStore, target: str = "screen", **changes: Any) -> En
         "heartbeat_refs": [102, 109],
         "memory_refs": [uuid.UUID(int=7)],
     }
+    if "current_cost" not in changes:
+        arguments["current_cost"] = store.price(kind, target).cost
     return store.file_proposal(EnergyCostProposal(**{**arguments, **changes}))
 
 

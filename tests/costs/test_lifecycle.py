@@ -15,10 +15,12 @@ from solvent.energy.costs.rules import approved_cost
 COSTS = st.floats(min_value=0.0, max_value=100.0).map(lambda cost: round(cost, 3))
 
 
-def argument(low: float, high: float, direction: str = "decrease") -> EnergyCostProposal:
+def argument(
+    low: float, high: float, direction: str = "decrease", *, name: str = "screen", cost: float = 5.0
+) -> EnergyCostProposal:
     return EnergyCostProposal(
-        target_type="action", target_name="screen", suggested_min=low, suggested_max=high, direction=direction,
-        rationale="because", confidence=0.5, evidence=[{"source": "a", "summary": "b"}],
+        target_type="action", target_name=name, current_cost=cost, suggested_min=low, suggested_max=high,
+        direction=direction, rationale="because", confidence=0.5, evidence=[{"source": "a", "summary": "b"}],
     )  # fmt: skip
 
 
@@ -117,9 +119,7 @@ def test_the_store_follows_the_machine(store: CostStore, raw: Any, data: st.Data
                 high > prices[-1] and low >= prices[-1]
             ))  # fmt: skip
             try:
-                argued = argument(low, high, direction)
-                argued.target_name = name
-                proposal = store.file_proposal(argued)
+                proposal = store.file_proposal(argument(low, high, direction, name=name, cost=prices[-1]))
             except ProposalError:
                 assert not sensible or is_pending
             else:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import re
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -200,6 +202,16 @@ def test_what_nobody_reviews_in_time_is_rejected_and_changes_nothing(
     assert (expired.id, expired.status, expired.reviewed_by) == (proposal.id, "rejected", "timeout")
     assert store.price("action", "screen").cost == 4.0
     assert store.expire(datetime.timedelta(microseconds=1)) == []
+
+
+def test_the_lines_of_the_documentation_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "costs.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "docs/costs.md", "exec"), {})
+    assert capsys.readouterr().out.splitlines() == re.findall(r"print\(.*\)  # (.*)", code)
 
 
 # ---------------------------------------------------------------------------------------------- price lists

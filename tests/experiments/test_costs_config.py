@@ -24,14 +24,15 @@ def store(tmp_path: Path) -> Path:
     path.parent.mkdir()
     with CostStore(path) as opened:
         opened.register_verbs(LabParams())
-        opened.approve(opened.file_proposal(cheaper_screen(2.0, 3.0)).id)
+        opened.approve(opened.file_proposal(cheaper_screen(4.0, 2.0, 3.0)).id)
     return path
 
 
-def cheaper_screen(low: float, high: float) -> EnergyCostProposal:
+def cheaper_screen(cost: float, low: float, high: float) -> EnergyCostProposal:
     return EnergyCostProposal(
         target_type="action",
         target_name="screen",
+        current_cost=cost,
         suggested_min=low,
         suggested_max=high,
         direction="decrease",
@@ -93,7 +94,7 @@ def test_a_run_goes_on_until_a_price_changes(store: Path, tmp_path: Path) -> Non
         folder.prepare(load(tmp_path, text))
         folder.prepare(load(tmp_path, text))
         with CostStore(store) as opened:
-            proposal = opened.file_proposal(cheaper_screen(1.0, 2.0))
+            proposal = opened.file_proposal(cheaper_screen(3.0, 1.0, 2.0))
             folder.prepare(load(tmp_path, text))  # an argument changes nothing
             opened.approve(proposal.id)
         with pytest.raises(ConfigError, match=r"screen: 3\.0 there, 2\.0 here"):

@@ -41,14 +41,14 @@ def file_proposals_jsonl(store: CostStore, path: str | os.PathLike[str]) -> Inta
     """
     filed: list[EnergyCostProposal] = []
     skipped: list[tuple[int, str]] = []
-    for origin, line in _lines(Path(path), "proposal"):
-        status = line.text("status")
+    for place, origin, row in _lines(Path(path), "proposal"):
+        status = _values(place, row, {"status": TEXT})["status"]
         if status != Status.PENDING:
             why = f"is {status} in the ledger: the lab's own review, which binds nobody"
         elif store.knows(origin.digest):
             why = "was filed before"
         else:
-            proposal = _proposal(line)
+            proposal = EnergyCostProposal(**_values(place, row, PROPOSAL))
             try:
                 filed.append(store.file_proposal(proposal, origin))
                 continue
@@ -67,47 +67,19 @@ def log_discomfort_jsonl(store: CostStore, path: str | os.PathLike[str]) -> Inta
     """
     logged: list[CostDiscomfort] = []
     skipped: list[tuple[int, str]] = []
-    for origin, line in _lines(Path(path), "discomfort"):
+    for place, origin, row in _lines(Path(path), "discomfort"):
         if store.knows(origin.digest):
             skipped.append((origin.line, "was logged before"))
             continue
+        discomfort = CostDiscomfort(**_values(place, row, DISCOMFORT))
         try:
-            logged.append(store.log_discomfort(_discomfort(line), origin))
+            logged.append(store.log_discomfort(discomfort, origin))
         except StoreError as error:
-            raise ValueError(f"{line.place}: {error}") from None
+            raise ValueError(f"{place}: {error}") from None
     return Intake(logged, skipped)
 
 
-class _Line(NamedTuple):
-    """One object of a ledger; values that can't be read are errors that name place and key."""
-
-    place: str
-    row: Mapping[str, Any]
-
-    def text(self, key: str) -> str:
-        value = self.row.get(key)
-        if not isinstance(value, str):
-            raise self.wrong(key, "a text")
-        return value
-
-    def number(self, key: str) -> float:
-        value = self.row.get(key)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.wrong(key, "a number")
-        return float(value)
-
-    def optional(self, key: str, read: Callable[[Any], Any], allowed: str) -> Any:
-        value = self.row.get(key)
-        try:
-            return None if value is None else read(value)
-        except (TypeError, ValueError):
-            raise self.wrong(key, allowed) from None
-
-    def wrong(self, key: str, allowed: str) -> ValueError:
-        return ValueError(f"{self.place}: {key}: got {self.row.get(key)!r:.60}; allowed: {allowed}")
-
-
-def _lines(path: Path, kind: str) -> Iterator[tuple[LedgerLine, _Line]]:
+def _lines(path: Path, kind: str) -> Iterator[tuple[str, LedgerLine, Mapping[str, Any]]]:
     seen: Counter[str] = Counter()
     with path.open(encoding="utf-8") as ledger:
         for number, line in enumerate(ledger, start=1):
@@ -130,40 +102,60 @@ def _lines(path: Path, kind: str) -> Iterator[tuple[LedgerLine, _Line]]:
                 design_id=None if row.get("design_id") is None else str(row["design_id"]),
                 logged_at=None if row.get("created_at") is None else str(row["created_at"]),
             )
-            yield origin, _Line(place, row)
+            yield place, origin, row
 
 
-def _proposal(line: _Line) -> EnergyCostProposal:
-    evidence = line.row.get("evidence")
-    if not isinstance(evidence, list) or not all(isinstance(item, Mapping) for item in evidence):
-        raise line.wrong("evidence", "a list of {source, summary}")
-    return EnergyCostProposal(
-        target_type=line.text("target_type"),
-        target_name=line.text("target_name"),
-        current_cost=line.number("current_cost"),
-        suggested_min=line.number("suggested_min"),
-        suggested_max=line.number("suggested_max"),
-        direction=line.text("direction"),
-        rationale=line.text("rationale"),
-        confidence=line.number("confidence"),
-        evidence=[dict(item) for item in evidence],
-        heartbeat_refs=line.optional("heartbeat_refs", lambda refs: [int(beat) for beat in refs], "numbers"),
-        memory_refs=line.optional("memory_refs", lambda refs: [uuid.UUID(str(ref)) for ref in refs], "UUIDs"),
-    )
+def _values(place: str, row: Mapping[str, Any], readers: Mapping[str, Reader]) -> dict[str, Any]:
+    """Read the columns of a row; an optional one that is missing keeps its default."""
+    values = {}
+    for key, (read, allowed) in readers.items():
+        value = row.get(key)
+        if value is None and key in OPTIONAL:
+            continue
+        try:
+            values[key] = read(value)
+        except (TypeError, ValueError):
+            raise ValueError(f"{place}: {key}: got {value!r:.60}; allowed: {allowed}") from None
+    return values
 
 
-def _discomfort(line: _Line) -> CostDiscomfort:
-    value, similar = line.row.get("estimated_value"), line.row.get("similar_deferrals_recent")
-    return CostDiscomfort(
-        heartbeat_number=int(line.number("heartbeat_number")),
-        action_considered=line.text("action_considered"),
-        estimated_value=None if value is None else line.number("estimated_value"),
-        energy_cost=line.number("energy_cost"),
-        energy_available=line.number("energy_available"),
-        deferral_reason=line.text("deferral_reason"),
-        agent_notes=line.optional("agent_notes", str, "a text"),
-        similar_deferrals_recent=0 if similar is None else int(line.number("similar_deferrals_recent")),
-        created_at=line.optional(
-            "created_at", lambda moment: datetime.datetime.fromisoformat(str(moment)), "a time in ISO 8601"
-        ),
-    )
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError
+    return float(value)
+
+
+def _evidence(value: Any) -> list[dict[str, str]]:
+    if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
+        raise TypeError
+    return [dict(item) for item in value]
+
+
+Reader = tuple[Callable[[Any], Any], str]
+TEXT: Reader = (_text, "a text")
+NUMBER: Reader = (_number, "a number")
+COUNT: Reader = (lambda value: int(_number(value)), "a number")
+PROPOSAL: dict[str, Reader] = {
+    **dict.fromkeys(("target_type", "target_name", "direction", "rationale"), TEXT),
+    **dict.fromkeys(("current_cost", "suggested_min", "suggested_max", "confidence"), NUMBER),
+    "evidence": (_evidence, "a list of {source, summary}"),
+    "heartbeat_refs": (lambda refs: [int(beat) for beat in refs], "a list of whole numbers"),
+    "memory_refs": (lambda refs: [uuid.UUID(str(ref)) for ref in refs], "a list of UUIDs"),
+}
+DISCOMFORT: dict[str, Reader] = {
+    **dict.fromkeys(("action_considered", "deferral_reason"), TEXT),
+    **dict.fromkeys(("energy_cost", "energy_available", "estimated_value"), NUMBER),
+    **dict.fromkeys(("heartbeat_number", "similar_deferrals_recent"), COUNT),
+    "agent_notes": (str, "a text"),
+    "created_at": (lambda moment: datetime.datetime.fromisoformat(str(moment)), "a time in ISO 8601"),
+}
+OPTIONAL = {
+    *("heartbeat_refs", "memory_refs", "estimated_value", "similar_deferrals_recent", "agent_notes"),
+    "created_at",
+}

@@ -41,7 +41,7 @@ VERB_FLOORS = {verb.name: FLOORS[f"send_{verb.audience}"] for verb in VERBS.valu
 TARGETS = ("action", "mcp_tool")
 
 
-class Base(MappedAsDataclass, DeclarativeBase, kw_only=True, eq=False):
+class Base(MappedAsDataclass, DeclarativeBase, eq=False):
     """All tables of the store."""
 
     type_annotation_map: ClassVar = {
@@ -69,13 +69,13 @@ def _one_of(name: str, column: str, values: Iterable[str]) -> sa.CheckConstraint
     return _check(name, f"{column} IN ({', '.join(repr(str(value)) for value in values)})")
 
 
-class EnergyCostProposal(Base):
+class EnergyCostProposal(Base, kw_only=True):
     """An argument that a cost should change, and its review.
 
     Attributes:
         target_type: ``action`` or ``mcp_tool``.
         target_name: the verb or tool, which has a price.
-        current_cost: the cost that the agent paid, energy; by default the price in force.
+        current_cost: the cost that the agent paid, energy.
         suggested_min: lower end of the suggested range, energy; at least the floor.
         suggested_max: upper end of the suggested range, energy; at most the ceiling.
         direction: ``increase`` or ``decrease``.
@@ -146,7 +146,7 @@ class EnergyCostProposal(Base):
     id: Mapped[uuid.UUID] = mapped_column(primary_key=True, server_default=NEW_UUID, init=False)
     target_type: Mapped[str]
     target_name: Mapped[str]
-    current_cost: Mapped[float] = mapped_column(default=None)
+    current_cost: Mapped[float]
     suggested_min: Mapped[float]
     suggested_max: Mapped[float]
     direction: Mapped[str]
@@ -170,7 +170,7 @@ class EnergyCostProposal(Base):
         return f"{'tool' if self.target_type == 'mcp_tool' else self.target_type} {self.target_name}"
 
 
-class EnergyCost(Base):
+class EnergyCost(Base, kw_only=True):
     """One price of one target: revision 0 is its registration, each further one an approval. The last is in force.
 
     Attributes:
@@ -218,7 +218,7 @@ class EnergyCost(Base):
     proposal_id: Mapped[uuid.UUID | None] = mapped_column(unique=True, default=None)
 
 
-class CostDiscomfort(Base):
+class CostDiscomfort(Base, kw_only=True):
     """An action that was worth taking and was deferred for its cost.
 
     Attributes:
@@ -229,7 +229,7 @@ class CostDiscomfort(Base):
         deferral_reason: ``insufficient_energy``, ``cost_benefit`` or ``hoarding``.
         agent_notes: in the agent's words.
         similar_deferrals_recent: similar deferrals in the last heartbeats.
-        created_at: by default the time of logging.
+        created_at: by default now.
     """
 
     __tablename__ = "cost_discomfort_log"
@@ -252,10 +252,12 @@ class CostDiscomfort(Base):
     deferral_reason: Mapped[str]
     agent_notes: Mapped[str | None] = mapped_column(default=None)
     similar_deferrals_recent: Mapped[int | None] = mapped_column(server_default=sa.text("0"), default=0)
-    created_at: Mapped[datetime.datetime] = mapped_column(server_default=NOW, default=None)
+    created_at: Mapped[datetime.datetime] = mapped_column(
+        server_default=NOW, default_factory=lambda: datetime.datetime.now(datetime.UTC)
+    )
 
 
-class McpTool(Base):
+class McpTool(Base, kw_only=True):
     """A discovered tool and the cost of using it. The five energy columns are the source's."""
 
     __tablename__ = "mcp_tools"
@@ -284,7 +286,7 @@ class McpTool(Base):
     )
 
 
-class Heartbeat(Base):
+class Heartbeat(Base, kw_only=True):
     """The energy of one heartbeat: start + regenerated - spent = end.
 
     Attributes:
@@ -313,7 +315,7 @@ class Heartbeat(Base):
     energy_end: Mapped[float] = mapped_column(init=False)
 
 
-class IntentSummary(Base):
+class IntentSummary(Base, kw_only=True):
     """Energy that one intent class took in one heartbeat."""
 
     __tablename__ = "intent_summaries"
@@ -327,7 +329,7 @@ class IntentSummary(Base):
     energy: Mapped[float]
 
 
-class LedgerLine(Base):
+class LedgerLine(Base, kw_only=True):
     """The line of an environment's ledger that a row came from, so that a ledger can be read twice."""
 
     __tablename__ = "ledger_lines"
@@ -355,7 +357,8 @@ _FUNCTION = (
 
 
 def _after_create(statement: str, dialect: str) -> None:
-    sa.event.listen(Base.metadata, "after_create", sa.DDL(statement).execute_if(dialect=dialect))
+    ddl = sa.DDL(statement)  # type: ignore[no-untyped-call]
+    sa.event.listen(Base.metadata, "after_create", ddl.execute_if(dialect=dialect))
 
 
 _after_create(_FUNCTION, "postgresql")

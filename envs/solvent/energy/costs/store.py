@@ -88,6 +88,7 @@ class CostStore(Database):
 
         Verbs that have a price keep it.
         """
+        energy = params.energy
         with self._writing("prices of the lab's verbs") as session:
             if session.get_bind().dialect.name == "postgresql":  # on SQLite the transaction has the lock
                 session.execute(sa.text("LOCK TABLE energy_costs IN SHARE ROW EXCLUSIVE MODE"))
@@ -95,22 +96,9 @@ class CostStore(Database):
                 session.scalars(sa.select(EnergyCost.target_name).where(EnergyCost.target_type == "action"))
             )
             moment = now(session)
-            verbs = [energy_for_verb(verb, params.energy) for verb in VERBS_WITH_A_PRICE if verb not in known]
-            return [
-                _insert(
-                    session,
-                    EnergyCost(
-                        target_type="action",
-                        target_name=verb.name,
-                        cost=verb.energy_cost,
-                        floor=verb.energy_cost_floor or 0.0,
-                        ceiling=params.energy.ceiling,
-                        category=verb.category,
-                    ),
-                    effective_at=moment,
-                )
-                for verb in verbs
-            ]
+            verbs = [energy_for_verb(verb, energy) for verb in VERBS_WITH_A_PRICE if verb not in known]
+            rows = [_first_price("action", verb, energy.ceiling) for verb in verbs]
+            return [_insert(session, row, effective_at=moment) for row in rows]
 
     def register_tool(self, tool: ToolEnergy, description: str | None = None) -> McpTool:
         """Enter a discovered tool, as ``energy_for_tool`` priced it, and its first price.
@@ -118,18 +106,11 @@ class CostStore(Database):
         Raises:
             StoreError: the tool is registered already, or the numbers don't fit.
         """
-        price = EnergyCost(
-            target_type="mcp_tool",
-            target_name=tool.name,
-            cost=tool.energy_cost,
-            floor=tool.energy_cost_floor or 0.0,
-            category=tool.category,
-        )
         with self._writing(f"tool {tool.name!r}") as session:
             if session.scalar(sa.select(McpTool.id).where(McpTool.name == tool.name)) is not None:
                 raise StoreError(f"tool {tool.name!r} is registered already; allowed: a new name")
             row = _insert(session, McpTool(name=tool.name, description=description, **tool.to_row()))
-            _insert(session, price, effective_at=now(session))
+            _insert(session, _first_price("mcp_tool", tool), effective_at=now(session))
         return row
 
     def tools(self) -> list[McpTool]:
@@ -219,8 +200,7 @@ class CostStore(Database):
                 raise ProposalError(
                     f"{proposal.target} has a pending proposal already ({_short(pending)}); allowed: one at a time"
                 )
-            argued = price.cost if proposal.current_cost is None else proposal.current_cost
-            row = _insert(session, proposal, current_cost=argued, created_at=now(session))
+            row = _insert(session, proposal, created_at=now(session))
             if origin is not None:
                 _insert(session, origin, proposal_id=row.id)
         return row
@@ -232,7 +212,7 @@ class CostStore(Database):
             StoreError: a value that the source's schema does not allow.
         """
         with self._writing(f"discomfort with {discomfort.action_considered!r}") as session:
-            row = _insert(session, discomfort, created_at=discomfort.created_at or now(session))
+            row = _insert(session, discomfort)
             if origin is not None:
                 _insert(session, origin, discomfort_id=row.id)
         return row
@@ -412,7 +392,7 @@ class CostStore(Database):
 
     def _in_force(self, session: Session, target_type: str, target_name: str) -> EnergyCost:
         newest = _prices_of(target_type, target_name).order_by(EnergyCost.revision.desc()).limit(1)
-        row = session.scalar(newest)
+        row: EnergyCost | None = session.scalar(newest)
         if row is None:
             raise ProposalError(
                 f"{target_type} {target_name!r} has no price in {self.place}; allowed: register one first"
@@ -431,7 +411,18 @@ def _insert(session: Session, row: Row, **by_the_store: Any) -> Row:
     return inserted
 
 
-def _prices_of(target_type: str, target_name: str) -> sa.Select[tuple[EnergyCost]]:
+def _first_price(target_type: str, tool: ToolEnergy, ceiling: float | None = None) -> EnergyCost:
+    return EnergyCost(
+        target_type=target_type,
+        target_name=tool.name,
+        cost=tool.energy_cost,
+        floor=tool.energy_cost_floor or 0.0,
+        ceiling=ceiling,
+        category=tool.category,
+    )
+
+
+def _prices_of(target_type: str, target_name: str) -> sa.Select[Any]:
     return sa.select(EnergyCost).where(
         EnergyCost.target_type == target_type, EnergyCost.target_name == target_name
     )
