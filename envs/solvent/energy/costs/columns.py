@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.ext.compiler import compiles
 
-__all__ = ["INTS", "JSON", "NEW_UUID", "NOW", "TEXTS", "BySql", "UtcDateTime", "UuidList"]
+__all__ = ["INTS", "JSON", "NEW_UUID", "NOW", "TEXTS", "UUIDS", "BySql", "UtcDateTime"]
 
 JSON = sa.JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null=True), "postgresql")
 INTS = sa.JSON(none_as_null=True).with_variant(postgresql.ARRAY(sa.Integer()), "postgresql")
@@ -49,27 +49,22 @@ class UtcDateTime(sa.TypeDecorator[datetime.datetime]):
         return value.replace(tzinfo=datetime.UTC) if value.tzinfo is None else value.astimezone(datetime.UTC)
 
 
-class UuidList(sa.TypeDecorator[list[uuid.UUID]]):
-    """``UUID[]`` on PostgreSQL, a JSON list of texts on SQLite."""
+class UuidTexts(sa.TypeDecorator[list[uuid.UUID]]):
+    """UUIDs as a JSON list of texts."""
 
     impl = sa.JSON(none_as_null=True)
     cache_ok = True
 
-    def load_dialect_impl(self, dialect: sa.Dialect) -> sa.types.TypeEngine[Any]:
-        """Return the dialect's type."""
-        if dialect.name == "postgresql":
-            return dialect.type_descriptor(postgresql.ARRAY(sa.Uuid()))
-        return dialect.type_descriptor(sa.JSON(none_as_null=True))
-
-    def process_bind_param(self, value: list[uuid.UUID] | None, dialect: sa.Dialect) -> Any:
-        """Convert to texts for JSON."""
-        if value is None or dialect.name == "postgresql":
-            return value
-        return [str(item) for item in value]
+    def process_bind_param(self, value: list[uuid.UUID] | None, dialect: sa.Dialect) -> Any:  # noqa: ARG002
+        """Convert to texts."""
+        return None if value is None else [str(item) for item in value]
 
     def process_result_value(self, value: Any, dialect: sa.Dialect) -> list[uuid.UUID] | None:  # noqa: ARG002
         """Convert back to UUIDs."""
-        return None if value is None else [uuid.UUID(str(item)) for item in value]
+        return None if value is None else [uuid.UUID(item) for item in value]
+
+
+UUIDS = UuidTexts().with_variant(postgresql.ARRAY(sa.Uuid()), "postgresql")
 
 
 class BySql(sa.ColumnElement[Any]):

@@ -13,7 +13,6 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import sqlalchemy as sa
@@ -31,7 +30,7 @@ HEAD = "0001"
 """The schema that this code reads and writes: the last migration."""
 
 VERSION_TABLE = "solvent_costs_version"
-"""Of a name of its own, so that the store can share a PostgreSQL database with others that use Alembic."""
+"""The store's own, so that it can share a PostgreSQL database with other users of Alembic."""
 
 ALLOWED = "a path of a file, sqlite:///PATH, or postgresql://USER@HOST/DATABASE"
 BUSY_SECONDS = 10
@@ -58,9 +57,7 @@ class Database:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @contextmanager
@@ -113,7 +110,7 @@ def url_of(place: str | os.PathLike[str], folder: Path | None = None) -> URL:
         return URL.create("sqlite", database=str(folder / path if folder is not None else path))
     try:
         url = make_url(text)
-    except (ArgumentError, ValueError):  # whose message would repeat the URL, password and all
+    except (ArgumentError, ValueError):  # its message would repeat the URL with the password
         raise StoreError(f"store: got a URL that can't be read; allowed: {ALLOWED}") from None
     if url.drivername in ("sqlite", "sqlite+pysqlite"):
         if url.database in (None, "", ":memory:"):
@@ -148,7 +145,7 @@ def _connect(url: URL, *, create: bool) -> sa.Engine:
         raise StoreError(f"{path}: is a folder; allowed: {ALLOWED}")
     if not create and not path.exists():
         raise StoreError(f"{path}: no such store; allowed: a store that is there, or register a price first")
-    # The driver's own transactions would leave data definition outside and take the lock late.
+    # The driver's own transactions would exclude data definition and take the lock late.
     engine = sa.create_engine(
         url, poolclass=NullPool, connect_args={"isolation_level": None, "timeout": BUSY_SECONDS}
     )
@@ -160,7 +157,7 @@ def _connect(url: URL, *, create: bool) -> sa.Engine:
 def _set_up(connection: Any, _record: Any) -> None:
     for setting in (f"busy_timeout={BUSY_SECONDS * 1000}", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {setting}").close()
-    # The mode is the file's. Where another connection holds it just now, SQLite doesn't wait; the next one sets it.
+    # The mode is the file's. SQLite doesn't wait if another connection holds it; the next connection sets it.
     with suppress(sqlite3.OperationalError):
         connection.execute("PRAGMA journal_mode=WAL").close()
 
@@ -170,17 +167,9 @@ def _begin(connection: sa.Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-@contextmanager
-def _readable(place: str) -> Iterator[None]:
-    try:
-        yield
-    except (SQLAlchemyError, OSError) as error:
-        raise StoreError(f"{place}: can't be used as a store ({_said(error)}); allowed: {ALLOWED}") from None
-
-
 def _migrate(engine: sa.Engine, *, create: bool) -> None:
     place = place_of(engine.url)
-    with _readable(place):
+    try:
         with engine.connect() as connection:
             if _version(connection) == HEAD:
                 return
@@ -193,6 +182,8 @@ def _migrate(engine: sa.Engine, *, create: bool) -> None:
             if found is None:
                 _check_empty(connection, place, create=create)
             _upgrade(connection, place, found)
+    except (SQLAlchemyError, OSError) as error:
+        raise StoreError(f"{place}: can't be used as a store ({_said(error)}); allowed: {ALLOWED}") from None
 
 
 def _version(connection: sa.Connection) -> str | None:

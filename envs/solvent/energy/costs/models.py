@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import DeclarativeBase, Mapped, MappedAsDataclass, mapped_column
 
 from solvent.energy.amounts import MOST_ENERGY
-from solvent.energy.costs.columns import INTS, JSON, NEW_UUID, NOW, TEXTS, BySql, UtcDateTime, UuidList
+from solvent.energy.costs.columns import INTS, JSON, NEW_UUID, NOW, TEXTS, UUIDS, BySql, UtcDateTime
 from solvent.energy.costs.lifecycle import Direction, Reviewer, Status
 from solvent.energy.pricing import ACTION, CATEGORIES
 from solvent.lab.actions import INTENTS, VERBS
@@ -52,7 +52,7 @@ class Base(MappedAsDataclass, DeclarativeBase, eq=False):
         list[dict[str, str]]: JSON,
         list[int]: INTS,
         list[str]: TEXTS,
-        list[uuid.UUID]: UuidList(),
+        list[uuid.UUID]: UUIDS,
     }
 
 
@@ -351,7 +351,7 @@ class LedgerLine(Base, kw_only=True):
 # The history of costs is append-only. One trigger for both databases: SQLite's has a body, PostgreSQL's a function.
 _MESSAGE = "'the history of costs is append-only'"
 _FUNCTION = (
-    "CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+    "CREATE FUNCTION refuse_change_of_costs() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
     f" RAISE EXCEPTION {_MESSAGE} USING ERRCODE = 'check_violation'; END $$"
 )
 
@@ -370,4 +370,4 @@ for _name, _refused in (
 ):
     _trigger = f"CREATE TRIGGER refuse_{_name} BEFORE {_refused}"
     _after_create(f"{_trigger} BEGIN SELECT RAISE(ABORT, {_MESSAGE}); END", "sqlite")
-    _after_create(f"{_trigger} EXECUTE FUNCTION refuse_change()", "postgresql")
+    _after_create(f"{_trigger} EXECUTE FUNCTION refuse_change_of_costs()", "postgresql")
