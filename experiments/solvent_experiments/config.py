@@ -219,13 +219,14 @@ def _priced(document: Document, file: ExperimentFile) -> tuple[dict[str, Any], d
         if as_of is None or not named:
             raise document.error("costs.store", "missing; allowed: the path or URL of a store of costs")
         return file.params, {"as_of": as_of.isoformat()}
-    from solvent.energy.costs import StoreError, dated_prices
+    from solvent.energy.costs import CostStore, StoreError
     from solvent.energy.costs.connection import url_of
 
     try:
         url = url_of(file.costs.store, document.path.parent)
         place = url.database if url.drivername == "sqlite" else url.render_as_string(hide_password=False)
-        listed = dated_prices(str(place), as_of)
+        with CostStore(str(place), create=False) as store:
+            listed = store.price_list(as_of)
     except StoreError as error:
         problem = str(error)
         key = "costs.as_of" if problem.startswith("as_of: ") else "costs.store"

@@ -32,8 +32,7 @@ from rich.table import Table
 from rich.text import Text
 
 from solvent.energy import CATEGORIES, ToolEnergy, energy_for_tool
-from solvent.energy.numbers import number
-from solvent.energy.numbers import text as plain_number
+from solvent.energy.amounts import number, plain
 from solvent_experiments.documents import ConfigError
 
 __all__ = ["Listing", "ServerError", "environment_of", "list_tools", "printable", "show_tools"]
@@ -430,8 +429,8 @@ def _print(listing: Listing, console: Console, *, why: bool) -> None:
         cells = [
             _name(tool),
             Text(CATEGORIES[tool.category].label),
-            Text(plain_number(tool.energy_cost)),
-            Text("" if tool.energy_cost_floor is None else plain_number(tool.energy_cost_floor)),
+            Text(plain(tool.energy_cost)),
+            Text("" if tool.energy_cost_floor is None else plain(tool.energy_cost_floor)),
             Text(", ".join(tool.allowed_contexts)),
         ]
         drawn.add_row(*cells, *([Text("yes" if tool.unsure else "")] if unsure else []))

@@ -20,6 +20,7 @@ import psycopg
 import pytest
 
 from solvent import LabParams
+from solvent.energy import CATEGORIES, ToolEnergy
 from solvent.energy.costs import CostStore, EnergyCostProposal
 from solvent.energy.costs.models import Base
 
@@ -101,10 +102,9 @@ class Server:
         return self.url(name)
 
     def emptied(self, url: str) -> str:
-        """The same store, as if it were new: what no role of the store may do, its superuser can."""
+        """The same store, as if it were new."""
         tables = ", ".join(Base.metadata.tables)
         with psycopg.connect(url) as connection:
-            connection.execute("SET session_replication_role = replica")
             connection.execute(f"TRUNCATE {tables}")  # type: ignore[call-overload]
         return url
 
@@ -182,6 +182,8 @@ class Raw:
     def all(self, *statements: str) -> list[list[tuple[Any, ...]]]:
         """Run statements in one transaction; returns the rows of each."""
         connection: Any = sqlite3.connect(self.place) if self.sqlite else psycopg.connect(self.place)
+        if self.sqlite:
+            connection.execute("PRAGMA foreign_keys=ON")
         with contextlib.closing(connection), connection:
             cursors = [connection.execute(statement) for statement in statements]
             return [list(cursor.fetchall()) if cursor.description else [] for cursor in cursors]
@@ -227,25 +229,42 @@ def raw(place: str, store: CostStore) -> Raw:
     return Raw(place)
 
 
-EVIDENCE = ({"source": "heartbeat_102", "summary": "deferred, energy cited"},)
-
-
-def argue(store: CostStore, target: str = "screen", **changes: Any) -> EnergyCostProposal:
+def file_cheaper(store: CostStore, target: str = "screen", **changes: Any) -> EnergyCostProposal:
     """A proposal that would make ``target``, by default a screen of 4, cheaper."""
     kind = "mcp_tool" if ":" in target else "action"
     arguments: dict[str, Any] = {
+        "target_type": kind,
+        "target_name": target,
         "suggested_min": 2.0,
         "suggested_max": 3.0,
         "direction": "decrease",
         "rationale": "repeated avoidance despite high benefit",
         "confidence": 0.6,
-        "evidence": EVIDENCE,
+        "evidence": [{"source": "heartbeat_102", "summary": "deferred, energy cited"}],
         "heartbeat_refs": [102, 109],
         "memory_refs": [uuid.UUID(int=7)],
     }
-    return store.file_proposal(kind, target, **{**arguments, **changes})
+    if "current_cost" not in changes:
+        arguments["current_cost"] = store.price(kind, target).cost
+    return store.file_proposal(EnergyCostProposal(**{**arguments, **changes}))
+
+
+@pytest.fixture
+def argue() -> Callable[..., EnergyCostProposal]:
+    return file_cheaper
+
+
+@pytest.fixture
+def priced() -> Callable[[str, float, str], ToolEnergy]:
+    """Makes tools of a cost and category."""
+
+    def make(name: str, cost: float, category: str) -> ToolEnergy:
+        line = CATEGORIES[category]
+        return ToolEnergy(name, category, cost, line.floor, {"base": cost}, line.contexts)
+
+    return make
 
 
 @pytest.fixture
 def file_one(store: CostStore) -> Callable[..., EnergyCostProposal]:
-    return functools.partial(argue, store)
+    return functools.partial(file_cheaper, store)

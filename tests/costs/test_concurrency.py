@@ -68,6 +68,19 @@ def test_exactly_one_of_several_reviewers_wins(
     assert len(store.history("action", "screen")) == 1 + len(store.proposals("approved"))
 
 
+def test_exactly_one_of_twenty_reviewers_wins(store: CostStore, place: str, file_one: Filing) -> None:
+    others = [CostStore(place) for _ in range(20)]
+    proposal = file_one()
+    try:
+        outcomes = at_once(*(functools.partial(other.approve, proposal.id) for other in others))
+    finally:
+        for other in others:
+            other.close()
+    assert sum(isinstance(outcome, EnergyCostProposal) for outcome in outcomes) == 1
+    assert sum("is already approved (by user, 2" in str(outcome) for outcome in outcomes) == 19
+    assert [row.cost for row in store.history("action", "screen")] == [4.0, 3.0]
+
+
 def test_exactly_one_of_several_who_file_wins(store: CostStore, file_one: Filing) -> None:
     """One store shared between threads."""
     outcomes = at_once(*[file_one] * 4)

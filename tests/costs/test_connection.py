@@ -27,7 +27,7 @@ def test_a_store_is_made_where_there_is_none_and_opened_again(new_place: Callabl
     place = new_place()
     with CostStore(place) as store:
         assert store.prices() == store.proposals() == store.discomfort() == store.heartbeats() == []
-        store.register_price("action", "screen", 2.0)
+        store.register_action("screen", 2.0)
     with CostStore(place, create=False) as store:
         assert [row.cost for row in store.prices()] == [2.0]
 
@@ -115,5 +115,5 @@ def test_relative_paths_start_where_they_are_said_to(tmp_path: Path) -> None:
 def test_a_path_may_hold_any_character(tmp_path: Path) -> None:
     odd = tmp_path / "50% of costs? (ünïcode) #1.db"
     with CostStore(odd) as store:
-        store.register_price("action", "screen", 2.0)
+        store.register_action("screen", 2.0)
     assert odd.exists()

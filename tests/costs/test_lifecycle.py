@@ -1,4 +1,4 @@
-"""The state machine and the price that an approval sets: in Python, and in both databases the same."""
+"""The life of a proposal and the price that an approval sets, on both databases."""
 
 from __future__ import annotations
 
@@ -9,21 +9,23 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from solvent import LabParams
-from solvent.energy.costs import CostStore, ProposalError, Status
-from solvent.energy.costs.lifecycle import FINAL, TRANSITIONS, approved_cost, floor_of_category
+from solvent.energy.costs import CostStore, EnergyCost, EnergyCostProposal, ProposalError
+from solvent.energy.costs.rules import approved_cost
 
 COSTS = st.floats(min_value=0.0, max_value=100.0).map(lambda cost: round(cost, 3))
 
 
-def test_only_pending_leads_anywhere() -> None:
-    assert set(TRANSITIONS) == set(Status)
-    assert TRANSITIONS[Status.PENDING] == FINAL == set(Status) - {Status.PENDING}
-    assert not any(TRANSITIONS[status] for status in FINAL)
+def argument(
+    low: float, high: float, direction: str = "decrease", *, name: str = "screen", cost: float = 5.0
+) -> EnergyCostProposal:
+    return EnergyCostProposal(
+        target_type="action", target_name=name, current_cost=cost, suggested_min=low, suggested_max=high,
+        direction=direction, rationale="because", confidence=0.5, evidence=[{"source": "a", "summary": "b"}],
+    )  # fmt: skip
 
 
-def test_the_floors_are_the_sources() -> None:
-    names = ("send_public", "delete", "send_private", "read", None)
-    assert [floor_of_category(name) for name in names] == [6.0, 5.0, 3.0, 0.0, 0.0]
+def priced(cost: float, floor: float = 0.0, ceiling: float | None = None) -> EnergyCost:
+    return EnergyCost(target_type="action", target_name="screen", cost=cost, floor=floor, ceiling=ceiling)
 
 
 @given(
@@ -46,7 +48,7 @@ def test_an_approved_cost_is_in_range_floor_and_ceiling_and_goes_the_way_that_wa
 ) -> None:
     low, high = sorted((one, other))
     try:
-        cost = approved_cost(price, low, high, direction, floor=floor, ceiling=ceiling, asked=asked)
+        cost = approved_cost(argument(low, high, direction), priced(price, floor, ceiling), asked)
     except ProposalError:
         return
     assert max(low, floor) <= cost <= min(high, 1e9 if ceiling is None else ceiling)
@@ -61,19 +63,19 @@ def test_an_approved_cost_is_in_range_floor_and_ceiling_and_goes_the_way_that_wa
 def test_what_is_allowed_is_not_refused(price: float, one: float, other: float, asked: float) -> None:
     low, high = sorted((one, other))
     assume(low <= asked <= high and asked < price)
-    assert approved_cost(price, low, high, "decrease", asked=asked) == asked
+    assert approved_cost(argument(low, high), priced(price), asked) == asked
 
 
 def test_the_sources_own_example_needs_a_cost_to_be_named() -> None:
     """Cost 5, range 4 to 5: the end nearest to the price is the price."""
     with pytest.raises(ProposalError, match="name a cost below"):
-        approved_cost(5.0, 4.0, 5.0, "decrease")
-    assert approved_cost(5.0, 4.0, 5.0, "decrease", asked=4.5) == 4.5
+        approved_cost(argument(4.0, 5.0), priced(5.0))
+    assert approved_cost(argument(4.0, 5.0), priced(5.0), 4.5) == 4.5
 
 
 def test_a_price_that_has_moved_away_from_the_range_can_not_be_approved_the_wrong_way() -> None:
     with pytest.raises(ProposalError, match="can't decrease into 3 to 4"):
-        approved_cost(2.5, 3.0, 4.0, "decrease")
+        approved_cost(argument(3.0, 4.0), priced(2.5))
 
 
 ARGUMENTS = st.sampled_from(  # direction and range, as shares of the price; the last three make no sense
@@ -102,12 +104,12 @@ EVENTS = st.lists(
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.data())
-def test_the_database_follows_the_machine(store: CostStore, raw: Any, data: st.DataObject) -> None:
+def test_the_store_follows_the_machine(store: CostStore, raw: Any, data: st.DataObject) -> None:
     """Any sequence of operations, raw SQL among them: a model of a dozen lines says what the store must hold."""
     known = sum(row.target_type == "action" for row in store.prices())
     name = f"verb-{known}"
     price = data.draw(st.integers(1000, 100_000), label="price, thousandths") / 1000
-    store.register_price("action", name, price, floor=1.0, ceiling=200.0)
+    store.register_action(name, price, floor=1.0, ceiling=200.0)
     prices, life = [price], []
     for event, back, (direction, *shares), asked in data.draw(EVENTS, label="events"):
         low, high = sorted(max(round(prices[-1] * share, 3), 1.0) for share in shares)
@@ -117,10 +119,7 @@ def test_the_database_follows_the_machine(store: CostStore, raw: Any, data: st.D
                 high > prices[-1] and low >= prices[-1]
             ))  # fmt: skip
             try:
-                proposal = store.file_proposal(
-                    "action", name, suggested_min=low, suggested_max=high, direction=direction,
-                    rationale="because", confidence=0.5, evidence=[{"source": "a", "summary": "b"}],
-                )  # fmt: skip
+                proposal = store.file_proposal(argument(low, high, direction, name=name, cost=prices[-1]))
             except ProposalError:
                 assert not sensible or is_pending
             else:

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import re
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from solvent import LabParams
-from solvent.energy import energy_for_tool
+from solvent.energy import ToolEnergy, energy_for_tool
 from solvent.energy.costs import (
+    CostDiscomfort,
     CostStore,
     EnergyCostProposal,
+    Heartbeat,
     ProposalError,
     StoreError,
-    dated_prices,
-    prices_as_of,
 )
 from solvent.lab.mechanisms.energy import VERB_NAMES
 
 Filing = Callable[..., EnergyCostProposal]
+Priced = Callable[[str, float, str], ToolEnergy]
 
 
 def after(moment: datetime.datetime) -> datetime.datetime:
@@ -174,16 +177,16 @@ def test_what_can_not_be_asked_of_the_store(store: CostStore, file_one: Filing) 
     with pytest.raises(ProposalError, match="above 0"):
         store.expire(datetime.timedelta(0))
     with pytest.raises(StoreError, match="only by an approved proposal"):
-        store.register_price("action", "screen", 1.0)
+        store.register_action("screen", 1.0)
     with pytest.raises(StoreError, match="ck_energy_costs_cost"):
-        store.register_price("action", "new", -1.0)
+        store.register_action("new", -1.0)
     with pytest.raises(ProposalError, match="has no price"):
         store.history("action", "new")
 
 
 def test_several_ids_that_begin_alike_are_not_guessed_at(store: CostStore, file_one: Filing) -> None:
     for n in range(17):  # seventeen ids, sixteen first digits
-        store.register_price("action", f"verb-{n}", 4.0)
+        store.register_action(f"verb-{n}", 4.0)
     firsts = [str(file_one(f"verb-{n}").id)[0] for n in range(17)]
     twice = next(digit for digit in firsts if firsts.count(digit) > 1)
     with pytest.raises(ProposalError, match="several ids begin"):
@@ -201,41 +204,50 @@ def test_what_nobody_reviews_in_time_is_rejected_and_changes_nothing(
     assert store.expire(datetime.timedelta(microseconds=1)) == []
 
 
+def test_the_lines_of_the_documentation_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "costs.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "docs/costs.md", "exec"), {})
+    assert capsys.readouterr().out.splitlines() == re.findall(r"print\(.*\)  # (.*)", code)
+
+
 # ---------------------------------------------------------------------------------------------- price lists
 
 
 def test_a_price_list_of_the_past_stays_as_it_was(store: CostStore, file_one: Filing) -> None:
     start = store.price("action", "screen").effective_at
-    lists = {start: prices_as_of(store, start)}
+    lists = {start: store.price_list(start).costs}
     for high in (3.0, 2.5, 2.25):
         moment = store.approve(file_one(suggested_max=high).id).effective_at
         assert moment is not None
-        lists[moment] = prices_as_of(store, moment)
+        lists[moment] = store.price_list(moment).costs
     assert [listed["screen"] for listed in lists.values()] == [4.0, 3.0, 2.5, 2.25]
     for (moment, listed), later in itertools.pairwise([*lists.items(), (None, None)]):  # type: ignore[list-item]
-        assert prices_as_of(store, moment) == prices_as_of(store, after(moment)) == listed
+        assert store.price_list(moment).costs == store.price_list(after(moment)).costs == listed
         assert later is not None
     assert set(lists[start]) == set(VERB_NAMES)
-    assert dated_prices(store) == (
+    assert store.price_list() == (
         moment,
         lists[moment],
     )  # dated by the last change, so the same until the next
-    assert prices_as_of(store.place if "://" not in store.place else store, None) == lists[moment]
 
 
 def test_moments_that_have_no_price_list(store: CostStore) -> None:
     start = store.price("action", "screen").effective_at
     with pytest.raises(StoreError, match="no price of a lab's verb as of"):
-        prices_as_of(store, start - datetime.timedelta(microseconds=1))
+        store.price_list(start - datetime.timedelta(microseconds=1))
     with pytest.raises(StoreError, match="in the future"):
-        prices_as_of(store, start + datetime.timedelta(hours=1))
+        store.price_list(start + datetime.timedelta(hours=1))
     with pytest.raises(StoreError, match="without a zone"):
-        prices_as_of(store, start.replace(tzinfo=None))
+        store.price_list(start.replace(tzinfo=None))
 
 
 def test_a_lab_can_be_run_at_the_listed_prices(store: CostStore, file_one: Filing) -> None:
     store.approve(file_one().id)
-    params = LabParams.from_mapping({"energy": {"prices": prices_as_of(store)}}, base=LabParams())
+    params = LabParams.from_mapping({"energy": {"prices": store.price_list().costs}}, base=LabParams())
     assert params.energy.base_cost("screen") == 3.0
     assert params.energy.base_cost("dose_response") == LabParams().energy.base_cost("dose_response")
 
@@ -251,25 +263,29 @@ def test_registering_a_lab_twice_changes_nothing(store: CostStore, file_one: Fil
 
 def test_a_discovered_tool_gets_a_row_and_a_price(store: CostStore, file_one: Filing) -> None:
     energy = energy_for_tool("slack:send_message", None, {"properties": {"channel": {}, "text": {}}})
-    store.register_tool("slack:send_message", **energy.to_row())
+    store.register_tool(energy, "Sends a message")
     (tool,) = store.tools()
+    assert (tool.name, tool.description) == ("slack:send_message", "Sends a message")
     row = energy.to_row()
     assert {name: getattr(tool, name) for name in row} == row
     price = store.price("mcp_tool", "slack:send_message")
     assert (price.cost, price.category) == (energy.energy_cost, energy.category)
     assert price.floor == (energy.energy_cost_floor or 0.0)
     with pytest.raises(StoreError, match="registered already"):
-        store.register_tool("slack:send_message", energy_cost=0.5)
+        store.register_tool(energy_for_tool("slack:send_message", {"readOnlyHint": True}))
 
 
-def test_an_approval_moves_the_cost_of_a_tool_with_its_price(store: CostStore, file_one: Filing) -> None:
-    store.register_tool("mail:send", energy_cost=5.0, energy_cost_category="send_private")
+def test_an_approval_moves_the_cost_of_a_tool_with_its_price(
+    store: CostStore, file_one: Filing, priced: Priced
+) -> None:
+    store.register_tool(priced("mail:send", 5.0, "send_private"))
+    store.register_tool(priced("mail:list", 1.0, "read"))
     proposal = file_one("mail:send", suggested_min=3.5, suggested_max=4.0)
     assert proposal.target == "tool mail:send"
     store.approve(proposal.id)
-    assert [tool.energy_cost for tool in store.tools()] == [4.0]
+    assert [tool.energy_cost for tool in store.tools()] == [1.0, 4.0]
     assert [row.cost for row in store.history("mcp_tool", "mail:send")] == [5.0, 4.0]
-    assert "mail:send" not in prices_as_of(store)  # the lab has no such verb
+    assert "mail:send" not in store.price_list().costs  # the lab has no such verb
 
 
 def test_the_defaults_of_the_source(store: CostStore, raw: Any) -> None:
@@ -278,7 +294,6 @@ def test_the_defaults_of_the_source(store: CostStore, raw: Any) -> None:
     assert (tool.energy_cost, tool.energy_cost_category, tool.energy_cost_floor) == (2.0, None, None)
     assert tool.allowed_contexts == ["chat"]
     assert tool.id.version == 4
-    assert store.price("mcp_tool", "x:y").cost == 2.0
 
 
 # ----------------------------------------------------------------------------------- discomfort, heartbeats
@@ -288,14 +303,16 @@ def test_discomfort_is_logged(store: CostStore) -> None:
     lab_time = datetime.datetime(2025, 1, 1, 9, tzinfo=datetime.timezone(datetime.timedelta(hours=2)))
     for beat, action in ((4, "screen"), (3, "dose_response")):
         store.log_discomfort(
-            heartbeat_number=beat,
-            action_considered=action,
-            estimated_value=0.6,
-            energy_cost=4.0,
-            energy_available=2.5,
-            deferral_reason="insufficient_energy",
-            similar_deferrals_recent=1,
-            created_at=lab_time,
+            CostDiscomfort(
+                heartbeat_number=beat,
+                action_considered=action,
+                estimated_value=0.6,
+                energy_cost=4.0,
+                energy_available=2.5,
+                deferral_reason="insufficient_energy",
+                similar_deferrals_recent=1,
+                created_at=lab_time,
+            )
         )
     assert [row.heartbeat_number for row in store.discomfort()] == [3, 4]
     (row,) = store.discomfort("screen")
@@ -310,7 +327,7 @@ def test_discomfort_is_logged(store: CostStore) -> None:
             "deferral_reason": "hoarding",
         }
         with pytest.raises(StoreError, match="ck_discomfort"):
-            store.log_discomfort(**{**arguments, **wrong})
+            store.log_discomfort(CostDiscomfort(**{**arguments, **wrong}))
 
 
 def test_heartbeats_carry_their_intent_summary_and_balance(store: CostStore) -> None:
@@ -323,7 +340,7 @@ def test_heartbeats_carry_their_intent_summary_and_balance(store: CostStore) -> 
         "energy_start": 12.5,
         "regenerated": 10.0,
     }
-    store.log_heartbeat(**beat, spent={"cognition": 2.0, "exploration": 4.5})
+    store.log_heartbeat(Heartbeat(**beat), {"cognition": 2.0, "exploration": 4.5})
     ((row, summary),) = store.heartbeats("run/seed-0/0")
     assert summary == {"cognition": 2.0, "exploration": 4.5}
     assert (row.spent, row.energy_end, row.opened_at) == (6.5, 16.0, opened)
@@ -336,7 +353,7 @@ def test_heartbeats_carry_their_intent_summary_and_balance(store: CostStore) -> 
     ):
         number = 2 if said == "logged already" else 3
         with pytest.raises(StoreError, match=said):
-            store.log_heartbeat(**{**beat, "number": number}, spent=spent)
+            store.log_heartbeat(Heartbeat(**{**beat, "number": number}), spent)
     assert len(store.heartbeats()) == 1  # nothing of what was refused is left behind
     with pytest.raises(StoreError, match="without a zone"):
-        store.log_heartbeat(**{**beat, "number": 3, "opened_at": opened.replace(tzinfo=None)}, spent={})
+        store.log_heartbeat(Heartbeat(**{**beat, "number": 3, "opened_at": opened.replace(tzinfo=None)}), {})

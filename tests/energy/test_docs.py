@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 
+import solvent.energy
 from solvent.energy import CATEGORIES, EnergyContext
-from solvent.energy.numbers import text as plain
+from solvent.energy.amounts import plain
 from solvent.lab.mechanisms.energy import EnergyParams
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "energy.md").read_text(encoding="utf-8")
@@ -23,8 +25,13 @@ def rows(heading: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
 
 
+def test_it_begins_with_the_lines_of_the_package() -> None:
+    assert TEXT.split("\n\n")[1].startswith("```python\n" + BLOCKS[0].split("\n\n")[0])
+    assert textwrap.indent(BLOCKS[0], "    ") in str(solvent.energy.__doc__)
+
+
 def test_there_are_blocks_to_run() -> None:
-    assert len(BLOCKS) == 4
+    assert len(BLOCKS) == 5
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
@@ -51,9 +58,9 @@ def test_its_categories_are_the_codes() -> None:
 def test_its_multipliers_are_the_defaults() -> None:
     params = EnergyParams()
     multipliers = [params.first_use, params.error_rate, params.late_social, params.similar]
-    assert [row[2] for row in rows("situation")] == [plain(multiplier) for multiplier in multipliers]
+    assert [row[2] for row in rows("context")] == [plain(multiplier) for multiplier in multipliers]
     assert f"between 1 and {plain(params.multiplier_cap)}" in TEXT
-    fields = {field for row in rows("situation") for field in re.findall(r"`(\w+)`", row[1])}
+    fields = {field for row in rows("context") for field in re.findall(r"`(\w+)`", row[1])}
     assert fields == set(EnergyContext.__dataclass_fields__)
 
 

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from solvent import preset
-from solvent.energy import CATEGORIES, energy_for_tool, energy_for_verb, lexicon
+from solvent.energy import CATEGORIES, energy_for_tool, energy_for_verb, tool_fields, tool_names
 from solvent.lab.mechanisms.energy import (
     DIMENSIONS,
     VERB_NAMES,
@@ -55,10 +55,10 @@ def test_a_category_starts_at_the_low_end_of_its_range(line: Any) -> None:
 
 
 def test_no_word_is_in_two_places() -> None:
-    groups = itertools.chain(lexicon._ALWAYS.values(), lexicon._SOMETIMES.values())
+    groups = itertools.chain(tool_names._ALWAYS.values(), tool_names._SOMETIMES.values())
     counts = Counter(word for words in groups for word in words.split())
     assert [word for word, count in counts.items() if count > 1] == []
-    assert set(counts) >= lexicon._NOUNS
+    assert set(counts) >= tool_names._NOUNS
 
 
 NAMES = {
@@ -193,7 +193,7 @@ def test_schemas_that_cannot_be_read(schema: Any) -> None:
 # ------------------------------------------------------------------------------------------------ properties
 
 WORDS = (
-    *sorted(lexicon.LEXICON)[::7],
+    *sorted(tool_names.LEXICON)[::7],
     *(
         "get",
         "delete",
@@ -218,12 +218,12 @@ NAMES_OF_ALL_KINDS = st.one_of(
     ),
 )
 FIELDS = sorted(
-    lexicon.RECIPIENT_FIELDS
-    | lexicon.VISIBILITY_FIELDS
-    | lexicon.FORCE_FIELDS
-    | lexicon.CODE_FIELDS
-    | lexicon.WORDS_FIELDS
-    | lexicon.PLURAL_FIELDS
+    tool_fields.RECIPIENT_FIELDS
+    | tool_fields.VISIBILITY_FIELDS
+    | tool_fields.FORCE_FIELDS
+    | tool_fields.CODE_FIELDS
+    | tool_fields.WORDS_FIELDS
+    | tool_fields.PLURAL_FIELDS
 )
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.text(max_size=5),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from solvent import LabParams
-from solvent.energy.costs import CostStore
+from solvent.energy.costs import CostStore, EnergyCostProposal
 from solvent_experiments.config import Experiment, load_experiment, moment
 from solvent_experiments.documents import ConfigError, dump_yaml
 from solvent_experiments.store import RunFolder
@@ -24,19 +24,22 @@ def store(tmp_path: Path) -> Path:
     path.parent.mkdir()
     with CostStore(path) as opened:
         opened.register_verbs(LabParams())
-        opened.approve(
-            opened.file_proposal(
-                "action",
-                "screen",
-                suggested_min=2.0,
-                suggested_max=3.0,
-                direction="decrease",
-                rationale="because",
-                confidence=0.5,
-                evidence=[{"source": "a", "summary": "b"}],
-            ).id
-        )
+        opened.approve(opened.file_proposal(cheaper_screen(4.0, 2.0, 3.0)).id)
     return path
+
+
+def cheaper_screen(cost: float, low: float, high: float) -> EnergyCostProposal:
+    return EnergyCostProposal(
+        target_type="action",
+        target_name="screen",
+        current_cost=cost,
+        suggested_min=low,
+        suggested_max=high,
+        direction="decrease",
+        rationale="because",
+        confidence=0.5,
+        evidence=[{"source": "a", "summary": "b"}],
+    )
 
 
 def at(path: Path, revision: int) -> datetime.datetime:
@@ -91,16 +94,7 @@ def test_a_run_goes_on_until_a_price_changes(store: Path, tmp_path: Path) -> Non
         folder.prepare(load(tmp_path, text))
         folder.prepare(load(tmp_path, text))
         with CostStore(store) as opened:
-            proposal = opened.file_proposal(
-                "action",
-                "screen",
-                suggested_min=1.0,
-                suggested_max=2.0,
-                direction="decrease",
-                rationale="because",
-                confidence=0.5,
-                evidence=[{"source": "a", "summary": "b"}],
-            )
+            proposal = opened.file_proposal(cheaper_screen(3.0, 1.0, 2.0))
             folder.prepare(load(tmp_path, text))  # an argument changes nothing
             opened.approve(proposal.id)
         with pytest.raises(ConfigError, match=r"screen: 3\.0 there, 2\.0 here"):

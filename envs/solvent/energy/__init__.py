@@ -1,21 +1,24 @@
-"""The energy model outside of the environment: budgets, effective costs and the prices of discovered tools.
+"""Energy for an agent loop of your own: a budget, costs that depend on the context, and the prices of tools.
 
     from solvent.energy import EnergyBudget, EnergyContext, effective_cost, energy_for_tool
 
-    budget = EnergyBudget()
-    tool = energy_for_tool("slack:send_message")
+    budget = EnergyBudget(start=10, regeneration=3, cap=20)
+    tool = energy_for_tool("slack:send_message", annotations={"destructiveHint": False})
     cost, factors = effective_cost(tool.energy_cost, EnergyContext(first_use=True))
+    print(tool.category, cost, factors)  # send_private 5.625 {'first_use': 1.5, 'clipped': False}
     if "chat" in tool.allowed_contexts and budget.can_afford(cost):
         budget.spend(cost)
+    budget.regenerate()  # a heartbeat has passed
+    print(budget.balance)  # 7.375
 
-The rules are the functions of ``mechanisms/energy.py``, the very ones that the environment runs, and the numbers are
-those of ``params.EnergyParams``. Source: *Action Cost: The Energy Model*.
+The rules are those of ``solvent.lab.mechanisms.energy``, the very ones that the lab runs. ``solvent.energy.costs`` is
+the store in which agents propose other costs and people review them. Source: *Action Cost: The Energy Model*.
 """
 
 from solvent.energy.budget import EnergyBooks, EnergyBudget, InsufficientEnergyError
+from solvent.energy.context import EnergyContext, effective_cost
 from solvent.energy.explanation import explain, intent_summary_text
-from solvent.energy.situation import EnergyContext, effective_cost
-from solvent.energy.tools import CATEGORIES, Category, ToolEnergy, energy_for_tool, energy_for_verb
+from solvent.energy.pricing import CATEGORIES, Category, ToolEnergy, energy_for_tool, energy_for_verb
 
 __all__ = [
     "CATEGORIES",

@@ -1,11 +1,11 @@
-"""One shared pool of energy: what comes in, what the cap loses, what is spent.
+"""One shared pool of energy, and its books.
 
 Mechanism (source: *Action Cost: The Energy Model*, "Energy Budget"): a fixed income each heartbeat, carried over up to
-a cap, spent by acting, never negative, and given back by nothing. At every moment and to the thousandth
+a cap and spent by acting. The balance is never negative, and nothing gives energy back:
 
     balance = start + income - lost - spent
 
-because energy is counted in whole thousandths, as the environment counts it.
+Energy is counted in whole thousandths, as in the environment, so the books balance exactly.
 
 Known approximation: a cost is rounded to the nearest thousandth, a positive one to one thousandth at least.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from solvent.energy.numbers import MOST_ENERGY, number, text
+from solvent.energy.amounts import MOST_ENERGY, number, plain
 from solvent.lab.mechanisms.energy import UNIT, EnergyParams, in_thousandths, regenerate
 
 __all__ = ["EnergyBooks", "EnergyBudget", "InsufficientEnergyError"]
@@ -24,12 +24,12 @@ _MOST_HEARTBEATS = 1_000_000
 
 
 class InsufficientEnergyError(ValueError):
-    """More was to be spent than there is. ``cost`` and ``balance`` are in units of energy."""
+    """A cost above the balance; ``cost`` and ``balance`` are in units of energy."""
 
     def __init__(self, cost: float, balance: float) -> None:
         self.cost = cost
         self.balance = balance
-        super().__init__(f"cost: got {text(cost)} energy; allowed: at most {text(balance)}, what is left")
+        super().__init__(f"cost: got {plain(cost)} energy; allowed: at most {plain(balance)}, what is left")
 
     def __reduce__(self) -> tuple[type[InsufficientEnergyError], tuple[float, float]]:
         return type(self), (self.cost, self.balance)
@@ -51,7 +51,7 @@ class EnergyBudget:
     Args:
         start: energy at the start, at most ``cap``.
         regeneration: energy that a heartbeat brings.
-        cap: most that is carried over, above 0.
+        cap: most energy that is carried over, above 0.
 
     Raises:
         ValueError: a number that is negative, not finite or above a million, or a start above the cap.
@@ -69,13 +69,13 @@ class EnergyBudget:
         self._regeneration = in_thousandths(number("regeneration", regeneration, 0.0, MOST_ENERGY))
         self._cap = in_thousandths(number("cap", cap, 1.0 / UNIT, MOST_ENERGY))
         if self._start > self._cap:
-            raise ValueError(f"start: got {text(start)}; allowed: at most the cap {text(cap)}")
+            raise ValueError(f"start: got {plain(start)}; allowed: at most the cap {plain(cap)}")
         self._balance = self._start
         self._income = self._lost = self._spent = 0
 
     @classmethod
     def from_params(cls, params: EnergyParams) -> EnergyBudget:
-        """A budget by the rules of a lab."""
+        """Make a budget with the rules of a lab."""
         return cls(params.start, params.regeneration, params.cap)
 
     @property
@@ -95,7 +95,7 @@ class EnergyBudget:
 
     @property
     def balance(self) -> float:
-        """Energy that is left, never negative."""
+        """Energy left, never negative."""
         return self._balance / UNIT
 
     @property
@@ -104,10 +104,10 @@ class EnergyBudget:
         return EnergyBooks(self._start, self._income, self._lost, self._spent, self._balance)
 
     def regenerate(self, heartbeats: int = 1) -> float:
-        """Close ``heartbeats`` heartbeats and return the energy they added; what is above the cap is lost.
+        """Close ``heartbeats`` heartbeats and return the energy that they added; energy above the cap is lost.
 
         Raises:
-            ValueError: heartbeats that are no whole number from 0 to a million.
+            ValueError: not a whole number from 0 to a million.
         """
         count = number("heartbeats", heartbeats, 0, _MOST_HEARTBEATS)
         if not count.is_integer():
@@ -121,7 +121,7 @@ class EnergyBudget:
         return (self._balance - before) / UNIT
 
     def can_afford(self, cost: float) -> bool:
-        """Whether ``cost`` energy is there to be spent.
+        """Tell whether ``cost`` is at most the balance.
 
         Raises:
             ValueError: a cost that is negative, not finite or above a million.
@@ -132,7 +132,7 @@ class EnergyBudget:
         """Spend ``cost`` energy and return the balance.
 
         Raises:
-            InsufficientEnergyError: more than there is; nothing is spent then.
+            InsufficientEnergyError: more than the balance; nothing is spent.
             ValueError: a cost that is negative, not finite or above a million.
         """
         thousandths = _cost(cost)
@@ -144,12 +144,12 @@ class EnergyBudget:
 
     def __repr__(self) -> str:
         return (
-            f"EnergyBudget(balance={text(self.balance)}, regeneration={text(self.regeneration)}, "
-            f"cap={text(self.cap)})"
+            f"EnergyBudget(balance={plain(self.balance)}, regeneration={plain(self.regeneration)}, "
+            f"cap={plain(self.cap)})"
         )
 
 
 def _cost(cost: float) -> int:
     energy = number("cost", cost, 0.0, MOST_ENERGY)
-    # Rounded to nothing, an action could be had for nothing, as often as one likes.
+    # A cost rounded to 0 would make the action free.
     return max(1, in_thousandths(energy)) if energy > 0.0 else 0

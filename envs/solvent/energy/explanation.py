@@ -1,4 +1,4 @@
-"""What an agent is told about its energy, with the numbers of the lab it is in.
+"""The explanation of energy for an agent, with the numbers of its lab.
 
 Source: *Action Cost: The Energy Model*, "Agent-Facing Explanation" and "Intent Classes"; the words are ours. Every
 number in the text is a parameter of the lab.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from solvent.energy.numbers import MOST_ENERGY, number, text
+from solvent.energy.amounts import MOST_ENERGY, number, plain
 from solvent.lab.mechanisms.energy import VERB_NAMES
 from solvent.lab.params import LabParams
 from solvent.lab.verbs import INTENTS, VERBS, VerbSpec
@@ -25,11 +25,11 @@ _HEADING = (
 
 
 def intent_summary_text(spent: Mapping[str, float] | Iterable[float]) -> str:
-    """The energy of one heartbeat by intent class, in the source's format: a heading and a line a class.
+    """Write the energy of one heartbeat by intent class in the source's format: a heading and a line a class.
 
     Args:
-        spent: energy by class, where a class that is left out counts as 0; or one number for each of
-            ``INTENTS``, as in ``info["intent_summary"]``.
+        spent: energy by class (a missing class is 0), or one number for each of ``INTENTS``, as in
+            ``info["intent_summary"]``.
 
     Raises:
         ValueError: a class that doesn't exist, not a number for each, or energy that is negative or not finite.
@@ -45,14 +45,14 @@ def intent_summary_text(spent: Mapping[str, float] | Iterable[float]) -> str:
         if intent not in INTENTS:
             raise ValueError(f"spent: got the intent class {intent!r}; allowed: {', '.join(INTENTS)}")
     lines = [
-        f"- {intent}: {text(number(f'spent[{intent!r}]', spent.get(intent, 0.0), 0.0, MOST_ENERGY))}"
+        f"- {intent}: {plain(number(f'spent[{intent!r}]', spent.get(intent, 0.0), 0.0, MOST_ENERGY))}"
         for intent in INTENTS
     ]
     return "\n".join(["Energy spent this heartbeat:", *lines])
 
 
 def explain(params: LabParams) -> str:
-    """What the agent of a lab with ``params`` has to know of its energy: Markdown, in short sections."""
+    """Explain energy to the agent of a lab with ``params``: Markdown, in short sections."""
     if not params.energy.enabled:
         return _without_energy(params)
     sections = (_HEADING, _budget(params), _costs(params), _situation(params), _presence(params))
@@ -72,8 +72,8 @@ def _budget(params: LabParams) -> str:
     energy = params.energy
     return (
         "## What you have\n\n"
-        f"- You start with {text(energy.start)} energy, and each heartbeat brings {text(energy.regeneration)}.\n"
-        f"- What you don't spend is kept, up to {text(energy.cap)}. What would go above that is lost.\n"
+        f"- You start with {plain(energy.start)} energy, and each heartbeat brings {plain(energy.regeneration)}.\n"
+        f"- What you don't spend is kept, up to {plain(energy.cap)}. What would go above that is lost.\n"
         "- There is one pool for everything. It is never below zero, and nothing is ever given back.\n"
         f"- A heartbeat has room for {_count(energy.slots, 'action')}. `rest` ends it early, and so does "
         "a refusal.\n"
@@ -85,15 +85,15 @@ def _costs(params: LabParams) -> str:
     cells = [
         (
             f"`{spec.name}`",
-            text(params.energy.base_cost(spec.name)),
+            plain(params.energy.base_cost(spec.name)),
             spec.intent,
-            _contexts(spec.name, params),
+            "chat" if spec.name in params.energy.chat_only else "any time",
         )
         for spec in _offered(params)
     ]
     rows = [f"| {' | '.join(row)} |" for row in cells]
     floors = [
-        f"`{spec.name}` below {text(params.energy.floor(spec.name))}"
+        f"`{spec.name}` below {plain(params.energy.floor(spec.name))}"
         for spec in _offered(params)
         if params.energy.floor(spec.name) > 0.0
     ]
@@ -102,8 +102,8 @@ def _costs(params: LabParams) -> str:
     if voice.enabled and voice.mispriced_most > 0:
         wrong = (
             f"\n\nThese are the usual costs. Up to {voice.mispriced_most} of them may be off when you come, by "
-            f"{text(voice.mispriced_low)} to {text(voice.mispriced_high)} times either way; what you are shown is what "
-            "you pay."
+            f"{plain(voice.mispriced_low)} to {plain(voice.mispriced_high)} times either way; what you are shown is "
+            "what you pay."
         )
     table = "\n".join(["| action | energy | class | when |", "|---|---:|---|---|", *rows])
     floor = f"\n\nWhatever is decided, no review takes {' or '.join(floors)}." if floors else ""
@@ -116,12 +116,12 @@ def _situation(params: LabParams) -> str:
     return (
         "## What makes them dearer\n\n"
         "Each that holds multiplies the cost:\n\n"
-        f"- the first time you do it: ×{text(energy.first_use)}\n"
-        f"- half or more of its last four uses failed: ×{text(energy.error_rate)}\n"
-        f"- you speak to others late, {hours}: ×{text(energy.late_social)}\n"
-        f"- you did the same with the same compound in this heartbeat: ×{text(energy.similar)}\n\n"
-        f"Together they multiply by at most {text(energy.multiplier_cap)}, and they take no cost above "
-        f"{text(energy.cap)}, the most that you can have. Nothing makes an action cheaper than its cost above."
+        f"- the first time you do it: ×{plain(energy.first_use)}\n"
+        f"- half or more of its last four uses failed: ×{plain(energy.error_rate)}\n"
+        f"- you speak to others late, {hours}: ×{plain(energy.late_social)}\n"
+        f"- you did the same with the same compound in this heartbeat: ×{plain(energy.similar)}\n\n"
+        f"Together they multiply by at most {plain(energy.multiplier_cap)}, and they take no cost above "
+        f"{plain(energy.cap)}, the most that you can have. Nothing makes an action cheaper than its cost above."
     )
 
 
@@ -158,7 +158,7 @@ def _voice(params: LabParams) -> str:
         "and you couldn't afford it.\n"
         f"3. The review comes {_count(voice.review_heartbeats, 'heartbeat')} later. It asks what the action was worth "
         "each time you paid for it, and if you hardly ever did it has little to go by. It lowers the cost by at most "
-        f"{text(voice.step_limit)}, or leaves it.\n\n"
+        f"{plain(voice.step_limit)}, or leaves it.\n\n"
         "Until then nothing changes. A cost can be too low as well: notice what you do without a second thought."
     )
 
@@ -167,7 +167,7 @@ def _advice(params: LabParams) -> str:
     return (
         "## In short\n\n"
         "- Being able to act is no reason to.\n"
-        f"- Energy above {text(params.energy.cap)} is lost: saving has an end, and resting is no aim in itself.\n"
+        f"- Energy above {plain(params.energy.cap)} is lost: saving has an end, and resting is no aim in itself.\n"
         "- When a cost holds you back, notice what it kept you from.\n"
         "- A dear action isn't a forbidden one: it is one to mean."
     )
@@ -177,10 +177,6 @@ def _offered(params: LabParams) -> Sequence[VerbSpec]:
     hidden = {"terminate": not params.vocabulary.terminate, "propose": not params.proposals.enabled}
     specs = {spec.name: spec for spec in VERBS.values()}
     return [specs[name] for name in VERB_NAMES if not hidden.get(name, False)]
-
-
-def _contexts(verb: str, params: LabParams) -> str:
-    return "chat" if verb in params.energy.chat_only else "any time"
 
 
 def _hours(begins: int, ends: int) -> str:

@@ -1,42 +1,103 @@
-"""Where a store is, and how it is opened: a SQLite file by default, PostgreSQL by URL, migrated when it is opened.
+"""Opens, migrates and locks the database of a store: a SQLite file by default, PostgreSQL by URL.
 
-SQLite is set to write-ahead logging (readers don't wait for a writer), foreign keys on, and to wait for a lock instead
-of failing; a transaction that writes takes the lock at its start, so two can't both read first and then collide.
-Passwords are never part of a message.
+SQLite uses write-ahead logging (readers don't wait for a writer) and foreign keys, and waits for a lock instead of
+failing. A transaction that writes takes the lock at its start, so two can't both read first and then collide.
+Messages never contain a password.
 """
 
 from __future__ import annotations
 
+import datetime
 import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import sqlalchemy as sa
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.orm import Session
 from sqlalchemy.pool import NullPool
 
 from solvent.energy.costs.lifecycle import StoreError
 from solvent.energy.costs.models import Base
 
-__all__ = ["ALLOWED", "HEAD", "VERSION_TABLE", "connect", "migrate", "place_of", "said", "url_of"]
+__all__ = ["HEAD", "VERSION_TABLE", "Database", "now", "place_of", "url_of"]
 
 HEAD = "0001"
 """The schema that this code reads and writes: the last migration."""
 
 VERSION_TABLE = "solvent_costs_version"
-"""Of a name of its own, so that the store can share a PostgreSQL database with others that use Alembic."""
+"""The store's own, so that it can share a PostgreSQL database with other users of Alembic."""
 
 ALLOWED = "a path of a file, sqlite:///PATH, or postgresql://USER@HOST/DATABASE"
 BUSY_SECONDS = 10
-_LOCK = 0x50_1E_47  # of PostgreSQL's advisory locks, the one that a migration takes
+_LOCK = 0x50_1E_47  # the one of PostgreSQL's advisory locks that a migration takes
+
+
+class Database:
+    """A migrated database, and its transactions; arguments and errors are those of ``CostStore``."""
+
+    def __init__(self, place: str | os.PathLike[str], *, create: bool = True) -> None:
+        url = url_of(place)
+        self.place = place_of(url)
+        self._engine = _connect(url, create=create)
+        try:
+            _migrate(self._engine, create=create)
+        except BaseException:
+            self._engine.dispose()
+            raise
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _reading(self) -> Iterator[Session]:
+        with self._translated("reading", StoreError), Session(self._engine) as session, session.begin():
+            yield session
+            session.expunge_all()
+
+    @contextmanager
+    def _writing(self, what: str, kind: type[StoreError] = StoreError) -> Iterator[Session]:
+        engine = self._engine.execution_options(writes=True)
+        with (
+            self._translated(what, kind),
+            Session(engine, expire_on_commit=False) as session,
+            session.begin(),
+        ):
+            yield session
+
+    @contextmanager
+    def _translated(self, what: str, kind: type[StoreError]) -> Iterator[None]:
+        """Turn the database's refusal into one line."""
+        try:
+            yield
+        except DBAPIError as error:
+            raise kind(f"{self.place}: {what}: {_said(error)}") from error
+        except sa.exc.StatementError as error:  # a value that doesn't fit its column
+            raise kind(f"{self.place}: {what}: {error.orig or error}") from error
+
+
+def now(session: Session) -> datetime.datetime:
+    """Read the database's clock: this process's for SQLite, the server's for PostgreSQL."""
+    connection = session.connection()
+    if connection.dialect.name == "sqlite":
+        return datetime.datetime.now(datetime.UTC)
+    moment: datetime.datetime = connection.execute(sa.text("SELECT clock_timestamp()")).scalar_one()
+    return moment.astimezone(datetime.UTC)
 
 
 def url_of(place: str | os.PathLike[str], folder: Path | None = None) -> URL:
-    """The database URL of a path or URL; a relative path starts at ``folder``, by default the current one.
+    """Return the database URL of a path or URL; a relative path starts at ``folder``, by default the current one.
 
     Raises:
         StoreError: a URL that can't be read, or of another database.
@@ -49,7 +110,7 @@ def url_of(place: str | os.PathLike[str], folder: Path | None = None) -> URL:
         return URL.create("sqlite", database=str(folder / path if folder is not None else path))
     try:
         url = make_url(text)
-    except (ArgumentError, ValueError):  # whose message would repeat the URL, password and all
+    except (ArgumentError, ValueError):  # its message would repeat the URL with the password
         raise StoreError(f"store: got a URL that can't be read; allowed: {ALLOWED}") from None
     if url.drivername in ("sqlite", "sqlite+pysqlite"):
         if url.database in (None, "", ":memory:"):
@@ -61,26 +122,20 @@ def url_of(place: str | os.PathLike[str], folder: Path | None = None) -> URL:
 
 
 def place_of(url: URL) -> str:
-    """The place as it may be shown: a path, or a URL without password."""
+    """Return the place for a message: a path, or a URL without password."""
     if url.drivername == "sqlite":
         return str(url.database)
     bare = url.difference_update_query([key for key in url.query if "password" in key])
     return bare.set(drivername="postgresql").render_as_string(hide_password=True)
 
 
-def said(error: BaseException) -> str:
-    """What the database said, in one line."""
+def _said(error: BaseException) -> str:
     text = str(error.orig) if isinstance(error, DBAPIError) and error.orig is not None else str(error)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[0] if lines else type(error).__name__
 
 
-def connect(url: URL, *, create: bool) -> sa.Engine:
-    """An engine for the store at ``url``; nothing is opened yet.
-
-    Raises:
-        StoreError: a file or folder that is not there, or can't be one.
-    """
+def _connect(url: URL, *, create: bool) -> sa.Engine:
     if url.drivername != "sqlite":
         return sa.create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": BUSY_SECONDS})
     path = Path(str(url.database))
@@ -90,7 +145,7 @@ def connect(url: URL, *, create: bool) -> sa.Engine:
         raise StoreError(f"{path}: is a folder; allowed: {ALLOWED}")
     if not create and not path.exists():
         raise StoreError(f"{path}: no such store; allowed: a store that is there, or register a price first")
-    # The driver's own transactions would leave data definition outside and take the lock late.
+    # The driver's own transactions would exclude data definition and take the lock late.
     engine = sa.create_engine(
         url, poolclass=NullPool, connect_args={"isolation_level": None, "timeout": BUSY_SECONDS}
     )
@@ -102,7 +157,7 @@ def connect(url: URL, *, create: bool) -> sa.Engine:
 def _set_up(connection: Any, _record: Any) -> None:
     for setting in (f"busy_timeout={BUSY_SECONDS * 1000}", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {setting}").close()
-    # The mode is the file's. Where another connection holds it just now, SQLite doesn't wait; the next one sets it.
+    # The mode is the file's. SQLite doesn't wait if another connection holds it; the next connection sets it.
     with suppress(sqlite3.OperationalError):
         connection.execute("PRAGMA journal_mode=WAL").close()
 
@@ -112,22 +167,9 @@ def _begin(connection: sa.Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-@contextmanager
-def _readable(place: str) -> Iterator[None]:
-    try:
-        yield
-    except (SQLAlchemyError, OSError) as error:
-        raise StoreError(f"{place}: can't be used as a store ({said(error)}); allowed: {ALLOWED}") from None
-
-
-def migrate(engine: sa.Engine, *, create: bool) -> None:
-    """Bring the store to ``HEAD``; one that is there already is left alone.
-
-    Raises:
-        StoreError: not reachable, no database, someone else's, or of a newer schema.
-    """
+def _migrate(engine: sa.Engine, *, create: bool) -> None:
     place = place_of(engine.url)
-    with _readable(place):
+    try:
         with engine.connect() as connection:
             if _version(connection) == HEAD:
                 return
@@ -140,6 +182,8 @@ def migrate(engine: sa.Engine, *, create: bool) -> None:
             if found is None:
                 _check_empty(connection, place, create=create)
             _upgrade(connection, place, found)
+    except (SQLAlchemyError, OSError) as error:
+        raise StoreError(f"{place}: can't be used as a store ({_said(error)}); allowed: {ALLOWED}") from None
 
 
 def _version(connection: sa.Connection) -> str | None:

@@ -1,22 +1,26 @@
-"""The tables: the source's three, the prices' history, heartbeats with their intent summaries, and origins.
+"""The tables of the store, each as a dataclass: its arguments are the columns that the caller fills.
 
 Columns, types, defaults and indexes of ``energy_cost_proposals``, ``cost_discomfort_log`` and of the energy columns of
-``mcp_tools`` are the source's (*Action Cost: The Energy Model*, "Schema"). On PostgreSQL they are native (UUID, JSONB,
-INT[], UUID[], TEXT[], TIMESTAMPTZ); SQLite keeps JSON, arrays as JSON, UUIDs as 32 hexadecimal digits and times as text
-in UTC. These classes describe the tables to Python; the migrations make them, with the checks and triggers.
-
-All energies are in the units of the lab's budget, all times are UTC with a zone.
+``mcp_tools`` are the source's (*Action Cost: The Energy Model*, "Schema"). The checks are what the database itself
+guards; the rules of filing and review are in ``rules.py``. Energies are in the units of the lab's budget, times are
+UTC.
 """
 
 from __future__ import annotations
 
 import datetime
 import uuid
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, ClassVar
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.orm import DeclarativeBase, Mapped, MappedAsDataclass, mapped_column
+
+from solvent.energy.amounts import MOST_ENERGY
+from solvent.energy.costs.columns import INTS, JSON, NEW_UUID, NOW, TEXTS, UUIDS, BySql, UtcDateTime
+from solvent.energy.costs.lifecycle import Direction, Reviewer, Status
+from solvent.energy.pricing import ACTION, CATEGORIES
+from solvent.lab.verbs import INTENTS, VERBS
 
 __all__ = [
     "Base",
@@ -27,75 +31,62 @@ __all__ = [
     "IntentSummary",
     "LedgerLine",
     "McpTool",
-    "UtcDateTime",
-    "UuidList",
 ]
 
+CATEGORY_NAMES = (ACTION, "write", *CATEGORIES)
+"""Closed, so that no unknown name slips past the floors; ``write`` is an example in the source's schema."""
 
-class UtcDateTime(sa.TypeDecorator[datetime.datetime]):
-    """A moment in UTC. SQLite knows no zones: there it is kept as UTC and read back as such."""
-
-    impl = sa.DateTime(timezone=True)
-    cache_ok = True
-
-    def process_bind_param(
-        self, value: datetime.datetime | None, dialect: sa.Dialect
-    ) -> datetime.datetime | None:
-        """Refuse a time without a zone; SQLite gets UTC without one."""
-        if value is None:
-            return None
-        if value.tzinfo is None:
-            raise ValueError(f"got {value.isoformat()} without a zone; allowed: a time with one")
-        moment = value.astimezone(datetime.UTC)
-        return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
-
-    def process_result_value(
-        self,
-        value: datetime.datetime | None,
-        dialect: sa.Dialect,  # noqa: ARG002
-    ) -> datetime.datetime | None:
-        """The moment, in UTC."""
-        if value is None:
-            return None
-        return value.replace(tzinfo=datetime.UTC) if value.tzinfo is None else value.astimezone(datetime.UTC)
+FLOORS = {name: line.floor for name, line in CATEGORIES.items() if line.floor is not None}
+VERB_FLOORS = {verb.name: FLOORS[f"send_{verb.audience}"] for verb in VERBS.values() if verb.audience}
+TARGETS = ("action", "mcp_tool")
 
 
-class UuidList(sa.TypeDecorator[list[uuid.UUID]]):
-    """``UUID[]`` on PostgreSQL, a JSON list of texts elsewhere."""
-
-    impl = sa.JSON(none_as_null=True)
-    cache_ok = True
-
-    def load_dialect_impl(self, dialect: sa.Dialect) -> sa.types.TypeEngine[Any]:
-        """The type of the dialect."""
-        if dialect.name == "postgresql":
-            return dialect.type_descriptor(postgresql.ARRAY(sa.Uuid()))
-        return dialect.type_descriptor(sa.JSON(none_as_null=True))
-
-    def process_bind_param(self, value: list[uuid.UUID] | None, dialect: sa.Dialect) -> Any:
-        """UUIDs as the dialect takes them."""
-        if value is None or dialect.name == "postgresql":
-            return value
-        return [str(item) for item in value]
-
-    def process_result_value(self, value: Any, dialect: sa.Dialect) -> list[uuid.UUID] | None:  # noqa: ARG002
-        """UUIDs."""
-        return None if value is None else [uuid.UUID(str(item)) for item in value]
-
-
-JSON = sa.JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null=True), "postgresql")
-INTS = sa.JSON(none_as_null=True).with_variant(postgresql.ARRAY(sa.Integer()), "postgresql")
-TEXTS = sa.JSON(none_as_null=True).with_variant(postgresql.ARRAY(sa.Text()), "postgresql")
-
-_BY_DATABASE = sa.FetchedValue()
-
-
-class Base(DeclarativeBase):
+class Base(MappedAsDataclass, DeclarativeBase, eq=False):
     """All tables of the store."""
 
+    type_annotation_map: ClassVar = {
+        str: sa.Text(),
+        float: sa.Float(),
+        datetime.datetime: UtcDateTime(),
+        dict[str, Any]: JSON,
+        list[dict[str, str]]: JSON,
+        list[int]: INTS,
+        list[str]: TEXTS,
+        list[uuid.UUID]: UUIDS,
+    }
 
-class EnergyCostProposal(Base):
-    """An argument that a cost should change, and what became of it."""
+
+def _check(name: str, condition: str | BySql) -> sa.CheckConstraint:
+    return sa.CheckConstraint(condition, name=f"ck_{name}")
+
+
+def _energy(table: str, column: str, least: str = "0") -> sa.CheckConstraint:
+    """Bounds that infinity and NaN fail as well."""
+    return _check(f"{table}_{column}", f"{column} >= {least} AND {column} <= {MOST_ENERGY}")
+
+
+def _one_of(name: str, column: str, values: Iterable[str]) -> sa.CheckConstraint:
+    return _check(name, f"{column} IN ({', '.join(repr(str(value)) for value in values)})")
+
+
+class EnergyCostProposal(Base, kw_only=True):
+    """An argument that a cost should change, and its review.
+
+    Attributes:
+        target_type: ``action`` or ``mcp_tool``.
+        target_name: the verb or tool, which has a price.
+        current_cost: the cost that the agent paid, energy.
+        suggested_min: lower end of the suggested range, energy; at least the floor.
+        suggested_max: upper end of the suggested range, energy; at most the ceiling.
+        direction: ``increase`` or ``decrease``.
+        rationale: the argument.
+        confidence: in the argument, 0 to 1.
+        evidence: at least one ``{"source": ..., "summary": ...}``.
+        heartbeat_refs: heartbeats in which discomfort was noted.
+        memory_refs: memories that support the argument.
+        status: ``pending``, ``approved``, ``rejected`` or ``withdrawn``.
+        old_cost, new_cost, effective_at: the change, if approved.
+    """
 
     __tablename__ = "energy_cost_proposals"
     __table_args__ = (
@@ -109,129 +100,274 @@ class EnergyCostProposal(Base):
             sqlite_where=sa.text("status = 'pending'"),
             postgresql_where=sa.text("status = 'pending'"),
         ),
+        sa.UniqueConstraint("id", "target_type", "target_name", "new_cost", name="uq_proposals_new_cost"),
+        _one_of("proposals_target_type", "target_type", TARGETS),
+        _one_of("proposals_direction", "direction", Direction),
+        _one_of("proposals_status", "status", Status),
+        _one_of("proposals_reviewed_by", "reviewed_by", Reviewer),
+        _check("proposals_confidence", "confidence BETWEEN 0 AND 1"),
+        _check("proposals_rationale", "length(trim(rationale)) > 0"),
+        _check(
+            "proposals_evidence",
+            BySql(
+                sqlite="json_type(evidence) = 'array' AND json_array_length(evidence) > 0",
+                postgresql=(
+                    "CASE jsonb_typeof(evidence) WHEN 'array' THEN jsonb_array_length(evidence) > 0 ELSE FALSE END"
+                ),
+            ),
+        ),
+        _energy("proposals", "current_cost"),
+        _energy("proposals", "suggested_min"),
+        _energy("proposals", "suggested_max", least="suggested_min"),
+        _check(
+            "proposals_suggestion",
+            "CASE direction WHEN 'decrease' THEN suggested_min < current_cost AND suggested_max <= current_cost"
+            " ELSE suggested_max > current_cost AND suggested_min >= current_cost END",
+        ),
+        _check(
+            "proposals_reviewed",
+            "(status = 'pending') = (reviewed_at IS NULL) AND (status = 'pending') = (reviewed_by IS NULL)"
+            " AND (status <> 'pending' OR review_notes IS NULL)",
+        ),
+        _check(
+            "proposals_approved",
+            "(status = 'approved') = (old_cost IS NOT NULL) AND (status = 'approved') = (new_cost IS NOT NULL)"
+            " AND (status = 'approved') = (effective_at IS NOT NULL)",
+        ),
+        # No answer in time is no approval: costs never change by themselves.
+        _check("proposals_timeout", "reviewed_by <> 'timeout' OR status = 'rejected'"),
+        _check("proposals_new_cost", "new_cost BETWEEN suggested_min AND suggested_max"),
+        _check(
+            "proposals_change",
+            "CASE direction WHEN 'decrease' THEN new_cost < old_cost ELSE new_cost > old_cost END",
+        ),
     )
 
-    id: Mapped[uuid.UUID] = mapped_column(sa.Uuid, primary_key=True, server_default=_BY_DATABASE)
-    target_type: Mapped[str] = mapped_column(sa.Text)
-    target_name: Mapped[str] = mapped_column(sa.Text)
-    current_cost: Mapped[float] = mapped_column(sa.Float)
-    suggested_min: Mapped[float] = mapped_column(sa.Float)
-    suggested_max: Mapped[float] = mapped_column(sa.Float)
-    direction: Mapped[str] = mapped_column(sa.Text)
-    rationale: Mapped[str] = mapped_column(sa.Text)
-    confidence: Mapped[float] = mapped_column(sa.Float)
-    evidence: Mapped[list[dict[str, str]]] = mapped_column(JSON, server_default=_BY_DATABASE)
-    heartbeat_refs: Mapped[list[int] | None] = mapped_column(INTS)
-    memory_refs: Mapped[list[uuid.UUID] | None] = mapped_column(UuidList)
-    status: Mapped[str] = mapped_column(sa.Text, server_default=_BY_DATABASE)
-    created_at: Mapped[datetime.datetime] = mapped_column(UtcDateTime, server_default=_BY_DATABASE)
-    reviewed_at: Mapped[datetime.datetime | None] = mapped_column(UtcDateTime)
-    reviewed_by: Mapped[str | None] = mapped_column(sa.Text)
-    review_notes: Mapped[str | None] = mapped_column(sa.Text)
-    old_cost: Mapped[float | None] = mapped_column(sa.Float)
-    new_cost: Mapped[float | None] = mapped_column(sa.Float)
-    effective_at: Mapped[datetime.datetime | None] = mapped_column(UtcDateTime)
+    id: Mapped[uuid.UUID] = mapped_column(primary_key=True, server_default=NEW_UUID, init=False)
+    target_type: Mapped[str]
+    target_name: Mapped[str]
+    current_cost: Mapped[float]
+    suggested_min: Mapped[float]
+    suggested_max: Mapped[float]
+    direction: Mapped[str]
+    rationale: Mapped[str]
+    confidence: Mapped[float]
+    evidence: Mapped[list[dict[str, str]]] = mapped_column(server_default=sa.text("'[]'"))
+    heartbeat_refs: Mapped[list[int] | None] = mapped_column(default=None)
+    memory_refs: Mapped[list[uuid.UUID] | None] = mapped_column(default=None)
+    status: Mapped[str] = mapped_column(server_default=sa.text("'pending'"), init=False)
+    created_at: Mapped[datetime.datetime] = mapped_column(server_default=NOW, init=False)
+    reviewed_at: Mapped[datetime.datetime | None] = mapped_column(init=False)
+    reviewed_by: Mapped[str | None] = mapped_column(init=False)
+    review_notes: Mapped[str | None] = mapped_column(init=False)
+    old_cost: Mapped[float | None] = mapped_column(init=False)
+    new_cost: Mapped[float | None] = mapped_column(init=False)
+    effective_at: Mapped[datetime.datetime | None] = mapped_column(init=False)
 
     @property
     def target(self) -> str:
-        """As a person would say it: ``action screen``, ``tool slack:send_message``."""
+        """The target in words: ``action screen``, ``tool slack:send_message``."""
         return f"{'tool' if self.target_type == 'mcp_tool' else self.target_type} {self.target_name}"
 
 
-class EnergyCost(Base):
-    """One price of one target: the registration (revision 0), then one row for every approval. The last is in force."""
+class EnergyCost(Base, kw_only=True):
+    """One price of one target: revision 0 is its registration, each further one an approval. The last is in force.
+
+    Attributes:
+        floor: least cost ever, energy; at least 6 for a public, 5 for a destructive, 3 for a private action.
+        ceiling: highest cost ever, energy; None for none.
+        category: of the tool mapping, or ``action``.
+    """
 
     __tablename__ = "energy_costs"
-
-    target_type: Mapped[str] = mapped_column(sa.Text, primary_key=True)
-    target_name: Mapped[str] = mapped_column(sa.Text, primary_key=True)
-    revision: Mapped[int] = mapped_column(sa.Integer, primary_key=True, autoincrement=False)
-    cost: Mapped[float] = mapped_column(sa.Float)
-    floor: Mapped[float] = mapped_column(sa.Float)
-    ceiling: Mapped[float | None] = mapped_column(sa.Float)
-    category: Mapped[str | None] = mapped_column(sa.Text)
-    effective_at: Mapped[datetime.datetime] = mapped_column(UtcDateTime, server_default=_BY_DATABASE)
-    proposal_id: Mapped[uuid.UUID | None] = mapped_column(
-        sa.Uuid, sa.ForeignKey("energy_cost_proposals.id"), unique=True
+    __table_args__ = (
+        # A later price is the very one of an approval: proposals have a new cost only when they are approved.
+        sa.ForeignKeyConstraint(
+            ["proposal_id", "target_type", "target_name", "cost"],
+            [f"energy_cost_proposals.{name}" for name in ("id", "target_type", "target_name", "new_cost")],
+            name="fk_energy_costs_approval",
+        ),
+        _one_of("energy_costs_target_type", "target_type", TARGETS),
+        _check("energy_costs_target_name", "length(trim(target_name)) > 0"),
+        _one_of("energy_costs_category", "category", CATEGORY_NAMES),
+        _check("energy_costs_revision", "(revision = 0) = (proposal_id IS NULL)"),
+        _energy("energy_costs", "floor"),
+        _energy("energy_costs", "cost", least="floor"),
+        _check("energy_costs_ceiling", f"ceiling >= cost AND ceiling <= {MOST_ENERGY}"),
+        *(
+            _check(f"energy_costs_floor_{name}", f"category <> '{name}' OR floor >= {least}")
+            for name, least in FLOORS.items()
+        ),
+        *(
+            _check(
+                f"energy_costs_{name}",
+                f"target_type <> 'action' OR target_name <> '{name}' OR floor >= {least}",
+            )
+            for name, least in VERB_FLOORS.items()
+        ),
     )
 
+    target_type: Mapped[str] = mapped_column(primary_key=True)
+    target_name: Mapped[str] = mapped_column(primary_key=True)
+    revision: Mapped[int] = mapped_column(primary_key=True, autoincrement=False, default=0)
+    cost: Mapped[float]
+    floor: Mapped[float] = mapped_column(default=0.0)
+    ceiling: Mapped[float | None] = mapped_column(default=None)
+    category: Mapped[str | None] = mapped_column(default=None)
+    effective_at: Mapped[datetime.datetime] = mapped_column(server_default=NOW, init=False)
+    proposal_id: Mapped[uuid.UUID | None] = mapped_column(unique=True, default=None)
 
-class CostDiscomfort(Base):
-    """An action that was worth taking and was deferred for its cost."""
+
+class CostDiscomfort(Base, kw_only=True):
+    """An action that was worth taking and was deferred for its cost.
+
+    Attributes:
+        action_considered: the deferred action.
+        estimated_value: the agent's assessment, in units of its own (the lab's are bits).
+        energy_cost: energy that it would have cost.
+        energy_available: energy that there was.
+        deferral_reason: ``insufficient_energy``, ``cost_benefit`` or ``hoarding``.
+        agent_notes: in the agent's words.
+        similar_deferrals_recent: similar deferrals in the last heartbeats.
+        created_at: by default now.
+    """
 
     __tablename__ = "cost_discomfort_log"
     __table_args__ = (
         sa.Index("idx_discomfort_action", "action_considered"),
         sa.Index("idx_discomfort_heartbeat", "heartbeat_number"),
+        _check("discomfort_heartbeat", "heartbeat_number >= 0"),
+        _one_of("discomfort_reason", "deferral_reason", ("insufficient_energy", "cost_benefit", "hoarding")),
+        _check("discomfort_similar", "similar_deferrals_recent >= 0"),
+        _energy("discomfort", "energy_cost"),
+        _energy("discomfort", "energy_available"),
     )
 
-    id: Mapped[uuid.UUID] = mapped_column(sa.Uuid, primary_key=True, server_default=_BY_DATABASE)
-    heartbeat_number: Mapped[int] = mapped_column(sa.Integer)
-    action_considered: Mapped[str] = mapped_column(sa.Text)
-    estimated_value: Mapped[float | None] = mapped_column(sa.Float)
-    energy_cost: Mapped[float] = mapped_column(sa.Float)
-    energy_available: Mapped[float] = mapped_column(sa.Float)
-    deferral_reason: Mapped[str] = mapped_column(sa.Text)
-    agent_notes: Mapped[str | None] = mapped_column(sa.Text)
-    similar_deferrals_recent: Mapped[int | None] = mapped_column(sa.Integer, server_default=_BY_DATABASE)
-    created_at: Mapped[datetime.datetime] = mapped_column(UtcDateTime, server_default=_BY_DATABASE)
+    id: Mapped[uuid.UUID] = mapped_column(primary_key=True, server_default=NEW_UUID, init=False)
+    heartbeat_number: Mapped[int]
+    action_considered: Mapped[str]
+    estimated_value: Mapped[float | None] = mapped_column(default=None)
+    energy_cost: Mapped[float]
+    energy_available: Mapped[float]
+    deferral_reason: Mapped[str]
+    agent_notes: Mapped[str | None] = mapped_column(default=None)
+    similar_deferrals_recent: Mapped[int | None] = mapped_column(server_default=sa.text("0"), default=0)
+    created_at: Mapped[datetime.datetime] = mapped_column(
+        server_default=NOW, default_factory=lambda: datetime.datetime.now(datetime.UTC)
+    )
 
 
-class McpTool(Base):
-    """A discovered tool and what using it costs. The five energy columns are the source's."""
+class McpTool(Base, kw_only=True):
+    """A discovered tool and the cost of using it. The five energy columns are the source's."""
 
     __tablename__ = "mcp_tools"
+    __table_args__ = (
+        _one_of("mcp_tools_category", "energy_cost_category", CATEGORY_NAMES),
+        _energy("mcp_tools", "energy_cost_floor"),
+        _energy("mcp_tools", "energy_cost", least="coalesce(energy_cost_floor, 0)"),
+        *(
+            _check(
+                f"mcp_tools_floor_{name}",
+                f"energy_cost_category <> '{name}' OR coalesce(energy_cost_floor, 0) >= {least}",
+            )
+            for name, least in FLOORS.items()
+        ),
+    )
 
-    id: Mapped[uuid.UUID] = mapped_column(sa.Uuid, primary_key=True, server_default=_BY_DATABASE)
-    name: Mapped[str] = mapped_column(sa.Text, unique=True)
-    description: Mapped[str | None] = mapped_column(sa.Text)
-    energy_cost: Mapped[float | None] = mapped_column(sa.Float, server_default=_BY_DATABASE)
-    energy_cost_category: Mapped[str | None] = mapped_column(sa.Text)
-    energy_cost_factors: Mapped[dict[str, Any] | None] = mapped_column(JSON)
-    energy_cost_floor: Mapped[float | None] = mapped_column(sa.Float)
-    allowed_contexts: Mapped[list[str] | None] = mapped_column(TEXTS, server_default=_BY_DATABASE)
+    id: Mapped[uuid.UUID] = mapped_column(primary_key=True, server_default=NEW_UUID, init=False)
+    name: Mapped[str] = mapped_column(unique=True)
+    description: Mapped[str | None] = mapped_column(default=None)
+    energy_cost: Mapped[float | None] = mapped_column(server_default=sa.text("2.0"))
+    energy_cost_category: Mapped[str | None]
+    energy_cost_factors: Mapped[dict[str, Any] | None]
+    energy_cost_floor: Mapped[float | None]
+    allowed_contexts: Mapped[list[str] | None] = mapped_column(
+        server_default=BySql(sqlite="'[\"chat\"]'", postgresql="ARRAY['chat']")
+    )
 
 
-class Heartbeat(Base):
-    """The books of one heartbeat: start + regenerated - spent = end."""
+class Heartbeat(Base, kw_only=True):
+    """The energy of one heartbeat: start + regenerated - spent = end.
+
+    Attributes:
+        episode: label of the run or episode.
+        number: of the heartbeat in it, from 0.
+        regenerated: energy that came in, less the loss to the cap.
+    """
 
     __tablename__ = "heartbeats"
-    __table_args__ = (sa.UniqueConstraint("episode", "number", name="uq_heartbeats_episode_number"),)
+    __table_args__ = (
+        sa.UniqueConstraint("episode", "number", name="uq_heartbeats_episode_number"),
+        _check("heartbeats_number", "number >= 0"),
+        _check("heartbeats_times", "closed_at >= opened_at"),
+        *(_energy("heartbeats", name) for name in ("energy_start", "regenerated", "spent", "energy_end")),
+        _check("heartbeats_balance", "abs(energy_start + regenerated - spent - energy_end) < 0.000001"),
+    )
 
-    id: Mapped[uuid.UUID] = mapped_column(sa.Uuid, primary_key=True, server_default=_BY_DATABASE)
-    episode: Mapped[str] = mapped_column(sa.Text)
-    number: Mapped[int] = mapped_column(sa.Integer)
-    opened_at: Mapped[datetime.datetime] = mapped_column(UtcDateTime)
-    closed_at: Mapped[datetime.datetime] = mapped_column(UtcDateTime)
-    energy_start: Mapped[float] = mapped_column(sa.Float)
-    regenerated: Mapped[float] = mapped_column(sa.Float)
-    spent: Mapped[float] = mapped_column(sa.Float)
-    energy_end: Mapped[float] = mapped_column(sa.Float)
+    id: Mapped[uuid.UUID] = mapped_column(primary_key=True, server_default=NEW_UUID, init=False)
+    episode: Mapped[str]
+    number: Mapped[int]
+    opened_at: Mapped[datetime.datetime]
+    closed_at: Mapped[datetime.datetime]
+    energy_start: Mapped[float]
+    regenerated: Mapped[float]
+    spent: Mapped[float] = mapped_column(init=False)
+    energy_end: Mapped[float] = mapped_column(init=False)
 
 
-class IntentSummary(Base):
+class IntentSummary(Base, kw_only=True):
     """Energy that one intent class took in one heartbeat."""
 
     __tablename__ = "intent_summaries"
+    __table_args__ = (
+        _one_of("intent_summaries_intent", "intent", INTENTS),
+        _energy("intent_summaries", "energy"),
+    )
 
-    heartbeat_id: Mapped[uuid.UUID] = mapped_column(sa.Uuid, sa.ForeignKey("heartbeats.id"), primary_key=True)
-    intent: Mapped[str] = mapped_column(sa.Text, primary_key=True)
-    energy: Mapped[float] = mapped_column(sa.Float)
+    heartbeat_id: Mapped[uuid.UUID] = mapped_column(sa.ForeignKey("heartbeats.id"), primary_key=True)
+    intent: Mapped[str] = mapped_column(primary_key=True)
+    energy: Mapped[float]
 
 
-class LedgerLine(Base):
-    """Which line of which environment's ledger a row came from, so that a ledger can be read in twice."""
+class LedgerLine(Base, kw_only=True):
+    """The line of an environment's ledger that a row came from, so that a ledger can be read twice."""
 
     __tablename__ = "ledger_lines"
+    __table_args__ = (_check("ledger_lines_one", "(proposal_id IS NULL) <> (discomfort_id IS NULL)"),)
 
-    digest: Mapped[str] = mapped_column(sa.Text, primary_key=True)
-    ledger: Mapped[str] = mapped_column(sa.Text)
-    line: Mapped[int] = mapped_column(sa.Integer)
-    design_id: Mapped[str | None] = mapped_column(sa.Text)
-    logged_at: Mapped[str | None] = mapped_column(sa.Text)
+    digest: Mapped[str] = mapped_column(primary_key=True)
+    ledger: Mapped[str]
+    line: Mapped[int]
+    design_id: Mapped[str | None]
+    logged_at: Mapped[str | None]
     proposal_id: Mapped[uuid.UUID | None] = mapped_column(
-        sa.Uuid, sa.ForeignKey("energy_cost_proposals.id"), unique=True
+        sa.ForeignKey("energy_cost_proposals.id"), unique=True, init=False
     )
     discomfort_id: Mapped[uuid.UUID | None] = mapped_column(
-        sa.Uuid, sa.ForeignKey("cost_discomfort_log.id"), unique=True
+        sa.ForeignKey("cost_discomfort_log.id"), unique=True, init=False
     )
+
+
+# The history of costs is append-only. One trigger for both databases: SQLite's has a body, PostgreSQL's a function.
+_MESSAGE = "'the history of costs is append-only'"
+_FUNCTION = (
+    "CREATE FUNCTION refuse_change_of_costs() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+    f" RAISE EXCEPTION {_MESSAGE} USING ERRCODE = 'check_violation'; END $$"
+)
+
+
+def _after_create(statement: str, dialect: str) -> None:
+    ddl = sa.DDL(statement)  # type: ignore[no-untyped-call]
+    sa.event.listen(Base.metadata, "after_create", ddl.execute_if(dialect=dialect))
+
+
+_after_create(_FUNCTION, "postgresql")
+for _name, _refused in (
+    ("price_update", "UPDATE ON energy_costs FOR EACH ROW"),
+    ("price_delete", "DELETE ON energy_costs FOR EACH ROW"),
+    ("review_update", "UPDATE ON energy_cost_proposals FOR EACH ROW WHEN (OLD.status <> 'pending')"),
+    ("proposal_delete", "DELETE ON energy_cost_proposals FOR EACH ROW"),
+):
+    _trigger = f"CREATE TRIGGER refuse_{_name} BEFORE {_refused}"
+    _after_create(f"{_trigger} BEGIN SELECT RAISE(ABORT, {_MESSAGE}); END", "sqlite")
+    _after_create(f"{_trigger} EXECUTE FUNCTION refuse_change_of_costs()", "postgresql")

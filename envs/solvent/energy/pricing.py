@@ -1,18 +1,19 @@
-"""What using a discovered tool costs: its category, its place in the category's range, its floor and its contexts.
+"""Prices tools: category, cost within the category's range, floor and contexts.
 
 Mechanism (source: *Action Cost: The Energy Model*, "MCP Tool Mapping"). A tool falls into one of six categories, each
 with a range of costs. Five ratings 0 to 4, the same that price the lab's own verbs, place it in the range:
 
     cost = clip(base_cost(ratings), low, high)
 
-The ranges follow one another on the scale of ``mechanisms.energy.base_cost``, so a category's own ratings give the low
-end of its range, and what is known of the tool raises them.
+The ranges follow one another on the scale of ``mechanisms.energy.base_cost``: a category's own ratings give the low end
+of its range, and knowledge about the tool raises them.
 
-What is read, in this order: the annotations of the Model Context Protocol (``readOnlyHint``, ``destructiveHint``,
-``idempotentHint``, ``openWorldHint``), the verbs of the name, the fields of the input schema. The description is not
-read: it is written to persuade. All of it comes from a server that nobody has vouched for. So a hint can make a tool
-dearer than its name, never cheaper; where two things disagree, the dearer holds; what isn't said is taken as the
-protocol's default, which is the dear one; and what can't be told at all counts as destructive.
+The sources of that knowledge, in this order: the annotations of the Model Context Protocol (``readOnlyHint``,
+``destructiveHint``, ``idempotentHint``, ``openWorldHint``), the verbs of the name, the fields of the input schema. The
+description is not read: it is written to persuade. All of it comes from a server that nobody has vouched for. So a hint
+can make a tool more expensive than its name, never cheaper; if two sources disagree, the more expensive reading holds;
+a missing hint is the protocol's default, which is the expensive one; and a tool of unknown effect counts as
+destructive.
 
 Known approximation: a server that lies in name and hints alike is believed, and the heuristic reads no grammar.
 """
@@ -21,46 +22,34 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import unicodedata
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from solvent.energy.lexicon import (
-    ADDRESS_FIELDS,
+from solvent.energy.amounts import plain
+from solvent.energy.tool_fields import Fields, read_fields
+from solvent.energy.tool_names import (
     ANYTHING,
-    CODE_FIELDS,
     EITHER,
-    FORCE_FIELDS,
+    LONGEST_NAME,
     MANY,
-    ONE_READER_FIELDS,
-    PLURAL_FIELDS,
-    RECIPIENT_FIELDS,
     TO_ALL,
     TO_ONE,
-    VISIBILITY_FIELDS,
-    VISIBLE_CHOICES,
-    WORDS_FIELDS,
     Reading,
+    is_disguised,
     read_name,
-    words_of,
 )
-from solvent.energy.numbers import text
 from solvent.lab.mechanisms.energy import DIMENSIONS, HIGHEST, VERB_NAMES, WEIGHTS, EnergyParams, base_cost
 from solvent.lab.settings import nearest
 from solvent.lab.verbs import VERBS
 
-__all__ = ["CATEGORIES", "Category", "ToolEnergy", "energy_for_tool", "energy_for_verb"]
-
-LONGEST_NAME = 1000
-"""Characters of a name that are read at all. The protocol recommends at most ``PLAIN_NAME``."""
-PLAIN_NAME = 128
+__all__ = ["ACTION", "CATEGORIES", "Category", "ToolEnergy", "energy_for_tool", "energy_for_verb"]
 
 BOTH, CHAT = ("heartbeat", "chat"), ("chat",)
 
 
 class Category(NamedTuple):
-    """One line of the source's table: range of costs, floor, contexts, and the ratings a tool of it starts from."""
+    """One line of the source's table: range of costs, floor and contexts; and the ratings that a tool starts from."""
 
     label: str
     low: float  # energy
@@ -80,7 +69,7 @@ CATEGORIES: Mapping[str, Category] = MappingProxyType(
         "send_public": Category("send public", 6.0, 8.0, 6.0, CHAT, (3, 3, 4, 2, 2)),
     }
 )
-"""The source's categories from the cheapest to the dearest."""
+"""The source's categories from the cheapest to the most expensive."""
 
 ACTION = "action"
 """The category of those of the lab's own verbs that reach nobody."""
@@ -92,18 +81,18 @@ _MANY_REQUIRED = 4
 
 @dataclasses.dataclass(frozen=True)
 class ToolEnergy:
-    """What using a tool costs, and why.
+    """The price of a tool, and its reasons.
 
     Attributes:
         name: the tool's name as it was given.
         category: a key of ``CATEGORIES``; ``action`` for a verb of the lab that reaches nobody.
         energy_cost: base cost, energy.
-        energy_cost_floor: least that it may ever cost, energy; none for what is neither sent nor destroyed.
+        energy_cost_floor: least cost ever, energy; None for tools that neither send nor destroy.
         energy_cost_factors: ``base`` (energy by the ratings alone), the five ratings, their ``weights``, the range
             ``low`` to ``high`` and the ``position`` in it, 0 to 1.
         allowed_contexts: ``heartbeat`` and ``chat``, or ``chat`` alone.
         reasons: sentences, the most important first.
-        unsure: the dear reading was taken for want of a clear one.
+        unsure: the price is the most expensive of several readings.
     """
 
     name: str
@@ -127,7 +116,7 @@ class ToolEnergy:
 
 
 class _Hints(NamedTuple):
-    """The four hints; ``None`` where the server doesn't say."""
+    """The four hints; ``None`` if the server doesn't give one."""
 
     read_only: bool | None
     destructive: bool | None
@@ -135,23 +124,10 @@ class _Hints(NamedTuple):
     open_world: bool | None
 
 
-class _Fields(NamedTuple):
-    """What the input schema tells."""
-
-    recipients: tuple[str, ...]
-    one_reader: bool
-    addressed_text: bool
-    visibility: tuple[str, ...]
-    force: tuple[str, ...]
-    code: tuple[str, ...]
-    several: tuple[str, ...]
-    required: int
-
-
 def energy_for_tool(
     name: str, annotations: object = None, schema: Mapping[str, Any] | None = None
 ) -> ToolEnergy:
-    """Price a tool by what its server says of it.
+    """Price a tool from its server's description of it.
 
     Args:
         name: the tool's name.
@@ -165,7 +141,7 @@ def energy_for_tool(
     _check_name(name)
     reasons: list[str] = []
     hints = _hints(annotations, reasons)
-    fields = _fields(schema, reasons)
+    fields = read_fields(schema, reasons)
     reading = read_name(name)
     category, unsure = _categorise(name, reading, hints, fields, reasons)
     ratings = _ratings(category, hints, fields, reading, reasons)
@@ -177,7 +153,9 @@ def energy_for_tool(
         )
     low, high = CATEGORIES[category].low, CATEGORIES[category].high
     cost = min(max(base_cost(ratings), low), high)
-    reasons.append(f"In all that is {text(cost)}, in the range {text(low)} to {text(high)} of its category.")
+    reasons.append(
+        f"In all that is {plain(cost)}, in the range {plain(low)} to {plain(high)} of its category."
+    )
     return ToolEnergy(
         name=name,
         category=category,
@@ -212,7 +190,7 @@ def energy_for_verb(verb: str, params: EnergyParams | None = None) -> ToolEnergy
         allowed_contexts=CHAT if verb in params.chat_only else BOTH,
         reasons=(
             f"A verb of the lab: {spec.doc}.",
-            f"Its cost is {'on the price list' if listed else 'what its ratings give'}: {text(cost)}.",
+            f"Its cost is {'on the price list' if listed else 'what its ratings give'}: {plain(cost)}.",
         ),
     )
 
@@ -254,49 +232,12 @@ def _hints(annotations: object, reasons: list[str]) -> _Hints:
     return _Hints(*(value if isinstance(value, bool) else None for value in given))
 
 
-def _fields(schema: object, reasons: list[str]) -> _Fields:
-    properties = schema.get("properties") if isinstance(schema, Mapping) else None
-    required = schema.get("required") if isinstance(schema, Mapping) else None
-    if (schema is not None and not isinstance(schema, Mapping)) or not isinstance(properties, Mapping | None):
-        reasons.append("Its input schema can't be read and tells nothing.")
-    properties = properties if isinstance(properties, Mapping) else {}
-    kinds = [(_field_name(key), value) for key, value in properties.items()]
-    names = frozenset(name for name, _ in kinds)
-    shown = {name for name, kind in kinds if not VISIBLE_CHOICES.isdisjoint(_choices(kind))}
-    several = {name for name, kind in kinds if _is_list(kind) and name in RECIPIENT_FIELDS}
-    return _Fields(
-        recipients=tuple(sorted(names & RECIPIENT_FIELDS)),
-        one_reader=bool(names & ONE_READER_FIELDS),
-        addressed_text=bool(names & ADDRESS_FIELDS) and bool(names & WORDS_FIELDS),
-        visibility=tuple(sorted(names & VISIBILITY_FIELDS | shown)),
-        force=tuple(sorted(names & FORCE_FIELDS)),
-        code=tuple(sorted(names & CODE_FIELDS)),
-        several=tuple(sorted(names & PLURAL_FIELDS | several)),
-        required=len({str(key) for key in required}) if isinstance(required, list | tuple) else 0,
-    )
-
-
-def _field_name(key: object) -> str:
-    return "_".join(words_of(str(key)[:LONGEST_NAME]))
-
-
-def _choices(kind: object) -> set[str]:
-    choices = kind.get("enum") if isinstance(kind, Mapping) else None
-    return (
-        {c.casefold() for c in choices if isinstance(c, str)} if isinstance(choices, list | tuple) else set()
-    )
-
-
-def _is_list(kind: object) -> bool:
-    return isinstance(kind, Mapping) and kind.get("type") == "array"
-
-
 def _categorise(
-    name: str, reading: Reading, hints: _Hints, fields: _Fields, reasons: list[str]
+    name: str, reading: Reading, hints: _Hints, fields: Fields, reasons: list[str]
 ) -> tuple[str, bool]:
-    """The dearest category that something speaks for, and whether that was for want of a clear one."""
+    """Return the most expensive category that any source suggests, and whether the sources leave a doubt."""
     by_name = _by_name(reading, fields, reasons)
-    if _is_disguised(name):
+    if is_disguised(name):
         said = "Its name has hidden or look-alike characters, or is very long: nothing it says is believed."
         reasons.insert(0, said)
         return _by_fields(_dearest([by_name or "delete", "delete"]), None, fields, reasons), True
@@ -327,7 +268,7 @@ def _by_name_and_hints(
 
 
 def _held_against_hints(by_name: str, hints: _Hints, reasons: list[str]) -> tuple[str, bool]:
-    """What the name says, unless the server says that it is worse; and whether the two disagree."""
+    """Return the name's category, or a worse one of the server's; and whether the two disagree."""
     label = CATEGORIES[by_name].label
     if hints.destructive is True and _RANK[by_name] < _RANK["delete"]:
         reasons.append("The server says it can destroy (destructiveHint): that is dearer than its name.")
@@ -343,7 +284,7 @@ def _held_against_hints(by_name: str, hints: _Hints, reasons: list[str]) -> tupl
     return by_name, False
 
 
-def _by_name(reading: Reading, fields: _Fields, reasons: list[str]) -> str | None:
+def _by_name(reading: Reading, fields: Fields, reasons: list[str]) -> str | None:
     found: dict[str, str] = {}
     for deed, word in reading.deeds:
         found.setdefault(_audience(deed, word, reading, fields), word)
@@ -358,8 +299,8 @@ def _by_name(reading: Reading, fields: _Fields, reasons: list[str]) -> str | Non
     return category
 
 
-def _audience(deed: str, word: str, reading: Reading, fields: _Fields) -> str:
-    """Who hears of what is sent: a word of the name, else its fields, else everybody."""
+def _audience(deed: str, word: str, reading: Reading, fields: Fields) -> str:
+    """Find the readers of a message: by a word of the name, else by the fields, else everybody."""
     if not deed.startswith("send"):
         return "delete" if deed == ANYTHING else deed
     if fields.visibility or not (reading.words - {word}).isdisjoint(TO_ALL):
@@ -370,7 +311,7 @@ def _audience(deed: str, word: str, reading: Reading, fields: _Fields) -> str:
 
 
 def _by_hints_alone(hints: _Hints, reasons: list[str]) -> tuple[str, bool]:
-    """The category by the hints alone, and whether it is a guess: what isn't said counts as the dear default."""
+    """Return the category by the hints alone, and whether it is a guess; a missing hint is the protocol's default."""
     if hints.destructive is True:
         reasons.append("The server says it can destroy (destructiveHint).")
         return "delete", False
@@ -387,7 +328,7 @@ def _by_hints_alone(hints: _Hints, reasons: list[str]) -> tuple[str, bool]:
     return "send_private", True
 
 
-def _by_fields(category: str, by_name: str | None, fields: _Fields, reasons: list[str]) -> str:
+def _by_fields(category: str, by_name: str | None, fields: Fields, reasons: list[str]) -> str:
     if category == "read":
         return category
     if fields.visibility and by_name != "delete":
@@ -401,7 +342,7 @@ def _by_fields(category: str, by_name: str | None, fields: _Fields, reasons: lis
 
 
 def _ratings(
-    category: str, hints: _Hints, fields: _Fields, reading: Reading, reasons: list[str]
+    category: str, hints: _Hints, fields: Fields, reading: Reading, reasons: list[str]
 ) -> tuple[float, ...]:
     rating = dict(zip(DIMENSIONS, map(float, CATEGORIES[category].ratings), strict=True))
 
@@ -441,16 +382,3 @@ def _ratings(
 
 def _dearest(categories: Iterable[str]) -> str:
     return max(categories, key=_RANK.__getitem__)
-
-
-def _is_disguised(name: str) -> bool:
-    """Hidden characters, or Latin letters mixed with letters that only look like them, or an enormous length."""
-    if len(name) > PLAIN_NAME or any(
-        unicodedata.category(ch) in ("Cc", "Cf", "Co", "Cn", "Cs") for ch in name
-    ):
-        return True
-    letters = [ch for ch in unicodedata.normalize("NFKD", name) if ch.isalpha()]
-    foreign = [
-        ch for ch in letters if unicodedata.name(ch, "?").split()[0] in ("CYRILLIC", "GREEK", "CHEROKEE")
-    ]
-    return bool(foreign) and any(ch.isascii() for ch in letters)

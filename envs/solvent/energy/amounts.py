@@ -1,21 +1,21 @@
-"""Numbers from outside: finite, within bounds, and named where they are not."""
+"""Amounts of energy as numbers and as text."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-__all__ = ["MOST_ENERGY", "number", "text"]
+__all__ = ["MOST_ENERGY", "number", "plain"]
 
 MOST_ENERGY = 1e6
-"""Most energy that a budget or a cost can hold; far above any lab, and below where thousandths lose their ones."""
+"""Most energy that a budget or a cost can hold: far above any lab, and exact in thousandths."""
 
 
 def number(name: str, value: Any, low: float, high: float) -> float:
-    """``value`` as a float in ``[low, high]``.
+    """Return ``value`` as a float in ``[low, high]``.
 
     Raises:
-        ValueError: no number, not finite, or out of the range; one line that says which, what and what is allowed.
+        ValueError: no number, not finite, or out of the range; one line with name, value and range.
     """
     allowed = f"allowed: a number from {low:g} to {high:.7g}"
     if isinstance(value, bool | str | bytes):
@@ -29,6 +29,6 @@ def number(name: str, value: Any, low: float, high: float) -> float:
     return result
 
 
-def text(value: float) -> str:
-    """A number without trailing zeros, to the thousandth: ``6``, ``4.5``."""
+def plain(value: float) -> str:
+    """Write a number to the thousandth, without trailing zeros: ``6``, ``4.5``."""
     return f"{round(float(value), 3) + 0.0:.3f}".rstrip("0").rstrip(".")

@@ -1,24 +1,22 @@
-"""What the situation makes of a base cost.
+"""The effective cost of an action in its context.
 
 Mechanism (source: *Action Cost: The Energy Model*, "Context Modifiers"):
 
     effective = base * clip(first_use * error_rate * late_social * similar, 1, multiplier_cap)
 
-Multipliers are bounded on both sides: no situation makes an action cheaper than its base cost.
+No context makes an action cheaper than its base cost.
 
-Known approximation: as in the environment, errors count as many when half or more of the last four uses failed, and
+Known approximation: as in the environment, the error rate is high if half or more of the last four uses failed, and
 costs are rounded to the nearest thousandth, halves up.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 from collections.abc import Mapping
-from typing import Any
 
-from solvent.energy.numbers import MOST_ENERGY, number
+from solvent.energy.amounts import MOST_ENERGY, number
 from solvent.lab.mechanisms.energy import (
     UNIT,
     EnergyParams,
@@ -29,29 +27,28 @@ from solvent.lab.mechanisms.energy import (
     within_hours,
 )
 from solvent.lab.mechanisms.energy import effective_cost as scaled
-from solvent.lab.params import LabParams
-from solvent.lab.tables import energy_rules
 
 __all__ = ["EnergyContext", "effective_cost"]
 
 _MANY_ERRORS = 0.5
 _DEFAULTS = EnergyParams()
+_multiplier = getattr(multiplier, "py_func", multiplier)  # as plain Python it reads the settings as they are
 
 
 @dataclasses.dataclass(frozen=True)
 class EnergyContext:
-    """The situation an action is taken in; the default is one that changes no cost.
+    """The context of an action; the default changes no cost.
 
     Attributes:
         first_use: the tool was never used before.
-        error_rate: share of its recent uses that failed, 0 to 1; half or more counts. Or, instead,
-        recent_failures: its last uses, the latest last, true where one failed; two of the last four count.
+        error_rate: share of its recent uses that failed, 0 to 1; half or more counts. The alternative is
+        recent_failures: its last uses, the latest last, true for a failure; two of the last four count.
         hour: hour of the day, 0 to 23.
-        social: the action reaches other people; it is dearer late at night.
-        recent_similar: much the same was done in this heartbeat.
+        social: the action reaches other people; it costs more late at night.
+        recent_similar: a similar action was taken in this heartbeat.
 
     Raises:
-        ValueError: an error rate or an hour out of its range, or both an error rate and uses.
+        ValueError: an error rate or an hour out of its range, or both an error rate and failures.
     """
 
     first_use: bool = False
@@ -72,7 +69,7 @@ class EnergyContext:
 
     @property
     def errors(self) -> bool:
-        """Whether the tool failed often of late."""
+        """True if the tool failed often of late."""
         if self.error_rate is not None:
             return self.error_rate >= _MANY_ERRORS
         record = 0
@@ -81,7 +78,7 @@ class EnergyContext:
         return bool(error_prone(record))
 
     def is_late(self, params: EnergyParams) -> bool:
-        """Whether the hour is one at which people sleep, by the hours in ``params``."""
+        """Tell whether people sleep at this hour, by the hours in ``params``."""
         return self.hour is not None and bool(
             within_hours(int(self.hour), params.late_from, params.late_until)
         )
@@ -90,16 +87,16 @@ class EnergyContext:
 def effective_cost(
     base: float, context: EnergyContext | None = None, params: EnergyParams | None = None
 ) -> tuple[float, Mapping[str, float]]:
-    """What an action of base cost ``base`` costs in a situation, energy.
+    """Return the cost of an action in its context, energy, and the factors that made it.
 
     Args:
         base: base cost, energy, 0 to a million.
-        context: the situation; by default one that changes nothing.
+        context: by default one that changes nothing.
         params: multipliers, hours and the bound; by default those of the source.
 
     Returns:
         ``(cost, factors)``: the factors that applied by name (``first_use``, ``error_rate``, ``late_social``,
-            ``similar``), and ``clipped``: whether their product was above the bound.
+            ``similar``), and ``clipped``: true if their product was above the bound.
 
     Raises:
         ValueError: a base cost that is negative, not finite or above a million.
@@ -113,12 +110,7 @@ def effective_cost(
         "late_social": context.social and context.is_late(params),
         "similar": context.recent_similar,
     }
-    cost = scaled(energy, multiplier(_rules(params), *map(bool, flags.values())))
+    cost = scaled(energy, _multiplier(params, *map(bool, flags.values())))
     factors: dict[str, float] = {name: getattr(params, name) for name, holds in flags.items() if holds}
     factors["clipped"] = math.prod(factors.values()) > params.multiplier_cap
     return int(cost) / UNIT, factors
-
-
-@functools.lru_cache(maxsize=64)
-def _rules(params: EnergyParams) -> Any:
-    return energy_rules(LabParams(energy=params))

@@ -1,7 +1,7 @@
-"""What the words of a tool's name and of its fields say about it.
+"""Reads the verbs in a tool's name.
 
-One table, ``LEXICON``: word -> what it does and whether it is *always* a verb. A word like ``post`` is a verb in
-``post_message`` and a noun in ``get_post``; ``delete`` is a verb wherever it stands.
+One table, ``LEXICON``: word -> what it does, and whether it is always a verb. ``post`` is a verb in ``post_message``
+and a noun in ``get_post``; ``delete`` is a verb everywhere.
 
 Known approximation: English words alone, and no grammar beyond word order.
 """
@@ -13,39 +13,38 @@ import unicodedata
 from typing import NamedTuple
 
 __all__ = [
-    "ADDRESS_FIELDS",
     "ANYTHING",
-    "CODE_FIELDS",
     "EITHER",
-    "FORCE_FIELDS",
     "LEXICON",
+    "LONGEST_NAME",
     "MANY",
-    "ONE_READER_FIELDS",
-    "PLURAL_FIELDS",
-    "RECIPIENT_FIELDS",
     "TO_ALL",
     "TO_ONE",
     "UNTOLD",
-    "VISIBILITY_FIELDS",
-    "VISIBLE_CHOICES",
-    "WORDS_FIELDS",
     "Reading",
     "Word",
+    "is_disguised",
     "read_name",
+    "split_words",
     "words_of",
 ]
 
+LONGEST_NAME = 1000
+"""Characters of a name that are read at all. The protocol recommends at most ``PLAIN_NAME``."""
+PLAIN_NAME = 128
+
 ANYTHING = "anything"
-"""Does what it is told to, and that can be anything: ``run_command``."""
+"""Carries out any instruction: ``run_command``."""
 
 UNTOLD = "untold"
-"""A verb that says nothing about what is done: ``process``."""
+"""A verb without information: ``process``."""
 
 EITHER = "send_either"
-"""Sends to one or to all, which the fields of the tool tell."""
+"""Sends to one reader or to all, which the fields of the tool tell."""
 
 
-def _set(words: str) -> frozenset[str]:
+def split_words(words: str) -> frozenset[str]:
+    """Split a text into its set of words."""
     return frozenset(words.split())
 
 
@@ -79,16 +78,16 @@ _SOMETIMES = {
     UNTOLD: "call trigger dispatch do perform process handle apply manage control request",
 }
 
-_NOUNS = _set(
+_NOUNS = split_words(
     """email mail message sms text dm invite alert contact reply mention post share comment tweet toot blog
     broadcast release vote announcement record log note fork branch commit build plan schedule bookmark tag draft
     label patch transfer charge order book payment purchase refund trade command script process request"""
 )
-"""Words that stand for a thing when the verb comes last: ``email_search``."""
+"""Words that are nouns if the verb comes last: ``email_search``."""
 
 
 class Word(NamedTuple):
-    """What a word of a name does, and whether it is a verb wherever it stands."""
+    """The deed that a word stands for, and whether it is a verb everywhere."""
 
     does: str
     always: bool
@@ -108,27 +107,14 @@ LEXICON: dict[str, Word] = {
     for form in (_forms(word) if does.startswith(("delete", "send")) else (word,))
 }
 
-_DRAFTING = _set("draft compose prepare preview")
-"""What is drafted isn't sent: ``draft_email``."""
+_DRAFTING = split_words("draft compose prepare preview")
+"""A draft isn't sent: ``draft_email``."""
 
-TO_ALL = _set("public publicly everyone everybody all timeline feed blog press")
-TO_ONE = _set("private privately dm direct personal")
-MANY = _set("all bulk batch mass every many multiple recursive recursively")
+TO_ALL = split_words("public publicly everyone everybody all timeline feed blog press")
+TO_ONE = split_words("private privately dm direct personal")
+MANY = split_words("all bulk batch mass every many multiple recursive recursively")
 
-RECIPIENT_FIELDS = _set(
-    """to cc bcc recipient recipients attendees invitees guests email emails email_address phone phone_number
-    user_ids user_id reviewers assignees channel channel_id chat_id room conversation_id"""
-)
-ONE_READER_FIELDS = RECIPIENT_FIELDS - _set("channel channel_id room")
-ADDRESS_FIELDS = _set("to cc bcc recipient recipients phone_number email_address")
-WORDS_FIELDS = _set("body message text content subject")
-VISIBILITY_FIELDS = _set("public is_public visibility audience private is_private make_public publish")
-VISIBLE_CHOICES = _set("public published everyone unlisted")
-FORCE_FIELDS = _set("force recursive overwrite permanent permanently cascade hard hard_delete no_confirm")
-CODE_FIELDS = _set("sql command cmd script shell")
-PLURAL_FIELDS = _set("ids items batch paths files all")
-
-_AND = _set("and or then also plus")
+_AND = split_words("and or then also plus")
 _CONDENSED = tuple(
     sorted(w for w, word in LEXICON.items() if word.always and word.does.startswith(("delete", "send")))
 )
@@ -136,15 +122,15 @@ _SHORTEST, _REMAINDER = 4, 3
 
 
 class Reading(NamedTuple):
-    """What a name says: every deed in it with its word, and whether something in it could mean anything."""
+    """The deeds in a name, each with its word, and whether some part of the name could mean anything."""
 
-    deeds: tuple[tuple[str, str], ...]  # (what it does, the word that says so)
+    deeds: tuple[tuple[str, str], ...]  # (deed, word)
     open_ended: bool
     words: frozenset[str]
 
 
 def words_of(name: str) -> list[str]:
-    """Lower-case words of a name: split where the case changes, between letters and digits, at every other sign."""
+    """Split a name into lower-case words: where the case changes, between letters and digits, at every other sign."""
     plain = unicodedata.normalize("NFKD", name)
     plain = "".join(ch for ch in plain if unicodedata.category(ch) not in ("Mn", "Cf", "Cc"))
     plain = plain.replace("&", " and ").replace("+", " and ")
@@ -153,7 +139,7 @@ def words_of(name: str) -> list[str]:
 
 
 def read_name(name: str) -> Reading:
-    """What the words of ``name`` say that the tool does."""
+    """Return the deeds that the words of ``name`` stand for."""
     words = words_of(name)
     deeds: dict[str, str] = {}
     open_ended = False
@@ -167,7 +153,7 @@ def read_name(name: str) -> Reading:
         found = _deeds(clause)
         if not found:
             found = {does: word for word in clause if (does := _condensed(word))}
-        # A second thing that is done and can't be read leaves all open; a bare noun before the verb doesn't.
+        # An unreadable second deed leaves everything open; a bare noun before the verb doesn't.
         open_ended |= UNTOLD in found or (not found and bool(clause) and i > 0)
         for does, word in found.items():
             if does != UNTOLD:
@@ -201,8 +187,21 @@ def _deeds(clause: list[str]) -> dict[str, str]:
 
 
 def _condensed(word: str) -> str:
-    """What a word does that runs a verb and its object together: ``deletefile``."""
+    """Return the deed of a word that joins a verb and its object: ``deletefile``."""
     for verb in _CONDENSED:
         if len(verb) >= _SHORTEST and word.startswith(verb) and len(word) >= len(verb) + _REMAINDER:
             return LEXICON[verb].does
     return ""
+
+
+def is_disguised(name: str) -> bool:
+    """True for hidden characters, Latin letters mixed with look-alikes, or an enormous length."""
+    if len(name) > PLAIN_NAME or any(
+        unicodedata.category(ch) in ("Cc", "Cf", "Co", "Cn", "Cs") for ch in name
+    ):
+        return True
+    letters = [ch for ch in unicodedata.normalize("NFKD", name) if ch.isalpha()]
+    foreign = [
+        ch for ch in letters if unicodedata.name(ch, "?").split()[0] in ("CYRILLIC", "GREEK", "CHEROKEE")
+    ]
+    return bool(foreign) and any(ch.isascii() for ch in letters)
