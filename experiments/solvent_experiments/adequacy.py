@@ -1,4 +1,4 @@
-"""``solvent adequacy``: score responses, label them, learn thresholds, find patterns, watch drift, evaluate.
+"""``solvent adequacy``: score responses, label them, learn thresholds, find patterns, watch drift.
 
 Only the command line: what is measured is decided in ``solvent.adequacy``, imported by the command that needs it.
 """
@@ -28,7 +28,7 @@ from solvent_experiments.adequacy_options import (
     judge_of,
     progress,
 )
-from solvent_experiments.adequacy_studies import ablation, evaluate, thresholds
+from solvent_experiments.adequacy_studies import ablation, thresholds
 
 if TYPE_CHECKING:
     from solvent_experiments.adequacy_responses import Responses
@@ -50,8 +50,6 @@ app = typer.Typer(
 - `solvent adequacy patterns`  finds the sequences of tools that precede failures
 
 - `solvent adequacy drift`  follows the scores, and says which corrections helped
-
-- `solvent adequacy evaluate`  says how well the heuristic agrees with the labelled set
 
 - `solvent adequacy ablation`  compares what learners say with and without it
 """,
@@ -258,5 +256,5 @@ def _responses(file: Path, skip_broken: bool, out: Path) -> Responses:
     return responses
 
 
-for command in (thresholds, patterns, drift, evaluate, ablation):
+for command in (thresholds, patterns, drift, ablation):
     app.command()(command)

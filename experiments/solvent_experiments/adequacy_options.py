@@ -159,7 +159,7 @@ def judge_of(
     options: str | None,
 ) -> Judge | None:
     """The judge that was configured, None without an address. The key comes from the environment alone."""
-    from solvent.adequacy.judge import Budget, Judge
+    from solvent.adequacy.judge import Budget, ChatSettings, Judge
     from solvent.gate.cache import cache_folder
 
     if url is None:
@@ -168,21 +168,21 @@ def judge_of(
         return None
     if model is None:
         raise error("--judge-model: got nothing; allowed: the name of a model at --judge-url")
-    return Judge(
+    settings = ChatSettings(
         base_url=url,
         model=model,
         api_key=os.environ.get(KEY_VARIABLE, "").strip() or None,
         timeout=timeout,
         total=min(3600.0, 4 * timeout),
         budget=Budget(budget, tokens),
-        cache=cache_folder() / "judgements" if cache is None else cache,
         options=_options(options),
     )
+    return Judge(settings, cache_folder() / "judgements" if cache is None else cache)
 
 
-def _options(text: str | None) -> dict[str, object] | None:
+def _options(text: str | None) -> dict[str, object]:
     if text is None:
-        return None
+        return {}
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

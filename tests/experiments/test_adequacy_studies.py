@@ -1,4 +1,4 @@
-"""``solvent adequacy thresholds | patterns | drift | evaluate``: tables, JSON, figures, people's decisions."""
+"""``solvent adequacy thresholds | patterns | drift``: tables, JSON, figures, people's decisions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from matplotlib.image import imread
 
-from solvent.adequacy import labelled
 from solvent.adequacy.agreement import Estimate
 from solvent.adequacy.drift import DriftMonitor, DriftRules, append_drifts
 from solvent.adequacy.fmea import append_incidents, incident_of
@@ -29,7 +28,7 @@ from solvent_experiments import cli
 from solvent_experiments.adequacy_responses import read_responses
 from solvent_experiments.adequacy_tables import estimate, incident_examples, labelled_examples
 from solvent_experiments.figures.style import DPI, WIDTH
-from tests.adequacy.judge_server import grades, reply, running
+from tests.adequacy.judge_server import grades, running
 
 GREP = ToolCall("Grep", {"pattern": "x", "path": "src/a"}, "")
 READ = ToolCall("Read", {"path": "a.py"}, "def foo(): pass")
@@ -353,111 +352,6 @@ def test_without_agents_and_sessions_all_is_one(
     assert_figure(tmp_path / "d")
 
 
-# ------------------------------------------------------------------------------------------------- evaluate
-
-
-def test_the_heuristic_is_evaluated_on_the_labelled_set(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    assert call(monkeypatch, "evaluate", "--out", "e.json") == 0
-    shown = capsys.readouterr().out
-    for word in ("heuristic", "baseline: always 1", "EpAd labelled", "by kind, by domain", "judge: none"):
-        assert word in shown, word
-    told = json.loads(Path("e.json").read_text())
-    assert told["labelled_set"]["name"] == DEV.name
-    report = told["labelled"]["heuristic"]
-    assert f"{report['epad']['overall']['within_one']['share']:.1%}" in shown
-    assert sum(map(sum, report["epad"]["overall"]["matrix"])) == report["count"]
-    assert_figure(tmp_path / "e")
-
-
-def traces(path: Path) -> Path:
-    """Search traces in SeekBench's form, of which the insufficient are more often wrong."""
-    lines = []
-    for i in range(24):
-        good = i % 2 == 0
-        found = {"information_quality": "Sufficient" if good else "Insufficient"}
-        page = [
-            {"title": f"Page {i}", "content": f"The answer to {i} is Town{i}." if good else "Nothing of use."}
-        ]
-        steps = [
-            {"type": "search", "query": f"question {i}"},
-            {"type": "search_result", "documents": page, "annotation": {"attributes": found}},
-            {
-                "type": "reasoning",
-                "content": f"The page says Town{i}." if good else "It is certainly this one.",
-            },
-            {"type": "CorrectAnswer" if good else "IncorrectAnswer", "content": f"Town{i}"},
-        ]
-        lines.append(
-            {
-                "id": f"t{i}",
-                "dataset": "d",
-                "model": "m",
-                "question": f"Which town is {i}?",
-                "is_correct": good,
-                "trace": steps,
-            }
-        )
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return path
-
-
-def test_a_judge_and_search_traces_stand_beside(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    few = tmp_path / "few.jsonl"
-    few.write_text("".join(f"{line}\n" for line in DEV.read_text(encoding="utf-8").splitlines()[:30]))
-    with running(grades(1, 0)) as server:
-        judge = ("--judge-url", server.url, "--judge-model", "small")
-        arguments = (few, "--seekbench", traces(tmp_path / "traces.jsonl"), "--half", "all", *judge)
-        assert call(monkeypatch, "evaluate", *arguments, "--out", "e.json", "-q") == 0
-        asked = len(server.requests)
-        assert call(monkeypatch, "evaluate", *arguments, "-q") == 0
-        assert len(server.requests) == asked == 54
-    shown = capsys.readouterr().out
-    assert "judge: none" not in shown
-    told = json.loads(Path("e.json").read_text())
-    assert list(told["labelled"]) == list(told["seekbench"]["reports"]) == ["heuristic", "judge"]
-    assert told["judge"].startswith("small, prompt epad-sya-1-")
-    assert told["labelled"]["judge"]["epad"]["overall"]["exact"]["hits"] == sum(
-        json.loads(line)["epad"] == 1 for line in few.read_text().splitlines()
-    )
-    assert told["seekbench"]["reports"]["judge"]["auroc"]["value"] == 0.5
-    assert_figure(tmp_path / "e")
-
-
-def test_halves_that_are_used_up_are_said_to_be(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    few = tmp_path / "few.jsonl"
-    few.write_text("".join(f"{line}\n" for line in DEV.read_text(encoding="utf-8").splitlines()[:30]))
-    made = traces(tmp_path / "traces.jsonl")
-    said = "used: the held-out half and the report half were scored by the final evaluation"
-    for arguments in ((few,), (few, "--seekbench", made)):
-        assert call(monkeypatch, "evaluate", *arguments) == 0
-        assert said not in capsys.readouterr().out
-    monkeypatch.setattr(labelled, "HELD_OUT", few)  # no test looks at the held-out half
-    for arguments in (("--held-out",), (few, "--seekbench", made, "--half", "report")):
-        assert call(monkeypatch, "evaluate", *arguments) == 0
-        assert said in capsys.readouterr().out
-
-
-def test_a_judge_that_fails_ends_the_evaluation_and_the_same_command_goes_on(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    few = tmp_path / "few.jsonl"
-    few.write_text("".join(f"{line}\n" for line in DEV.read_text(encoding="utf-8").splitlines()[:10]))
-    with running(*[grades(1, 0)] * 4, reply(400), grades(1, 0)) as server:
-        judge = ("--judge-url", server.url, "--judge-model", "small", "--judge-jobs", "1", "-q")
-        assert call(monkeypatch, "evaluate", few, *judge) == 2
-        shown = capsys.readouterr().err
-        assert "HTTP 400" in shown
-        assert "4 of 10 are judged; the same command goes on" in shown
-        assert len(shown.splitlines()) == 1
-        assert call(monkeypatch, "evaluate", few, *judge) == 0
-
-
 # -------------------------------------------------------------------------------------------------- files
 
 
@@ -476,12 +370,6 @@ def test_nothing_is_written_over_that_is_something_else(
         (("drift", "--out", "scores.jsonl"), "is the scores"),
         (("drift", "--events", "drifts.jsonl", "--out", "drifts.jsonl"), "is the events"),
         (("thresholds", DEV, "--out", DEV), "is the responses"),
-        (("evaluate", "--out", "notes.json"), "another kind of file"),
-        (("evaluate", DEV, "--out", DEV), "is the labelled set"),
-        (("evaluate", DEV, "--held-out"), "--held-out"),
-        (("evaluate", "scores.jsonl"), "allowed"),
-        (("evaluate", "nowhere.jsonl"), "nowhere.jsonl"),
-        (("evaluate", "--seekbench", "nowhere.jsonl"), "nowhere.jsonl"),
         (("patterns", "--scores", "nowhere.jsonl"), "nowhere.jsonl"),
         (("patterns", "--scores", "incidents.jsonl"), "incidents.jsonl"),
         (("patterns", "--incidents", "nowhere.jsonl"), "nowhere.jsonl"),

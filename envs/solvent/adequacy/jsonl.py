@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 from solvent.adequacy.errors import AdequacyError
 
-__all__ = ["append_lines", "read_lines"]
+__all__ = ["append_lines", "read_lines", "strict_json"]
 
 _LOG = logging.getLogger(__name__)
 # The last byte is read back, so the file is opened for both; Windows would turn \n into two bytes.
@@ -113,12 +113,24 @@ def read_lines(
 
 def _parsed(place: str, line: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(line.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_no_double)
-    except (ValueError, RecursionError) as error:
+        value = strict_json(line.decode("utf-8"))
+    except ValueError as error:
         raise AdequacyError(f"{place}: {error!s:.80}; allowed: a JSON object in UTF-8") from None
     if not isinstance(value, dict):
         raise AdequacyError(f"{place}: got {type(value).__name__}; allowed: a JSON object")
     return value
+
+
+def strict_json(text: str) -> Any:
+    """Parse JSON without ``NaN``, ``Infinity`` and keys given twice.
+
+    Raises:
+        ValueError: the text is no such JSON.
+    """
+    try:
+        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_double)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def _cut_off(line: bytes) -> bool:
