@@ -104,14 +104,14 @@ def _scored(
 
 def _heuristic(response: Response, shadow: bool, triggers: Sequence[Trigger]) -> Scored:
     adequacy = escalated(score(response.text, response.context, response.query), response.context, triggers)
-    record = record_of(
-        response.text,
-        response.context,
-        response.query,
-        adequacy,
-        human=response.human,
+    record = record_of(response.text, response.context, response.query, adequacy)
+    epad, sya = response.human
+    record = replace(
+        record,
+        id=response.id,
+        epad=replace(record.epad, human=epad),
+        sya=replace(record.sya, human=sya),
         shadow=shadow,
-        record_id=response.id,
         agent=response.agent,
         session=response.session,
     )

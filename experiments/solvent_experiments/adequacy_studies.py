@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ablation", "thresholds"]
 
-THRESHOLDS = "solvent.adequacy.thresholds.v1"
+THRESHOLDS = "solvent.adequacy.thresholds.v2"
 RATERS = "solvent.adequacy.raters.v1"
 
 Seed = Annotated[int, typer.Option(min=0, help="Of the split and the bootstrap.")]
@@ -107,11 +107,11 @@ def _write_raters(path: Path, comparison: Comparison) -> None:
 
 def _write_thresholds(out: Path, discovery: Discovery, comparison: Comparison | None) -> Path:
     """Before anything is shown: whoever reads the tables may leave before their end. Returns the figure."""
-    from solvent.adequacy.threshold_files import save_discovery
     from solvent_experiments.figures.adequacy_records import draw_thresholds
+    from solvent_experiments.files import write_json
 
     out.parent.mkdir(parents=True, exist_ok=True)
-    save_discovery(out, discovery)
+    write_json(out, {"format": THRESHOLDS, "discovery": discovery.to_dict()})
     return draw_thresholds(discovery, comparison, out.with_suffix(""))
 
 

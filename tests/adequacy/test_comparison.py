@@ -15,7 +15,7 @@ from solvent.adequacy.heuristic import score
 from solvent.adequacy.scores import Ratings, ScoreRecord, record_of
 from solvent.adequacy.tools import ToolContext
 
-BASE = record_of("It may work.", ToolContext(), None, score("It may work.", ToolContext()), record_id="0")
+BASE = record_of("It may work.", ToolContext(), None, score("It may work.", ToolContext()))
 
 
 def rated(name: str, heuristic: int | None, judge: int | None, human: int | None) -> ScoreRecord:

@@ -16,12 +16,11 @@ from matplotlib.image import imread
 
 from solvent.adequacy.agreement import Estimate
 from solvent.adequacy.drift import DriftMonitor, DriftRules, append_drifts
-from solvent.adequacy.fmea import append_incidents, incident_of
+from solvent.adequacy.fmea import Incident, append_incidents, severity_named
 from solvent.adequacy.heuristic import score
 from solvent.adequacy.labelled import DEV
 from solvent.adequacy.retirement import retired
 from solvent.adequacy.scores import Ratings, append_scores, read_scores, record_of
-from solvent.adequacy.threshold_files import load_discovery
 from solvent.adequacy.tools import ToolCall, ToolContext
 from solvent.adequacy.triggers import read_triggers
 from solvent_experiments import cli
@@ -48,6 +47,14 @@ def call(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> int:
     with pytest.raises(SystemExit) as left:
         cli.main()
     return 0 if left.value.code is None else int(left.value.code)  # type: ignore[arg-type]
+
+
+def discovery(path: str) -> dict[str, Any]:
+    """What `thresholds --out` wrote."""
+    document = json.loads(Path(path).read_text())
+    assert document["format"] == "solvent.adequacy.thresholds.v2"
+    found: dict[str, Any] = document["discovery"]
+    return found
 
 
 def assert_figure(stem: Path) -> None:
@@ -80,25 +87,16 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Path:
             )
             context = ToolContext((GREP,)) if denies else ToolContext((READ, GREP, READ))
             adequacy = score(said, context, "Is it there?")
-            records.append(
-                record_of(
-                    said,
-                    context,
-                    "Is it there?",
-                    adequacy,
-                    agent="coder",
-                    session=name,
-                    record_id=f"{name}-{turn}",
-                )
-            )
+            record = record_of(said, context, "Is it there?", adequacy)
+            records.append(replace(record, agent="coder", session=name, id=f"{name}-{turn}"))
             if denies and luck.random() < 0.9:
                 incidents.append(
-                    incident_of(
-                        said,
-                        context,
-                        "Is it there?",
-                        adequacy,
-                        severity=luck.choice(["low", "medium", "high"]),
+                    Incident(
+                        response=said,
+                        context=context,
+                        query="Is it there?",
+                        rule=adequacy.rule,
+                        severity=severity_named(luck.choice(["low", "medium", "high"])).rank,
                         occurrence=5,
                         detectability=6,
                         description="it was there",
@@ -145,9 +143,9 @@ def test_thresholds_are_learnt_from_labels_and_the_raters_are_compared(
         "judge over",
     ):
         assert word in shown, word
-    found = load_discovery("t.json")
-    assert found.verdict in shown
-    assert found.learnt_on + found.reported_on == len(DEV.read_text(encoding="utf-8").splitlines())
+    found = discovery("t.json")
+    assert found["verdict"] in shown
+    assert found["learnt_on"] + found["reported_on"] == len(DEV.read_text(encoding="utf-8").splitlines())
     raters = json.loads(Path("t.raters.json").read_text())
     assert raters["format"] == "solvent.adequacy.raters.v1"
     assert [pair["count"] > 100 for pair in raters["pairs"]] == [True] * 3
@@ -170,8 +168,8 @@ def test_labels_in_the_scores_go_before_those_in_the_file(
     assert call(monkeypatch, "thresholds", bare, "--out", "a.json") == 0
     assert call(monkeypatch, "thresholds", DEV, "--scores", "none.jsonl", "--out", "b.json") == 0
     assert "no scores in none.jsonl" in capsys.readouterr().out
-    a, b = load_discovery("a.json"), load_discovery("b.json")
-    assert a.labels_sha256 == b.labels_sha256
+    a, b = discovery("a.json"), discovery("b.json")
+    assert a["labels_sha256"] == b["labels_sha256"]
     assert a == b
 
 
@@ -187,26 +185,25 @@ def test_incidents_are_examples_too(
     few.write_text("".join(f"{line}\n" for line in lines[:60]))
     known = ("thresholds", few, "--incidents", "incidents.jsonl", "--cells")
     assert call(monkeypatch, *known, "--out", "t.json") == 0
-    found = load_discovery("t.json")
+    found = discovery("t.json")
     count = len((here / "incidents.jsonl").read_text().splitlines())
-    assert found.incidents == count
-    assert found.overall.count == 60
-    assert f"and {count:,} incidents, reported on {found.reported_on:,} others" in capsys.readouterr().out
+    assert found["incidents"] == count
+    assert found["overall"]["count"] == 60
+    assert f"and {count:,} incidents, reported on {found['reported_on']:,} others" in capsys.readouterr().out
 
 
 def test_of_an_incident_what_is_not_known_stays_unknown(tmp_path: Path) -> None:
-    adequacy, given = score("It is gone.", ToolContext(), None), {"occurrence": 3, "detectability": 3}
     wrong = [
-        incident_of(
-            said,
-            ToolContext(),
-            None,
-            adequacy,
-            severity="high",
+        Incident(
+            response=said,
+            context=ToolContext(),
+            rule=score("It is gone.", ToolContext()).rule,
+            severity=severity_named("high").rank,
+            occurrence=3,
+            detectability=3,
             description="it was there",
             domain="code",
             reported_by="a user",
-            **given,
         )
         for said in ("It is gone.", "It is gone.", "It is not here.")
     ]

@@ -41,7 +41,7 @@ from solvent.adequacy.agreement import CONFIDENCE, RESAMPLES, Estimate
 from solvent.adequacy.drift import Drift
 from solvent.adequacy.errors import AdequacyError
 
-__all__ = ["Fitness", "Stretch", "fitness", "proposals", "stretches_of"]
+__all__ = ["Fitness", "Stretch", "fitness", "stretches_of"]
 
 Verdict = Literal["helps", "harms", "does not help", "undecided", "not enough data"]
 Basis = Literal["randomised", "matched", "none"]
@@ -134,7 +134,6 @@ def fitness(
     least: int = 20,
     sessions: int = 10,
     worthwhile: float = 0.25,
-    seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Fitness:
     """The effect of a correction, with its interval; see the module.
@@ -145,7 +144,6 @@ def fitness(
         least: stretches of each kind, below which there is no number.
         sessions: of each kind, likewise.
         worthwhile: improvement of the mean EpAd below which a correction is not worth saying.
-        seed: of the bootstrap.
         resamples: of the bootstrap.
 
     Raises:
@@ -158,7 +156,7 @@ def fitness(
     naive = [stretch.after - stretch.drift.mean for stretch in own if stretch.drift.given]
     basis, pool = _pool(own, least, sessions)
     rows = _matched(pool)
-    effect = _NONE if basis == "none" else _effect(rows, seed, resamples)
+    effect = _NONE if basis == "none" else _effect(rows, resamples)
     given = sum(stretch.drift.given for stretch in rows)
     return Fitness(
         correction=correction,
@@ -171,13 +169,6 @@ def fitness(
         unmatched=sum(stretch.drift.given for stretch in pool) - given,
         sessions=len({_session(stretch) for stretch in rows}),
     )
-
-
-def proposals(stretches: Sequence[Stretch], **options: Any) -> list[Fitness]:
-    """The corrections whose retirement is proposed, the most harmful first; ``options`` as for ``fitness``."""
-    ids = sorted({stretch.drift.correction for stretch in stretches})
-    found = [fitness(stretches, correction, **options) for correction in ids]
-    return sorted((one for one in found if one.proposed), key=lambda one: -one.effect.value)
 
 
 def _pool(own: list[Stretch], least: int, sessions: int) -> tuple[Basis, list[Stretch]]:
@@ -224,10 +215,10 @@ def _verdict(effect: Estimate, worthwhile: float) -> Verdict:
     return "helps" if effect.high < 0.0 else "undecided"
 
 
-def _effect(rows: list[Stretch], seed: int, resamples: int) -> Estimate:
+def _effect(rows: list[Stretch], resamples: int) -> Estimate:
     """The matched difference with its interval over sessions."""
     statistic, count = _by_session(rows)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     times = rng.multinomial(count, np.full(count, 1.0 / count), size=resamples).astype(np.float64)
     value = float(statistic(np.ones((1, count)))[0])
     drawn = statistic(times)

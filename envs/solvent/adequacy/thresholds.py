@@ -25,7 +25,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -125,6 +125,18 @@ class Discovery:
     def better(self) -> bool:
         """Whether the chosen ones agree better with people on responses that they were not chosen on."""
         return self.difference.low > 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields with the verdict, values that JSON can hold; None for NaN."""
+        agreed = ("shipped_agreement", "chosen_agreement", "overall", "difference")
+        return {
+            **dataclasses.asdict(self),
+            **{name: getattr(self, name).to_dict() for name in agreed},
+            "correlations": {name: rho.to_dict() for name, rho in self.correlations.items()},
+            "learnt_kappa": None if math.isnan(self.learnt_kappa) else self.learnt_kappa,
+            "better": self.better,
+            "verdict": self.verdict,
+        }
 
     @property
     def verdict(self) -> str:
