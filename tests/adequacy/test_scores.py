@@ -254,9 +254,8 @@ def test_an_unfinished_line_is_left_and_said(tmp_path: Path, caplog: pytest.LogC
     assert caplog.text.count("the last line is unfinished") == 1
     assert path.read_text(encoding="utf-8").split("\n")[1] == torn
     assert "line 2" not in caplog.text
-    for skip_broken in (False, True):
-        assert [kept.id for kept in read_scores(path, skip_broken=skip_broken)] == ["r1", "r3", "r4"]
-    assert caplog.text.count("line 2") == 2
+    assert [kept.id for kept in read_scores(path)] == ["r1", "r3", "r4"]
+    assert caplog.text.count("line 2") == 1
     with pytest.raises(AdequacyError, match=r"line 2: .*allowed: a JSON object"):
         list(read_lines(path))
 
@@ -307,7 +306,6 @@ def test_a_broken_line_is_refused_with_its_number(line: bytes, said: str, tmp_pa
     assert f"{path}, line 3: " in str(refused.value)
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
-    assert [value for _, value in read_lines(path, skip_broken=True)] == [{"a": 1}]
 
 
 def test_what_can_not_be_written_or_read_is_said(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ import os
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
@@ -229,18 +229,7 @@ def read_drifts(path: str | os.PathLike[str]) -> list[Drift]:
     return [_drift(place, fields) for place, fields in read_lines(path, appended=True)]
 
 
-_KINDS = {
-    "agent": str,
-    "session": str,
-    "position": int,
-    "before": int,
-    "window": int,
-    "severity": str,
-    "kind": str,
-    "correction": str,
-    "given": bool,
-    "randomised": bool,
-}
+_KINDS = get_type_hints(Drift)
 
 
 def _drift(place: str, fields: Mapping[str, Any]) -> Drift:

@@ -217,11 +217,11 @@ def append_incidents(path: str | os.PathLike[str], incidents: Iterable[Incident]
     return append_lines(path, [incident.to_dict() for incident in incidents])
 
 
-def read_incidents(path: str | os.PathLike[str], *, skip_broken: bool = False) -> list[Incident]:
-    """The incidents of ``path`` in its order; ``skip_broken`` as in ``read_lines``.
+def read_incidents(path: str | os.PathLike[str]) -> list[Incident]:
+    """Return the incidents of ``path`` in its order, without those whose write was cut off.
 
     Raises:
         AdequacyError: a file that can't be read, or a line that is no incident; the message has its number.
     """
-    lines = read_lines(path, skip_broken=skip_broken, appended=True)
+    lines = read_lines(path, appended=True)
     return [Incident.from_dict(fields, place) for place, fields in lines]

@@ -79,14 +79,14 @@ def _unfinished(descriptor: int) -> bool:
 
 
 def read_lines(
-    path: str | os.PathLike[str], *, skip_broken: bool = False, appended: bool = False
+    path: str | os.PathLike[str], *, appended: bool = False
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """The records of ``path`` with their places (``scores.jsonl, line 3``); empty lines are passed over.
 
     Args:
         path: the file.
-        skip_broken: leave lines out that are no JSON object, with a warning each, instead of refusing the file.
-        appended: the file is a log of ``append_lines``: leave out records whose write was cut off, likewise.
+        appended: the file is a log of ``append_lines``: leave out records whose write was cut off, with a
+            warning each.
 
     Raises:
         AdequacyError: a file that can't be read, or a line that is no JSON object.
@@ -100,13 +100,10 @@ def read_lines(
                 place = f"{source}, line {number}"
                 try:
                     yield place, _parsed(place, line)
-                except AdequacyError as error:
-                    if appended and _cut_off(line):
-                        _LOG.warning("%s: a record whose write was cut off; left out", place)
-                    elif skip_broken:
-                        _LOG.warning("%s; left out", error)
-                    else:
+                except AdequacyError:
+                    if not appended or not _cut_off(line):
                         raise
+                    _LOG.warning("%s: a record whose write was cut off; left out", place)
     except OSError as error:
         raise AdequacyError(f"{source}: not read, {error.strerror}; allowed: a file of JSON lines") from None
 

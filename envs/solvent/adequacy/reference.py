@@ -43,7 +43,6 @@ _NOT_RUN = (
 )
 _PROGRAMS = frozenset(["grep", "egrep", "fgrep", "rg", "ag", "ack"])
 _COMPLAINTS = ("no such file", "a directory", "invalid", "unrecognized", "error", "unmatched")
-_HINTS = frozenset("found recognized denied execute executed grep egrep fgrep rg ag ack".split())  # noqa: SIM905
 _HINTS = frozenset(["no", "zero", "0", "not", "nothing", "none", "null", "empty"])
 _DENIALS = frozenset(
     "no not none nothing never cannot without nowhere missing absent nobody lacks unused unavailable empty zero".split()  # noqa: SIM905

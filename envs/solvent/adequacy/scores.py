@@ -166,18 +166,13 @@ def append_scores(path: str | os.PathLike[str], records: Iterable[ScoreRecord]) 
     return append_lines(path, [record.to_dict() for record in records])
 
 
-def read_scores(path: str | os.PathLike[str], *, skip_broken: bool = False) -> list[ScoreRecord]:
-    """The records of ``path`` in its order.
-
-    Args:
-        path: the file.
-        skip_broken: leave out every line that is no JSON object, with a warning each; by default only those whose
-            write was cut off.
+def read_scores(path: str | os.PathLike[str]) -> list[ScoreRecord]:
+    """Return the records of ``path`` in its order, without those whose write was cut off.
 
     Raises:
         AdequacyError: a file that can't be read, or a line that is no record; the message has its number.
     """
-    lines = read_lines(path, skip_broken=skip_broken, appended=True)
+    lines = read_lines(path, appended=True)
     return [ScoreRecord.from_dict(fields, place) for place, fields in lines]
 
 

@@ -18,10 +18,10 @@ result in the result's own words passes as supported; a judge is there for that.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Literal
 
 from solvent.adequacy.lexicon import Lexicon
-from solvent.adequacy.memory import kept
 from solvent.adequacy.reference import NOTHING, Marks, denies, marks_of, words_of
 from solvent.adequacy.tools import Evidence, ToolCall
 
@@ -57,7 +57,7 @@ class Support:
         self.marks = NOTHING.marks.union(*[call.returned.all.marks for call in calls])
         self.handed = _FENCE in query or len(query) > _LONG
 
-    @kept
+    @cached_property
     def particular(self) -> bool:
         """Whether the query is about something particular, not about things in general."""
         if not self.particulars.isdisjoint(words_of(self.query)):

@@ -13,10 +13,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from typing import Any
 
 from solvent.adequacy.errors import AdequacyError
-from solvent.adequacy.memory import kept
 from solvent.adequacy.reference import Result, Said, marks_of, refers
 from solvent.adequacy.scope import Given, Scope, scope_of, targets_of, texts_of
 from solvent.adequacy.text import read, without_questions
@@ -72,21 +72,21 @@ class ToolCall:
         if self.scope_given not in (None, "narrow", "broad"):
             raise AdequacyError(f"{self.name}: scope: got {self.scope_given!r:.80}; allowed: narrow, broad")
 
-    @kept
+    @cached_property
     def _given(self) -> Given:
         return texts_of(self.arguments)
 
-    @kept
+    @cached_property
     def targets(self) -> tuple[str, ...]:
         """What it was pointed at: paths, patterns, addresses, queries, compounds."""
         return targets_of(self._given)
 
-    @kept
+    @cached_property
     def scope(self) -> Scope:
         """``broad`` where it looked at everything, else ``narrow``."""
         return self.scope_given or scope_of(self.name, self._given)
 
-    @kept
+    @cached_property
     def returned(self) -> Result:
         """What it returned, as the words and marks that a response may refer to."""
         return Result.of(self.name, self._given, self.result or "")

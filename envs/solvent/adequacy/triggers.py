@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from dataclasses import fields as dataclass_fields
 from typing import Any, Literal
 
 from solvent.adequacy.errors import AdequacyError
@@ -23,8 +24,6 @@ from solvent.adequacy.scores import now
 from solvent.adequacy.tools import ToolContext
 
 __all__ = ["Trigger", "accept", "escalated", "fired", "read_triggers", "withdraw"]
-
-_FIELDS = {"pattern", "decision", "accepted_by", "reason", "time", "rate", "lower_bound", "count"}
 
 
 @dataclass(frozen=True)
@@ -60,10 +59,9 @@ class Trigger:
             AdequacyError: a field is missing, unknown, or has a wrong value.
         """
         pattern = fields.get("pattern")
-        if set(fields) != _FIELDS or not isinstance(pattern, Mapping):
-            raise AdequacyError(
-                f"{where}: got {', '.join(fields)!r:.80}; allowed: {', '.join(sorted(_FIELDS))}"
-            )
+        names = sorted(field.name for field in dataclass_fields(cls))
+        if sorted(fields) != names or not isinstance(pattern, Mapping):
+            raise AdequacyError(f"{where}: got {', '.join(fields)!r:.80}; allowed: {', '.join(names)}")
         try:
             shape = Pattern(pattern["shape"], tuple(pattern["tools"]), bool(pattern["then_negative"]))
             return cls(**{**fields, "pattern": shape})
