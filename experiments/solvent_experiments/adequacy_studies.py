@@ -36,9 +36,6 @@ def thresholds(
     file: ResponsesPath,
     scores: ScoresPath = SCORES,
     incidents: Incidents = None,
-    cells: Annotated[
-        bool, typer.Option("--cells", help="Choose a cell of the score matrix as well.")
-    ] = False,
     seed: Seed = 0,
     out: Out = None,
     skip_broken: SkipBroken = False,
@@ -88,7 +85,7 @@ def thresholds(
     # Raters are compared without people's labels too; what follows needs 50 of these.
     examples = labelled_examples(responses.all, records)
     more = incident_examples(incidents, examples)
-    discovery = discover(examples, incidents=more, cells=cells, seed=seed)
+    discovery = discover(examples, incidents=more, seed=seed)
     if out is not None:
         drawn = _write_thresholds(out, discovery, comparison)
     show(correlation_table(discovery))

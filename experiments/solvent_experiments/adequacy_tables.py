@@ -13,7 +13,7 @@ from solvent.adequacy.comparison import Comparison
 from solvent.adequacy.fmea import as_example, read_incidents
 from solvent.adequacy.labelled import Example
 from solvent.adequacy.scores import ScoreRecord, merged, response_sha256
-from solvent.adequacy.thresholds import CutPoints, Discovery
+from solvent.adequacy.thresholds import Discovery
 from solvent_experiments.adequacy_report import one_line, plain_table
 from solvent_experiments.adequacy_responses import Response
 
@@ -117,19 +117,9 @@ def cut_table(found: Discovery) -> Table:
         f"chosen on {found.learnt_on - found.incidents:,} responses{learnt}, "
         f"reported on {found.reported_on:,} others"
     )
-    table.caption = halves + _cells(found.shipped, found.chosen)
+    table.caption = halves
     table.caption_justify = "left"
     return table
-
-
-def _cells(shipped: CutPoints, chosen: CutPoints) -> str:
-    moved = [
-        f"{i}/{j} {old} to {new}"
-        for i, (olds, news) in enumerate(zip(shipped.matrix, chosen.matrix, strict=True))
-        for j, (old, new) in enumerate(zip(olds, news, strict=True))
-        if old != new
-    ]
-    return f"; cell words/evidence {', '.join(moved)}" if moved else ""
 
 
 def raters_table(found: Comparison) -> Table:

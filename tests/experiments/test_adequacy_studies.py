@@ -183,7 +183,7 @@ def test_incidents_are_examples_too(
         assert call(monkeypatch, "thresholds", few, *more) == 2
         assert "got 45 labelled responses" in capsys.readouterr().err
     few.write_text("".join(f"{line}\n" for line in lines[:60]))
-    known = ("thresholds", few, "--incidents", "incidents.jsonl", "--cells")
+    known = ("thresholds", few, "--incidents", "incidents.jsonl")
     assert call(monkeypatch, *known, "--out", "t.json") == 0
     found = discovery("t.json")
     count = len((here / "incidents.jsonl").read_text().splitlines())

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from solvent.adequacy.lexicon import Lexicon
-from solvent.adequacy.reference import Said, refers
+from solvent.adequacy.overlap import ResponseWords, refers
 from solvent.adequacy.tools import Evidence, ToolCall, ToolContext
 
 __all__ = ["Gathered", "gather"]
@@ -30,7 +30,7 @@ class Gathered(NamedTuple):
     referred: tuple[bool, ...]
 
 
-def gather(context: ToolContext, said: Said, lexicon: Lexicon) -> Gathered:
+def gather(context: ToolContext, said: ResponseWords, lexicon: Lexicon) -> Gathered:
     """Weigh the calls behind a response."""
     distinct = context.distinct()
     calls: list[ToolCall] = []

@@ -1,6 +1,6 @@
 """Whether a plain claim says what the tools returned, or something of its own.
 
-What a sentence says beyond the query is compared with all results, word by word and mark by mark (``reference``). With
+What a sentence says beyond the query is compared with all results, word by word and mark by mark (``overlap``). With
 a share of ``high`` or more the claim is *supported*, below ``low`` it is *unsupported*, and the score of a plain claim
 goes one step down or up. Without any evidence every plain claim is unsupported where the query is about something
 particular (*the, our, this*, a path, a number); about things in general it is common knowledge, and goes down. Words
@@ -22,7 +22,7 @@ from functools import cached_property
 from typing import Literal
 
 from solvent.adequacy.lexicon import Lexicon
-from solvent.adequacy.reference import NOTHING, Marks, denies, marks_of, words_of
+from solvent.adequacy.overlap import NOTHING, Marks, denies, marks_of, words_of
 from solvent.adequacy.tools import Evidence, ToolCall
 
 __all__ = ["Level", "Support"]

@@ -28,7 +28,7 @@ from typing import NamedTuple
 from solvent.adequacy.claims import Claim, Words
 from solvent.adequacy.lexicon import Lexicon
 from solvent.adequacy.masking import QUOTE
-from solvent.adequacy.reference import Marks, denies, marks_of, words_of
+from solvent.adequacy.overlap import Marks, denies, marks_of, words_of
 from solvent.adequacy.support import Support
 from solvent.adequacy.text import Document, Sentence, read
 from solvent.adequacy.tools import Evidence, ToolCall
@@ -57,7 +57,7 @@ class _Stance(NamedTuple):
     said: str
 
 
-class _Said(NamedTuple):
+class _Statement(NamedTuple):
     text: str
     held: Marks
     denies: bool
@@ -192,13 +192,13 @@ def _first(tokens: Sequence[str], first: int, last: int, kind: str, lexicon: Lex
 # ------------------------------------------------------------------------------------------- the response
 
 
-def _said(document: Document, found: Sequence[Claim]) -> list[_Said]:
+def _said(document: Document, found: Sequence[Claim]) -> list[_Statement]:
     """What the response says, sentence by sentence, with what it hands over in quotes."""
     said = []
     for sentence, claim in zip(document.sentences, found, strict=True):
         if claim.words is not None or _is_written(document, sentence):
             text = document.text[sentence.start : sentence.end]
-            said.append(_Said(text, marks_of(text), denies(text), claim.words == Words.HEDGED))
+            said.append(_Statement(text, marks_of(text), denies(text), claim.words == Words.HEDGED))
     return said
 
 
@@ -211,7 +211,7 @@ def _tone(document: Document, lexicon: Lexicon) -> _Tone:
     return _Tone(agrees, "disagreement" in kinds, "partial" in kinds, document.text)
 
 
-def _stance(premise: Premise, said: Sequence[_Said], tone: _Tone) -> _Stance:
+def _stance(premise: Premise, said: Sequence[_Statement], tone: _Tone) -> _Stance:
     against, soft = tone.disagrees, tone.soft
     repeated: list[str] = []
     for one in said:

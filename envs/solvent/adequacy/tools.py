@@ -1,7 +1,7 @@
 """What an agent did before it answered: its tool calls, what they returned, and which of it the answer refers to.
 
 A call is *broad* when it looks at everything (``grep -r`` on the root, a glob of ``**``, a search without a path), and
-*narrow* otherwise. ``scope`` and ``reference`` hold the rules.
+*narrow* otherwise. ``scope`` and ``overlap`` hold the rules.
 
 Source: *Epistemic Adequacy Design*, "Heuristic approach: tool-use pattern analysis" and "Data collection".
 """
@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any
 
 from solvent.adequacy.errors import AdequacyError
-from solvent.adequacy.reference import Result, Said, marks_of, refers
+from solvent.adequacy.overlap import ResponseWords, Result, marks_of, refers
 from solvent.adequacy.scope import Given, Scope, scope_of, targets_of, texts_of
 from solvent.adequacy.text import read, without_questions
 from solvent.adequacy.transcripts import read_anthropic, read_openai
@@ -170,7 +170,7 @@ class ToolContext:
         """
         if not isinstance(response, str):
             raise AdequacyError(f"response: got {response!r:.80}; allowed: a text")
-        said = Said.of(without_questions(read(response)), marks_of(query or ""))
+        said = ResponseWords.of(without_questions(read(response)), marks_of(query or ""))
         return tuple(refers(said, call.returned) for call in self.calls)
 
     def summary(self, most: int = 4000) -> str:

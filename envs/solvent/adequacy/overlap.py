@@ -20,7 +20,7 @@ from typing import NamedTuple
 from solvent.adequacy.memory import Memory
 from solvent.adequacy.scope import Given, is_search
 
-__all__ = ["NOTHING", "Marks", "Result", "Said", "cut", "denies", "marks_of", "refers", "words_of"]
+__all__ = ["NOTHING", "Marks", "ResponseWords", "Result", "cut", "denies", "marks_of", "refers", "words_of"]
 
 _SIGNS = {
     ord(sign): " " for sign in "\t\n\r!\"#$&'()*+,/:;<=>?@[\\]^`{|}~\u2018\u2019\u201c\u201d\u2026\u2014"
@@ -112,14 +112,14 @@ class Result(NamedTuple):
         return cls(whole, held, is_search(name, given), nothing, not_run)
 
 
-class Said(NamedTuple):
+class ResponseWords(NamedTuple):
     """What a response says, without what the query says already."""
 
     held: Marks
     denies: bool
 
     @classmethod
-    def of(cls, response: str, asked: Marks = NOTHING) -> Said:
+    def of(cls, response: str, asked: Marks = NOTHING) -> ResponseWords:
         """Read a response to a query that holds the marks ``asked``."""
         words = cut(response)
         return cls(_without(_marks(words), asked), _denies(response, words))
@@ -149,7 +149,7 @@ def words_of(text: str) -> list[str]:
     return [word.strip(_EDGES) for word in cut(text.lower())]
 
 
-def refers(said: Said, returned: Result) -> bool:
+def refers(said: ResponseWords, returned: Result) -> bool:
     """Whether the response shares something distinctive with the result."""
     if returned.found_nothing and said.denies:
         return True
