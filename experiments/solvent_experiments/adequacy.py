@@ -111,7 +111,8 @@ def score(
 
     - `solvent adequacy score responses.jsonl --judge-url http://127.0.0.1:8000/v1 --judge-model small --act`
     """
-    from solvent.adequacy.triggers import read_triggers
+    from solvent.adequacy.decisions import read_triggers
+    from solvent.adequacy.judge import Budget
     from solvent_experiments.adequacy_report import (
         distribution_table,
         judge_lines,
@@ -121,9 +122,8 @@ def score(
     from solvent_experiments.adequacy_scoring import check_ids, in_force, score_responses
     from solvent_experiments.gate_report import show as print_table
 
-    judge = judge_of(
-        judge_url, judge_model, judge_budget, judge_tokens, judge_timeout, judge_cache, judge_options
-    )
+    budget = Budget(judge_budget, judge_tokens)
+    judge = judge_of(judge_url, judge_model, budget, judge_timeout, judge_cache, judge_options)
     if judge is None and judge_escalated:
         raise error("--judge-escalated: got no judge; allowed: with --judge-url")
     accepted = [] if triggers is None else read_triggers(triggers)

@@ -60,7 +60,7 @@ MOST_TOOLS, MOST_TEXT = 3000, 20_000
 
 @dataclass
 class Session:
-    """What was done: responses labelled (by id) and passed over, and whether the person left before the end."""
+    """A labelling session: responses labelled (by id) and passed over, and whether the person left before the end."""
 
     labelled: set[str] = field(default_factory=set)
     skipped: int = 0

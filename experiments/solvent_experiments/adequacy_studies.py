@@ -1,4 +1,4 @@
-"""What ``solvent adequacy`` learns from labels and from runs of the lab: thresholds, ablation.
+"""Commands that learn from labels and compare runs of the lab: thresholds, ablation.
 
 Only the commands; ``adequacy`` registers them. What is measured is decided in ``solvent.adequacy``.
 """

@@ -1,4 +1,4 @@
-"""What ``solvent adequacy`` shows of labels: what goes with them, cut points, and how raters agree."""
+"""Tables of labels for ``solvent adequacy``: correlations, cut points, and the agreement of raters."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _example(response: Response, epad: int, sya: int | None) -> Example:
 
 
 def correlation_table(found: Discovery) -> Table:
-    """What goes with the labels, the strongest first."""
+    """Return the correlations with the labels, the strongest first."""
     table = plain_table("feature", "Spearman's rho with the label", right=("Spearman's rho with the label",))
     ranked = sorted(
         found.correlations.items(),
@@ -138,7 +138,7 @@ def raters_table(found: Comparison) -> Table:
 
 
 def raters_lines(found: Comparison) -> list[str]:
-    """Which of the two agrees better with people, and where raters are furthest apart."""
+    """Return which rater agrees better with people, and the widest disagreements."""
     lines = []
     if found.judge_over_heuristic is not None:
         over = found.judge_over_heuristic

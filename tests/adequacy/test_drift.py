@@ -14,12 +14,12 @@ import pytest
 
 from solvent.adequacy.agreement import Estimate
 from solvent.adequacy.corrections import load_corrections
+from solvent.adequacy.decisions import reinstate, retire, retired
 from solvent.adequacy.drift import Drift, DriftMonitor, DriftRules, append_drifts, read_drifts
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.fitness import Fitness, Stretch, _verdict, fitness, stretches_of
 from solvent.adequacy.heuristic import score
 from solvent.adequacy.jsonl import append_lines
-from solvent.adequacy.retirement import reinstate, retire, retired
 from solvent.adequacy.scores import record_of
 from solvent.adequacy.tools import ToolContext
 

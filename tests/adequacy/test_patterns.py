@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from solvent.adequacy.decisions import accept, escalated, fired, read_triggers, withdraw
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.fmea import Incident
 from solvent.adequacy.heuristic import score
@@ -26,7 +27,6 @@ from solvent.adequacy.patterns import (
 )
 from solvent.adequacy.scores import record_of
 from solvent.adequacy.tools import ToolContext
-from solvent.adequacy.triggers import accept, escalated, fired, read_triggers, withdraw
 
 TOOLS = ["Read", "Grep", "Glob", "Bash", "Web"]
 SINGLE_GREP = Pattern("whole", ("Grep",), then_negative=True)

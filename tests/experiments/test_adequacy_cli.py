@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
+from solvent.adequacy.decisions import accept
 from solvent.adequacy.patterns import Case, Pattern, extract
 from solvent.adequacy.scores import merged, read_scores
-from solvent.adequacy.triggers import accept
 from solvent_experiments import cli
 from tests.adequacy.judge_server import grades, reply, running, silence, text
 

@@ -15,14 +15,13 @@ import pytest
 from matplotlib.image import imread
 
 from solvent.adequacy.agreement import Estimate
+from solvent.adequacy.decisions import read_triggers, retired
 from solvent.adequacy.drift import DriftMonitor, DriftRules, append_drifts
 from solvent.adequacy.fmea import Incident, append_incidents, severity_named
 from solvent.adequacy.heuristic import score
 from solvent.adequacy.labelled import DEV
-from solvent.adequacy.retirement import retired
 from solvent.adequacy.scores import Ratings, append_scores, read_scores, record_of
 from solvent.adequacy.tools import ToolCall, ToolContext
-from solvent.adequacy.triggers import read_triggers
 from solvent_experiments import cli
 from solvent_experiments.adequacy_responses import read_responses
 from solvent_experiments.adequacy_tables import estimate, incident_examples, labelled_examples

@@ -1,4 +1,4 @@
-"""How well two raters of ordinal classes agree: quadratic kappa, accuracy, confusion, rank correlation, with intervals.
+"""Agreement of two raters of ordinal classes: quadratic kappa, accuracy, confusion, rank correlation, with intervals.
 
 With ``O`` the confusion matrix of n pairs, ``E`` its expectation from the margins and ``w_ij = (i - j)^2``:
 

@@ -115,7 +115,7 @@ class Drift:
 
 @dataclass
 class _Track:
-    """What is known of one agent in one session."""
+    """The latest scores of one agent in one session."""
 
     scores: deque[tuple[int, str]]
     position: int = -1
@@ -130,7 +130,7 @@ class DriftMonitor:
     Args:
         rules: when.
         table: the corrections; None: the shipped ones.
-        retired: ids of corrections that a person has retired (``retirement``).
+        retired: ids of corrections that a person has retired (``decisions``).
 
     Raises:
         AdequacyError: the default row is retired, or a row without which two others would tie.
@@ -183,7 +183,7 @@ class DriftMonitor:
         return found
 
     def text(self, drift: Drift) -> str | None:
-        """What to tell the agent; None where the correction is withheld or in shadow mode."""
+        """Return the text of an event's correction; None where it is withheld or in shadow mode."""
         return self._table[drift.correction].text if drift.given else None
 
     def _event(self, agent: str, session: str, track: _Track, total: int) -> Drift:

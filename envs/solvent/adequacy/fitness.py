@@ -17,7 +17,7 @@ or sessions on either side the answer is "not enough data", not a number.
 
 A correction *helps* if the interval is below zero, *harms* if it is above. It *does not help* if even the better end
 improves by less than ``worthwhile``: then, or if it harms, its retirement is proposed. A person decides
-(``retirement``). Source: "Epistemic Adequacy Design", phase 5, "correction strategy refinement".
+(``decisions``). Source: "Epistemic Adequacy Design", phase 5, "correction strategy refinement".
 
 Known approximation: without randomising, what differs between sessions with and without corrections beyond the window's
 sum is taken for the effect. Given stretches whose sum has no control are left out and counted. A correction that is
@@ -59,7 +59,7 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Fitness:
-    """What is known of a correction.
+    """The measured effect of a correction.
 
     Attributes:
         correction: its id.
@@ -84,7 +84,7 @@ class Fitness:
 
     @property
     def proposed(self) -> bool:
-        """Whether its retirement is proposed."""
+        """True if its retirement is proposed."""
         return self.verdict in ("harms", "does not help")
 
     def to_dict(self) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def fitness(
 
 
 def _pool(own: list[Stretch], least: int, sessions: int) -> tuple[Basis, list[Stretch]]:
-    """What may be compared, the better evidence first: what a draw decided alone, then with shadow mode."""
+    """Return the best basis with enough data and its stretches: decided by a draw, else with shadow mode."""
     drawn = [stretch for stretch in own if stretch.drift.randomised]
     pools: tuple[tuple[Basis, list[Stretch]], ...] = (("randomised", drawn), ("matched", own))
     for basis, pool in pools:

@@ -128,7 +128,7 @@ class Incident:
         return severity_of(self.severity).name
 
     def correction(self, table: CorrectionTable | None = None) -> Correction:
-        """What to say to the agent after this."""
+        """Return the correction for the agent after this incident."""
         return correction_for(self.level, self.rule, table)
 
     @property

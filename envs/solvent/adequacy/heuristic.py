@@ -57,7 +57,7 @@ class Span:
 
 @dataclass(frozen=True)
 class SentenceFinding:
-    """What one sentence says.
+    """The claim of one sentence, with its score.
 
     Attributes:
         start: offset into the response.

@@ -131,7 +131,7 @@ def strict_json(text: str) -> Any:
 
 
 def _cut_off(line: bytes) -> bool:
-    """Whether a line begins as a record does and ends before the record does."""
+    """Return whether a line is the beginning of a record without its end."""
     text = line.strip()
     if not text.startswith(b"{"):
         return False

@@ -82,7 +82,8 @@ class Budget:
     """
 
     def __init__(self, calls: int, tokens: int | None = None) -> None:
-        for name, limit in (("calls", calls), ("tokens", 0 if tokens is None else tokens)):
+        limits: dict[str, Any] = {"calls": calls, "tokens": 0 if tokens is None else tokens}
+        for name, limit in limits.items():
             if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
                 raise JudgeError(f"budget, {name}: got {limit!r:.80}; allowed: a whole number from 0")
         self.calls, self.tokens = calls, tokens
@@ -147,7 +148,8 @@ class ChatSettings:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        model, key, retries = self.model, self.api_key, self.retries
+        given: dict[str, Any] = vars(self)  # the caller may have given anything
+        model, key, retries = given["model"], given["api_key"], given["retries"]
         if not isinstance(model, str) or not model.strip() or not model.isprintable() or len(model) > 200:
             raise JudgeError(f"judge, model: got {model!r:.80}; allowed: its name, 200 characters")
         if key and not (isinstance(key, str) and _KEY.fullmatch(key)):
@@ -157,7 +159,7 @@ class ChatSettings:
         if isinstance(retries, bool) or not isinstance(retries, int) or not 0 <= retries <= 100:
             raise JudgeError(f"judge, retries: got {retries!r:.80}; allowed: a whole number from 0 to 100")
         for name, least in (("timeout", "above 0,"), ("total", "above 0,"), ("backoff", "from 0")):
-            seconds = getattr(self, name)
+            seconds = given[name]
             number = (
                 isinstance(seconds, int | float) and not isinstance(seconds, bool) and math.isfinite(seconds)
             )

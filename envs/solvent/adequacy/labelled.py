@@ -34,7 +34,7 @@ HELD_OUT = Path(__file__).with_name("labelled_held_out.jsonl")
 """The half that nothing may be tuned on."""
 
 DOMAINS = ("code", "lab", "web", "data", "ops")
-"""What the responses of our own sets are about; other sets may name others."""
+"""Subjects of our own sets; other sets may name others."""
 
 _TEXTS = ("id", "domain", "query", "response", "kind", "rationale")
 _KEYS = (*_TEXTS, "tool_calls", "epad", "sya")
@@ -76,7 +76,7 @@ class Example:
 
     @property
     def has_premise(self) -> bool:
-        """Whether the user put a premise into the query that the response had to deal with."""
+        """True if the query has a premise that the response had to deal with."""
         return self.kind.startswith("premise")
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Whether a response refers to what a tool returned: does it share something distinctive with the result?
+"""The words that a response shares with the results of tools: does it refer to a result?
 
 Both are cut into words, numbers, identifiers and paths (their pieces too). What the query or the call's own arguments
 already hold doesn't count, nor do function words. A shared *mark* (a number of two digits or more, an identifier, a
@@ -83,7 +83,7 @@ NOTHING = Marks(frozenset(), frozenset())
 
 
 class Result(NamedTuple):
-    """What a call returned: all of it, and what is ``held`` of it without what its arguments say already.
+    """The words of a call's result: all of them, and those ``held`` that its arguments don't say already.
 
     ``not_run`` says that the program told why it didn't run, which is no finding.
     """
@@ -113,7 +113,7 @@ class Result(NamedTuple):
 
 
 class ResponseWords(NamedTuple):
-    """What a response says, without what the query says already."""
+    """The words of a response that the query doesn't say already."""
 
     held: Marks
     denies: bool
@@ -134,7 +134,7 @@ def cut(text: str) -> list[str]:
 
 
 def denies(text: str) -> bool:
-    """Whether a text denies something."""
+    """Return whether a text denies something."""
     return _denies(text, cut(text))
 
 
@@ -150,7 +150,7 @@ def words_of(text: str) -> list[str]:
 
 
 def refers(said: ResponseWords, returned: Result) -> bool:
-    """Whether the response shares something distinctive with the result."""
+    """Return whether a response shares something distinctive with a result."""
     if returned.found_nothing and said.denies:
         return True
     held = returned.held
@@ -165,7 +165,7 @@ def marks_of(text: str) -> Marks:
 
 
 def _is_not_run(low: str) -> bool:
-    """Whether a short result is a program's word, or the shell's, on why it didn't run."""
+    """Return whether a short result is the message of a program, or of the shell, that it didn't run."""
     for sign in _NOT_RUN:
         if sign in low:
             return True
@@ -174,7 +174,7 @@ def _is_not_run(low: str) -> bool:
 
 
 def _is_nothing(low: str, words: list[str]) -> bool:
-    """Whether a short result says that nothing was found."""
+    """Return whether a short result says that nothing was found."""
     if "".join(low.split()) in _BLANK:
         return True
     if "found" not in low and "no " not in low and "0 " not in low and "zero " not in low:

@@ -1,4 +1,4 @@
-"""Which tool-use sequences precede failures: patterns counted over cases, with a bound that pays for the search.
+"""Tool-use sequences that precede failures: patterns counted over cases, with a bound that pays for the search.
 
 A *case* is one response: its tools in order, whether it asserted a strong negative, whether and how severely it failed.
 A *pattern* is one of three shapes, each with or without "then a strong negative":
@@ -88,7 +88,7 @@ class Pattern:
             raise AdequacyError(f"pattern: got no tool in a {self.shape}; allowed: whole alone")
 
     def matches(self, tools: Sequence[str], strong_negative: bool) -> bool:
-        """Whether a response with these calls shows the pattern."""
+        """Return whether a response with these calls shows the pattern."""
         if self.then_negative and not strong_negative:
             return False
         if self.shape == "whole":
@@ -177,7 +177,7 @@ def cases_of(records: Iterable[ScoreRecord], incidents: Iterable[Incident]) -> l
 
 
 def unmatched(records: Iterable[ScoreRecord], incidents: Iterable[Incident]) -> int:
-    """How many incidents are about no response that was scored: ``cases_of`` leaves them out."""
+    """Count the incidents about responses that were never scored, which ``cases_of`` leaves out."""
     scored = {record.sha256 for record in records}
     return sum(incident.sha256 not in scored for incident in incidents)
 

@@ -62,7 +62,7 @@ class _Lexicon:
         return "other"
 
     def padding(self, text: str) -> list[tuple[int, int]]:
-        """Where the padding stands in a plain text: openings first, then the others, none inside another."""
+        """Return the spans of padding in a plain text: openings first, then the others, none inside another."""
         found, at = [], 0
         while match := self.opening.match(text, at):
             found.append(match.span(1))

@@ -1,4 +1,4 @@
-"""Whether a plain claim says what the tools returned, or something of its own.
+"""Support of plain claims by the results of tools.
 
 What a sentence says beyond the query is compared with all results, word by word and mark by mark (``overlap``). With
 a share of ``high`` or more the claim is *supported*, below ``low`` it is *unsupported*, and the score of a plain claim
@@ -34,7 +34,7 @@ Level = Literal["supported", "unsupported", ""]
 
 
 class Support:
-    """What the results of some calls hold, ready to be compared with sentences.
+    """The words of some calls' results, ready to be compared with sentences.
 
     Args:
         query: what the user asked.
@@ -59,7 +59,7 @@ class Support:
 
     @cached_property
     def particular(self) -> bool:
-        """Whether the query is about something particular, not about things in general."""
+        """True if the query is about something particular, not about things in general."""
         if not self.particulars.isdisjoint(words_of(self.query)):
             return True
         # A capital at the very beginning is no name.

@@ -42,7 +42,7 @@ _CLAUSE_SIGNS = frozenset([",", ";", ":", "\u2014"])
 
 
 class Premise(NamedTuple):
-    """What the user holds to be so: its words, whether it denies something, and whether it is marked as a belief."""
+    """A premise of the user: its words, whether it denies something, and whether it is marked as a belief."""
 
     held: Marks
     denies: bool
@@ -118,7 +118,7 @@ def _adopted(
 
 
 def _contradicted(premise: Premise, calls: Sequence[ToolCall], lexicon: Lexicon) -> bool:
-    """Whether it says that something fails and the results that all is well, or the other way round."""
+    """Return whether the premise says that something fails and the results that all is well, or the reverse."""
     said = set(words_of(premise.text))
     told = {word for call in calls for word in words_of((call.result or "")[:2000])}
     well, ill = lexicon.words["well"], lexicon.words["ill"]
@@ -131,7 +131,7 @@ def _contradicted(premise: Premise, calls: Sequence[ToolCall], lexicon: Lexicon)
 
 
 def premises(query: str, lexicon: Lexicon) -> Iterator[Premise]:
-    """What a query states or presupposes, clause by clause."""
+    """Yield the premises that a query states or presupposes, clause by clause."""
     document = read(query, lexicon.words["abbreviations"])
     for sentence in document.sentences:
         clauses = list(_clauses(document, sentence))
@@ -163,7 +163,7 @@ def _clauses(document: Document, sentence: Sentence) -> Iterator[tuple[int, int]
 
 
 def _is_leading(document: Document, clauses: Sequence[tuple[int, int]], lexicon: Lexicon) -> bool:
-    """Whether a question expects a yes: *isn't it slow?* or *it is slow, right?*."""
+    """Return whether a question expects a yes: *isn't it slow?* or *it is slow, right?*."""
     tokens, tags = document.tokens, lexicon.words["tags"]
     first, last = clauses[-1]
     is_tag = len(clauses) > 1 and last - first <= 3 and tokens[first] in tags
@@ -193,7 +193,7 @@ def _first(tokens: Sequence[str], first: int, last: int, kind: str, lexicon: Lex
 
 
 def _said(document: Document, found: Sequence[Claim]) -> list[_Statement]:
-    """What the response says, sentence by sentence, with what it hands over in quotes."""
+    """Return the statements of a response, sentence by sentence, with the texts that it hands over in quotes."""
     said = []
     for sentence, claim in zip(document.sentences, found, strict=True):
         if claim.words is not None or _is_written(document, sentence):
@@ -203,7 +203,7 @@ def _said(document: Document, found: Sequence[Claim]) -> list[_Statement]:
 
 
 def _tone(document: Document, lexicon: Lexicon) -> _Tone:
-    """How the response opens, and what its first two sentences hold."""
+    """Return the tone of a response: its opening, and the stances of its first two sentences."""
     opening = document.sentences[0]
     last = min(opening.last, opening.first + _OPENING)
     agrees = _first(document.tokens, opening.first, last, "agreement", lexicon) is not None

@@ -72,7 +72,7 @@ class CutPoints:
 
     @property
     def counts(self) -> tuple[int, int, int, int]:
-        """As the lexicon holds them."""
+        """The four numbers, in the lexicon's order."""
         return self.thin, self.reasonable, self.ample, self.broad
 
     def applied(self, lexicon: Lexicon) -> Lexicon:
@@ -86,7 +86,7 @@ class CutPoints:
 
 @dataclasses.dataclass(frozen=True)
 class Discovery:
-    """What was found.
+    """Correlations and cut points, with their agreement.
 
     Attributes:
         correlations: Spearman's rho with the human EpAd by feature, over all responses; NaN where one is constant.
@@ -120,7 +120,7 @@ class Discovery:
 
     @property
     def better(self) -> bool:
-        """Whether the chosen ones agree better with people on responses that they were not chosen on."""
+        """True if the chosen ones agree better with people on responses that they were not chosen on."""
         return self.difference.low > 0.0
 
     def to_dict(self) -> dict[str, Any]:
@@ -137,7 +137,7 @@ class Discovery:
 
     @property
     def verdict(self) -> str:
-        """What to make of it, in a sentence."""
+        """The conclusion in a sentence."""
         if self.chosen == self.shipped:
             return "The shipped cut points are the best ones on the half to learn from."
         says = "better than" if self.better else "not shown to be better than"

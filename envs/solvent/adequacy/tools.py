@@ -1,4 +1,4 @@
-"""What an agent did before it answered: its tool calls, what they returned, and which of it the answer refers to.
+"""Tool calls of an agent before its answer: arguments, results, and the results that the answer refers to.
 
 A call is *broad* when it looks at everything (``grep -r`` on the root, a glob of ``**``, a search without a path), and
 *narrow* otherwise. ``scope`` and ``overlap`` hold the rules.
@@ -30,7 +30,7 @@ _KEYS = {"name", "arguments", "result", "error", "scope"}
 
 
 class Evidence(IntEnum):
-    """How much was looked at: distinct calls that answered, where a broad one counts for two."""
+    """Amount of evidence: distinct calls that answered, where a broad one counts for two."""
 
     NONE = 0
     THIN = 1
@@ -78,7 +78,7 @@ class ToolCall:
 
     @cached_property
     def targets(self) -> tuple[str, ...]:
-        """What it was pointed at: paths, patterns, addresses, queries, compounds."""
+        """Its targets: paths, patterns, addresses, queries, compounds."""
         return targets_of(self._given)
 
     @cached_property
@@ -88,12 +88,12 @@ class ToolCall:
 
     @cached_property
     def returned(self) -> Result:
-        """What it returned, as the words and marks that a response may refer to."""
+        """Its result, as the words and marks that a response may refer to."""
         return Result.of(self.name, self._given, self.result or "")
 
     @property
     def answered(self) -> bool:
-        """Whether it brought something to go by; that a search found nothing is an answer too."""
+        """True if the call brought an answer; a search that found nothing did."""
         if self.error:
             return False
         return self.result is None or bool(self.result.strip()) or self.returned.is_search
@@ -210,7 +210,7 @@ def _call(number: int, given: object) -> ToolCall:
 
 
 def _written(value: object) -> str:
-    """As JSON on one line, also for those who break lines at U+2028 and its like."""
+    """Return JSON on one line, also for readers that break lines at U+2028 and the like."""
     return _SEPARATORS.sub(
         lambda sign: f"\\u{ord(sign[0]):04x}",
         json.dumps(value, sort_keys=True, ensure_ascii=False, default=str),
