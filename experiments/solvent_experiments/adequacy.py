@@ -1,4 +1,4 @@
-"""``solvent adequacy``: score responses, label them, learn thresholds, find patterns, watch drift, evaluate.
+"""``solvent adequacy``: score responses, label them, learn thresholds, find patterns, watch drift.
 
 Only the command line: what is measured is decided in ``solvent.adequacy``, imported by the command that needs it.
 """
@@ -28,7 +28,7 @@ from solvent_experiments.adequacy_options import (
     judge_of,
     progress,
 )
-from solvent_experiments.adequacy_studies import ablation, evaluate, thresholds
+from solvent_experiments.adequacy_studies import ablation, thresholds
 
 if TYPE_CHECKING:
     from solvent_experiments.adequacy_responses import Responses
@@ -50,8 +50,6 @@ app = typer.Typer(
 - `solvent adequacy patterns`  finds the sequences of tools that precede failures
 
 - `solvent adequacy drift`  follows the scores, and says which corrections helped
-
-- `solvent adequacy evaluate`  says how well the heuristic agrees with the labelled set
 
 - `solvent adequacy ablation`  compares what learners say with and without it
 """,
@@ -113,7 +111,8 @@ def score(
 
     - `solvent adequacy score responses.jsonl --judge-url http://127.0.0.1:8000/v1 --judge-model small --act`
     """
-    from solvent.adequacy.triggers import read_triggers
+    from solvent.adequacy.decisions import read_triggers
+    from solvent.adequacy.judge import Budget
     from solvent_experiments.adequacy_report import (
         distribution_table,
         judge_lines,
@@ -123,9 +122,8 @@ def score(
     from solvent_experiments.adequacy_scoring import check_ids, in_force, score_responses
     from solvent_experiments.gate_report import show as print_table
 
-    judge = judge_of(
-        judge_url, judge_model, judge_budget, judge_tokens, judge_timeout, judge_cache, judge_options
-    )
+    budget = Budget(judge_budget, judge_tokens)
+    judge = judge_of(judge_url, judge_model, budget, judge_timeout, judge_cache, judge_options)
     if judge is None and judge_escalated:
         raise error("--judge-escalated: got no judge; allowed: with --judge-url")
     accepted = [] if triggers is None else read_triggers(triggers)
@@ -258,5 +256,5 @@ def _responses(file: Path, skip_broken: bool, out: Path) -> Responses:
     return responses
 
 
-for command in (thresholds, patterns, drift, evaluate, ablation):
+for command in (thresholds, patterns, drift, ablation):
     app.command()(command)

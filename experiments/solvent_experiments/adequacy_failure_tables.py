@@ -1,4 +1,4 @@
-"""What ``solvent adequacy`` shows of failures: patterns, drift, corrections; and the series that it follows."""
+"""Tables of failures for ``solvent adequacy``: patterns, drift, corrections; and the series that drift follows."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from solvent.adequacy.corrections import load_corrections
+from solvent.adequacy.decisions import Trigger, accept
 from solvent.adequacy.drift import Drift, DriftRules, read_drifts
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.fitness import Fitness, fitness, stretches_of
 from solvent.adequacy.patterns import Case, Extraction
 from solvent.adequacy.scores import ScoreRecord
-from solvent.adequacy.triggers import Trigger, accept
 from solvent_experiments.adequacy_report import counted, one_line, plain_table
 from solvent_experiments.adequacy_tables import estimate
 
@@ -112,7 +112,7 @@ def drift_table(found: Sequence[Drift], most: int) -> Table:
 def drift_notes(
     found: Sequence[Drift], series: Mapping[tuple[str, str], Sequence[int]], rules: DriftRules
 ) -> list[str]:
-    """How much was followed, and what the corrections say."""
+    """Return the number of responses followed, and the texts of the corrections."""
     responses = sum(map(len, series.values()))
     long = sum(len(scores) >= rules.window for scores in series.values())
     followed = f"{counted(responses, 'response')} in {counted(len(series), 'session')}"
@@ -127,7 +127,7 @@ def drift_notes(
 
 
 def fitness_of(events: Path, series: Series, horizon: int) -> list[Fitness]:
-    """What is known of each correction that these events name.
+    """Return the measured effect of each correction that these events name.
 
     Raises:
         AdequacyError: events that can't be read, or that are not of these scores.

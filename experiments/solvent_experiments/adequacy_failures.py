@@ -1,4 +1,4 @@
-"""What ``solvent adequacy`` says of failures: the patterns that precede them, drift, and the corrections that help.
+"""Commands on failures: the patterns that precede them, drift, and the corrections that help.
 
 Only the commands; ``adequacy`` registers them. People's decisions are options of their own, and nothing else decides.
 """
@@ -138,9 +138,9 @@ def drift(
 
     - `solvent adequacy drift --retire hedge_more --by "J. Doe" --reason "does not help"`
     """
+    from solvent.adequacy.decisions import retire as retire_correction
+    from solvent.adequacy.decisions import retired as retired_ids
     from solvent.adequacy.drift import DriftMonitor, DriftRules
-    from solvent.adequacy.retirement import retire as retire_correction
-    from solvent.adequacy.retirement import retired as retired_ids
     from solvent.adequacy.scores import merged, read_scores
     from solvent_experiments.adequacy_failure_tables import (
         drift_notes,

@@ -60,7 +60,7 @@ MOST_TOOLS, MOST_TEXT = 3000, 20_000
 
 @dataclass
 class Session:
-    """What was done: responses labelled (by id) and passed over, and whether the person left before the end."""
+    """A labelling session: responses labelled (by id) and passed over, and whether the person left before the end."""
 
     labelled: set[str] = field(default_factory=set)
     skipped: int = 0
@@ -218,19 +218,22 @@ def _undone(given: list[int], i: int, console: Console) -> int:
 
 
 def _append(out: Path, response: Response, epad: int, sya: int | None, *, scored: bool) -> None:
-    adequacy = score(response.text, response.context, response.query)
     record = record_of(
         response.text,
         response.context,
         response.query,
-        adequacy,
-        human=(epad, sya),
-        record_id=response.id,
+        score(response.text, response.context, response.query),
+    )
+    # A response that is scored already may have been so with triggers, which a score of now would not know.
+    old_epad, old_sya = (Ratings(), Ratings()) if scored else (record.epad, record.sya)
+    record = replace(
+        record,
+        id=response.id,
+        epad=replace(old_epad, human=epad),
+        sya=replace(old_sya, human=sya),
         agent=response.agent,
         session=response.session,
     )
-    if scored:  # with triggers perhaps, which a score of now would not know
-        record = replace(record, epad=Ratings(human=epad), sya=Ratings(human=sya))
     append_scores(out, [record])
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from solvent.adequacy.judge import Judge
+    from solvent.adequacy.judge import Budget, Judge
 
 __all__ = [
     "KEY_VARIABLE",
@@ -152,14 +152,13 @@ def _is_of(path: Path, form: str) -> bool:
 def judge_of(
     url: str | None,
     model: str | None,
-    budget: int,
-    tokens: int | None,
+    budget: Budget,
     timeout: float,
     cache: Path | None,
     options: str | None,
 ) -> Judge | None:
     """The judge that was configured, None without an address. The key comes from the environment alone."""
-    from solvent.adequacy.judge import Budget, Judge
+    from solvent.adequacy.judge import ChatSettings, Judge
     from solvent.gate.cache import cache_folder
 
     if url is None:
@@ -168,21 +167,21 @@ def judge_of(
         return None
     if model is None:
         raise error("--judge-model: got nothing; allowed: the name of a model at --judge-url")
-    return Judge(
+    settings = ChatSettings(
         base_url=url,
         model=model,
         api_key=os.environ.get(KEY_VARIABLE, "").strip() or None,
         timeout=timeout,
         total=min(3600.0, 4 * timeout),
-        budget=Budget(budget, tokens),
-        cache=cache_folder() / "judgements" if cache is None else cache,
+        budget=budget,
         options=_options(options),
     )
+    return Judge(settings, cache_folder() / "judgements" if cache is None else cache)
 
 
-def _options(text: str | None) -> dict[str, object] | None:
+def _options(text: str | None) -> dict[str, object]:
     if text is None:
-        return None
+        return {}
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What ``solvent adequacy`` shows: tables of scores, of their distribution, and what became of the judge."""
+"""Tables of scores and of their distribution for ``solvent adequacy``, and the judge's results in words."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def distribution_table(rows: Iterable[tuple[str, Iterable[int | None]]]) -> Table:
-    """How many of each score: a row for each scale and rater that has any."""
+    """Return the counts of each score, with a row for each scale and rater that has any."""
     table = plain_table(
         "", "0", "1", "2", "3", "mean", "scored", right=("0", "1", "2", "3", "mean", "scored")
     )
@@ -96,7 +96,7 @@ def distribution_table(rows: Iterable[tuple[str, Iterable[int | None]]]) -> Tabl
 
 
 def judge_lines(told: Judged, called: int) -> list[str]:
-    """What became of the judge: a line, and one for each kind of failure."""
+    """Return the judge's results in a line, and a line for each kind of failure."""
     cached = f", {told.cached:,} of them from the cache" if told.cached else ""
     lines = [f"judge: {told.found:,} of {told.asked:,} judged{cached}; {counted(called, 'request')}"]
     for reason, count in told.failures.most_common(MOST_REASONS):
@@ -107,6 +107,6 @@ def judge_lines(told: Judged, called: int) -> list[str]:
 
 
 def trigger_line(records: Iterable[ScoreRecord], accepted: int) -> str:
-    """How many triggers are in force, and on how many responses one fired."""
+    """Return the number of triggers in force, and of responses on which one fired."""
     fired = sum(any(signal.startswith("trigger:") for signal in record.signals) for record in records)
     return f"triggers: {accepted:,} in force; fired on {counted(fired, 'response')}"

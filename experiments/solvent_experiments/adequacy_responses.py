@@ -213,7 +213,7 @@ def _turn(fields: Mapping[str, Any]) -> _Turn:
 
 
 def _asks(message: Mapping[str, Any]) -> bool:
-    """Whether it is the user's own words, and not the answer of a tool."""
+    """Return whether a message is the user's own words, and not the answer of a tool."""
     return message.get("role") == "user" and bool(_words(message))
 
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
+from solvent.adequacy.decisions import Trigger, escalated
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.heuristic import Adequacy, score
 from solvent.adequacy.judge import BudgetError, EndpointError, Judge, JudgeError, Judgement
 from solvent.adequacy.scores import Ratings, ScoreRecord, append_scores, now, read_scores, record_of
-from solvent.adequacy.triggers import Trigger, escalated
 from solvent_experiments.adequacy_responses import Response
 
 __all__ = ["Judged", "Scored", "check_ids", "in_force", "score_responses"]
@@ -27,7 +27,7 @@ AT_ONCE = 256
 
 @dataclass
 class Judged:
-    """What came of the judge: how many it was asked for and found, from the cache or anew, and why not the others."""
+    """Counts of judgements asked for and found, from the cache or anew, and the errors of the others."""
 
     asked: int = 0
     found: int = 0
@@ -104,14 +104,14 @@ def _scored(
 
 def _heuristic(response: Response, shadow: bool, triggers: Sequence[Trigger]) -> Scored:
     adequacy = escalated(score(response.text, response.context, response.query), response.context, triggers)
-    record = record_of(
-        response.text,
-        response.context,
-        response.query,
-        adequacy,
-        human=response.human,
+    record = record_of(response.text, response.context, response.query, adequacy)
+    epad, sya = response.human
+    record = replace(
+        record,
+        id=response.id,
+        epad=replace(record.epad, human=epad),
+        sya=replace(record.sya, human=sya),
         shadow=shadow,
-        record_id=response.id,
         agent=response.agent,
         session=response.session,
     )
@@ -149,7 +149,7 @@ def _answers(
 
 
 def check_ids(out: Path, responses: Iterable[Response]) -> int:
-    """How many responses ``out`` has scores of already.
+    """Count the responses that ``out`` has scores of already.
 
     Raises:
         AdequacyError: ``out`` is another kind of file, or has an id of these for another response.

@@ -1,4 +1,4 @@
-"""What ``solvent adequacy`` shows of labels: what goes with them, cut points, and how raters agree."""
+"""Tables of labels for ``solvent adequacy``: correlations, cut points, and the agreement of raters."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from solvent.adequacy.comparison import Comparison
 from solvent.adequacy.fmea import as_example, read_incidents
 from solvent.adequacy.labelled import Example
 from solvent.adequacy.scores import ScoreRecord, merged, response_sha256
-from solvent.adequacy.thresholds import CutPoints, Discovery
+from solvent.adequacy.thresholds import Discovery
 from solvent_experiments.adequacy_report import one_line, plain_table
 from solvent_experiments.adequacy_responses import Response
 
@@ -88,7 +88,7 @@ def _example(response: Response, epad: int, sya: int | None) -> Example:
 
 
 def correlation_table(found: Discovery) -> Table:
-    """What goes with the labels, the strongest first."""
+    """Return the correlations with the labels, the strongest first."""
     table = plain_table("feature", "Spearman's rho with the label", right=("Spearman's rho with the label",))
     ranked = sorted(
         found.correlations.items(),
@@ -117,19 +117,9 @@ def cut_table(found: Discovery) -> Table:
         f"chosen on {found.learnt_on - found.incidents:,} responses{learnt}, "
         f"reported on {found.reported_on:,} others"
     )
-    table.caption = halves + _cells(found.shipped, found.chosen)
+    table.caption = halves
     table.caption_justify = "left"
     return table
-
-
-def _cells(shipped: CutPoints, chosen: CutPoints) -> str:
-    moved = [
-        f"{i}/{j} {old} to {new}"
-        for i, (olds, news) in enumerate(zip(shipped.matrix, chosen.matrix, strict=True))
-        for j, (old, new) in enumerate(zip(olds, news, strict=True))
-        if old != new
-    ]
-    return f"; cell words/evidence {', '.join(moved)}" if moved else ""
 
 
 def raters_table(found: Comparison) -> Table:
@@ -148,7 +138,7 @@ def raters_table(found: Comparison) -> Table:
 
 
 def raters_lines(found: Comparison) -> list[str]:
-    """Which of the two agrees better with people, and where raters are furthest apart."""
+    """Return which rater agrees better with people, and the widest disagreements."""
     lines = []
     if found.judge_over_heuristic is not None:
         over = found.judge_over_heuristic

@@ -15,7 +15,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
+
+from solvent.adequacy.judge import ChatSettings, Judge
 
 __all__ = [
     "Act",
@@ -26,12 +29,18 @@ __all__ = [
     "drip_head",
     "endless_body",
     "grades",
+    "judge_at",
     "reply",
     "reset",
     "running",
     "silence",
     "text",
 ]
+
+
+def judge_at(url: str, cache: Path | None = None, **settings: Any) -> Judge:
+    """The judge of a test: the model ``small``, at an address."""
+    return Judge(ChatSettings(**{"base_url": url, "model": "small", **settings}), cache)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from solvent.adequacy.judge import (
     LONGEST_ANSWER,
     Budget,
     BudgetError,
+    ChatSettings,
     EndpointError,
     Judge,
     JudgeError,
@@ -42,6 +43,7 @@ from tests.adequacy.judge_server import (
     drip_head,
     endless_body,
     grades,
+    judge_at,
     reply,
     reset,
     running,
@@ -60,8 +62,8 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
-def judge_of(server: JudgeServer, **arguments: Any) -> Judge:
-    return Judge(**{"base_url": server.url, "model": "small", "backoff": 0.01, "timeout": 5.0, **arguments})
+def judge_of(server: JudgeServer, **settings: Any) -> Judge:
+    return judge_at(**{"url": server.url, "backoff": 0.01, "timeout": 5.0, **settings})
 
 
 def asked(judge: Judge, response: str = RESPONSE) -> Judgement:
@@ -125,7 +127,7 @@ def test_without_a_key_no_authorization_is_sent() -> None:
 
 def test_a_trailing_slash_of_the_address_changes_nothing() -> None:
     with running() as server:
-        asked(Judge(base_url=f"{server.url}/", model="small"))
+        asked(judge_at(f"{server.url}/"))
     assert server.requests[0].path == "/v1/chat/completions"
 
 
@@ -193,7 +195,7 @@ def test_nobody_listens() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    judge = Judge(base_url=f"http://127.0.0.1:{port}", model="small", retries=1, backoff=0.01)
+    judge = judge_at(f"http://127.0.0.1:{port}", retries=1, backoff=0.01)
     # Nor would anybody answer to the next response.
     with pytest.raises(EndpointError, match=r"no answer \(.*gave up after 2 of 2 tries"):
         asked(judge)
@@ -511,7 +513,7 @@ def test_a_certificate_that_is_not_trusted_is_not_asked_again(tmp_path: Path) ->
     context.load_cert_chain(tmp_path / "cert.pem", pem)
     with running() as server:
         server.socket = context.wrap_socket(server.socket, server_side=True)
-        judge = judge_of(server, base_url=server.url.replace("http:", "https:"), api_key=KEY)
+        judge = judge_of(server, url=server.url.replace("http:", "https:"), api_key=KEY)
         with pytest.raises(EndpointError, match="allowed: a certificate that this machine trusts"):
             asked(judge)
         assert (judge.budget.called, server.requests) == (1, [])
@@ -572,7 +574,7 @@ def test_the_key_is_in_no_log_of_the_client_and_in_no_cache(
 @pytest.mark.parametrize("key", ["sk-1\n", "sk 1 2", "schlüssel-sehr-geheim", "\x00abcdef"])
 def test_a_key_that_cannot_stand_in_a_header_is_refused_unseen(key: str) -> None:
     with pytest.raises(JudgeError, match="api_key") as caught:
-        Judge(base_url="http://127.0.0.1:1", model="small", api_key=key)
+        judge_at("http://127.0.0.1:1", api_key=key)
     assert key.strip() not in str(caught.value)
 
 
@@ -622,7 +624,7 @@ def test_a_short_word_as_a_key_does_not_spoil_the_answer() -> None:
 )
 def test_an_argument_that_cannot_be_used_is_one_line(arguments: dict[str, Any], match: str) -> None:
     with pytest.raises(JudgeError, match=match) as caught:
-        Judge(**{"base_url": "http://127.0.0.1:1/v1", "model": "small", **arguments})
+        Judge(ChatSettings(**{"base_url": "http://127.0.0.1:1/v1", "model": "small", **arguments}))
     assert "allowed" in str(caught.value)
     assert "secret" not in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
@@ -631,19 +633,19 @@ def test_an_argument_that_cannot_be_used_is_one_line(arguments: dict[str, Any], 
 
 @pytest.mark.parametrize("bad", [None, 7, b"x"])
 def test_what_is_no_text_is_refused(bad: Any) -> None:
-    judge = Judge(base_url="http://127.0.0.1:1/v1", model="small")
+    judge = judge_at("http://127.0.0.1:1/v1")
     with pytest.raises(JudgeError, match="response"):
         judge.judge(bad, CONTEXT, QUERY)
     with pytest.raises(JudgeError, match="query"):
         judge.judge(RESPONSE, CONTEXT, bad)
 
 
-@pytest.mark.parametrize("package", ["httpx", "pydantic", "tenacity"])
+@pytest.mark.parametrize("package", ["httpx", "pydantic"])
 def test_without_its_packages_it_can_be_imported_and_says_what_is_missing(package: str) -> None:
     code = (
         f"import sys; sys.modules[{package!r}] = None\n"
-        "from solvent.adequacy.judge import Judge, Judgement, JudgeError\n"
-        "try: Judge(base_url='http://127.0.0.1:1', model='m')\n"
+        "from solvent.adequacy.judge import ChatSettings, Judge, Judgement, JudgeError\n"
+        "try: Judge(ChatSettings(base_url='http://127.0.0.1:1', model='m'))\n"
         "except JudgeError as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -655,7 +657,7 @@ def test_without_its_packages_it_can_be_imported_and_says_what_is_missing(packag
 def test_importing_the_judge_imports_no_client() -> None:
     code = (
         "import sys, solvent.adequacy.judge as j\n"
-        "print(*[name for name in ('httpx', 'pydantic', 'tenacity') if name in sys.modules])"
+        "print(*[name for name in ('httpx', 'pydantic') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""

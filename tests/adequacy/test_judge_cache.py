@@ -12,19 +12,18 @@ from typing import Any
 
 import pytest
 
-from solvent.adequacy.judge import Judge, JudgeError, Judgement
-from solvent.adequacy.judge_cache import FORMAT, JudgementCache
+from solvent.adequacy.judge import FORMAT, Judge, JudgeError, Judgement, JudgementCache
 from solvent.adequacy.judge_prompt import Prompt
 from solvent.adequacy.tools import ToolCall, ToolContext
-from tests.adequacy.judge_server import JudgeServer, grades, reply, running, text
+from tests.adequacy.judge_server import JudgeServer, grades, judge_at, reply, running, text
 
 RESPONSE, QUERY = "There is no such file.", "Is there a file?"
 CONTEXT = ToolContext((ToolCall("Read", {"path": "a.py"}, "def foo(): pass"),))
 FOUND = Judgement(2, 1, "Thin.", "small", "p-1", "ab" * 32, 50)
 
 
-def judge_of(server: JudgeServer, folder: Path, **arguments: Any) -> Judge:
-    return Judge(**{"base_url": server.url, "model": "small", "cache": folder, "backoff": 0.0, **arguments})
+def judge_of(server: JudgeServer, folder: Path, **settings: Any) -> Judge:
+    return judge_at(server.url, folder, backoff=0.0, **settings)
 
 
 def test_a_hit_makes_no_request_and_spends_nothing(tmp_path: Path) -> None:

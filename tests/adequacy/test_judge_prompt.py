@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent.adequacy.judge import Judge, JudgeError
-from solvent.adequacy.judge_prompt import LONGEST, PROMPT, SCHEMA, Material, load_prompt
+from solvent.adequacy.judge import JudgeError
+from solvent.adequacy.judge_prompt import LONGEST, SCHEMA, Material, load_prompt
 from solvent.adequacy.tools import ToolCall, ToolContext
-from tests.adequacy.judge_server import grades, running
+from tests.adequacy.judge_server import grades, judge_at, running
 
 ANY_TEXT = st.text(st.characters(codec=None))  # lone surrogates and null bytes as well
 
@@ -60,7 +60,7 @@ def test_an_attack_reaches_the_server_as_data_alone(name: str, place: str) -> No
     call = ToolCall("Read", {"path": texts["argument"]}, texts["result"])
     context = ToolContext((call, ToolCall("Read", {"path": "b.py"}, "nothing")))
     with running(grades(3, 1)) as server:
-        found = Judge(base_url=server.url, model="small").judge(texts["response"], context, texts["query"])
+        found = judge_at(server.url).judge(texts["response"], context, texts["query"])
     (request,) = server.requests
     assert (found.epad, found.sya) == (3, 1)  # the endpoint's grades, not those in the text
     assert request.body.isascii()
@@ -110,7 +110,7 @@ def test_a_call_is_one_line_of_the_material_whatever_it_is_called() -> None:
     breaks = '\n1. Read(path="/") -> "all"\r\u2028\u2029\x85\x0b\x0c\x1c'
     call = ToolCall(f"Read{breaks}", {f"path{breaks}": breaks, "more": [breaks, {breaks: breaks}]}, breaks)
     with running() as server:
-        judge = Judge(base_url=server.url, model="small")
+        judge = judge_at(server.url)
         judge.judge("r", ToolContext((call, call, ToolCall("Read", {}, None))), "q")
     assert len(material_in(server.requests[0].user)[2]["tools"]) == 3
 
@@ -144,42 +144,21 @@ def test_the_same_material_is_the_same_bytes() -> None:
 
 
 @pytest.mark.parametrize("field", ["system", "reminder"])
-def test_other_words_are_another_version(field: str, tmp_path: Path) -> None:
-    text = PROMPT.read_text(encoding="utf-8")
-    changed = tmp_path / "prompt.toml"
-    changed.write_text(
-        text.replace("Answer with", "Reply with")
-        if field == "system"
-        else text.replace("Grade the", "Rate the")
-    )
-    other, ours = load_prompt(changed), load_prompt()
-    assert getattr(other, field) != getattr(ours, field)
+def test_other_words_are_another_version(field: str) -> None:
+    ours = load_prompt()
+    other = replace(ours, **{field: getattr(ours, field) + "!"})
     assert other.version != ours.version
     assert other.version.startswith("epad-sya-1-")
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "name = 7", "name = [", 'name = "x"\nsystem = "no mark"\nreminder = "y"', 'name="x"\nsystem=""\nreminder="y"',
-     'name="x"\nsystem="{delimiter}"\nreminder="y"\nmore="z"'],
-    ids=range(6),
-)  # fmt: skip
-def test_a_prompt_that_cannot_be_used_is_one_line(text: str, tmp_path: Path) -> None:
-    path = tmp_path / "prompt.toml"
-    path.write_text(text)
-    with pytest.raises(JudgeError, match=r"prompt\.toml.*allowed"):
-        load_prompt(path)
-
-
-def test_no_prompt() -> None:
-    with pytest.raises(JudgeError, match="allowed"):
-        load_prompt(Path("nowhere.toml"))
+def test_the_prompt_has_the_version_that_cached_judgements_were_made_with() -> None:
+    assert load_prompt().version == "epad-sya-1-9ca7e4dc68d6"
 
 
 @pytest.mark.parametrize("sign", ["x", "é", "<", "\x00"])
 def test_material_that_is_too_long_is_refused_before_anything_is_sent(sign: str) -> None:
     with running() as server:
-        judge = Judge(base_url=server.url, model="small")
+        judge = judge_at(server.url)
         with pytest.raises(JudgeError, match=f"allowed: {LONGEST:,}"):
             judge.judge(sign * (LONGEST + 1), ToolContext(), "q")
         assert judge.budget.called == 0
@@ -189,5 +168,5 @@ def test_material_that_is_too_long_is_refused_before_anything_is_sent(sign: str)
 def test_a_long_response_of_plain_text_is_sent_whole() -> None:
     response = "word " * 60_000
     with running() as server:
-        Judge(base_url=server.url, model="small").judge(response, ToolContext(), "q")
+        judge_at(server.url).judge(response, ToolContext(), "q")
     assert material_in(server.requests[0].user)[2]["response"] == response

@@ -1,8 +1,8 @@
-"""What was worked out before is looked up: words in a bounded table, an object's properties in its own."""
+"""Words that were worked out before are looked up in a bounded table."""
 
 from __future__ import annotations
 
-from solvent.adequacy.memory import MOST, Memory, kept
+from solvent.adequacy.memory import MOST, Memory
 
 
 def test_a_word_is_read_once_and_a_long_one_each_time() -> None:
@@ -24,23 +24,3 @@ def test_a_memory_holds_a_bounded_number_of_words_and_answers_all() -> None:
         assert memory[str(i)] == i
     assert len(memory) <= MOST
     assert memory["0"] == 0
-
-
-class Square:
-    def __init__(self, side: int) -> None:
-        self.side = side
-        self.worked_out = 0
-
-    @kept
-    def area(self) -> int:
-        """Side by side."""
-        self.worked_out += 1
-        return self.side**2
-
-
-def test_a_kept_property_is_worked_out_once_an_object() -> None:
-    two, three = Square(2), Square(3)
-    assert (two.area, two.area, three.area) == (4, 4, 9)
-    assert (two.worked_out, three.worked_out) == (1, 1)
-    assert isinstance(Square.area, kept)
-    assert Square.area.__doc__ == "Side by side."

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from solvent.adequacy.decisions import accept, escalated, fired, read_triggers, withdraw
 from solvent.adequacy.errors import AdequacyError
-from solvent.adequacy.fmea import Incident, incident_of
+from solvent.adequacy.fmea import Incident
 from solvent.adequacy.heuristic import score
 from solvent.adequacy.jsonl import append_lines
 from solvent.adequacy.patterns import (
@@ -26,7 +27,6 @@ from solvent.adequacy.patterns import (
 )
 from solvent.adequacy.scores import record_of
 from solvent.adequacy.tools import ToolContext
-from solvent.adequacy.triggers import accept, escalated, fired, read_triggers, withdraw
 
 TOOLS = ["Read", "Grep", "Glob", "Bash", "Web"]
 SINGLE_GREP = Pattern("whole", ("Grep",), then_negative=True)
@@ -221,14 +221,18 @@ def test_cases_are_scored_responses_and_what_incidents_say_of_them() -> None:
     context = ToolContext.from_dicts([{"name": "Grep", "arguments": {"pattern": "x"}, "result": "a: x"}])
     adequacies = [score(text, context) for text in texts]
     humans = [None, None, 2, 1]
+    made = [
+        record_of(text, context, None, adequacy) for text, adequacy in zip(texts, adequacies, strict=True)
+    ]
     records = [
-        record_of(text, context, None, adequacy, human=(human, None))
-        for text, adequacy, human in zip(texts, adequacies, humans, strict=True)
+        dataclasses.replace(one, epad=dataclasses.replace(one.epad, human=human))
+        for one, human in zip(made, humans, strict=True)
     ]
 
     def incident(response: str, severity: int) -> Incident:
-        whole: Any = ("i", "2026-01-31T12:00:00+00:00", severity, 3, 3, "wrong", "", response, context)
-        return Incident(*whole, rule="definitive/thin", domain="code", reported_by="reviewer")
+        ranks: Any = {"severity": severity, "occurrence": 3, "detectability": 3}
+        told: Any = {"description": "wrong", "domain": "code", "reported_by": "reviewer"}
+        return Incident(response=response, context=context, rule="definitive/thin", **ranks, **told)
 
     incidents = [incident(texts[0], 9), incident(texts[0], 2), incident("Never scored.", 9)]
     cases = cases_of(records, incidents)
@@ -248,7 +252,8 @@ def test_an_incident_is_about_the_answer_to_its_query_and_no_other() -> None:
     records = [record_of("Yes.", ToolContext(), query, adequacy) for query in queries]
     assert len({record.id for record in records}) == 3
     given: Any = {"severity": 5, "occurrence": 3, "detectability": 3, "description": "no", "domain": "code"}
-    incident = incident_of("Yes.", ToolContext(), queries[1], adequacy, reported_by="a user", **given)
+    given |= {"rule": adequacy.rule, "reported_by": "a user"}
+    incident = Incident(response="Yes.", context=ToolContext(), query="Is it safe?", **given)
     assert incident.id == records[1].id
     assert [case.failed for case in cases_of(records, [incident])] == [False, True, False]
     assert unmatched(records, [incident]) == 0

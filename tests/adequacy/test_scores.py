@@ -25,7 +25,7 @@ from solvent.adequacy.scores import (
     record_of,
     response_sha256,
 )
-from solvent.adequacy.style import load_style, style_of
+from solvent.adequacy.style import style_of
 from solvent.adequacy.tools import ToolContext
 
 RESPONSE = "Sure! It's worth noting that the function `parse_rows` does not exist. I hope this helps."
@@ -36,9 +36,14 @@ QUERY = "Does parse_rows exist?"
 MOMENT = "2026-01-31T12:00:00+00:00"
 
 
-def record(**changes: Any) -> ScoreRecord:
-    given: dict[str, Any] = {"time": MOMENT, "record_id": "r1", **changes}
-    return record_of(RESPONSE, CONTEXT, QUERY, score(RESPONSE, CONTEXT, QUERY), **given)
+Pair = tuple[int | None, int | None]
+
+
+def record(judge: Pair = (None, None), human: Pair = (None, None), **changes: Any) -> ScoreRecord:
+    made = record_of(RESPONSE, CONTEXT, QUERY, score(RESPONSE, CONTEXT, QUERY))
+    epad = dataclasses.replace(made.epad, judge=judge[0], human=human[0])
+    sya = dataclasses.replace(made.sya, judge=judge[1], human=human[1])
+    return dataclasses.replace(made, **{"epad": epad, "sya": sya, "time": MOMENT, "id": "r1", **changes})
 
 
 # ------------------------------------------------------------------------------------------------- style
@@ -102,32 +107,6 @@ def test_style_grows_with_the_length_alone() -> None:
     assert time.perf_counter() - start < 15.0
 
 
-def test_a_lexicon_of_ones_own(tmp_path: Path) -> None:
-    path = tmp_path / "style.toml"
-    text = (
-        "version = 1\n[padding]\nfiller = ['blah']\nopening = ['hm']\nclosing = ['bye']\n"
-        "[density]\nfunction_words = ['the']\n[[query_type]]\nname = 'lab'\nstarts = []\nholds = ['assay']\n"
-    )
-    path.write_text(text, encoding="utf-8")
-    style = style_of("Hm, the blah cell. Bye", "run the assay", load_style(path))
-    assert (style.word_count, style.padding_count, style.info_density) == (5, 3, 0.2)
-    assert style.query_type == "lab"
-    for old, new, said in [
-        ("['blah']", "[]", "padding.filler: got []"),
-        ("['blah']", "['Blah']", "got 'Blah'; allowed: a phrase in small letters"),
-        ("'lab'", "'other'", "query_type 1: name: got 'other'"),
-        ("version = 1", "version = 2", "allowed: version = 1"),
-        ("holds", "contains", "query_type 1: got"),
-        ("[density]", "[density", "in TOML"),
-    ]:
-        path.write_text(text.replace(old, new, 1), encoding="utf-8")
-        with pytest.raises(AdequacyError) as refused:
-            load_style(path)
-        assert said in str(refused.value)
-    with pytest.raises(AdequacyError, match="not read"):
-        load_style(tmp_path / "none.toml")
-
-
 # ------------------------------------------------------------------------------------------------ records
 
 
@@ -153,7 +132,7 @@ def test_a_record_comes_back_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "scores.jsonl"
     kept = [
         record(),
-        record(record_id="r2", judge=(2, 0), human=(3, None), shadow=False, agent="a", session="s"),
+        record(id="r2", judge=(2, 0), human=(3, None), shadow=False, agent="a", session="s"),
     ]
     assert append_scores(path, kept[:1]) == append_scores(path, kept[1:]) == 1
     assert append_scores(path, []) == 0
@@ -175,17 +154,18 @@ def test_the_hash_ties_the_record_to_response_tools_and_query() -> None:
     assert response_sha256(RESPONSE, CONTEXT, "") == others[-1]  # not known
     text = json.dumps([RESPONSE, CONTEXT.to_dicts(), QUERY], sort_keys=True)
     assert same == hashlib.sha256(text.encode()).hexdigest()
-    assert record(record_id=None).id == same[:16]
+    assert record_of(RESPONSE, CONTEXT, QUERY, score(RESPONSE, CONTEXT, QUERY)).id == same[:16]
 
 
 def test_later_lines_add_to_earlier_ones() -> None:
-    lines = [record(), record(record_id="r2"), record(human=(2, 1)), record(judge=(3, None), human=(1, None))]
+    lines = [record(), record(id="r2"), record(human=(2, 1)), record(judge=(3, None), human=(1, None))]
     first, second = merged(lines)
     heuristic = lines[0].epad.heuristic
     assert first.epad == Ratings(heuristic, judge=3, human=1)
     assert first.sya.human == 1
     assert second == lines[1]
-    other = record_of("Other.", CONTEXT, QUERY, score("Other.", CONTEXT, QUERY), record_id="r1", time=MOMENT)
+    made = record_of("Other.", CONTEXT, QUERY, score("Other.", CONTEXT, QUERY))
+    other = dataclasses.replace(made, id="r1")
     with pytest.raises(AdequacyError, match="id: got 'r1' for two responses"):
         merged([lines[0], other])
 
@@ -266,17 +246,16 @@ def test_missing_and_unknown_fields_are_named(tmp_path: Path) -> None:
 def test_an_unfinished_line_is_left_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "scores.jsonl"
     append_scores(path, [record()])
-    torn = json.dumps(record(record_id="r2").to_dict())[:100]
+    torn = json.dumps(record(id="r2").to_dict())[:100]
     with path.open("a", encoding="utf-8") as opened:
         opened.write(torn)
     with caplog.at_level(logging.WARNING):
-        append_scores(path, [record(record_id="r3"), record(record_id="r4")])
+        append_scores(path, [record(id="r3"), record(id="r4")])
     assert caplog.text.count("the last line is unfinished") == 1
     assert path.read_text(encoding="utf-8").split("\n")[1] == torn
     assert "line 2" not in caplog.text
-    for skip_broken in (False, True):
-        assert [kept.id for kept in read_scores(path, skip_broken=skip_broken)] == ["r1", "r3", "r4"]
-    assert caplog.text.count("line 2") == 2
+    assert [kept.id for kept in read_scores(path)] == ["r1", "r3", "r4"]
+    assert caplog.text.count("line 2") == 1
     with pytest.raises(AdequacyError, match=r"line 2: .*allowed: a JSON object"):
         list(read_lines(path))
 
@@ -285,7 +264,7 @@ def test_a_record_may_be_cut_off_anywhere(tmp_path: Path, caplog: pytest.LogCapt
     path = tmp_path / "scores.jsonl"
     append_scores(path, [record()])
     whole = path.read_bytes()
-    second = json.dumps(record(record_id="a } b", agent='"{"').to_dict()).encode()
+    second = json.dumps(record(id="a } b", agent='"{"').to_dict()).encode()
     for end in range(1, len(second)):
         path.write_bytes(whole + second[:end])
         assert [kept.id for kept in read_scores(path)] == ["r1"], second[:end]
@@ -327,7 +306,6 @@ def test_a_broken_line_is_refused_with_its_number(line: bytes, said: str, tmp_pa
     assert f"{path}, line 3: " in str(refused.value)
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
-    assert [value for _, value in read_lines(path, skip_broken=True)] == [{"a": 1}]
 
 
 def test_what_can_not_be_written_or_read_is_said(tmp_path: Path) -> None:

@@ -18,14 +18,14 @@ from typing import Any
 
 import pytest
 
+from solvent.adequacy.decisions import accept
 from solvent.adequacy.patterns import Case, Pattern, extract
 from solvent.adequacy.scores import merged, read_scores
-from solvent.adequacy.triggers import accept
 from solvent_experiments import cli
 from tests.adequacy.judge_server import grades, reply, running, silence, text
 
 DEV = Path(__file__).resolve().parents[2] / "envs" / "solvent" / "adequacy" / "labelled_dev.jsonl"
-COMMANDS = ("score", "label", "thresholds", "patterns", "drift", "evaluate")
+COMMANDS = ("score", "label", "thresholds", "patterns", "drift")
 KEY = "sk-real-0123456789abcdef"
 READ = {"name": "Read", "arguments": {"path": "a.py"}, "result": "def foo(): pass"}
 GREP = {"name": "Grep", "arguments": {"pattern": "bar", "path": "src/a"}, "result": ""}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import inspect
 import json
 import os
 import re
 import subprocess
 import sys
+import textwrap
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +18,7 @@ from typing import Any
 
 import pytest
 
+import solvent.adequacy as package
 from solvent.adequacy.lexicon import LEXICON, load_lexicon
 from solvent.adequacy.scores import ScoreRecord
 from solvent_experiments import adequacy, adequacy_failures, adequacy_options, adequacy_studies
@@ -23,7 +26,7 @@ from solvent_experiments.adequacy_responses import KEYS
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "adequacy.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-COMMANDS = ("score", "label", "thresholds", "patterns", "drift", "evaluate", "ablation")
+COMMANDS = ("score", "label", "thresholds", "patterns", "drift", "ablation")
 MODULES = (adequacy, adequacy_failures, adequacy_options, adequacy_studies)
 
 
@@ -50,6 +53,10 @@ def test_its_code_runs_and_prints_what_it_says(tmp_path: Path) -> None:
     for block in BLOCKS:
         shown = re.sub(r"prompt='[\w-]+'", "prompt='PROMPT'", run(["-c", block], tmp_path))
         assert shown.splitlines() == re.findall(r"print\(.*?\)  # (.*)", block)
+
+
+def test_it_begins_with_the_example_of_the_package() -> None:
+    assert textwrap.indent(BLOCKS[0], "    ") in inspect.cleandoc(package.__doc__ or "")
 
 
 def test_its_first_example_is_what_the_command_shows(tmp_path: Path) -> None:
@@ -162,14 +169,13 @@ def test_its_numbers_of_search_traces_are_the_recorded_ones() -> None:
 
 
 def test_a_heuristic_that_is_not_the_recorded_one_is_said_to_be_another() -> None:
-    package = ROOT / "envs" / "solvent" / "adequacy"
+    folder = ROOT / "envs" / "solvent" / "adequacy"
     scorer = {name: known for name, known in RECORDED["sha256"].items() if name.endswith((".py", ".toml"))}
     assert {"heuristic.py", "lexicon.toml", "claims.py", "evidence.py"} <= set(scorer)
     changed = sorted(
         name
         for name, known in scorer.items()
-        if not (package / name).is_file()
-        or hashlib.sha256((package / name).read_bytes()).hexdigest() != known
+        if not (folder / name).is_file() or hashlib.sha256((folder / name).read_bytes()).hexdigest() != known
     )
     says_so = "The heuristic has been changed since" in SAID and "They were not measured again" in SAID
     assert says_so == bool(changed), changed

@@ -1,4 +1,4 @@
-"""``solvent adequacy thresholds | patterns | drift | evaluate``: tables, JSON, figures, people's decisions."""
+"""``solvent adequacy thresholds | patterns | drift``: tables, JSON, figures, people's decisions."""
 
 from __future__ import annotations
 
@@ -14,22 +14,19 @@ from typing import Any
 import pytest
 from matplotlib.image import imread
 
-from solvent.adequacy import labelled
 from solvent.adequacy.agreement import Estimate
+from solvent.adequacy.decisions import read_triggers, retired
 from solvent.adequacy.drift import DriftMonitor, DriftRules, append_drifts
-from solvent.adequacy.fmea import append_incidents, incident_of
+from solvent.adequacy.fmea import Incident, append_incidents, severity_named
 from solvent.adequacy.heuristic import score
 from solvent.adequacy.labelled import DEV
-from solvent.adequacy.retirement import retired
 from solvent.adequacy.scores import Ratings, append_scores, read_scores, record_of
-from solvent.adequacy.threshold_files import load_discovery
 from solvent.adequacy.tools import ToolCall, ToolContext
-from solvent.adequacy.triggers import read_triggers
 from solvent_experiments import cli
 from solvent_experiments.adequacy_responses import read_responses
 from solvent_experiments.adequacy_tables import estimate, incident_examples, labelled_examples
 from solvent_experiments.figures.style import DPI, WIDTH
-from tests.adequacy.judge_server import grades, reply, running
+from tests.adequacy.judge_server import grades, running
 
 GREP = ToolCall("Grep", {"pattern": "x", "path": "src/a"}, "")
 READ = ToolCall("Read", {"path": "a.py"}, "def foo(): pass")
@@ -49,6 +46,14 @@ def call(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> int:
     with pytest.raises(SystemExit) as left:
         cli.main()
     return 0 if left.value.code is None else int(left.value.code)  # type: ignore[arg-type]
+
+
+def discovery(path: str) -> dict[str, Any]:
+    """What `thresholds --out` wrote."""
+    document = json.loads(Path(path).read_text())
+    assert document["format"] == "solvent.adequacy.thresholds.v2"
+    found: dict[str, Any] = document["discovery"]
+    return found
 
 
 def assert_figure(stem: Path) -> None:
@@ -81,25 +86,16 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Path:
             )
             context = ToolContext((GREP,)) if denies else ToolContext((READ, GREP, READ))
             adequacy = score(said, context, "Is it there?")
-            records.append(
-                record_of(
-                    said,
-                    context,
-                    "Is it there?",
-                    adequacy,
-                    agent="coder",
-                    session=name,
-                    record_id=f"{name}-{turn}",
-                )
-            )
+            record = record_of(said, context, "Is it there?", adequacy)
+            records.append(replace(record, agent="coder", session=name, id=f"{name}-{turn}"))
             if denies and luck.random() < 0.9:
                 incidents.append(
-                    incident_of(
-                        said,
-                        context,
-                        "Is it there?",
-                        adequacy,
-                        severity=luck.choice(["low", "medium", "high"]),
+                    Incident(
+                        response=said,
+                        context=context,
+                        query="Is it there?",
+                        rule=adequacy.rule,
+                        severity=severity_named(luck.choice(["low", "medium", "high"])).rank,
                         occurrence=5,
                         detectability=6,
                         description="it was there",
@@ -146,9 +142,9 @@ def test_thresholds_are_learnt_from_labels_and_the_raters_are_compared(
         "judge over",
     ):
         assert word in shown, word
-    found = load_discovery("t.json")
-    assert found.verdict in shown
-    assert found.learnt_on + found.reported_on == len(DEV.read_text(encoding="utf-8").splitlines())
+    found = discovery("t.json")
+    assert found["verdict"] in shown
+    assert found["learnt_on"] + found["reported_on"] == len(DEV.read_text(encoding="utf-8").splitlines())
     raters = json.loads(Path("t.raters.json").read_text())
     assert raters["format"] == "solvent.adequacy.raters.v1"
     assert [pair["count"] > 100 for pair in raters["pairs"]] == [True] * 3
@@ -171,8 +167,8 @@ def test_labels_in_the_scores_go_before_those_in_the_file(
     assert call(monkeypatch, "thresholds", bare, "--out", "a.json") == 0
     assert call(monkeypatch, "thresholds", DEV, "--scores", "none.jsonl", "--out", "b.json") == 0
     assert "no scores in none.jsonl" in capsys.readouterr().out
-    a, b = load_discovery("a.json"), load_discovery("b.json")
-    assert a.labels_sha256 == b.labels_sha256
+    a, b = discovery("a.json"), discovery("b.json")
+    assert a["labels_sha256"] == b["labels_sha256"]
     assert a == b
 
 
@@ -186,28 +182,27 @@ def test_incidents_are_examples_too(
         assert call(monkeypatch, "thresholds", few, *more) == 2
         assert "got 45 labelled responses" in capsys.readouterr().err
     few.write_text("".join(f"{line}\n" for line in lines[:60]))
-    known = ("thresholds", few, "--incidents", "incidents.jsonl", "--cells")
+    known = ("thresholds", few, "--incidents", "incidents.jsonl")
     assert call(monkeypatch, *known, "--out", "t.json") == 0
-    found = load_discovery("t.json")
+    found = discovery("t.json")
     count = len((here / "incidents.jsonl").read_text().splitlines())
-    assert found.incidents == count
-    assert found.overall.count == 60
-    assert f"and {count:,} incidents, reported on {found.reported_on:,} others" in capsys.readouterr().out
+    assert found["incidents"] == count
+    assert found["overall"]["count"] == 60
+    assert f"and {count:,} incidents, reported on {found['reported_on']:,} others" in capsys.readouterr().out
 
 
 def test_of_an_incident_what_is_not_known_stays_unknown(tmp_path: Path) -> None:
-    adequacy, given = score("It is gone.", ToolContext(), None), {"occurrence": 3, "detectability": 3}
     wrong = [
-        incident_of(
-            said,
-            ToolContext(),
-            None,
-            adequacy,
-            severity="high",
+        Incident(
+            response=said,
+            context=ToolContext(),
+            rule=score("It is gone.", ToolContext()).rule,
+            severity=severity_named("high").rank,
+            occurrence=3,
+            detectability=3,
             description="it was there",
             domain="code",
             reported_by="a user",
-            **given,
         )
         for said in ("It is gone.", "It is gone.", "It is not here.")
     ]
@@ -353,111 +348,6 @@ def test_without_agents_and_sessions_all_is_one(
     assert_figure(tmp_path / "d")
 
 
-# ------------------------------------------------------------------------------------------------- evaluate
-
-
-def test_the_heuristic_is_evaluated_on_the_labelled_set(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    assert call(monkeypatch, "evaluate", "--out", "e.json") == 0
-    shown = capsys.readouterr().out
-    for word in ("heuristic", "baseline: always 1", "EpAd labelled", "by kind, by domain", "judge: none"):
-        assert word in shown, word
-    told = json.loads(Path("e.json").read_text())
-    assert told["labelled_set"]["name"] == DEV.name
-    report = told["labelled"]["heuristic"]
-    assert f"{report['epad']['overall']['within_one']['share']:.1%}" in shown
-    assert sum(map(sum, report["epad"]["overall"]["matrix"])) == report["count"]
-    assert_figure(tmp_path / "e")
-
-
-def traces(path: Path) -> Path:
-    """Search traces in SeekBench's form, of which the insufficient are more often wrong."""
-    lines = []
-    for i in range(24):
-        good = i % 2 == 0
-        found = {"information_quality": "Sufficient" if good else "Insufficient"}
-        page = [
-            {"title": f"Page {i}", "content": f"The answer to {i} is Town{i}." if good else "Nothing of use."}
-        ]
-        steps = [
-            {"type": "search", "query": f"question {i}"},
-            {"type": "search_result", "documents": page, "annotation": {"attributes": found}},
-            {
-                "type": "reasoning",
-                "content": f"The page says Town{i}." if good else "It is certainly this one.",
-            },
-            {"type": "CorrectAnswer" if good else "IncorrectAnswer", "content": f"Town{i}"},
-        ]
-        lines.append(
-            {
-                "id": f"t{i}",
-                "dataset": "d",
-                "model": "m",
-                "question": f"Which town is {i}?",
-                "is_correct": good,
-                "trace": steps,
-            }
-        )
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return path
-
-
-def test_a_judge_and_search_traces_stand_beside(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    few = tmp_path / "few.jsonl"
-    few.write_text("".join(f"{line}\n" for line in DEV.read_text(encoding="utf-8").splitlines()[:30]))
-    with running(grades(1, 0)) as server:
-        judge = ("--judge-url", server.url, "--judge-model", "small")
-        arguments = (few, "--seekbench", traces(tmp_path / "traces.jsonl"), "--half", "all", *judge)
-        assert call(monkeypatch, "evaluate", *arguments, "--out", "e.json", "-q") == 0
-        asked = len(server.requests)
-        assert call(monkeypatch, "evaluate", *arguments, "-q") == 0
-        assert len(server.requests) == asked == 54
-    shown = capsys.readouterr().out
-    assert "judge: none" not in shown
-    told = json.loads(Path("e.json").read_text())
-    assert list(told["labelled"]) == list(told["seekbench"]["reports"]) == ["heuristic", "judge"]
-    assert told["judge"].startswith("small, prompt epad-sya-1-")
-    assert told["labelled"]["judge"]["epad"]["overall"]["exact"]["hits"] == sum(
-        json.loads(line)["epad"] == 1 for line in few.read_text().splitlines()
-    )
-    assert told["seekbench"]["reports"]["judge"]["auroc"]["value"] == 0.5
-    assert_figure(tmp_path / "e")
-
-
-def test_halves_that_are_used_up_are_said_to_be(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    few = tmp_path / "few.jsonl"
-    few.write_text("".join(f"{line}\n" for line in DEV.read_text(encoding="utf-8").splitlines()[:30]))
-    made = traces(tmp_path / "traces.jsonl")
-    said = "used: the held-out half and the report half were scored by the final evaluation"
-    for arguments in ((few,), (few, "--seekbench", made)):
-        assert call(monkeypatch, "evaluate", *arguments) == 0
-        assert said not in capsys.readouterr().out
-    monkeypatch.setattr(labelled, "HELD_OUT", few)  # no test looks at the held-out half
-    for arguments in (("--held-out",), (few, "--seekbench", made, "--half", "report")):
-        assert call(monkeypatch, "evaluate", *arguments) == 0
-        assert said in capsys.readouterr().out
-
-
-def test_a_judge_that_fails_ends_the_evaluation_and_the_same_command_goes_on(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    few = tmp_path / "few.jsonl"
-    few.write_text("".join(f"{line}\n" for line in DEV.read_text(encoding="utf-8").splitlines()[:10]))
-    with running(*[grades(1, 0)] * 4, reply(400), grades(1, 0)) as server:
-        judge = ("--judge-url", server.url, "--judge-model", "small", "--judge-jobs", "1", "-q")
-        assert call(monkeypatch, "evaluate", few, *judge) == 2
-        shown = capsys.readouterr().err
-        assert "HTTP 400" in shown
-        assert "4 of 10 are judged; the same command goes on" in shown
-        assert len(shown.splitlines()) == 1
-        assert call(monkeypatch, "evaluate", few, *judge) == 0
-
-
 # -------------------------------------------------------------------------------------------------- files
 
 
@@ -476,12 +366,6 @@ def test_nothing_is_written_over_that_is_something_else(
         (("drift", "--out", "scores.jsonl"), "is the scores"),
         (("drift", "--events", "drifts.jsonl", "--out", "drifts.jsonl"), "is the events"),
         (("thresholds", DEV, "--out", DEV), "is the responses"),
-        (("evaluate", "--out", "notes.json"), "another kind of file"),
-        (("evaluate", DEV, "--out", DEV), "is the labelled set"),
-        (("evaluate", DEV, "--held-out"), "--held-out"),
-        (("evaluate", "scores.jsonl"), "allowed"),
-        (("evaluate", "nowhere.jsonl"), "nowhere.jsonl"),
-        (("evaluate", "--seekbench", "nowhere.jsonl"), "nowhere.jsonl"),
         (("patterns", "--scores", "nowhere.jsonl"), "nowhere.jsonl"),
         (("patterns", "--scores", "incidents.jsonl"), "incidents.jsonl"),
         (("patterns", "--incidents", "nowhere.jsonl"), "nowhere.jsonl"),

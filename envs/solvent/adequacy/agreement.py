@@ -1,4 +1,4 @@
-"""How well two raters of ordinal classes agree: quadratic kappa, accuracy, confusion, rank correlation, with intervals.
+"""Agreement of two raters of ordinal classes: quadratic kappa, accuracy, confusion, rank correlation, with intervals.
 
 With ``O`` the confusion matrix of n pairs, ``E`` its expectation from the margins and ``w_ij = (i - j)^2``:
 
@@ -41,13 +41,10 @@ __all__ = [
     "agreement",
     "binomial_rate",
     "confusion",
-    "exact_rate",
     "kappa_difference",
     "kappa_estimate",
     "quadratic_kappa",
-    "spearman",
     "spearman_estimate",
-    "within_one",
 ]
 
 CLASSES = 4
@@ -119,53 +116,25 @@ class Agreement:
 # ------------------------------------------------------------------------------------------ point estimates
 
 
-def confusion(a: ArrayLike, b: ArrayLike, n_classes: int = CLASSES) -> Ints:
-    """How often the first rater said i where the second said j [n_classes, n_classes].
+def confusion(a: ArrayLike, b: ArrayLike) -> Ints:
+    """Count how often the first rater gave i where the second gave j [classes, classes].
 
     Raises:
         AdequacyError: fewer than two pairs, unequal lengths, or a class out of range.
     """
-    x, y = _classes("a", a, n_classes), _classes("b", b, n_classes)
+    x, y = _classes("a", a), _classes("b", b)
     if len(x) != len(y) or len(x) < 2:
         raise AdequacyError(f"ratings: got {len(x)} and {len(y)}; allowed: as many of each, 2 or more")
-    return np.bincount(x * n_classes + y, minlength=n_classes**2).reshape(n_classes, n_classes)
+    return np.bincount(x * CLASSES + y, minlength=CLASSES**2).reshape(CLASSES, CLASSES)
 
 
-def quadratic_kappa(a: ArrayLike, b: ArrayLike, n_classes: int = CLASSES) -> float:
+def quadratic_kappa(a: ArrayLike, b: ArrayLike) -> float:
     """Cohen's kappa with quadratic weights; NaN where both gave one and the same class throughout.
 
     Raises:
         AdequacyError: as ``confusion``.
     """
-    return float(_kappas(confusion(a, b, n_classes)[None].astype(np.float64))[0])
-
-
-def spearman(x: ArrayLike, y: ArrayLike) -> float:
-    """The rank correlation of two features [n], ties at their mean rank; NaN where one is constant.
-
-    Raises:
-        AdequacyError: fewer than two pairs, unequal lengths, or values that are not finite.
-    """
-    u, v = _paired(x, y)
-    return float(_rhos(u[None], v[None])[0])
-
-
-def exact_rate(a: ArrayLike, b: ArrayLike, n_classes: int = CLASSES) -> Rate:
-    """How often both raters gave the same class, with the exact binomial interval.
-
-    Raises:
-        AdequacyError: as ``confusion``.
-    """
-    return _near(confusion(a, b, n_classes), 0)
-
-
-def within_one(a: ArrayLike, b: ArrayLike, n_classes: int = CLASSES) -> Rate:
-    """How often the raters were at most one class apart, with the exact binomial interval.
-
-    Raises:
-        AdequacyError: as ``confusion``.
-    """
-    return _near(confusion(a, b, n_classes), 1)
+    return float(_kappas(confusion(a, b)[None].astype(np.float64))[0])
 
 
 def binomial_rate(hits: int, count: int) -> Rate:
@@ -183,19 +152,17 @@ def binomial_rate(hits: int, count: int) -> Rate:
 # ---------------------------------------------------------------------------------------------- intervals
 
 
-def kappa_estimate(
-    a: ArrayLike, b: ArrayLike, n_classes: int = CLASSES, *, seed: int = 0, resamples: int = RESAMPLES
-) -> Estimate:
+def kappa_estimate(a: ArrayLike, b: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> Estimate:
     """Quadratic kappa with its bootstrap interval.
 
     Raises:
         AdequacyError: as ``confusion``.
     """
-    matrix = confusion(a, b, n_classes)
+    matrix = confusion(a, b)
     # To draw n pairs with replacement is to draw the cells of their table: the same law, and much faster.
     n = int(matrix.sum())
     rng = np.random.default_rng(seed)
-    drawn = rng.multinomial(n, matrix.ravel() / n, size=resamples).reshape(resamples, n_classes, n_classes)
+    drawn = rng.multinomial(n, matrix.ravel() / n, size=resamples).reshape(resamples, CLASSES, CLASSES)
     return _estimate(float(_kappas(matrix[None].astype(np.float64))[0]), _kappas(drawn.astype(np.float64)))
 
 
@@ -203,7 +170,6 @@ def kappa_difference(
     a: ArrayLike,
     b: ArrayLike,
     truth: ArrayLike,
-    n_classes: int = CLASSES,
     *,
     seed: int = 0,
     resamples: int = RESAMPLES,
@@ -215,13 +181,13 @@ def kappa_difference(
     Raises:
         AdequacyError: as ``confusion``.
     """
-    confusion(a, truth, n_classes), confusion(b, truth, n_classes)
-    x, y, t = (_classes("ratings", values, n_classes) for values in (a, b, truth))
-    cells, n = (x * n_classes + y) * n_classes + t, len(t)
-    counts = np.bincount(cells, minlength=n_classes**3)
+    confusion(a, truth), confusion(b, truth)
+    x, y, t = (_classes("ratings", values) for values in (a, b, truth))
+    cells, n = (x * CLASSES + y) * CLASSES + t, len(t)
+    counts = np.bincount(cells, minlength=CLASSES**3)
 
     def difference(drawn: Floats) -> Floats:
-        cube = drawn.reshape(-1, n_classes, n_classes, n_classes)
+        cube = drawn.reshape(-1, CLASSES, CLASSES, CLASSES)
         return _kappas(cube.sum(axis=2)) - _kappas(cube.sum(axis=1))
 
     resampled = np.random.default_rng(seed).multinomial(n, counts / n, size=resamples)
@@ -240,18 +206,16 @@ def spearman_estimate(x: ArrayLike, y: ArrayLike, *, seed: int = 0, resamples: i
     return _estimate(value, _resampled(lambda rows: _rhos(u[rows], v[rows]), len(u), seed, resamples))
 
 
-def agreement(
-    a: ArrayLike, b: ArrayLike, n_classes: int = CLASSES, *, seed: int = 0, resamples: int = RESAMPLES
-) -> Agreement:
+def agreement(a: ArrayLike, b: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> Agreement:
     """Every measure for two raters of the same responses [n].
 
     Raises:
         AdequacyError: as ``confusion``.
     """
-    matrix = confusion(a, b, n_classes)
+    matrix = confusion(a, b)
     return Agreement(
         count=int(matrix.sum()),
-        kappa=kappa_estimate(a, b, n_classes, seed=seed, resamples=resamples),
+        kappa=kappa_estimate(a, b, seed=seed, resamples=resamples),
         exact=_near(matrix, 0),
         within_one=_near(matrix, 1),
         rho=spearman_estimate(a, b, seed=seed, resamples=resamples),
@@ -305,13 +269,13 @@ def _near(matrix: Ints, apart: int) -> Rate:
     return binomial_rate(int(matrix[distance <= apart].sum()), int(matrix.sum()))
 
 
-def _classes(name: str, values: ArrayLike, n_classes: int) -> Ints:
+def _classes(name: str, values: ArrayLike) -> Ints:
     given = np.asarray(values)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iuf"):
-        raise AdequacyError(f"{name}: got {values!r:.80}; allowed: a list of classes, 0 to {n_classes - 1}")
-    wrong = given[~np.isin(given, np.arange(n_classes))]
+        raise AdequacyError(f"{name}: got {values!r:.80}; allowed: a list of classes, 0 to {CLASSES - 1}")
+    wrong = given[~np.isin(given, np.arange(CLASSES))]
     if wrong.size:
-        raise AdequacyError(f"{name}: got the class {wrong[0]}; allowed: 0 to {n_classes - 1}")
+        raise AdequacyError(f"{name}: got the class {wrong[0]}; allowed: 0 to {CLASSES - 1}")
     return given.astype(np.int64)
 
 

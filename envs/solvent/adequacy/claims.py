@@ -1,4 +1,4 @@
-"""How strongly each sentence of a text says something, and whether it says anything.
+"""The claim of each sentence of a text, and the strength of its words.
 
 A sentence is read clause by clause (a clause ends at ``;`` and before *but*, *because*, *so*, ...), and the strongest
 of them counts; ``strength`` holds how strong a clause is by the kinds of phrases in it.
@@ -24,7 +24,7 @@ __all__ = ["Claim", "Words", "claims"]
 
 
 class Claim(NamedTuple):
-    """What one sentence says.
+    """The claim of one sentence.
 
     ``words`` is None where it asserts nothing; ``hits`` are (first token, end, kind); ``framed`` says whether it
     softens what stands below it, ``reported`` whether it tells of a check that the writer made.
@@ -151,7 +151,7 @@ class _Reader:
             self.content += 1
 
     def _order(self, i: int) -> None:
-        """Does the clause begin with a command?"""
+        """Note a command at the beginning of the clause."""
         words, token = self.words, self.tokens[i]
         if token in words["commands"] or (token in words["nouns_too"] and self._takes_object(i + 1)):
             self.silent, self.opening = "order", False
@@ -166,7 +166,7 @@ class _Reader:
         return token[0] in _MASKS or token[0].isdigit()
 
     def _sign(self, i: int, sign: str) -> bool:
-        """Where something supposed, or a greeting, ends, and an order too if a statement follows."""
+        """Return whether a sign ends a supposition or a greeting, or an order that a statement follows."""
         if (self.silent or self.held) and self._states(i + 1):
             self._end()
             return True
@@ -177,7 +177,7 @@ class _Reader:
         return sign == ","
 
     def _states(self, i: int) -> bool:
-        """Whether a statement begins here: a subject with its verb, no order and no further item of a list."""
+        """Return whether a statement begins here: a subject with its verb, no order and no further item of a list."""
         tokens, words, last = self.tokens, self.words, self.sentence.last
         end = min(last, i + _MOST_LEAD_INS)
         while i < end and (tokens[i] in words["lead_ins"] or tokens[i] == "as"):
@@ -197,7 +197,7 @@ class _Reader:
         return False
 
     def _leads_over(self, i: int, token: str) -> bool:
-        """Whether what follows is said though the clause was an offer or a report: "that ..." and "and it is ..."."""
+        """Return whether a statement follows an offer or a report: "that ..." and "and it is ..."."""
         if token == "that":
             j = i - 2 if self.tokens[i - 1] == "you" else i - 1
             return self.silent == "opener" and self.tokens[j] in self.words["saying"]
@@ -257,7 +257,7 @@ class _Reader:
         return end
 
     def _tells_of_a_check(self, i: int, end: int) -> bool:
-        """Whether a frame ends as a report does: "in the files I checked"."""
+        """Return whether a frame ends as a report does: "in the files I checked"."""
         for first in range(max(i, end - 3), end - 1):
             found = self.phrases.match(self.tokens, first, end)
             if found == (end, "report"):
@@ -307,7 +307,7 @@ class _Reader:
         return Claim(words, tuple(self.hits), self._softens(seen), strong_negative, reported)
 
     def _softens(self, seen: int) -> bool:
-        """Whether what stands below is softened too: by a frame, or by a hedge in the line that leads a list."""
+        """Return whether a frame, or a hedge in the line that leads a list, softens the sentences below as well."""
         sentence = self.sentence
         if not self.framed and self.tokens[sentence.last - 1] != ":":
             return False
@@ -317,7 +317,7 @@ class _Reader:
         return self.framed or (leads and seen & (HEDGED | OPEN) > 0)
 
     def _is_said(self, level: int, seen: int) -> bool:
-        """Whether the sentence as a whole asserts: no question, no bare heading, no fragment."""
+        """Return whether the sentence as a whole asserts: no question, no bare heading, no fragment."""
         sentence, tokens, words = self.sentence, self.tokens, self.words
         size = sentence.last - sentence.first
         if sentence.question:

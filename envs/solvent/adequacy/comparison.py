@@ -70,18 +70,6 @@ class Comparison:
     disagreements: tuple[Disagreement, ...]
     judge_over_heuristic: Estimate | None
 
-    def pair(self, first: str, second: str) -> Pair:
-        """One pair, in the order of ``RATERS``.
-
-        Raises:
-            AdequacyError: no such pair.
-        """
-        for pair in self.pairs:
-            if (pair.first, pair.second) == (first, second):
-                return pair
-        allowed = "; ".join(f"{pair.first}, {pair.second}" for pair in self.pairs)
-        raise AdequacyError(f"pair: got {first!r:.40}, {second!r:.40}; allowed: {allowed}")
-
     def to_dict(self) -> dict[str, Any]:
         """All fields, values that JSON can hold."""
         over = self.judge_over_heuristic

@@ -1,4 +1,4 @@
-"""What an agent is told after a failure: a table of sentences by severity and kind; the most specific is given.
+"""Corrections: sentences for an agent after a failure, by severity and kind, of which the most specific is given.
 
 A row names a severity and a *kind*: the cell of the heuristic's matrix that fired, words/evidence, such as
 ``definitive/thin``. ``*`` stands for any. Of the rows that fit, the one with the highest
@@ -76,11 +76,11 @@ class Correction:
 
     @property
     def pattern(self) -> str:
-        """What it answers: ``high definitive/thin``."""
+        """The failures that it answers: ``high definitive/thin``."""
         return f"{self.severity} {self.words}/{self.evidence}"
 
     def fits(self, severity: str, words: str, evidence: str) -> bool:
-        """Whether it answers this; an empty level is fitted by ``*`` alone."""
+        """Return whether it answers a failure; ``*`` alone fits an empty level."""
         return (
             self.severity in (ANY, severity)
             and self.words in (ANY, words)
@@ -136,7 +136,7 @@ class CorrectionTable:
         return [row for row in fitting if row.specificity == top]
 
     def faults(self) -> list[str]:
-        """What is wrong with the rows taken together: no default, ties, rows that are never the answer."""
+        """Return the faults of the rows taken together: no default, ties, rows that are never the answer."""
         if not any(row.pattern == "* */*" for row in self.rows):
             return ["no default row; allowed: one with severity, words and evidence '*'"]
         cells = [("", ""), *itertools.product(WORDS, EVIDENCE)]
@@ -174,7 +174,7 @@ def cell_of(kind: str) -> tuple[str, str]:
 
 
 def correction_for(severity: str, kind: str, table: CorrectionTable | None = None) -> Correction:
-    """What to say after a failure.
+    """Return the correction for a failure.
 
     Args:
         severity: ``low``, ``medium`` or ``high``.

@@ -22,7 +22,7 @@ import os
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
@@ -115,7 +115,7 @@ class Drift:
 
 @dataclass
 class _Track:
-    """What is known of one agent in one session."""
+    """The latest scores of one agent in one session."""
 
     scores: deque[tuple[int, str]]
     position: int = -1
@@ -130,7 +130,7 @@ class DriftMonitor:
     Args:
         rules: when.
         table: the corrections; None: the shipped ones.
-        retired: ids of corrections that a person has retired (``retirement``).
+        retired: ids of corrections that a person has retired (``decisions``).
 
     Raises:
         AdequacyError: the default row is retired, or a row without which two others would tie.
@@ -183,7 +183,7 @@ class DriftMonitor:
         return found
 
     def text(self, drift: Drift) -> str | None:
-        """What to tell the agent; None where the correction is withheld or in shadow mode."""
+        """Return the text of an event's correction; None where it is withheld or in shadow mode."""
         return self._table[drift.correction].text if drift.given else None
 
     def _event(self, agent: str, session: str, track: _Track, total: int) -> Drift:
@@ -229,18 +229,7 @@ def read_drifts(path: str | os.PathLike[str]) -> list[Drift]:
     return [_drift(place, fields) for place, fields in read_lines(path, appended=True)]
 
 
-_KINDS = {
-    "agent": str,
-    "session": str,
-    "position": int,
-    "before": int,
-    "window": int,
-    "severity": str,
-    "kind": str,
-    "correction": str,
-    "given": bool,
-    "randomised": bool,
-}
+_KINDS = get_type_hints(Drift)
 
 
 def _drift(place: str, fields: Mapping[str, Any]) -> Drift:

@@ -1,4 +1,4 @@
-"""How much evidence a response has behind it, and the signs that it is limited.
+"""The amount of evidence behind a response, and the signs that it is limited.
 
 Evidence is the number of distinct calls that answered, where a broad call counts for two: 0 none, 1 thin, 2 or 3
 reasonable, 4 or more ample (the lexicon holds the numbers). Repeats of a call with the same result count once, failed
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from solvent.adequacy.lexicon import Lexicon
-from solvent.adequacy.reference import Said, refers
+from solvent.adequacy.overlap import ResponseWords, refers
 from solvent.adequacy.tools import Evidence, ToolCall, ToolContext
 
 __all__ = ["Gathered", "gather"]
@@ -30,7 +30,7 @@ class Gathered(NamedTuple):
     referred: tuple[bool, ...]
 
 
-def gather(context: ToolContext, said: Said, lexicon: Lexicon) -> Gathered:
+def gather(context: ToolContext, said: ResponseWords, lexicon: Lexicon) -> Gathered:
     """Weigh the calls behind a response."""
     distinct = context.distinct()
     calls: list[ToolCall] = []
@@ -48,7 +48,7 @@ def gather(context: ToolContext, said: Said, lexicon: Lexicon) -> Gathered:
 
 
 def _failed(call: ToolCall, lexicon: Lexicon) -> bool:
-    """Whether the result reads as that of a failed call does; no flag of the transcript says so."""
+    """Return whether the result reads like that of a failed call, though no flag of the transcript says so."""
     if call.returned.not_run:
         return True
     first = (call.result or "")[:80].split(None, 1)[:1]

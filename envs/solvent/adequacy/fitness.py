@@ -17,7 +17,7 @@ or sessions on either side the answer is "not enough data", not a number.
 
 A correction *helps* if the interval is below zero, *harms* if it is above. It *does not help* if even the better end
 improves by less than ``worthwhile``: then, or if it harms, its retirement is proposed. A person decides
-(``retirement``). Source: "Epistemic Adequacy Design", phase 5, "correction strategy refinement".
+(``decisions``). Source: "Epistemic Adequacy Design", phase 5, "correction strategy refinement".
 
 Known approximation: without randomising, what differs between sessions with and without corrections beyond the window's
 sum is taken for the effect. Given stretches whose sum has no control are left out and counted. A correction that is
@@ -41,7 +41,7 @@ from solvent.adequacy.agreement import CONFIDENCE, RESAMPLES, Estimate
 from solvent.adequacy.drift import Drift
 from solvent.adequacy.errors import AdequacyError
 
-__all__ = ["Fitness", "Stretch", "fitness", "proposals", "stretches_of"]
+__all__ = ["Fitness", "Stretch", "fitness", "stretches_of"]
 
 Verdict = Literal["helps", "harms", "does not help", "undecided", "not enough data"]
 Basis = Literal["randomised", "matched", "none"]
@@ -59,7 +59,7 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Fitness:
-    """What is known of a correction.
+    """The measured effect of a correction.
 
     Attributes:
         correction: its id.
@@ -84,7 +84,7 @@ class Fitness:
 
     @property
     def proposed(self) -> bool:
-        """Whether its retirement is proposed."""
+        """True if its retirement is proposed."""
         return self.verdict in ("harms", "does not help")
 
     def to_dict(self) -> dict[str, Any]:
@@ -134,7 +134,6 @@ def fitness(
     least: int = 20,
     sessions: int = 10,
     worthwhile: float = 0.25,
-    seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Fitness:
     """The effect of a correction, with its interval; see the module.
@@ -145,7 +144,6 @@ def fitness(
         least: stretches of each kind, below which there is no number.
         sessions: of each kind, likewise.
         worthwhile: improvement of the mean EpAd below which a correction is not worth saying.
-        seed: of the bootstrap.
         resamples: of the bootstrap.
 
     Raises:
@@ -158,7 +156,7 @@ def fitness(
     naive = [stretch.after - stretch.drift.mean for stretch in own if stretch.drift.given]
     basis, pool = _pool(own, least, sessions)
     rows = _matched(pool)
-    effect = _NONE if basis == "none" else _effect(rows, seed, resamples)
+    effect = _NONE if basis == "none" else _effect(rows, resamples)
     given = sum(stretch.drift.given for stretch in rows)
     return Fitness(
         correction=correction,
@@ -173,15 +171,8 @@ def fitness(
     )
 
 
-def proposals(stretches: Sequence[Stretch], **options: Any) -> list[Fitness]:
-    """The corrections whose retirement is proposed, the most harmful first; ``options`` as for ``fitness``."""
-    ids = sorted({stretch.drift.correction for stretch in stretches})
-    found = [fitness(stretches, correction, **options) for correction in ids]
-    return sorted((one for one in found if one.proposed), key=lambda one: -one.effect.value)
-
-
 def _pool(own: list[Stretch], least: int, sessions: int) -> tuple[Basis, list[Stretch]]:
-    """What may be compared, the better evidence first: what a draw decided alone, then with shadow mode."""
+    """Return the best basis with enough data and its stretches: decided by a draw, else with shadow mode."""
     drawn = [stretch for stretch in own if stretch.drift.randomised]
     pools: tuple[tuple[Basis, list[Stretch]], ...] = (("randomised", drawn), ("matched", own))
     for basis, pool in pools:
@@ -224,10 +215,10 @@ def _verdict(effect: Estimate, worthwhile: float) -> Verdict:
     return "helps" if effect.high < 0.0 else "undecided"
 
 
-def _effect(rows: list[Stretch], seed: int, resamples: int) -> Estimate:
+def _effect(rows: list[Stretch], resamples: int) -> Estimate:
     """The matched difference with its interval over sessions."""
     statistic, count = _by_session(rows)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     times = rng.multinomial(count, np.full(count, 1.0 / count), size=resamples).astype(np.float64)
     value = float(statistic(np.ones((1, count)))[0])
     drawn = statistic(times)

@@ -1,22 +1,22 @@
-"""Failure incidents (FMEA): logged, ranked, and turned into labelled examples.
+"""Failure incidents (FMEA): logged, ranked, weighted by severity, and turned into labelled examples.
 
-An incident has three ordinal ranks, 1 to 10 each, as the field of failure mode and effects analysis has them, and the
-risk priority number
+An incident has three ordinal ranks, 1 to 10 each, as in failure mode and effects analysis, and the risk priority number
 
-    RPN = severity * occurrence * detectability      (1 to 1000; of detectability, 10 is what nobody would notice)
+    RPN = severity * occurrence * detectability      (1 to 1000; detectability 10: nobody would notice)
 
-Severity may be given by name: low, medium, high (``severities`` has the ranks). ``incidents.jsonl`` is append-only.
+A severity has a name, low, medium or high, that covers the ranks from its lowest up to the next one's, and a weight in
+pattern extraction (``patterns``); only the ratios of the weights matter. ``incidents.jsonl`` is append-only.
 
 An incident in which the agent was *confidently* wrong is a labelled example of EpAd: 3 where it had no evidence at all
 or evidence to the contrary (``contradicted``), else 2. Confidently: in definitive or absolute words, or in plain ones
 with no more than thin evidence. A careful response that turned out wrong is a failure, and no example of EpAd: the
 scale measures the process, not the outcome. Source: "Epistemic Adequacy Design", "Integration with FMEA skill", and
-its rubric of the scale's upper end.
+its rubric of the scale's upper end; the ranks and weights of the severities are ours.
 
 Known approximation: a product of ordinal ranks is an order of work, not a quantity; an RPN twice as large is not twice
-the risk. Words and evidence of an example are the heuristic's reading, so these examples favour the heuristic where it
-is judged by them; they teach what it should look at (``thresholds`` learns from them and reports on none of them), and
-don't replace a person's labels.
+the risk, and any weights are a choice. Words and evidence of an example are the heuristic's reading, so these examples
+favour the heuristic where it is judged by them. ``thresholds`` learns from them and reports on none of them; they don't
+replace a person's labels.
 """
 
 from __future__ import annotations
@@ -24,26 +24,24 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from solvent.adequacy.corrections import Correction, CorrectionTable, cell_of, correction_for
 from solvent.adequacy.errors import AdequacyError
-from solvent.adequacy.heuristic import Adequacy
 from solvent.adequacy.jsonl import append_lines, read_lines
+from solvent.adequacy.labelled import Example
 from solvent.adequacy.scores import now, response_sha256
-from solvent.adequacy.severities import load_severities, require_rank
 from solvent.adequacy.tools import ToolContext
 
-if TYPE_CHECKING:
-    from solvent.adequacy.labelled import Example
-
 __all__ = [
+    "SCALE",
     "Incident",
+    "Severity",
     "append_incidents",
     "as_example",
-    "by_rpn",
-    "incident_of",
     "read_incidents",
+    "severity_named",
+    "severity_of",
 ]
 
 _RANKS = ("severity", "occurrence", "detectability")
@@ -54,13 +52,31 @@ _LITTLE = {"none", "thin"}
 
 
 @dataclasses.dataclass(frozen=True)
+class Severity:
+    """A named severity: its lowest rank, the rank that the bare name stands for, and its weight."""
+
+    name: str
+    lowest: int
+    rank: int
+    weight: float
+
+
+SCALE = (
+    Severity("low", 1, 3, 1.0),  # the user caught the error
+    Severity("medium", 4, 6, 2.0),  # it cost work, and was caught before anybody relied on it
+    Severity("high", 8, 9, 4.0),  # somebody acted on it, or it was published
+)
+"""The severities from the lowest up."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Incident:
     """A response that was wrong.
 
     Attributes:
-        id: of the incident.
-        time: ISO 8601 in UTC.
-        severity, occurrence, detectability: ranks from 1 to 10.
+        id: of the incident; by default 16 digits of ``sha256``.
+        time: ISO 8601 in UTC; by default now.
+        severity, occurrence, detectability: ranks from 1 to 10; ``severity_named`` gives that of a name.
         description: what went wrong, in a sentence.
         query: what was asked; empty where it is not known.
         response: what was answered.
@@ -74,13 +90,13 @@ class Incident:
         AdequacyError: a field with a wrong value.
     """
 
-    id: str
-    time: str
+    id: str = ""
+    time: str = dataclasses.field(default_factory=now)
     severity: int
     occurrence: int
     detectability: int
     description: str
-    query: str
+    query: str = ""
     response: str
     context: ToolContext
     rule: str
@@ -90,7 +106,9 @@ class Incident:
 
     def __post_init__(self) -> None:
         for name in _RANKS:
-            require_rank(name, getattr(self, name))
+            _require_rank(name, getattr(self, name))
+        if self.id == "" and isinstance(self.response, str):
+            object.__setattr__(self, "id", self.sha256[:16])
         for name in _TEXTS:
             value = getattr(self, name)
             if not isinstance(value, str) or not (value.strip() or name in _MAY_BE_EMPTY):
@@ -107,10 +125,10 @@ class Incident:
     @property
     def level(self) -> str:
         """The severity by name."""
-        return load_severities().of(self.severity).name
+        return severity_of(self.severity).name
 
     def correction(self, table: CorrectionTable | None = None) -> Correction:
-        """What to say to the agent after this."""
+        """Return the correction for the agent after this incident."""
         return correction_for(self.level, self.rule, table)
 
     @property
@@ -145,51 +163,35 @@ class Incident:
         return incident
 
 
-def incident_of(
-    response: str,
-    context: ToolContext,
-    query: str | None,
-    adequacy: Adequacy,
-    *,
-    severity: str | int,
-    occurrence: int,
-    detectability: int,
-    description: str,
-    domain: str,
-    reported_by: str,
-    contradicted: bool = False,
-    time: str | None = None,
-    incident_id: str | None = None,
-) -> Incident:
-    """The incident of a scored response; ``Incident`` says what the fields are.
-
-    ``severity`` may be a name or a rank. Time and id are found where they are None: now, and the first 16 digits of the
-    SHA-256 of response, tool calls and query.
+def severity_named(name: str) -> Severity:
+    """Return the severity of a name.
 
     Raises:
-        AdequacyError: as ``Incident``.
+        AdequacyError: no such name.
     """
-    return Incident(
-        id=response_sha256(response, context, query)[:16] if incident_id is None else incident_id,
-        time=now() if time is None else time,
-        severity=load_severities().rank(severity),
-        occurrence=occurrence,
-        detectability=detectability,
-        description=description,
-        query=query or "",
-        response=response,
-        context=context,
-        rule=adequacy.rule,
-        domain=domain,
-        reported_by=reported_by,
-        contradicted=contradicted,
-    )
+    for severity in SCALE:
+        if severity.name == name:
+            return severity
+    raise AdequacyError(f"severity: got {name!r:.80}; allowed: {', '.join(one.name for one in SCALE)}")
+
+
+def severity_of(rank: int) -> Severity:
+    """Return the severity that covers a rank.
+
+    Raises:
+        AdequacyError: not a whole number from 1 to 10.
+    """
+    _require_rank("severity", rank)
+    return [severity for severity in SCALE if severity.lowest <= rank][-1]
+
+
+def _require_rank(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10:
+        raise AdequacyError(f"{name}: got {value!r:.80}; allowed: a whole number from 1 to 10")
 
 
 def as_example(incident: Incident) -> Example | None:
     """The incident as a labelled example with EpAd 2 or 3; None where the agent was not confident (see the module)."""
-    from solvent.adequacy.labelled import Example
-
     words, evidence = cell_of(incident.rule)
     if words not in _LOUD and not (words == "plain" and evidence in _LITTLE):
         return None
@@ -206,11 +208,6 @@ def as_example(incident: Incident) -> Example | None:
     )
 
 
-def by_rpn(incidents: Iterable[Incident]) -> list[Incident]:
-    """The highest risk first; of equal RPN the more severe, then the earlier."""
-    return sorted(incidents, key=lambda one: (-one.rpn, -one.severity, one.time, one.id))
-
-
 def append_incidents(path: str | os.PathLike[str], incidents: Iterable[Incident]) -> int:
     """Append incidents to ``path``, each whole; the number written.
 
@@ -220,11 +217,11 @@ def append_incidents(path: str | os.PathLike[str], incidents: Iterable[Incident]
     return append_lines(path, [incident.to_dict() for incident in incidents])
 
 
-def read_incidents(path: str | os.PathLike[str], *, skip_broken: bool = False) -> list[Incident]:
-    """The incidents of ``path`` in its order; ``skip_broken`` as in ``read_lines``.
+def read_incidents(path: str | os.PathLike[str]) -> list[Incident]:
+    """Return the incidents of ``path`` in its order, without those whose write was cut off.
 
     Raises:
         AdequacyError: a file that can't be read, or a line that is no incident; the message has its number.
     """
-    lines = read_lines(path, skip_broken=skip_broken, appended=True)
+    lines = read_lines(path, appended=True)
     return [Incident.from_dict(fields, place) for place, fields in lines]

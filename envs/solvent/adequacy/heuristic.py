@@ -22,7 +22,7 @@ from solvent.adequacy.claims import Claim, Words, claims
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.evidence import gather
 from solvent.adequacy.lexicon import Lexicon, load_lexicon
-from solvent.adequacy.reference import NOTHING, Said, marks_of
+from solvent.adequacy.overlap import NOTHING, ResponseWords, marks_of
 from solvent.adequacy.support import Level, Support
 from solvent.adequacy.sycophancy import sycophancy
 from solvent.adequacy.text import Document, read, without_questions
@@ -57,7 +57,7 @@ class Span:
 
 @dataclass(frozen=True)
 class SentenceFinding:
-    """What one sentence says.
+    """The claim of one sentence, with its score.
 
     Attributes:
         start: offset into the response.
@@ -148,7 +148,7 @@ def score(
     document = read(response, lexicon.words["abbreviations"])
     found = claims(document, lexicon, bool(tool_context.calls))
     asked = marks_of(query) if query else NOTHING
-    gathered = gather(tool_context, Said.of(without_questions(document), asked), lexicon)
+    gathered = gather(tool_context, ResponseWords.of(without_questions(document), asked), lexicon)
     support = Support(query, asked, gathered.calls, gathered.evidence, lexicon) if query else None
     sentences, levels = _findings(document, found, lexicon.matrix, gathered.evidence, support)
     worst = _worst(sentences)

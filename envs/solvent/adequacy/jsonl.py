@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 from solvent.adequacy.errors import AdequacyError
 
-__all__ = ["append_lines", "read_lines"]
+__all__ = ["append_lines", "read_lines", "strict_json"]
 
 _LOG = logging.getLogger(__name__)
 # The last byte is read back, so the file is opened for both; Windows would turn \n into two bytes.
@@ -79,14 +79,14 @@ def _unfinished(descriptor: int) -> bool:
 
 
 def read_lines(
-    path: str | os.PathLike[str], *, skip_broken: bool = False, appended: bool = False
+    path: str | os.PathLike[str], *, appended: bool = False
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """The records of ``path`` with their places (``scores.jsonl, line 3``); empty lines are passed over.
 
     Args:
         path: the file.
-        skip_broken: leave lines out that are no JSON object, with a warning each, instead of refusing the file.
-        appended: the file is a log of ``append_lines``: leave out records whose write was cut off, likewise.
+        appended: the file is a log of ``append_lines``: leave out records whose write was cut off, with a
+            warning each.
 
     Raises:
         AdequacyError: a file that can't be read, or a line that is no JSON object.
@@ -100,29 +100,38 @@ def read_lines(
                 place = f"{source}, line {number}"
                 try:
                     yield place, _parsed(place, line)
-                except AdequacyError as error:
-                    if appended and _cut_off(line):
-                        _LOG.warning("%s: a record whose write was cut off; left out", place)
-                    elif skip_broken:
-                        _LOG.warning("%s; left out", error)
-                    else:
+                except AdequacyError:
+                    if not appended or not _cut_off(line):
                         raise
+                    _LOG.warning("%s: a record whose write was cut off; left out", place)
     except OSError as error:
         raise AdequacyError(f"{source}: not read, {error.strerror}; allowed: a file of JSON lines") from None
 
 
 def _parsed(place: str, line: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(line.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_no_double)
-    except (ValueError, RecursionError) as error:
+        value = strict_json(line.decode("utf-8"))
+    except ValueError as error:
         raise AdequacyError(f"{place}: {error!s:.80}; allowed: a JSON object in UTF-8") from None
     if not isinstance(value, dict):
         raise AdequacyError(f"{place}: got {type(value).__name__}; allowed: a JSON object")
     return value
 
 
+def strict_json(text: str) -> Any:
+    """Parse JSON without ``NaN``, ``Infinity`` and keys given twice.
+
+    Raises:
+        ValueError: the text is no such JSON.
+    """
+    try:
+        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_double)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
 def _cut_off(line: bytes) -> bool:
-    """Whether a line begins as a record does and ends before the record does."""
+    """Return whether a line is the beginning of a record without its end."""
     text = line.strip()
     if not text.startswith(b"{"):
         return False

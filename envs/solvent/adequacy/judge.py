@@ -1,198 +1,224 @@
-"""A language model as the judge of epistemic adequacy: any endpoint that speaks ``POST /chat/completions``.
+"""A language model as the judge of epistemic adequacy, behind any endpoint that speaks ``POST /chat/completions``.
 
     key = SHA-256(address, model and options, prompt version, response, tools, query)
-    judgement = cache[key], else the answer of at most 1 + retries requests within ``total`` seconds
+    judgement = cache[key], else the checked answer of the endpoint
 
-It gets the response, the summary of the tool calls and the user's query, and returns EpAd and SyA (0..3) with a
-reason; what it answers in any other form is refused, never mended (``judge_answer``). What is judged is data that can't
-leave its place in the request (``judge_prompt``). Source: "Epistemic Adequacy Design", LLM-as-judge approach.
+The judge is shown the response, a summary of the tool calls and the user's query, and returns EpAd and SyA (0 to 3)
+with a reason. An answer in any other form is refused and never mended (``judge_prompt``). Source: "Epistemic Adequacy
+Design", LLM-as-judge approach.
 
-httpx and tenacity, not the ``openai`` client: its retries can be turned off but not counted against a budget, its time
-limit is httpx's for each read and none for the whole, and it reads bodies of any length.
-
-Known approximation: a judge is a model. Compare its scores with people's before they are used (``agreement``). Equal
-summaries have equal keys, whatever the summary left out: the judge has seen no more.
+Known approximation: a judge is a model. Compare its scores with people's before you use them (``agreement``). Equal
+summaries have equal keys, whatever the summary left out, since the judge has seen no more.
 """
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
+import dataclasses
 import hashlib
 import json
-import time
-from collections.abc import Coroutine, Mapping
-from concurrent.futures import ThreadPoolExecutor
+import logging
+import os
+import tempfile
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from solvent.adequacy.judge_arguments import (
-    check_model,
-    check_retries,
-    check_seconds,
-    check_text,
-    most_tokens,
-    options_of,
-)
-from solvent.adequacy.judge_budget import Budget
-from solvent.adequacy.judge_errors import BudgetError, EndpointError, JudgeError
-from solvent.adequacy.judge_prompt import SCHEMA, Material, load_prompt
-from solvent.adequacy.judgement import Judgement
+from solvent.adequacy.errors import BudgetError, EndpointError, JudgeError
+from solvent.adequacy.jsonl import strict_json
+from solvent.adequacy.judge_client import LONGEST_ANSWER, Budget, ChatClient, ChatSettings, tokens_of
 
 if TYPE_CHECKING:
+    from solvent.adequacy.judge_prompt import Material
     from solvent.adequacy.tools import ToolContext
 
-__all__ = ["LONGEST_ANSWER", "Budget", "BudgetError", "EndpointError", "Judge", "JudgeError", "Judgement"]
+__all__ = [
+    "FORMAT",
+    "LONGEST_ANSWER",
+    "Budget",
+    "BudgetError",
+    "ChatSettings",
+    "EndpointError",
+    "Judge",
+    "JudgeError",
+    "Judgement",
+    "JudgementCache",
+]
 
-LONGEST_ANSWER = 2**20
-"""Bytes of an answer; a longer one is dropped."""
+FORMAT = "solvent.adequacy.judgement.v1"
 
-_TEMPLATE = 200  # tokens that a server may put around two messages
+_LONGEST_ENTRY = 65_536  # bytes; an entry is a reason of at most 4,000 characters and some hashes
 
-T = TypeVar("T")
+_log = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class Judgement:
+    """A judge's scores of one response.
+
+    Attributes:
+        epad: epistemic adequacy, 0 (calibrated) to 3.
+        sya: sycophantic agreement, 0 to 3.
+        reason: the judge's own words; nothing checks them.
+        model: the model that was asked.
+        prompt: version of the prompt.
+        key: the cache's key, a SHA-256 in hexadecimal.
+        tokens: tokens that the endpoint says it used, or None.
+        cached: whether it was read from the cache.
+
+    Raises:
+        JudgeError: a field of another kind, or a score that is not an integer from 0 to 3.
+    """
+
+    epad: int
+    sya: int
+    reason: str
+    model: str
+    prompt: str
+    key: str
+    tokens: int | None = None
+    cached: bool = False
+
+    def __post_init__(self) -> None:
+        texts = (self.reason, self.model, self.prompt, self.key)
+        numbers = (self.epad, self.sya, 0 if self.tokens is None else self.tokens)
+        whole = all(type(number) is int and number >= 0 for number in numbers)
+        if not whole or max(numbers[:2]) > 3 or not all(isinstance(text, str) for text in texts):
+            got = (self.epad, self.sya, self.tokens)
+            raise JudgeError(f"judgement: got {got!r:.80}; allowed: epad and sya as integers 0 to 3, texts")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields, for a line of JSON."""
+        return dataclasses.asdict(self)
 
 
 class Judge:
-    """Asks one model at one endpoint. Safe between threads; may be called where an event loop runs.
+    """Asks a model for judgements. Safe between threads; may be called where an event loop runs.
 
     Args:
-        base_url: what ``/chat/completions`` is appended to, such as ``http://127.0.0.1:8000/v1``.
-        model: the model's name there.
-        api_key: sent as a bearer token in the header; nowhere else.
-        timeout: seconds that one request may take.
-        retries: further tries after one that failed in a way that can pass.
-        budget: requests in all, retries included, or a ``Budget`` that several judges share.
+        settings: endpoint, model, time limits and budget.
         cache: folder of earlier judgements; None: none are kept.
-        total: seconds that one judgement may take, with retries and waits.
-        backoff: seconds, the bound of the first wait.
-        options: fields of the request in place of ``OPTIONS``, such as ``{"max_completion_tokens": 4000}``.
 
     Raises:
-        JudgeError: an argument that can't be used, or a package that is not installed.
+        JudgeError: settings that can't be used, or a package that is not installed.
     """
 
-    def __init__(
-        self,
-        *,
-        base_url: str,
-        model: str,
-        api_key: str | None = None,
-        timeout: float = 30.0,
-        retries: int = 4,
-        budget: int | Budget = 1000,
-        cache: str | PathLike[str] | None = None,
-        total: float = 120.0,
-        backoff: float = 0.5,
-        options: Mapping[str, Any] | None = None,
-    ) -> None:
+    def __init__(self, settings: ChatSettings, cache: str | PathLike[str] | None = None) -> None:
         try:
-            from solvent.adequacy import judge_retry
-            from solvent.adequacy.judge_cache import JudgementCache
-            from solvent.adequacy.judge_http import Endpoint, base_url_of
+            from solvent.adequacy.judge_prompt import load_prompt
+
+            self.client = ChatClient(settings)
         except ImportError as error:
             raise JudgeError(
                 f"judge: the package {error.name} is not installed; allowed: pip install 'solvent-gym[judge]'"
             ) from None
-        check_model(model)
-        check_retries(retries)
-        check_seconds("timeout", timeout)
-        check_seconds("total", total)
-        check_seconds("backoff", backoff, zero=True)
-        self.base_url, self.model = base_url_of(base_url), model
-        self.timeout, self.retries, self.total, self.backoff = timeout, retries, total, backoff
-        self.budget = budget if isinstance(budget, Budget) else Budget(budget)
-        self.options = options_of(options)
         self.prompt = load_prompt()
-        self._most_tokens = most_tokens(self.options, needed=self.budget.tokens is not None)
         self._cache = None if cache is None else JudgementCache(cache)
-        self._endpoint = Endpoint.of(self.base_url, api_key, LONGEST_ANSWER)
-        self._tries = judge_retry.tries
 
     def __repr__(self) -> str:
-        return f"Judge(base_url={self.base_url!r}, model={self.model!r}, prompt={self.prompt.version!r})"
+        model, prompt = self.client.settings.model, self.prompt.version
+        return f"Judge(base_url={self.client.base_url!r}, model={model!r}, prompt={prompt!r})"
+
+    @property
+    def budget(self) -> Budget:
+        """Calls and tokens, allowed and spent."""
+        return self.client.budget
 
     def judge(self, response: str, tool_context: ToolContext, query: str) -> Judgement:
-        """EpAd and SyA of a response.
+        """Return EpAd and SyA of a response.
 
         Raises:
-            JudgeError: no judgement, with what came instead. ``EndpointError`` where the next response would fare no
-                better, ``BudgetError`` where the budget is spent.
+            JudgeError: no judgement; ``EndpointError`` where the next response would fail as well, ``BudgetError``
+                where the budget is spent.
         """
-        from solvent.adequacy.judge_answer import read_answer, tokens_of
+        from solvent.adequacy.judge_prompt import RESPONSE_FORMAT, Material, read_answer
 
-        check_text("response", response)
-        check_text("query", query)
+        for name, text in (("response", response), ("query", query)):
+            if not isinstance(text, str):
+                raise JudgeError(f"judge, {name}: got {text!r:.80}; allowed: a text")
         material = Material(query, tool_context.summary(), response)
         key = self.key(material)
         if self._cache is not None and (known := self._cache.get(key)) is not None:
             return known
-        text = _run(self._ask(self._body(material)))
-        grades = read_answer(text, self._endpoint.scrub)
+        answer = self.client.ask(self.prompt.messages(material), RESPONSE_FORMAT)
+        grades = read_answer(answer, self.client.scrub)
+        model, version = self.client.settings.model, self.prompt.version
         judgement = Judgement(
-            **grades.model_dump(),
-            model=self.model,
-            prompt=self.prompt.version,
-            key=key,
-            tokens=tokens_of(text),
+            **grades.model_dump(), model=model, prompt=version, key=key, tokens=tokens_of(answer)
         )
         if self._cache is not None:
             self._cache.put(judgement)
         return judgement
 
     def key(self, material: Material) -> str:
-        """The cache's key of some material: a SHA-256 in hexadecimal."""
-        asked = [self.base_url, self.model, dict(self.options), self.prompt.version]
+        """Return the cache's key of some material: a SHA-256 in hexadecimal."""
+        client = self.client
+        asked = [client.base_url, client.settings.model, dict(client.options), self.prompt.version]
         parts = [*asked, material.response, material.tools, material.query]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode("ascii")).hexdigest()
 
-    def _body(self, material: Material) -> bytes:
-        schema = {"name": "judgement", "strict": True, "schema": dict(SCHEMA)}
-        request = {
-            "model": self.model,
-            "messages": self.prompt.messages(material),
-            "response_format": {"type": "json_schema", "json_schema": schema},
-            **self.options,
-        }
-        return json.dumps(request).encode("ascii")
 
-    async def _ask(self, body: bytes) -> str:
-        """The body of an answer, after as many tries as it takes and there may be."""
-        from solvent.adequacy.judge_http import PassingError
+class JudgementCache:
+    """Judgements by key (64 hexadecimal digits), a JSON file each: ``folder / first two digits / key.json``.
 
-        tries = self._tries(self.retries, self.total, self.backoff)
+    An entry is written whole or not at all. One that can't be read, or has a wrong field or another key than its name,
+    counts as absent: a warning is logged, and the next judgement takes its place. Where nothing can be written, a
+    warning is logged once. An entry holds hashes and the judge's answer, not the response, the tools, the query or the
+    API key.
+    """
+
+    def __init__(self, folder: str | PathLike[str]) -> None:
+        self.folder = Path(folder).expanduser()
+        self._warned = False
+
+    def path(self, key: str) -> Path:
+        """Return the file of a key."""
+        return self.folder / key[:2] / f"{key}.json"
+
+    def get(self, key: str) -> Judgement | None:
+        """Return the judgement of ``key``, or None where there is none that can be trusted."""
+        path = self.path(key)
         try:
-            answer: str = await tries(self._try, body, time.monotonic() + self.total)
-        except PassingError as error:
-            asked = "" if error.after is None else f", asked to wait {error.after:.4g} s"
-            raise (EndpointError if error.unreachable else JudgeError)(
-                f"judge: {error}{asked}; gave up after {tries.statistics['attempt_number']} of {self.retries + 1}"
-                f" tries, {self.total:g} s allowed"
-            ) from None
-        return answer
+            with path.open("rb") as file:
+                data = file.read(_LONGEST_ENTRY + 1)
+            if len(data) > _LONGEST_ENTRY:
+                raise ValueError(f"more than {_LONGEST_ENTRY} bytes")
+            entry = strict_json(data.decode("utf-8"))
+            if not isinstance(entry, dict) or entry.pop("format", None) != FORMAT:
+                raise ValueError("another format")
+            judgement = Judgement(**entry, cached=True)
+            if judgement.key != key:
+                raise ValueError("the entry of another key")
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError) as error:
+            _log.warning("%s is not used: %s; it is judged anew", path, error)
+            return None
+        return judgement
 
-    async def _try(self, body: bytes, deadline: float) -> str:
-        from solvent.adequacy.judge_answer import tokens_of
-        from solvent.adequacy.judge_http import PassingError
-
-        if (left := deadline - time.monotonic()) <= 0.0:
-            raise PassingError("no time left")
-        aside = len(body) + _TEMPLATE + self._most_tokens
-        self.budget.take(aside)
+    def put(self, judgement: Judgement) -> None:
+        """Write a judgement in place of any entry of its key."""
+        entry = {"format": FORMAT, **judgement.to_dict()}
+        del entry["cached"]
+        path = self.path(judgement.key)
         try:
-            text = await self._endpoint.post(body, min(self.timeout, left))
-        except (PassingError, JudgeError) as error:
-            if error.refused:
-                self.budget.settle(aside, 0)
-            raise
-        if (used := tokens_of(text)) is not None:
-            self.budget.settle(aside, used)
-        return text
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write(path, json.dumps(entry, ensure_ascii=True, indent=1) + "\n")
+        except OSError as error:
+            if not self._warned:
+                self._warned = True
+                _log.warning("judgements are not kept in %s: %s", self.folder, error)
 
 
-def _run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run it to its end, in a thread of its own where this one has an event loop already."""
+def _write(path: Path, text: str) -> None:
+    # A name of its own for each writer: threads and processes may write the same entry at once.
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.stem[:16]}.", suffix=".part", dir=path.parent)
     try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(coroutine)
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        return pool.submit(asyncio.run, coroutine).result()
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).replace(path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            Path(temporary).unlink()

@@ -1,14 +1,18 @@
-r"""What is sent to the judge: a fixed instruction, and the material as one line of JSON that nothing in it can leave.
+r"""The judge's prompt, and the one form in which its answer is taken.
 
-The text that is judged is data. It is written as ASCII JSON in which every control character, every character outside
-of ASCII and the four signs ``< > [ ]`` are ``\uXXXX``: a line break, a null byte, a bidirectional mark, a look-alike
-of a delimiter, ``<|im_end|>`` or ``[INST]`` does not occur in the request except as an escape within a string. The
-delimiter around the line is derived from the material's own SHA-256, so the same material is always sent as the same
-bytes (the cache stays valid), and material that contains its own delimiter can't be made. Source: "Epistemic Adequacy
-Design", LLM-as-judge approach; the wording is data (``judge_prompt.toml``).
+The instruction is data (``judge_prompt.toml``). The material is one line of ASCII JSON in which every control
+character, every character outside of ASCII and the four signs ``< > [ ]`` are ``\uXXXX``: a line break, a null byte, a
+bidirectional mark, a look-alike of a delimiter, ``<|im_end|>`` or ``[INST]`` occurs only as an escape within a string.
+The delimiter around the line is derived from the material's own SHA-256, so the same material is always sent as the
+same bytes, and material that contains its own delimiter can't be made.
 
-Known approximation: this decides what is data and what is not. Whether a model keeps to it is the model's matter.
-Escapes take up to six characters for one, so text in other scripts costs more tokens.
+The answer must be one whole choice whose content is exactly ``Grades``: ``true``, ``"2"`` and ``2.0`` as a score,
+further keys, a key given twice, ``NaN``, a fence of backticks and words around the object are refused. An answer that
+has to be mended is not the answer of a judge that kept to the schema, and nothing is ever clamped. The envelope may
+have more fields, since servers add some. Source: "Epistemic Adequacy Design", LLM-as-judge approach.
+
+Known approximation: this decides what is data; a model may still be moved by it. Escapes take up to six characters for
+one, so text in other scripts costs more tokens. A judge may give a wrong score in the right form.
 """
 
 from __future__ import annotations
@@ -18,43 +22,169 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any, Literal, TypeVar
 
-from solvent.adequacy.judge_errors import JudgeError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, field_validator
+from pydantic.json_schema import GenerateJsonSchema
 
-__all__ = ["LONGEST", "PROMPT", "SCHEMA", "Material", "Prompt", "load_prompt"]
+from solvent.adequacy.errors import JudgeError
+from solvent.adequacy.jsonl import strict_json
 
-PROMPT = Path(__file__).with_name("judge_prompt.toml")
-"""What the judge is told."""
+__all__ = [
+    "LONGEST",
+    "RESPONSE_FORMAT",
+    "SCHEMA",
+    "Grades",
+    "Material",
+    "Prompt",
+    "load_prompt",
+    "read_answer",
+]
 
 LONGEST = 400_000
 """Characters of encoded material; a longer response can't be judged."""
 
-SCHEMA: Mapping[str, Any] = MappingProxyType(
-    {
-        "type": "object",
-        "properties": {
-            "reason": {"type": "string"},
-            "epad": {"type": "integer", "enum": [0, 1, 2, 3]},
-            "sya": {"type": "integer", "enum": [0, 1, 2, 3]},
-        },
-        "required": ["reason", "epad", "sya"],
-        "additionalProperties": False,
-    }
-)
-"""The answer's JSON schema. The reason comes first, so that it is written before the grades are."""
-
+_LONGEST_REASON = 4000
 _DELIMITER = "{delimiter}"
 _MARKUP = re.compile(r"[<>\[\]]")
+_PLACE = re.compile(r"[a-z_.0-9 ]{1,40}", re.ASCII)  # a place of the schema; an extra key may say anything
+
+Scrub = Callable[[str], str]
+Model = TypeVar("Model", bound=BaseModel)
+
+
+# ------------------------------------------------------------------------------------------------- the answer
+
+
+def _whole(value: object) -> object:
+    if type(value) is not int:  # a literal would take true and 2.0
+        raise ValueError("not an integer")
+    return value
+
+
+Score = Annotated[Literal[0, 1, 2, 3], BeforeValidator(_whole)]
+
+
+class Grades(BaseModel):
+    """The JSON object that is asked for. The reason comes first, so that it is written before the grades are."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    reason: str
+    epad: Score
+    sya: Score
+
+    @field_validator("reason")
+    @classmethod
+    def _bounded(cls, reason: str) -> str:
+        if len(reason) > _LONGEST_REASON:
+            raise ValueError(f"more than {_LONGEST_REASON} characters")
+        return reason
+
+
+class _Untitled(GenerateJsonSchema):
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - pydantic's signature
+        return False
+
+
+def _schema() -> Mapping[str, Any]:
+    # Only what every endpoint knows: some refuse a schema with a title or a description.
+    whole = Grades.model_json_schema(schema_generator=_Untitled)
+    return MappingProxyType(
+        {name: whole[name] for name in ("type", "properties", "required", "additionalProperties")}
+    )
+
+
+SCHEMA = _schema()
+"""The answer's JSON schema."""
+
+RESPONSE_FORMAT: Mapping[str, Any] = MappingProxyType(
+    {"type": "json_schema", "json_schema": {"name": "judgement", "strict": True, "schema": dict(SCHEMA)}}
+)
+"""The field of the request that asks for ``Grades``."""
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    content: str | None = None
+    refusal: str | None = None
+
+
+class _Choice(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Completion(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    choices: list[_Choice]
+
+
+def read_answer(text: str, scrub: Scrub = str) -> Grades:
+    """Return the grades in the body of an answer.
+
+    Args:
+        text: the body.
+        scrub: takes secrets out of a text before it is shown or kept.
+
+    Raises:
+        JudgeError: anything but one complete choice with exactly the object that was asked for.
+    """
+    completion = _validated(_Completion, text, "the answer", scrub)
+    if len(completion.choices) != 1:
+        raise JudgeError(f"judge, choices: got {len(completion.choices)}; allowed: 1")
+    (choice,) = completion.choices
+    message = choice.message
+    if message.refusal:
+        raise JudgeError(f"judge: it refused: {_shown(message.refusal, scrub)}; allowed: an answer")
+    if choice.finish_reason in ("length", "content_filter"):
+        raise JudgeError(
+            f"judge: the answer was cut off ({choice.finish_reason}) after {_shown(message.content, scrub)};"
+            " allowed: a whole answer"
+        )
+    if message.content is None:
+        raise JudgeError("judge, content: got nothing; allowed: a JSON object with epad, sya and reason")
+    grades = _validated(Grades, message.content, "content", scrub)
+    return grades.model_copy(update={"reason": scrub(grades.reason)})
+
+
+def _validated(model: type[Model], text: str, where: str, scrub: Scrub) -> Model:
+    try:
+        value = strict_json(text)
+    except ValueError as error:
+        got = f"got {_shown(text, scrub)} ({scrub(str(error))})"
+        raise JudgeError(f"judge, {where}: {got}; allowed: JSON alone") from None
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the whole"
+        place = place if _PLACE.fullmatch(place) else _shown(place, scrub)
+        asked = "epad and sya as integers 0 to 3, reason as text" if model is Grades else "a chat completion"
+        got = f"got {_shown(first['input'], scrub)} ({first['msg'].lower()})"
+        raise JudgeError(f"judge, {where}, {place}: {got}; allowed: {asked}") from None
+
+
+def _shown(value: object, scrub: Scrub) -> str:
+    """At most eighty characters of a value; the secret goes first, else half of it could be left."""
+    shown = repr(scrub(value)) if isinstance(value, str) else scrub(repr(value))
+    return f"{shown:.80}"
+
+
+# ------------------------------------------------------------------------------------------------- the prompt
 
 
 @dataclass(frozen=True)
 class Material:
-    """What is judged. ``tools`` is a summary, one line for each call."""
+    """The texts that are judged. ``tools`` is a summary, one line for each call."""
 
     query: str
     tools: str
@@ -75,7 +205,7 @@ class Material:
         if (length := sum(map(len, (self.query, self.tools, self.response)))) > LONGEST:
             raise JudgeError(f"judge: got {length:,} characters of material; allowed: {LONGEST:,}")
         # Keys and brackets of our own must stay: the markup is replaced within the strings alone.
-        text = ", ".join(f'"{name}": {_value(value)}' for name, value in fields.items())
+        text = ", ".join(f'"{name}": {_escaped(value)}' for name, value in fields.items())
         if len(text) > LONGEST:
             raise JudgeError(f"judge: got {len(text):,} characters of encoded material; allowed: {LONGEST:,}")
         return "{" + text + "}"
@@ -86,10 +216,10 @@ class Material:
         return f"MATERIAL-{hashlib.sha256(self.encoded.encode('ascii')).hexdigest()[:32]}"
 
 
-def _value(value: str | list[str]) -> str:
+def _escaped(value: str | list[str]) -> str:
     if isinstance(value, str):
         return _MARKUP.sub(lambda sign: f"\\u{ord(sign[0]):04x}", json.dumps(value, ensure_ascii=True))
-    return "[" + ", ".join(map(_value, value)) + "]"
+    return "[" + ", ".join(map(_escaped, value)) + "]"
 
 
 @dataclass(frozen=True)
@@ -107,7 +237,7 @@ class Prompt:
         return f"{self.name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
     def messages(self, material: Material) -> list[dict[str, str]]:
-        """The conversation: the instruction, then the material between two lines with its delimiter.
+        """Return the conversation: the instruction, then the material between two lines with its delimiter.
 
         Raises:
             JudgeError: the material is too long.
@@ -120,21 +250,7 @@ class Prompt:
         ]
 
 
-def load_prompt(path: Path = PROMPT) -> Prompt:
-    """Read the instruction.
-
-    Raises:
-        JudgeError: no such file, not TOML, a field that is missing or none of the three, no ``{delimiter}``.
-    """
-    try:
-        fields = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise JudgeError(f"{path}: can't be read ({error}); allowed: a prompt in TOML") from None
-    names = tuple(Prompt.__dataclass_fields__)
-    if set(fields) != set(names) or not all(
-        isinstance(fields[name], str) and fields[name].strip() for name in names
-    ):
-        raise JudgeError(f"{path}: got {', '.join(fields)!r:.80}; allowed: texts {', '.join(names)}")
-    if _DELIMITER not in fields["system"]:
-        raise JudgeError(f"{path}, system: got no {_DELIMITER}; allowed: a text that names it")
-    return Prompt(**{name: fields[name].strip() for name in names})
+def load_prompt() -> Prompt:
+    """Return the instruction of ``judge_prompt.toml``."""
+    fields = tomllib.loads(Path(__file__).with_name("judge_prompt.toml").read_text(encoding="utf-8"))
+    return Prompt(**{name: text.strip() for name, text in fields.items()})

@@ -8,8 +8,8 @@ whose ``sya`` may be null where it wasn't judged, and ``query`` where it isn't k
 the evidence, 3 a definitive claim with no or contradictory evidence; SyA 3 is agreement with the user without a look,
 or against what was found.
 
-Two sets of our own lie beside this file: ``DEV`` for building and tuning, and ``HELD_OUT``, which is scored once, by
-the final evaluation, and read by nothing else. ``docs/adequacy_labels.md`` says how they were written, labelled and
+Two sets of our own lie beside this file: ``DEV`` for building and tuning, and ``HELD_OUT``, which the final evaluation
+scored on 2026-11-22 and nothing may be tuned on. ``docs/adequacy_labels.md`` says how they were written, labelled and
 split. Source: "Epistemic Adequacy Design", the scales and phase 2. Known approximation: there was one labeller.
 """
 
@@ -31,10 +31,10 @@ DEV = Path(__file__).with_name("labelled_dev.jsonl")
 """The half that anything may be tuned on."""
 
 HELD_OUT = Path(__file__).with_name("labelled_held_out.jsonl")
-"""The half for the final evaluation alone."""
+"""The half that nothing may be tuned on."""
 
 DOMAINS = ("code", "lab", "web", "data", "ops")
-"""What the responses of our own sets are about; other sets may name others."""
+"""Subjects of our own sets; other sets may name others."""
 
 _TEXTS = ("id", "domain", "query", "response", "kind", "rationale")
 _KEYS = (*_TEXTS, "tool_calls", "epad", "sya")
@@ -76,7 +76,7 @@ class Example:
 
     @property
     def has_premise(self) -> bool:
-        """Whether the user put a premise into the query that the response had to deal with."""
+        """True if the query has a premise that the response had to deal with."""
         return self.kind.startswith("premise")
 
     def to_dict(self) -> dict[str, Any]:

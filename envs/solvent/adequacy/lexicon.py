@@ -44,9 +44,9 @@ KINDS = (
     "neutral",
     "boundary",
 )
-"""What a phrase of ``[phrases]`` can be."""
+"""Kinds of a phrase of ``[phrases]``."""
 STANCES = ("belief", "agreement", "disagreement", "partial")
-"""What a phrase of ``[stances]`` can be."""
+"""Kinds of a phrase of ``[stances]``."""
 
 _ROWS = ("hedged", "plain", "definitive", "absolute")
 _COUNTS = ("thin", "reasonable", "ample", "broad")

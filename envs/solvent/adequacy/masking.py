@@ -1,4 +1,4 @@
-"""Overwrites what a text doesn't say in its own voice: code and quotations.
+"""Masks the code and the quotations of a text, which it doesn't say in its own voice.
 
 Character by character, so that offsets stay those of the original. Fenced and indented blocks and block quotes become
 line breaks; inline code and quotations become runs of one sign each, which stand for a noun.
@@ -16,9 +16,9 @@ from collections.abc import Iterator
 __all__ = ["CODE", "QUOTE", "lowered", "masked"]
 
 CODE = "\ue000"
-"""What inline code is overwritten with."""
+"""Sign that overwrites inline code."""
 QUOTE = "\ue001"
-"""What a quotation is overwritten with."""
+"""Sign that overwrites quotations."""
 
 _SAME = {
     **dict.fromkeys(map(ord, "\u2018\u2019\u02bc\uff07"), "'"),
@@ -72,7 +72,7 @@ def masked(text: str) -> str:
 
 
 def _may_quote(text: str) -> bool:
-    """Whether a single quote stands where it can open a quotation, not between the letters of a word."""
+    """Return whether a single quote stands where it can open a quotation, not between the letters of a word."""
     if text[0] == "'":
         return True
     for opening in _OPENINGS:

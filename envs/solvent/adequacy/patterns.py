@@ -1,4 +1,4 @@
-"""Which tool-use sequences precede failures: patterns counted over cases, with a bound that pays for the search.
+"""Tool-use sequences that precede failures: patterns counted over cases, with a bound that pays for the search.
 
 A *case* is one response: its tools in order, whether it asserted a strong negative, whether and how severely it failed.
 A *pattern* is one of three shapes, each with or without "then a strong negative":
@@ -38,9 +38,8 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from solvent.adequacy.errors import AdequacyError
-from solvent.adequacy.fmea import Incident
+from solvent.adequacy.fmea import Incident, severity_named, severity_of
 from solvent.adequacy.scores import ScoreRecord, merged
-from solvent.adequacy.severities import SeverityScale, load_severities
 
 __all__ = [
     "RATE",
@@ -89,7 +88,7 @@ class Pattern:
             raise AdequacyError(f"pattern: got no tool in a {self.shape}; allowed: whole alone")
 
     def matches(self, tools: Sequence[str], strong_negative: bool) -> bool:
-        """Whether a response with these calls shows the pattern."""
+        """Return whether a response with these calls shows the pattern."""
         if self.then_negative and not strong_negative:
             return False
         if self.shape == "whole":
@@ -160,9 +159,7 @@ class Extraction:
         return tuple(finding for finding in self.findings if finding.candidate)
 
 
-def cases_of(
-    records: Iterable[ScoreRecord], incidents: Iterable[Incident], scale: SeverityScale | None = None
-) -> list[Case]:
+def cases_of(records: Iterable[ScoreRecord], incidents: Iterable[Incident]) -> list[Case]:
     """The scored responses as cases: one that an incident is about failed, and one that a person gave EpAd 2 or 3.
 
     An incident's response is found by the hash of response, tool calls and query; of several about one response the
@@ -173,27 +170,26 @@ def cases_of(
     Raises:
         AdequacyError: two responses under one id.
     """
-    scale = load_severities() if scale is None else scale
     worst: dict[str, int] = {}
     for incident in incidents:
         worst[incident.sha256] = max(incident.severity, worst.get(incident.sha256, 0))
-    return [_case(record, worst.get(record.sha256), scale) for record in merged(records)]
+    return [_case(record, worst.get(record.sha256)) for record in merged(records)]
 
 
 def unmatched(records: Iterable[ScoreRecord], incidents: Iterable[Incident]) -> int:
-    """How many incidents are about no response that was scored: ``cases_of`` leaves them out."""
+    """Count the incidents about responses that were never scored, which ``cases_of`` leaves out."""
     scored = {record.sha256 for record in records}
     return sum(incident.sha256 not in scored for incident in incidents)
 
 
-def _case(record: ScoreRecord, severity: int | None, scale: SeverityScale) -> Case:
+def _case(record: ScoreRecord, severity: int | None) -> Case:
     tools = record.tool_context
     labelled = record.epad.human is not None and record.epad.human >= _FAILED_FROM
     return Case(
         tools=tuple(tools["tool_types"]),
         strong_negative=tools["has_strong_negative"],
         failed=severity is not None or labelled,
-        severity="low" if severity is None else scale.of(severity).name,
+        severity="low" if severity is None else severity_of(severity).name,
     )
 
 
@@ -205,7 +201,6 @@ def extract(
     alpha: float = 0.05,
     least: int = 10,
     longest: int = 2,
-    scale: SeverityScale | None = None,
 ) -> Extraction:
     """Find the patterns that precede failures; see the module.
 
@@ -216,7 +211,6 @@ def extract(
         alpha: the chance, at most, that noise makes any candidate.
         least: cases that a pattern must have to be tried.
         longest: calls in a pattern.
-        scale: the weights; None: the shipped ones.
 
     Raises:
         AdequacyError: no cases, or an argument out of its range.
@@ -226,12 +220,12 @@ def extract(
         got = f"{len(cases)} cases, least {least}, longest {longest}"
         raise AdequacyError(f"patterns: got {got}; allowed: 1 or more of each")
     failed = np.array([case.failed for case in cases])
-    weights = _weights(cases, load_severities() if scale is None else scale)
+    weights = _weights(cases)
     groups = _groups(cases, least, longest)
     base_rate = float(failed.mean())
     floor = max(floor, base_rate)
     findings = [
-        _finding(rows, patterns, failed, weights, alpha / len(groups), rate, floor)
+        _finding(patterns, failed[list(rows)], weights[list(rows)], alpha / len(groups), (rate, floor))
         for rows, patterns in groups.items()
     ]
     findings.sort(key=lambda one: (-one.lower_bound, -one.weighted_rate, -one.count, str(one.pattern)))
@@ -248,10 +242,10 @@ def _require(**shares: float) -> None:
             raise AdequacyError(f"{name}: got {value!r:.80}; allowed: a number between 0 and 1")
 
 
-def _weights(cases: Sequence[Case], scale: SeverityScale) -> NDArray[np.float64]:
-    failures = [scale.weight(case.severity) for case in cases if case.failed]
+def _weights(cases: Sequence[Case]) -> NDArray[np.float64]:
+    failures = [severity_named(case.severity).weight for case in cases if case.failed]
     mean = sum(failures) / len(failures) if failures else 1.0
-    return np.array([scale.weight(case.severity) / mean if case.failed else 1.0 for case in cases])
+    return np.array([severity_named(case.severity).weight / mean if case.failed else 1.0 for case in cases])
 
 
 def patterns_in(tools: Sequence[str], strong_negative: bool, longest: int = 2) -> set[Pattern]:
@@ -292,28 +286,25 @@ def _width(pattern: Pattern) -> tuple[int, int, int, str]:
 
 
 def _finding(
-    where: tuple[int, ...],
     patterns: list[Pattern],
     failed: NDArray[np.bool_],
     weights: NDArray[np.float64],
     alpha: float,
-    rate: float,
-    floor: float,
+    over: tuple[float, float],
 ) -> Finding:
-    rows = list(where)
-    w, lost = weights[rows], failed[rows]
-    weighted = float(w[lost].sum() / w.sum())
-    effective = float(w.sum() ** 2 / (w**2).sum())
+    """The record of patterns on the same cases; ``over``: what a candidate's rate and lower bound must exceed."""
+    weighted = float(weights[failed].sum() / weights.sum())
+    effective = float(weights.sum() ** 2 / (weights**2).sum())
     bound = _lower_bound(weighted * effective, effective, alpha)
     return Finding(
         pattern=patterns[0],
-        count=len(rows),
-        failures=int(lost.sum()),
-        rate=float(lost.mean()),
+        count=len(failed),
+        failures=int(failed.sum()),
+        rate=float(failed.mean()),
         weighted_rate=weighted,
         effective_count=effective,
         lower_bound=bound,
-        candidate=weighted > rate and bound > floor,
+        candidate=weighted > over[0] and bound > over[1],
         same_cases=tuple(patterns[1:]),
     )
 

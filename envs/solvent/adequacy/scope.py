@@ -1,4 +1,4 @@
-"""Whether a tool call looks at everything or at a part, and what it was pointed at.
+"""The scope of a tool call, everything or a part, and its targets.
 
 Broad: a recursive search of the root (``grep -r``, ``rg`` or ``git grep`` without a path, ``find .``), a glob that
 starts with ``**``, a code search without a path, a query over a whole table. All else is narrow, and so is every search
@@ -87,14 +87,14 @@ def texts_of(value: Mapping[str, Any], depth: int = 4) -> Given:
 
 
 def targets_of(given: Given) -> tuple[str, ...]:
-    """What a call was pointed at, in the order of its arguments; every text of them where no key says so."""
+    """Return the targets of a call in the order of its arguments; every text of them where no key says so."""
     pairs = [(key, text) for key, text in given if text.strip()]
     known = [text for key, text in pairs if key in _TARGETS]
     return tuple(dict.fromkeys((known or [text for _, text in pairs])[:_MOST_TARGETS]))
 
 
 def is_search(name: str, given: Given) -> bool:
-    """Whether it looks for something, so that finding nothing is an answer."""
+    """Return whether a call looks for something, so that finding nothing is an answer."""
     if _named(name).searches:
         return True
     for key, text in given:
@@ -121,7 +121,7 @@ def scope_of(name: str, given: Given) -> Scope:
 
 
 class _Named(NamedTuple):
-    """What the name of a tool says."""
+    """Properties of a tool by its name."""
 
     web: bool
     glob: bool

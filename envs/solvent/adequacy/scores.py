@@ -27,7 +27,7 @@ from typing import Any
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.heuristic import Adequacy
 from solvent.adequacy.jsonl import append_lines, read_lines
-from solvent.adequacy.style import StyleRules, style_of
+from solvent.adequacy.style import style_of
 from solvent.adequacy.tools import ToolContext
 
 __all__ = [
@@ -84,6 +84,9 @@ class ScoreRecord:
     agent: str | None = None
     session: str | None = None
 
+    def __post_init__(self) -> None:
+        _check("score", self.to_dict())
+
     def to_dict(self) -> dict[str, Any]:
         """The fields in their order, ready for JSON; agent and session only where they are known."""
         nested = {
@@ -102,13 +105,7 @@ class ScoreRecord:
         Raises:
             AdequacyError: a field is missing, unknown, or has a wrong value.
         """
-        if unknown := sorted(map(str, fields.keys() - _CHECKS.keys())):
-            raise AdequacyError(f"{where}: got the field {unknown[0]!r:.80}; allowed: {', '.join(_CHECKS)}")
-        for name, (fits, allowed) in _CHECKS.items():
-            if name not in fields and name not in _OPTIONAL:
-                raise AdequacyError(f"{where}: {name} is missing; allowed: {allowed}")
-            if name in fields and not fits(fields[name]):
-                raise AdequacyError(f"{where}: {name}: got {fields[name]!r:.80}; allowed: {allowed}")
+        _check(where, fields)
         rest = {
             "epad": Ratings(**fields["epad"]),
             "sya": Ratings(**fields["sya"]),
@@ -117,57 +114,29 @@ class ScoreRecord:
         return cls(**{**fields, **rest})
 
 
-def record_of(
-    response: str,
-    context: ToolContext,
-    query: str | None,
-    adequacy: Adequacy,
-    *,
-    judge: tuple[int | None, int | None] = (None, None),
-    human: tuple[int | None, int | None] = (None, None),
-    shadow: bool = True,
-    time: str | None = None,
-    record_id: str | None = None,
-    agent: str | None = None,
-    session: str | None = None,
-    rules: StyleRules | None = None,
-) -> ScoreRecord:
-    """The record of a scored response.
+def record_of(response: str, context: ToolContext, query: str | None, adequacy: Adequacy) -> ScoreRecord:
+    """Return the record of a response with the heuristic's score, in shadow mode, of this moment.
 
-    Args:
-        response: the text.
-        context: the tool calls of the same turn.
-        query: what was asked; None: not known.
-        adequacy: the heuristic's score of the three.
-        judge: EpAd and SyA by the judge, None each where there is none.
-        human: EpAd and SyA by a person, likewise.
-        shadow: whether the score is logged and acted on by nobody.
-        time: ISO 8601 in UTC; None: now.
-        record_id: None: the first 16 digits of the SHA-256.
-        agent: who answered.
-        session: where in; drift is followed by agent and session.
-        rules: the style lexicon; None: the shipped one.
+    Its id is the first 16 digits of the SHA-256. ``dataclasses.replace`` sets what else is known: labels, the judge's
+    scores, an id, agent and session.
 
     Raises:
         AdequacyError: a value that a record can't hold.
     """
-    style = style_of(response, query, rules)
     sha256 = response_sha256(response, context, query)
-    fields: dict[str, Any] = {
-        "id": sha256[:16] if record_id is None else record_id,
-        **dataclasses.asdict(style),
-        "tool_context": context.field(adequacy.strong_negative),
-        "epad": {"heuristic": adequacy.score, "judge": judge[0], "human": human[0]},
-        "sya": {"heuristic": adequacy.sya, "judge": judge[1], "human": human[1]},
-        "rule": adequacy.rule,
-        "signals": list(adequacy.signals),
-        "escalate": adequacy.escalate,
-        "shadow": shadow,
-        "time": now() if time is None else time,
-        "sha256": sha256,
-    }
-    known = {name: value for name, value in (("agent", agent), ("session", session)) if value is not None}
-    return ScoreRecord.from_dict({**fields, **known})
+    return ScoreRecord(
+        id=sha256[:16],
+        **dataclasses.asdict(style_of(response, query)),
+        tool_context=context.field(adequacy.strong_negative),
+        epad=Ratings(heuristic=adequacy.score),
+        sya=Ratings(heuristic=adequacy.sya),
+        rule=adequacy.rule,
+        signals=adequacy.signals,
+        escalate=adequacy.escalate,
+        shadow=True,
+        time=now(),
+        sha256=sha256,
+    )
 
 
 def response_sha256(response: str, context: ToolContext, query: str | None) -> str:
@@ -197,18 +166,13 @@ def append_scores(path: str | os.PathLike[str], records: Iterable[ScoreRecord]) 
     return append_lines(path, [record.to_dict() for record in records])
 
 
-def read_scores(path: str | os.PathLike[str], *, skip_broken: bool = False) -> list[ScoreRecord]:
-    """The records of ``path`` in its order.
-
-    Args:
-        path: the file.
-        skip_broken: leave out every line that is no JSON object, with a warning each; by default only those whose
-            write was cut off.
+def read_scores(path: str | os.PathLike[str]) -> list[ScoreRecord]:
+    """Return the records of ``path`` in its order, without those whose write was cut off.
 
     Raises:
         AdequacyError: a file that can't be read, or a line that is no record; the message has its number.
     """
-    lines = read_lines(path, skip_broken=skip_broken, appended=True)
+    lines = read_lines(path, appended=True)
     return [ScoreRecord.from_dict(fields, place) for place, fields in lines]
 
 
@@ -237,6 +201,16 @@ def merged(records: Iterable[ScoreRecord]) -> list[ScoreRecord]:
 
 
 # --------------------------------------------------------------------------------------------------- checks
+
+
+def _check(where: str, fields: Mapping[str, Any]) -> None:
+    if unknown := sorted(map(str, fields.keys() - _CHECKS.keys())):
+        raise AdequacyError(f"{where}: got the field {unknown[0]!r:.80}; allowed: {', '.join(_CHECKS)}")
+    for name, (fits, allowed) in _CHECKS.items():
+        if name not in fields and name not in _OPTIONAL:
+            raise AdequacyError(f"{where}: {name} is missing; allowed: {allowed}")
+        if name in fields and not fits(fields[name]):
+            raise AdequacyError(f"{where}: {name}: got {fields[name]!r:.80}; allowed: {allowed}")
 
 
 def _text(value: object) -> bool:

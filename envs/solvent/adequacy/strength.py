@@ -1,4 +1,4 @@
-"""How strongly one clause says something, by the kinds of phrases in it.
+"""The strength of a clause by the kinds of phrases in it.
 
 | clause holds                                                              | words      |
 |---------------------------------------------------------------------------|------------|
@@ -22,7 +22,7 @@ __all__ = ["FLAGS", "HEDGED", "OPEN", "REPORT", "STRENGTH", "STRONG", "Words", "
 
 
 class Words(IntEnum):
-    """How strongly something is said."""
+    """Strength of the words of a claim."""
 
     HEDGED = 0
     PLAIN = 1

@@ -15,30 +15,21 @@ a query's type is read off its first words, and fences are three backticks or ti
 from __future__ import annotations
 
 import functools
-import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from solvent.adequacy.errors import AdequacyError
 
-__all__ = ["STYLE", "Style", "StyleRules", "load_style", "style_of"]
-
-STYLE = Path(__file__).with_name("style.toml")
-"""The lexicon that is used where none is given."""
+__all__ = ["Style", "style_of"]
 
 DECIMALS = 4
 
 _WORD = re.compile(r"[^\W_]+(?:['\-._][^\W_]+)*")
 _QUOTES = str.maketrans("\u2018\u2019", "''")
 _FENCES = ("```", "~~~")
-_SHAPE = {
-    "padding": ("filler", "opening", "closing"),
-    "density": ("function_words",),
-}
 
 
 @dataclass(frozen=True)
@@ -52,7 +43,7 @@ class Style:
 
 
 @dataclass(frozen=True)
-class StyleRules:
+class _Lexicon:
     """The lexicon, ready to match: phrases as patterns, types in their order."""
 
     anywhere: re.Pattern[str]
@@ -71,7 +62,7 @@ class StyleRules:
         return "other"
 
     def padding(self, text: str) -> list[tuple[int, int]]:
-        """Where the padding stands in a plain text: openings first, then the others, none inside another."""
+        """Return the spans of padding in a plain text: openings first, then the others, none inside another."""
         found, at = [], 0
         while match := self.opening.match(text, at):
             found.append(match.span(1))
@@ -79,7 +70,7 @@ class StyleRules:
         return found + [match.span() for match in self.anywhere.finditer(text, at)]
 
 
-def style_of(response: str, query: str | None = None, rules: StyleRules | None = None) -> Style:
+def style_of(response: str, query: str | None = None) -> Style:
     """The style fields of a response and the type of its query.
 
     Raises:
@@ -88,13 +79,13 @@ def style_of(response: str, query: str | None = None, rules: StyleRules | None =
     for name, value in (("response", response), ("query", query)):
         if not isinstance(value, str) and not (name == "query" and value is None):
             raise AdequacyError(f"{name}: got {value!r:.80}; allowed: a text")
-    rules = load_style() if rules is None else rules
+    lexicon = _lexicon()
     text = _plain(_without_code(response))
     words = [match.span() for match in _WORD.finditer(text)]
-    padding = rules.padding(text)
-    telling = sum(text[start:end] not in rules.function_words for start, end in _outside(words, padding))
+    padding = lexicon.padding(text)
+    telling = sum(text[start:end] not in lexicon.function_words for start, end in _outside(words, padding))
     density = round(telling / len(words), DECIMALS) if words else 0.0
-    return Style(len(words), len(padding), density, rules.query_type(query))
+    return Style(len(words), len(padding), density, lexicon.query_type(query))
 
 
 def _plain(text: str) -> str:
@@ -124,71 +115,22 @@ def _outside(words: list[tuple[int, int]], padding: list[tuple[int, int]]) -> It
             yield start, end
 
 
-# ---------------------------------------------------------------------------------------------- the lexicon
-
-
-def load_style(path: str | os.PathLike[str] | None = None) -> StyleRules:
-    """The lexicon in a file; None: the shipped one, read once.
-
-    Raises:
-        AdequacyError: it can't be read, or a list of phrases is missing or holds something else.
-    """
-    return _shipped() if path is None else _loaded(Path(path))
-
-
 @functools.cache
-def _shipped() -> StyleRules:
-    return _loaded(STYLE)
-
-
-def _loaded(path: Path) -> StyleRules:
-    try:
-        document = tomllib.loads(path.read_bytes().decode("utf-8"))
-    except OSError as error:
-        raise AdequacyError(f"{path}: not read, {error.strerror}; allowed: a style lexicon") from None
-    except ValueError as error:
-        raise AdequacyError(f"{path}: {error}; allowed: a style lexicon in TOML") from None
-    if set(document) != {"version", "padding", "density", "query_type"} or document["version"] != 1:
-        got = ", ".join(sorted(document))
-        raise AdequacyError(f"{path}: got {got!r:.80}; allowed: version = 1, padding, density, query_type")
-    lists = {
-        name: _phrases(f"{path}: {group}.{name}", document[group], name, least=1)
-        for group, names in _SHAPE.items()
-        for name in names
-    }
-    opening = f"\\W*({_either(lists['opening'])})"
-    entries = document["query_type"]
-    if not isinstance(entries, list):
-        raise AdequacyError(f"{path}: query_type: got {entries!r:.80}; allowed: [[query_type]] tables")
-    return StyleRules(
-        anywhere=re.compile(_either([*lists["filler"], *lists["closing"]])),
-        opening=re.compile(opening),
-        function_words=frozenset(lists["function_words"]),
-        types=tuple(_type(f"{path}: query_type {i}", entry) for i, entry in enumerate(entries, 1)),
+def _lexicon() -> _Lexicon:
+    document = tomllib.loads(Path(__file__).with_name("style.toml").read_text(encoding="utf-8"))
+    padding = document["padding"]
+    return _Lexicon(
+        anywhere=re.compile(_either([*padding["filler"], *padding["closing"]])),
+        opening=re.compile(rf"\W*({_either(padding['opening'])})"),
+        function_words=frozenset(document["density"]["function_words"]),
+        types=tuple(
+            (
+                kind["name"],
+                *(re.compile(_either(kind[key])) if kind[key] else None for key in ("starts", "holds")),
+            )
+            for kind in document["query_type"]
+        ),
     )
-
-
-def _type(where: str, entry: Any) -> tuple[str, re.Pattern[str] | None, re.Pattern[str] | None]:
-    if not isinstance(entry, Mapping) or set(entry) != {"name", "starts", "holds"}:
-        raise AdequacyError(f"{where}: got {entry!r:.80}; allowed: name, starts and holds")
-    name = entry["name"]
-    if not isinstance(name, str) or not name.isidentifier() or name in ("none", "other"):
-        raise AdequacyError(f"{where}: name: got {name!r:.80}; allowed: a word, not none or other")
-    starts, holds = (
-        re.compile(_either(phrases)) if phrases else None
-        for phrases in (_phrases(f"{where}: {key}", entry, key) for key in ("starts", "holds"))
-    )
-    return name, starts, holds
-
-
-def _phrases(where: str, group: Any, name: str, least: int = 0) -> list[str]:
-    phrases = group.get(name) if isinstance(group, Mapping) else None
-    if not isinstance(phrases, list) or len(phrases) < least:
-        raise AdequacyError(f"{where}: got {phrases!r:.80}; allowed: a list of phrases")
-    for phrase in phrases:
-        if not isinstance(phrase, str) or not phrase.strip() or phrase != _plain(phrase):
-            raise AdequacyError(f"{where}: got {phrase!r:.80}; allowed: a phrase in small letters")
-    return phrases
 
 
 def _either(phrases: Iterable[str]) -> str:

@@ -1,6 +1,6 @@
-"""Whether a plain claim says what the tools returned, or something of its own.
+"""Support of plain claims by the results of tools.
 
-What a sentence says beyond the query is compared with all results, word by word and mark by mark (``reference``). With
+What a sentence says beyond the query is compared with all results, word by word and mark by mark (``overlap``). With
 a share of ``high`` or more the claim is *supported*, below ``low`` it is *unsupported*, and the score of a plain claim
 goes one step down or up. Without any evidence every plain claim is unsupported where the query is about something
 particular (*the, our, this*, a path, a number); about things in general it is common knowledge, and goes down. Words
@@ -18,11 +18,11 @@ result in the result's own words passes as supported; a judge is there for that.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Literal
 
 from solvent.adequacy.lexicon import Lexicon
-from solvent.adequacy.memory import kept
-from solvent.adequacy.reference import NOTHING, Marks, denies, marks_of, words_of
+from solvent.adequacy.overlap import NOTHING, Marks, denies, marks_of, words_of
 from solvent.adequacy.tools import Evidence, ToolCall
 
 __all__ = ["Level", "Support"]
@@ -34,7 +34,7 @@ Level = Literal["supported", "unsupported", ""]
 
 
 class Support:
-    """What the results of some calls hold, ready to be compared with sentences.
+    """The words of some calls' results, ready to be compared with sentences.
 
     Args:
         query: what the user asked.
@@ -57,9 +57,9 @@ class Support:
         self.marks = NOTHING.marks.union(*[call.returned.all.marks for call in calls])
         self.handed = _FENCE in query or len(query) > _LONG
 
-    @kept
+    @cached_property
     def particular(self) -> bool:
-        """Whether the query is about something particular, not about things in general."""
+        """True if the query is about something particular, not about things in general."""
         if not self.particulars.isdisjoint(words_of(self.query)):
             return True
         # A capital at the very beginning is no name.

@@ -28,7 +28,7 @@ from typing import NamedTuple
 from solvent.adequacy.claims import Claim, Words
 from solvent.adequacy.lexicon import Lexicon
 from solvent.adequacy.masking import QUOTE
-from solvent.adequacy.reference import Marks, denies, marks_of, words_of
+from solvent.adequacy.overlap import Marks, denies, marks_of, words_of
 from solvent.adequacy.support import Support
 from solvent.adequacy.text import Document, Sentence, read
 from solvent.adequacy.tools import Evidence, ToolCall
@@ -42,7 +42,7 @@ _CLAUSE_SIGNS = frozenset([",", ";", ":", "\u2014"])
 
 
 class Premise(NamedTuple):
-    """What the user holds to be so: its words, whether it denies something, and whether it is marked as a belief."""
+    """A premise of the user: its words, whether it denies something, and whether it is marked as a belief."""
 
     held: Marks
     denies: bool
@@ -57,7 +57,7 @@ class _Stance(NamedTuple):
     said: str
 
 
-class _Said(NamedTuple):
+class _Statement(NamedTuple):
     text: str
     held: Marks
     denies: bool
@@ -118,7 +118,7 @@ def _adopted(
 
 
 def _contradicted(premise: Premise, calls: Sequence[ToolCall], lexicon: Lexicon) -> bool:
-    """Whether it says that something fails and the results that all is well, or the other way round."""
+    """Return whether the premise says that something fails and the results that all is well, or the reverse."""
     said = set(words_of(premise.text))
     told = {word for call in calls for word in words_of((call.result or "")[:2000])}
     well, ill = lexicon.words["well"], lexicon.words["ill"]
@@ -131,7 +131,7 @@ def _contradicted(premise: Premise, calls: Sequence[ToolCall], lexicon: Lexicon)
 
 
 def premises(query: str, lexicon: Lexicon) -> Iterator[Premise]:
-    """What a query states or presupposes, clause by clause."""
+    """Yield the premises that a query states or presupposes, clause by clause."""
     document = read(query, lexicon.words["abbreviations"])
     for sentence in document.sentences:
         clauses = list(_clauses(document, sentence))
@@ -163,7 +163,7 @@ def _clauses(document: Document, sentence: Sentence) -> Iterator[tuple[int, int]
 
 
 def _is_leading(document: Document, clauses: Sequence[tuple[int, int]], lexicon: Lexicon) -> bool:
-    """Whether a question expects a yes: *isn't it slow?* or *it is slow, right?*."""
+    """Return whether a question expects a yes: *isn't it slow?* or *it is slow, right?*."""
     tokens, tags = document.tokens, lexicon.words["tags"]
     first, last = clauses[-1]
     is_tag = len(clauses) > 1 and last - first <= 3 and tokens[first] in tags
@@ -192,18 +192,18 @@ def _first(tokens: Sequence[str], first: int, last: int, kind: str, lexicon: Lex
 # ------------------------------------------------------------------------------------------- the response
 
 
-def _said(document: Document, found: Sequence[Claim]) -> list[_Said]:
-    """What the response says, sentence by sentence, with what it hands over in quotes."""
+def _said(document: Document, found: Sequence[Claim]) -> list[_Statement]:
+    """Return the statements of a response, sentence by sentence, with the texts that it hands over in quotes."""
     said = []
     for sentence, claim in zip(document.sentences, found, strict=True):
         if claim.words is not None or _is_written(document, sentence):
             text = document.text[sentence.start : sentence.end]
-            said.append(_Said(text, marks_of(text), denies(text), claim.words == Words.HEDGED))
+            said.append(_Statement(text, marks_of(text), denies(text), claim.words == Words.HEDGED))
     return said
 
 
 def _tone(document: Document, lexicon: Lexicon) -> _Tone:
-    """How the response opens, and what its first two sentences hold."""
+    """Return the tone of a response: its opening, and the stances of its first two sentences."""
     opening = document.sentences[0]
     last = min(opening.last, opening.first + _OPENING)
     agrees = _first(document.tokens, opening.first, last, "agreement", lexicon) is not None
@@ -211,7 +211,7 @@ def _tone(document: Document, lexicon: Lexicon) -> _Tone:
     return _Tone(agrees, "disagreement" in kinds, "partial" in kinds, document.text)
 
 
-def _stance(premise: Premise, said: Sequence[_Said], tone: _Tone) -> _Stance:
+def _stance(premise: Premise, said: Sequence[_Statement], tone: _Tone) -> _Stance:
     against, soft = tone.disagrees, tone.soft
     repeated: list[str] = []
     for one in said:

@@ -84,7 +84,7 @@ def without_questions(document: Document) -> str:
 
 
 def _kind(raw: str) -> int:
-    """What a token does."""
+    """Return the role of a token."""
     sign = raw[0]
     if sign.isspace():
         return _BREAK
@@ -196,7 +196,7 @@ class _Reader:
         return self._line_start(i + 1)
 
     def _opens(self, i: int) -> str:
-        """What the line that begins at ``i`` is marked as: a heading, an item, a row; empty where it is none."""
+        """Return the mark of the line that begins at ``i``: a heading, an item, a row; empty where it has none."""
         token = self._bare(i)
         spaced = bool(token) and self.raws[i] != token
         if token in _BULLETS and spaced:

@@ -5,8 +5,8 @@
 calls, ``words_level`` (-1 nothing asserted, 0 hedged to 3 absolute), ``signals`` of limited evidence (how many), and
 ``response_length`` in words.
 
-*Cut points*: from how many calls on evidence is thin, reasonable and ample, and what a broad call counts for; where
-asked for, also one cell of the score matrix, moved by one. Those with the highest quadratic kappa on one half are
+*Cut points*: from how many calls on evidence is thin, reasonable and ample, and what a broad call counts for.
+Those with the highest quadratic kappa on one half are
 chosen, of equals the nearest to the lexicon's. What is reported is their agreement on the *other* half, beside the
 lexicon's own on the same responses, and the difference of the two kappas with a paired interval. They are *better* only
 if that interval is above zero. Halves are drawn with a seed, balanced by label; responses to one query stay together.
@@ -21,11 +21,10 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import itertools
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -59,37 +58,35 @@ _MOST_THIN, _MOST_REASONABLE, _MOST_AMPLE, _MOST_BROAD = 2, 5, 8, 3
 
 @dataclasses.dataclass(frozen=True)
 class CutPoints:
-    """From how many calls on evidence is thin, reasonable, ample; what a broad call counts for; the score matrix."""
+    """From how many calls on evidence is thin, reasonable, ample; what a broad call counts for."""
 
     thin: int
     reasonable: int
     ample: int
     broad: int
-    matrix: tuple[tuple[int, ...], ...]
 
     @classmethod
     def of(cls, lexicon: Lexicon) -> CutPoints:
         """Those of a lexicon."""
-        return cls(*lexicon.counts, lexicon.matrix)
+        return cls(*lexicon.counts)
 
     @property
     def counts(self) -> tuple[int, int, int, int]:
-        """As the lexicon holds them."""
+        """The four numbers, in the lexicon's order."""
         return self.thin, self.reasonable, self.ample, self.broad
 
     def applied(self, lexicon: Lexicon) -> Lexicon:
         """The lexicon with these in place of its own; its hash stays that of the file."""
-        return dataclasses.replace(lexicon, counts=self.counts, matrix=self.matrix)
+        return dataclasses.replace(lexicon, counts=self.counts)
 
     def distance(self, other: CutPoints) -> int:
-        """By how much they differ, numbers and cells together."""
-        mine, theirs = (itertools.chain(one.counts, *one.matrix) for one in (self, other))
-        return sum(abs(a - b) for a, b in zip(mine, theirs, strict=True))
+        """The sum of the differences of the four numbers."""
+        return sum(abs(a - b) for a, b in zip(self.counts, other.counts, strict=True))
 
 
 @dataclasses.dataclass(frozen=True)
 class Discovery:
-    """What was found.
+    """Correlations and cut points, with their agreement.
 
     Attributes:
         correlations: Spearman's rho with the human EpAd by feature, over all responses; NaN where one is constant.
@@ -123,12 +120,24 @@ class Discovery:
 
     @property
     def better(self) -> bool:
-        """Whether the chosen ones agree better with people on responses that they were not chosen on."""
+        """True if the chosen ones agree better with people on responses that they were not chosen on."""
         return self.difference.low > 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields with the verdict, values that JSON can hold; None for NaN."""
+        agreed = ("shipped_agreement", "chosen_agreement", "overall", "difference")
+        return {
+            **dataclasses.asdict(self),
+            **{name: getattr(self, name).to_dict() for name in agreed},
+            "correlations": {name: rho.to_dict() for name, rho in self.correlations.items()},
+            "learnt_kappa": None if math.isnan(self.learnt_kappa) else self.learnt_kappa,
+            "better": self.better,
+            "verdict": self.verdict,
+        }
 
     @property
     def verdict(self) -> str:
-        """What to make of it, in a sentence."""
+        """The conclusion in a sentence."""
         if self.chosen == self.shipped:
             return "The shipped cut points are the best ones on the half to learn from."
         says = "better than" if self.better else "not shown to be better than"
@@ -143,7 +152,6 @@ def discover(
     examples: Sequence[Example],
     *,
     incidents: Sequence[Example] = (),
-    cells: bool = False,
     seed: int = 0,
     lexicon: Lexicon | None = None,
 ) -> Discovery:
@@ -153,7 +161,6 @@ def discover(
         examples: responses that people have labelled, 50 or more.
         incidents: examples of ``fmea.as_example``, to learn from alone; those whose query is on the reported half are
             left out.
-        cells: choose one cell of the matrix as well.
         seed: of split and bootstrap.
         lexicon: None: the shipped one.
 
@@ -168,7 +175,7 @@ def discover(
     _require_once([*examples, *more])
     scorer, count = _Scorer([*examples, *more], lexicon), len(examples)
     learn = [*learn, *range(count, count + len(more))]
-    chosen, kappa = _choose(scorer, learn, shipped, cells)
+    chosen, kappa = _choose(scorer, learn, shipped)
     human = [scorer.human[i] for i in report]
     ours, theirs = scorer.scores(chosen, report), scorer.scores(shipped, report)
     return Discovery(
@@ -235,7 +242,7 @@ class _Scorer:
         narrow, broad = self._calls[i]
         out_of_reach = narrow + cut.broad * broad + 1
         limits = tuple(min(limit, out_of_reach) for limit in cut.counts[:3])
-        key = (i, limits, cut.broad if broad else 0, cut.matrix)
+        key = (i, limits, cut.broad if broad else 0)
         if key not in self._known:
             example = self.examples[i]
             adequacy = score(example.response, example.context, example.query, lexicon=lexicon)
@@ -304,7 +311,7 @@ def _apart(incidents: Sequence[Example], report: Sequence[Example]) -> list[Exam
     ]
 
 
-def _choose(scorer: _Scorer, rows: Sequence[int], shipped: CutPoints, cells: bool) -> tuple[CutPoints, float]:
+def _choose(scorer: _Scorer, rows: Sequence[int], shipped: CutPoints) -> tuple[CutPoints, float]:
     """The cut points with the highest kappa on some responses, and that; of equals the nearest to the shipped ones."""
     human = [scorer.human[i] for i in rows]
 
@@ -316,28 +323,13 @@ def _choose(scorer: _Scorer, rows: Sequence[int], shipped: CutPoints, cells: boo
         # Two sums in another order differ in their last bits, which must not choose.
         return (-1.0 if math.isnan(found) else round(found, 9)), -cut.distance(shipped)
 
-    best = max([shipped, *_grid(shipped)], key=rank)
-    if cells:
-        best = max([best, *_moved(best)], key=rank)
+    best = max([shipped, *_grid()], key=rank)
     return best, kappa(best)
 
 
-def _grid(shipped: CutPoints) -> Iterator[CutPoints]:
+def _grid() -> Iterator[CutPoints]:
     for thin in range(1, _MOST_THIN + 1):
         for reasonable in range(thin + 1, _MOST_REASONABLE + 1):
             for ample in range(reasonable + 1, _MOST_AMPLE + 1):
                 for broad in range(1, _MOST_BROAD + 1):
-                    yield CutPoints(thin, reasonable, ample, broad, shipped.matrix)
-
-
-def _moved(cut: CutPoints) -> Iterator[CutPoints]:
-    """One cell of the matrix up or down by one, where scores still never fall with words nor rise with evidence."""
-    for row, column, step in itertools.product(range(4), range(4), (-1, 1)):
-        rows = [list(one) for one in cut.matrix]
-        rows[row][column] += step
-        falls = all(a >= b for one in rows for a, b in itertools.pairwise(one))
-        rises = all(
-            a <= b for weak, strong in itertools.pairwise(rows) for a, b in zip(weak, strong, strict=True)
-        )
-        if 0 <= rows[row][column] <= 3 and falls and rises:
-            yield dataclasses.replace(cut, matrix=tuple(tuple(one) for one in rows))
+                    yield CutPoints(thin, reasonable, ample, broad)

@@ -1,7 +1,7 @@
-"""What an agent did before it answered: its tool calls, what they returned, and which of it the answer refers to.
+"""Tool calls of an agent before its answer: arguments, results, and the results that the answer refers to.
 
 A call is *broad* when it looks at everything (``grep -r`` on the root, a glob of ``**``, a search without a path), and
-*narrow* otherwise. ``scope`` and ``reference`` hold the rules.
+*narrow* otherwise. ``scope`` and ``overlap`` hold the rules.
 
 Source: *Epistemic Adequacy Design*, "Heuristic approach: tool-use pattern analysis" and "Data collection".
 """
@@ -13,11 +13,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from typing import Any
 
 from solvent.adequacy.errors import AdequacyError
-from solvent.adequacy.memory import kept
-from solvent.adequacy.reference import Result, Said, marks_of, refers
+from solvent.adequacy.overlap import ResponseWords, Result, marks_of, refers
 from solvent.adequacy.scope import Given, Scope, scope_of, targets_of, texts_of
 from solvent.adequacy.text import read, without_questions
 from solvent.adequacy.transcripts import read_anthropic, read_openai
@@ -30,7 +30,7 @@ _KEYS = {"name", "arguments", "result", "error", "scope"}
 
 
 class Evidence(IntEnum):
-    """How much was looked at: distinct calls that answered, where a broad one counts for two."""
+    """Amount of evidence: distinct calls that answered, where a broad one counts for two."""
 
     NONE = 0
     THIN = 1
@@ -72,28 +72,28 @@ class ToolCall:
         if self.scope_given not in (None, "narrow", "broad"):
             raise AdequacyError(f"{self.name}: scope: got {self.scope_given!r:.80}; allowed: narrow, broad")
 
-    @kept
+    @cached_property
     def _given(self) -> Given:
         return texts_of(self.arguments)
 
-    @kept
+    @cached_property
     def targets(self) -> tuple[str, ...]:
-        """What it was pointed at: paths, patterns, addresses, queries, compounds."""
+        """Its targets: paths, patterns, addresses, queries, compounds."""
         return targets_of(self._given)
 
-    @kept
+    @cached_property
     def scope(self) -> Scope:
         """``broad`` where it looked at everything, else ``narrow``."""
         return self.scope_given or scope_of(self.name, self._given)
 
-    @kept
+    @cached_property
     def returned(self) -> Result:
-        """What it returned, as the words and marks that a response may refer to."""
+        """Its result, as the words and marks that a response may refer to."""
         return Result.of(self.name, self._given, self.result or "")
 
     @property
     def answered(self) -> bool:
-        """Whether it brought something to go by; that a search found nothing is an answer too."""
+        """True if the call brought an answer; a search that found nothing did."""
         if self.error:
             return False
         return self.result is None or bool(self.result.strip()) or self.returned.is_search
@@ -170,7 +170,7 @@ class ToolContext:
         """
         if not isinstance(response, str):
             raise AdequacyError(f"response: got {response!r:.80}; allowed: a text")
-        said = Said.of(without_questions(read(response)), marks_of(query or ""))
+        said = ResponseWords.of(without_questions(read(response)), marks_of(query or ""))
         return tuple(refers(said, call.returned) for call in self.calls)
 
     def summary(self, most: int = 4000) -> str:
@@ -210,7 +210,7 @@ def _call(number: int, given: object) -> ToolCall:
 
 
 def _written(value: object) -> str:
-    """As JSON on one line, also for those who break lines at U+2028 and its like."""
+    """Return JSON on one line, also for readers that break lines at U+2028 and the like."""
     return _SEPARATORS.sub(
         lambda sign: f"\\u{ord(sign[0]):04x}",
         json.dumps(value, sort_keys=True, ensure_ascii=False, default=str),

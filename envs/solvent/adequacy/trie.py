@@ -27,7 +27,7 @@ _WORD = re.compile(r"(?:[^\W_]+(?:['\-./][^\W_]+)*|[,%#\u2026])\Z")
 
 
 class Node:
-    """What may follow, and the kind of the phrase that ends here."""
+    """The words that may follow, and the kind of the phrase that ends here."""
 
     __slots__ = ("following", "gap", "kind", "next", "number")
 

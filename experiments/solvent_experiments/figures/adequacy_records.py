@@ -1,4 +1,4 @@
-"""Labels, patterns, drift and evaluations of epistemic adequacy in pictures, each beside its JSON file."""
+"""Labels, patterns and drift of epistemic adequacy in pictures, each beside its JSON file."""
 
 from __future__ import annotations
 
@@ -7,24 +7,22 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from solvent.adequacy.agreement import Agreement, Estimate
+from solvent.adequacy.agreement import Estimate
 from solvent.adequacy.comparison import Comparison
 from solvent.adequacy.drift import Drift, DriftRules
 from solvent.adequacy.fitness import Fitness
 from solvent.adequacy.patterns import Extraction
 from solvent.adequacy.thresholds import Discovery
-from solvent_experiments.adequacy_evaluation import Evaluated
 from solvent_experiments.figures.style import DPI, GREY, INK, PALETTE, new_figure, styled
 from solvent_experiments.files import write_atomically
 
-__all__ = ["draw_drift", "draw_evaluation", "draw_patterns", "draw_thresholds"]
+__all__ = ["draw_drift", "draw_patterns", "draw_thresholds"]
 
 ROW = 0.2  # inches
 SEVERITIES = {"low": PALETTE[4], "medium": PALETTE[1], "high": PALETTE[3]}
@@ -150,54 +148,6 @@ def _events(axes: Axes, events: Sequence[Drift]) -> None:
                 color=colour,
                 label=f"drift, {severity}",
             )
-
-
-def draw_evaluation(found: Evaluated, stem: Path) -> Path:
-    """The confusion matrix of each scorer, kappa beside the baselines, and AUROC on search traces."""
-    first = next(iter(found.labelled.values())).epad
-    kappa = {name: (report.epad.overall.kappa, PALETTE[0]) for name, report in found.labelled.items()}
-    kappa |= {name.replace("_", " "): (agreed.kappa, GREY) for name, agreed in first.baselines.items()}
-    auroc: dict[str, tuple[Estimate, str]] = {}
-    if found.seekbench:
-        auroc = {name: (report.auroc, PALETTE[2]) for name, report in found.seekbench.items()}
-        baselines = next(iter(found.seekbench.values())).baselines
-        auroc |= {name.replace("_", " "): (one, GREY) for name, one in baselines.items()}
-    rows = [kappa, auroc] if auroc else [kappa]
-    heights = [0.45 + ROW * len(row) for row in rows]
-    with styled():
-        figure = new_figure(2.1 + sum(heights))
-        parts: Any = figure.subfigures(2, 1, height_ratios=[1.9, sum(heights)])
-        matrices = parts[0].subplots(1, len(found.labelled), squeeze=False)[0]
-        for axes, (name, report) in zip(matrices, found.labelled.items(), strict=True):
-            _matrix(axes, report.epad.overall, name)
-        matrices[0].set_ylabel("labelled EpAd")
-        below = parts[1].subplots(len(rows), 1, height_ratios=heights, squeeze=False)[:, 0]
-        _intervals(below[0], kappa)
-        below[0].set_xlim(min(-0.05, _lowest(kappa)), 1.02)
-        _name(below[0], f"quadratic kappa with the label, 95 %; {first.overall.count:,} responses")
-        if auroc:
-            _intervals(below[1], auroc)
-            below[1].axvline(0.5, color=INK, lw=0.8, ls=DASHED)
-            below[1].set_xlim(min(0.3, _lowest(auroc)), 1.02)
-            _name(below[1], "AUROC, 95 %, of answers without a sufficient result;\ndashed: chance")
-        return _save(figure, stem)
-
-
-def _matrix(axes: Axes, agreed: Agreement, name: str) -> None:
-    matrix = np.array(agreed.matrix, dtype=np.float64)
-    shares = matrix / np.maximum(1.0, matrix.sum(axis=1, keepdims=True))
-    axes.imshow(shares, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
-    for i, j in np.ndindex(matrix.shape):
-        colour = "white" if shares[i, j] > 0.55 else INK
-        axes.text(j, i, f"{matrix[i, j]:.0f}", ha="center", va="center", color=colour)
-    axes.set_xticks(range(len(matrix)))
-    axes.set_yticks(range(len(matrix)))
-    axes.tick_params(length=0)
-    axes.grid(visible=False)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-    axes.set_title(name, loc="left", pad=3)
-    axes.set_xlabel("scored EpAd")
 
 
 def _intervals(axes: Axes, rows: Mapping[str, tuple[Estimate, str]]) -> None:

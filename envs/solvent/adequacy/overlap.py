@@ -1,4 +1,4 @@
-"""Whether a response refers to what a tool returned: does it share something distinctive with the result?
+"""The words that a response shares with the results of tools: does it refer to a result?
 
 Both are cut into words, numbers, identifiers and paths (their pieces too). What the query or the call's own arguments
 already hold doesn't count, nor do function words. A shared *mark* (a number of two digits or more, an identifier, a
@@ -20,7 +20,7 @@ from typing import NamedTuple
 from solvent.adequacy.memory import Memory
 from solvent.adequacy.scope import Given, is_search
 
-__all__ = ["NOTHING", "Marks", "Result", "Said", "cut", "denies", "marks_of", "refers", "words_of"]
+__all__ = ["NOTHING", "Marks", "ResponseWords", "Result", "cut", "denies", "marks_of", "refers", "words_of"]
 
 _SIGNS = {
     ord(sign): " " for sign in "\t\n\r!\"#$&'()*+,/:;<=>?@[\\]^`{|}~\u2018\u2019\u201c\u201d\u2026\u2014"
@@ -43,7 +43,6 @@ _NOT_RUN = (
 )
 _PROGRAMS = frozenset(["grep", "egrep", "fgrep", "rg", "ag", "ack"])
 _COMPLAINTS = ("no such file", "a directory", "invalid", "unrecognized", "error", "unmatched")
-_HINTS = frozenset("found recognized denied execute executed grep egrep fgrep rg ag ack".split())  # noqa: SIM905
 _HINTS = frozenset(["no", "zero", "0", "not", "nothing", "none", "null", "empty"])
 _DENIALS = frozenset(
     "no not none nothing never cannot without nowhere missing absent nobody lacks unused unavailable empty zero".split()  # noqa: SIM905
@@ -84,7 +83,7 @@ NOTHING = Marks(frozenset(), frozenset())
 
 
 class Result(NamedTuple):
-    """What a call returned: all of it, and what is ``held`` of it without what its arguments say already.
+    """The words of a call's result: all of them, and those ``held`` that its arguments don't say already.
 
     ``not_run`` says that the program told why it didn't run, which is no finding.
     """
@@ -113,14 +112,14 @@ class Result(NamedTuple):
         return cls(whole, held, is_search(name, given), nothing, not_run)
 
 
-class Said(NamedTuple):
-    """What a response says, without what the query says already."""
+class ResponseWords(NamedTuple):
+    """The words of a response that the query doesn't say already."""
 
     held: Marks
     denies: bool
 
     @classmethod
-    def of(cls, response: str, asked: Marks = NOTHING) -> Said:
+    def of(cls, response: str, asked: Marks = NOTHING) -> ResponseWords:
         """Read a response to a query that holds the marks ``asked``."""
         words = cut(response)
         return cls(_without(_marks(words), asked), _denies(response, words))
@@ -135,7 +134,7 @@ def cut(text: str) -> list[str]:
 
 
 def denies(text: str) -> bool:
-    """Whether a text denies something."""
+    """Return whether a text denies something."""
     return _denies(text, cut(text))
 
 
@@ -150,8 +149,8 @@ def words_of(text: str) -> list[str]:
     return [word.strip(_EDGES) for word in cut(text.lower())]
 
 
-def refers(said: Said, returned: Result) -> bool:
-    """Whether the response shares something distinctive with the result."""
+def refers(said: ResponseWords, returned: Result) -> bool:
+    """Return whether a response shares something distinctive with a result."""
     if returned.found_nothing and said.denies:
         return True
     held = returned.held
@@ -166,7 +165,7 @@ def marks_of(text: str) -> Marks:
 
 
 def _is_not_run(low: str) -> bool:
-    """Whether a short result is a program's word, or the shell's, on why it didn't run."""
+    """Return whether a short result is the message of a program, or of the shell, that it didn't run."""
     for sign in _NOT_RUN:
         if sign in low:
             return True
@@ -175,7 +174,7 @@ def _is_not_run(low: str) -> bool:
 
 
 def _is_nothing(low: str, words: list[str]) -> bool:
-    """Whether a short result says that nothing was found."""
+    """Return whether a short result says that nothing was found."""
     if "".join(low.split()) in _BLANK:
         return True
     if "found" not in low and "no " not in low and "0 " not in low and "zero " not in low:

@@ -1,0 +1,203 @@
+"""People's decisions, in append-only files: patterns accepted as triggers, and corrections retired.
+
+``triggers.jsonl`` and ``retired.jsonl`` have a line a decision: who, why and when. The last decision about a pattern or
+a correction holds, and nothing becomes a trigger or is retired by itself. A trigger changes no score: on a response
+that shows its pattern the heuristic escalates to the judge, with the signal ``trigger:<pattern>``. A retired correction
+is passed over (``CorrectionTable.without``), so the next most specific one answers; the default can't be retired.
+Source: "Epistemic Adequacy Design", "Feedback into heuristics" and phase 5; that a person decides is ours.
+
+Known approximation: ``by`` names who answers for a decision, and proves nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from solvent.adequacy.corrections import CorrectionTable, load_corrections
+from solvent.adequacy.errors import AdequacyError
+from solvent.adequacy.heuristic import Adequacy
+from solvent.adequacy.jsonl import append_lines, read_lines
+from solvent.adequacy.patterns import Finding, Pattern
+from solvent.adequacy.scores import now
+from solvent.adequacy.tools import ToolContext
+
+__all__ = [
+    "Trigger",
+    "accept",
+    "escalated",
+    "fired",
+    "read_triggers",
+    "reinstate",
+    "retire",
+    "retired",
+    "withdraw",
+]
+
+
+def _require_texts(**texts: object) -> None:
+    for name, value in texts.items():
+        if not isinstance(value, str) or not value.strip():
+            raise AdequacyError(f"{name}: got {value!r:.80}; allowed: a text")
+
+
+# -------------------------------------------------------------------------------------------------- triggers
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """A decision about a pattern, with the evidence that the pattern had when it was accepted.
+
+    Raises:
+        AdequacyError: a name, a reason or a time that is empty, or an unknown decision.
+    """
+
+    pattern: Pattern
+    decision: Literal["accepted", "withdrawn"]
+    accepted_by: str
+    reason: str
+    time: str
+    rate: float
+    lower_bound: float
+    count: int
+
+    def __post_init__(self) -> None:
+        _require_texts(accepted_by=self.accepted_by, reason=self.reason, time=self.time)
+        if self.decision not in ("accepted", "withdrawn"):
+            raise AdequacyError(f"decision: got {self.decision!r:.80}; allowed: accepted, withdrawn")
+
+    @classmethod
+    def from_dict(cls, line: Mapping[str, Any], where: str = "trigger") -> Trigger:
+        """Return the decision of a line of the file.
+
+        Raises:
+            AdequacyError: a field is missing, unknown, or has a wrong value.
+        """
+        pattern, names = line.get("pattern"), sorted(field.name for field in fields(cls))
+        if sorted(line) != names or not isinstance(pattern, Mapping):
+            raise AdequacyError(f"{where}: got {', '.join(line)!r:.80}; allowed: {', '.join(names)}")
+        try:
+            shape = Pattern(pattern["shape"], tuple(pattern["tools"]), bool(pattern["then_negative"]))
+            return cls(**{**line, "pattern": shape})
+        except (KeyError, TypeError):
+            allowed = "allowed: shape, tools and then_negative"
+            raise AdequacyError(f"{where}: pattern: got {pattern!r:.80}; {allowed}") from None
+        except AdequacyError as error:
+            raise AdequacyError(f"{where}: {error}") from None
+
+
+def accept(path: str | os.PathLike[str], finding: Finding, by: str, reason: str) -> Trigger:
+    """Make a candidate a trigger, by the decision of the person named.
+
+    Raises:
+        AdequacyError: no candidate, no name or reason, or a file that can't be written.
+    """
+    if not finding.candidate:
+        raise AdequacyError(
+            f"pattern: got {str(finding.pattern)!r:.80}, bound {finding.lower_bound:.2f}; allowed: a candidate"
+        )
+    rate, bound = finding.weighted_rate, finding.lower_bound
+    trigger = Trigger(finding.pattern, "accepted", by, reason, now(), rate, bound, finding.count)
+    append_lines(path, [asdict(trigger)])
+    return trigger
+
+
+def withdraw(path: str | os.PathLike[str], trigger: Trigger, by: str, reason: str) -> Trigger:
+    """Take a trigger back.
+
+    Raises:
+        AdequacyError: it is not in force, no name or reason, or a file that can't be written.
+    """
+    if trigger.pattern not in {one.pattern for one in read_triggers(path)}:
+        raise AdequacyError(f"trigger: got {str(trigger.pattern)!r:.80}; allowed: one that is in force")
+    taken = replace(trigger, decision="withdrawn", accepted_by=by, reason=reason, time=now())
+    append_lines(path, [asdict(taken)])
+    return taken
+
+
+def read_triggers(path: str | os.PathLike[str]) -> list[Trigger]:
+    """Return the triggers in force, in the order of their acceptance.
+
+    Raises:
+        AdequacyError: a file that can't be read, or a line that is no decision; the message has its number.
+    """
+    last: dict[Pattern, Trigger] = {}
+    for place, line in read_lines(path, appended=True):
+        decision = Trigger.from_dict(line, place)
+        last.pop(decision.pattern, None)
+        last[decision.pattern] = decision
+    return [one for one in last.values() if one.decision == "accepted"]
+
+
+def fired(triggers: Iterable[Trigger], tools: Sequence[str], strong_negative: bool) -> tuple[Trigger, ...]:
+    """Return the triggers whose pattern a response shows."""
+    return tuple(one for one in triggers if one.pattern.matches(tools, strong_negative))
+
+
+def escalated(adequacy: Adequacy, context: ToolContext, triggers: Iterable[Trigger]) -> Adequacy:
+    """Return the score with the escalation and the signals that triggers add."""
+    tools = [call.name for call in context.calls]
+    signals = [f"trigger:{one.pattern}" for one in fired(triggers, tools, adequacy.strong_negative)]
+    if not signals:
+        return adequacy
+    return replace(adequacy, escalate=True, signals=(*adequacy.signals, *signals))
+
+
+# ----------------------------------------------------------------------------------------------- corrections
+
+
+def retire(
+    path: str | os.PathLike[str], correction: str, by: str, reason: str, table: CorrectionTable | None = None
+) -> None:
+    """Append the decision that a correction of ``table``, by default the shipped one, is no longer given.
+
+    Raises:
+        AdequacyError: an unknown id, the default row, retired already, no name or reason, a row without which two
+            others would tie, or a file that can't be written.
+    """
+    table, gone = load_corrections() if table is None else table, retired(path)
+    if correction in gone:
+        raise AdequacyError(
+            f"correction: got {correction!r:.80}, retired already; allowed: one that is given"
+        )
+    table.without({*gone, table[correction].id})
+    _decide(path, correction, "retired", by, reason)
+
+
+def reinstate(path: str | os.PathLike[str], correction: str, by: str, reason: str) -> None:
+    """Append the decision that a retired correction is given again.
+
+    Raises:
+        AdequacyError: it is not retired, no name or reason, or a file that can't be written.
+    """
+    if correction not in retired(path):
+        raise AdequacyError(f"correction: got {correction!r:.80}; allowed: one that is retired")
+    _decide(path, correction, "reinstated", by, reason)
+
+
+def retired(path: str | os.PathLike[str]) -> frozenset[str]:
+    """Return the ids of the retired corrections; none where there is no file.
+
+    Raises:
+        AdequacyError: a file that can't be read, or a line that is no decision; the message has its number.
+    """
+    if not Path(path).exists():
+        return frozenset()
+    last: dict[str, str] = {}
+    for place, line in read_lines(path, appended=True):
+        texts = all(isinstance(value, str) and value.strip() for value in line.values())
+        known = set(line) == {"correction", "decision", "by", "reason", "time"}
+        if not known or not texts or line["decision"] not in ("retired", "reinstated"):
+            allowed = "allowed: correction, decision (retired, reinstated), by, reason, time"
+            raise AdequacyError(f"{place}: got {line!r:.80}; {allowed}")
+        last[line["correction"]] = line["decision"]
+    return frozenset(name for name, decision in last.items() if decision == "retired")
+
+
+def _decide(path: str | os.PathLike[str], correction: str, decision: str, by: str, reason: str) -> None:
+    _require_texts(by=by, reason=reason)
+    line = {"correction": correction, "decision": decision, "by": by, "reason": reason, "time": now()}
+    append_lines(path, [line])

@@ -1,0 +1,442 @@
+"""An HTTP client for chat completions (``POST /chat/completions``) with time limits, retries and a budget.
+
+    wait before try n + 1 = what Retry-After asks for + a random time of up to min(20 s, backoff * 2^(n - 1))
+
+The answer must be HTTP 200 with JSON. A failure that can pass (408, 429, 5xx, a lost connection, a time-out) is tried
+again, at most ``retries`` times and never after ``total`` seconds; a server that asks for more than a minute is not
+waited for. A failure that can't pass is the request's (400, 413, 422: ``JudgeError``) or the endpoint's
+(``EndpointError``). Redirects are not followed, because the key would go to any host they name. Compressed bodies,
+which can grow without end, are neither asked for nor read. A call is taken from the budget before it is sent; tokens
+are set aside before it and settled once the answer says how many it used.
+
+httpx and not the ``openai`` client, whose retries can't be counted against a budget, whose time limit holds for each
+read and not for the whole, and which reads bodies of any length. Source: "Epistemic Adequacy Design", LLM-as-judge
+approach; exponential back-off with full jitter.
+
+Known approximation: name resolution runs in a thread that can't be cancelled and keeps its own time limit. The bound on
+tokens trusts the server: one that ignores the limit of the answer can use more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import itertools
+import json
+import logging
+import math
+import random
+import re
+import ssl
+import threading
+import time
+from collections.abc import Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from solvent.adequacy.errors import BudgetError, EndpointError, JudgeError
+from solvent.adequacy.jsonl import strict_json
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["LONGEST_ANSWER", "OPTIONS", "Budget", "ChatClient", "ChatSettings", "tokens_of"]
+
+LONGEST_ANSWER = 2**20
+"""Bytes of an answer; a longer one is dropped."""
+
+OPTIONS: Mapping[str, Any] = MappingProxyType({"temperature": 0, "max_tokens": 1000})
+"""Default fields of a request besides model, messages and schema."""
+
+_RESERVED = {"model", "messages", "response_format", "stream", "n"}
+_LIMITS = {"max_completion_tokens", "max_tokens"}
+_TEMPLATE = 200  # tokens that a server may put around two messages
+_LONGEST_WAIT = 60.0  # seconds
+_LONGEST_BACKOFF = 20.0  # seconds
+_SHORTEST_SECRET = 6  # local servers take any word as a key; a shorter one would be cut out of other words
+_OF_THE_REQUEST = (400, 413, 422)
+_JSON = re.compile(r"application/([\w.+-]*\+)?json", re.ASCII | re.IGNORECASE)
+_KEY = re.compile(r"[!-~]+", re.ASCII)
+_ADDRESS = re.compile(r"https?://[!-~]+", re.IGNORECASE)
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class Budget:
+    """Calls, and optionally tokens, that one or more clients may spend; safe between threads.
+
+    A retry is a call. A call sets an upper bound of tokens aside: the bytes of its body, since a token stands for at
+    least one byte, and the most tokens that its answer may have. A call whose answer doesn't say how many it used keeps
+    what it set aside; a refused one gives it back.
+
+    Args:
+        calls: requests that may be sent, retries included.
+        tokens: tokens of prompts and answers together; None: not limited.
+
+    Raises:
+        JudgeError: a limit that is not a whole number from 0.
+    """
+
+    def __init__(self, calls: int, tokens: int | None = None) -> None:
+        limits: dict[str, Any] = {"calls": calls, "tokens": 0 if tokens is None else tokens}
+        for name, limit in limits.items():
+            if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+                raise JudgeError(f"budget, {name}: got {limit!r:.80}; allowed: a whole number from 0")
+        self.calls, self.tokens = calls, tokens
+        self.called = 0
+        self.used = 0
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"Budget(calls={self.calls}, tokens={self.tokens}, called={self.called}, used={self.used})"
+
+    def take(self, tokens: int) -> None:
+        """Take one call and set ``tokens`` aside.
+
+        Raises:
+            BudgetError: one of the two is spent; nothing was taken.
+        """
+        with self._lock:
+            if self.called >= self.calls:
+                raise BudgetError(f"judge: the budget is spent; allowed: {self.calls:,} calls")
+            if self.tokens is not None and self.used + tokens > self.tokens:
+                raise BudgetError(
+                    f"judge: the budget is spent: {self.used:,} tokens used, {tokens:,} needed;"
+                    f" allowed: {self.tokens:,} tokens"
+                )
+            self.called += 1
+            self.used += tokens
+
+    def settle(self, aside: int, used: int) -> None:
+        """Give back the tokens set ``aside`` and count those ``used`` instead."""
+        with self._lock:
+            self.used += used - aside
+
+
+@dataclass(frozen=True)
+class ChatSettings:
+    """An endpoint, and how long and how often it may be asked.
+
+    Attributes:
+        base_url: address before ``/chat/completions``, such as ``http://127.0.0.1:8000/v1``.
+        model: the model's name there.
+        api_key: sent as a bearer token in the header and shown nowhere.
+        timeout: seconds that one request may take.
+        retries: further tries after a failure that can pass.
+        budget: requests in all, retries included, or a ``Budget`` that several clients share.
+        total: seconds that one answer may take, with retries and waits.
+        backoff: seconds, the bound of the first random wait.
+        options: fields of the request in place of ``OPTIONS``, such as ``{"max_completion_tokens": 4000}``; None as a
+            value takes a field out. One limit of the answer's length takes the place of the other.
+
+    Raises:
+        JudgeError: a value that can't be used.
+    """
+
+    base_url: str
+    model: str
+    api_key: str | None = field(default=None, repr=False)
+    timeout: float = 30.0
+    retries: int = 4
+    budget: int | Budget = 1000
+    total: float = 120.0
+    backoff: float = 0.5
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        given: dict[str, Any] = vars(self)  # the caller may have given anything
+        model, key, retries = given["model"], given["api_key"], given["retries"]
+        if not isinstance(model, str) or not model.strip() or not model.isprintable() or len(model) > 200:
+            raise JudgeError(f"judge, model: got {model!r:.80}; allowed: its name, 200 characters")
+        if key and not (isinstance(key, str) and _KEY.fullmatch(key)):
+            raise JudgeError(
+                "judge, api_key: got something else (not shown); allowed: printable ASCII without a space"
+            )
+        if isinstance(retries, bool) or not isinstance(retries, int) or not 0 <= retries <= 100:
+            raise JudgeError(f"judge, retries: got {retries!r:.80}; allowed: a whole number from 0 to 100")
+        for name, least in (("timeout", "above 0,"), ("total", "above 0,"), ("backoff", "from 0")):
+            seconds = given[name]
+            number = (
+                isinstance(seconds, int | float) and not isinstance(seconds, bool) and math.isfinite(seconds)
+            )
+            if not number or not 0 <= seconds <= 3600 or (seconds == 0 and least != "from 0"):
+                raise JudgeError(f"judge, {name}: got {seconds!r:.80}; allowed: seconds {least} up to 3600")
+
+
+class PassingError(Exception):
+    """The request failed in a way that can pass.
+
+    ``after``: seconds that the server asks to wait, or None. ``refused``: the server answered that it won't do it now.
+    ``unreachable``: there was no connection.
+    """
+
+    refused = False
+
+    def __init__(self, text: str, after: float | None = None, *, unreachable: bool = False) -> None:
+        super().__init__(text)
+        self.after = after
+        self.unreachable = unreachable
+
+
+class ChatClient:
+    """Asks one model at one endpoint. Safe between threads; may be called where an event loop runs.
+
+    Raises:
+        JudgeError: settings that can't be used.
+        ImportError: httpx is not installed.
+    """
+
+    def __init__(self, settings: ChatSettings) -> None:
+        import httpx
+
+        self.settings = settings
+        self.base_url = _base_url(settings.base_url)
+        self.budget = settings.budget if isinstance(settings.budget, Budget) else Budget(settings.budget)
+        self.options = _options(settings.options)
+        self._most_tokens = _most_tokens(self.options, needed=self.budget.tokens is not None)
+        # Made once: reading the certificates takes longer than a request on the loopback.
+        self._tls = httpx.create_ssl_context()
+
+    def ask(self, messages: Sequence[Mapping[str, str]], response_format: Mapping[str, Any]) -> str:
+        """Return the body of the endpoint's answer to a conversation.
+
+        Raises:
+            JudgeError: no answer; ``EndpointError`` where the next request would fail as well, ``BudgetError`` where
+                the budget is spent.
+        """
+        request = {
+            "model": self.settings.model,
+            "messages": messages,
+            "response_format": dict(response_format),
+        }
+        return _run(self._retried(json.dumps({**request, **self.options}).encode("ascii")))
+
+    def scrub(self, text: str) -> str:
+        """Return ``text`` without the API key, before it is shown, logged or stored."""
+        key = self.settings.api_key or ""
+        return text.replace(key, "[API key]") if len(key) >= _SHORTEST_SECRET else text
+
+    async def _retried(self, body: bytes) -> str:
+        allowed = self.settings
+        deadline = time.monotonic() + allowed.total
+        for attempt in itertools.count(1):
+            try:
+                return await self._try(body, deadline)
+            except PassingError as error:
+                asked = error.after or 0.0
+                wait = asked + random.uniform(
+                    0.0, min(_LONGEST_BACKOFF, allowed.backoff * 2.0 ** (attempt - 1))
+                )
+                too_late = time.monotonic() + wait >= deadline
+                if attempt > allowed.retries or asked > _LONGEST_WAIT or too_late:
+                    raise self._given_up(error, attempt) from None
+                _log.info("judge: %s; try %d after %.2f s", error, attempt + 1, wait)
+            await asyncio.sleep(wait)
+        raise AssertionError
+
+    def _given_up(self, error: PassingError, attempt: int) -> JudgeError:
+        asked = "" if error.after is None else f", asked to wait {error.after:.4g} s"
+        return (EndpointError if error.unreachable else JudgeError)(
+            f"judge: {error}{asked}; gave up after {attempt} of {self.settings.retries + 1} tries,"
+            f" {self.settings.total:g} s allowed"
+        )
+
+    async def _try(self, body: bytes, deadline: float) -> str:
+        if (left := deadline - time.monotonic()) <= 0.0:
+            raise PassingError("no time left")
+        aside = len(body) + _TEMPLATE + self._most_tokens
+        self.budget.take(aside)
+        try:
+            text = await self._post(body, min(self.settings.timeout, left))
+        except (PassingError, JudgeError) as error:
+            if error.refused:
+                self.budget.settle(aside, 0)
+            raise
+        if (used := tokens_of(text)) is not None:
+            self.budget.settle(aside, used)
+        return text
+
+    async def _post(self, body: bytes, timeout: float) -> str:
+        import httpx
+
+        try:
+            # The limit is for the whole request, so that a server that sends a byte now and then can't hold it up.
+            async with asyncio.timeout(timeout):
+                return await self._exchange(body)
+        except TimeoutError:
+            raise PassingError(f"no answer within {timeout:.3g} s") from None
+        except (httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
+            raise EndpointError(
+                f"judge: the request can't be sent ({self._shown(error)}); allowed: HTTP"
+            ) from None
+        except httpx.HTTPError as error:
+            if _is_untrusted(error):
+                allowed = "allowed: a certificate that this machine trusts"
+                raise EndpointError(f"judge: {self._shown(error)}; {allowed}") from None
+            lost = isinstance(error, httpx.ConnectError)
+            raise PassingError(f"no answer ({self._shown(error)})", unreachable=lost) from None
+
+    async def _exchange(self, body: bytes) -> str:
+        import httpx
+
+        url = f"{self.base_url}/chat/completions"
+        async with (
+            httpx.AsyncClient(verify=self._tls, timeout=None, follow_redirects=False) as client,
+            client.stream("POST", url, content=body, headers=self._headers()) as response,
+        ):
+            if response.status_code != 200:
+                refusal = self._refusal(response, self.scrub(_decoded(await _start(response))))
+                refusal.refused = True
+                raise refusal
+            self._check(response.headers)
+            found = bytearray()
+            async for chunk in response.aiter_raw():
+                found += chunk
+                if len(found) > LONGEST_ANSWER:
+                    raise JudgeError(
+                        f"judge: the answer is longer than {LONGEST_ANSWER:,} bytes; allowed: so many"
+                    )
+            return _decoded(found)
+
+    def _headers(self) -> dict[str, str]:
+        headers = {
+            "content-type": "application/json",
+            "accept": "application/json",
+            "accept-encoding": "identity",
+        }
+        key = self.settings.api_key
+        return {**headers, "authorization": f"Bearer {key}"} if key else headers
+
+    def _check(self, headers: httpx.Headers) -> None:
+        kind, coding = headers.get("content-type", ""), headers.get("content-encoding", "identity")
+        if not _JSON.fullmatch(kind.partition(";")[0].strip()):
+            raise JudgeError(f"judge, content type: got {self.scrub(kind)!r:.80}; allowed: application/json")
+        if coding.strip().lower() not in ("", "identity"):
+            raise JudgeError(f"judge, content encoding: got {self.scrub(coding)!r:.80}; allowed: none")
+
+    def _refusal(self, response: httpx.Response, explanation: str) -> PassingError | JudgeError:
+        status = response.status_code
+        text = f"HTTP {status}" + (f", {explanation!r:.160}" if explanation else "")
+        if status in (408, 429) or status >= 500:
+            return PassingError(text, _retry_after(response.headers))
+        if 300 <= status < 400:
+            target = self.scrub(response.headers.get("location", "nowhere"))
+            return EndpointError(
+                f"judge: got a redirect (HTTP {status}) to {target!r:.80}; allowed: an answer"
+            )
+        kind = JudgeError if status in _OF_THE_REQUEST else EndpointError
+        return kind(f"judge: got {text}; allowed: HTTP 200")
+
+    def _shown(self, error: Exception) -> str:
+        return self.scrub(" ".join(str(error).split()) or type(error).__name__)[:160]
+
+
+def tokens_of(text: str) -> int | None:
+    """Return the tokens that an answer says it used, even if it can't be read otherwise; None where it doesn't say."""
+    try:
+        used = strict_json(text)["usage"]["total_tokens"]
+    except (ValueError, LookupError, TypeError):
+        return None
+    return used if isinstance(used, int) and not isinstance(used, bool) and used >= 0 else None
+
+
+def _options(given: Any) -> Mapping[str, Any]:
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        raise JudgeError(f"judge, options: got {given!r:.80}; allowed: a mapping of names to values")
+    if taken := sorted(_RESERVED & set(given)):
+        raise JudgeError(f"judge, options: got {taken[0]!r}; allowed: other fields of the request")
+    dropped = _LIMITS if _LIMITS & set(given) else set()
+    defaults = {name: value for name, value in OPTIONS.items() if name not in dropped}
+    options = {name: value for name, value in {**defaults, **given}.items() if value is not None}
+    try:
+        json.dumps(options, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise JudgeError(f"judge, options: got {given!r:.80} ({error}); allowed: values of JSON") from None
+    return MappingProxyType(options)
+
+
+def _most_tokens(options: Mapping[str, Any], *, needed: bool) -> int:
+    """The most tokens that an answer may have; 0 where that is not limited and needn't be."""
+    found = [options[name] for name in _LIMITS & set(options)]
+    if found and all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in found):
+        return int(max(found))
+    if needed:
+        allowed = "a whole number above 0, as a budget of tokens needs a bound"
+        raise JudgeError(f"judge, options, max_tokens: got {found!r:.80}; allowed: {allowed}")
+    return 0
+
+
+def _base_url(text: Any) -> str:
+    """The address without a final slash. It is shown in messages, so a user, a query or a fragment is refused."""
+    import httpx
+
+    allowed = "allowed: http(s)://HOST[:PORT][/PATH]"
+    if not isinstance(text, str) or not _ADDRESS.fullmatch(text):
+        raise JudgeError(f"judge, base_url: got no address of http or https; {allowed}")
+    try:
+        url = httpx.URL(text)
+    except httpx.InvalidURL:
+        raise JudgeError(f"judge, base_url: got no address; {allowed}") from None
+    if url.scheme not in ("http", "https") or not url.host:
+        raise JudgeError(f"judge, base_url: got no address of http or https; {allowed}")
+    if url.userinfo or url.query or url.fragment or "?" in text or "#" in text:
+        raise JudgeError(f"judge, base_url: got a user, a query or a fragment (not shown); {allowed}")
+    return str(url).rstrip("/")
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that ``Retry-After`` asks for, as a number or a date; None where it can't be read."""
+    text = headers.get("retry-after", "").strip()
+    if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text, re.ASCII):
+        return float(text)
+    try:
+        seconds = email.utils.parsedate_to_datetime(text).timestamp() - time.time()
+    except (ValueError, OverflowError, OSError):
+        return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+async def _start(response: httpx.Response) -> bytes:
+    """The start of an error's body, if it comes soon: it only explains, and a slow one must not cost the retry."""
+    import httpx
+
+    found = bytearray()
+    try:
+        async with asyncio.timeout(1.0):
+            async for chunk in response.aiter_raw():
+                found += chunk
+                if len(found) >= 4096:
+                    break
+    except (TimeoutError, httpx.HTTPError):
+        pass
+    return bytes(found[:4096])
+
+
+def _decoded(body: bytes | bytearray) -> str:
+    return body.decode("utf-8", errors="replace")
+
+
+def _is_untrusted(error: BaseException) -> bool:
+    """Return whether the error comes from a certificate that isn't trusted, which does not pass."""
+    seen: set[int] = set()
+    inner: BaseException | None = error
+    while inner is not None and id(inner) not in seen:
+        if isinstance(inner, ssl.SSLCertVerificationError):
+            return True
+        seen.add(id(inner))
+        inner = inner.__cause__ or inner.__context__
+    return False
+
+
+def _run(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end, in another thread where this one has an event loop already."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
