@@ -87,14 +87,11 @@ def _version(package: str) -> str | None:
         return None
 
 
-def evaluation_document(
-    result: Evaluation, data: Dataset, settings: Mapping[str, Any], left_out: int
-) -> dict[str, Any]:
+def evaluation_document(result: Evaluation, data: Dataset, settings: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "format": EVALUATION,
         "dataset": {"name": data.name, "format": data.format, "sha256": data.sha256, "labels": data.counts},
         "settings": dict(settings),
-        "left_out": left_out,
         "comparisons": [_without_nan(row.to_dict()) for row in result.comparisons],
         "scores": {kind: {name: list(v) for name, v in by.items()} for kind, by in result.scores.items()},
     }

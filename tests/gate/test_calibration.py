@@ -10,22 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from solvent.gate import (
-    GateError,
+from solvent.gate import GateError
+from solvent.gate.calibration import (
     acceptance,
     adaptive_policies,
     clopper_pearson,
     control_threshold,
-    derange,
-    hardest,
     held_out_rates,
     negative_control,
     oracle_policy,
     percentile_thresholds,
     sample_sha256,
-    split_by_group,
     upper_bound,
 )
+from solvent.gate.pairs import derange, hardest, split_by_group
 
 VALUES = st.lists(st.floats(-1.0, 1.0), min_size=1, max_size=60)
 GROUPS = st.lists(st.integers(0, 6), min_size=2, max_size=40)

@@ -204,11 +204,10 @@ def test_another_data_set_is_one_line(dataset: Dataset, words: Any) -> None:
 
 
 @pytest.mark.public_data
-def test_the_checklist_on_a_published_set(public_data: Path, embedder: Any) -> None:
+def test_the_checklist_on_a_published_set(cmu: Dataset, embedder: Any) -> None:
     """Long evidence: the oracle is not sane there, and the checklist says so instead of hiding it."""
-    data = load_dataset(public_data / "begin/begin_dev_cmu.tsv")
-    sweep = run_sweep(data, embedder, n=30)
-    items = run_checklist(sweep, runs_from_text(sweep, data.samples, embedder))
+    sweep = run_sweep(cmu, embedder, n=30)
+    items = run_checklist(sweep, runs_from_text(sweep, cmu.samples, embedder))
     held = {found.name: found.passed for found in items}
     assert held["determinism"]
     assert not held["oracle sanity"]

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent.gate import CheckResult, GateError, downgraded, run_checks
+from solvent.gate import GateError
+from solvent.gate.checks import CheckResult, downgraded, run_checks
 from solvent.gate.policy import SEVERITY, Verdict
 
 NAMES = ("numbers", "negation", "quotes", "novel_words")

@@ -99,7 +99,7 @@ def test_a_batch_of_the_library_does_depend_on_it(fresh: SentenceEmbedder) -> No
 
 
 def test_the_vectors_are_the_librarys(fresh: SentenceEmbedder) -> None:
-    """Unpacked, batched, as its users call it."""
+    """Batched, as its users call it."""
     from sentence_transformers import SentenceTransformer
 
     with models._quiet():

@@ -167,7 +167,7 @@ def test_nothing_supported_is_one_line(written: Callable[..., Path], words: Any)
 
 @pytest.mark.public_data
 def test_the_number_of_spans_leaks_feverous_labels(public_data: Path) -> None:
-    samples = load_dataset(public_data / "feverous/feverous_dev_programfc.json").samples
+    samples = load_dataset(public_data / "feverous/norm.jsonl").samples
     counts = [len(sample.evidence) for sample in samples]
     supported = [sample.label == "supported" for sample in samples]
     groups = [sample.group for sample in samples]
@@ -179,7 +179,7 @@ def test_the_number_of_spans_leaks_feverous_labels(public_data: Path) -> None:
 @pytest.mark.public_data
 def test_on_topic_is_told_from_off_topic_and_refuted_hardly(public_data: Path, embedder: Any) -> None:
     pytest.importorskip("sklearn")
-    drawn = load_dataset(public_data / "fever_symmetric/fever_symmetric_dev.jsonl").drawn(240, 0)
+    drawn = load_dataset(public_data / "fever_symmetric/norm.jsonl").drawn(240, 0)
     found = evaluate_backends(drawn.samples, embedder, resamples=200)
     assert found.of("shuffled", "residual").auroc.low > 0.9
     assert found.of("refuted", "residual").auroc.value < 0.75

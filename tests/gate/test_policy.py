@@ -17,13 +17,12 @@ from solvent.gate import (
     GateError,
     Policy,
     apply_adaptive_policy_gap,
-    failure_modes,
     load_policies,
     measurement,
-    review_limit,
     save_policies,
 )
-from solvent.gate.policy import DECIMALS, SEVERITY, rounded, severest
+from solvent.gate.failures import failure_modes
+from solvent.gate.policy import DECIMALS, SEVERITY, review_limit, rounded, severest
 
 NUMBERS = st.floats(-2.0, 2.0)
 P10 = Policy.learnt("P10", 0.4559, domain="wikipedia", model="all-MiniLM-L6-v2", calibration_count=100)

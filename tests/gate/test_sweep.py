@@ -266,19 +266,18 @@ def test_another_file_is_no_sweep(text: str | bytes) -> None:
 
 @pytest.mark.public_data
 def test_thresholds_differ_between_domains_and_the_first_span_depends_on_order(
-    public_data: Path, embedder: Any
+    public_data: Path, cmu: Dataset, embedder: Any
 ) -> None:
-    """What the source's recipe gives on published sets: see docs/gate.md for the whole sets."""
+    """What the source's recipe gives on published sets: see docs/results/gate_public_data.md for the whole sets."""
     taus, rows = {}, {}
-    for name in ("feverous/feverous_dev_programfc.json", "begin/begin_dev_cmu.tsv"):
-        found = run_sweep(load_dataset(public_data / name), embedder, n=24)
+    sets = {"feverous": load_dataset(public_data / "feverous/norm.jsonl"), "cmu": cmu}
+    for name, data in sets.items():
+        found = run_sweep(data, embedder, n=24)
         taus[name], rows[name] = found.tau_by_percentile["P10"], found.samples
     low, high = sorted(taus.values())
     assert high - low > 0.1
-    open_rows = [row for row in rows["begin/begin_dev_cmu.tsv"] if not row.trivial]
+    open_rows = [row for row in rows["cmu"] if not row.trivial]
     assert open_rows
     assert np.mean([row.oracle_energy < 0.01 for row in open_rows]) < 0.95
     assert any(row.oracle_energy != row.oracle_first_energy for row in open_rows)
-    assert all(
-        row.trivial and row.energy == row.energy_gap for row in rows["feverous/feverous_dev_programfc.json"]
-    )
+    assert all(row.trivial and row.energy == row.energy_gap for row in rows["feverous"])

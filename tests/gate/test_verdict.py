@@ -18,20 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from solvent.gate import (
-    FIXED,
-    GateError,
-    ModelMissingError,
-    Policy,
-    evaluate_claim,
-    evaluate_gram,
-    evaluate_text,
-    measurement,
-    oracle_policy,
-    verdict,
-)
+from solvent.gate import FIXED, GateError, Policy, evaluate_claim, evaluate_text, measurement, verdict
+from solvent.gate.calibration import oracle_policy
+from solvent.gate.errors import ModelMissingError
 from solvent.gate.legible import illegible
 from solvent.gate.policy import SEVERITY
+from solvent.gate.verdict import evaluate_gram
 
 Floats = NDArray[np.float64]
 KEYS = [

@@ -10,8 +10,6 @@ comparison (``solvent gate eval``): no claim is judged and no threshold is learn
 - ``tfidf``: 1 less the cosine of TF-IDF vectors of the claim and of all its evidence (scikit-learn);
 - ``checks``: the share of the text's checks that fired (``checks.py``), no embedding;
 - ``spans``: ``1 / (1 + number of spans)``, which reads not a word. Where it separates labels, the set leaks them.
-
-``combined.py`` has a research extension, several residuals weighed by a logistic regression.
 """
 
 from __future__ import annotations

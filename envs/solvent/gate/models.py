@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from solvent.gate.errors import GateError, ModelMissingError
-from solvent.gate.packing import pack_linear_layers
 
 __all__ = ["DEFAULT_MODEL", "ModelFiles", "find_model", "load_model", "machine"]
 
@@ -90,7 +89,6 @@ def load_model(files: ModelFiles) -> Any:
         except Exception as error:
             raise _missing(f"{files.package} can't be loaded ({_line(error)})") from None
     model.eval()
-    pack_linear_layers(model)
     return model
 
 
