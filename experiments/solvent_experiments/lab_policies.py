@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from solvent.gate.calibration import percentile_thresholds, sample_sha256
 from solvent.gate.embedding import Embedder
 from solvent.gate.measurement import gram_energy
+from solvent.gate.number_check import missing
 from solvent.gate.policy import Policy
-from solvent.gate.stated import missing
 from solvent.lab.draws import fixed_points
 from solvent.lab.mechanisms.assay import bin_probabilities, viability
 from solvent.lab.mechanisms.gate import WORDINGS, finding_row, strength_at

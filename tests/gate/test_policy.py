@@ -277,9 +277,20 @@ def test_a_right_hash_does_not_excuse_a_wrong_policy(tmp_path: Path) -> None:
 # -------------------------------------------------------------------------------------- failure modes
 
 
-def names_of(**signals: Any) -> list[tuple[str, str]]:
-    numbers: dict[str, Any] = {"energy": 0.2, "measured": 0.2, "tau_accept": 0.3} | signals
-    return [(mode.name, mode.response) for mode in failure_modes(**numbers)]
+def names_of(
+    *,
+    energy: float = 0.2,
+    measured: float = 0.2,
+    oracle_energy: float = 0.0,
+    identity_error: float = 0.0,
+    best_cosine: float = 0.0,
+    strict: bool = False,
+) -> list[tuple[str, str]]:
+    claim = measurement.EnergyResult(energy, 1.0 - energy, identity_error, 1, (1.0,), (best_cosine,), (0,), 1)
+    result = measurement.GapResult(claim, oracle_energy, energy - oracle_energy, 0, False, False)
+    decided = apply_adaptive_policy_gap(measured, 0.3)
+    modes = failure_modes(result, measured, 0.3, decided, strict=strict)
+    return [(mode.name, mode.response) for mode in modes]
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,11 @@ from solvent.gate.errors import GateError
 from solvent.gate.measurement import hallucination_energy, oracle_gap
 from solvent.gate.policy import FIXED, Policy, apply_adaptive_policy_gap
 from solvent.gate.policy_files import load_policies, save_policies
-from solvent.gate.verdict import evaluate_claim, evaluate_text
+from solvent.gate.verdict import Context, evaluate_claim, evaluate_text
 
 __all__ = [
     "FIXED",
+    "Context",
     "GateError",
     "Policy",
     "SentenceEmbedder",

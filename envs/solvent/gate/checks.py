@@ -15,7 +15,7 @@ it was made up, and that is a reject; up to three words in quotes may be a title
 Source: our own addition to *Deterministic Policy Gates for Stochastic Systems*; a changed year hardly moves the
 residual.
 
-Known approximation: English, words and not grammar; see ``stated``, ``negation`` and ``wording``. All of it is
+Known approximation: English, words and not grammar; see ``number_check``, ``negation`` and ``wording``. All of it is
 linear in the length of the texts, and needs no model.
 
 Known limits. These pass, and are wrong: *score 3-2* against *2-3*, *19th* against *19* (what a number says of its noun
@@ -34,8 +34,8 @@ from collections.abc import Iterable, Sequence
 
 from solvent.gate.errors import GateError
 from solvent.gate.negation import conflict
+from solvent.gate.number_check import missing
 from solvent.gate.policy import Verdict, severest
-from solvent.gate.stated import missing
 from solvent.gate.wording import content_stems, plain, shown
 
 __all__ = ["CheckResult", "downgraded", "run_checks"]
