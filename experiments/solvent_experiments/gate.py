@@ -135,10 +135,10 @@ def sweep(
     from solvent.gate.datasets import load_dataset
     from solvent.gate.policy import Policy
     from solvent.gate.policy_files import save_policies
-    from solvent.gate.sweep import FORMAT, run_sweep
+    from solvent.gate.sweep import FORMAT, SweepSettings, run_sweep
     from solvent_experiments.files import write_atomically
 
-    cuts = _percentiles(percentiles)
+    settings = SweepSettings(n or None, seed, top_k, rank_r, _percentiles(percentiles), budget)
     _writable(
         {"the data set": dataset, "the database of pages": wiki_db},
         _Output("--out", out, FORMAT),
@@ -150,17 +150,7 @@ def sweep(
         embedder = _embedder(model)
         if policies is not None:  # refuses a domain or a model that no policy can name
             Policy.learnt("P10", 0.0, domain=domain or data.name, model=embedder.name)
-        found = run_sweep(
-            data,
-            embedder,
-            n=n or None,
-            seed=seed,
-            top_k=top_k,
-            rank_r=rank_r,
-            percentiles=cuts,
-            budget=budget,
-            on_progress=told,
-        )
+        found = run_sweep(data, embedder, settings, told)
     write_atomically(out, found.to_json())
     if policies is not None:
         policies.parent.mkdir(parents=True, exist_ok=True)
@@ -212,7 +202,7 @@ def check(
     """
     from solvent.gate.checklist import run_checklist, runs_from_text
     from solvent.gate.datasets import load_dataset
-    from solvent.gate.sweep import run_sweep
+    from solvent.gate.sweep import SweepSettings, run_sweep
 
     found = _sweep_at(path)
     runs = None
@@ -222,7 +212,7 @@ def check(
             data = load_dataset(source, wiki_db=wiki_db, skip_broken=skip_broken)
             embedder = _embedder(model)
             if found is None:
-                found = run_sweep(data, embedder, seed=seed, on_progress=told)
+                found = run_sweep(data, embedder, SweepSettings(seed=seed), told)
             if found.model["fingerprint"] != embedder.fingerprint:
                 raise _error(f"{path}: made with the model {found.model['name']}; allowed: the same --model")
             runs = runs_from_text(
@@ -273,7 +263,7 @@ def eval_(
     - `solvent gate eval --dataset claims.jsonl --out eval.json`
     """
     from solvent.gate.datasets import load_dataset
-    from solvent.gate.evaluation import evaluate_backends
+    from solvent.gate.evaluation import evaluate_backends, standard_backends
     from solvent_experiments.files import write_json
 
     if out is not None:
@@ -286,15 +276,8 @@ def eval_(
         data = load_dataset(dataset, wiki_db=wiki_db, skip_broken=skip_broken)
         embedder = _embedder(model)
         drawn = data.drawn(n or None, seed)
-        result = evaluate_backends(
-            drawn.samples,
-            embedder,
-            top_k=top_k,
-            rank_r=rank_r,
-            resamples=resamples,
-            seed=seed,
-            on_progress=told,
-        )
+        backends = standard_backends(drawn.samples, embedder, top_k=top_k, rank_r=rank_r, on_progress=told)
+        result = evaluate_backends(drawn.samples, backends, resamples=resamples, seed=seed, on_progress=told)
     settings = {
         "n": len(drawn.samples),
         "seed": seed,
@@ -416,7 +399,8 @@ def _is_another_of(output: _Output) -> bool:
 
 def _sweep_at(path: Path) -> Sweep | None:
     """The sweep in a file, None where it is something else that may be a data set."""
-    from solvent.gate.sweep import FORMAT, sweep_from_json
+    from solvent.gate.sweep import FORMAT
+    from solvent.gate.sweep_file import sweep_from_json
 
     if not path.is_file():
         raise _error(f"{path}: no such file; allowed: a sweep or a data set")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,7 +93,7 @@ def evaluation_document(result: Evaluation, data: Dataset, settings: Mapping[str
         "format": EVALUATION,
         "dataset": {"name": data.name, "format": data.format, "sha256": data.sha256, "labels": data.counts},
         "settings": dict(settings),
-        "comparisons": [_without_nan(row.to_dict()) for row in result.comparisons],
+        "comparisons": [_without_nan(asdict(row)) for row in result.comparisons],
         "scores": {kind: {name: list(v) for name, v in by.items()} for kind, by in result.scores.items()},
     }
 

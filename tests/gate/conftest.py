@@ -75,7 +75,8 @@ def cmu(public_data: Path) -> Dataset:
 def embedder(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The real model, its vectors kept for this run alone."""
     pytest.importorskip("sentence_transformers", reason="the extra `gate` is not installed")
-    from solvent.gate.embedding import ModelMissingError, SentenceEmbedder
+    from solvent.gate.embedding import SentenceEmbedder
+    from solvent.gate.errors import ModelMissingError
 
     try:
         return SentenceEmbedder(cache=tmp_path_factory.mktemp("vectors"))

@@ -61,9 +61,6 @@ def label_of(value: Any) -> str | None:
     """One of ``LABELS`` for a published word (``SUPPORTS``, ``not enough info``, ...), None for none.
 
     An unknown word is ``other``.
-
-    Raises:
-        BrokenRecordError: a number or a structure.
     """
     if value is None:
         return None
@@ -103,11 +100,7 @@ def record_of(fields: Mapping[str, Any], evidence: list[str], pages: list[str]) 
 
 
 def fields_of(value: Any) -> Mapping[str, Any]:
-    """``value`` if it is a JSON object.
-
-    Raises:
-        BrokenRecordError: it is something else.
-    """
+    """``value`` if it is a JSON object."""
     if not isinstance(value, Mapping):
         raise BrokenRecordError(f"got {kind_of(value)}; allowed: an object with claim, evidence and label")
     return value

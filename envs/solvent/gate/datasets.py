@@ -198,9 +198,6 @@ def deranged(samples: Sequence[Sample], seed: int) -> tuple[Sample, ...]:
     """The same claims, each with the evidence of a sample of another group; evidence is used once each.
 
     Lists of evidence stay whole, so their lengths are distributed as before. The label is ``shuffled``.
-
-    Raises:
-        GateError: fewer than two samples, or one group holds more than half of them, so that there is no such pairing.
     """
     groups = [sample.group for sample in samples]
     donors = derange(len(samples), groups, np.random.default_rng(seed))

@@ -114,11 +114,7 @@ def _resolved(name: str, context: Any, pages: WikiPages | None) -> str:
 
 
 class WikiPages:
-    """Pages of a FEVEROUS database, opened for reading only.
-
-    Raises:
-        GateError: no such file, or no such table in it.
-    """
+    """Pages of a FEVEROUS database, opened for reading only."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
         file = Path(path)

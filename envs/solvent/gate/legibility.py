@@ -80,11 +80,7 @@ def illegible_pair(claim: Any, evidence: Any) -> str:
 
 
 def readable_spans(claim: Any, evidence: Any, embedder: Embedder) -> tuple[list[str], tuple[str, ...]]:
-    """The spans that can be judged, and a line for each kind of span that was left out.
-
-    Raises:
-        GateError: the claim, or evidence that is no text, can't be judged.
-    """
+    """The spans that can be judged, and a line for each kind of span that was left out."""
     from solvent.gate.embedding import unread_by
 
     spans = evidence

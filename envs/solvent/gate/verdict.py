@@ -59,9 +59,6 @@ class Context:
         override: use the policy elsewhere all the same; the reasons then say so.
         top_k: most spans that count.
         rank_r: most directions that count.
-
-    Raises:
-        GateError: texts of the claim or of the evidence alone, or a count that is no whole number.
     """
 
     claim_text: str | None = None
