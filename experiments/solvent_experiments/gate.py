@@ -354,7 +354,7 @@ def _embedder(model: str | None, *, cached: bool = True) -> SentenceEmbedder:
 
 
 class _Output(NamedTuple):
-    """What an option writes: where to (None: not at all), in which format, and for a manifest of which file."""
+    """An output of a command: its option, path (None: not written) and format, and for a manifest the file it is of."""
 
     option: str
     path: Path | None
@@ -387,7 +387,7 @@ def _writable(inputs: Mapping[str, Path | None], *outputs: _Output) -> None:
 
 
 def _is_another_of(output: _Output) -> bool:
-    """Whether the file that is there already is of the output's format, and a manifest of the same file."""
+    """True if the existing file has the output's format, and for a manifest is of the same file."""
     assert output.path is not None
     if not output.path.is_file():
         return False
@@ -433,7 +433,7 @@ def _evaluation_at(path: Path) -> Mapping[str, Any]:
 
 
 def _is_comparison(row: Any) -> bool:
-    """Whether a row of an evaluation can be drawn: its names, and an AUROC with its interval, or none."""
+    """True if a row of an evaluation has its names, and an AUROC with its interval or none."""
     if not isinstance(row, Mapping) or not isinstance(row.get("auroc"), Mapping):
         return False
     named = all(isinstance(row.get(key), str) for key in ("against", "measure"))

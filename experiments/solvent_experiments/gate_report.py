@@ -1,4 +1,4 @@
-"""What ``solvent gate`` shows and writes beside its results: tables, notes and manifests."""
+"""Tables, notes and manifests of ``solvent gate``."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ NAMES = {
 
 
 def manifest_of(out: Path) -> Path:
-    """Where the manifest of a result lies: beside it."""
+    """The path of a result's manifest, beside it."""
     return out.parent / f"{out.stem}.manifest.json"
 
 

@@ -276,7 +276,7 @@ def test_a_broken_decomposition_shows_in_the_identity_error(monkeypatch: pytest.
 
     def leaning(matrix: Floats, full_matrices: bool) -> tuple[Floats, Floats, Floats]:
         left, singular, right = svd(matrix, full_matrices=full_matrices)
-        return left, singular, right + 0.2 * right[:, :1]
+        return left, singular, right + 0.2 * right[:1]
 
     monkeypatch.setattr(np.linalg, "svd", leaning)
     assert hallucination_energy(claim, spans).identity_error > 0.01

@@ -84,7 +84,7 @@ class RememberingEmbedder:
         return np.stack([self._rows[text] for text in texts]) if texts else np.empty((0, self.dimension))
 
     def unread(self, texts: Sequence[str]) -> list[Unread]:
-        """What the embedder behind it doesn't read."""
+        """The unread parts of each text."""
         return unread_by(self._embedder, texts)
 
 

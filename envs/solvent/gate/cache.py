@@ -35,7 +35,7 @@ Vector = NDArray[np.float32]
 
 
 def cache_folder() -> Path:
-    """Where embeddings are kept: ``SOLVENT_CACHE``, else ``solvent`` in ``XDG_CACHE_HOME`` or ``~/.cache``."""
+    """The folder of the embeddings: ``SOLVENT_CACHE``, else ``solvent`` in ``XDG_CACHE_HOME`` or ``~/.cache``."""
     if chosen := os.environ.get("SOLVENT_CACHE"):
         return Path(chosen).expanduser()
     base = os.environ.get("XDG_CACHE_HOME")

@@ -1,4 +1,4 @@
-"""Where a threshold comes from: the source's percentiles, or a budget for false acceptance over negative controls.
+"""Calibration: thresholds from percentiles (the source's), or from a budget for false acceptance of negative controls.
 
 *Percentiles* (source: *Deterministic Policy Gates for Stochastic Systems*, "Adaptive Policy"): sort the gaps of N
 claims and cut at ``tau_p = x[ceil(p N / 100)]``. On those same N claims, p % are then accepted *by construction*: the
@@ -92,7 +92,7 @@ def upper_bound(successes: int, trials: int, confidence: float = 0.95) -> float:
 
 
 def acceptance(values: ArrayLike, tau_accept: float) -> Rate:
-    """How many of ``values`` [n] a threshold accepts."""
+    """The rate at which a threshold accepts ``values`` [n]."""
     x, tau = _sample("values", values, least=0), rounded(tau_accept)
     if math.isnan(tau):
         raise GateError(f"tau_accept: got {tau_accept!r}; allowed: a finite number")
@@ -237,7 +237,7 @@ def control_threshold(negatives: ArrayLike, budget: float, confidence: float | N
 
 
 def _allowed(count: int, budget: float, confidence: float | None) -> int:
-    """How many of ``count`` negatives may be accepted, -1 where not even none is safe."""
+    """The number of ``count`` negatives that may be accepted, -1 where not even none is safe."""
     if confidence is None:
         return min(math.floor(budget * count + _ROUNDING), count - 1)
     _require_counts(0, count, confidence)

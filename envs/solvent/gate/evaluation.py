@@ -1,4 +1,4 @@
-"""How well a measure tells supported claims from others: AUROC with bootstrap intervals, beside baselines.
+"""AUROC of measures that tell supported claims from others, with bootstrap intervals.
 
 AUROC is the chance that a claim that isn't supported scores higher than one that is, ties counting half: 0.5 is chance.
 Three kinds of claims stand against the supported ones:

@@ -103,7 +103,7 @@ def failure_modes(
 
 
 def _laundered(result: GapResult) -> str:
-    """Why the citation may have been made for the claim; empty where there is no sign of it."""
+    """Signs that the citation was made for the claim, in words; empty where there are none."""
     energy, oracle = rounded(result.claim.energy), rounded(result.oracle_energy)
     cosine = rounded(result.claim.topk_scores[0])
     if not energy <= _LIMIT:

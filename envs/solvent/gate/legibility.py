@@ -55,7 +55,7 @@ _MOST_UNKNOWN = 0.2  # share of a text's characters that may be signs the model 
 
 
 def illegible(text: object, longest: int = LONGEST_CLAIM) -> str:
-    """Why ``text`` can't be judged; empty where it can."""
+    """The reason why ``text`` can't be judged; empty if it can."""
     if not isinstance(text, str):
         return f"no text but {type(text).__name__}"
     if len(text) > longest:
@@ -70,7 +70,7 @@ def illegible(text: object, longest: int = LONGEST_CLAIM) -> str:
 
 
 def illegible_pair(claim: Any, evidence: Any) -> str:
-    """Why a claim or one of its spans can't be judged; empty where all can."""
+    """The reason why a claim or one of its spans can't be judged; empty if all can."""
     if why := illegible(claim):
         return f"claim: {why}"
     if isinstance(evidence, str | bytes) or not isinstance(evidence, Sequence | np.ndarray):
@@ -101,7 +101,7 @@ def readable_spans(claim: Any, evidence: Any, embedder: Embedder) -> tuple[list[
 
 
 def _unreadable(unread: Unread) -> str:
-    """Why the model can't read a claim with this unread; empty where it can."""
+    """The reason why a claim with these unread parts can't be judged; empty if it can."""
     if words := [word for word in unread.words if _has_meaning(word)]:
         return f"words that the model does not know: {shown(' '.join(words))!r}"
     if unread.share > _MOST_UNKNOWN:

@@ -141,7 +141,7 @@ class Sweep:
 
 @dataclass(frozen=True)
 class SweepSettings:
-    """How a sweep draws, measures and cuts.
+    """Settings of a sweep.
 
     Attributes:
         n: claims drawn without replacement; None takes all.

@@ -49,7 +49,7 @@ _UNUSED = -2.0  # below any cosine
 
 @dataclasses.dataclass(frozen=True)
 class Context:
-    """What a verdict on vectors may also know: the texts, where the policy is used, and how energies are measured.
+    """The texts of a claim that is given as vectors, the place where the policy is used, and settings of the measure.
 
     Attributes:
         claim_text: the claim's words, for the checks; with it
