@@ -237,7 +237,6 @@ def test_broken_lines_are_skipped_under_the_flag_alone(
             "--percentiles: got '5,x'",
         ),
         (("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--percentiles", "0"), "--percentiles: got '0'"),
-        (("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--format", "csv"), "format: got 'csv'"),
         (("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--wiki-db", "no.db"), "no.db: no such file"),
         (("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--top-k", "0"), "--top-k"),
         (("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--budget", "2"), "budget: got 2"),

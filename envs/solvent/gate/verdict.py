@@ -165,7 +165,7 @@ def evaluate_text(
 # ---------------------------------------------------------------------------------------------- rule
 
 
-def _rule(regime: Policy | str, tau_accept: float | None, context: Context) -> _Rule:
+def _rule(regime: Policy | str, tau_accept: Any, context: Context) -> _Rule:
     """The rule that decides; every wrong use of the arguments ends here."""
     if isinstance(regime, Policy) and tau_accept is not None:
         raise GateError("tau_accept: got a policy as well; allowed: one of the two")
