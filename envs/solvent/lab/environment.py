@@ -17,7 +17,7 @@ from solvent.lab.actions import action_table, sentence
 from solvent.lab.batch import LabBatch, resolve_params, resolve_seed
 from solvent.lab.codes import Event
 from solvent.lab.columns import episode_record
-from solvent.lab.info import names_of, told
+from solvent.lab.info import infos_of, names_of, told
 from solvent.lab.ledger import Ledgers
 from solvent.lab.observation import observation_fields, observation_space
 from solvent.lab.params import LabParams
@@ -224,7 +224,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self.names = names_of(self.params)
         self._log = ToolLog(self.params)
         self._contaminated = bool(self.params.unenforced)
-        self.detailed_info = detailed_info
+        self._told = infos_of(self.params, detailed=detailed_info)
         self.actions = action_table(self.params)
         self.observation_fields = observation_fields(self.params)
         self.action_space = Discrete(len(self.actions))
@@ -281,7 +281,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         if step["event"] == EXPLORED:
             self._log.add(index, lab)
         terminated, truncated = bool(step["terminated"]), bool(step["truncated"])
-        info = self._marked(told(self.params, step, self.detailed_info))
+        info = self._marked(told(self._told, step))
         self.ledgers.append(batch.steps, batch.labs, numbered=False)
         if terminated or truncated:
             info["episode_summary"] = episode_record(self.params, batch.labs[0])

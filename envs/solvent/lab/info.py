@@ -25,7 +25,7 @@ from solvent.lab.words.sentences import (
     sentences_of,
 )
 
-__all__ = ["infos_of", "names_of", "told", "told_of_each"]
+__all__ = ["Infos", "infos_of", "names_of", "told", "told_of_each"]
 
 
 @functools.lru_cache(maxsize=64)
@@ -49,9 +49,12 @@ def names_of(params: LabParams) -> Names:
     )
 
 
-@functools.lru_cache(maxsize=64)
-def infos_of(params: LabParams, detailed: bool) -> tuple[tuple[str, Any, tuple[Info, ...]], ...]:
-    """What is told of a step, by its condition: ``(field, nothing, infos)``."""
+Infos = tuple[tuple[str, Any, tuple[Info, ...]], ...]
+"""What is told of a step, by its condition: the field, its value where nothing is told, and what is told else."""
+
+
+def infos_of(params: LabParams, *, detailed: bool) -> Infos:
+    """What labs with these parameters tell of a step."""
     names = names_of(params)
     by_condition: dict[tuple[str, Any], list[Info]] = {}
     for mechanism in MECHANISMS:
@@ -61,30 +64,28 @@ def infos_of(params: LabParams, detailed: bool) -> tuple[tuple[str, Any, tuple[I
     return tuple((when, nothing, tuple(infos)) for (when, nothing), infos in by_condition.items())
 
 
-def told(params: LabParams, step: Any, detailed: bool) -> dict[str, Any]:
+def told(infos: Infos, step: Any) -> dict[str, Any]:
     """The info of one step record, as plain Python values."""
     told: dict[str, Any] = {}
-    for when, nothing, infos in infos_of(params, detailed):
+    for when, nothing, each in infos:
         if step[when] != nothing:
-            for info in infos:
+            for info in each:
                 value = info.of(step[info.field])
                 told[info.key] = value.item() if isinstance(value, np.generic) else value
     return told
 
 
-def told_of_each(
-    params: LabParams, steps: NDArray[Any], where: NDArray[np.bool_], detailed: bool
-) -> dict[str, Any]:
+def told_of_each(infos: Infos, steps: NDArray[Any], where: NDArray[np.bool_]) -> dict[str, Any]:
     """The infos of step records, shape ``(n,)``, in Gymnasium's vector form, of the labs ``where`` a step was taken.
 
     A column is there where something happened, with a mask beside it.
     """
     columns: dict[str, Any] = {}
-    for when, nothing, infos in infos_of(params, detailed):
+    for when, nothing, each in infos:
         happened = where & (steps[when] != nothing)
         if not happened.any():
             continue
-        for info in infos:
+        for info in each:
             values = info.of(steps[info.field])
             blank = None if values.dtype == object else values.dtype.type(0)
             shaped = happened if values.ndim == 1 else happened[:, None]

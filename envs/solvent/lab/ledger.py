@@ -54,9 +54,7 @@ class Ledgers:
             events = [
                 event
                 for i in np.flatnonzero(log.happened(steps))
-                for event in log.events(
-                    names_of(self.params), steps[i], labs[i], int(i) if numbered else None
-                )
+                for event in log.events(self._names, steps[i], labs[i], int(i) if numbered else None)
             ]
             if events:
                 append_jsonl(self.paths[log.name], events)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from solvent.lab.actions import action_table, sentence
 from solvent.lab.batch import LabBatch, resolve_params, resolve_seed
 from solvent.lab.columns import episode_columns
-from solvent.lab.info import names_of, told_of_each
+from solvent.lab.info import infos_of, names_of, told_of_each
 from solvent.lab.ledger import Ledgers
 from solvent.lab.observation import observation_fields, observation_space
 from solvent.lab.params import LabParams
@@ -93,7 +93,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         )
         self.names = names_of(self.params)
         self._contaminated = bool(self.params.unenforced)
-        self.detailed_info = detailed_info
+        self._told = infos_of(self.params, detailed=detailed_info)
         self.copy = copy
         self.actions = action_table(self.params)
         self.observation_fields = observation_fields(self.params)
@@ -248,7 +248,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
     def _step_infos(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
         """What an ordinary step tells, of the labs ``where`` one was taken: nearly nothing."""
         if where.any():
-            infos |= told_of_each(self.params, self.batch.steps, where, self.detailed_info)
+            infos |= told_of_each(self._told, self.batch.steps, where)
 
     def _episode_infos(self, infos: dict[str, Any], labs: NDArray[Any], ended: NDArray[np.bool_]) -> None:
         infos["episode_summary"] = _spread(episode_columns(self.params, labs, np.flatnonzero(ended)), ended)
