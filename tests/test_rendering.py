@@ -23,7 +23,7 @@ from solvent.lab.batch import resolve_params
 from solvent.lab.params import LabParams
 from solvent.lab.rendering import Renderer
 from solvent.lab.rendering.history import HistoryBook
-from solvent.lab.rendering.terminal import WIDTH
+from solvent.lab.rendering.sheet import WIDTH
 from solvent.lab.rendering.words import class_name, concentration
 from solvent.lab.state import Event, lab_dtype, step_dtype
 

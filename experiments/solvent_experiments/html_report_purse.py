@@ -7,8 +7,10 @@ from typing import Any
 from solvent import LabParams
 from solvent.lab.actions import VERBS
 from solvent.lab.mechanisms.energy import UNIT
-from solvent.lab.rendering.prices import Cost, costs, energy
-from solvent.lab.rendering.purse_words import intents, presence, voice, why
+from solvent.lab.rendering.panels.costs import Cost, costs, why
+from solvent.lab.rendering.panels.energy import presence
+from solvent.lab.rendering.panels.proposals import voice
+from solvent.lab.rendering.words import energy, intents
 
 __all__ = ["fair_prices", "purse_state"]
 

@@ -16,19 +16,13 @@ from rich.text import Text
 from solvent import LabEnv, LabParams
 from solvent.lab.actions import VERBS, Verb
 from solvent.lab.rendering import Renderer
-from solvent.lab.rendering.adequacy_words import told
-from solvent.lab.rendering.gate_words import pending, policy_word, would_be
-from solvent.lab.rendering.prices import cost_of, energy
-from solvent.lab.rendering.purse_words import presence, why
-from solvent.lab.rendering.rules import (
-    adequacy_rules_in_words,
-    energy_rules_in_words,
-    gate_rules_in_words,
-    what_it_does,
-    why_not,
-)
-from solvent.lab.rendering.terminal import WIDTH
-from solvent.lab.rendering.words import class_name, clock, tell
+from solvent.lab.rendering.panels import adequacy, gate
+from solvent.lab.rendering.panels import energy as purse
+from solvent.lab.rendering.panels.costs import cost_of, what_it_does, why, why_not
+from solvent.lab.rendering.panels.outcome import tell
+from solvent.lab.rendering.panels.page import would_be
+from solvent.lab.rendering.sheet import WIDTH, Sheet
+from solvent.lab.rendering.words import class_name, clock, energy
 from solvent.lab.tables import tables_for
 from solvent.lab.words.sentences import policies_of
 from solvent_agents.agent import act_one, show_labs
@@ -69,7 +63,7 @@ def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, con
         console.print(mark, style="bold red")
     watched = chooser is not None and console.is_terminal
     lines = console.height - 1 if watched else _lines_over_menu(params, console)
-    screen = Renderer(params, "ansi", width=min(WIDTH, console.width), height=lines)
+    screen = Renderer(params, "ansi", sheet=Sheet(min(WIDTH, console.width), lines))
     _show(env, screen, console, clear=watched)
     if chooser is None:
         for rules in _rules(params):
@@ -113,9 +107,9 @@ def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, con
 def _rules(params: LabParams) -> list[list[str]]:
     """The rules of what this lab has, in words."""
     known = (
-        (params.energy.enabled, energy_rules_in_words),
-        (params.gate.enabled, gate_rules_in_words),
-        (params.adequacy.enabled, adequacy_rules_in_words),
+        (params.energy.enabled, purse.rules),
+        (params.gate.enabled, gate.rules),
+        (params.adequacy.enabled, adequacy.rules),
     )
     return [in_words(params) for enabled, in_words in known if enabled]
 
@@ -217,24 +211,24 @@ def _situation(env: LabEnv, console: Console) -> str:
     return (
         f"{before}{clock(params, lab)}, slot {int(lab['slot']) + 1} of {params.energy.slots}, "
         f"{energy(lab['energy'])} energy, {lab['wells']} wells, debt {lab['debt']:.2f}, "
-        f"{presence(params, lab)}. {question}"
+        f"{purse.presence(params, lab)}. {question}"
     )
 
 
 def _at_the_gate(params: LabParams, lab: Any) -> str:
     """The policy in force, what waits for a reader, and how to see a page."""
     policy = policies_of(params)[lab["strictness"]]
-    waiting = ", ".join(pending(params, lab))
+    waiting = ", ".join(gate.pending(params, lab))
     review = f"; under review: {waiting}" if waiting else ""
     return (
-        f"The gate is at {policy_word(policy.name)}: accepts up to {policy.tau_accept:.3f}{review}. "
+        f"The gate is at {gate.policy_word(policy.name)}: accepts up to {policy.tau_accept:.3f}{review}. "
         f"{NOTEBOOK} opens the notebook.\n{_told(params, lab)}"
     )
 
 
 def _told(params: LabParams, lab: Any) -> str:
     """What the player is told after a published error, as long as it holds."""
-    now = told(params, lab)
+    now = adequacy.correction_in_force(params, lab)
     return f"You are told, for {now.hours} h more: {now.text}\n" if now else ""
 
 

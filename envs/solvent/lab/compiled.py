@@ -9,15 +9,25 @@ vectorised: where a divisor can be zero, the text says what happens.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from numba import config, njit, typeof, types
 from numba.core.caching import IndexDataCacheFile
 
-__all__ = ["ContentNamedCacheFile", "compiled", "direct", "drop_stale_cache", "inlined", "renew_cache"]
+__all__ = [
+    "ContentNamedCacheFile",
+    "compiled",
+    "direct",
+    "drop_stale_cache",
+    "inlined",
+    "plain",
+    "renew_cache",
+]
 
 
 def drop_stale_cache(package: Path, *others: Path) -> int:
@@ -120,3 +130,15 @@ def direct(function: Any, *arguments: Any) -> Callable[..., Any]:
     types = tuple(typeof(argument) for argument in arguments)  # type: ignore[no-untyped-call]
     entry: Callable[..., Any] = compile_for(types)
     return entry
+
+
+@functools.cache
+def plain(function: Any) -> Callable[..., Any]:
+    """Return the Python text of a compiled rule, with the rules that it calls as Python too.
+
+    Pictures and menus ask a rule now and then for one lab: in Python it answers sooner than it is compiled.
+    """
+    text = getattr(function, "py_func", function)
+    rules = {name: text.__globals__.get(name) for name in text.__code__.co_names}
+    called = {name: plain(rule) for name, rule in rules.items() if hasattr(rule, "py_func")}
+    return FunctionType(text.__code__, {**text.__globals__, **called})

@@ -15,7 +15,7 @@ from solvent.lab.mechanisms.energy import (
     within_hours,
 )
 
-__all__ = ["done_before", "energy_price", "out_of_context", "user_is_present"]
+__all__ = ["done_before", "energy_price", "out_of_context", "situation", "user_is_present"]
 
 
 @inlined
@@ -41,12 +41,20 @@ def done_before(lab, verb, compound):  # type: ignore[no-untyped-def]
 
 
 @inlined
+def situation(lab, verb, tables):  # type: ignore[no-untyped-def]
+    """Flags of a verb's situation now: first use, prone to errors, late and heard by others."""
+    rules = tables.energy
+    hour = hour_of(rules.start_hour, lab.heartbeat)
+    late = tables.audience[verb] != 0 and within_hours(hour, rules.late_from, rules.late_until)
+    return lab.uses[verb] == 0, error_prone(lab.failures[verb]), late
+
+
+@inlined
 def energy_price(lab, verb, similar, tables):  # type: ignore[no-untyped-def]
     """Effective cost of a verb now, in thousandths of energy; 0 where acting costs none."""
     rules = tables.energy
     if not rules.enabled:
         return 0
-    hour = hour_of(rules.start_hour, lab.heartbeat)
-    late = tables.audience[verb] != 0 and within_hours(hour, rules.late_from, rules.late_until)
-    factor = multiplier(rules, lab.uses[verb] == 0, error_prone(lab.failures[verb]), late, similar)
+    first_use, errors, late = situation(lab, verb, tables)
+    factor = multiplier(rules, first_use, errors, late, similar)
     return payable(effective_cost(lab.price[verb], factor), lab.price[verb], rules.cap)
