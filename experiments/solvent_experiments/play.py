@@ -16,13 +16,12 @@ from rich.text import Text
 from solvent import LabEnv, LabParams
 from solvent.lab.actions import VERBS, Verb
 from solvent.lab.rendering import Renderer
-from solvent.lab.rendering.panels import adequacy, gate
-from solvent.lab.rendering.panels import energy as purse
+from solvent.lab.rendering.panels import adequacy, energy, gate
 from solvent.lab.rendering.panels.costs import cost_of, what_it_does, why, why_not
 from solvent.lab.rendering.panels.outcome import tell
 from solvent.lab.rendering.panels.page import would_be
 from solvent.lab.rendering.sheet import WIDTH, Sheet
-from solvent.lab.rendering.words import class_name, clock, energy
+from solvent.lab.rendering.words import class_name, clock, in_units
 from solvent.lab.tables import tables_for
 from solvent.lab.words.sentences import policies_of
 from solvent_agents.agent import act_one, show_labs
@@ -107,7 +106,7 @@ def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, con
 def _rules(params: LabParams) -> list[list[str]]:
     """The rules of what this lab has, in words."""
     known = (
-        (params.energy.enabled, purse.rules),
+        (params.energy.enabled, energy.rules),
         (params.gate.enabled, gate.rules),
         (params.adequacy.enabled, adequacy.rules),
     )
@@ -148,7 +147,7 @@ def _energy_account(env: LabEnv, episode: dict[str, Any]) -> str:
     lab = env.get_state()
     wrong = [verb for verb in Verb if lab["fair"][verb] != lab["price"][verb]]
     costs = ", ".join(
-        f"{VERBS[verb].name} {energy(lab['fair'][verb])} instead of {energy(lab['price'][verb])}"
+        f"{VERBS[verb].name} {in_units(lab['fair'][verb])} instead of {in_units(lab['price'][verb])}"
         for verb in wrong
     )
     return (
@@ -210,8 +209,8 @@ def _situation(env: LabEnv, console: Console) -> str:
         return f"{before}{lab['wells']} wells, debt {lab['debt']:.2f}. {question}"
     return (
         f"{before}{clock(params, lab)}, slot {int(lab['slot']) + 1} of {params.energy.slots}, "
-        f"{energy(lab['energy'])} energy, {lab['wells']} wells, debt {lab['debt']:.2f}, "
-        f"{purse.presence(params, lab)}. {question}"
+        f"{in_units(lab['energy'])} energy, {lab['wells']} wells, debt {lab['debt']:.2f}, "
+        f"{energy.presence(params, lab)}. {question}"
     )
 
 
@@ -266,7 +265,7 @@ def _offer(env: LabEnv, verb: Verb, allowed: bool) -> str:
         return f"{name}{VERBS[verb].doc}{_price(env, verb)}{_meaning(env.params, verb)}{refused}"
     lab = env.batch.labs[0]
     cost = cost_of(env.params, lab, verb)
-    price = f"{energy(cost.now):>5} energy{_price(env, verb)}" if cost.base else " free"
+    price = f"{in_units(cost.now):>5} energy{_price(env, verb)}" if cost.base else " free"
     if not allowed:
         return f"{name}{price}  (not now: {why_not(env.params, lab, verb)})"
     because = f" ({why(cost)})" if cost.base and why(cost) else ""
@@ -282,7 +281,7 @@ def _not_on(env: LabEnv, verb: Verb, m: int) -> str:
         return "  (would not run)"
     elif VERBS[verb].takes == "confidence" and lab["published"][m]:
         return "  (published already)"
-    return f"  (again in this hour: {energy(cost_of(env.params, lab, verb).again)} energy, too dear)"
+    return f"  (again in this hour: {in_units(cost_of(env.params, lab, verb).again)} energy, too dear)"
 
 
 def _price(env: LabEnv, verb: Verb) -> str:

@@ -42,14 +42,6 @@ class Beat(NamedTuple):
         return int(self.began + 1e-9)
 
 
-class Change(NamedTuple):
-    """A price that a review has changed; thousandths."""
-
-    heartbeat: int
-    old: int
-    new: int
-
-
 class Plate(NamedTuple):
     """The last plate that was read."""
 
@@ -66,7 +58,7 @@ class History:
     plate: Plate | None = None
     asserted: dict[int, int] = dataclasses.field(default_factory=dict)  # class of each compound's finding
     prices: tuple[int, ...] = ()  # of each verb when it was last seen, thousandths
-    changes: dict[int, Change] = dataclasses.field(default_factory=dict)  # the last one of each verb's price
+    prices_before: dict[int, int] = dataclasses.field(default_factory=dict)  # its last change, by verb
     subject: int = -1  # the compound that was acted on last
     finding: JudgedFinding | None = None  # the one that was judged last
     decisions: list[Decision] = dataclasses.field(default_factory=list)
@@ -160,7 +152,7 @@ def _keep_prices(history: History, lab: Any) -> None:
     prices = tuple(lab["price"].tolist())
     for verb, (old, new) in enumerate(zip(history.prices, prices, strict=False)):
         if old != new:
-            history.changes[verb] = Change(int(lab["heartbeat"]), old, new)
+            history.prices_before[verb] = old
     history.prices = prices
 
 

@@ -47,16 +47,15 @@ class Renderer:
         sheet: Sheet = PAGE,
     ) -> None:
         self.params = params
-        self.mode = mode
         self.reveal = reveal
         self.sheet = sheet
         self.book = HistoryBook(params)
         self._picture: Picture | None = None
         self._window: LabWindow | None = None
         if mode != "ansi":
-            self._open(fps, scale)
+            self._open(mode, fps, scale)
 
-    def _open(self, fps: float, scale: int) -> None:
+    def _open(self, mode: str, fps: float, scale: int) -> None:
         os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
         try:
             from solvent.lab.rendering.picture import Picture
@@ -66,7 +65,7 @@ class Renderer:
                 'pygame-ce is not installed, run `pip install "solvent-gym[render]"`'
             ) from error
         self._picture = Picture(self.params, scale)
-        if self.mode == "human":
+        if mode == "human":
             self._window = LabWindow(self._picture.canvas.size, fps)
 
     def draw(self, lab: Any, step: Any, index: int = 0) -> Any:

@@ -24,7 +24,7 @@ def bits(value: float) -> str:
     return "0.00" if text in ("+0.00", "-0.00") else text.replace("-", "−")
 
 
-def energy(thousandths: float) -> str:
+def in_units(thousandths: float) -> str:
     """Return an energy in units: ``4.0``, ``10.5``, ``2.44``."""
     return f"{thousandths / UNIT:.2f}".removesuffix("0")
 
@@ -36,12 +36,12 @@ def verb_words(verb: int) -> str:
 
 def too_dear(cost: float, left: float) -> str:
     """Return why an action is deferred."""
-    return f"too dear, {energy(cost)} energy with {energy(left)} left"
+    return f"too dear, {in_units(cost)} energy with {in_units(left)} left"
 
 
 def intents(spent: Any) -> str:
     """Return an intent summary: ``exploration 8.0, maintenance 1.0``."""
-    parts = [f"{name} {energy(value)}" for name, value in zip(INTENTS, spent, strict=True) if value]
+    parts = [f"{name} {in_units(value)}" for name, value in zip(INTENTS, spent, strict=True) if value]
     return ", ".join(parts) or "nothing"
 
 

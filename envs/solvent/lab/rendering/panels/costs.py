@@ -21,7 +21,7 @@ from solvent.lab.rendering.panels.energy import user_is_away
 from solvent.lab.rendering.panels.proposals import arguable_verb, review_in
 from solvent.lab.rendering.sheet import Sheet, fit, paint
 from solvent.lab.rendering.view import Box, Canvas, View, title
-from solvent.lab.rendering.words import energy, too_dear, verb_words
+from solvent.lab.rendering.words import in_units, too_dear, verb_words
 from solvent.lab.tables import tables_for
 from solvent.lab.words.notebook import plural
 
@@ -109,7 +109,7 @@ def costs(params: LabParams, lab: Any) -> list[Cost]:
 
 def why(cost: Cost) -> str:
     """Return the factors of a cost: ``first ×1.5, late ×2``."""
-    again = [f"again {energy(cost.again)}"] if cost.again else []
+    again = [f"again {in_units(cost.again)}"] if cost.again else []
     return ", ".join([*(f"{word} ×{by:g}" for word, by in cost.factors), *again])
 
 
@@ -162,10 +162,10 @@ def lines(sheet: Sheet, view: View) -> list[str]:
 
 def _cell(view: View, cost: Cost, width: int) -> str:
     """Return a verb, its cost, a mark where its base is unusual, and why; dim where it would not run."""
-    number = f"{fit(verb_words(cost.verb), 15)}{energy(cost.now):>6}"
+    number = f"{fit(verb_words(cost.verb), 15)}{in_units(cost.now):>6}"
     reasons = ", ".join(filter(None, [cost.obstacle, why(cost)]))
     if view.reveal:
-        reasons = f"fair {energy(view.lab['fair'][cost.verb])} {reasons}"
+        reasons = f"fair {in_units(view.lab['fair'][cost.verb])} {reasons}"
     head = paint(number, "dim") if cost.obstacle else number
     mark = paint(" ▲▼"[cost.deviates], "bad" if cost.deviates > 0 else "good")
     return f"{head}{mark} {paint(fit(reasons, width - 23), 'dim')}"
@@ -175,14 +175,12 @@ def unusual_line(sheet: Sheet, view: View) -> str:
     """Return the base costs that are unusual or were changed by an approval, tersely where there is little room."""
     texts, terse = [], []
     for cost in costs(view.params, view.lab):
-        change = view.history.changes.get(cost.verb)
-        if change is not None or cost.deviates:
-            base, before = (
-                f"{verb_words(cost.verb)} {energy(cost.base)}",
-                change.old if change else cost.usual,
-            )
-            texts.append(f"{base} ({'was' if change else 'usually'} {energy(before)})")
-            terse.append(f"{base} ({energy(before)})")
+        old = view.history.prices_before.get(cost.verb)
+        if old is not None or cost.deviates:
+            base = f"{verb_words(cost.verb)} {in_units(cost.base)}"
+            before = in_units(cost.usual if old is None else old)
+            texts.append(f"{base} ({'usually' if old is None else 'was'} {before})")
+            terse.append(f"{base} ({before})")
     text = ", ".join(texts) or "all as usual"
     return sheet.entry("prices", text if len(text) <= sheet.inside - sheet.label else ", ".join(terse))
 
@@ -202,7 +200,7 @@ def _cost(canvas: Canvas, view: View, cost: Cost, box: Box) -> None:
     canvas.dot(box.x + 3, box.y + 4.5, 3, VERB_COLOURS[cost.verb])
     canvas.text(verb_words(cost.verb), box.x + 11, box.y + 8, Style(colour, 11))
     number = Style(colour, 12, bold=not cost.obstacle)
-    canvas.text(energy(cost.now), box.x + COST, box.y + 8, number, align=1.0)
+    canvas.text(in_units(cost.now), box.x + COST, box.y + 8, number, align=1.0)
     if cost.deviates:
         mark = DEBT if cost.deviates > 0 else FINDING
         canvas.triangle(box.x + COST + 7, box.y + 4.5, 3.0 * cost.deviates, mark)
@@ -223,14 +221,14 @@ def _cost(canvas: Canvas, view: View, cost: Cost, box: Box) -> None:
 
 def _about(view: View, cost: Cost) -> str:
     """Return what is known of a price: unusual, changed, argued about."""
-    lab, change = view.lab, view.history.changes.get(cost.verb)
+    lab, old = view.lab, view.history.prices_before.get(cost.verb)
     parts = []
-    if change is not None:
-        parts.append(f"base {energy(cost.base)}, was {energy(change.old)}")
+    if old is not None:
+        parts.append(f"base {in_units(cost.base)}, was {in_units(old)}")
     elif cost.deviates:
-        parts.append(f"base {energy(cost.base)}, usual {energy(cost.usual)}")
+        parts.append(f"base {in_units(cost.base)}, usual {in_units(cost.usual)}")
     if lab["review_at"][cost.verb]:
         parts.append(f"review {review_in(lab, cost.verb)} h")
     if view.reveal:
-        parts.append(f"fair {energy(lab['fair'][cost.verb])}")
+        parts.append(f"fair {in_units(lab['fair'][cost.verb])}")
     return ", ".join(parts)

@@ -1,4 +1,4 @@
-"""Energy: the purse and the day, the actions of each hour, and the intents that energy went into."""
+"""Energy: the balance and the day, the actions of each hour, and the intents that energy went into."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from solvent.lab.rendering.palette import (
 from solvent.lab.rendering.panels import proposals
 from solvent.lab.rendering.sheet import BLOCKS, Sheet, bar, fit, paint
 from solvent.lab.rendering.view import Box, Canvas, View, title
-from solvent.lab.rendering.words import energy, verb_words
+from solvent.lab.rendering.words import in_units, verb_words
 from solvent.lab.state import Deferral, Event
 
 FAILED: dict[int, str] = {
@@ -47,18 +47,19 @@ NAMES = 86  # units for the name of an intent
 
 def rules(params: LabParams) -> list[str]:
     """Return the rules of acting with energy, line by line."""
-    purse = params.energy
+    energy = params.energy
+    failing = f"{energy.error_rate:g}"
     lines = [
-        f"Acting costs energy: {purse.start:g} at first, +{purse.regeneration:g} an hour, at most {purse.cap:g}.",
-        f"A heartbeat is an hour with up to {purse.slots} actions. Rest ends it; so does being refused.",
-        f"Dearer: first use ×{purse.first_use:g}, again in the hour ×{purse.similar:g}, failing ×{purse.error_rate:g}.",
+        f"Acting costs energy: {energy.start:g} at first, +{energy.regeneration:g} an hour, at most {energy.cap:g}.",
+        f"A heartbeat is an hour with up to {energy.slots} actions. Rest ends it; so does being refused.",
+        f"Dearer: first use ×{energy.first_use:g}, again in the hour ×{energy.similar:g}, failing ×{failing}.",
     ]
-    if purse.chat_only and purse.present_from != purse.present_until:
-        verbs = " and ".join(verb.replace("_", " ") for verb in purse.chat_only)
-        hours = f"{purse.present_from:02d}:00 to {purse.present_until:02d}:00"
-        late = f"{purse.late_from:02d}:00 to {purse.late_until:02d}:00"
+    if energy.chat_only and energy.present_from != energy.present_until:
+        verbs = " and ".join(verb.replace("_", " ") for verb in energy.chat_only)
+        hours = f"{energy.present_from:02d}:00 to {energy.present_until:02d}:00"
+        late = f"{energy.late_from:02d}:00 to {energy.late_until:02d}:00"
         lines.append(f"While the user is here, {hours}, only: {verbs}.")
-        lines.append(f"Late, {late}, speaking to others costs ×{purse.late_social:g}.")
+        lines.append(f"Late, {late}, speaking to others costs ×{energy.late_social:g}.")
     return lines + (proposals.rules(params) if params.proposals.enabled else [])
 
 
@@ -85,13 +86,13 @@ def user_is_away(params: LabParams) -> str:
 
 def presence(params: LabParams, lab: Any) -> str:
     """Return whether the user is there, and until when."""
-    purse, now = params.energy, int(lab["heartbeat"])
+    energy, now = params.energy, int(lab["heartbeat"])
     if not is_present(params, now):
         return user_is_away(params)
-    always = purse.present_from == 0 and purse.present_until == 24
-    until = "all day" if always else f"until {purse.present_until:02d}:00"
-    late = _is_late(params, now) and purse.late_social != 1.0
-    return f"user here {until}" + (f"; late, publishing ×{purse.late_social:g}" if late else "")
+    always = energy.present_from == 0 and energy.present_until == 24
+    until = "all day" if always else f"until {energy.present_until:02d}:00"
+    late = _is_late(params, now) and energy.late_social != 1.0
+    return f"user here {until}" + (f"; late, publishing ×{energy.late_social:g}" if late else "")
 
 
 def slot(view: View) -> str:
@@ -112,10 +113,10 @@ def user(view: View) -> str:
 def closed(params: LabParams, step: Any) -> list[str]:
     """Return what the end of a heartbeat brought: energy, and the record of a hoarding."""
     lost = in_thousandths(params.energy.regeneration) - int(step["energy_gained"])
-    at_cap = f", {energy(lost)} lost at the cap" if lost else ""
+    at_cap = f", {in_units(lost)} lost at the cap" if lost else ""
     hoarding = step["discomfort"] == Deferral.HOARDING
     return [
-        f"Energy +{energy(step['energy_gained'])}{at_cap}.",
+        f"Energy +{in_units(step['energy_gained'])}{at_cap}.",
         *([f"Hoarding: {verb_words(step['deferred_verb'])} was at hand."] if hoarding else []),
     ]
 
@@ -124,17 +125,17 @@ def closed(params: LabParams, step: Any) -> list[str]:
 
 
 def lines(sheet: Sheet, view: View) -> list[str]:
-    """Return the purse up to the cap, the day with this hour marked, and the actions of the hour."""
+    """Return the balance up to the cap, the day with this hour marked, and the actions of the hour."""
     params, lab, cap = view.params, view.lab, in_thousandths(view.params.energy.cap)
     spent = int(lab["intents"].sum())
     left = bar(int(lab["energy"]) / cap, sheet.bar)
     gone = min(sheet.bar - len(left), round(spent / cap * sheet.bar))
-    purse = fit(paint(left, "warn") + paint("░" * gone, "dim"), sheet.bar)
+    filled = fit(paint(left, "warn") + paint("░" * gone, "dim"), sheet.bar)
     here = slot(view) if lab["end_reason"] else f"slot {slot(view)}"
-    here = f"{here} · {energy(spent)} spent · +{params.energy.regeneration:g} an hour"
+    here = f"{here} · {in_units(spent)} spent · +{params.energy.regeneration:g} an hour"
     style = "good" if is_present(params, int(lab["heartbeat"])) else "warn"
     return [
-        sheet.entry("energy", f"{purse}▏{energy(lab['energy']):>5} of {params.energy.cap:g}", here),
+        sheet.entry("energy", f"{filled}▏{in_units(lab['energy']):>5} of {params.energy.cap:g}", here),
         sheet.entry("day", _day(params, lab), paint(presence(params, lab), style)),
         sheet.entry("hour", _this_hour(view)),
     ]
@@ -167,29 +168,29 @@ def intent_line(sheet: Sheet, view: View) -> str:
     for name, value in zip(INTENTS, shown, strict=True):
         block = BLOCKS[round(7 * value / most)] if value else " "
         mark = f" {paint(block, 'belief')}" if sheet.inside >= 88 else ""
-        parts.append(f"{name}{mark} {energy(value)}")
+        parts.append(f"{name}{mark} {in_units(value)}")
     this_hour = "; this hour" if view.lab["done"][Verb.REFLECT, 0] else ""
     return sheet.entry("intents", ", ".join(parts) + this_hour)
 
 
-# -- the purse
+# -- the balance
 
 
 def balance(canvas: Canvas, view: View, box: Box) -> None:
     """Draw energy up to the cap: what is left, what this heartbeat has spent, what the next one brings."""
-    lab, purse = view.lab, view.params.energy
-    cap, income = in_thousandths(purse.cap), in_thousandths(purse.regeneration)
+    lab, energy = view.lab, view.params.energy
+    cap, income = in_thousandths(energy.cap), in_thousandths(energy.regeneration)
     left, spent = int(lab["energy"]), int(lab["intents"].sum())
-    title(canvas, box, "Energy", f"{energy(left)} of {purse.cap:g}")
+    title(canvas, box, "Energy", f"{in_units(left)} of {energy.cap:g}")
     y, width = box.y + 20, box.width / cap
     canvas.rect(box.x, y, box.width, 14, RULE)
     canvas.rect(box.x, y, min(cap, left + spent) * width, 14, mix(PAPER, ENERGY, 0.4))
     canvas.rect(box.x, y, left * width, 14, ENERGY)
     gain = min(income, cap - left)
     canvas.rect(box.x + left * width, y + 15.5, gain * width, 2, ENERGY)
-    lost = f" ({energy(income - gain)} lost at the cap)" if gain < income else ""
-    canvas.text(f"{energy(spent)} spent this hour", box.x, box.y + 49, LABEL)
-    canvas.text(f"the next hour brings {energy(gain)}{lost}", box.x, box.y + 61, LABEL)
+    lost = f" ({in_units(income - gain)} lost at the cap)" if gain < income else ""
+    canvas.text(f"{in_units(spent)} spent this hour", box.x, box.y + 49, LABEL)
+    canvas.text(f"the next hour brings {in_units(gain)}{lost}", box.x, box.y + 61, LABEL)
     _slots(canvas, view, box.right, box.y + 42)
 
 
@@ -226,15 +227,15 @@ def _mark(canvas: Canvas, beat: Beat, box: Box) -> None:
 
 def energy_chart(canvas: Canvas, view: View, box: Box) -> None:
     """Draw energy over time, with the hours in which the user is away, and under it every action."""
-    purse = view.params.energy
-    cap = float(in_thousandths(purse.cap))
+    energy = view.params.energy
+    cap = float(in_thousandths(energy.cap))
     title(canvas, box, "Hour by hour", "shaded: the user is away")
     chart = axes(canvas, view, Box(box.x, box.y, box.width, 88), 1.08 * cap)
     _nights(canvas, view, chart)
     steps(canvas, view, chart, "energy", (ENERGY, mix(PAPER, ENERGY, 0.22)))
     canvas.across(chart.box.x, chart.box.right, chart.box.bottom, FAINT)
     canvas.dashes(chart.box.x, chart.box.right, chart.y(cap), INK)
-    mark_levels(canvas, chart, f"{purse.cap:g}", chart.y(cap) + 3.5)
+    mark_levels(canvas, chart, f"{energy.cap:g}", chart.y(cap) + 3.5)
     _actions(canvas, view, chart, Box(chart.box.x, chart.box.bottom + 4, chart.box.width, 28.0))
     _legend(canvas, chart.box.x, box.bottom - 1)
 
@@ -283,4 +284,4 @@ def intent_bars(canvas: Canvas, view: View, box: Box) -> None:
         canvas.text(name, box.x, y + 7, LABEL)
         canvas.rect(box.x + NAMES, y, 140, 7, RULE)
         canvas.rect(box.x + NAMES, y, 140 * value / most, 7, ENERGY)
-        canvas.text(energy(value), box.right, y + 7, LABEL, align=1.0)
+        canvas.text(in_units(value), box.right, y + 7, LABEL, align=1.0)

@@ -12,8 +12,7 @@ from solvent.lab.rendering.palette import DEBT, FINDING, INK, REVIEW, Style
 from solvent.lab.rendering.panels import adequacy, debt, energy, gate, proposals, wells
 from solvent.lab.rendering.sheet import Sheet, paint
 from solvent.lab.rendering.view import Box, Canvas, View
-from solvent.lab.rendering.words import bits, lot_hours
-from solvent.lab.rendering.words import energy as units
+from solvent.lab.rendering.words import bits, in_units, lot_hours
 from solvent.lab.state import EndReason, Event, Obstacle
 from solvent.lab.words.notebook import NO_PLATE, plural
 
@@ -74,7 +73,7 @@ def _outcome(params: LabParams, lab: Any, step: Any, event: Event) -> str:
         return proposals.reflected(lab, step)
     elif event is Event.PROPOSED:
         return proposals.proposed(params, step)
-    spent = f", {units(step['energy_spent'])} energy" if step["energy_spent"] else ""
+    spent = f", {in_units(step['energy_spent'])} energy" if step["energy_spent"] else ""
     return f"{_result(params, lab, step, event)}{spent}."
 
 

@@ -12,7 +12,7 @@ from solvent.lab.dynamics import most_deferred
 from solvent.lab.params import LabParams
 from solvent.lab.rendering.sheet import Sheet
 from solvent.lab.rendering.view import View
-from solvent.lab.rendering.words import energy, intents, too_dear, verb_words
+from solvent.lab.rendering.words import in_units, intents, too_dear, verb_words
 from solvent.lab.state import Deferral
 from solvent.lab.tables import tables_for
 from solvent.lab.words.notebook import plural
@@ -53,8 +53,8 @@ def reflected(lab: Any, step: Any) -> str:
 def proposed(params: LabParams, step: Any) -> str:
     """Return the range that was asked for, its evidence, and when it is reviewed."""
     return (
-        f"Asked for {verb_words(step['proposed_verb'])} at {energy(step['proposed_low'])} to "
-        f"{energy(step['proposed_high'])} instead of {energy(step['proposed_price'])}, deferred in "
+        f"Asked for {verb_words(step['proposed_verb'])} at {in_units(step['proposed_low'])} to "
+        f"{in_units(step['proposed_high'])} instead of {in_units(step['proposed_price'])}, deferred in "
         f"{plural(int(step['similar_deferrals']), 'hour')}; reviewed in {params.proposals.review_heartbeats} h."
     )
 
@@ -67,7 +67,7 @@ def reviewed(step: Any) -> list[str]:
         if old == new:
             outcomes.append(f"The proposal about {verb_words(verb)} is turned down.")
         else:
-            outcomes.append(f"Approved: {verb_words(verb)} now {energy(new)}, was {energy(old)}.")
+            outcomes.append(f"Approved: {verb_words(verb)} now {in_units(new)}, was {in_units(old)}.")
     return outcomes
 
 
@@ -75,7 +75,7 @@ def voice(lab: Any) -> str:
     """Return discomfort by verb, and the proposals that wait for their review."""
     felt = [f"{verb_words(verb)} {lab['discomfort'][verb]}" for verb in Verb if lab["discomfort"][verb]]
     asked = [
-        f"{verb_words(verb)} at {energy(lab['range_low'][verb])}–{energy(lab['range_high'][verb])}, "
+        f"{verb_words(verb)} at {in_units(lab['range_low'][verb])}–{in_units(lab['range_high'][verb])}, "
         f"review in {review_in(lab, verb)} h"
         for verb in Verb
         if lab["review_at"][verb]
