@@ -21,7 +21,8 @@ import pygame
 from solvent import LabEnv
 from solvent.lab.codes import Event
 from solvent.lab.rendering import Renderer
-from solvent.lab.rendering.prices import arguable_verb, is_present
+from solvent.lab.rendering.panels.energy import is_present
+from solvent.lab.rendering.panels.proposals import arguable_verb
 from solvent.lab.verbs import Verb
 
 HERE = Path(__file__).resolve().parent
@@ -64,7 +65,7 @@ def outspoken(env: LabEnv, lab: Any) -> int:
         return pick(env, Verb.DMSO if lab["slot"] == 0 else Verb.REST)
     open_ = np.flatnonzero(lab["published"] == 0)
     licensed = [m for m in open_ if lab["licence"][m] > 1.5 and lab["marginal"][m].max() > 0.8]
-    if licensed and is_present(env.params, lab):
+    if licensed and is_present(env.params, int(lab["heartbeat"])):
         return pick(env, Verb.PUBLISH_PUBLIC, int(licensed[0]), confidence=0.75)
     unsure = [m for m in open_ if m not in licensed]
     if not unsure:

@@ -24,7 +24,7 @@ from solvent.lab.codes import Event
 from solvent.lab.params import LabParams
 from solvent.lab.rendering import Renderer
 from solvent.lab.rendering.history import HistoryBook
-from solvent.lab.rendering.terminal import WIDTH
+from solvent.lab.rendering.sheet import WIDTH
 from solvent.lab.rendering.words import class_name, concentration
 from solvent.lab.state import lab_dtype, step_dtype
 from solvent.lab.verbs import TEMPLATES, Verb

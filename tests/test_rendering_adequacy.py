@@ -23,18 +23,16 @@ from solvent.lab.mechanisms.gate import MILLION
 from solvent.lab.mechanisms.governance import GATE_POLICIES
 from solvent.lab.params import LabParams
 from solvent.lab.rendering import Renderer
-from solvent.lab.rendering.adequacy_words import its_words, scored, told
 from solvent.lab.rendering.canvas import Canvas
-from solvent.lab.rendering.gate_words import judged
 from solvent.lab.rendering.history import History
-from solvent.lab.rendering.rules import adequacy_rules_in_words, gate_rules_in_words
-from solvent.lab.rendering.sheet import Sheet
-from solvent.lab.rendering.terminal import NARROWEST
-from solvent.lab.rendering.terminal_gate import gate_lines
-from solvent.lab.rendering.words import contaminated, tell
-from solvent.lab.settings import in_thousandths
+from solvent.lab.rendering.panels import adequacy as adequacy_panel
+from solvent.lab.rendering.panels import gate as gate_panel
+from solvent.lab.rendering.panels.adequacy import correction_in_force, its_words, scored
+from solvent.lab.rendering.panels.outcome import judged, tell
+from solvent.lab.rendering.sheet import NARROWEST, Sheet
+from solvent.lab.rendering.view import View
+from solvent.lab.rendering.words import contaminated
 from solvent.lab.state import lab_dtype, step_dtype
-from solvent.lab.verbs import Verb
 from solvent.lab.words import measured as lab_tables
 from solvent.lab.words.measured import Measured, domain_of, load_measured, save_measured
 from solvent.lab.words.notebook import plural, weigh
@@ -139,8 +137,10 @@ def longest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LabPara
 def test_any_lab_with_adequacy_can_be_drawn_at_any_time(shape: str, reveal: bool) -> None:
     params = resolve_params(SHAPES[shape], "lab")
     drawer = Renderer(params, "rgb_array", reveal=reveal)
-    writers = [Renderer(params, "ansi", reveal=reveal, width=width) for width in (NARROWEST, 80, 96, 130)]
-    low = [Renderer(params, "ansi", reveal=reveal, width=80, height=height) for height in (23, 29, 39, 60)]
+    writers = [
+        Renderer(params, "ansi", reveal=reveal, sheet=Sheet(width)) for width in (NARROWEST, 80, 96, 130)
+    ]
+    low = [Renderer(params, "ansi", reveal=reveal, sheet=Sheet(80, height)) for height in (23, 29, 39, 60)]
     rng = np.random.default_rng(7)
     width = 960 + 380 + 320 * params.energy.enabled
     for heartbeat in (1, 2, 17, params.budget.heartbeats - 1):
@@ -148,22 +148,22 @@ def test_any_lab_with_adequacy_can_be_drawn_at_any_time(shape: str, reveal: bool
         assert drawer.draw(lab, step).shape == (640, width, 3)
         for writer in writers + low:
             lines = plain(writer.draw(lab, step)).split("\n")
-            assert {len(line) for line in lines} == {writer.width}
-            assert writer.height is None or len(lines) <= writer.height
+            assert {len(line) for line in lines} == {writer.sheet.width}
+            assert writer.sheet.height is None or len(lines) <= writer.sheet.height
 
 
 @pytest.mark.parametrize("width", [NARROWEST, 80, 96])
 def test_the_panel_of_the_gate_does_not_jump(width: int) -> None:
     params, rng = resolve_params({}, "lab"), np.random.default_rng(5)
-    for brief in (False, True):
+    for lines in (adequacy_panel.lines, adequacy_panel.brief_lines):
         heights = set()
         for _ in range(30):
             lab, step = forged(params, rng, 9)
             history = History([])
-            heights.add(len(gate_lines(Sheet(width), params, lab, history, brief=brief)))
-            Renderer(params, "ansi").book.hear(history, lab, step)
-            assert history.said is not None
-            heights.add(len(gate_lines(Sheet(width), params, lab, history, brief=brief)))
+            heights.add(len(lines(Sheet(width), View(params, lab, step, history, reveal=False))))
+            Renderer(params, "ansi").book.judge(history, lab, step)
+            assert history.finding is not None
+            heights.add(len(lines(Sheet(width), View(params, lab, step, history, reveal=False))))
         assert len(heights) == 1
 
 
@@ -278,7 +278,7 @@ def test_who_erred_in_public_is_told_and_sees_how_long_it_holds(bench: Any, gove
     assert f"{sentence} You are told: {correction}" in text
     left = []
     while made.env.correction:
-        now = told(made.env.params, made.env.batch.labs[0])
+        now = correction_in_force(made.env.params, made.env.batch.labs[0])
         assert now is not None
         assert f"told    for {now.hours} h more: {correction}" in shown(made)
         left.append(now.hours)
@@ -327,7 +327,7 @@ def test_what_has_no_consequence_is_said(bench: Any, drawn: list[Text]) -> None:
     params, lab, step = made.env.params, made.env.batch.labs[0], made.env.batch.steps[0]
     mark = "contaminated: debt, gate, adequacy not enforced"
     assert contaminated(params) == mark
-    text = plain(Renderer(params, "ansi", width=NARROWEST).draw(lab, step))
+    text = plain(Renderer(params, "ansi", sheet=Sheet(NARROWEST)).draw(lab, step))
     assert text.startswith("╭─ contaminated ")
     assert "╭─ Solvent, contaminated " in plain(Renderer(params, "ansi").draw(lab, step))
     assert text.split("\n")[-1].startswith(f"╰─ {mark} ─")
@@ -388,19 +388,17 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Text]:
     texts: list[Text] = []
     draw = Canvas.text
 
-    def listen(
-        self: Canvas, text: str, x: float, baseline: float, colour: Any, size: float = 11, **how: Any
-    ) -> float:
-        length = draw(self, text, x, baseline, colour, size, **how)
+    def listen(self: Canvas, text: str, x: float, baseline: float, style: Any, **how: Any) -> float:
+        length = draw(self, text, x, baseline, style, **how)
         left = x - how.get("align", 0.0) * length
         if length:
             texts.append(
                 Text(
-                    self._cut(self.face(size, how.get("bold", False)), text, how.get("width") or 1e9),
+                    self._cut(self.face(style), text, how.get("width") or 1e9),
                     left,
                     left + length,
                     baseline,
-                    size,
+                    style.size,
                 )
             )
         return length
@@ -424,7 +422,7 @@ def test_nothing_in_the_column_overlaps_and_nothing_is_cut_off(longest: LabParam
         pairs = [(a.said, b.said) for i, a in enumerate(column) for b in column[:i] if a.overlaps(b)]
         assert not pairs
         words = " ".join(text.said for text in column)
-        said = drawer.book.see(lab).said
+        said = drawer.book.see(lab).finding
         assert said is not None
         assert f"“{said.sentence}”" in words
         if lab["correction"] >= 0:
@@ -473,7 +471,7 @@ def test_a_low_screen_keeps_what_matters_of_the_gate(bench: Any) -> None:
     made = erred(bench, {})
     params, lab, step = made.env.params, made.env.batch.labs[0], made.env.batch.steps[0]
     least, brief = (
-        plain(Renderer(params, "ansi", width=80, height=height).draw(lab, step)) for height in (23, 30)
+        plain(Renderer(params, "ansi", sheet=Sheet(80, height)).draw(lab, step)) for height in (23, 30)
     )
     assert "─ gate P10, last accept ─" in least
     assert "─ correction for 13 h more ─" in least
@@ -497,10 +495,10 @@ def test_a_low_screen_keeps_what_matters_of_the_gate(bench: Any) -> None:
 )
 def test_the_rules_in_a_few_lines_of_a_terminal(adequacy: dict[str, Any], said: str) -> None:
     params = resolve_params({"adequacy": adequacy, "gate": {"enforced": False}}, "lab")
-    lines = adequacy_rules_in_words(params)
+    lines = adequacy_panel.rules(params)
     assert len(lines) <= 4
     assert any(line.startswith(said) for line in lines)
-    measured = gate_rules_in_words(params)
+    measured = gate_panel.rules(params)
     assert "Here it only measures: it lets out whatever an experiment was run on." in measured
     assert max(map(len, lines + measured)) <= 101
 

@@ -16,11 +16,11 @@ from solvent.lab.codes import Event, Obstacle, Refusal
 from solvent.lab.params import LabParams
 from solvent.lab.rendering import Renderer
 from solvent.lab.rendering.history import HistoryBook
-from solvent.lab.rendering.prices import arguable_verb, cost_of, costs
-from solvent.lab.rendering.rules import energy_rules_in_words, why_not
-from solvent.lab.rendering.terminal import NARROWEST
+from solvent.lab.rendering.panels.costs import cost_of, costs, why_not
+from solvent.lab.rendering.panels.energy import rules
+from solvent.lab.rendering.panels.proposals import arguable_verb
+from solvent.lab.rendering.sheet import NARROWEST, Sheet
 from solvent.lab.state import lab_dtype, step_dtype
-from solvent.lab.verbs import TEMPLATES, VERBS, Verb
 
 RULES: dict[str, dict[str, Any]] = {
     "budget": {"heartbeats": 48},
@@ -297,8 +297,8 @@ def forged(params: LabParams, rng: np.random.Generator, heartbeat: int, slot: in
 def test_any_lab_with_energy_can_be_drawn_at_any_time(shape: str, reveal: bool) -> None:
     params = resolve_params(SHAPES[shape], "energy")
     drawer = Renderer(params, "rgb_array", reveal=reveal)
-    writers = [Renderer(params, "ansi", reveal=reveal, width=width) for width in (NARROWEST, 80, 96)]
-    low = Renderer(params, "ansi", reveal=reveal, width=80, height=1)
+    writers = [Renderer(params, "ansi", reveal=reveal, sheet=Sheet(width)) for width in (NARROWEST, 80, 96)]
+    low = Renderer(params, "ansi", reveal=reveal, sheet=Sheet(80, 1))
     rng = np.random.default_rng(7)
     last = params.budget.heartbeats - 1
     for heartbeat, slot in itertools.product((1, 2, 17, last), {0, params.slots // 2, params.slots - 1}):
@@ -306,17 +306,17 @@ def test_any_lab_with_energy_can_be_drawn_at_any_time(shape: str, reveal: bool) 
         assert drawer.draw(lab, step).shape == (640, 1280, 3)
         for writer in writers:
             text = plain(writer.draw(lab, step))
-            assert {len(line) for line in text.split("\n")} == {writer.width}
+            assert {len(line) for line in text.split("\n")} == {writer.sheet.width}
             assert all(VERBS[verb].name.replace("_", " ") in text for verb in TEMPLATES)
         assert low.draw(lab, step).count("\n") + 1 == 13 + len(params.assay.compounds) + 2
 
 
 def test_the_rules_in_a_few_lines_of_a_terminal() -> None:
     for shape in SHAPES.values():
-        lines = energy_rules_in_words(resolve_params(shape, "energy"))
+        lines = rules(resolve_params(shape, "energy"))
         assert len(lines) <= 8
         assert max(map(len, lines)) <= 100
-    assert "10 at first, +10 an hour, at most 20" in energy_rules_in_words(lab_of().params)[0]
+    assert "10 at first, +10 an hour, at most 20" in rules(lab_of().params)[0]
 
 
 def test_a_vector_draws_each_lab() -> None:

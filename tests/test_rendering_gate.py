@@ -16,14 +16,11 @@ from solvent.lab.mechanisms.gate import MILLION
 from solvent.lab.mechanisms.governance import GATE_POLICIES
 from solvent.lab.params import LabParams
 from solvent.lab.rendering import Renderer
-from solvent.lab.rendering.gate_words import because, governed, judged, pending, policy_word
 from solvent.lab.rendering.history import HistoryBook
-from solvent.lab.rendering.rules import gate_rules_in_words
-from solvent.lab.rendering.terminal import NARROWEST
-from solvent.lab.rendering.words import tell
-from solvent.lab.settings import in_thousandths
+from solvent.lab.rendering.panels.gate import because, governed, pending, policy_word, rules
+from solvent.lab.rendering.panels.outcome import judged, tell
+from solvent.lab.rendering.sheet import NARROWEST, Sheet
 from solvent.lab.state import lab_dtype, step_dtype
-from solvent.lab.verbs import TEMPLATES, Verb
 from solvent.lab.words.notebook import page_of
 from solvent.lab.words.rows import STRENGTHS, WORDINGS
 from solvent.lab.words.sentences import policies_of, sentences_of
@@ -85,8 +82,8 @@ def forged(params: LabParams, rng: np.random.Generator, heartbeat: int) -> tuple
 def test_any_lab_with_a_gate_can_be_drawn_at_any_time(shape: str, reveal: bool) -> None:
     params = resolve_params(SHAPES[shape], "gate")
     drawer = Renderer(params, "rgb_array", reveal=reveal)
-    writers = [Renderer(params, "ansi", reveal=reveal, width=width) for width in (NARROWEST, 80, 96)]
-    low = Renderer(params, "ansi", reveal=reveal, width=80, height=1)
+    writers = [Renderer(params, "ansi", reveal=reveal, sheet=Sheet(width)) for width in (NARROWEST, 80, 96)]
+    low = Renderer(params, "ansi", reveal=reveal, sheet=Sheet(80, 1))
     rng = np.random.default_rng(7)
     width = 960 + 380 + 320 * params.energy.enabled
     for heartbeat in (1, 2, 17, params.budget.heartbeats - 1):
@@ -94,7 +91,7 @@ def test_any_lab_with_a_gate_can_be_drawn_at_any_time(shape: str, reveal: bool) 
         assert drawer.draw(lab, step).shape == (640, width, 3)
         for writer in writers:
             text = plain(writer.draw(lab, step))
-            assert {len(line) for line in text.split("\n")} == {writer.width}
+            assert {len(line) for line in text.split("\n")} == {writer.sheet.width}
         lines = plain(low.draw(lab, step)).split("\n")
         assert len(lines) <= 13 + len(params.assay.compounds) + 3
 
@@ -184,7 +181,7 @@ def test_a_finding_that_a_reader_approved_is_shown_as_it_was_submitted() -> None
     book.see(lab)
     lab = lab.copy()
     lab["heartbeat"], lab["steps"], lab["decision_at"][2], lab["published"][[2, 4]] = 7, 7, 0, 2
-    assert book.see(lab).findings == {2: 3, 4: 5}
+    assert book.see(lab).asserted == {2: 3, 4: 5}
 
 
 @pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
@@ -227,18 +224,18 @@ def test_governance_in_words() -> None:
     params = resolve_params({}, "gate")
     lab = np.zeros(1, lab_dtype(params))[0]
     lab["strictness"] = 1
-    assert governed(params, lab, 1) == "0 published errors; the next one tightens it"
+    assert governed(params, lab) == "0 published errors; the next one tightens it"
     lab["strictness"], lab["incidents"][1], lab["calm"] = 2, 1, 5
-    assert governed(params, lab, 1) == f"1 published error; relaxes in {params.gate.calm_heartbeats - 5} h"
+    assert governed(params, lab) == f"1 published error; relaxes in {params.gate.calm_heartbeats - 5} h"
     lab["strictness"] = len(GATE_POLICIES) - 1
-    assert "relaxes in" in governed(params, lab, 1)
+    assert "relaxes in" in governed(params, lab)
     fixed = resolve_params({"gate": {"governance": False}}, "gate")
-    assert governed(fixed, lab, 1) == "1 published error; the policy stays"
+    assert governed(fixed, lab) == "1 published error; the policy stays"
 
 
 def test_the_rules_in_a_few_lines_of_a_terminal() -> None:
     for shape in SHAPES.values():
-        lines = gate_rules_in_words(resolve_params(shape, "gate"))
+        lines = rules(resolve_params(shape, "gate"))
         assert len(lines) <= 6
         assert max(map(len, lines)) <= 100
 

@@ -137,7 +137,7 @@ def _episode(run: RunData, one: Chosen, root: Path, spans: Spans) -> dict[str, A
             if run.params.energy.enabled:
                 truth["fair"] = fair_prices(run.params, lab)
         else:
-            book.hear(history, lab, step)
+            book.judge(history, lab, step)
         frames.append(frame(run.params, lab, step, history, spans))
     trained = {} if one.training_seed == NO_SEED else {"training": one.training_seed}
     return {

@@ -17,7 +17,8 @@ from solvent.lab.codes import REFUSAL_REASONS, Event
 from solvent.lab.mechanisms.assay import DoseTemplate, viability
 from solvent.lab.mechanisms.debt import multiplier
 from solvent.lab.rendering.history import History
-from solvent.lab.rendering.words import bits, class_name, clock, concentration, lot_hours, tell
+from solvent.lab.rendering.panels.outcome import tell
+from solvent.lab.rendering.words import bits, class_name, clock, concentration, lot_hours
 from solvent.lab.tables import debt_rules
 from solvent.lab.verbs import TEMPLATES, VERBS, Verb
 from solvent_experiments.html_report_gate import Spans, finding_at_the_gate, gate_state, notebook_page
@@ -161,7 +162,7 @@ def _beliefs(params: LabParams, lab: Any, history: History) -> dict[str, Any]:
             "licence": _number(lab["licence"][m], 2),
             "plates": int(lab["experiments"][m]),
             "published": int(lab["published"][m]),
-            "class": int(lab["submitted_class"][m]) if waiting else history.findings.get(m, -1),
+            "class": int(lab["submitted_class"][m]) if waiting else history.asserted.get(m, -1),
             "review": max(1, waiting - int(lab["heartbeat"])) if waiting else 0,
         }
     return state

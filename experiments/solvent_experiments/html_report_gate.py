@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from solvent import LabParams
-from solvent.lab.mechanisms.governance import GATE_POLICIES
-from solvent.lab.rendering.adequacy_words import alone, by_whom, counts, scored, told
-from solvent.lab.rendering.gate_words import deserved, governed, pending, policy_word, tally
-from solvent.lab.rendering.said import Said, said_in, was_judged
+from solvent.lab.rendering.findings import JudgedFinding, judged_finding
+from solvent.lab.rendering.panels.adequacy import alone, by_whom, correction_in_force, counts, scored
+from solvent.lab.rendering.panels.gate import deserved, governed, pending, policy_in_force, policy_word, tally
 from solvent.lab.words.notebook import NO_PLATE, rows_of
-from solvent.lab.words.sentences import policies_of, sentences_of
+from solvent.lab.words.sentences import sentences_of
 
 __all__ = ["Spans", "finding_at_the_gate", "gate_state", "notebook_page"]
 
@@ -46,48 +45,46 @@ def _evidence(params: LabParams, lab: Any, compound: int, spans: Spans) -> list[
 
 def finding_at_the_gate(params: LabParams, lab: Any, step: Any, spans: Spans) -> dict[str, Any]:
     """Of a finding that was judged in this step: its sentence, its evidence, its residual and why the verdict."""
-    if not was_judged(step):
+    finding = judged_finding(params, lab, step)
+    if finding is None:
         return {}
-    said = said_in(params, lab, step)
     shown = {
-        "sentence": said.sentence,
-        "wording": said.wording,
-        "evidence": _evidence(params, lab, said.compound, spans),
-        "verdict": said.verdict,
-        "gate_verdict": said.gate_verdict,
-        "policy": policy_word(said.policy),
-        "energy": round(said.energy, 4),
-        "limits": [round(said.tau_accept, 4), round(said.tau_review, 4)],
-        "why": deserved(params, said),
-        "number_missing": said.number_missing,
+        "sentence": finding.sentence,
+        "wording": finding.wording,
+        "evidence": _evidence(params, lab, finding.compound, spans),
+        "verdict": finding.verdict,
+        "gate_verdict": finding.gate_verdict,
+        "policy": policy_word(finding.policy),
+        "energy": round(finding.energy, 4),
+        "limits": [round(finding.tau_accept, 4), round(finding.tau_review, 4)],
+        "why": deserved(params, finding),
+        "number_missing": finding.number_missing,
     }
-    if params.adequacy.enabled and said.decided_by != NO_PLATE:
-        shown |= _adequacy(params, said)
+    if params.adequacy.enabled and finding.decided_by != NO_PLATE:
+        shown |= _adequacy(params, finding)
     return shown
 
 
-def _adequacy(params: LabParams, said: Said) -> dict[str, Any]:
+def _adequacy(params: LabParams, finding: JudgedFinding) -> dict[str, Any]:
     """The score of its words, and who decided where the two don't say the same."""
     return {
-        "score": said.score,
-        "scored": scored(said.rule, said.plates, said.score),
-        "decided": by_whom(said.decided_by).strip(),
-        "alone": alone(params, said),
+        "score": finding.score,
+        "scored": scored(finding.rule, finding.plates, finding.score),
+        "decided": by_whom(finding.decided_by).strip(),
+        "alone": alone(params, finding),
     }
 
 
 def gate_state(params: LabParams, lab: Any) -> dict[str, Any]:
     """The policy in force, what governs it, what waits for a reader, and the correction in force."""
-    level = int(lab["strictness"])
-    start = GATE_POLICIES.index(params.gate.policy)
     state: dict[str, Any] = {
-        "policy": policy_word(policies_of(params)[level].name),
+        "policy": policy_in_force(params, lab),
         "tally": tally(lab),
-        "governed": governed(params, lab, start),
+        "governed": governed(params, lab),
         "waiting": ", ".join(pending(params, lab)),
     }
     if params.adequacy.enabled:
-        now = told(params, lab)
+        now = correction_in_force(params, lab)
         state["scores"] = counts(lab)
         state["correction"] = [now.text, now.hours] if now else None
     return state

@@ -15,19 +15,12 @@ from rich.text import Text
 
 from solvent import LabEnv, LabParams
 from solvent.lab.rendering import Renderer
-from solvent.lab.rendering.adequacy_words import told
-from solvent.lab.rendering.gate_words import pending, policy_word, would_be
-from solvent.lab.rendering.prices import cost_of, energy
-from solvent.lab.rendering.purse_words import presence, why
-from solvent.lab.rendering.rules import (
-    adequacy_rules_in_words,
-    energy_rules_in_words,
-    gate_rules_in_words,
-    what_it_does,
-    why_not,
-)
-from solvent.lab.rendering.terminal import WIDTH
-from solvent.lab.rendering.words import class_name, clock, tell
+from solvent.lab.rendering.panels import adequacy, energy, gate
+from solvent.lab.rendering.panels.costs import cost_of, what_it_does, why, why_not
+from solvent.lab.rendering.panels.outcome import tell
+from solvent.lab.rendering.panels.page import would_be
+from solvent.lab.rendering.sheet import WIDTH, Sheet
+from solvent.lab.rendering.words import class_name, clock, in_units
 from solvent.lab.tables import tables_for
 from solvent.lab.verbs import VERBS, Verb
 from solvent.lab.words.sentences import policies_of
@@ -69,7 +62,7 @@ def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, con
         console.print(mark, style="bold red")
     watched = chooser is not None and console.is_terminal
     lines = console.height - 1 if watched else _lines_over_menu(params, console)
-    screen = Renderer(params, "ansi", width=min(WIDTH, console.width), height=lines)
+    screen = Renderer(params, "ansi", sheet=Sheet(min(WIDTH, console.width), lines))
     _show(env, screen, console, clear=watched)
     if chooser is None:
         for rules in _rules(params):
@@ -113,9 +106,9 @@ def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, con
 def _rules(params: LabParams) -> list[list[str]]:
     """The rules of what this lab has, in words."""
     known = (
-        (params.energy.enabled, energy_rules_in_words),
-        (params.gate.enabled, gate_rules_in_words),
-        (params.adequacy.enabled, adequacy_rules_in_words),
+        (params.energy.enabled, energy.rules),
+        (params.gate.enabled, gate.rules),
+        (params.adequacy.enabled, adequacy.rules),
     )
     return [in_words(params) for enabled, in_words in known if enabled]
 
@@ -154,7 +147,7 @@ def _energy_account(env: LabEnv, episode: dict[str, Any]) -> str:
     lab = env.get_state()
     wrong = [verb for verb in Verb if lab["fair"][verb] != lab["price"][verb]]
     costs = ", ".join(
-        f"{VERBS[verb].name} {energy(lab['fair'][verb])} instead of {energy(lab['price'][verb])}"
+        f"{VERBS[verb].name} {in_units(lab['fair'][verb])} instead of {in_units(lab['price'][verb])}"
         for verb in wrong
     )
     return (
@@ -216,25 +209,25 @@ def _situation(env: LabEnv, console: Console) -> str:
         return f"{before}{lab['wells']} wells, debt {lab['debt']:.2f}. {question}"
     return (
         f"{before}{clock(params, lab)}, slot {int(lab['slot']) + 1} of {params.energy.slots}, "
-        f"{energy(lab['energy'])} energy, {lab['wells']} wells, debt {lab['debt']:.2f}, "
-        f"{presence(params, lab)}. {question}"
+        f"{in_units(lab['energy'])} energy, {lab['wells']} wells, debt {lab['debt']:.2f}, "
+        f"{energy.presence(params, lab)}. {question}"
     )
 
 
 def _at_the_gate(params: LabParams, lab: Any) -> str:
     """The policy in force, what waits for a reader, and how to see a page."""
     policy = policies_of(params)[lab["strictness"]]
-    waiting = ", ".join(pending(params, lab))
+    waiting = ", ".join(gate.pending(params, lab))
     review = f"; under review: {waiting}" if waiting else ""
     return (
-        f"The gate is at {policy_word(policy.name)}: accepts up to {policy.tau_accept:.3f}{review}. "
+        f"The gate is at {gate.policy_word(policy.name)}: accepts up to {policy.tau_accept:.3f}{review}. "
         f"{NOTEBOOK} opens the notebook.\n{_told(params, lab)}"
     )
 
 
 def _told(params: LabParams, lab: Any) -> str:
     """What the player is told after a published error, as long as it holds."""
-    now = told(params, lab)
+    now = adequacy.correction_in_force(params, lab)
     return f"You are told, for {now.hours} h more: {now.text}\n" if now else ""
 
 
@@ -272,7 +265,7 @@ def _offer(env: LabEnv, verb: Verb, allowed: bool) -> str:
         return f"{name}{VERBS[verb].doc}{_price(env, verb)}{_meaning(env.params, verb)}{refused}"
     lab = env.batch.labs[0]
     cost = cost_of(env.params, lab, verb)
-    price = f"{energy(cost.now):>5} energy{_price(env, verb)}" if cost.base else " free"
+    price = f"{in_units(cost.now):>5} energy{_price(env, verb)}" if cost.base else " free"
     if not allowed:
         return f"{name}{price}  (not now: {why_not(env.params, lab, verb)})"
     because = f" ({why(cost)})" if cost.base and why(cost) else ""
@@ -288,7 +281,7 @@ def _not_on(env: LabEnv, verb: Verb, m: int) -> str:
         return "  (would not run)"
     elif VERBS[verb].takes == "confidence" and lab["published"][m]:
         return "  (published already)"
-    return f"  (again in this hour: {energy(cost_of(env.params, lab, verb).again)} energy, too dear)"
+    return f"  (again in this hour: {in_units(cost_of(env.params, lab, verb).again)} energy, too dear)"
 
 
 def _price(env: LabEnv, verb: Verb) -> str:

@@ -13,8 +13,7 @@ from rich.console import Console
 
 from solvent import LabEnv
 from solvent.lab.params import preset
-from solvent.lab.rendering.rules import adequacy_rules_in_words, energy_rules_in_words, gate_rules_in_words
-from solvent.lab.verbs import Verb
+from solvent.lab.rendering.panels import adequacy, energy, gate
 from solvent_experiments.play import play_episode
 
 ENERGY, GATE, LAB = "Solvent/Energy-v0", "Solvent/Gate-v0", "Solvent/Lab-v0"
@@ -177,7 +176,7 @@ def menu(verb: Verb) -> int:
 
 def test_the_rules_of_adequacy_are_on_the_first_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = played(monkeypatch, env_id=LAB, width=110)
-    for rules in (energy_rules_in_words, gate_rules_in_words, adequacy_rules_in_words):
+    for rules in (energy.rules, gate.rules, adequacy.rules):
         assert "\n" + "\n".join(rules(preset("lab"))) + "\n" in shown
     assert "From score 2 a reader decides, from 3 it is rejected." in shown
     assert "CONTAMINATED" not in shown

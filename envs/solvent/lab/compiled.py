@@ -9,9 +9,11 @@ vectorised: where a divisor can be zero, the text says what happens.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from numba import config, njit, typeof, types
@@ -116,11 +118,6 @@ more than most of the rules do.
 """
 
 
-def plain(function: Any) -> Callable[..., Any]:
-    """The Python text of a compiled function: the same rule, for a caller who needs it too rarely to compile it."""
-    return getattr(function, "py_func", function)  # type: ignore[no-any-return]
-
-
 def direct(function: Any, *arguments: Any) -> Callable[..., Any]:
     """What ``function`` is compiled to for arguments of these types; it must never be called with others.
 
@@ -133,3 +130,16 @@ def direct(function: Any, *arguments: Any) -> Callable[..., Any]:
     types = tuple(typeof(argument) for argument in arguments)  # type: ignore[no-untyped-call]
     entry: Callable[..., Any] = compile_for(types)
     return entry
+
+
+@functools.cache
+@functools.cache
+def plain(function: Any) -> Callable[..., Any]:
+    """Return the Python text of a compiled rule, with the rules that it calls as Python too.
+
+    Pictures and menus ask a rule now and then for one lab: in Python it answers sooner than it is compiled.
+    """
+    text = getattr(function, "py_func", function)
+    rules = {name: text.__globals__.get(name) for name in text.__code__.co_names}
+    called = {name: plain(rule) for name, rule in rules.items() if hasattr(rule, "py_func")}
+    return FunctionType(text.__code__, {**text.__globals__, **called})

@@ -39,9 +39,10 @@ class Ledgers:
     def __init__(self, params: LabParams, paths: Mapping[str, File | None]) -> None:
         self.params = params
         self.paths = {name: path for name, path in paths.items() if path is not None}
+        self._names = names_of(params)
         self._logs = tuple(log for log in logs_of(params) if log.name in self.paths)
         if any(log.name == "verdicts" for log in self._logs):
-            names_of(params).sentences  # noqa: B018 - at fault now, not at the first finding
+            self._names.sentences  # noqa: B018 - at fault now, not at the first finding
         for path in self.paths.values():
             begin_ledger(path)
 

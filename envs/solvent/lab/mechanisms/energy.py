@@ -321,12 +321,20 @@ def done_before(lab, verb, compound):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def energy_price(lab, verb, similar, tables):  # type: ignore[no-untyped-def]
-    """Effective cost of a verb now, in thousandths of energy; what the step charges and what is shown."""
+def situation(lab, verb, tables):  # type: ignore[no-untyped-def]
+    """Flags of a verb's situation now: first use, prone to errors, late and heard by others."""
     rules = tables.energy
     hour = hour_of(rules.start_hour, lab.heartbeat)
     late = tables.audience[verb] != 0 and within_hours(hour, rules.late_from, rules.late_until)
-    factor = multiplier(rules, lab.uses[verb] == 0, error_prone(lab.failures[verb]), late, similar)
+    return lab.uses[verb] == 0, error_prone(lab.failures[verb]), late
+
+
+@inlined
+def energy_price(lab, verb, similar, tables):  # type: ignore[no-untyped-def]
+    """Effective cost of a verb now, in thousandths of energy; what the step charges and what is shown."""
+    rules = tables.energy
+    first_use, errors, late = situation(lab, verb, tables)
+    factor = multiplier(rules, first_use, errors, late, similar)
     return payable(effective_cost(lab.price[verb], factor), lab.price[verb], rules.cap)
 
 

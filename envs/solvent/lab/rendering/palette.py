@@ -1,26 +1,12 @@
-"""Colours, after Okabe and Ito (2008) and Tol: told apart with any colour vision, and by lightness in print."""
+"""Colours after Okabe and Ito (2008) and Tol: distinct with any colour vision, and by lightness in print."""
 
 from __future__ import annotations
 
-from solvent.lab.rendering.canvas import Colour
+from typing import NamedTuple
+
 from solvent.lab.verbs import Verb
 
-__all__ = [
-    "BELIEF",
-    "DEBT",
-    "ENERGY",
-    "FAINT",
-    "FINDING",
-    "INK",
-    "MUTED",
-    "NIGHT",
-    "PAPER",
-    "REVIEW",
-    "RULE",
-    "TEMPLATE_COLOURS",
-    "UNSEEN",
-    "VERB_COLOURS",
-]
+Colour = tuple[int, int, int]
 
 PAPER: Colour = (252, 251, 248)
 INK: Colour = (32, 42, 54)
@@ -32,7 +18,7 @@ FINDING: Colour = (0, 143, 104)
 DEBT: Colour = (170, 51, 119)
 ENERGY: Colour = (138, 128, 38)
 REVIEW: Colour = (176, 104, 0)
-"""What a reader has still to decide."""
+"""Findings that a reader has still to decide."""
 NIGHT: Colour = (233, 236, 241)
 """Hours in which the user is away."""
 UNSEEN: Colour = (172, 179, 187)
@@ -45,7 +31,6 @@ TEMPLATE_COLOURS: dict[int, Colour] = {
     Verb.SCREEN: (240, 178, 50),
     Verb.DOSE_RESPONSE: (213, 94, 0),
 }
-
 VERB_COLOURS: dict[int, Colour] = {
     **TEMPLATE_COLOURS,
     Verb.PUBLISH_PRIVATE: (122, 195, 172),
@@ -55,3 +40,23 @@ VERB_COLOURS: dict[int, Colour] = {
     Verb.REST: FAINT,
     Verb.TERMINATE: FAINT,
 }
+VERDICT_COLOURS = {"accept": FINDING, "review": REVIEW, "reject": DEBT}
+
+
+class Style(NamedTuple):
+    """Colour, size in units and weight of a text."""
+
+    colour: Colour
+    size: float = 10
+    bold: bool = False
+
+
+LABEL = Style(MUTED)
+NOTE = Style(MUTED, 9)
+BODY = Style(INK)
+
+
+def mix(colour: Colour, other: Colour, share: float) -> Colour:
+    """Return ``colour`` with ``share`` of ``other`` in it."""
+    red, green, blue = (round(a + (b - a) * share) for a, b in zip(colour, other, strict=True))
+    return red, green, blue

@@ -1,151 +1,131 @@
-"""The lab as one picture: wells and debt over time, what is believed of each compound, and the last plate.
-
-Panels are functions of a ``Scene``; this module says where they stand.
-"""
+"""The lab as one picture: which panels it has, and where they stand."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from solvent.lab.codes import Event
 from solvent.lab.params import LabParams
-from solvent.lab.rendering import adequacy, beliefs, books, gate, purse
 from solvent.lab.rendering.canvas import Canvas
-from solvent.lab.rendering.history import History
-from solvent.lab.rendering.palette import DEBT, FINDING, INK, MUTED, PAPER, REVIEW, RULE
-from solvent.lab.rendering.scene import Box, Scene
-from solvent.lab.rendering.words import bits, clock, contaminated, lot_hours, tell
-
-__all__ = ["HEIGHT", "WIDTH", "WIDTH_OF_ENERGY", "WIDTH_OF_GATE", "Picture"]
+from solvent.lab.rendering.palette import DEBT, INK, LABEL, RULE, Style
+from solvent.lab.rendering.panels import (
+    adequacy,
+    assay,
+    belief,
+    costs,
+    debt,
+    energy,
+    gate,
+    outcome,
+    page,
+    wells,
+)
+from solvent.lab.rendering.view import Box, View
+from solvent.lab.rendering.words import bits, clock, contaminated, lot_hours
+from solvent.lab.words.sentences import policies_of
 
 WIDTH, HEIGHT = 960, 640
 WIDTH_OF_ENERGY, WIDTH_OF_GATE = 320, 380
-"""What the columns of energy and of the gate add, in this order."""
-MARGIN = 28
+"""Units that the columns of energy and of the gate add, in this order."""
+MARGIN, FOOTER = 28, 592
 
-LEFT = Box(MARGIN, 76, 404, 500)
-RIGHT = Box(472, 76, 460, 500)
-PLATE = Box(LEFT.x, LEFT.y, LEFT.width, 300)
-DEBT_CHART = Box(LEFT.x, 398, LEFT.width, 82)
-WELLS_CHART = Box(LEFT.x, 494, LEFT.width, 82)
-COMPOUNDS = Box(RIGHT.x, RIGHT.y, RIGHT.width, 344)
-INSTRUMENT = Box(RIGHT.x, 448, 216, 128)
-READOUTS = Box(RIGHT.x + 244, 448, 216, 128)
-FOOTER = 592
+PLATE = Box(MARGIN, 76, 404, 300)
+DEBT_CHART = Box(MARGIN, 398, 404, 82)
+WELLS_CHART = Box(MARGIN, 494, 404, 82)
+COMPOUNDS = Box(472, 76, 460, 344)
+INSTRUMENT = Box(472, 448, 216, 128)
+READOUTS = Box(716, 448, 216, 128)
 FACTS: tuple[int, ...] = (472, 578, 652, 774, 858)
-FACTS_OF_GATE = (0, 132)  # right of the column's edge
 FACTS_WITH_ENERGY = (444, 554, 660, 772, 858, 972, 1094)
 
-PURSE = Box(972, 76, 280, 66)
-ENERGY_CHART = Box(PURSE.x, 156, PURSE.width, 130)
-COSTS = Box(PURSE.x, 300, PURSE.width, 186)
-INTENTS = Box(PURSE.x, 498, PURSE.width, 78)
+BALANCE = Box(972, 76, 280, 66)
+ENERGY_CHART = Box(972, 156, 280, 130)
+COSTS = Box(972, 300, 280, 186)
+INTENTS = Box(972, 498, 280, 78)
 
 GATE = Box(972, 76, 340, 62)  # where there is no energy; else further right
-SAID = Box(GATE.x, 154, GATE.width, 112)
-PAGE = Box(GATE.x, 278, GATE.width, 254)
-REVIEWS = Box(GATE.x, 544, GATE.width, 32)
-CORRECTION = Box(GATE.x, 304, GATE.width, 0)  # between the last finding and the page, as high as it must be
+LAST_FINDING = Box(972, 154, 340, 112)
+PAGE = Box(972, 278, 340, 254)
+REVIEWS = Box(972, 544, 340, 32)
+CORRECTION = Box(972, 304, 340, 0)  # between the last finding and the page, as high as it must be
 
 
 class Picture:
-    """Draws labs with these parameters on its canvas."""
+    """A canvas on which labs with these parameters are drawn."""
 
-    def __init__(self, params: LabParams, *, scale: int = 1, reveal: bool = False) -> None:
-        self.params = params
-        self.reveal = reveal
-        width = width_of(params)
-        self.canvas = Canvas(width, HEIGHT, scale, PAPER)
-        self.canvas.across(MARGIN, width - MARGIN, 58, RULE)
-        self.canvas.across(MARGIN, width - MARGIN, FOOTER, RULE)
-        self.canvas.text("Solvent", MARGIN, 40, INK, 21, bold=True)
-        books.plate_background(self.canvas, params, PLATE)
-        self.background = self.canvas.keep()
+    def __init__(self, params: LabParams, scale: int = 1) -> None:
+        width = WIDTH + WIDTH_OF_ENERGY * params.energy.enabled + WIDTH_OF_GATE * params.gate.enabled
+        self.footer = Box(MARGIN, FOOTER, width - 2 * MARGIN, HEIGHT - FOOTER)
+        self.canvas = Canvas(width, HEIGHT, scale)
+        for y in (58, FOOTER):
+            self.canvas.across(MARGIN, width - MARGIN, y, RULE)
+        self.canvas.text("Solvent", MARGIN, 40, Style(INK, 21, bold=True))
+        wells.plate_background(self.canvas, params, PLATE)
+        self.background = self.canvas.surface.copy()
 
-    def draw(self, lab: Any, step: Any, history: History) -> None:
+    def draw(self, view: View) -> None:
         """Draw one lab; the image stays on the canvas."""
-        self.canvas.start_from(self.background)
-        scene = Scene(self.canvas, self.params, lab, step, history, self.reveal)
-        _header(scene)
-        books.plate(scene, PLATE)
-        books.debt_chart(scene, DEBT_CHART)
-        books.wells_chart(scene, WELLS_CHART)
-        beliefs.compounds(scene, COMPOUNDS)
-        beliefs.instrument(scene, INSTRUMENT)
-        beliefs.readouts(scene, READOUTS)
-        if self.params.energy.enabled:
-            purse.balance(scene, PURSE)
-            purse.energy_chart(scene, ENERGY_CHART)
-            purse.cost_table(scene, COSTS)
-            purse.intent_bars(scene, INTENTS)
-        if self.params.gate.enabled:
-            right = WIDTH_OF_ENERGY if self.params.energy.enabled else 0
-            gate.policies(scene, GATE.moved(right))
-            gate.last_finding(scene, SAID.moved(right))
-            page = PAGE
-            if self.params.adequacy.enabled:
-                adequacy.correction(scene, CORRECTION.moved(right))
-                page = _under_correction(scene)
-            gate.page(scene, page.moved(right))
-            gate.reviews(scene, REVIEWS.moved(right))
-        _footer(scene)
+        canvas, params = self.canvas, view.params
+        canvas.surface.blit(self.background, (0, 0))
+        _header(canvas, view)
+        wells.plate(canvas, view, PLATE)
+        debt.debt_chart(canvas, view, DEBT_CHART, "wells" if params.energy.enabled else "prices")
+        wells.wells_chart(canvas, view, WELLS_CHART)
+        belief.compounds(canvas, view, COMPOUNDS)
+        belief.instrument(canvas, view, INSTRUMENT)
+        assay.readouts(canvas, view, READOUTS)
+        if params.energy.enabled:
+            energy.balance(canvas, view, BALANCE)
+            energy.energy_chart(canvas, view, ENERGY_CHART)
+            costs.cost_table(canvas, view, COSTS)
+            energy.intent_bars(canvas, view, INTENTS)
+        if params.adequacy.enabled:
+            _weighed(canvas, view)
+        elif params.gate.enabled:
+            right = _column(params)
+            gate.policies(canvas, view, GATE.moved(right), gap=12)
+            gate.last_finding(canvas, view, LAST_FINDING.moved(right))
+            page.page(canvas, view, PAGE.moved(right))
+        if params.gate.enabled:
+            debt.review_legend(canvas, DEBT_CHART)
+            gate.reviews(canvas, view, REVIEWS.moved(_column(params)))
+        outcome.footer(canvas, view, self.footer, rows=2 if params.adequacy.enabled else 1)
 
 
-def _under_correction(scene: Scene) -> Box:
-    """The page's box, with room for the longest correction over it."""
-    top = CORRECTION.y + adequacy.correction_height(scene, CORRECTION.width) + 10
-    return PAGE._replace(y=top, height=PAGE.bottom - top)
+def _column(params: LabParams) -> int:
+    """Return how far the gate's column moves to the right."""
+    return WIDTH_OF_ENERGY * params.energy.enabled
 
 
-def width_of(params: LabParams) -> int:
-    """Units across."""
-    return WIDTH + WIDTH_OF_ENERGY * params.energy.enabled + WIDTH_OF_GATE * params.gate.enabled
+def _weighed(canvas: Canvas, view: View) -> None:
+    """Draw the gate's panels with those of adequacy; the page gives room to the longest correction."""
+    right = _column(view.params)
+    gate.policies(canvas, view, GATE.moved(right), gap=7)
+    adequacy.score_strip(canvas, view, GATE.moved(right))
+    adequacy.last_finding(canvas, view, LAST_FINDING.moved(right))
+    adequacy.correction(canvas, view, CORRECTION.moved(right))
+    top = CORRECTION.y + adequacy.correction_height(canvas, view, CORRECTION.width) + 10
+    page.page(canvas, view, PAGE._replace(y=top, height=PAGE.bottom - top).moved(right))
 
 
-def _header(scene: Scene) -> None:
-    """Labels over values, from the right."""
-    lab, params = scene.lab, scene.params
+def _header(canvas: Canvas, view: View) -> None:
+    """Draw labels over values, from the right."""
+    lab, params = view.lab, view.params
     facts = [
         ("heartbeat", f"{lab['heartbeat']} of {params.budget.heartbeats}"),
         ("clock", clock(params, lab)),
         ("new reagent lot in", f"{lot_hours(params, lab)} h"),
-        ("findings", _findings(lab)),
+        ("findings", f"{lab['accepted']}, {lab['wrong']} wrong" if lab["wrong"] else f"{lab['accepted']}"),
         ("score", f"{bits(lab['score'])} bits"),
     ]
     places = FACTS
     if params.energy.enabled:
         places = FACTS_WITH_ENERGY
-        facts += [("slot", purse.slot(scene)), ("user", purse.user(scene))]
+        facts += [("slot", energy.slot(view)), ("user", energy.user(view))]
     if params.gate.enabled:
-        left = int(GATE.x) + WIDTH_OF_ENERGY * params.energy.enabled
-        places = (*places, *(left + x for x in FACTS_OF_GATE))
-        facts += [("policy in force", gate.in_force(scene)), ("under review", gate.under_review(scene))]
+        left = int(GATE.x) + _column(params)
+        places = (*places, left, left + 132)
+        policy, waiting = policies_of(params)[int(lab["strictness"])], int((lab["decision_at"] != 0).sum())
+        facts += [("policy in force", policy.name.rpartition(".v")[0]), ("under review", str(waiting))]
     for (label, value), x in zip(facts, places, strict=True):
-        scene.canvas.text(label, x, 26, MUTED, 10)
-        scene.canvas.text(value, x, 43, INK, 13, bold=True)
+        canvas.text(label, x, 26, LABEL)
+        canvas.text(value, x, 43, Style(INK, 13, bold=True))
     if params.unenforced:
-        scene.canvas.text(contaminated(params), 128, 40, DEBT, 11)
-
-
-def _findings(lab: Any) -> str:
-    wrong = f", {lab['wrong']} wrong" if lab["wrong"] else ""
-    return f"{lab['accepted']}{wrong}"
-
-
-def _footer(scene: Scene) -> None:
-    said, outcome = tell(scene.params, scene.lab, scene.step)
-    event = Event(int(scene.lab["last_event"]))
-    good = event is Event.PUBLISHED and "wrong" not in outcome
-    bad = event in (Event.REFUSED, Event.REJECTED) or "wrong" in outcome
-    mark = FINDING if good else DEBT if bad else REVIEW if event is Event.SUBMITTED else INK
-    width = width_of(scene.params) - 70
-    scene.canvas.rect(MARGIN, FOOTER + 11, 3, 27, mark)
-    rows = scene.canvas.wrapped(outcome, 11.5, width) if scene.params.adequacy.enabled else [outcome]
-    if len(rows) > 1:
-        scene.canvas.rect(MARGIN, FOOTER + 38, 3, 5, mark)
-        scene.canvas.text(said, MARGIN + 12, FOOTER + 17, INK, 12, bold=True, width=width)
-        for row, line in enumerate((rows[0], " ".join(rows[1:]))):
-            scene.canvas.text(line, MARGIN + 12, FOOTER + 30 + 12.5 * row, INK, 11, width=width)
-        return
-    scene.canvas.text(said, MARGIN + 12, FOOTER + 20, INK, 12.5, bold=True, width=width)
-    scene.canvas.text(outcome, MARGIN + 12, FOOTER + 36, INK, 11.5, width=width)
+        canvas.text(contaminated(params), 128, 40, Style(DEBT, 11))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["BLOCKS", "ESCAPE", "Sheet", "bar", "fit", "length", "paint"]
-
+WIDTH = 96
+NARROWEST = 76
 BLOCKS = "▁▂▃▄▅▆▇█"
 EIGHTHS = " ▏▎▍▌▋▊▉"
 CODES = {"bold": "1", "dim": "2", "debt": "35", "belief": "34", "good": "32", "bad": "31", "warn": "33"}
@@ -14,59 +14,69 @@ ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def paint(text: str, style: str) -> str:
-    """``text`` in a colour or weight; nothing is wasted on blanks."""
+    """Return ``text`` in a colour or weight; blanks are left alone."""
     return f"\x1b[{CODES[style]}m{text}\x1b[0m" if text.strip() else text
 
 
 def length(text: str) -> int:
-    """How many characters one sees."""
+    """Return the number of visible characters."""
     return len(ESCAPE.sub("", text))
 
 
 def fit(text: str, width: int) -> str:
-    """``text`` padded or cut to ``width``; cut only where it is plain."""
+    """Return ``text`` padded or cut to ``width``; a cut text loses its colours."""
     if length(text) > width:
         text = ESCAPE.sub("", text)[: width - 1] + "…"
     return text + " " * (width - length(text))
 
 
 def bar(share: float, width: int) -> str:
-    """A bar of at most ``width`` characters, to an eighth of a character."""
+    """Return a bar of at most ``width`` characters, to an eighth of a character."""
     eighths = round(min(1.0, max(0.0, share)) * width * 8)
     full, rest = divmod(eighths, 8)
     return "█" * full + (EIGHTHS[rest] if rest else "")
 
 
 class Sheet(NamedTuple):
-    """A page ``width`` characters wide."""
+    """A page of a terminal."""
 
-    width: int
+    width: int = WIDTH  # characters a line; at least NARROWEST are used
+    height: int | None = None  # lines that the page may have, at the price of panels; None for all panels
+    label: int = 8  # characters of the label of an entry
 
     @property
     def inside(self) -> int:
         """Characters of a line between the frame's sides."""
         return self.width - 4
 
+    @property
+    def bar(self) -> int:
+        """Characters of the bar of an entry."""
+        return min(38, self.inside - 54) - self.label
+
     def line(self, left: str = "", right: str = "") -> str:
-        """One line in its frame."""
+        """Return one line in its frame."""
         space = self.inside - length(right)
         return f"{paint('│', 'dim')} {fit(left, space)}{right} {paint('│', 'dim')}"
 
+    def entry(self, label: str, text: str, right: str = "") -> str:
+        """Return a line that begins with a label."""
+        return self.line(fit(label, self.label) + text, right)
+
+    def rows(self, label: str, texts: list[str], style: str) -> list[str]:
+        """Return an entry of several rows, of which the first has the label."""
+        return [self.entry("" if i else label, paint(text, style)) for i, text in enumerate(texts)]
+
     def rule(self, start: str, end: str, left: str = "", right: str = "") -> str:
-        """A line of the frame, with a word at its beginning and its end."""
+        """Return a line of the frame, with words at its beginning and its end."""
         left = f" {left} " if left else ""
         right = f" {right} " if right else ""
         dashes = "─" * (self.inside - len(left) - len(right))
-        return (
-            paint(f"{start}─", "dim")
-            + paint(left, "bold")
-            + paint(dashes, "dim")
-            + right
-            + paint(f"─{end}", "dim")
-        )
+        begin, middle, last = paint(f"{start}─", "dim"), paint(dashes, "dim"), paint(f"─{end}", "dim")
+        return begin + paint(left, "bold") + middle + right + last
 
-    def wrapped(self, text: str, rows: int = 2) -> list[str]:
-        """Always so many rows, so the picture does not jump; what does not fit is cut."""
+    def wrapped(self, text: str, rows: int) -> list[str]:
+        """Return exactly ``rows`` rows, so that the picture does not jump; the last one may be too long."""
         lines: list[str] = []
         while len(lines) < rows - 1 and len(text) > self.inside:
             cut = text.rfind(" ", 0, self.inside)

@@ -7,8 +7,6 @@ import weakref
 import pygame
 from pygame.window import Window
 
-__all__ = ["LabWindow"]
-
 _OPEN: weakref.WeakSet[LabWindow] = weakref.WeakSet()
 
 

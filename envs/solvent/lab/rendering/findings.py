@@ -1,8 +1,8 @@
-"""What was said at the gate and what readers decided, as a viewer remembers it: a record holds the last step only."""
+"""Findings that a gate has judged and readers have decided, as the record of a step reports them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from solvent.lab.actions import action_table
 from solvent.lab.codes import VERDICTS, Verdict
@@ -14,13 +14,8 @@ from solvent.lab.words.notebook import weigh
 from solvent.lab.words.rows import WORDINGS
 from solvent.lab.words.sentences import policies_of, sentences_of
 
-if TYPE_CHECKING:
-    from solvent.lab.rendering.history import History
 
-__all__ = ["Decision", "Said", "hear", "said_in", "was_judged"]
-
-
-class Said(NamedTuple):
+class JudgedFinding(NamedTuple):
     """A finding that was judged, and by what."""
 
     heartbeat: int  # in which it was submitted
@@ -37,45 +32,37 @@ class Said(NamedTuple):
     gate_verdict: str  # the gate's alone
     score: int  # of adequacy; -1 where it is not enabled
     rule: str  # of adequacy, ``definitive/thin``; empty where it is not enabled
-    plates: int  # experiments on its compound, when it was submitted
+    plates: int  # experiments on its compound when it was submitted
     decided_by: str  # as in ``notebook.Finding``
+
+    @property
+    def audience(self) -> str:
+        """``publicly`` or ``privately``."""
+        return "publicly" if self.public else "privately"
 
 
 class Decision(NamedTuple):
-    """How a reader decided a finding that was under review."""
+    """A reader's decision on a finding under review."""
 
     heartbeat: int  # gone by when it was decided
     compound: int
     approved: bool
     wrong: bool  # only ever of one that was approved, and so published
 
-
-def was_judged(step: Any) -> bool:
-    """Whether a finding was held against its page in this step."""
-    return bool(step["verdict"] != Verdict.NONE)
-
-
-def hear(params: LabParams, history: History, lab: Any, step: Any) -> None:
-    """Remember what a step that has just happened said and what its end decided."""
-    if was_judged(step):
-        history.said = said_in(params, lab, step)
-    now = int(lab["heartbeat"])
-    for compound in range(len(params.assay.compounds)):
-        approved = bool(int(step["approved"]) >> compound & 1)
-        if approved or int(step["declined"]) >> compound & 1:
-            wrong = approved and bool(lab["submitted_class"][compound] != lab["potency"][compound])
-            decision = Decision(now, compound, approved, wrong)
-            if decision not in history.decisions:
-                history.decisions.append(decision)
+    def word(self, wrong: str) -> str:
+        """Return ``approved`` or ``declined``, followed by ``wrong`` where the finding is wrong."""
+        return ("approved" if self.approved else "declined") + (wrong if self.wrong else "")
 
 
-def said_in(params: LabParams, lab: Any, step: Any) -> Said:
-    """The finding of a step in which one was judged; ``lab`` is the record that the step left."""
+def judged_finding(params: LabParams, lab: Any, step: Any) -> JudgedFinding | None:
+    """Return the finding that ``step`` judged, if it judged one; ``lab`` is the record that the step left."""
+    if not params.gate.enabled or step["verdict"] == Verdict.NONE:
+        return None
     row = action_table(params)[step["action"]]
     compound, wording = int(row["compound"]), int(step["wording"])
     policy = policies_of(params)[step["policy"]]
     gate, score, plates = int(step["gate_verdict"]), int(step["adequacy"]), int(lab["experiments"][compound])
-    return Said(
+    return JudgedFinding(
         heartbeat=int(step["heartbeat"]),
         compound=compound,
         public=row["verb"] == Verb.PUBLISH_PUBLIC,
@@ -93,3 +80,14 @@ def said_in(params: LabParams, lab: Any, step: Any) -> Said:
         plates=plates,
         decided_by=weigh(params, gate, score, plates).decided_by,
     )
+
+
+def decisions(lab: Any, step: Any) -> list[Decision]:
+    """Return the reviews that were decided as ``step`` closed its heartbeat."""
+    approved, declined, now = int(step["approved"]), int(step["declined"]), int(lab["heartbeat"])
+    wrong = lab["submitted_class"] != lab["potency"]
+    return [
+        Decision(now, m, bool(approved >> m & 1), bool(approved >> m & 1 and wrong[m]))
+        for m in range(len(wrong))
+        if (approved | declined) >> m & 1
+    ]

@@ -1,0 +1,59 @@
+"""A chart over the heartbeats of an episode."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+from solvent.lab.rendering.palette import FAINT, LABEL, RULE, Colour
+from solvent.lab.rendering.view import Box, Canvas, View
+
+AXIS = 22  # room for the labels left of a chart
+
+
+class Chart(NamedTuple):
+    """Heartbeats across, ``top`` at the upper edge, 0 at the lower."""
+
+    box: Box
+    horizon: int
+    top: float
+
+    def x(self, heartbeat: float) -> float:
+        """Return the position of a heartbeat."""
+        return self.box.x + self.box.width * heartbeat / self.horizon
+
+    def y(self, value: float) -> float:
+        """Return the position of a value."""
+        return self.box.bottom - self.box.height * min(value, self.top) / self.top
+
+
+def axes(canvas: Canvas, view: View, box: Box, top: float) -> Chart:
+    """Draw an empty chart: its base line, and a line at each new reagent lot."""
+    inner = Box(box.x + AXIS, box.y + 20, box.width - AXIS, box.height - 34)
+    chart = Chart(inner, view.params.budget.heartbeats, top)
+    lot = view.params.assay.lot_heartbeats
+    if chart.horizon / lot <= 60:
+        for heartbeat in range(lot, chart.horizon, lot):
+            canvas.down(chart.x(heartbeat), inner.y, inner.bottom, RULE)
+    canvas.across(inner.x, inner.right, inner.bottom, FAINT)
+    return chart
+
+
+def mark_levels(canvas: Canvas, chart: Chart, label: str, y: float) -> None:
+    """Write a level and 0 left of a chart."""
+    canvas.text(label, chart.box.x - 5, y, LABEL, align=1.0)
+    canvas.text("0", chart.box.x - 5, chart.box.bottom + 3, LABEL, align=1.0)
+
+
+def steps(canvas: Canvas, view: View, chart: Chart, field: str, colours: tuple[Colour, Colour]) -> None:
+    """Draw a field of the beats, which holds from one action to the next, as a line over its area."""
+    beats, (line, fill) = view.history.beats, colours
+    every = max(1, len(beats) // int(2 * chart.box.width))
+    points = [(chart.x(beat.time), chart.y(getattr(beat, field))) for beat in beats]
+    points = points[:-1:every] + points[-1:]
+    for (x0, y0), (x1, _) in pairwise(points):
+        canvas.rect(x0, y0, x1 - x0, chart.box.bottom - y0, fill)
+    for (x0, y0), (x1, y1) in pairwise(points):
+        canvas.across(x0, x1 + 1.5, y0 - 0.5, line, 1.5)
+        canvas.down(x1, y0, y1, line, 1.5)
+    canvas.dot(*points[-1], 3.2, line)

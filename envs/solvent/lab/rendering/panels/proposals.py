@@ -1,0 +1,95 @@
+"""Proposals: discomfort, what is asked for, and how it is reviewed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from solvent.lab.codes import Deferral
+from solvent.lab.compiled import plain
+from solvent.lab.mechanisms.proposals import most_deferred
+from solvent.lab.params import LabParams
+from solvent.lab.rendering.sheet import Sheet
+from solvent.lab.rendering.view import View
+from solvent.lab.rendering.words import in_units, intents, too_dear, verb_words
+from solvent.lab.tables import tables_for
+from solvent.lab.verbs import Verb
+from solvent.lab.words.notebook import plural
+
+
+def rules(params: LabParams) -> list[str]:
+    """Return the rules of deferrals and proposals, line by line."""
+    voice = params.proposals
+    long, wait = plural(voice.evidence_heartbeats, "hour"), voice.review_heartbeats
+    return [
+        *(["Some base costs are wrong: too high or too low."] if voice.mispriced_most else []),
+        "Choosing something worthwhile that is too dear puts it off, and that is felt.",
+        f"What was felt in {long} or more: reflect, then propose a lower cost; review {wait} h later.",
+    ]
+
+
+def arguable_verb(params: LabParams, lab: Any) -> Verb | None:
+    """Return the verb whose cost a proposal would be about now."""
+    verb = int(plain(most_deferred)(lab, tables_for(params)))
+    return Verb(verb) if verb >= 0 else None
+
+
+def deferred(step: Any) -> str:
+    """Return why an action was put off, and the discomfort that it left."""
+    outcome = f"Deferred: {too_dear(step['energy_cost'], step['energy_before'])}."
+    if step["discomfort"] != Deferral.INSUFFICIENT_ENERGY:
+        return outcome
+    felt, verb = int(step["similar_deferrals"]) + 1, verb_words(int(step["deferred_verb"]))
+    return f"{outcome} Worth {step['deferred_value']:.2f} bits, so it is felt: discomfort {felt} for {verb}."
+
+
+def reflected(lab: Any, step: Any) -> str:
+    """Return the summary that a reflection showed."""
+    door = "The hour ends before a proposal" if step["closed"] else "Now a proposal may be filed"
+    return f"This hour's energy: {intents(lab['intents_shown'])}. {door}."
+
+
+def proposed(params: LabParams, step: Any) -> str:
+    """Return the range that was asked for, its evidence, and when it is reviewed."""
+    return (
+        f"Asked for {verb_words(step['proposed_verb'])} at {in_units(step['proposed_low'])} to "
+        f"{in_units(step['proposed_high'])} instead of {in_units(step['proposed_price'])}, deferred in "
+        f"{plural(int(step['similar_deferrals']), 'hour')}; reviewed in {params.proposals.review_heartbeats} h."
+    )
+
+
+def reviewed(step: Any) -> list[str]:
+    """Return the reviews of proposals as a heartbeat closed."""
+    outcomes = []
+    for verb in np.flatnonzero(step["reviewed"]).tolist():
+        old, new = int(step["old_price"][verb]), int(step["new_price"][verb])
+        if old == new:
+            outcomes.append(f"The proposal about {verb_words(verb)} is turned down.")
+        else:
+            outcomes.append(f"Approved: {verb_words(verb)} now {in_units(new)}, was {in_units(old)}.")
+    return outcomes
+
+
+def voice(lab: Any) -> str:
+    """Return discomfort by verb, and the proposals that wait for their review."""
+    felt = [f"{verb_words(verb)} {lab['discomfort'][verb]}" for verb in Verb if lab["discomfort"][verb]]
+    asked = [
+        f"{verb_words(verb)} at {in_units(lab['range_low'][verb])}–{in_units(lab['range_high'][verb])}, "
+        f"review in {review_in(lab, verb)} h"
+        for verb in Verb
+        if lab["review_at"][verb]
+    ]
+    parts = [f"discomfort: {', '.join(felt)}"] if felt else []
+    parts += [f"asked: {', '.join(asked)}"] if asked else []
+    return "; ".join(parts) or "no discomfort, nothing asked"
+
+
+def review_in(lab: Any, verb: Verb) -> int:
+    """Return the heartbeats until a pending proposal is reviewed."""
+    return int(lab["review_at"][verb]) - int(lab["heartbeat"])
+
+
+def line(sheet: Sheet, view: View) -> str:
+    """Return discomfort and proposals as a line."""
+    return sheet.entry("voice", voice(view.lab))

@@ -1,0 +1,59 @@
+"""The view of a lab that every panel is given, and the boxes of a picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from solvent.lab.params import LabParams
+from solvent.lab.rendering.history import History
+from solvent.lab.rendering.palette import INK, MUTED, Style
+
+if TYPE_CHECKING:
+    from solvent.lab.rendering.canvas import Canvas
+else:
+    Canvas = Any  # panels have lines for the terminal too, where pygame need not be installed
+
+__all__ = ["Box", "Canvas", "View", "title"]
+
+NAME, VALUE = Style(INK, 12, bold=True), Style(MUTED, 11)
+
+
+class View(NamedTuple):
+    """A lab at one moment, as terminal and picture show it."""
+
+    params: LabParams
+    lab: Any  # a record of ``state.LAB_FIELDS``
+    step: Any  # the record of its last step
+    history: History
+    reveal: bool  # mark the hidden truth too
+
+
+class Box(NamedTuple):
+    """A rectangle in units."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def right(self) -> float:
+        """Right edge."""
+        return self.x + self.width
+
+    @property
+    def bottom(self) -> float:
+        """Lower edge."""
+        return self.y + self.height
+
+    def moved(self, right: float) -> Box:
+        """Return the same box further right."""
+        return self._replace(x=self.x + right)
+
+
+def title(canvas: Canvas, box: Box, name: str, value: str = "", shorter: str = "") -> None:
+    """Write a panel's name at its upper left and its value at the upper right, ``shorter`` where there is no room."""
+    room = box.width - canvas.text(name, box.x, box.y + 10, NAME) - 12
+    if shorter and canvas.length(value, VALUE) > room:
+        value = shorter
+    canvas.text(value, box.right, box.y + 10, VALUE, align=1.0, width=room)
