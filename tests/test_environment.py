@@ -17,8 +17,8 @@ import solvent
 from solvent import ENVIRONMENTS, LabEnv, LabVectorEnv
 from solvent.lab.codes import VERDICTS, Verdict
 from solvent.lab.mechanisms.gate import COMPOUND as JUDGED
+from solvent.lab.mechanisms.gate import wording_at
 from solvent.lab.params import LabParams
-from solvent.lab.tables import tables_for
 from solvent.lab.verbs import Verb
 from solvent.lab.words.rows import STRENGTHS
 from solvent.lab.words.sentences import policies_of
@@ -104,7 +104,7 @@ def doubtful(env, mask, rng):
     rows, state, params = env.unwrapped.actions, env.unwrapped.get_state(), env.unwrapped.params
     focus = np.random.default_rng(state["key"]).permutation(len(params.assay.compounds))[:4]
     if params.gate.enabled:
-        wordings = tables_for(params).wording
+        wordings = [wording_at(params.gate, confidence) for confidence in params.vocabulary.confidences]
         for m in focus[state["experiments"][focus] > 0]:
             findings = env.unwrapped.notebook(int(m)).findings
             for confidence, wording in zip(params.vocabulary.confidences, wordings, strict=True):
