@@ -16,12 +16,10 @@ from gymnasium.utils.env_checker import check_env
 import solvent
 from solvent import ENVIRONMENTS, LabEnv, LabVectorEnv
 from solvent.lab.codes import VERDICTS, Verdict
-from solvent.lab.compiled import plain
 from solvent.lab.mechanisms.gate import COMPOUND as JUDGED
 from solvent.lab.mechanisms.gate import wording_at
 from solvent.lab.observation import observation_fields, write_observation
 from solvent.lab.params import LabParams
-from solvent.lab.tables import tables_for
 from solvent.lab.verbs import Verb
 from solvent.lab.words.rows import STRENGTHS
 from solvent.lab.words.sentences import policies_of
@@ -215,7 +213,7 @@ def test_every_named_element_of_the_observation_is_written_and_no_more(env_id):
     env.reset(seed=0)
     n = len(observation_fields(env.params))
     out = np.full(n + 8, np.nan, np.float32)
-    assert plain(write_observation)(env.batch.labs[0], tables_for(env.params), out) == n
+    assert write_observation(env.batch.labs[0], env.batch._tables, out) == n
     assert (np.isfinite(out) == (np.arange(n + 8) < n)).all()
     assert (out[:n] == env.batch.observations[0]).all()
 
