@@ -1038,7 +1038,7 @@ def test_a_state_continues_identically_wherever_it_is_put(variant, seed):
 WITHOUT_A_VOICE = """
 import numpy as np
 from solvent import LabEnv
-from solvent.lab.actions import Verb
+from solvent.lab.verbs import Verb
 env = LabEnv({"proposals": {"enabled": False}}, preset="energy")
 env.reset(seed=3)
 verbs = env.actions["verb"]
@@ -1080,7 +1080,7 @@ def test_energy_without_a_voice():
 ENDING = """
 import numpy as np
 from solvent import LabEnv
-from solvent.lab.actions import Verb
+from solvent.lab.verbs import Verb
 env = LabEnv({"vocabulary": {"terminate": True}}, preset="energy")
 end = int(np.flatnonzero(env.actions["verb"] == Verb.TERMINATE)[0])
 for bound in (False, True):

@@ -124,7 +124,7 @@ def notebook(env, compound=0, *, named=4, strength="precise", bins=(), now=None,
 DOSES = ("10 nM", "32 nM", "100 nM", "320 nM", "1 µM", "3.2 µM", "10 µM", "32 µM")
 PERCENTS = (15, 25, 35, 45, 55, 65, 75, 85, 95, 105, 115, 125)
 PEC50 = ("8.0", "7.5", "7.0", "6.5", "6.0", "5.5", "5.0")
-WORDS = tomllib.loads((files("solvent.gate") / "catalogue.toml").read_text("utf-8"))
+WORDS = tomllib.loads((files("solvent.lab.words") / "catalogue.toml").read_text("utf-8"))
 CLASSES = (
     WORDS["classes"]["inactive"],
     *(text.replace("{pec50}", value) for text, value in zip(WORDS["classes"]["active"], PEC50, strict=True)),

@@ -33,7 +33,7 @@ def score_of(wording, named, plates):
     return min(3, max(0, words - (0, 1, 2, 2, 3)[min(plates, 4)] + 1))
 
 
-WORDS = tomllib.loads((files("solvent.gate") / "catalogue.toml").read_text("utf-8"))
+WORDS = tomllib.loads((files("solvent.lab.words") / "catalogue.toml").read_text("utf-8"))
 AMOUNTS = {1e-8: "10 nM", 3.16e-8: "32 nM", 1e-7: "100 nM", 3.16e-7: "320 nM"}
 AMOUNTS |= {1e-6: "1 µM", 3.16e-6: "3.2 µM", 1e-5: "10 µM", 3.16e-5: "32 µM"}
 

@@ -17,8 +17,9 @@ import solvent
 from solvent import ENVIRONMENTS, LabEnv, LabVectorEnv
 from solvent.lab.codes import VERDICTS, Verdict
 from solvent.lab.mechanisms.gate import COMPOUND as JUDGED
+from solvent.lab.mechanisms.gate import wording_at
+from solvent.lab.observation import observation_fields, write_observation
 from solvent.lab.params import LabParams
-from solvent.lab.tables import tables_for
 from solvent.lab.verbs import Verb
 from solvent.lab.words.rows import STRENGTHS
 from solvent.lab.words.sentences import policies_of
@@ -104,7 +105,7 @@ def doubtful(env, mask, rng):
     rows, state, params = env.unwrapped.actions, env.unwrapped.get_state(), env.unwrapped.params
     focus = np.random.default_rng(state["key"]).permutation(len(params.assay.compounds))[:4]
     if params.gate.enabled:
-        wordings = tables_for(params).wording
+        wordings = [wording_at(params.gate, confidence) for confidence in params.vocabulary.confidences]
         for m in focus[state["experiments"][focus] > 0]:
             findings = env.unwrapped.notebook(int(m)).findings
             for confidence, wording in zip(params.vocabulary.confidences, wordings, strict=True):
@@ -206,6 +207,17 @@ def test_the_spaces_are_those_of_the_parameters(env_id):
     assert len(set(env.observation_fields)) == len(env.observation_fields)
 
 
+@every_id
+def test_every_named_element_of_the_observation_is_written_and_no_more(env_id):
+    env = make(env_id).unwrapped
+    env.reset(seed=0)
+    n = len(observation_fields(env.params))
+    out = np.full(n + 8, np.nan, np.float32)
+    assert write_observation(env.batch.labs[0], env.batch._tables, out) == n
+    assert (np.isfinite(out) == (np.arange(n + 8) < n)).all()
+    assert (out[:n] == env.batch.observations[0]).all()
+
+
 def test_an_id_that_names_the_module_needs_no_import():
     program = (
         "import gymnasium\n"
@@ -225,6 +237,17 @@ def test_importing_the_environment_imports_no_learner():
         "import sys, solvent\n"
         "env = solvent.LabEnv(); env.reset(seed=0); env.step(5)\n"
         "print([m for m in ('torch', 'stable_baselines3', 'matplotlib', 'pygame', 'pandas') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_playing_the_whole_lab_loads_no_instrument():
+    program = (
+        "import sys, gymnasium, solvent\n"
+        "env = gymnasium.make('Solvent/Lab-v0'); env.reset(seed=0); env.step(5)\n"
+        "instruments = ('solvent.debt', 'solvent.energy', 'solvent.gate', 'solvent.adequacy')\n"
+        "print([m for m in sys.modules if m.startswith(instruments)])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "[]", done.stderr

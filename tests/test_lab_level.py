@@ -396,7 +396,7 @@ PROGRAM = """
 import hashlib, sys
 import numpy as np
 import solvent
-from solvent.lab.actions import Verb
+from solvent.lab.verbs import Verb
 
 def fold(value):
     if isinstance(value, dict):

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from solvent.adequacy.corrections import load_corrections
-from solvent.adequacy.lab import lab_corrections, rule_corrections, rule_scores, rules_on_findings
-from solvent.lab.mechanisms.adequacy import EVIDENCE, LOGGED, RULES, WORDS, words_verdict
+from solvent.adequacy.heuristic import Evidence, Words, score_of
+from solvent.lab.mechanisms.adequacy import EVIDENCE, LOGGED, RULES, WORDS, rule_scores, words_verdict
 from solvent.lab.params import PRESETS, LabParams
+from solvent.lab.words.sentences import corrections_of, measured_for, rule_corrections, sentences_of
+from solvent_experiments.lab_words import rules_on_findings
 
 PASS, REVIEW, REJECT = 0, 1, 2
 LAB = PRESETS["lab"]
@@ -71,18 +73,35 @@ def test_a_rule_is_words_against_evidence_or_nothing_asserted():
 
 
 def test_the_score_of_every_rule():
-    scores = rule_scores()
+    scores = np.array(rule_scores())
     assert scores.shape == (17,)
     assert scores[:16].reshape(4, 4).tolist() == MATRIX.tolist()
     assert scores[16] == 0
 
 
+def test_the_instrument_scores_words_and_evidence_alike():
+    scored = [score_of(words, evidence) for words, evidence in itertools.product(Words, Evidence)]
+    assert rule_scores() == [*scored, 0]
+
+
+def measured_rules(params):
+    """The rule on every finding, as the heuristic has it now."""
+    return rules_on_findings(params, sentences_of(params))[0]
+
+
 @pytest.fixture(scope="module")
 def table():
     """Scores and rules of all findings of the default lab: compound, wording, class, plates."""
-    rules = rules_on_findings(LAB)
+    rules = measured_rules(LAB)
     assert rules.shape == (8, 24, 5)
     return rules.reshape(8, 3, 8, 5)
+
+
+def test_what_is_shipped_is_what_the_heuristic_says_now():
+    rules, negatives = rules_on_findings(LAB, sentences_of(LAB))
+    shipped = measured_for(LAB)
+    assert (shipped.rules == rules).all()
+    assert (shipped.negatives == negatives).all()
 
 
 def test_a_findings_words_are_its_wording_and_an_inactive_compound_for_certain_is_absolute(table):
@@ -93,7 +112,7 @@ def test_a_findings_words_are_its_wording_and_an_inactive_compound_for_certain_i
 
 
 def test_more_plates_never_raise_a_score_and_stronger_words_never_lower_it(table):
-    scores = rule_scores()[table]
+    scores = np.array(rule_scores())[table]
     assert (np.diff(scores, axis=3) <= 0).all()
     assert (np.diff(scores, axis=1) >= 0).all()
 
@@ -112,8 +131,9 @@ def test_a_selection_has_the_rules_of_the_whole(table, assay):
     params = LabParams.from_mapping({"assay": assay}, base=LAB)
     chosen = [LAB.assay.compounds.index(name) for name in params.assay.compounds]
     classes = params.assay.potency_classes
-    found = rules_on_findings(params).reshape(len(chosen), 3, classes, 5)
+    found = measured_rules(params).reshape(len(chosen), 3, classes, 5)
     assert (found == table[chosen][:, :, :classes]).all()
+    assert (measured_for(params).rules.reshape(found.shape) == found).all()
 
 
 @pytest.mark.parametrize(
@@ -126,7 +146,8 @@ def test_a_selection_has_the_rules_of_the_whole(table, assay):
 )
 def test_the_rules_do_not_depend_on_which_doses_are_on_the_plates(table, plates):
     params = LabParams.from_mapping({"plates": plates}, base=LAB)
-    assert (rules_on_findings(params).reshape(table.shape) == table).all()
+    assert (measured_rules(params).reshape(table.shape) == table).all()
+    assert (measured_for(params).rules.reshape(table.shape) == table).all()
 
 
 # -- corrections ---------------------------------------------------------------------------------
@@ -150,22 +171,25 @@ TOLD = {
 
 @pytest.mark.parametrize("reject_from", range(5))
 def test_a_lab_can_give_the_corrections_for_what_it_lets_out_and_no_others(reject_from):
-    score = dict(zip(RULES, rule_scores().tolist(), strict=True))
+    score = dict(zip(RULES, rule_scores(), strict=True))
     let_out = [rule for rule in TOLD if score[rule] < reject_from]
-    corrections = lab_corrections(reject_from)
+    review_from = min(LAB.adequacy.review_from, reject_from)
+    adequacy = {"review_from": review_from, "reject_from": reject_from}
+    params = LabParams.from_mapping({"adequacy": adequacy}, base=LAB)
+    corrections = corrections_of(params)
     ids = [correction.id for correction in corrections]
     assert len(ids) == len(set(ids))
     assert set(ids) == {TOLD[rule] for rule in let_out}
-    codes = dict(zip(RULES, rule_corrections(reject_from).tolist(), strict=True))
+    codes = dict(zip(RULES, rule_corrections(params), strict=True))
     assert [ids[codes[rule]] for rule in let_out] == [TOLD[rule] for rule in let_out]
     assert all(-1 <= code < len(ids) for code in codes.values())
 
 
 def test_there_are_six_at_the_default_and_their_text_is_that_of_the_table():
-    corrections = lab_corrections(LAB.adequacy.reject_from)
+    corrections = corrections_of(LAB)
     assert len(corrections) == 6
     shipped = load_corrections()
     for correction in corrections:
-        assert correction == shipped[correction.id]
+        assert correction == (shipped[correction.id].id, shipped[correction.id].text)
         assert "\n" not in correction.text
         assert correction.text.strip()

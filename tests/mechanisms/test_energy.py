@@ -36,6 +36,16 @@ from solvent.lab.tables import energy_rules
 RULES = energy_rules(
     LabParams(energy=EnergyParams(enabled=True, start=10.0, regeneration=10.0, cap=20.0, slots=6))
 )
+
+
+def with_factors(**factors):
+    """The rules with factors that settings can't have."""
+    rules = RULES.copy()
+    for name, factor in factors.items():
+        rules[name] = factor
+    return rules
+
+
 FLAGS = list(itertools.product((False, True), repeat=4))
 
 # World, section 2.
@@ -150,15 +160,15 @@ def test_each_multiplier_alone_and_the_clipped_product(flags, factor):
 @pytest.mark.parametrize("flags", FLAGS)
 def test_nothing_makes_an_action_cheaper_than_its_base(flags):
     # Discounts can't be set; if they could, the bound would hold all the same.
-    discounts = RULES._replace(first_use=0.1, error_rate=0.5, late_social=0.9, similar=0.01)
+    discounts = with_factors(first_use=0.1, error_rate=0.5, late_social=0.9, similar=0.01)
     assert multiplier(discounts, *flags) == 1.0
-    assert multiplier(RULES._replace(multiplier_cap=1.0), *flags) == 1.0
+    assert multiplier(with_factors(multiplier_cap=1.0), *flags) == 1.0
     assert 1.0 <= multiplier(RULES, *flags) <= 2.5
 
 
 @pytest.mark.parametrize("flags", FLAGS)
 def test_the_cap_is_the_only_upper_bound(flags):
-    free = RULES._replace(multiplier_cap=100.0)
+    free = with_factors(multiplier_cap=100.0)
     product = math.prod(f for f, on in zip((1.5, 1.5, 2.0, 1.2), flags, strict=True) if on)
     assert multiplier(free, *flags) == pytest.approx(product, abs=1e-12)
     assert multiplier(RULES, *flags) == pytest.approx(min(product, 2.5), abs=1e-12)

@@ -35,8 +35,15 @@ RULES = proposal_rules(LabParams(proposals=VOICE))
 
 
 def review(price, fair, paid, heartbeats, floor=0, rules=RULES):
-    low, high = suggested_range(rules, price, floor)
-    return reviewed_price(rules, price, low, high, fair, paid, heartbeats, floor)
+    guess = estimate(price, fair, paid, heartbeats, rules.half_trusted)
+    return reviewed_price(price, suggested_range(rules, price, floor), guess, floor, rules.step_limit)
+
+
+def with_shares(low, high, step_limit=RULES.step_limit):
+    """The rules with shares that settings can't have, and with a limit in thousandths."""
+    rules = RULES.copy()
+    rules.share_low, rules.share_high, rules.step_limit = low, high, step_limit
+    return rules
 
 
 # -- the argument --------------------------------------------------------------------------------
@@ -64,7 +71,7 @@ def test_the_suggested_range_by_hand(price, floor, low, high):
     st.integers(0, 10**6),
 )
 def test_a_range_is_a_range_and_never_reaches_below_the_floor(a, b, price, floor):
-    rules = RULES._replace(share_low=min(a, b), share_high=max(a, b))
+    rules = with_shares(min(a, b), max(a, b))
     low, high = suggested_range(rules, price, floor)
     assert floor <= low <= high
     assert high <= max(price, floor)
@@ -160,12 +167,13 @@ def test_the_reviewed_price_by_hand(price, fair, paid, heartbeats, floor, new):
 )
 def test_how_much_it_takes_by_default(fair, paid, heartbeats, approved):
     rules = proposal_rules(preset("energy"))
-    assert rules.half == 0.25
+    assert rules.half_trusted == 0.25
     assert (review(10_000, fair, paid, heartbeats, rules=rules) < 10_000) == approved
 
 
 def test_a_range_that_reaches_up_to_the_price_asks_for_nothing():
-    assert reviewed_price(RULES, 10_000, 4_000, 10_000, 1_000, 1000, 1000, 0) == 10_000
+    guess = estimate(10_000, 1_000, 1000, 1000, RULES.half_trusted)
+    assert reviewed_price(10_000, (4_000, 10_000), guess, 0, RULES.step_limit) == 10_000
 
 
 anything = {
@@ -184,9 +192,9 @@ def test_an_approval_moves_a_price_down_towards_the_fair_cost_within_its_bounds(
     price, fair, paid, heartbeats, floor, shares, step
 ):
     assume(floor <= price)
-    rules = RULES._replace(share_low=shares[0], share_high=shares[1], step_limit=step)
+    rules = with_shares(*shares, step)
     low, high = suggested_range(rules, price, floor)
-    new = reviewed_price(rules, price, low, high, fair, paid, heartbeats, floor)
+    new = review(price, fair, paid, heartbeats, floor, rules)
     assert floor <= new <= price
     assert price - new <= step
     if new != price:
@@ -206,7 +214,7 @@ def test_an_approval_moves_a_price_down_towards_the_fair_cost_within_its_bounds(
 )
 def test_who_never_paid_or_never_went_without_is_never_heard(price, fair, many, floor, shares):
     assume(floor <= price)
-    rules = RULES._replace(share_low=shares[0], share_high=shares[1])
+    rules = with_shares(*shares)
     assert review(price, fair, 0, many, floor, rules) == price
     assert review(price, fair, many, 0, floor, rules) == price
 
@@ -224,11 +232,11 @@ def test_a_price_that_is_fair_or_too_low_is_never_changed(price, more, paid, hea
 
 
 def test_the_rules_are_the_parameters_in_thousandths():
-    assert (RULES.share_low, RULES.share_high, RULES.step_limit, RULES.half) == (0.4, 0.9, 4_000, 2.0)
+    assert (RULES.share_low, RULES.share_high, RULES.step_limit, RULES.half_trusted) == (0.4, 0.9, 4_000, 2.0)
     assert (RULES.evidence_heartbeats, RULES.review_heartbeats, RULES.gain_floor) == (2, 12, 0.3)
     assert (RULES.mispriced_least, RULES.mispriced_most) == (0, 3)
-    assert (RULES.factor_low, RULES.factor_high) == (1.6, 2.5)
-    assert (RULES.fair_spread, RULES.upwards) == (1.25, 0.5)
+    assert (RULES.mispriced_low, RULES.mispriced_high) == (1.6, 2.5)
+    assert (RULES.fair_spread, RULES.mispriced_upwards) == (1.25, 0.5)
     assert not RULES.enabled
     assert proposal_rules(preset("energy")).enabled
     assert proposal_rules(LabParams(proposals=ProposalParams(step_limit=0.5))).step_limit == 500

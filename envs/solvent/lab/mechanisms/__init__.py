@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from solvent.lab.mechanism import Mechanism
 from solvent.lab.mechanisms import (
     adequacy,
     assay,
@@ -18,7 +17,7 @@ from solvent.lab.mechanisms import (
 
 __all__ = ["MECHANISMS"]
 
-MECHANISMS: tuple[Mechanism, ...] = (
+MECHANISMS = (
     episode.MECHANISM,
     assay.MECHANISM,
     belief.MECHANISM,
