@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from numba.core.caching import IndexDataCacheFile
 
-from solvent import LabVectorEnv, dynamics
+from solvent import LabVectorEnv
+from solvent.lab import dynamics
 from solvent.lab.compiled import ContentNamedCacheFile, drop_stale_cache
 
 PLAIN_PYTHON = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
@@ -117,20 +118,22 @@ print(observations.tobytes().hex()[:4000])
 """
 
 
+def start(folder, *levels, program=RACE):
+    """A process of its own that plays these levels, with its compiled code in ``folder``."""
+    return subprocess.Popen(
+        [sys.executable, "-c", program, *levels],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(folder)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(PLAIN_PYTHON, reason="nothing is compiled")
 def test_two_processes_that_compile_two_levels_at_once_spoil_nothing(tmp_path):
-    def start(level):
-        return subprocess.Popen(
-            [sys.executable, "-c", RACE, level],
-            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
     levels = ("default", "energy")
     for _ in range(2):  # compiled side by side, then loaded
-        processes = [start(level) for level in levels]
+        processes = [start(tmp_path, level) for level in levels]
         said = [process.communicate()[0] for process in processes]
         assert said == [played_here(level) for level in levels]
 
@@ -141,3 +144,31 @@ def played_here(level):
     for action in (3, 40, 60, 0):
         observations, *_ = envs.step(np.array([action, action]))
     return observations.tobytes().hex()[:4000] + "\n"
+
+
+BOTH = """
+import hashlib, sys, numpy as np
+from solvent import LabVectorEnv
+for level in sys.argv[1:]:
+    envs = LabVectorEnv(2, preset=level)
+    observations, _ = envs.reset(seed=1)
+    seen = hashlib.sha256(observations.tobytes())
+    for action in (3, 5, 1, 0):
+        observations, *_ = envs.step(np.array([action, action]))
+        seen.update(observations.tobytes())
+    print(level, seen.hexdigest())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(PLAIN_PYTHON, reason="nothing is compiled")
+def test_code_of_two_processes_does_not_get_mixed_up_in_a_third(tmp_path):
+    """Numba names a record in a compiled symbol by a number of its own process, so two levels had one name."""
+    levels = ("default", "tiny")
+    for level in levels:
+        assert level in start(tmp_path / "cache", level, program=BOTH).communicate()[0]
+    compiled_before = len(list(tmp_path.rglob("*.nbc")))
+    third = start(tmp_path / "cache", *levels, program=BOTH).communicate()[0]
+    assert len(list(tmp_path.rglob("*.nbc"))) == compiled_before  # it compiled nothing of its own
+    assert third == start(tmp_path / "none", *levels, program=BOTH).communicate()[0]
+    assert [line.split()[0] for line in third.splitlines()] == list(levels)

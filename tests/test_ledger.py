@@ -19,7 +19,7 @@ from solvent import (
     append_refusals_jsonl,
     read_refusals_jsonl,
 )
-from solvent.lab.records import lab_time
+from solvent.lab.info import names_of
 
 # "Refusal Log Format" of the source document.
 FIELDS = [
@@ -236,22 +236,22 @@ def test_timestamps_are_the_labs_clock_in_utc_and_rise(tmp_path):
 
 
 def test_a_heartbeat_is_an_hour_and_the_day_starts_at_six():
-    params = LabParams()
-    assert lab_time(params, 0, 0) == "2025-01-01T06:00:00.000Z"
-    assert lab_time(params, 0, 1) == "2025-01-01T07:00:00.000Z"
-    assert lab_time(params, 0, 18) == "2025-01-02T00:00:00.000Z"
-    assert lab_time(params, 1, 0) == "2025-01-03T06:00:00.000Z"
+    time = names_of(LabParams()).time
+    assert time(0, 0) == "2025-01-01T06:00:00.000Z"
+    assert time(0, 1) == "2025-01-01T07:00:00.000Z"
+    assert time(0, 18) == "2025-01-02T00:00:00.000Z"
+    assert time(1, 0) == "2025-01-03T06:00:00.000Z"
 
 
 @pytest.mark.parametrize("heartbeats", [1, 18, 19, 40, 48, 1_000])
 def test_an_episode_starts_after_the_one_before_has_ended(heartbeats):
-    params = LabParams.from_mapping({"budget": {"heartbeats": heartbeats}}, base=LabParams())
+    time = names_of(LabParams.from_mapping({"budget": {"heartbeats": heartbeats}}, base=LabParams())).time
     for episode in (0, 1, 50):
-        assert lab_time(params, episode, heartbeats) <= lab_time(params, episode + 1, 0)
+        assert time(episode, heartbeats) <= time(episode + 1, 0)
 
 
 def test_a_lab_that_plays_for_ages_does_not_run_out_of_dates():
-    assert ISO_8601_UTC.fullmatch(lab_time(LabParams(), 2**32 - 1, 39))
+    assert ISO_8601_UTC.fullmatch(names_of(LabParams()).time(2**32 - 1, 39))
 
 
 # -- vectors -------------------------------------------------------------------------------------

@@ -15,13 +15,12 @@ from solvent.gate.measurement import gram_energy
 from solvent.lab.batch import resolve_params
 from solvent.lab.params import LabParams
 from solvent.lab.verbs import Verb
-from solvent.lab.words import catalogue
-from solvent.lab.words import measured as lab_tables
-from solvent.lab.words.catalogue import load_catalogue
-from solvent.lab.words.measured import load_measured
+from solvent.lab.words import sentences
+from solvent.lab.words.catalogue import CATALOGUE, load_catalogue
+from solvent.lab.words.measured import SHIPPED, load_measured
 from solvent.lab.words.notebook import NO_PLATE, UNWEIGHED, page_of, rows_of, weigh
 from solvent.lab.words.rows import STRENGTHS, WORDINGS, finding_row
-from solvent.lab.words.sentences import policies_of, policy_names, sentences_of
+from solvent.lab.words.sentences import policies_of, sentences_of
 
 
 def played(seed, steps=24):
@@ -145,19 +144,18 @@ def test_a_lab_without_a_gate_has_none():
         ValueError, match=r"notebook: this lab writes none; allowed: where gate\.enabled is true"
     ):
         env.notebook(0)
-    assert policies_of(env.params) == policy_names(env.params) == ()
+    assert policies_of(env.params) == ()
 
 
 def test_tables_of_other_sentences_are_told_apart(tmp_path, monkeypatch):
-    words, text = load_catalogue(), catalogue.CATALOGUE.read_text(encoding="utf-8")
-    for name in (lab_tables.SHIPPED, lab_tables.LAB_POLICIES):
-        shutil.copy(name, tmp_path)
+    words, text = load_catalogue(), CATALOGUE.read_text(encoding="utf-8")
+    tables = shutil.copy(SHIPPED, tmp_path)
     path = tmp_path / "catalogue.toml"
     path.write_text(text.replace("there is a hint of it", "it is a guess"), encoding="utf-8")
-    params = gate_from(tmp_path / lab_tables.SHIPPED.name)
+    params = gate_from(tables)
     assert sentences_of(params).finding(0, 0, 0) == words.findings(params.assay, "nocodazole")[0]
     sentences_of.cache_clear()
-    monkeypatch.setattr(catalogue, "CATALOGUE", path)
+    monkeypatch.setattr(sentences, "CATALOGUE", path)
     with pytest.raises(ParamError, match=r"gate: .*measured for other sentences.*catalogue\.toml beside it"):
         sentences_of(params)
 
@@ -166,8 +164,8 @@ def gate_from(tables):
     return LabParams.from_mapping({"gate": {"enabled": True, "tables": str(tables)}}, base=LabParams())
 
 
-def test_tables_that_are_not_there_are_named_and_not_their_policies(tmp_path):
-    for ask in (policies_of, policy_names, sentences_of, LabEnv):
+def test_tables_that_are_not_there_are_named(tmp_path):
+    for ask in (policies_of, sentences_of, LabEnv):
         with pytest.raises(ParamError, match=r"^gate: .*absent\.npz: not read"):
             ask(gate_from(tmp_path / "absent.npz"))
 

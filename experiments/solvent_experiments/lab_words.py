@@ -74,7 +74,6 @@ def measure(
     catalogue: Catalogue,
     embedder: Any,
     tick: Callable[[str], None] = lambda _: None,
-    pages: int = PAGES,
 ) -> Measured:
     """The lab's words, measured with the real instruments.
 
@@ -83,7 +82,6 @@ def measure(
         catalogue: the words.
         embedder: a ``SentenceEmbedder``.
         tick: called with the stage, once a compound.
-        pages: of the domain sample.
 
     Raises:
         GateError, WordsError: no model, or no words for these parameters.
@@ -104,7 +102,7 @@ def measure(
             about=_description(params, catalogue, embedder),
         )
     )
-    sample = domain_sample(params, measured, domain_pages(params, pages), vectors)
+    sample = domain_sample(params, measured, domain_pages(params, PAGES), vectors)
     policies = learn_policies(sample, embedder.name, embedder.fingerprint)
     measured.about["policies"] = [list(policy) for policy in policies]
     measured.about["domain"] = domain_report(sample, policies)

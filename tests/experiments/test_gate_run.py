@@ -25,7 +25,7 @@ from solvent.lab.actions import action_table
 from solvent.lab.codes import VERDICTS, Verdict
 from solvent.lab.mechanisms.gate import MILLION
 from solvent.lab.verbs import Verb
-from solvent.lab.words.measured import LAB_POLICIES, SHIPPED
+from solvent.lab.words.measured import SHIPPED, load_measured, save_measured
 from solvent.lab.words.sentences import policies_of
 from solvent_agents import AGENTS, act_one
 from solvent_agents.agent import Actions, Observations
@@ -430,19 +430,18 @@ def test_what_the_gate_judged_by_is_kept(run: RunData) -> None:
 
 
 def test_tables_of_ones_own_have_a_domain_of_their_own(run: RunData, tmp_path: Path) -> None:
-    for path in (SHIPPED, LAB_POLICIES):
-        shutil.copy(path, tmp_path / path.name)
+    share = {kind: {"accept": 0.5, "review": 0.0, "reject": 0.5} for kind in ("right", "wrong")}
+    shares: dict[str, Any] = dict.fromkeys(("adaptive.P30.v1", "adaptive.P20.v1"), share)
+    report = {"thresholds": shares, "held_out": shares, "held_out_by_residual_alone": shares}
+    shipped = load_measured()
+    save_measured(tmp_path / SHIPPED.name, replace(shipped, about=shipped.about | {"domain": report}))
     own: LabParams = LabParams.from_mapping(
         {"gate": {"tables": str(tmp_path / SHIPPED.name)}}, base=run.params
     )
-    assert judged_by(own)["domain"] is None
+    assert judged_by(own)["domain"] == report != judged_by(run.params)["domain"]
     with styled():
-        assert FIGURES["lab_domain"](replace(run, gate=judged_by(own))) is None
+        assert FIGURES["lab_domain"](replace(run, gate=judged_by(own) | {"domain": None})) is None
         bars = of_colour(drawn("lab_domain", run), VERDICT_COLOURS["accept"])
-        share = {kind: {"accept": 0.5, "review": 0.0, "reject": 0.5} for kind in ("right", "wrong")}
-        shares: dict[str, Any] = dict.fromkeys(("adaptive.P30.v1", "adaptive.P20.v1"), share)
-        report = {"thresholds": shares, "held_out": shares, "held_out_by_residual_alone": shares}
-        (tmp_path / "lab_domain.json").write_text(json.dumps(report))
         figure = drawn("lab_domain", replace(run, gate=judged_by(own)))
         others = of_colour(figure, VERDICT_COLOURS["accept"])
     assert len(bars) == 4 * 2 * 5

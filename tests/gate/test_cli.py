@@ -360,6 +360,7 @@ def test_the_quick_start_on_a_published_set(
     assert call(monkeypatch, "check", "sweep.json") in (0, 1)
 
 
+@pytest.mark.slow
 def test_the_shipped_gate_is_what_would_be_built_now(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], embedder: Any
 ) -> None:

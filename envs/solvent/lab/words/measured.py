@@ -86,6 +86,7 @@ _DAMAGED = (
     TypeError,
     AttributeError,
     EOFError,
+    RuntimeError,
     zipfile.BadZipFile,
     zlib.error,
 )

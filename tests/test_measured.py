@@ -8,6 +8,7 @@ import itertools
 import json
 import shutil
 import time
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -15,27 +16,18 @@ import pytest
 
 from solvent import LabEnv
 from solvent.gate.checks import run_checks
-from solvent.gate.errors import WordsError
 from solvent.gate.measurement import gram_energy
-from solvent.gate.policy_files import load_policies, save_policies
 from solvent.lab.compiled import compiled
+from solvent.lab.mechanisms.adequacy import RULES
 from solvent.lab.mechanisms.assay import AssayParams
 from solvent.lab.mechanisms.gate import measure_findings, verdict_on
 from solvent.lab.mechanisms.governance import GATE_POLICIES
 from solvent.lab.params import PRESETS
 from solvent.lab.settings import ParamError
 from solvent.lab.tables import tables_for
-from solvent.lab.words import measured as lab_tables
-from solvent.lab.words.catalogue import load_catalogue
-from solvent.lab.words.measured import (
-    LAB_POLICIES,
-    SHIPPED,
-    Measured,
-    domain_of,
-    lab_policies,
-    load_measured,
-    save_measured,
-)
+from solvent.lab.words import measured as words_file
+from solvent.lab.words.catalogue import WordsError, load_catalogue
+from solvent.lab.words.measured import ARRAYS, SHIPPED, Measured, load_measured, save_measured
 from solvent.lab.words.rows import STRENGTHS, finding_row, fit_row, readout_row
 
 GATE = PRESETS["gate"]
@@ -56,15 +48,12 @@ def forgotten():
     """A file that a test changes must be read again, and so must the shipped one after it."""
     yield
     load_measured.cache_clear()
-    lab_policies.cache_clear()
 
 
 @pytest.fixture
 def elsewhere(tmp_path):
-    """The shipped tables and policies in a folder of their own."""
-    for path in (SHIPPED, LAB_POLICIES):
-        shutil.copy(path, tmp_path / path.name)
-    return tmp_path / SHIPPED.name
+    """The shipped measurements in a folder of their own."""
+    return Path(shutil.copy(SHIPPED, tmp_path))
 
 
 @pytest.fixture
@@ -73,7 +62,7 @@ def rewritten(elsewhere):
 
     def write(about=None, arrays=None):
         with np.load(elsewhere) as file:
-            content = {name: file[name] for name in ("gram", "stands")}
+            content = {name: file[name] for name in ARRAYS}
             told = json.loads(bytes(file["about"]))
         told = {**told, **(about or {})} if not callable(about) else about(told)
         content |= arrays(content) if arrays else {}
@@ -140,19 +129,13 @@ def test_a_number_of_a_class_stands_only_in_the_fits_that_name_it():
 
 def test_policies_are_the_lab_s_own_and_each_is_stricter_than_the_one_before():
     policies = load_measured().policies
-    assert GATE_POLICIES == GATE_POLICIES
-    assert [policy.name.rpartition(".v")[0] for policy in policies] == list(GATE_POLICIES)
+    assert [policy.label for policy in policies] == list(GATE_POLICIES)
     accepts = [policy.tau_accept for policy in policies]
     assert accepts == sorted(accepts, reverse=True)
     assert len(set(accepts)) == 5
-    about = load_measured().about
     for policy in policies:
         assert 0.0 < policy.tau_accept < policy.tau_review < 1.0
         assert policy.tau_review == pytest.approx(1.25 * policy.tau_accept, abs=1e-6)
-        assert policy.model == about["model"]
-        assert policy.model_fingerprint == about["model_sha256"]
-        assert (policy.top_k, policy.rank_r) == (12, 12)
-        assert policy.domain == domain_of(load_measured()) == f"solvent.lab.{about['sha256'][:12]}"
 
 
 # -- stored exactly ------------------------------------------------------------------------------
@@ -169,13 +152,17 @@ def test_inner_products_are_stored_to_a_billionth(tmp_path):
         gram[:, k, k + 1] = gram[:, k + 1, k] = extreme
     gram[:, 7, 7] = 1.0 - 1e-7
     stands = rng.integers(0, 2, shipped.stands.shape).astype(np.uint8)
+    rules = rng.integers(0, len(RULES), shipped.rules.shape).astype(np.int8)
+    negatives = rng.integers(0, 2, shipped.negatives.shape).astype(np.uint8)
     about = {name: value for name, value in shipped.about.items() if name not in ("format", "sha256")}
     path = tmp_path / "tables.npz"
-    save_measured(path, Measured(gram, stands, about))
+    save_measured(path, Measured(gram, stands, rules, negatives, about))
     loaded = load_measured(path)
     assert np.abs(loaded.gram - gram).max() <= 0.5 / 2**30 + 1e-15
     assert np.abs(loaded.gram - gram).max() < 1e-9
     assert (loaded.stands == stands).all()
+    assert (loaded.rules == rules).all()
+    assert (loaded.negatives == negatives).all()
     assert {name: loaded.about[name] for name in about} == about
     assert [entry.name for entry in tmp_path.iterdir()] == ["tables.npz"]
 
@@ -186,6 +173,8 @@ def test_what_is_saved_again_is_the_same(tmp_path):
     again = load_measured(tmp_path / "again.npz")
     assert (again.gram == shipped.gram).all()
     assert (again.stands == shipped.stands).all()
+    assert (again.rules == shipped.rules).all()
+    assert (again.negatives == shipped.negatives).all()
     assert again.about == shipped.about
 
 
@@ -211,7 +200,7 @@ def test_what_is_no_such_file_is_one_line(tmp_path):
     path = tmp_path / "tables.npz"
     np.save(tmp_path / "array.npy", np.zeros(3))
     np.savez(tmp_path / "others.npz", other=np.zeros(3))
-    np.savez(tmp_path / "scalars.npz", about=np.uint8(3), gram=np.float64(1), stands=np.float64(1))
+    np.savez(tmp_path / "scalars.npz", about=np.uint8(3), **dict.fromkeys(ARRAYS, np.float64(1)))
     array, others, scalars = ((tmp_path / n).read_bytes() for n in ("array.npy", "others.npz", "scalars.npz"))
     for content in (
         b"",
@@ -253,6 +242,8 @@ def test_whatever_byte_is_changed_it_is_seen_or_changes_nothing(tmp_path):
         else:
             assert (loaded.gram == shipped.gram).all()
             assert (loaded.stands == shipped.stands).all()
+            assert (loaded.rules == shipped.rules).all()
+            assert (loaded.negatives == shipped.negatives).all()
             assert loaded.about == shipped.about
     assert refused > 60
     assert lines == {0}
@@ -264,6 +255,9 @@ CHANGED = {
         lambda a: {"gram": a["gram"] + np.eye(1, a["gram"].shape[1], 500, dtype="<i4")},
     ),
     "a flag": (None, lambda a: {"stands": a["stands"] ^ np.uint8(1)}),
+    "a rule of adequacy": (None, lambda a: {"rules": a["rules"] ^ np.int8(1)}),
+    "a strong negative": (None, lambda a: {"negatives": a["negatives"] ^ np.uint8(1)}),
+    "a threshold": (lambda t: {**t, "policies": [["adaptive.P30.v1", 0.9, 1.0], *t["policies"][1:]]}, None),
     "another type": (None, lambda a: {"gram": a["gram"].astype("<f8")}),
     "fewer compounds in the arrays": (None, lambda a: {"gram": a["gram"][:7]}),
     "compounds in another order": (lambda t: {**t, "compounds": t["compounds"][::-1]}, None),
@@ -272,7 +266,7 @@ CHANGED = {
     "no doses": ({"doses": None}, None),
     "another model": ({"model": "other"}, None),
     "another hash of the words": ({"catalogue_sha256": "1" * 64}, None),
-    "another format": ({"format": "solvent.gate.lab.v2"}, None),
+    "another format": ({"format": "solvent.lab.words.v2"}, None),
     "a key more": ({"note": "mine"}, None),
     "a key less": (lambda t: {k: v for k, v in t.items() if k != "model"}, None),
     "no description": (lambda _: [1], None),
@@ -408,39 +402,6 @@ def test_tables_in_another_folder(elsewhere):
     assert (env.get_state()["residual"] < 1_000_000).any()
 
 
-def test_tables_without_their_policies_are_one_line(elsewhere):
-    (elsewhere.parent / LAB_POLICIES.name).unlink()
-    with pytest.raises(ParamError) as error:
-        gymnasium.make("Solvent/Gate-v0", params={"gate": {"tables": str(elsewhere)}})
-    one_line(error, "gate", LAB_POLICIES.name)
-
-
-def test_a_policy_that_is_not_there_is_one_line(elsewhere):
-    path = elsewhere.parent / LAB_POLICIES.name
-    save_policies(path, [policy for name, policy in load_policies(path).items() if "P5" not in name])
-    with pytest.raises(WordsError) as error:
-        lab_policies(path)
-    one_line(error, "adaptive.P5")
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"domain": "wikipedia"},
-        {"model_fingerprint": "1" * 64},
-        {"top_k": 4},
-        {"rank_r": 8},
-    ],
-)
-def test_policies_of_another_domain_or_model_are_refused(elsewhere, changes):
-    """A threshold means nothing elsewhere: it must not be used silently."""
-    path = elsewhere.parent / LAB_POLICIES.name
-    save_policies(path, [dataclasses.replace(policy, **changes) for policy in load_policies(path).values()])
-    with pytest.raises(ParamError) as error:
-        gymnasium.make("Solvent/Gate-v0", params={"gate": {"tables": str(elsewhere)}})
-    one_line(error, "gate")
-
-
 def test_a_page_never_has_more_sentences_than_count(elsewhere):
     """The measure keeps twelve: with more doses a page could hold more, and the step would keep them all."""
     doses = [*DOSES, 1.000000001e-6]
@@ -494,13 +455,13 @@ def test_the_hash_of_the_shipped_file_is_over_what_is_in_it():
     """Computed here by its own words: description without the hash, then the arrays by name."""
     with np.load(SHIPPED) as file:
         about = json.loads(bytes(file["about"]))
-        arrays = {name: file[name] for name in ("gram", "stands")}
+        arrays = {name: file[name] for name in ARRAYS}
     stated = about.pop("sha256")
     digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode())
     for name, array in sorted(arrays.items()):
         digest.update(f"{name}{array.dtype.str}{array.shape}".encode() + array.tobytes())
     assert digest.hexdigest() == stated
-    assert about["format"] == lab_tables.FORMAT
+    assert about["format"] == words_file.FORMAT
 
 
 # -- files of strangers ----------------------------------------------------------------------------
@@ -510,10 +471,10 @@ def stranger(tmp_path, described, changed=None):
     """The shipped file with something changed, and a hash that is right again."""
     with np.load(SHIPPED) as file:
         about = json.loads(bytes(file["about"]).decode())
-        arrays = {"gram": file["gram"], "stands": file["stands"]}
+        arrays = {name: file[name] for name in ARRAYS}
     about |= described
     arrays |= changed or {}
-    about["sha256"] = lab_tables._digest(about, arrays)
+    about["sha256"] = words_file._digest(about, arrays)
     path = tmp_path / "tables.npz"
     text = np.frombuffer(json.dumps(about).encode(), np.uint8)
     np.savez_compressed(path, about=text, **arrays)
@@ -530,6 +491,11 @@ def stranger(tmp_path, described, changed=None):
         {"compounds": None},
         {"potency_classes": 8.0},
         {"bin_low": None},
+        {"policies": None},
+        {"policies": []},
+        {"policies": [["adaptive.P5.v1", 0.2]]},
+        {"corrections": {"by_rule": ["absent"] * len(RULES), "texts": {}}},
+        {"corrections": {"by_rule": [], "texts": {}}},
     ],
 )
 def test_a_description_that_is_none_is_one_clear_error(tmp_path, described):
@@ -537,16 +503,39 @@ def test_a_description_that_is_none_is_one_clear_error(tmp_path, described):
     misfit(stranger(tmp_path, described))
 
 
-@pytest.mark.parametrize("kind", ["nan", "long", "zero", "narrow", "few flags"])
+def changed_policies(change):
+    return {"policies": [change(list(policy)) for policy in load_measured().about["policies"]]}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda policy: [policy[0].replace("P5.", "P4."), *policy[1:]],
+        lambda policy: [policy[0], policy[2], policy[1]],
+        lambda policy: [policy[0], -0.1, policy[2]],
+        lambda policy: [policy[0], policy[1], float("nan")],
+    ],
+)
+def test_policies_that_the_lab_does_not_have_are_one_clear_error(tmp_path, change):
+    """A level that is missing, and thresholds that are none, must not be used silently."""
+    misfit(stranger(tmp_path, changed_policies(change)))
+
+
+@pytest.mark.parametrize(
+    "kind", ["nan", "long", "zero", "narrow", "few flags", "no such rule", "few rules", "few negatives"]
+)
 def test_arrays_that_no_sentences_have_are_one_clear_error(tmp_path, kind):
     with np.load(SHIPPED) as file:
-        gram, stands = file["gram"], file["stands"]
+        gram, stands, rules, negatives = (file[name] for name in ARRAYS)
     changed = {
         "nan": {"gram": np.full(gram.shape, np.nan)},
         "long": {"gram": np.full(gram.shape, 2**31 - 1, "<i4")},
         "zero": {"gram": np.zeros_like(gram)},
         "narrow": {"gram": gram[:, :-1]},
         "few flags": {"stands": stands[:, :-1]},
+        "no such rule": {"rules": np.full_like(rules, len(RULES))},
+        "few rules": {"rules": rules[:, :, :-1]},
+        "few negatives": {"negatives": negatives[:, :-1]},
     }
     misfit(stranger(tmp_path, {}, changed[kind]))
 
@@ -556,13 +545,6 @@ def misfit(path):
         load_measured(path)
     assert "don't fit their description" in str(error.value)
     assert "\n" not in str(error.value)
-
-
-def test_tables_of_other_words_beside_the_shipped_policies_are_refused(tmp_path):
-    shutil.copy(LAB_POLICIES, tmp_path / LAB_POLICIES.name)
-    path = stranger(tmp_path, {"catalogue_sha256": "0" * 64})
-    with pytest.raises(ParamError, match="domain"):
-        gymnasium.make("Solvent/Gate-v0", params={"gate": {"tables": str(path)}})
 
 
 def test_a_state_without_pages_is_refused_where_there_is_a_gate():

@@ -9,10 +9,9 @@ import tomllib
 import numpy as np
 import pytest
 
-from solvent.gate.errors import GateError
 from solvent.lab.mechanisms.assay import AssayParams
 from solvent.lab.params import PRESETS
-from solvent.lab.words.catalogue import CATALOGUE, Page, dose_text, load_catalogue
+from solvent.lab.words.catalogue import CATALOGUE, Page, WordsError, dose_text, load_catalogue
 from solvent.lab.words.measured import load_measured
 from solvent.lab.words.rows import finding_row, fit_row, readout_row
 
@@ -161,7 +160,7 @@ def test_fewer_classes_take_the_phrases_from_the_front():
 
 
 def test_more_classes_than_phrases_are_refused_in_one_line():
-    with pytest.raises(GateError) as error:
+    with pytest.raises(WordsError) as error:
         load_catalogue().classes(AssayParams(potency_classes=9))
     one_line(error, "assay.potency_classes: got 9", "at most 8")
 
@@ -247,14 +246,14 @@ MALFORMED = {
 def test_a_file_that_cannot_be_used_is_one_line_that_names_it(edited, case):
     change, parts = MALFORMED[case]
     path = edited(**change)
-    with pytest.raises(GateError) as error:
+    with pytest.raises(WordsError) as error:
         load_catalogue(path)
     one_line(error, str(path), *parts)
 
 
 @pytest.mark.parametrize("where", ["absent.toml", "."])
 def test_a_file_that_is_not_there_is_one_line(tmp_path, where):
-    with pytest.raises(GateError) as error:
+    with pytest.raises(WordsError) as error:
         load_catalogue(tmp_path / where)
     one_line(error, str(tmp_path), "not read")
 
@@ -269,7 +268,7 @@ def test_whatever_is_cut_out_of_the_file_it_is_used_or_refused(edited):
         load_catalogue.cache_clear()
         try:
             words = load_catalogue(path)
-        except GateError as error:
+        except WordsError as error:
             lines.add(str(error).count("\n"))
         else:
             used += 1
