@@ -28,7 +28,6 @@ import numpy as np
 from benchmarks.measure import Case, machine, measure
 from solvent.gate.embedding import SentenceEmbedder
 from solvent.gate.measurement import (
-    batch_energies,
     gram_energy,
     hallucination_energy,
     oracle_gap,
@@ -116,7 +115,7 @@ def by_processor_time(claims: Claims, threads: int | None, turns: int) -> float:
 def cached_case(claims: Claims, texts: list[str], uncached: SentenceEmbedder) -> Case:
     folder = tempfile.TemporaryDirectory()
     cached = SentenceEmbedder(cache=folder.name)
-    cached._model = uncached.model
+    cached._model = uncached._loaded()
     cached.encode(texts)
 
     def judge() -> None:
@@ -127,7 +126,7 @@ def cached_case(claims: Claims, texts: list[str], uncached: SentenceEmbedder) ->
     return Case("claims judged, all of it cached", len(claims), judge, close=folder.cleanup)
 
 
-def measurement_cases(count: int = 500) -> list[Case]:
+def measurement_cases() -> list[Case]:
     rng = np.random.default_rng(0)
     cases = []
     for n in (5, 20):
@@ -142,9 +141,6 @@ def measurement_cases(count: int = 500) -> list[Case]:
             "gap by products": lambda x=x, G=G: oracle_gap_gram(x, G),  # type: ignore[misc]
         }
         cases += [Case(f"{name}, {n} spans", 1, call) for name, call in once.items()]
-        many, all_evidence = np.repeat(claim[None], count, axis=0), [evidence] * count
-        batch = lambda C=many, E=all_evidence: batch_energies(C, E)  # noqa: E731
-        cases.append(Case(f"energies in a batch, {n} spans", count, batch))
     return cases
 
 

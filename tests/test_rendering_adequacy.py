@@ -19,7 +19,6 @@ from solvent.lab.actions import action_table
 from solvent.lab.batch import resolve_params
 from solvent.lab.codes import VERDICTS, Event, Verdict
 from solvent.lab.mechanisms.adequacy import RULES
-from solvent.lab.mechanisms.energy import in_thousandths
 from solvent.lab.mechanisms.gate import MILLION
 from solvent.lab.mechanisms.governance import GATE_POLICIES
 from solvent.lab.params import LabParams
@@ -33,6 +32,7 @@ from solvent.lab.rendering.sheet import Sheet
 from solvent.lab.rendering.terminal import NARROWEST
 from solvent.lab.rendering.terminal_gate import gate_lines
 from solvent.lab.rendering.words import contaminated, tell
+from solvent.lab.settings import in_thousandths
 from solvent.lab.state import lab_dtype, step_dtype
 from solvent.lab.verbs import Verb
 from solvent.lab.words import measured as lab_tables

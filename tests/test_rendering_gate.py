@@ -12,7 +12,6 @@ import solvent
 from solvent.lab.actions import action_table
 from solvent.lab.batch import resolve_params
 from solvent.lab.codes import Event, Obstacle, Verdict
-from solvent.lab.mechanisms.energy import in_thousandths
 from solvent.lab.mechanisms.gate import MILLION
 from solvent.lab.mechanisms.governance import GATE_POLICIES
 from solvent.lab.params import LabParams
@@ -22,6 +21,7 @@ from solvent.lab.rendering.history import HistoryBook
 from solvent.lab.rendering.rules import gate_rules_in_words
 from solvent.lab.rendering.terminal import NARROWEST
 from solvent.lab.rendering.words import tell
+from solvent.lab.settings import in_thousandths
 from solvent.lab.state import lab_dtype, step_dtype
 from solvent.lab.verbs import TEMPLATES, Verb
 from solvent.lab.words.notebook import page_of

@@ -180,7 +180,8 @@ class Honest:
         learnt = self.forecaster.calibration(seen.instrument)
         repaid = rules.repay_base + np.minimum(rules.repay_learnt_max, rules.repay_per_bit * learnt)
         repays = np.minimum(seen.debt, np.minimum(repaid, rules.repay_max)) >= manner.repay_worth
-        return repays | ((learnt >= manner.learn_worth) & (seen.lot_beats_left >= manner.learn_beats))
+        due: Flags = repays | ((learnt >= manner.learn_worth) & (seen.lot_beats_left >= manner.learn_beats))
+        return due
 
     def best_experiment(self, seen: Reading, may: Flags) -> Ints:
         """The experiment that improves a finding most for its price, with its claim; shape ``(n,)``.

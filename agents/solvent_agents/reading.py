@@ -31,11 +31,12 @@ from solvent.lab.mechanisms import (
     publication,
 )
 from solvent.lab.mechanisms.debt import BITS, COUNT
-from solvent.lab.mechanisms.energy import COST_CAPS, REMEMBERED_USES, UNIT
+from solvent.lab.mechanisms.energy import COST_CAPS, REMEMBERED_USES
 from solvent.lab.mechanisms.gate import MILLION, wording_at
 from solvent.lab.mechanisms.governance import GATE_POLICIES
 from solvent.lab.observation import observation_fields
 from solvent.lab.params import LabParams
+from solvent.lab.settings import UNIT
 from solvent.lab.verbs import VERBS, Verb
 from solvent.lab.words.rows import STRENGTHS, WORDINGS
 from solvent_agents.agent import Observations

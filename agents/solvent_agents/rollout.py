@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from solvent.lab.codes import Verdict
 from solvent.lab.columns import episode_columns, join_columns
-from solvent.lab.mechanisms.energy import UNIT
 from solvent.lab.mechanisms.gate import MILLION
 from solvent.lab.params import LabParams
+from solvent.lab.settings import UNIT
 from solvent.lab.tables import tables_for
 from solvent.lab.vector import LabVectorEnv
 from solvent.lab.verbs import VERBS

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from solvent import LabParams
 from solvent.lab.batch import LabBatch
 from solvent.lab.info import names_of
-from solvent.lab.ledger import Event, logs_of
+from solvent.lab.ledger import logs_of
+from solvent.lab.mechanism import LogEvent
 from solvent_agents import rollout
 from solvent_agents.agent import Actions, Agent, TakesTime
 from solvent_experiments.columns import Columns, flatten, joined
@@ -42,7 +43,7 @@ class Evaluated(NamedTuple):
 
     episodes: Columns
     traces: Columns
-    ledgers: dict[str, list[Event]]
+    ledgers: dict[str, list[LogEvent]]
 
 
 def evaluate(
@@ -56,7 +57,7 @@ def evaluate(
     """Play the evaluation's episodes, one a seed; None if it was stopped before the end."""
     taken: list[Actions] = []
     parts, traces = [], []
-    ledgers: dict[str, list[Event]] = {name: [] for name in ledger_names(params)}
+    ledgers: dict[str, list[LogEvent]] = {name: [] for name in ledger_names(params)}
     done = 0
     on_progress(0, evaluation.episodes)
     played = rollout.generate(
@@ -89,7 +90,7 @@ def ledger_names(params: LabParams) -> tuple[str, ...]:
     return tuple(dict.fromkeys(log.file for log in logs_of(params)))
 
 
-def _replay(params: LabParams, seed: int, actions: list[int], ledgers: dict[str, list[Event]]) -> None:
+def _replay(params: LabParams, seed: int, actions: list[int], ledgers: dict[str, list[LogEvent]]) -> None:
     """Append the events of one episode, in order; their ``design_id`` ends in the episode's seed."""
     batch, names, logs = LabBatch(params, 1), names_of(params), logs_of(params)
     batch.begin([seed], np.ones(1, np.bool_), np.random.default_rng(0))

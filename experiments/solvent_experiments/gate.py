@@ -31,7 +31,6 @@ from solvent_experiments.gate_report import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from solvent.gate.datasets import Dataset
     from solvent.gate.embedding import SentenceEmbedder
     from solvent.gate.sweep import Sweep
 
@@ -60,15 +59,7 @@ DatasetPath = Annotated[
     typer.Option(
         "--dataset",
         metavar="PATH",
-        help="Claims with evidence: JSONL with claim, evidence and label, FEVEROUS, FEVER-Symmetric or BEGIN.",
-        show_default=False,
-    ),
-]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        help="Form of the data set instead of what its first record looks like.",
+        help="Claims with evidence: JSON lines with claim, evidence and label, or FEVEROUS's official lines.",
         show_default=False,
     ),
 ]
@@ -126,7 +117,6 @@ def sweep(
     top_k: TopK = 12,
     rank_r: RankR = 8,
     model: Model = None,
-    format: Format = None,  # noqa: A002 - the name of the option
     wiki_db: WikiDb = None,
     skip_broken: SkipBroken = False,
     quiet: Quiet = False,
@@ -140,14 +130,15 @@ def sweep(
 
     - `solvent gate sweep --dataset claims.jsonl --out sweep.json`
 
-    - `solvent gate sweep --dataset begin_dev_wow.tsv --out sweep.json --n 400 --policies policies.json`
+    - `solvent gate sweep --dataset feverous.jsonl --wiki-db pages.db --out sweep.json --policies policies.json`
     """
+    from solvent.gate.datasets import load_dataset
     from solvent.gate.policy import Policy
     from solvent.gate.policy_files import save_policies
-    from solvent.gate.sweep import FORMAT, run_sweep
+    from solvent.gate.sweep import FORMAT, SweepSettings, run_sweep
     from solvent_experiments.files import write_atomically
 
-    cuts = _percentiles(percentiles)
+    settings = SweepSettings(n or None, seed, top_k, rank_r, _percentiles(percentiles), budget)
     _writable(
         {"the data set": dataset, "the database of pages": wiki_db},
         _Output("--out", out, FORMAT),
@@ -155,21 +146,11 @@ def sweep(
         _Output("--policies", policies, "solvent.gate.policies.v1"),
     )
     with _progress(quiet, "sweep") as told:
-        data = _dataset(dataset, format, wiki_db, skip_broken)
+        data = load_dataset(dataset, wiki_db=wiki_db, skip_broken=skip_broken)
         embedder = _embedder(model)
         if policies is not None:  # refuses a domain or a model that no policy can name
             Policy.learnt("P10", 0.0, domain=domain or data.name, model=embedder.name)
-        found = run_sweep(
-            data,
-            embedder,
-            n=n or None,
-            seed=seed,
-            top_k=top_k,
-            rank_r=rank_r,
-            percentiles=cuts,
-            budget=budget,
-            on_progress=told,
-        )
+        found = run_sweep(data, embedder, settings, told)
     write_atomically(out, found.to_json())
     if policies is not None:
         policies.parent.mkdir(parents=True, exist_ok=True)
@@ -203,7 +184,6 @@ def check(
     ] = None,
     seed: Seed = 0,
     model: Model = None,
-    format: Format = None,  # noqa: A002 - the name of the option
     wiki_db: WikiDb = None,
     skip_broken: SkipBroken = False,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead of a table.")] = False,
@@ -221,17 +201,18 @@ def check(
     - `solvent gate check sweep.json --dataset claims.jsonl`
     """
     from solvent.gate.checklist import run_checklist, runs_from_text
-    from solvent.gate.sweep import run_sweep
+    from solvent.gate.datasets import load_dataset
+    from solvent.gate.sweep import SweepSettings, run_sweep
 
     found = _sweep_at(path)
     runs = None
     source = path if found is None else dataset
     if source is not None:
         with _progress(quiet, "check") as told:
-            data = _dataset(source, format, wiki_db, skip_broken)
+            data = load_dataset(source, wiki_db=wiki_db, skip_broken=skip_broken)
             embedder = _embedder(model)
             if found is None:
-                found = run_sweep(data, embedder, seed=seed, on_progress=told)
+                found = run_sweep(data, embedder, SweepSettings(seed=seed), told)
             if found.model["fingerprint"] != embedder.fingerprint:
                 raise _error(f"{path}: made with the model {found.model['name']}; allowed: the same --model")
             runs = runs_from_text(
@@ -260,21 +241,12 @@ def eval_(
         Path | None,
         typer.Option("--out", metavar="PATH", help="JSON file for the figures.", show_default=False),
     ] = None,
-    backend: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PATH",
-            help="Weights of a combined backend to compare; what they were learnt from is left out.",
-            show_default=False,
-        ),
-    ] = None,
     n: Annotated[int, typer.Option("--n", min=0, help="Claims to draw; 0 takes all.")] = 0,
     seed: Seed = 0,
     resamples: Annotated[int, typer.Option(min=100, max=100_000, help="Draws of the bootstrap.")] = 1000,
     top_k: TopK = 12,
     rank_r: RankR = 8,
     model: Model = None,
-    format: Format = None,  # noqa: A002 - the name of the option
     wiki_db: WikiDb = None,
     skip_broken: SkipBroken = False,
     quiet: Quiet = False,
@@ -288,42 +260,24 @@ def eval_(
 
     - `solvent gate eval --dataset claims.jsonl`
 
-    - `solvent gate eval --dataset claims.jsonl --backend weights.json --out eval.json`
+    - `solvent gate eval --dataset claims.jsonl --out eval.json`
     """
-    from dataclasses import replace
-
-    from solvent.gate.evaluation import evaluate_backends
+    from solvent.gate.datasets import load_dataset
+    from solvent.gate.evaluation import evaluate_backends, standard_backends
     from solvent_experiments.files import write_json
 
     if out is not None:
         _writable(
-            {"the data set": dataset, "the database of pages": wiki_db, "the file of weights": backend},
+            {"the data set": dataset, "the database of pages": wiki_db},
             _Output("--out", out, EVALUATION),
             _Output("--out", manifest_of(out), MANIFEST, of=out),
         )
     with _progress(quiet, "eval") as told:
-        data = _dataset(dataset, format, wiki_db, skip_broken)
+        data = load_dataset(dataset, wiki_db=wiki_db, skip_broken=skip_broken)
         embedder = _embedder(model)
-        extra, left_out = [], 0
-        if backend is not None:
-            from solvent.gate.combined import CombinedBackend, Weights
-
-            weights = Weights.load(backend)
-            extra.append(CombinedBackend(embedder, weights))
-            unseen = tuple(sample for sample in data.samples if not weights.trained_on(sample))
-            left_out = len(data.samples) - len(unseen)
-            data = replace(data, samples=unseen)
         drawn = data.drawn(n or None, seed)
-        result = evaluate_backends(
-            drawn.samples,
-            embedder,
-            extra=extra,
-            top_k=top_k,
-            rank_r=rank_r,
-            resamples=resamples,
-            seed=seed,
-            on_progress=told,
-        )
+        backends = standard_backends(drawn.samples, embedder, top_k=top_k, rank_r=rank_r, on_progress=told)
+        result = evaluate_backends(drawn.samples, backends, resamples=resamples, seed=seed, on_progress=told)
     settings = {
         "n": len(drawn.samples),
         "seed": seed,
@@ -332,13 +286,9 @@ def eval_(
         "rank_r": rank_r,
     }
     if out is not None:
-        write_json(out, evaluation_document(result, data, settings, left_out))
-        write_manifest(
-            out, data, dataset, embedder, {**settings, "backend": None if backend is None else str(backend)}
-        )
+        write_json(out, evaluation_document(result, data, settings))
+        write_manifest(out, data, dataset, embedder, settings)
     say_skipped(data)
-    if left_out:
-        typer.echo(f"left out: {left_out:,} samples with a claim or a span that the weights were learnt from")
     show(evaluation_table(result))
     typer.echo(
         "AUROC of supported claims against others: 0.5 is chance, brackets are 95 %. Gain: on the residual. Matched:"
@@ -346,43 +296,6 @@ def eval_(
     )
     if out is not None:
         typer.echo(f"written: {out}")
-
-
-@app.command()
-def train(
-    dataset: DatasetPath,
-    out: Annotated[
-        Path, typer.Option("--out", metavar="PATH", help="JSON file of weights to write.", show_default=False)
-    ],
-    seed: Seed = 0,
-    model: Model = None,
-    format: Format = None,  # noqa: A002 - the name of the option
-    wiki_db: WikiDb = None,
-    skip_broken: SkipBroken = False,
-    quiet: Quiet = False,
-) -> None:
-    """Learn the weights of the combined backend from one half of a labelled set (a research extension).
-
-    It is no default: compare it with the residual on the other half, and on other sets, by `solvent gate eval`.
-
-    Example: `solvent gate train --dataset claims.jsonl --out weights.json`
-    """
-    from solvent.gate.combined import FORMAT, train_weights
-
-    _writable({"the data set": dataset, "the database of pages": wiki_db}, _Output("--out", out, FORMAT))
-    with _progress(quiet, "train") as told:
-        data = _dataset(dataset, format, wiki_db, skip_broken)
-        embedder = _embedder(model)
-        weights = train_weights(
-            data, embedder, seed=seed, on_progress=lambda done, total: told("claims", done, total)
-        )
-    out.parent.mkdir(parents=True, exist_ok=True)
-    weights.save(out)
-    say_skipped(data)
-    for name, weight in zip(weights.features, weights.weight, strict=True):
-        typer.echo(f"{name:22} {weight:+.3f}")
-    typer.echo(f"learnt from {', '.join(f'{count:,} {kind}' for kind, count in weights.counts.items())}")
-    typer.echo(f"written: {out}")
 
 
 @app.command()
@@ -434,12 +347,6 @@ def _percentiles(text: str) -> list[float]:
     return values
 
 
-def _dataset(path: Path, form: str | None, wiki_db: Path | None, skip_broken: bool) -> Dataset:
-    from solvent.gate.datasets import load_dataset
-
-    return load_dataset(path, format=form, wiki_db=wiki_db, skip_broken=skip_broken)
-
-
 def _embedder(model: str | None, *, cached: bool = True) -> SentenceEmbedder:
     from solvent.gate.embedding import SentenceEmbedder
 
@@ -447,7 +354,7 @@ def _embedder(model: str | None, *, cached: bool = True) -> SentenceEmbedder:
 
 
 class _Output(NamedTuple):
-    """What an option writes: where to (None: not at all), in which format, and for a manifest of which file."""
+    """An output of a command: its option, path (None: not written) and format, and for a manifest the file it is of."""
 
     option: str
     path: Path | None
@@ -480,7 +387,7 @@ def _writable(inputs: Mapping[str, Path | None], *outputs: _Output) -> None:
 
 
 def _is_another_of(output: _Output) -> bool:
-    """Whether the file that is there already is of the output's format, and a manifest of the same file."""
+    """True if the existing file has the output's format, and for a manifest is of the same file."""
     assert output.path is not None
     if not output.path.is_file():
         return False
@@ -492,7 +399,8 @@ def _is_another_of(output: _Output) -> bool:
 
 def _sweep_at(path: Path) -> Sweep | None:
     """The sweep in a file, None where it is something else that may be a data set."""
-    from solvent.gate.sweep import FORMAT, sweep_from_json
+    from solvent.gate.sweep import FORMAT
+    from solvent.gate.sweep_file import sweep_from_json
 
     if not path.is_file():
         raise _error(f"{path}: no such file; allowed: a sweep or a data set")
@@ -525,7 +433,7 @@ def _evaluation_at(path: Path) -> Mapping[str, Any]:
 
 
 def _is_comparison(row: Any) -> bool:
-    """Whether a row of an evaluation can be drawn: its names, and an AUROC with its interval, or none."""
+    """True if a row of an evaluation has its names, and an AUROC with its interval or none."""
     if not isinstance(row, Mapping) or not isinstance(row.get("auroc"), Mapping):
         return False
     named = all(isinstance(row.get(key), str) for key in ("against", "measure"))

@@ -1,8 +1,9 @@
-"""What ``solvent gate`` shows and writes beside its results: tables, notes and manifests."""
+"""Tables, notes and manifests of ``solvent gate``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,7 @@ NAMES = {
 
 
 def manifest_of(out: Path) -> Path:
-    """Where the manifest of a result lies: beside it."""
+    """The path of a result's manifest, beside it."""
     return out.parent / f"{out.stem}.manifest.json"
 
 
@@ -87,15 +88,12 @@ def _version(package: str) -> str | None:
         return None
 
 
-def evaluation_document(
-    result: Evaluation, data: Dataset, settings: Mapping[str, Any], left_out: int
-) -> dict[str, Any]:
+def evaluation_document(result: Evaluation, data: Dataset, settings: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "format": EVALUATION,
         "dataset": {"name": data.name, "format": data.format, "sha256": data.sha256, "labels": data.counts},
         "settings": dict(settings),
-        "left_out": left_out,
-        "comparisons": [_without_nan(row.to_dict()) for row in result.comparisons],
+        "comparisons": [_without_nan(asdict(row)) for row in result.comparisons],
         "scores": {kind: {name: list(v) for name, v in by.items()} for kind, by in result.scores.items()},
     }
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from solvent import LabParams
-from solvent.lab.mechanisms.energy import UNIT
 from solvent.lab.rendering.prices import Cost, costs, energy
 from solvent.lab.rendering.purse_words import intents, presence, voice, why
+from solvent.lab.settings import UNIT
 from solvent.lab.verbs import VERBS
 
 __all__ = ["fair_prices", "purse_state"]

@@ -30,8 +30,8 @@ from solvent.adequacy.tools import ToolContext
 from solvent.gate.calibration import percentile_thresholds, sample_sha256
 from solvent.gate.embedding import Embedder
 from solvent.gate.measurement import gram_energy
+from solvent.gate.number_check import missing
 from solvent.gate.policy import Policy
-from solvent.gate.stated import missing
 from solvent.lab.draws import fixed_points
 from solvent.lab.mechanisms.adequacy import LOGGED, RULES
 from solvent.lab.mechanisms.assay import DoseTemplate, bin_probabilities, viability

@@ -14,8 +14,8 @@ from rich.tree import Tree
 
 from solvent.lab.actions import action_table
 from solvent.lab.actions import sentence as action_sentence
-from solvent.lab.mechanisms.energy import UNIT
 from solvent.lab.params import LabParams
+from solvent.lab.settings import UNIT
 from solvent.lab.verbs import Verb
 from solvent_agents.exact import PER_BIT, Exact, PolicyGraph, Solution, graph_of, solve
 from solvent_agents.process import enumerate_process

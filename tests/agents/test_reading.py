@@ -5,9 +5,10 @@ import pytest
 
 from solvent.lab.actions import action_table
 from solvent.lab.codes import Event
-from solvent.lab.mechanisms.energy import FALLIBLE, PRICED, UNIT
+from solvent.lab.mechanisms.energy import FALLIBLE, PRICED
 from solvent.lab.mechanisms.proposals import FELT_VERBS
 from solvent.lab.params import LabParams, preset
+from solvent.lab.settings import UNIT
 from solvent.lab.vector import LabVectorEnv
 from solvent.lab.verbs import Verb
 from solvent_agents.random_agent import RandomMasked

@@ -21,7 +21,7 @@ from rich.console import Console
 from solvent import LabEnv, LabParams
 from solvent.lab.actions import action_table
 from solvent.lab.codes import Deferral, Obstacle
-from solvent.lab.mechanisms.energy import UNIT
+from solvent.lab.settings import UNIT
 from solvent.lab.verbs import VERBS, Verb
 from solvent_agents import AGENTS, act_one
 from solvent_agents.agent import Actions, Observations

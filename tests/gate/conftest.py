@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -12,6 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+
+from solvent.gate.datasets import Dataset, load_dataset
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("SOLVENT_DATA") or ROOT.parent / "shared" / "data")
@@ -60,11 +63,20 @@ def public_data(request: pytest.FixtureRequest) -> Path:
     return DATA
 
 
+@pytest.fixture
+def cmu(public_data: Path) -> Dataset:
+    """BEGIN's dialogues about films, whose evidence is up to eighteen sentences."""
+    found = load_dataset(public_data / "begin" / "norm.jsonl")
+    own = tuple(sample for sample in found.samples if sample.id.startswith("begin_dev_cmu"))
+    return dataclasses.replace(found, samples=own)
+
+
 @pytest.fixture(scope="session")
 def embedder(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The real model, its vectors kept for this run alone."""
     pytest.importorskip("sentence_transformers", reason="the extra `gate` is not installed")
-    from solvent.gate.embedding import ModelMissingError, SentenceEmbedder
+    from solvent.gate.embedding import SentenceEmbedder
+    from solvent.gate.errors import ModelMissingError
 
     try:
         return SentenceEmbedder(cache=tmp_path_factory.mktemp("vectors"))

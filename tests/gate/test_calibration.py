@@ -10,22 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from solvent.gate import (
-    GateError,
+from solvent.gate import GateError
+from solvent.gate.calibration import (
     acceptance,
     adaptive_policies,
     clopper_pearson,
     control_threshold,
-    derange,
-    hardest,
     held_out_rates,
     negative_control,
     oracle_policy,
     percentile_thresholds,
     sample_sha256,
-    split_by_group,
     upper_bound,
 )
+from solvent.gate.pairs import derange, split_by_group
 
 VALUES = st.lists(st.floats(-1.0, 1.0), min_size=1, max_size=60)
 GROUPS = st.lists(st.integers(0, 6), min_size=2, max_size=40)
@@ -223,17 +221,6 @@ def test_derangements_are_mixed_and_repeat() -> None:
     assert len(set((first - np.arange(60)) % 60)) > 20
     with pytest.raises(GateError):
         derange(1, None, np.random.default_rng(0))
-
-
-def test_hard_mined() -> None:
-    similarity = np.array([[9, 8, 1, 2], [8, 9, 3, 3], [1, 2, 9, 8], [5, 4, 7, 9.0]])
-    assert hardest(similarity)[:, 0].tolist() == [1, 0, 3, 2]
-    assert hardest(similarity, ["a", "a", "b", "b"], count=2).tolist() == [[3, 2], [2, 3], [1, 0], [0, 1]]
-    for wrong in (similarity[:3], similarity * np.nan):
-        with pytest.raises(GateError, match="similarity"):
-            hardest(wrong)
-    with pytest.raises(GateError, match="count"):
-        hardest(similarity, ["a", "a", "a", "a"])
 
 
 @given(groups=GROUPS, seed=st.integers(0, 1000), share=st.floats(0.05, 0.95))

@@ -15,7 +15,8 @@ from solvent.gate.calibration import percentile_thresholds
 from solvent.gate.checklist import RUNS, Item, Runs, run_checklist, runs_from_text
 from solvent.gate.datasets import Dataset, load_dataset
 from solvent.gate.errors import GateError
-from solvent.gate.sweep import Measured, Sweep, run_sweep, summary_of, sweep_from_json
+from solvent.gate.sweep import Measured, Sweep, SweepSettings, run_sweep, summary_of
+from solvent.gate.sweep_file import sweep_from_json
 
 GOOD = Runs(RUNS, 1, "")
 
@@ -153,7 +154,7 @@ def dataset(written: Callable[..., Path], small: list[dict[str, Any]]) -> Datase
 
 def test_runs_from_the_text_agree_with_the_file(dataset: Dataset, words: Any) -> None:
     seen: list[tuple[int, int]] = []
-    sweep = run_sweep(dataset, words, n=30)
+    sweep = run_sweep(dataset, words, SweepSettings(n=30))
     runs = runs_from_text(sweep, dataset.samples, words, on_progress=lambda *n: seen.append(n))
     assert (runs.count, runs.different) == (100, 1)
     assert "0 with other vectors" in runs.what
@@ -161,7 +162,7 @@ def test_runs_from_the_text_agree_with_the_file(dataset: Dataset, words: Any) ->
 
 
 def test_a_threshold_or_a_gap_that_was_edited_shows(dataset: Dataset, words: Any) -> None:
-    content = json.loads(run_sweep(dataset, words, n=30).to_json())
+    content = json.loads(run_sweep(dataset, words, SweepSettings(n=30)).to_json())
     content["samples"][0]["energy_gap"] += 1e-6
     runs = runs_from_text(sweep_from_json(json.dumps(content)), dataset.samples, words, runs=2)
     assert runs.different == 2
@@ -171,7 +172,7 @@ def test_a_threshold_or_a_gap_that_was_edited_shows(dataset: Dataset, words: Any
 def test_a_threshold_that_was_edited_shows_with_and_without_the_text(
     name: str, dataset: Dataset, words: Any
 ) -> None:
-    sweep = run_sweep(dataset, words, n=30)
+    sweep = run_sweep(dataset, words, SweepSettings(n=30))
     assert run_checklist(sweep)[4].passed
     edited = replace(
         sweep, tau_by_percentile={**sweep.tau_by_percentile, name: sweep.tau_by_percentile[name] + 1e-6}
@@ -190,12 +191,14 @@ def test_an_embedder_that_wavers_shows(dataset: Dataset, words: Any) -> None:
             rows = words.encode(texts)
             return rows if self.calls < 5 else rows + 1e-9
 
-    runs = runs_from_text(run_sweep(dataset, words, n=30), dataset.samples, Wavering(), runs=10)
+    runs = runs_from_text(
+        run_sweep(dataset, words, SweepSettings(n=30)), dataset.samples, Wavering(), runs=10
+    )
     assert runs.different > 1
 
 
 def test_another_data_set_is_one_line(dataset: Dataset, words: Any) -> None:
-    sweep = run_sweep(dataset, words, n=30)
+    sweep = run_sweep(dataset, words, SweepSettings(n=30))
     changed = [replace(sample, claim=sample.claim + "!") for sample in dataset.samples]
     with pytest.raises(GateError, match="has another text in the data set; allowed"):
         runs_from_text(sweep, changed, words)
@@ -204,11 +207,10 @@ def test_another_data_set_is_one_line(dataset: Dataset, words: Any) -> None:
 
 
 @pytest.mark.public_data
-def test_the_checklist_on_a_published_set(public_data: Path, embedder: Any) -> None:
+def test_the_checklist_on_a_published_set(cmu: Dataset, embedder: Any) -> None:
     """Long evidence: the oracle is not sane there, and the checklist says so instead of hiding it."""
-    data = load_dataset(public_data / "begin/begin_dev_cmu.tsv")
-    sweep = run_sweep(data, embedder, n=30)
-    items = run_checklist(sweep, runs_from_text(sweep, data.samples, embedder))
+    sweep = run_sweep(cmu, embedder, SweepSettings(n=30))
+    items = run_checklist(sweep, runs_from_text(sweep, cmu.samples, embedder))
     held = {found.name: found.passed for found in items}
     assert held["determinism"]
     assert not held["oracle sanity"]

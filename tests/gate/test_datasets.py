@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from solvent.gate.datasets import FORMATS, LONGEST_LINE, Sample, deranged, halves, load_dataset
+from solvent.gate.claim_records import label_of
+from solvent.gate.datasets import LONGEST_LINE, Sample, deranged, load_dataset
 from solvent.gate.errors import GateError
-from solvent.gate.records import label_of, sentences
-from solvent.gate.wikipages import element_of, plain
+from solvent.gate.feverous import element_of, without_links
 
 Write = Callable[..., Path]
 
@@ -24,8 +24,6 @@ PLAIN = {
     "label": "SUPPORTS",
     "id": 7,
 }
-BEGIN = "model_name\tdata_source\tknowledge\tmessage\tresponse\tbegin_label\r\n"
-ROW = 't5\twow\tIt is "big" . It is old .\thi\tit is big\tFully attributable\r\n'
 
 
 def only(path: Path, **options: Any) -> Sample:
@@ -76,31 +74,6 @@ def test_blank_spans_are_left_out_and_no_evidence_is_allowed(written: Write) -> 
 )
 def test_labels_in_use(word: Any, label: str | None) -> None:
     assert label_of(word) == label
-
-
-def test_programfc_has_text_with_links(written: Write) -> None:
-    evidence = "Old Mill\tIt is a [[Water_mill|mill]] in [[New_York]].\nOld Mill\tIt burned."
-    record = {"id": 1, "claim": "The mill burned.", "label": "supports", "evidence": evidence}
-    sample = only(written(json.dumps([record]), "dev.json"))
-    assert sample.evidence == ("It is a mill in New York.", "It burned.")
-
-
-def test_begin_is_a_table_whose_knowledge_is_cut_into_sentences(written: Write) -> None:
-    found = load_dataset(written(BEGIN + ROW + ROW.replace("Fully", "Not fully").rstrip("\r\n"), "dev.tsv"))
-    assert found.format == "begin"
-    assert found.counts == {"nei": 1, "supported": 1}
-    assert found.samples[0].evidence == ('It is "big" .', "It is old .")
-    assert found.samples[0].claim == "it is big"
-
-
-def test_fever_symmetric(written: Write) -> None:
-    record = {"id": "3", "claim": "A b.", "evidence": "B a.", "gold_label": "REFUTES", "label": "REFUTES"}
-    found = load_dataset(written([record]))
-    assert (found.format, found.samples[0].label, found.samples[0].evidence) == (
-        "fever_symmetric",
-        "refuted",
-        ("B a.",),
-    )
 
 
 @pytest.fixture
@@ -209,28 +182,9 @@ def test_what_is_no_id(name: str) -> None:
 
 
 def test_links_without_end_are_left() -> None:
-    assert plain("said [[Irish|[abc]] (listen)") == "said [abc (listen)"
-    assert plain("a [[b and [[C_d|e]] f") == "a [[b and e f"
-    assert plain("[[]] x") == " x"
-
-
-def test_sentences() -> None:
-    text = 'Dr. Who met J. Smith in the U.S. Army. It was 3.5 m. "Yes." He left ! ok . fine'
-    assert sentences(text) == [
-        "Dr. Who met J. Smith in the U.S. Army.",
-        "It was 3.5 m.",
-        '"Yes."',
-        "He left !",
-        "ok .",
-        "fine",
-    ]
-
-
-def test_the_form_can_be_said(written: Write) -> None:
-    assert load_dataset(written([PLAIN | {"gold_label": "x"}]), format="jsonl").format == "jsonl"
-    with pytest.raises(GateError, match="format: got 'csv'; allowed: begin, "):
-        load_dataset(written([PLAIN]), format="csv")
-    assert FORMATS == ("begin", "fever_symmetric", "feverous", "jsonl", "programfc")
+    assert without_links("said [[Irish|[abc]] (listen)") == "said [abc (listen)"
+    assert without_links("a [[b and [[C_d|e]] f") == "a [[b and e f"
+    assert without_links("[[]] x") == " x"
 
 
 # ------------------------------------------------------------------------------------------ broken files
@@ -303,12 +257,10 @@ def test_separators_within_a_text_end_no_line(written: Write) -> None:
     [
         (b"", "holds no sample"),
         (b"\n \r\n", "holds no sample"),
-        (b"[]", "holds no sample"),
+        (b"[]", "line 1: got a list; allowed: an object"),
         (b"\xff\xfe{\0", "UTF-16"),
         (b'[{"claim": "a"', "not JSON"),
         (b"[\xff]", "not UTF-8"),
-        (BEGIN.encode(), "holds no sample"),
-        (BEGIN.encode() + b"a\tb\n", "line 2: 2 cells; allowed: 6"),
     ],
 )
 def test_files_without_a_sample(content: bytes, said: str, written: Write) -> None:
@@ -326,11 +278,6 @@ def test_no_file_and_a_folder(tmp_path: Path) -> None:
         load_dataset(tmp_path / "none.jsonl")
     with pytest.raises(GateError, match="is a folder"):
         load_dataset(tmp_path)
-
-
-def test_an_item_of_an_array_has_a_number(written: Write) -> None:
-    with pytest.raises(GateError, match="item 2: claim: got nothing"):
-        load_dataset(written(json.dumps([PLAIN, {"evidence": ["x"]}])))
 
 
 # ------------------------------------------------------------------------------- ids, groups, draws, splits
@@ -364,14 +311,6 @@ def test_draws_repeat_and_keep_the_order(written: Write, small: list[dict[str, A
     assert found.drawn(None, 0) is found is found.drawn(10_000, 0)
 
 
-def test_halves_share_no_group(written: Write, small: list[dict[str, Any]]) -> None:
-    samples = load_dataset(written(small)).samples
-    first, second = halves(samples, 1)
-    assert sorted(s.id for s in (*first, *second)) == sorted(s.id for s in samples)
-    assert not {s.group for s in first} & {s.group for s in second}
-    assert abs(len(first) - len(second)) <= 3
-
-
 def test_deranged_claims_have_evidence_of_another_group(written: Write, small: list[dict[str, Any]]) -> None:
     samples = load_dataset(written(small)).samples
     owner = {span: sample.group for sample in samples for span in sample.evidence}
@@ -396,13 +335,8 @@ def test_one_group_cant_be_deranged(written: Write) -> None:
 @pytest.mark.parametrize(
     ("name", "form", "counts"),
     [
-        ("feverous/feverous_dev_programfc.json", "programfc", {"refuted": 1551, "supported": 1411}),
-        ("fever_symmetric/fever_symmetric_dev.jsonl", "fever_symmetric", {"refuted": 354, "supported": 354}),
-        ("fever_symmetric/fever_symmetric_test.jsonl", "fever_symmetric", {"refuted": 356, "supported": 356}),
-        ("begin/begin_dev_wow.tsv", "begin", {"nei": 250, "supported": 180}),
-        ("begin/begin_dev_cmu.tsv", "begin", {"nei": 278, "other": 79, "supported": 59}),
-        ("begin/begin_test_wow.tsv", "begin", {"nei": 2209, "other": 6, "supported": 1392}),
         ("feverous/norm.jsonl", "jsonl", {"refuted": 1551, "supported": 1411}),
+        ("fever_symmetric/norm.jsonl", "jsonl", {"refuted": 710, "supported": 710}),
         ("begin/norm.jsonl", "jsonl", {"nei": 2737, "other": 85, "supported": 1631}),
     ],
 )
@@ -415,11 +349,3 @@ def test_published_sets_are_read_whole(
     assert not any("[[" in span and "|" in span for sample in found.samples[:200] for span in sample.evidence)
     assert len({sample.group for sample in found.samples}) > 100
     deranged(found.samples, 0)
-
-
-@pytest.mark.public_data
-def test_the_text_of_feverous_is_as_others_have_resolved_it(public_data: Path) -> None:
-    ours = load_dataset(public_data / "feverous/feverous_dev_programfc.json").samples
-    theirs = load_dataset(public_data / "feverous/norm.jsonl").samples
-    assert [s.claim for s in ours] == [s.claim for s in theirs]
-    assert sum(a.evidence == b.evidence for a, b in zip(ours, theirs, strict=True)) > 0.98 * len(ours)

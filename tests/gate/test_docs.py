@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from solvent.gate.datasets import FORMATS
 from solvent_experiments.gate import app
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "gate.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-OURS = ("sweep", "check", "eval", "train", "plot")
+OURS = ("sweep", "check", "eval", "plot")
 
 
 def test_its_code_runs_and_prints_what_it_says(embedder: Any, tmp_path: Path) -> None:
@@ -47,9 +46,3 @@ def test_every_option_is_an_option() -> None:
     for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", TEXT)):
         name = option.removeprefix("--").replace("-", "_")
         assert f'"{option}"' in source or re.search(rf"^    {name}: ", source, re.MULTILINE), option
-
-
-def test_every_form_is_named() -> None:
-    for word in ("FEVEROUS", "ProgramFC", "FEVER-Symmetric", "BEGIN", "claims.jsonl"):
-        assert word in TEXT
-    assert len(FORMATS) == 5

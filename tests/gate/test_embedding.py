@@ -19,15 +19,10 @@ from numpy.typing import NDArray
 
 from solvent.gate import models
 from solvent.gate.cache import VectorCache, cache_folder
-from solvent.gate.embedding import (
-    GateError,
-    ModelMissingError,
-    SentenceEmbedder,
-    Unread,
-    checked_vectors,
-    unread_by,
-)
+from solvent.gate.embedding import SentenceEmbedder, Unread, unread_by
+from solvent.gate.errors import GateError, ModelMissingError
 from solvent.gate.measurement import hallucination_energy
+from solvent.gate.vectors import checked_vectors
 
 Floats = NDArray[np.float64]
 
@@ -99,7 +94,7 @@ def test_a_batch_of_the_library_does_depend_on_it(fresh: SentenceEmbedder) -> No
 
 
 def test_the_vectors_are_the_librarys(fresh: SentenceEmbedder) -> None:
-    """Unpacked, batched, as its users call it."""
+    """Batched, as its users call it."""
     from sentence_transformers import SentenceTransformer
 
     with models._quiet():

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from solvent.gate.backends import ResidualBackend
 from solvent.gate.datasets import load_dataset
 from solvent.gate.errors import GateError
-from solvent.gate.evaluation import auroc, aurocs, evaluate_backends
+from solvent.gate.evaluation import auroc, aurocs, evaluate_backends, standard_backends
 
 
 def pairs(scores: list[float], supported: list[bool], strata: list[int]) -> float:
@@ -111,11 +112,10 @@ def test_what_cant_be_compared(scores: Any, supported: Any) -> None:
 def test_a_small_set(written: Callable[..., Path], small: list[dict[str, Any]], words: Any) -> None:
     pytest.importorskip("sklearn")
     seen: list[str] = []
+    samples = load_dataset(written(small)).samples
+    backends = standard_backends(samples, words, on_progress=lambda stage, *_: seen.append(stage))
     found = evaluate_backends(
-        load_dataset(written(small)).samples,
-        words,
-        resamples=200,
-        on_progress=lambda stage, *_: seen.append(stage),
+        samples, backends, resamples=200, on_progress=lambda stage, *_: seen.append(stage)
     )
     assert list(dict.fromkeys(row.against for row in found.comparisons)) == ["shuffled", "refuted", "nei"]
     assert found.of("shuffled", "residual").auroc.value == 1.0
@@ -147,7 +147,8 @@ def test_a_leak_through_the_number_of_spans_is_matched_away(written: Callable[..
         records.append(
             {"claim": f"{claim} {i}", "evidence": spans, "label": "refuted" if refuted else "supported"}
         )
-    found = evaluate_backends(load_dataset(written(records)).samples, words, resamples=100)
+    samples = load_dataset(written(records)).samples
+    found = evaluate_backends(samples, standard_backends(samples, words), resamples=100)
     assert found.of("refuted", "spans").auroc.value < 0.4
     assert found.of("refuted", "spans", matched=True).auroc.value == 0.5
 
@@ -155,19 +156,20 @@ def test_a_leak_through_the_number_of_spans_is_matched_away(written: Callable[..
 def test_without_labels_all_count_as_supported(written: Callable[..., Path], words: Any) -> None:
     pytest.importorskip("sklearn")
     records = [{"claim": f"a {i} b", "evidence": [f"a {i} b c"]} for i in range(8)]
-    found = evaluate_backends(load_dataset(written(records)).samples, words, resamples=100)
+    samples = load_dataset(written(records)).samples
+    found = evaluate_backends(samples, standard_backends(samples, words), resamples=100)
     assert {row.against for row in found.comparisons} == {"shuffled"}
 
 
 def test_nothing_supported_is_one_line(written: Callable[..., Path], words: Any) -> None:
     records = [{"claim": f"a {i}", "evidence": [f"a {i}"], "label": "refuted"} for i in range(8)]
     with pytest.raises(GateError, match="got 0 supported claims; allowed: at least 2"):
-        evaluate_backends(load_dataset(written(records)).samples, words)
+        evaluate_backends(load_dataset(written(records)).samples, [ResidualBackend(words)])
 
 
 @pytest.mark.public_data
 def test_the_number_of_spans_leaks_feverous_labels(public_data: Path) -> None:
-    samples = load_dataset(public_data / "feverous/feverous_dev_programfc.json").samples
+    samples = load_dataset(public_data / "feverous/norm.jsonl").samples
     counts = [len(sample.evidence) for sample in samples]
     supported = [sample.label == "supported" for sample in samples]
     groups = [sample.group for sample in samples]
@@ -179,7 +181,7 @@ def test_the_number_of_spans_leaks_feverous_labels(public_data: Path) -> None:
 @pytest.mark.public_data
 def test_on_topic_is_told_from_off_topic_and_refuted_hardly(public_data: Path, embedder: Any) -> None:
     pytest.importorskip("sklearn")
-    drawn = load_dataset(public_data / "fever_symmetric/fever_symmetric_dev.jsonl").drawn(240, 0)
-    found = evaluate_backends(drawn.samples, embedder, resamples=200)
+    drawn = load_dataset(public_data / "fever_symmetric/norm.jsonl").drawn(240, 0)
+    found = evaluate_backends(drawn.samples, standard_backends(drawn.samples, embedder), resamples=200)
     assert found.of("shuffled", "residual").auroc.low > 0.9
     assert found.of("refuted", "residual").auroc.value < 0.75

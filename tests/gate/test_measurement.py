@@ -18,7 +18,6 @@ from solvent.gate.measurement import (
     EPS,
     RANK_R,
     TOP_K,
-    batch_energies,
     gram_energy,
     hallucination_energy,
     oracle_gap,
@@ -106,13 +105,13 @@ def test_by_hand() -> None:
     assert result.explained == pytest.approx(0.36 + 0.2304, abs=1e-15)
     assert result.energy == pytest.approx(0.4096, abs=1e-15)
     assert result.identity_error < 1e-15
-    assert (result.effective_rank, result.used, result.span_count, result.used_count) == (2, (0, 1), 2, 2)
+    assert (result.effective_rank, result.used, result.span_count, len(result.used)) == (2, (0, 1), 2, 2)
     assert result.singular_values == pytest.approx((1.0, 1.0))
     assert result.topk_scores == (0.6, 0.48)
 
 
 @given(seed=SEEDS, n=st.integers(1, 30), top_k=st.integers(1, 15), rank_r=st.integers(1, 12))
-def test_the_plain_formula_both_forms_and_the_batch_agree(seed: int, n: int, top_k: int, rank_r: int) -> None:
+def test_the_plain_formula_and_both_forms_agree(seed: int, n: int, top_k: int, rank_r: int) -> None:
     claim, spans = topical(np.random.default_rng(seed), n, 96)
     result = hallucination_energy(claim, spans, top_k, rank_r)
     assert result.energy == pytest.approx(plain(claim, spans, top_k, rank_r), abs=1e-9)
@@ -120,7 +119,6 @@ def test_the_plain_formula_both_forms_and_the_batch_agree(seed: int, n: int, top
     assert products.energy == pytest.approx(result.energy, abs=1e-9)
     assert products.singular_values == pytest.approx(result.singular_values, abs=1e-6)
     assert products.used == result.used
-    assert batch_energies(claim[None], [spans], top_k, rank_r)[0] == result.energy
 
 
 @pytest.mark.parametrize("name", DEGENERATE)
@@ -133,7 +131,6 @@ def test_both_forms_agree_on_degenerate_evidence(name: str, rank_r: int) -> None
     assert products.explained == pytest.approx(vectors.explained, abs=1e-6)
     assert products.effective_rank == vectors.effective_rank
     assert max(vectors.identity_error, products.identity_error) < 1e-6
-    assert batch_energies([claim], [spans], rank_r=rank_r)[0] == vectors.energy
     by_vectors, by_products = oracle_gap(claim, spans), oracle_gap_gram(spans @ claim, spans @ spans.T)
     assert by_products.energy_gap == pytest.approx(by_vectors.energy_gap, abs=1e-6)
 
@@ -224,7 +221,7 @@ def test_top_k_limits_and_takes_the_nearest() -> None:
     nearest = np.argsort(-(spans @ claim))[:4]
     result = hallucination_energy(claim, spans, top_k=4)
     assert result.used == tuple(nearest)
-    assert (result.used_count, result.span_count, len(result.singular_values)) == (4, 20, 4)
+    assert (len(result.used), result.span_count, len(result.singular_values)) == (4, 20, 4)
     assert list(result.topk_scores) == sorted(result.topk_scores, reverse=True)
     far = np.delete(spans, nearest, axis=0)
     assert hallucination_energy(claim, spans[nearest]).energy == result.energy
@@ -246,7 +243,6 @@ def test_no_evidence_explains_nothing(none: Any) -> None:
     gap = oracle_gap([1.0, 0.0, 0.0], none)
     assert (gap.energy_gap, gap.oracle_energy, gap.oracle_index, gap.trivial) == (1.0, 0.0, -1, True)
     assert gram_energy([], []).energy == 1.0
-    assert batch_energies([[1.0, 0.0, 0.0]], [none]).tolist() == [1.0]
 
 
 def test_zero_vectors_take_no_place_among_the_top_k() -> None:
@@ -280,7 +276,7 @@ def test_a_broken_decomposition_shows_in_the_identity_error(monkeypatch: pytest.
 
     def leaning(matrix: Floats, full_matrices: bool) -> tuple[Floats, Floats, Floats]:
         left, singular, right = svd(matrix, full_matrices=full_matrices)
-        return left, singular, right + 0.2 * right[:, :1]
+        return left, singular, right + 0.2 * right[:1]
 
     monkeypatch.setattr(np.linalg, "svd", leaning)
     assert hallucination_energy(claim, spans).identity_error > 0.01
@@ -368,16 +364,6 @@ def test_without_an_oracle_the_gap_is_the_energy() -> None:
     assert not gap.exhausted
 
 
-# ------------------------------------------------------------------------------------------- the batch
-
-
-def test_a_batch_is_its_claims_one_by_one() -> None:
-    rng = np.random.default_rng(13)
-    cases = [topical(rng, int(n)) for n in rng.integers(0, 20, size=60)]
-    energies = batch_energies([claim for claim, _ in cases], [spans for _, spans in cases])
-    assert energies.tolist() == [hallucination_energy(claim, spans).energy for claim, spans in cases]
-
-
 def test_the_same_bits_a_hundred_times() -> None:
     claim, spans = topical(np.random.default_rng(17), 20)
     assert len({repr(oracle_gap(claim, spans)) for _ in range(100)}) == 1
@@ -425,7 +411,6 @@ def test_a_bad_claim_is_an_error_of_one_line(bad: Any) -> None:
     for call in (
         lambda: hallucination_energy(bad, [UNIT]),
         lambda: oracle_gap(bad, [UNIT]),
-        lambda: batch_energies([bad], [[UNIT]]),
     ):
         with pytest.raises(GateError, match=r"^claim_vecs?(\[0\])?: got .*; allowed: ") as caught:
             call()
@@ -437,7 +422,6 @@ def test_bad_evidence_is_an_error_of_one_line(bad: Any) -> None:
     for call in (
         lambda: hallucination_energy(UNIT, bad),
         lambda: oracle_gap(UNIT, bad),
-        lambda: batch_energies([UNIT], [bad]),
     ):
         with pytest.raises(GateError, match=r"^evidence(_vecs|\[0\]): got .*; allowed: ") as caught:
             call()
@@ -489,8 +473,3 @@ def test_bad_limits(bad: Any) -> None:
 def test_an_oracle_that_does_not_exist() -> None:
     with pytest.raises(GateError, match="oracle: got 'median'; allowed: medoid, first, none"):
         oracle_gap(UNIT, [UNIT], oracle="median")  # type: ignore[arg-type]
-
-
-def test_as_many_claims_as_sets_of_evidence() -> None:
-    with pytest.raises(GateError, match="evidence: got 2 sets of spans; allowed: one a claim, 1"):
-        batch_energies([UNIT], [[UNIT], [UNIT]])

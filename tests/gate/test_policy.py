@@ -17,13 +17,12 @@ from solvent.gate import (
     GateError,
     Policy,
     apply_adaptive_policy_gap,
-    failure_modes,
     load_policies,
     measurement,
-    review_limit,
     save_policies,
 )
-from solvent.gate.policy import DECIMALS, SEVERITY, rounded, severest
+from solvent.gate.failures import failure_modes
+from solvent.gate.policy import DECIMALS, SEVERITY, review_limit, rounded, severest
 
 NUMBERS = st.floats(-2.0, 2.0)
 P10 = Policy.learnt("P10", 0.4559, domain="wikipedia", model="all-MiniLM-L6-v2", calibration_count=100)
@@ -278,9 +277,20 @@ def test_a_right_hash_does_not_excuse_a_wrong_policy(tmp_path: Path) -> None:
 # -------------------------------------------------------------------------------------- failure modes
 
 
-def names_of(**signals: Any) -> list[tuple[str, str]]:
-    numbers: dict[str, Any] = {"energy": 0.2, "measured": 0.2, "tau_accept": 0.3} | signals
-    return [(mode.name, mode.response) for mode in failure_modes(**numbers)]
+def names_of(
+    *,
+    energy: float = 0.2,
+    measured: float = 0.2,
+    oracle_energy: float = 0.0,
+    identity_error: float = 0.0,
+    best_cosine: float = 0.0,
+    strict: bool = False,
+) -> list[tuple[str, str]]:
+    claim = measurement.EnergyResult(energy, 1.0 - energy, identity_error, 1, (1.0,), (best_cosine,), (0,), 1)
+    result = measurement.GapResult(claim, oracle_energy, energy - oracle_energy, 0, False, False)
+    decided = apply_adaptive_policy_gap(measured, 0.3)
+    modes = failure_modes(result, measured, 0.3, decided, strict=strict)
+    return [(mode.name, mode.response) for mode in modes]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ from solvent.gate.datasets import Dataset, load_dataset
 from solvent.gate.errors import GateError
 from solvent.gate.measurement import oracle_gap
 from solvent.gate.policy import apply_adaptive_policy_gap, rounded
-from solvent.gate.sweep import FORMAT, Measured, Sweep, run_sweep, summary_of, sweep_from_json
+from solvent.gate.sweep import FORMAT, Measured, Sweep, SweepSettings, run_sweep, summary_of
+from solvent.gate.sweep_file import sweep_from_json
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def dataset(written: Callable[..., Path], small: list[dict[str, Any]]) -> Datase
 
 @pytest.fixture
 def found(dataset: Dataset, words: Any) -> Sweep:
-    return run_sweep(dataset, words, n=80)
+    return run_sweep(dataset, words, SweepSettings(n=80))
 
 
 def row(gap: float, control: float = 1.0, group: str = "g", **fields: Any) -> Measured:
@@ -86,7 +87,7 @@ def test_few_spans_have_a_trivial_oracle_and_many_do_not(written: Callable[..., 
         {"claim": f"the {i} shines", "evidence": [f"{s} {i}" for s in (spans if i % 2 else spans[:3])]}
         for i in range(8)
     ]
-    rows = run_sweep(load_dataset(written(records)), words, n=None, percentiles=[50]).samples
+    rows = run_sweep(load_dataset(written(records)), words, SweepSettings(n=None, percentiles=[50])).samples
     for i, measured in enumerate(rows):
         assert measured.trivial == (i % 2 == 0)
         if measured.trivial:
@@ -97,8 +98,14 @@ def test_few_spans_have_a_trivial_oracle_and_many_do_not(written: Callable[..., 
 
 
 def test_the_same_arguments_give_the_same_bytes(dataset: Dataset, words: Any) -> None:
-    assert run_sweep(dataset, words, n=40).to_json() == run_sweep(dataset, words, n=40).to_json()
-    assert run_sweep(dataset, words, n=40).to_json() != run_sweep(dataset, words, n=40, seed=1).to_json()
+    assert (
+        run_sweep(dataset, words, SweepSettings(n=40)).to_json()
+        == run_sweep(dataset, words, SweepSettings(n=40)).to_json()
+    )
+    assert (
+        run_sweep(dataset, words, SweepSettings(n=40)).to_json()
+        != run_sweep(dataset, words, SweepSettings(n=40, seed=1)).to_json()
+    )
 
 
 def test_a_sweep_comes_back_from_its_file(found: Sweep) -> None:
@@ -108,7 +115,7 @@ def test_a_sweep_comes_back_from_its_file(found: Sweep) -> None:
 
 
 def test_policies_say_where_they_come_from(dataset: Dataset, words: Any) -> None:
-    found = run_sweep(dataset, words, n=None, budget=0.2)
+    found = run_sweep(dataset, words, SweepSettings(n=None, budget=0.2))
     policies = {policy.name: policy for policy in found.policies("lamps")}
     assert list(policies) == [*(f"adaptive.P{p}.v1" for p in (1, 5, 10, 20, 30)), "adaptive.FA20.v1"]
     for name, tau in found.tau_by_percentile.items():
@@ -122,8 +129,10 @@ def test_policies_say_where_they_come_from(dataset: Dataset, words: Any) -> None
 
 
 def test_a_budget_holds_on_held_out_controls_or_is_not_claimed(dataset: Dataset, words: Any) -> None:
-    assert run_sweep(dataset, words, n=None).negative_control is None  # 45 controls can't vouch for 5 %
-    control = run_sweep(dataset, words, n=None, budget=0.2).negative_control
+    assert (
+        run_sweep(dataset, words, SweepSettings(n=None)).negative_control is None
+    )  # 45 controls can't vouch for 5 %
+    control = run_sweep(dataset, words, SweepSettings(n=None, budget=0.2)).negative_control
     assert control is not None
     assert control["learnt"]["upper"] <= 0.2
     assert control["negatives"]["count"] + control["learnt"]["count"] == 90
@@ -134,13 +143,18 @@ def test_odd_texts_and_ids_end_up_in_a_file_that_can_be_read(
 ) -> None:
     odd = ["\ud800", "\x00\x07", "\u2028", "x" * 100_000, '"', "\\"]
     text = "".join(json.dumps({"id": s, "claim": f"a{s}", "evidence": [f"{s}b", s]}) + "\n" for s in odd)
-    found = run_sweep(load_dataset(written(text)), words, n=None, percentiles=[50])
+    found = run_sweep(load_dataset(written(text)), words, SweepSettings(n=None, percentiles=[50]))
     assert sweep_from_json(found.to_json().encode()) == found
 
 
 def test_progress_reaches_its_ends(dataset: Dataset, words: Any) -> None:
     seen: dict[str, list[tuple[int, int]]] = {}
-    run_sweep(dataset, words, n=60, on_progress=lambda stage, *n: seen.setdefault(stage, []).append(n))
+    run_sweep(
+        dataset,
+        words,
+        SweepSettings(n=60),
+        on_progress=lambda stage, *n: seen.setdefault(stage, []).append(n),
+    )
     assert list(seen) == ["sentences encoded", "claims measured"]
     for steps in seen.values():
         assert steps[0][0] == 0
@@ -158,7 +172,7 @@ def test_progress_reaches_its_ends(dataset: Dataset, words: Any) -> None:
 )
 def test_impossible_arguments(arguments: dict[str, Any], said: str, dataset: Dataset, words: Any) -> None:
     with pytest.raises(GateError, match=said):
-        run_sweep(dataset, words, **arguments)
+        run_sweep(dataset, words, SweepSettings(**arguments))
 
 
 @pytest.mark.parametrize(
@@ -224,7 +238,7 @@ def test_a_broken_file_is_one_line(change: Callable[[Any], Any], said: str, foun
 
 
 def test_what_follows_from_the_samples_is_not_taken_from_the_file(dataset: Dataset, words: Any) -> None:
-    found = run_sweep(dataset, words, n=None, budget=0.2)
+    found = run_sweep(dataset, words, SweepSettings(n=None, budget=0.2))
     assert found.negative_control is not None
     content = json.loads(found.to_json())
     content["summary"]["P10"]["accept"] += 50
@@ -236,7 +250,7 @@ def test_what_follows_from_the_samples_is_not_taken_from_the_file(dataset: Datas
 
 
 def test_a_file_of_one_group_has_nothing_held_out(dataset: Dataset, words: Any) -> None:
-    content = json.loads(run_sweep(dataset, words, n=None, budget=0.2).to_json())
+    content = json.loads(run_sweep(dataset, words, SweepSettings(n=None, budget=0.2)).to_json())
     for sample in content["samples"]:
         sample["group"] = "all"
     found = sweep_from_json(json.dumps(content))
@@ -245,11 +259,11 @@ def test_a_file_of_one_group_has_nothing_held_out(dataset: Dataset, words: Any) 
 
 
 def test_the_smallest_budget_is_not_learnt_instead_of_a_fault(dataset: Dataset, words: Any) -> None:
-    assert run_sweep(dataset, words, n=None, budget=1e-18).negative_control is None
+    assert run_sweep(dataset, words, SweepSettings(n=None, budget=1e-18)).negative_control is None
 
 
 def test_percentiles_are_what_their_names_say(dataset: Dataset, words: Any) -> None:
-    found = run_sweep(dataset, words, n=None, percentiles=[10, 10.0000001, 33.33333333])
+    found = run_sweep(dataset, words, SweepSettings(n=None, percentiles=[10, 10.0000001, 33.33333333]))
     assert list(found.tau_by_percentile) == ["P10", "P33.3333"]
     assert list(found.percentiles) == found.settings["percentiles"] == [10.0, 33.3333]
     assert sweep_from_json(found.to_json()) == found
@@ -266,19 +280,18 @@ def test_another_file_is_no_sweep(text: str | bytes) -> None:
 
 @pytest.mark.public_data
 def test_thresholds_differ_between_domains_and_the_first_span_depends_on_order(
-    public_data: Path, embedder: Any
+    public_data: Path, cmu: Dataset, embedder: Any
 ) -> None:
-    """What the source's recipe gives on published sets: see docs/gate.md for the whole sets."""
+    """What the source's recipe gives on published sets: see docs/results/gate_public_data.md for the whole sets."""
     taus, rows = {}, {}
-    for name in ("feverous/feverous_dev_programfc.json", "begin/begin_dev_cmu.tsv"):
-        found = run_sweep(load_dataset(public_data / name), embedder, n=24)
+    sets = {"feverous": load_dataset(public_data / "feverous/norm.jsonl"), "cmu": cmu}
+    for name, data in sets.items():
+        found = run_sweep(data, embedder, SweepSettings(n=24))
         taus[name], rows[name] = found.tau_by_percentile["P10"], found.samples
     low, high = sorted(taus.values())
     assert high - low > 0.1
-    open_rows = [row for row in rows["begin/begin_dev_cmu.tsv"] if not row.trivial]
+    open_rows = [row for row in rows["cmu"] if not row.trivial]
     assert open_rows
     assert np.mean([row.oracle_energy < 0.01 for row in open_rows]) < 0.95
     assert any(row.oracle_energy != row.oracle_first_energy for row in open_rows)
-    assert all(
-        row.trivial and row.energy == row.energy_gap for row in rows["feverous/feverous_dev_programfc.json"]
-    )
+    assert all(row.trivial and row.energy == row.energy_gap for row in rows["feverous"])

@@ -15,7 +15,6 @@ from solvent.lab.mechanisms.energy import (
     MANY_FAILURES,
     MOST,
     REMEMBERED_USES,
-    UNIT,
     WEIGHTS,
     EnergyParams,
     PriceParams,
@@ -25,13 +24,13 @@ from solvent.lab.mechanisms.energy import (
     error_prone,
     failed_uses,
     hour_of,
-    in_thousandths,
     multiplier,
     regenerate,
     remember_use,
     within_hours,
 )
 from solvent.lab.params import LabParams, preset
+from solvent.lab.settings import UNIT, in_thousandths
 from solvent.lab.tables import energy_rules
 
 RULES = energy_rules(

@@ -15,7 +15,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from solvent.energy.amounts import MOST_ENERGY, number, plain
-from solvent.lab.mechanisms.energy import UNIT, EnergyParams, in_thousandths, regenerate
+from solvent.lab.mechanisms.energy import EnergyParams, regenerate
+from solvent.lab.settings import UNIT, in_thousandths
 
 __all__ = ["EnergyBooks", "EnergyBudget", "InsufficientEnergyError"]
 

@@ -17,16 +17,9 @@ import math
 from collections.abc import Mapping
 
 from solvent.energy.amounts import MOST_ENERGY, number
-from solvent.lab.mechanisms.energy import (
-    UNIT,
-    EnergyParams,
-    error_prone,
-    in_thousandths,
-    multiplier,
-    remember_use,
-    within_hours,
-)
+from solvent.lab.mechanisms.energy import EnergyParams, error_prone, multiplier, remember_use, within_hours
 from solvent.lab.mechanisms.energy import effective_cost as scaled
+from solvent.lab.settings import UNIT, in_thousandths
 
 __all__ = ["EnergyContext", "effective_cost"]
 

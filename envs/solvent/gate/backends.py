@@ -1,17 +1,13 @@
-"""Backends: whatever gives a claim and its evidence a number from 0 (supported) to 1 (not), behind one interface.
+"""Backends: measures of a claim and its evidence, from 0 (supported) to 1 (not), to be compared with each other.
 
-The gate's own is ``ResidualBackend``, the hallucination energy, and it is the default. The others are there to be
-compared with it: the oracle gap, and baselines that a measure has to beat to be worth its name. Backends are for
-comparison (``solvent gate eval``): no claim is judged and no threshold is learnt by one yet; ``verdict.py`` and
-``sweep.py`` measure for themselves.
+``solvent gate eval`` compares the gate's own with baselines; ``verdict`` and ``sweep`` don't use backends.
 
+- ``residual``: the hallucination energy;
 - ``gap``: ``(1 + energy_gap) / 2``;
 - ``cosine``: ``1 - max cosine`` of claim and spans;
 - ``tfidf``: 1 less the cosine of TF-IDF vectors of the claim and of all its evidence (scikit-learn);
 - ``checks``: the share of the text's checks that fired (``checks.py``), no embedding;
 - ``spans``: ``1 / (1 + number of spans)``, which reads not a word. Where it separates labels, the set leaks them.
-
-``combined.py`` has a research extension, several residuals weighed by a logistic regression.
 """
 
 from __future__ import annotations
@@ -26,7 +22,7 @@ from numpy.typing import NDArray
 from solvent.gate.checks import run_checks
 from solvent.gate.embedding import Embedder, Unread, unread_by
 from solvent.gate.errors import GateError
-from solvent.gate.measurement import ENERGY_DECIMALS, RANK_R, TOP_K, batch_energies, oracle_gap
+from solvent.gate.measurement import ENERGY_DECIMALS, RANK_R, TOP_K, hallucination_energy, oracle_gap
 
 __all__ = [
     "Backend",
@@ -63,7 +59,7 @@ class Backend(Protocol):
 
 
 class RememberingEmbedder:
-    """An embedder that encodes each text once and keeps it in memory, so that backends can share the work."""
+    """An embedder that encodes each text once and keeps it in memory."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -73,7 +69,7 @@ class RememberingEmbedder:
         self.fingerprint = embedder.fingerprint
 
     def warm(self, texts: Iterable[str], on_progress: Callable[[int, int], None] = lambda *_: None) -> None:
-        """Encode what is new, in parts; ``on_progress`` is told how many of how many texts are done."""
+        """Encode new texts; ``on_progress`` gets how many of how many are done."""
         new = [text for text in dict.fromkeys(texts) if text not in self._rows]
         for start in range(0, len(new), CHUNK):
             on_progress(start, len(new))
@@ -88,12 +84,12 @@ class RememberingEmbedder:
         return np.stack([self._rows[text] for text in texts]) if texts else np.empty((0, self.dimension))
 
     def unread(self, texts: Sequence[str]) -> list[Unread]:
-        """What the embedder behind it doesn't read."""
+        """The unread parts of each text."""
         return unread_by(self._embedder, texts)
 
 
 class ResidualBackend:
-    """The hallucination energy: the share of the claim outside of what its spans span."""
+    """The hallucination energy: the share of the claim outside of the span of its evidence."""
 
     name = "residual"
 
@@ -102,8 +98,10 @@ class ResidualBackend:
 
     def score(self, claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
         """Energies [B]."""
-        vectors, spans = _encoded(self._embedder, claims, evidence)
-        return np.round(batch_energies(vectors, spans, self._top_k, self._rank_r), ENERGY_DECIMALS)
+        return _energy(_measured(self._embedder, claims, evidence, self._residual))
+
+    def _residual(self, claim: Floats, spans: Floats) -> float:
+        return hallucination_energy(claim, spans, self._top_k, self._rank_r).energy
 
 
 class GapBackend:
@@ -116,16 +114,14 @@ class GapBackend:
 
     def score(self, claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
         """``(1 + energy_gap) / 2`` [B]."""
-        vectors, spans = _encoded(self._embedder, claims, evidence)
-        gaps = [
-            oracle_gap(vector, own, self._top_k, self._rank_r).energy_gap
-            for vector, own in zip(vectors, spans, strict=True)
-        ]
-        return np.round((1.0 + np.array(gaps, dtype=np.float64)) / 2.0, ENERGY_DECIMALS)
+        return _energy((1.0 + _measured(self._embedder, claims, evidence, self._gap)) / 2.0)
+
+    def _gap(self, claim: Floats, spans: Floats) -> float:
+        return oracle_gap(claim, spans, self._top_k, self._rank_r).energy_gap
 
 
 class CosineBackend:
-    """How far the nearest span is: ``1 - max cosine``."""
+    """The distance of the nearest span: ``1 - max cosine``."""
 
     name = "cosine"
 
@@ -134,11 +130,7 @@ class CosineBackend:
 
     def score(self, claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
         """Energies [B]; a negative cosine counts as 0."""
-        vectors, spans = _encoded(self._embedder, claims, evidence)
-        nearest = [
-            (own @ vector).max() if len(own) else 0.0 for vector, own in zip(vectors, spans, strict=True)
-        ]
-        return _energy(1.0 - np.array(nearest, dtype=np.float64))
+        return _energy(1.0 - _measured(self._embedder, claims, evidence, _nearest))
 
 
 class TfidfBackend:
@@ -169,12 +161,12 @@ class TfidfBackend:
 
 
 class ChecksBackend:
-    """How many of the text's checks fired."""
+    """The share of the text's checks that fired."""
 
     name = "checks"
 
     def score(self, claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
-        """Share of the checks [B]; 1 where there is no evidence."""
+        """Shares [B]; 1 where there is no evidence."""
         _same_length(claims, evidence)
         fired = [
             [check.fired for check in run_checks(c, list(e))] for c, e in zip(claims, evidence, strict=True)
@@ -184,7 +176,7 @@ class ChecksBackend:
 
 
 class SpanCountBackend:
-    """The number of spans and nothing else: what a set's labels leak through it."""
+    """The number of spans and nothing else: shows what it leaks of a set's labels."""
 
     name = "spans"
 
@@ -194,16 +186,24 @@ class SpanCountBackend:
         return _energy(1.0 / (1.0 + np.array([len(spans) for spans in evidence], dtype=np.float64)))
 
 
-def _encoded(
-    embedder: Embedder, claims: Sequence[str], evidence: Sequence[Sequence[str]]
-) -> tuple[Floats, list[Floats]]:
-    """Vectors [B, d] of claims, and [n_i, d] of each one's spans."""
+def _nearest(claim: Floats, spans: Floats) -> float:
+    return float((spans @ claim).max()) if len(spans) else 0.0
+
+
+def _measured(
+    embedder: Embedder,
+    claims: Sequence[str],
+    evidence: Sequence[Sequence[str]],
+    measure: Callable[[Floats, Floats], float],
+) -> Floats:
+    """A measure of the vector [d] of each claim and the vectors [n, d] of its spans."""
     _same_length(claims, evidence)
     texts = list(dict.fromkeys(chain(claims, *evidence)))
     rows = embedder.encode(texts) if texts else np.empty((0, embedder.dimension))
     place = {text: i for i, text in enumerate(texts)}
     spans = [rows[[place[text] for text in own]] if own else rows[:0] for own in evidence]
-    return rows[[place[text] for text in claims]] if claims else rows[:0], spans
+    pairs = zip(claims, spans, strict=True)
+    return np.array([measure(rows[place[claim]], own) for claim, own in pairs], dtype=np.float64)
 
 
 def _same_length(claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> None:

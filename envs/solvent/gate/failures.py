@@ -1,4 +1,4 @@
-"""The source's table of failure modes: what goes wrong with a measurement, how it shows, what is done.
+"""The source's table of failure modes: what goes wrong with a measurement, its signal, the response.
 
 | mode               | signal                            | response                                              |
 |--------------------|-----------------------------------|-------------------------------------------------------|
@@ -7,19 +7,17 @@
 | evidence exhaustion| oracle energy > 0.01              | flag: the evidence doesn't explain its own spans      |
 | embedding collapse | identity error > 0.01             | fall back to a fixed threshold                        |
 
-Source: *Deterministic Policy Gates for Stochastic Systems*, "Failure Modes". Two of its rows can't be taken to the
-letter, and what stands here instead is ours:
+Source: *Deterministic Policy Gates for Stochastic Systems*, "Failure Modes". Two rows differ from it:
 
 - *Overreach*: its decision logic reviews inside the band what its table rejects. The logic decides.
-- *Provenance*: a low energy is what good claims have, so by itself it can't condemn them. Laundering is a citation
-  that lends support it never had: the span *is* the claim, put among the evidence by whoever made the claim. So
-  under a strict policy the energy is suspicious when it is at most 0.01 (what the source grants a control claim
-  that is supported for certain) *and* the claim is a copy (cosine of 0.999 or more with one span) or is explained
-  better, by more than 0.01, than the evidence's own most central span. None of 250 supported public claims had it.
+- *Provenance*: good claims have a low energy too, so that alone can't condemn them. Laundering is a span that was made
+  from the claim. Under a strict policy the energy is suspicious when it is at most 0.01 *and* the claim is a copy
+  (cosine of 0.999 or more with one span) or is explained better, by more than 0.01, than the evidence's own most
+  central span. None of 250 supported public claims had it.
 
-Known approximation: a copy of an honest source and a copy of the claim planted as its source look the same from here;
-under a strict policy both are rejected, and a person can tell them apart. With no more spans than directions the
-oracle's energy is 0, and the second sign of laundering can't show.
+Known approximation: a copy of an honest source and a copy of the claim planted as its source look the same; under a
+strict policy both are rejected, and a person can tell them apart. With no more spans than directions the oracle's
+energy is 0, and the second sign of laundering can't show.
 """
 
 from __future__ import annotations
@@ -29,17 +27,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal
 
-from solvent.gate.policy import Verdict, apply_adaptive_policy_gap, rounded
+from solvent.gate.measurement import GapResult
+from solvent.gate.policy import Verdict, rounded
 
-__all__ = ["COPY_COSINE", "FAILURE_MODES", "LIMIT", "FailureMode", "Response", "failure_modes"]
+__all__ = ["FAILURE_MODES", "FailureMode", "Response", "failure_modes"]
 
 Response = Literal["review", "reject", "flag", "fallback"]
-
-LIMIT = 0.01
-"""The source's limit for the oracle's energy and for the identity error; here also what a low energy is."""
-
-COPY_COSINE = 0.999
-"""Cosine with one span from which a claim counts as its copy: at most 0.002 of it is anything else."""
 
 FAILURE_MODES: Mapping[str, tuple[str, Response]] = MappingProxyType(
     {
@@ -50,6 +43,9 @@ FAILURE_MODES: Mapping[str, tuple[str, Response]] = MappingProxyType(
     }
 )
 """The source's table: name -> (signal, response)."""
+
+_LIMIT = 0.01  # the source's, for the oracle's energy and for the identity error; here also of a low energy
+_COPY_COSINE = 0.999  # at most 0.002 of the claim is anything else
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,28 +63,18 @@ class FailureMode:
 
 
 def failure_modes(
-    *,
-    energy: float,
-    measured: float,
-    tau_accept: float,
-    verdict: Verdict | None = None,
-    oracle_energy: float = 0.0,
-    identity_error: float = 0.0,
-    best_cosine: float = 0.0,
-    strict: bool = False,
+    result: GapResult, measured: float, tau_accept: float, verdict: Verdict, *, strict: bool
 ) -> tuple[FailureMode, ...]:
     """The rows of the table that apply, in its order. A number that is not finite counts as over its limit.
 
     Args:
-        energy: the claim's energy.
-        measured: what the policy compares: the energy gap, or the energy.
+        result: the measurement.
+        measured: the number that the policy compares: the energy gap, or the energy.
         tau_accept: its acceptance threshold.
-        verdict: what the policy said of ``measured``; by default what the source's rule says.
-        oracle_energy: energy of the control claim.
-        identity_error: how far explained and unexplained part are from adding up to 1.
-        best_cosine: highest cosine of the claim with a span.
-        strict: whether the policy is a strict one.
+        verdict: the policy's verdict on ``measured``.
+        strict: true for a strict policy.
     """
+    oracle, error = rounded(result.oracle_energy), rounded(result.claim.identity_error)
     found: list[FailureMode] = []
 
     def add(name: str, explanation: str, response: Response | None = None) -> None:
@@ -96,36 +82,37 @@ def failure_modes(
         found.append(FailureMode(name, signal, response or usual, explanation))
 
     if not rounded(measured) <= rounded(tau_accept):
-        said = verdict or apply_adaptive_policy_gap(measured, tau_accept)
         add(
             "semantic_overreach",
             f"{rounded(measured):g} of the claim is left unexplained, allowed are {rounded(tau_accept):g}",
-            "review" if said == "review" else "reject",
+            "review" if verdict == "review" else "reject",
         )
-    if strict and (why := _laundered(rounded(energy), rounded(oracle_energy), rounded(best_cosine))):
+    if strict and (why := _laundered(result)):
         add("provenance_failure", why)
-    if not rounded(oracle_energy) <= LIMIT:
+    if not oracle <= _LIMIT:
         add(
             "evidence_exhaustion",
-            f"the evidence leaves {rounded(oracle_energy):g} of its own central span unexplained, "
-            f"more than {LIMIT:g}",
+            f"the evidence leaves {oracle:g} of its own central span unexplained, more than {_LIMIT:g}",
         )
-    if not rounded(identity_error) <= LIMIT:
+    if not error <= _LIMIT:
         add(
             "embedding_collapse",
-            f"explained and unexplained part miss 1 by {rounded(identity_error):g}, more than {LIMIT:g}",
+            f"explained and unexplained part miss 1 by {error:g}, more than {_LIMIT:g}",
         )
     return tuple(found)
 
 
-def _laundered(energy: float, oracle_energy: float, best_cosine: float) -> str:
-    if not energy <= LIMIT:
+def _laundered(result: GapResult) -> str:
+    """Signs that the citation was made for the claim, in words; empty where there are none."""
+    energy, oracle = rounded(result.claim.energy), rounded(result.oracle_energy)
+    cosine = rounded(result.claim.topk_scores[0])
+    if not energy <= _LIMIT:
         return ""
-    if best_cosine >= COPY_COSINE:
-        return f"the claim is a copy of a span (cosine {best_cosine:g}): the citation may be the claim itself"
-    if oracle_energy - energy > LIMIT:
+    if cosine >= _COPY_COSINE:
+        return f"the claim is a copy of a span (cosine {cosine:g}): the citation may be the claim itself"
+    if oracle - energy > _LIMIT:
         return (
             f"the evidence explains the claim (energy {energy:g}) better than its own central span "
-            f"({oracle_energy:g}): it may have been made for the claim"
+            f"({oracle:g}): it may have been made for the claim"
         )
     return ""

@@ -9,11 +9,10 @@ Energy is 0 where the spans explain the claim, 1 where they are orthogonal to it
 one of the spans, measured as if it were the claim; ``energy_gap = energy - oracle_energy``.
 
 Source: *Deterministic Policy Gates for Stochastic Systems*, "Core Metric" and "The Oracle Gap". Added to it: small
-singular values are cut (``subspace.py`` says where, why, and how ties are broken), and the oracle is the medoid, the
-span with the most cosine to all others, which is the same in whatever order the spans come.
+singular values are cut (see ``subspace``), and the oracle is the medoid, the span with the most cosine to all others.
 
-Order: spans of equal cosine are sorted by their coordinates in the vector form, so nothing depends on the order in
-which they were given. The Gram form has no coordinates: spans of exactly equal cosine are taken in the given order.
+Order: in the vector form spans of equal cosine are sorted by their coordinates, so the order in which they are given
+doesn't matter. The Gram form has no coordinates, and takes spans of exactly equal cosine in the given order.
 
 Known approximations: duplicates weigh more in the decomposition, so with more spans than rank they can change which
 directions count (with no more spans than rank they change nothing). With no more spans than rank the oracle's energy
@@ -22,7 +21,6 @@ is 0, and the gap is the energy (``trivial``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -42,7 +40,6 @@ __all__ = [
     "EnergyResult",
     "GapResult",
     "Oracle",
-    "batch_energies",
     "gram_energy",
     "hallucination_energy",
     "oracle_gap",
@@ -88,22 +85,17 @@ class EnergyResult:
     used: tuple[int, ...]
     span_count: int
 
-    @property
-    def used_count(self) -> int:
-        """How many spans were used, at most ``top_k``."""
-        return len(self.used)
-
 
 @dataclass(frozen=True)
 class GapResult:
     """A claim's energy relative to that of an oracle, one of its own spans.
 
     Attributes:
-        claim: the claim as measured.
+        claim: the claim's own measurement.
         oracle_energy: energy of the oracle, 0 to 1.
         energy_gap: the claim's energy less the oracle's, -1 to 1.
-        oracle_index: which span it is, -1 for none.
-        exhausted: the evidence does not even explain its own span: ``oracle_energy > 0.01``.
+        oracle_index: index of the span, -1 for none.
+        exhausted: ``oracle_energy > 0.01``: the evidence does not even explain its own span.
         trivial: no more spans than rank, or no oracle: its energy is 0 and the gap is the energy.
     """
 
@@ -120,14 +112,7 @@ def hallucination_energy(
 ) -> EnergyResult:
     """Measure a claim [d] against evidence [n, d], all of length 1. No evidence: energy 1.
 
-    Args:
-        claim_vec: the claim.
-        evidence_vecs: the spans; rows of all zeros span nothing and are left out.
-        top_k: most spans that count; below 1 counts as 1.
-        rank_r: most directions that count; below 1 counts as 1.
-
-    Raises:
-        GateError: a vector that is not finite, of another width or not of length 1 (by more than a tenth).
+    Rows of all zeros span nothing and are left out. ``top_k`` and ``rank_r`` below 1 count as 1.
     """
     claim = _claim("claim_vec", claim_vec)
     spans = _spans("evidence_vecs", evidence_vecs, claim.size)
@@ -141,46 +126,14 @@ def gram_energy(
     rank_r: int = RANK_R,
     claim_square: float = 1.0,
 ) -> EnergyResult:
-    """The same from inner products alone: ``cross`` [n] of spans and claim, ``gram`` [n, n] of spans and spans.
+    """The same from inner products: ``cross`` [n] of spans and claim, ``gram`` [n, n] of the spans.
 
-    ``claim_square`` is the claim's product with itself: without it a claim that is a little off length 1 could not be
-    told from one that isn't. Agrees with ``hallucination_energy`` to 1e-6; singular values below 1e-7 of the largest
-    are noise.
-
-    Raises:
-        GateError: not finite, not of these shapes, ``gram`` not symmetric, its diagonal not 1 (or 0), or products that
-            no vectors can have.
+    ``claim_square`` is the claim's product with itself. Agrees with ``hallucination_energy`` to 1e-6; singular values
+    below 1e-7 of the largest are noise.
     """
     products = _products(cross, gram)
     top_k, rank_r = _at_least_one("top_k", top_k), _at_least_one("rank_r", rank_r)
     return _by_products(*products, top_k, rank_r, _square_of_claim(claim_square))
-
-
-def batch_energies(
-    claim_vecs: ArrayLike, evidence: Sequence[ArrayLike], top_k: int = TOP_K, rank_r: int = RANK_R
-) -> Floats:
-    """Energies [B] of claims [B, d], each against its own spans [n_i, d]; bit for bit those of single calls.
-
-    Raises:
-        GateError: as ``hallucination_energy``, or another number of claims than of evidence.
-    """
-    top_k, rank_r = _at_least_one("top_k", top_k), _at_least_one("rank_r", rank_r)
-    claims = numbers("claim_vecs", claim_vecs, 2)
-    if len(claims) != len(evidence):
-        raise GateError(f"evidence: got {len(evidence)} sets of spans; allowed: one a claim, {len(claims)}")
-    energies = np.ones(len(claims))
-    groups: dict[int, list[tuple[int, Floats]]] = {}
-    for b, claim in enumerate(claims):
-        require_unit(f"claim_vecs[{b}]", lengths(claim[None]), within=_LENGTH)
-        spans = _spans(f"evidence[{b}]", evidence[b], claim.size)
-        order = _nearest(spans, _scores(spans, claim), top_k)
-        if order.size:
-            groups.setdefault(order.size, []).append((b, spans[order]))
-    for members in groups.values():
-        index = [b for b, _ in members]
-        split = split_by_vectors(claims[index], np.stack([spans for _, spans in members]), rank_r)
-        energies[index] = np.clip(split.energy, 0.0, 1.0)
-    return energies
 
 
 def oracle_gap(
@@ -190,13 +143,7 @@ def oracle_gap(
     rank_r: int = RANK_R,
     oracle: Oracle = "medoid",
 ) -> GapResult:
-    """A claim's energy less that of an oracle: the ``medoid`` of the spans, the ``first`` (the source's) or ``none``.
-
-    The first span depends on the order in which spans come, and so do its energy and the gap.
-
-    Raises:
-        GateError: as ``hallucination_energy``, or an oracle that doesn't exist.
-    """
+    """A claim's energy less that of an oracle: the spans' ``medoid``, the ``first`` (the source's) or ``none``."""
     claim = _claim("claim_vec", claim_vec)
     spans = _spans("evidence_vecs", evidence_vecs, claim.size)
     top_k, rank_r = _at_least_one("top_k", top_k), _at_least_one("rank_r", rank_r)
@@ -231,7 +178,7 @@ def _by_vectors(claim: Floats, spans: Floats, top_k: int, rank_r: int) -> Energy
     order = _nearest(spans, scores, top_k)
     if not order.size:
         return _nothing(len(spans))
-    return _result(split_by_vectors(claim[None], spans[order][None], rank_r), scores, order)
+    return _result(split_by_vectors(claim, spans[order], rank_r), scores, order)
 
 
 def _by_products(cross: Floats, gram: Floats, top_k: int, rank_r: int, claim_square: float) -> EnergyResult:
@@ -240,9 +187,7 @@ def _by_products(cross: Floats, gram: Floats, top_k: int, rank_r: int, claim_squ
     if not order.size:
         return _nothing(len(cross))
     with np.errstate(over="ignore", invalid="ignore"):
-        split = split_by_products(
-            cross[order][None], gram[np.ix_(order, order)][None], rank_r, np.array([claim_square])
-        )
+        split = split_by_products(cross[order], gram[np.ix_(order, order)], rank_r, claim_square)
     result = _result(split, cross, order)
     if not result.explained <= claim_square + _SYMMETRIC:
         raise GateError(
@@ -252,13 +197,12 @@ def _by_products(cross: Floats, gram: Floats, top_k: int, rank_r: int, claim_squ
 
 
 def _result(split: Split, scores: Floats, order: NDArray[np.intp]) -> EnergyResult:
-    energy, explained = float(split.energy[0]), float(split.explained[0])
     return EnergyResult(
-        energy=min(max(energy, 0.0), 1.0),
-        explained=explained,
-        identity_error=abs(1.0 - (explained + energy)),
-        effective_rank=int(split.rank[0]),
-        singular_values=tuple(split.singular[0].tolist()),
+        energy=min(max(split.energy, 0.0), 1.0),
+        explained=split.explained,
+        identity_error=abs(1.0 - (split.explained + split.energy)),
+        effective_rank=split.rank,
+        singular_values=tuple(split.singular.tolist()),
         topk_scores=tuple(scores[order].tolist()),
         used=tuple(order.tolist()),
         span_count=len(scores),
@@ -276,7 +220,7 @@ def _gap(claim: EnergyResult, oracle_energy: float, index: int, rank_r: int) -> 
         energy_gap=claim.energy - oracle_energy,
         oracle_index=index,
         exhausted=oracle_energy > EXHAUSTED,
-        trivial=index < 0 or claim.used_count <= rank_r,
+        trivial=index < 0 or len(claim.used) <= rank_r,
     )
 
 

@@ -1,7 +1,7 @@
-"""Where an embedding model lies, which one it is, and how it is loaded: once, for the processor, without a network.
+"""The files of an embedding model: found, identified by their hash, and loaded for the processor.
 
 A model is a folder as sentence-transformers writes it. The default one is shipped by a package on PyPI; any other is
-named by its folder, or by its name on the model hub, where it is taken from the local hub cache or else downloaded.
+given by its folder, or by its name on the model hub, and is taken from the local hub cache or else downloaded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from solvent.gate.errors import GateError, ModelMissingError
-from solvent.gate.packing import pack_linear_layers
 
 __all__ = ["DEFAULT_MODEL", "ModelFiles", "find_model", "load_model", "machine"]
 
@@ -90,12 +89,11 @@ def load_model(files: ModelFiles) -> Any:
         except Exception as error:
             raise _missing(f"{files.package} can't be loaded ({_line(error)})") from None
     model.eval()
-    pack_linear_layers(model)
     return model
 
 
 def machine() -> str:
-    """What else the last bits of a vector depend on: torch's release and the processor's instructions."""
+    """Torch's release and the processor's instructions, on which the last bits of a vector depend."""
     instructions = platform.processor()
     with contextlib.suppress(OSError, StopIteration):
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()

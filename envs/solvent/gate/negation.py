@@ -1,4 +1,4 @@
-"""Whether a claim says no where its evidence says yes, or the other way round.
+"""The negation check: a claim that says no where its evidence says yes, or the other way round.
 
 Clause by clause (a clause ends at ``, ; : . ! ?`` and before *but*, *although*, *while*, *whereas*): a clause is
 negated when it holds an odd number of negations, so *not unhappy that he never* and the like cancel. What looks

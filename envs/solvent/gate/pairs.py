@@ -1,12 +1,11 @@
-"""Negative controls: claims paired with evidence not theirs, deranged (at random) or hard-mined (the nearest).
+"""Negative controls, claims paired with evidence of another group, and splits that keep groups together.
 
-``groups`` says what belongs together (a page, a compound, a set of near-duplicates): no claim is ever paired with
-its own evidence or with that of its group, and no group stands on both sides of a split. Source: our own addition to
-*Deterministic Policy Gates for Stochastic Systems*, which calibrates on supported claims alone.
+A group is a page, a compound or a set of near-duplicates: no claim is paired with evidence of its group, and no group
+is on both sides of a split. Source: our own addition to *Deterministic Policy Gates for Stochastic Systems*, which
+calibrates on supported claims alone.
 
-Known approximations: a deranged pair is mismatched by its labels, so evidence of another group that happens to
-support the claim counts as a false acceptance, and the hard-mined pairs look for just that: their rate is an upper
-estimate. Derangements are random, not uniformly so over all that are possible.
+Known approximations: evidence of another group that happens to support the claim counts as a false acceptance.
+Derangements are random, but not uniform over all that are possible.
 """
 
 from __future__ import annotations
@@ -15,21 +14,17 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from solvent.gate.errors import GateError
 
-__all__ = ["derange", "hardest", "split_by_group"]
+__all__ = ["codes_of", "derange", "split_by_group"]
 
 Indices = NDArray[np.int64]
 
 
 def codes_of(groups: Sequence[Hashable] | NDArray[Any] | None, count: int) -> Indices:
-    """Group labels as numbers [n] in order of appearance; None: each its own group.
-
-    Raises:
-        GateError: another number of labels, or labels that can't be compared.
-    """
+    """Group labels as numbers [n] in order of appearance; None: each its own group."""
     if groups is None:
         return np.arange(count, dtype=np.int64)
     labels = groups.tolist() if isinstance(groups, np.ndarray) else list(groups)
@@ -43,7 +38,7 @@ def codes_of(groups: Sequence[Hashable] | NDArray[Any] | None, count: int) -> In
 
 
 def derange(n: int, groups: Sequence[Hashable] | NDArray[Any] | None, rng: np.random.Generator) -> Indices:
-    """Whose evidence each claim gets [n]: a permutation with no fixed point and no pair inside a group.
+    """The claim whose evidence each claim gets [n]: a permutation with no fixed point and no pair inside a group.
 
     Raises:
         GateError: fewer than two claims, or a group that holds more than half of them: then there is none.
@@ -69,31 +64,6 @@ def _mix(partner: Indices, codes: Indices, rng: np.random.Generator) -> None:
             partner[i], partner[j] = partner[j], partner[i]
 
 
-def hardest(
-    similarity: ArrayLike, groups: Sequence[Hashable] | NDArray[Any] | None = None, count: int = 1
-) -> Indices:
-    """For each claim the ``count`` other claims whose evidence is nearest to it [n, count], nearest first.
-
-    Args:
-        similarity: [n, n], claim ``i`` with the evidence of claim ``j``, larger is nearer.
-        groups: as in ``derange``.
-        count: how many a claim.
-
-    Raises:
-        GateError: no square of finite numbers, or a claim that has fewer than ``count`` of other groups.
-    """
-    S = np.asarray(similarity, dtype=np.float64)
-    if S.ndim != 2 or S.shape[0] != S.shape[1] or not np.isfinite(S).all():
-        raise GateError(f"similarity: got the shape {S.shape}; allowed: [n, n], finite")
-    codes = codes_of(groups, len(S))
-    forbidden = codes[:, None] == codes[None, :]
-    fewest = int((~forbidden).sum(axis=1).min()) if len(S) else 0
-    if not 1 <= count <= fewest:
-        raise GateError(f"count: got {count}; allowed: 1 to {fewest}, claims of other groups")
-    order = np.argsort(np.where(forbidden, np.inf, -S), axis=1, kind="stable")
-    return order[:, :count].astype(np.int64)
-
-
 def split_by_group(
     groups: Sequence[Hashable] | NDArray[Any], rng: np.random.Generator, share: float = 0.5
 ) -> tuple[Indices, Indices]:
@@ -101,9 +71,6 @@ def split_by_group(
 
     Groups come in random order and go to the first side until it holds ``share`` of the claims, at the nearest
     border between two groups.
-
-    Raises:
-        GateError: fewer than two groups, or a share that is not between 0 and 1.
     """
     codes = codes_of(groups, len(groups))
     if len(codes) == 0 or codes.max() < 1:

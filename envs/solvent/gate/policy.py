@@ -1,4 +1,4 @@
-"""Layer 3, policy: plain numbers in, a verdict out, the same verdict for the same numbers for ever.
+"""Layer 3, policy: numbers in, a verdict out, always the same for the same numbers.
 
 A policy is two thresholds on one measured number ``x`` (the energy, or the energy gap)
 
@@ -11,15 +11,13 @@ Source: *Deterministic Policy Gates for Stochastic Systems*, "Policy Taxonomy" a
 
 Three kinds, each under a versioned name (``adaptive.P10.v1``):
 
-- *fixed*: ``strict`` accepts up to the source's 0.30. It names no other number; ``standard`` 0.40 and ``editorial``
-  0.50 (an editor reads what it lets pass) stand between that and its loosest percentile (0.58), spaced so that what
-  one policy reviews the next looser one accepts: the bands end at 0.375, 0.5 and 0.625.
+- *fixed*: ``strict`` accepts up to the source's 0.30. ``standard`` 0.40 and ``editorial`` 0.50 are ours, between that
+  and its loosest percentile (0.58). Each accepts what the next stricter one reviews: bands end at 0.375, 0.5, 0.625.
 - *adaptive*: percentiles of a domain's own gaps, or a budget for false acceptance (``calibration``).
 - *oracle*: at most ``k`` standard deviations above the mean energy of the oracle claims.
 
 Known approximation: both sides of a comparison are rounded to 6 decimals first, because an embedding's last bits
-depend on the machine; a value within half a millionth of a threshold counts as on it. Thresholds differ threefold
-between domains, so a policy that was learnt says where, and ``usable`` refuses it elsewhere.
+depend on the machine. Thresholds differ threefold between domains, so ``usable`` refuses a learnt policy elsewhere.
 """
 
 from __future__ import annotations
@@ -56,18 +54,28 @@ BAND = 0.25
 """Width of the review band, share of the threshold."""
 
 ANY = "any"
-"""The domain or model of a policy that was not learnt anywhere: the fixed ones."""
+"""Domain and model of a fixed policy."""
 
 SEVERITY: Mapping[Verdict, int] = MappingProxyType({"accept": 0, "review": 1, "reject": 2})
 
-_NAME = re.compile(r"(fixed|adaptive|oracle)(\.[A-Za-z0-9_-]+)+\.v[1-9][0-9]*", re.ASCII)
-_SHA256 = re.compile(r"([0-9a-f]{64})?", re.ASCII)
+_LONGEST = 200
+_TEXTS = ("name", "kind", "measure", "oracle", "domain", "model", "model_fingerprint", "calibration_sha256")
 _CHOICES = {
     "kind": ("fixed", "adaptive", "oracle"),
     "measure": ("energy", "energy_gap"),
     "oracle": ("medoid", "first", "none"),
 }
-_LONGEST = 200
+_SHA256 = (re.compile(r"([0-9a-f]{64})?", re.ASCII), "a SHA-256 in hexadecimal")
+_FORMS = {
+    "name": (
+        re.compile(r"(fixed|adaptive|oracle)(\.[A-Za-z0-9_-]+)+\.v[1-9][0-9]*", re.ASCII),
+        "like 'adaptive.P10.v1', with a version",
+    ),
+    "domain": (re.compile(r".*\S.*"), "its name"),
+    "model": (re.compile(r".*\S.*"), "its name"),
+    "model_fingerprint": _SHA256,
+    "calibration_sha256": _SHA256,
+}
 
 
 def rounded(value: float) -> float:
@@ -86,16 +94,12 @@ def _number(value: object) -> float:
 
 
 def review_limit(tau_accept: float) -> float:
-    """Where the review band of an acceptance threshold ends: ``tau + 0.25 |tau|``."""
+    """The end of the review band of a threshold: ``tau + 0.25 |tau|``."""
     return tau_accept + BAND * abs(tau_accept)
 
 
 def severest(*verdicts: Verdict) -> Verdict:
-    """The most severe of some verdicts; of none, ``accept``.
-
-    Raises:
-        GateError: a word that is no verdict.
-    """
+    """The most severe of some verdicts; of none, ``accept``."""
     for verdict in verdicts:
         if verdict not in SEVERITY:
             raise GateError(f"verdict: got {verdict!r}; allowed: {', '.join(SEVERITY)}")
@@ -138,10 +142,7 @@ class Policy:
         top_k, rank_r: spans and directions the energies were measured with; 0: any (a fixed policy alone).
         calibration_sha256: hash of the calibration set (``calibration.sample_sha256``), or empty.
         calibration_count: how many values it was learnt from.
-        strict: whether the source's failure mode "low energy under a strict policy" applies.
-
-    Raises:
-        GateError: a field that is not of this kind; the line names it.
+        strict: true if the source's failure mode "low energy under a strict policy" applies.
     """
 
     name: str
@@ -160,7 +161,24 @@ class Policy:
     strict: bool = False
 
     def __post_init__(self) -> None:
-        self._check_words()
+        for field in _TEXTS:
+            value = getattr(self, field)
+            if not isinstance(value, str) or len(value) > _LONGEST or not value.isprintable():
+                raise GateError(f"{field}: got {value!r:.80}; allowed: printable text, {_LONGEST} characters")
+        for field, choices in _CHOICES.items():
+            if getattr(self, field) not in choices:
+                raise GateError(f"{field}: got {getattr(self, field)!r}; allowed: {', '.join(choices)}")
+        for field, (pattern, what) in _FORMS.items():
+            if not pattern.fullmatch(getattr(self, field)):
+                raise GateError(f"{field}: got {getattr(self, field)!r}; allowed: {what}")
+        if self.name.split(".")[0] != self.kind:
+            raise GateError(f"name: got {self.name!r}; allowed: like '{self.kind}.P10.v1'")
+        for field in ("top_k", "rank_r", "calibration_count"):
+            value = getattr(self, field)
+            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 10**9:
+                raise GateError(f"{field}: got {value!r}; allowed: a whole number from 0 to 10^9")
+        if not isinstance(self.strict, bool):
+            raise GateError(f"strict: got {self.strict!r}; allowed: true or false")
         for field in ("tau_accept", "tau_review"):
             value = getattr(self, field)
             if math.isnan(rounded(value)):
@@ -168,44 +186,14 @@ class Policy:
             object.__setattr__(self, field, rounded(value))
         if self.tau_review < self.tau_accept:
             raise GateError(f"tau_review: got {self.tau_review}; allowed: {self.tau_accept} or more")
-        self._check_counts()
         if self.kind != "fixed" and (ANY in (self.domain, self.model) or 0 in (self.top_k, self.rank_r)):
             raise GateError(
                 f"{self.name}: got 'any' domain, model, top_k or rank_r; allowed: those it was learnt with"
             )
 
-    def _check_words(self) -> None:
-        for field in ("name", "domain", "model", "model_fingerprint", "calibration_sha256", *_CHOICES):
-            value = getattr(self, field)
-            if not isinstance(value, str) or len(value) > _LONGEST or not value.isprintable():
-                raise GateError(f"{field}: got {value!r:.80}; allowed: printable text, {_LONGEST} characters")
-        for field, choices in _CHOICES.items():
-            if getattr(self, field) not in choices:
-                raise GateError(f"{field}: got {getattr(self, field)!r}; allowed: {', '.join(choices)}")
-        if not _NAME.fullmatch(self.name) or self.name.split(".")[0] != self.kind:
-            raise GateError(f"name: got {self.name!r}; allowed: like '{self.kind}.P10.v1', with a version")
-        for field in ("domain", "model"):
-            if not getattr(self, field).strip():
-                raise GateError(f"{field}: got nothing; allowed: its name")
-        for field in ("model_fingerprint", "calibration_sha256"):
-            if not _SHA256.fullmatch(getattr(self, field)):
-                raise GateError(f"{field}: got {getattr(self, field)!r}; allowed: a SHA-256 in hexadecimal")
-
-    def _check_counts(self) -> None:
-        for field in ("top_k", "rank_r", "calibration_count"):
-            value = getattr(self, field)
-            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 10**9:
-                raise GateError(f"{field}: got {value!r}; allowed: a whole number from 0 to 10^9")
-        if not isinstance(self.strict, bool):
-            raise GateError(f"strict: got {self.strict!r}; allowed: true or false")
-
     @classmethod
     def learnt(cls, label: str, tau_accept: float, *, domain: str, model: str, **fields: Any) -> Policy:
-        """An adaptive policy ``adaptive.<label>.v1`` on the energy gap, with the source's review band.
-
-        Raises:
-            GateError: as for the class.
-        """
+        """An adaptive policy ``adaptive.<label>.v1`` on the energy gap, with the source's review band."""
         version = fields.pop("version", 1)
         tau = rounded(tau_accept)
         base: dict[str, Any] = {"measure": "energy_gap", "tau_review": review_limit(tau)}
@@ -225,19 +213,25 @@ class Policy:
         rank_r: int | None = None,
         override: bool = False,
     ) -> tuple[str, ...]:
-        """What is to be said about using this policy here: nothing, or reasons for the record.
+        """Reasons for the record of using this policy with this domain, model and settings; None: not stated.
 
-        Args:
-            domain: where it is used; None: not stated.
-            model: name or fingerprint of the model in use; None: not stated.
-            top_k: spans in use; None: not stated.
-            rank_r: directions in use; None: not stated.
-            override: use it all the same; each mismatch is then a reason instead of an error.
+        With ``override`` each mismatch is a reason instead of an error. ``model`` is a name or a fingerprint.
 
         Raises:
             GateError: it was learnt elsewhere, with another model, or with other spans or directions.
         """
-        wrong = [*self._mismatches(domain, model, top_k, rank_r)]
+        own_model = model if model in (self.model, self.model_fingerprint) else self.model
+        used = [
+            ("domain", self.domain, domain),
+            ("model", own_model, model),
+            ("top_k", self.top_k, top_k),
+            ("rank_r", self.rank_r, rank_r),
+        ]
+        wrong = [
+            f"{what} {own!r} was calibrated, {here!r} is used"
+            for what, own, here in used
+            if here is not None and own not in (ANY, 0, here)
+        ]
         if wrong and not override:
             raise GateError(f"policy {self.name}: {wrong[0]}; allowed: its own, or override=True")
         reasons = [f"policy {self.name} used by override: {what}" for what in wrong]
@@ -247,33 +241,13 @@ class Policy:
             reasons.append(f"policy {self.name} was learnt with {self.model!r}; the caller named no model")
         return tuple(reasons)
 
-    def _mismatches(
-        self, domain: str | None, model: str | None, top_k: int | None, rank_r: int | None
-    ) -> list[str]:
-        used = [
-            ("domain", self.domain, domain),
-            ("top_k", self.top_k, top_k),
-            ("rank_r", self.rank_r, rank_r),
-        ]
-        if model is None or model not in (self.model, self.model_fingerprint):
-            used.insert(1, ("model", self.model, model))
-        return [
-            f"{what} {own!r} was calibrated, {here!r} is used"
-            for what, own, here in used
-            if here is not None and own not in (ANY, 0, here)
-        ]
-
     def to_dict(self) -> dict[str, Any]:
         """All fields by name, values that JSON can hold."""
         return dataclasses.asdict(self)
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Policy:
-        """A policy from ``to_dict``.
-
-        Raises:
-            GateError: a field is missing, unknown, or has a wrong value.
-        """
+        """A policy from ``to_dict``."""
         if not isinstance(fields, Mapping):
             raise GateError(f"policy: got {type(fields).__name__}; allowed: an object with its fields")
         names = {field.name for field in dataclasses.fields(cls)}

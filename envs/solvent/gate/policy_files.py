@@ -28,11 +28,7 @@ _KEYS = {"format", "policies", "sha256"}
 
 
 def save_policies(path: str | os.PathLike[str], policies: Iterable[Policy]) -> None:
-    """Write policies to ``path``: whole or not at all.
-
-    Raises:
-        GateError: none given, two of one name, or a file that can't be written.
-    """
+    """Write policies to ``path``: whole or not at all."""
     entries = [policy.to_dict() for policy in _distinct(list(policies))]
     document = {"format": _FORMAT, "policies": entries, "sha256": _digest(entries)}
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

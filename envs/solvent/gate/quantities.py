@@ -5,7 +5,7 @@ is ``March 5, 1990`` and ``1990-03-05``. A number inside a name (``MG-132``) car
 where nothing stands right before the sign (``3-2`` and ``1990-95`` have none), ``.5`` and ``1/2`` are 0.5, ``1e5`` is
 100000, ``5:30 pm`` has its half of the day as a unit.
 
-``one``, ``first`` and ``second`` are seldom numbers: they are read, and marked as not to be asked for.
+``one``, ``first`` and ``second`` are seldom numbers, and are marked as ``idle``.
 
 Known approximation: English. Where a way of writing is ambiguous (``5/3/1990``, ``1.000``) every reading counts.
 """
@@ -57,7 +57,7 @@ class Token(NamedTuple):
 
     @property
     def is_number(self) -> bool:
-        """Whether it is written in digits."""
+        """True if it is written in digits."""
         return self.text[0].isdecimal()
 
     @property
@@ -72,14 +72,14 @@ class Mention:
 
     Attributes:
         text: as it is written.
-        values: what it may mean; several where the way of writing is ambiguous.
-        units: its unit, none if empty; several where two are possible.
-        dates: what date it may be; then ``values`` is empty.
+        values: possible values; several where the way of writing is ambiguous.
+        units: possible units.
+        dates: possible dates; then ``values`` is empty.
         name: the name it is part of (``mg132``), or empty.
-        decade: whether ``values`` are the years of a decade, its first year first.
-        idle: whether it is not to be asked for.
-        parts: of a fraction, what stands above and below.
-        counts: whether it counts what the next word says (``10 men``), and so can't be of a unit that stands elsewhere.
+        decade: true if ``values`` are the years of a decade, its first year first.
+        idle: true if it is seldom a number, and is not looked up.
+        parts: numerator and denominator of a fraction.
+        counts: true if it counts the next word (``10 men``), and so can't have a unit that stands elsewhere.
         first, last: indices of its tokens.
     """
 
@@ -140,7 +140,7 @@ class _Reader:
         return self.lower[i]
 
     def touches(self, i: int) -> bool:
-        """Whether token ``i`` follows the one before it without a space."""
+        """True if token ``i`` follows the one before it without a space."""
         return self.joined[i]
 
     def whole(self, i: int) -> int:
@@ -247,7 +247,7 @@ class _Reader:
         return j
 
     def _head(self, i: int) -> tuple[int, bool]:
-        """Where the number at token ``i`` begins: with its sign, its currency or its point; and if it is below zero."""
+        """The first token of the number at ``i`` (its sign, currency or point), and true if it is below zero."""
         head, negative = i, False
         if self.at(i - 1) == "." and self.touches(i) and (self.at(i - 2) == "-" or not self._attached(i - 1)):
             head = i - 1
@@ -261,7 +261,7 @@ class _Reader:
         return head, negative
 
     def _attached(self, i: int) -> bool:
-        """Whether a letter, a digit or another point or dash stands right before token ``i``."""
+        """True if a letter, a digit or another point or dash stands right before token ``i``."""
         before = self.at(i - 1)
         return self.touches(i) and (before[:1].isalnum() or before in (".", "-", "_", ")", "/"))
 
@@ -293,7 +293,7 @@ class _Reader:
         return (), j
 
     def _counts(self, j: int) -> bool:
-        """Whether the number before token ``j`` counts what follows: a word with content, and no unit soon after it."""
+        """True if the number before token ``j`` counts a word with content, and no unit follows soon."""
         word = self.at(j)
         if not (word.isalpha() and word.islower()) or self.touches(j) or not content_stems(word):
             return False
@@ -386,7 +386,7 @@ def names(text: str) -> dict[int, str]:
 
 
 def readings(digits: str) -> list[float]:
-    """What digits with points and commas may mean; nothing where they are too many for a float."""
+    """Possible values of digits with points and commas; none if they are too many for a float."""
     if digits.isdecimal():  # by far the most of them
         return [float(digits)] if len(digits) <= _LONGEST_NUMBER else []
     if sum(map(str.isdecimal, digits)) > _LONGEST_NUMBER:

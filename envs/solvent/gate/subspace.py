@@ -1,4 +1,4 @@
-"""What a subspace of evidence explains of a claim, by vectors or by inner products alone; many claims at once.
+"""The part of a claim that a subspace of evidence explains, by vectors or by inner products alone.
 
 With ``E`` [k, d] the chosen spans, best first, ``E = U S V^T``, and ``V_r`` the leading right singular vectors:
 
@@ -9,12 +9,9 @@ From inner products alone (``x = E c``, ``c.c`` and ``G = E E^T = U S^2 U^T``) t
 explained are computed apart from each other, so that their sum can miss 1.
 
 Directions with ``s < EPS * s[0]`` are cut. The Gram form knows ``s^2`` to about ``u s[0]^2``, u = 1e-15 (12 spans, 384
-coordinates, float64). At the cut that is a relative error of ``u / EPS^2 = 1e-7`` in ``s^2`` and hence in what is
-explained; in ``w.G w``, with ``||w|| <= 1 / (EPS s[0])``, again ``u / EPS^2``. So both forms agree to 1e-6 with EPS =
-1e-4; with 1e-6 they would not agree at all.
+coordinates, float64), at the cut a relative error of ``u / EPS^2 = 1e-7``. So both forms agree to 1e-6 with EPS = 1e-4.
 
-Where singular values are equal on both sides of the rank (orthogonal spans, more of them than the rank), any choice
-among these directions is a valid decomposition, and libraries differ in it. Then the better spans win: the tied
+Where singular values are equal on both sides of the rank (orthogonal spans, more of them than the rank), the tied
 directions are taken from the spans in their order, as if a better span weighed infinitesimally more.
 
 Known approximation: evidence with a singular value within rounding of the cut may fall on either side of it.
@@ -33,75 +30,65 @@ EPS = 1e-4
 _TIE = 1e-8  # of the largest squared singular value; closer ones can't be told apart from inner products
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Split(NamedTuple):
-    """B claims, each taken apart: ``energy`` [B], ``explained`` [B], ``rank`` [B] in use, ``singular`` [B, m]."""
+    """A claim taken apart: the rank in use, and the singular values [m] of the spans."""
 
-    energy: Floats
-    explained: Floats
-    rank: Ints
+    energy: float
+    explained: float
+    rank: int
     singular: Floats
 
 
-def split_by_vectors(claims: Floats, spans: Floats, rank: int) -> Split:
-    """``claims`` [B, d], ``spans`` [B, k, d] best first, none of all zeros in all rows."""
+def split_by_vectors(claim: Floats, spans: Floats, rank: int) -> Split:
+    """``claim`` [d], ``spans`` [k, d] best first, none of all zeros."""
     left, singular, right = np.linalg.svd(spans, full_matrices=False)
     used = _used(singular, rank)
-    for b in _tied(singular, rank):
-        block, turn = _turn(left[b] * singular[b], singular[b], rank)
-        right[b, block.start : rank] = turn.T @ right[b, block]
-    basis = np.where(_kept(used, singular.shape[1])[:, :, None], right, 0.0)
-    coefficients = _apply(basis, claims)
-    residual = claims - _apply(basis.swapaxes(1, 2), coefficients)
-    return Split(_square(residual), _square(coefficients), used, singular)
+    if _tied(singular, rank):
+        block, turn = _turn(left * singular, singular, rank)
+        right[block.start : rank] = turn.T @ right[block]
+    basis = np.where(np.arange(singular.size)[:, None] < used, right, 0.0)
+    coefficients = _apply(basis, claim)
+    return Split(_square(claim - _apply(basis.T, coefficients)), _square(coefficients), used, singular)
 
 
-def split_by_products(cross: Floats, gram: Floats, rank: int, claim_squares: Floats) -> Split:
-    """``cross`` [B, k] and ``gram`` [B, k, k] of the chosen spans, best first; ``claim_squares`` [B], c.c of each."""
+def split_by_products(cross: Floats, gram: Floats, rank: int, claim_square: float) -> Split:
+    """``cross`` [k] and ``gram`` [k, k] of the chosen spans, best first; ``claim_square`` is c.c."""
     squares, left = np.linalg.eigh(gram)
-    singular, left = np.sqrt(np.maximum(squares[:, ::-1], 0.0)), left[:, :, ::-1]
+    singular, left = np.sqrt(np.maximum(squares[::-1], 0.0)), left[:, ::-1]
     used = _used(singular, rank)
-    kept = singular >= EPS * singular[:, :1]
-    weights = np.where(kept[:, None, :], left / np.where(kept, singular, 1.0)[:, None, :], 0.0)
-    for b in _tied(singular, rank):
-        block, turn = _turn(left[b] * singular[b], singular[b], rank)
-        weights[b, :, block.start : rank] = weights[b, :, block] @ turn
-    weights = np.where(_kept(used, singular.shape[1])[:, None, :], weights, 0.0)
-    coefficients = _apply(weights.swapaxes(1, 2), cross)
+    kept = singular >= EPS * singular[0]
+    weights = np.where(kept, left / np.where(kept, singular, 1.0), 0.0)
+    if _tied(singular, rank):
+        block, turn = _turn(left * singular, singular, rank)
+        weights[:, block.start : rank] = weights[:, block] @ turn
+    weights = np.where(np.arange(singular.size) < used, weights, 0.0)
+    coefficients = _apply(weights.T, cross)
     mix = _apply(weights, coefficients)
-    energy = claim_squares - 2.0 * (mix * cross).sum(axis=1) + (mix * _apply(gram, mix)).sum(axis=1)
-    return Split(energy, _square(coefficients), used, singular)
+    energy = claim_square - 2.0 * (mix * cross).sum() + (mix * _apply(gram, mix)).sum()
+    return Split(float(energy), _square(coefficients), used, singular)
 
 
-def _used(singular: Floats, rank: int) -> Ints:
-    used: Ints = np.minimum(rank, (singular >= EPS * singular[:, :1]).sum(axis=1))
-    return used
+def _used(singular: Floats, rank: int) -> int:
+    return int(min(rank, (singular >= EPS * singular[0]).sum()))
 
 
-def _kept(used: Ints, count: int) -> NDArray[np.bool_]:
-    return np.arange(count) < used[:, None]
-
-
-def _apply(matrices: Floats, vectors: Floats) -> Floats:
-    product: Floats = (matrices @ vectors[:, :, None])[:, :, 0]
+def _apply(matrix: Floats, vector: Floats) -> Floats:
+    product: Floats = (matrix @ vector[:, None])[:, 0]
     return product
 
 
-def _square(vectors: Floats) -> Floats:
-    total: Floats = (vectors * vectors).sum(axis=1)
-    return total
+def _square(vector: Floats) -> float:
+    return float((vector * vector).sum())
 
 
-def _tied(singular: Floats, rank: int) -> list[int]:
-    """Which claims have equal singular values on both sides of the rank, above the cut."""
-    if singular.shape[1] <= rank:
-        return []
-    largest = singular[:, 0]
-    gap = singular[:, rank - 1] ** 2 - singular[:, rank] ** 2
-    tied = (gap <= _TIE * largest**2) & (singular[:, rank] >= EPS * largest)
-    return [int(b) for b in np.flatnonzero(tied)]
+def _tied(singular: Floats, rank: int) -> bool:
+    """True for equal singular values on both sides of the rank, above the cut."""
+    if singular.size <= rank:
+        return False
+    gap = singular[rank - 1] ** 2 - singular[rank] ** 2
+    return bool(gap <= _TIE * singular[0] ** 2 and singular[rank] >= EPS * singular[0])
 
 
 def _turn(spans: Floats, singular: Floats, rank: int) -> tuple[slice, Floats]:

@@ -1,19 +1,18 @@
-"""The percentile sweep: a domain's claims measured, and the thresholds that come of it, as the source's JSON.
+"""The percentile sweep: a domain's claims measured, and thresholds learnt from them, as the source's JSON.
 
-For ``n`` claims drawn from a set: energy, the oracle's energy and the gap, thresholds at the gaps' percentiles, and
-what each does. The source learns and reports on the same sample, where P10 accepts 10 % by construction, so every
-percentile also has two rates that can surprise:
+The source learns and reports on the same sample, where P10 accepts 10 % by construction, so every percentile also has
+two other rates:
 
 - ``held_out``: learnt on one half, counted on the other, over many splits by group: mean and range;
-- ``control``: how many claims are accepted with the evidence of another group's claim, which no gate should accept.
+- ``control``: claims accepted with the evidence of another group's claim.
 
-``negative_control`` is the other way to a threshold: learnt from such mismatched evidence under a budget, and reported
-on pairs that it was not learnt from, with the exact binomial bound (``calibration``).
+``negative_control`` is a threshold learnt from such mismatched evidence under a budget, and reported on pairs that it
+was not learnt from, with the exact binomial bound (``calibration``).
 
-The oracle is the medoid span, which does not depend on the order of the evidence. Beside it stands the source's, the
-first span: ``oracle_first_energy``. Source: *Deterministic Policy Gates for Stochastic Systems*, "Adaptive Policy".
-A file is read with suspicion: each value has to be of its kind, and what follows from the samples is counted anew.
-Known approximation: mismatched evidence is drawn among the sampled claims alone.
+The oracle is the medoid span; beside it stands the source's, the first span: ``oracle_first_energy``.
+
+Source: *Deterministic Policy Gates for Stochastic Systems*, "Adaptive Policy". Known approximation: mismatched evidence
+is drawn among the sampled claims alone.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from solvent.gate.backends import RememberingEmbedder
 from solvent.gate.calibration import (
     PERCENTILES,
     acceptance,
     adaptive_policies,
+    budget_label,
     held_out_rates,
     negative_control,
     percentile_thresholds,
@@ -43,23 +42,23 @@ from solvent.gate.errors import GateError
 from solvent.gate.measurement import RANK_R, TOP_K, oracle_gap
 from solvent.gate.policy import Policy, apply_adaptive_policy_gap, review_limit, rounded
 
-__all__ = ["FORMAT", "Measured", "Sweep", "measured", "run_sweep", "summary_of", "sweep_from_json"]
+__all__ = [
+    "FORMAT",
+    "Measured",
+    "Sweep",
+    "SweepSettings",
+    "control_of",
+    "measured",
+    "run_sweep",
+    "summary_of",
+]
 
 FORMAT = "solvent.gate.sweep.v1"
 SPLITS = 100
-BUDGET = 0.05
 
 VERDICTS = ("accept", "review", "reject")
-KEYS = (
-    "format",
-    "dataset",
-    "model",
-    "settings",
-    "tau_by_percentile",
-    "summary",
-    "negative_control",
-    "samples",
-)
+
+Progress: TypeAlias = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a sweep found. ``tau_by_percentile`` and ``summary`` go by ``P10``."""
+    """Results of a sweep. Keys of ``tau_by_percentile`` and ``summary`` are like ``P10``."""
 
     dataset: Mapping[str, Any]
     model: Mapping[str, str]
@@ -113,32 +112,25 @@ class Sweep:
         return tuple(sorted(float(name[1:]) for name in self.tau_by_percentile))
 
     def policies(self, domain: str | None = None) -> tuple[Policy, ...]:
-        """An adaptive policy for each percentile, with the hash of what it was learnt from."""
-        gaps = [sample.energy_gap for sample in self.samples]
-        found = adaptive_policies(
-            gaps, domain=domain or self.dataset["name"], percentiles=self.percentiles, **self._measured_with()
-        )
-        if self.negative_control is None:
-            return found
-        control = self.negative_control
-        label = f"FA{control['budget'] * 100:g}".replace(".", "_")
-        budget = Policy.learnt(
-            label,
-            control["tau_accept"],
-            domain=domain or self.dataset["name"],
-            calibration_sha256=control["calibration_sha256"],
-            calibration_count=control["learnt"]["count"],
-            **self._measured_with(),
-        )
-        return (*found, budget)
-
-    def _measured_with(self) -> dict[str, Any]:
-        return {
+        """An adaptive policy for each percentile and one for the budget, with the hash of what each was learnt from."""
+        fields = {
+            "domain": domain or self.dataset["name"],
             "model": self.model["name"],
             "model_fingerprint": self.model["fingerprint"],
             "top_k": self.settings["top_k"],
             "rank_r": self.settings["rank_r"],
         }
+        gaps = [sample.energy_gap for sample in self.samples]
+        found = adaptive_policies(gaps, percentiles=self.percentiles, **fields)
+        if self.negative_control is None:
+            return found
+        control = self.negative_control
+        sample = {
+            "calibration_sha256": control["calibration_sha256"],
+            "calibration_count": control["learnt"]["count"],
+        }
+        budget = Policy.learnt(budget_label(control["budget"]), control["tau_accept"], **fields, **sample)
+        return (*found, budget)
 
     def to_json(self) -> str:
         """The file: the same bytes for the same sweep."""
@@ -147,43 +139,46 @@ class Sweep:
         return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def run_sweep(
-    dataset: Dataset,
-    embedder: Embedder,
-    *,
-    n: int | None = 100,
-    seed: int = 0,
-    top_k: int = TOP_K,
-    rank_r: int = RANK_R,
-    percentiles: Sequence[float] = PERCENTILES,
-    budget: float = BUDGET,
-    on_progress: Callable[[str, int, int], None] = lambda *_: None,
-) -> Sweep:
-    """Draw claims, measure them and learn thresholds.
+@dataclass(frozen=True)
+class SweepSettings:
+    """Settings of a sweep.
 
-    Args:
-        dataset: the domain.
-        embedder: layer 1.
+    Attributes:
         n: claims drawn without replacement; None takes all.
         seed: of the draw, the mismatched evidence and the splits.
         top_k: spans that count.
         rank_r: directions that count.
         percentiles: of the gaps, each above 0 and up to 100.
         budget: of false acceptance for the negative control.
-        on_progress: told a stage, how much of it is done, and of how much.
-
-    Raises:
-        GateError: too few samples or groups, or an argument out of its range.
     """
-    if n is not None and n < 2:
-        raise GateError(f"n: got {n}; allowed: 2 or more")
-    if not 0.0 < budget < 1.0:
-        raise GateError(f"budget: got {budget:g}; allowed: above 0 and below 1")
-    samples = dataset.drawn(n, seed).samples
-    rows = measured(samples, embedder, seed=seed, top_k=top_k, rank_r=rank_r, on_progress=on_progress)
-    ordered = sorted({float(f"{float(p):g}") for p in percentiles})  # as the names of the thresholds have it
-    taus = percentile_thresholds([row.energy_gap for row in rows], ordered)
-    settings = {"n": len(rows), "seed": seed, "top_k": top_k, "rank_r": rank_r, "oracle": "medoid"}
+
+    n: int | None = 100
+    seed: int = 0
+    top_k: int = TOP_K
+    rank_r: int = RANK_R
+    percentiles: Sequence[float] = PERCENTILES
+    budget: float = 0.05
+
+    def __post_init__(self) -> None:
+        if self.n is not None and self.n < 2:
+            raise GateError(f"n: got {self.n}; allowed: 2 or more")
+        if not 0.0 < self.budget < 1.0:
+            raise GateError(f"budget: got {self.budget:g}; allowed: above 0 and below 1")
+
+
+def run_sweep(
+    dataset: Dataset,
+    embedder: Embedder,
+    settings: SweepSettings | None = None,
+    on_progress: Progress = lambda *_: None,
+) -> Sweep:
+    """Draw claims, measure them and learn thresholds; ``on_progress`` gets a stage, its steps done, and of how many."""
+    settings = settings or SweepSettings()
+    rows = measured(dataset.drawn(settings.n, settings.seed).samples, embedder, settings, on_progress)
+    # As the names of the thresholds have them.
+    percentiles = sorted({float(f"{float(p):g}") for p in settings.percentiles})
+    cuts = percentile_thresholds([row.energy_gap for row in rows], percentiles)
+    taus = {f"P{p:g}": tau for p, tau in cuts.items()}
     return Sweep(
         dataset={
             "name": dataset.name,
@@ -194,10 +189,18 @@ def run_sweep(
             "skipped": len(dataset.skipped),
         },
         model={"name": embedder.name, "fingerprint": embedder.fingerprint},
-        settings={**settings, "percentiles": ordered, "budget": budget},
-        tau_by_percentile={f"P{p:g}": tau for p, tau in taus.items()},
-        summary=summary_of(rows, {f"P{p:g}": tau for p, tau in taus.items()}, seed),
-        negative_control=_control(rows, budget, seed),
+        settings={
+            "n": len(rows),
+            "seed": settings.seed,
+            "top_k": settings.top_k,
+            "rank_r": settings.rank_r,
+            "oracle": "medoid",
+            "percentiles": percentiles,
+            "budget": settings.budget,
+        },
+        tau_by_percentile=taus,
+        summary=summary_of(rows, taus, settings.seed),
+        negative_control=control_of(rows, settings.budget, settings.seed),
         samples=rows,
     )
 
@@ -205,18 +208,12 @@ def run_sweep(
 def measured(
     samples: Sequence[Sample],
     embedder: Embedder,
-    *,
-    seed: int = 0,
-    top_k: int = TOP_K,
-    rank_r: int = RANK_R,
-    on_progress: Callable[[str, int, int], None] = lambda *_: None,
+    settings: SweepSettings | None = None,
+    on_progress: Progress = lambda *_: None,
 ) -> tuple[Measured, ...]:
-    """Samples in numbers, each with its control.
-
-    Raises:
-        GateError: fewer than two groups, or one with more than half of the samples.
-    """
-    controls = deranged(samples, seed)
+    """The numbers of samples, each with its control; of the settings ``seed``, ``top_k`` and ``rank_r`` matter."""
+    settings = settings or SweepSettings()
+    controls = deranged(samples, settings.seed)
     remembering = RememberingEmbedder(embedder)
     remembering.warm(
         chain.from_iterable((s.claim, *s.evidence) for s in samples),
@@ -226,7 +223,7 @@ def measured(
     for done, (sample, control) in enumerate(zip(samples, controls, strict=True)):
         if done % 50 == 0:
             on_progress("claims measured", done, len(samples))
-        rows.append(_measured(sample, control, remembering, top_k, rank_r))
+        rows.append(_measured(sample, control, remembering, settings.top_k, settings.rank_r))
     on_progress("claims measured", len(samples), len(samples))
     return tuple(rows)
 
@@ -258,7 +255,7 @@ def _measured(
 
 
 def summary_of(rows: Sequence[Measured], taus: Mapping[str, float], seed: int) -> dict[str, dict[str, Any]]:
-    """What each threshold does: to the claims it was learnt from, to held-out ones, and to mismatched evidence."""
+    """Verdicts of each threshold on the claims it was learnt from, on held-out ones, and on mismatched evidence."""
     gaps = [row.energy_gap for row in rows]
     controls = [row.control_gap for row in rows]
     groups = [row.group for row in rows]
@@ -303,7 +300,7 @@ def _held_out(
     }
 
 
-def _control(rows: Sequence[Measured], budget: float, seed: int) -> dict[str, Any] | None:
+def control_of(rows: Sequence[Measured], budget: float, seed: int) -> dict[str, Any] | None:
     """A threshold by a budget for false acceptance; None where the sample is too small to be sure of it."""
     # As many as a bound needs of which not even one is accepted: (1 - budget)^n <= 0.05, in one half.
     if len(rows) / 2 < 1.2 * math.log(0.05) / math.log1p(-budget):
@@ -331,128 +328,3 @@ def _plain(value: Any) -> Any:
 
 def _share(part: int, whole: int) -> float:
     return rounded(part / whole)
-
-
-def gaps_of(rows: Sequence[Measured]) -> NDArray[np.float64]:
-    """The gaps [n]."""
-    return np.array([row.energy_gap for row in rows], dtype=np.float64)
-
-
-# ---------------------------------------------------------------------------------------- from a file
-
-
-def sweep_from_json(text: str | bytes, where: str = "sweep") -> Sweep:
-    """Read what ``Sweep.to_json`` wrote; ``summary`` and ``negative_control`` are counted anew from the samples.
-
-    Raises:
-        GateError: no JSON, another format, or a field that is missing, unknown or of another kind.
-    """
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
-        raise GateError(f"{where}: no JSON in UTF-8; allowed: what `solvent gate sweep` writes") from None
-    if not isinstance(content, Mapping) or content.get("format") != FORMAT or set(content) != set(KEYS):
-        raise GateError(f"{where}: not a sweep; allowed: what `solvent gate sweep` writes ({FORMAT})")
-    if not isinstance(content["samples"], list) or not content["samples"]:
-        raise GateError(f"{where}, samples: allowed: a list of at least one")
-    rows = tuple(
-        Measured(**_checked(row, _SAMPLE, f"{where}, sample {i}"))
-        for i, row in enumerate(content["samples"], 1)
-    )
-    parts = {key: _checked(content[key], kinds, f"{where}, {key}") for key, kinds in _PARTS.items()}
-    taus = _taus(content["tau_by_percentile"], f"{where}, tau_by_percentile")
-    for key in ("summary", "negative_control"):
-        if not isinstance(content[key], Mapping) and (key == "summary" or content[key] is not None):
-            raise GateError(f"{where}, {key}: allowed: an object, as `solvent gate sweep` writes it")
-    budget, seed = parts["settings"]["budget"], parts["settings"]["seed"]
-    return Sweep(
-        **parts,
-        tau_by_percentile=taus,
-        summary=summary_of(rows, taus, seed),
-        negative_control=_control(rows, budget, seed),
-        samples=rows,
-    )
-
-
-def _taus(values: Any, where: str) -> dict[str, float]:
-    if not isinstance(values, Mapping) or not values:
-        raise GateError(f"{where}: allowed: an object, as `solvent gate sweep` writes it")
-    for name, tau in values.items():
-        p = _number(name[1:])
-        if p is None or not 0.0 < p <= 100.0 or name != f"P{p:g}" or not _is_share(tau):
-            raise GateError(
-                f"{where}: got {ascii(name)[1:-1]:.20}: {tau!r:.40}; allowed: P10 with a number from -1 to 1"
-            )
-    return dict(values)
-
-
-def _checked(value: Any, kinds: Mapping[str, str], where: str) -> dict[str, Any]:
-    """An object with exactly these fields, each of its kind."""
-    if not isinstance(value, Mapping) or set(value) != set(kinds):
-        raise GateError(f"{where}: allowed: an object with {', '.join(kinds)}")
-    for name, kind in kinds.items():
-        what, holds = _KINDS[kind]
-        if not holds(value[name]):
-            raise GateError(f"{where}, {name}: got {value[name]!r:.40}; allowed: {what}")
-    return dict(value)
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    except OverflowError:  # a whole number beyond every float
-        return False
-
-
-def _is_share(value: Any) -> bool:
-    return _is_number(value) and -1.0 <= value <= 1.0
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-_KINDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
-    "str": ("text", lambda value: isinstance(value, str)),
-    "str | None": ("text or null", lambda value: value is None or isinstance(value, str)),
-    "bool": ("true or false", lambda value: isinstance(value, bool)),
-    "int": ("a whole number, 0 or more", _is_count),
-    "float": ("a finite number", _is_number),
-    "share": ("a number from -1 to 1", _is_share),
-    "size": ("a whole number, 1 or more", lambda value: _is_count(value) and value > 0),
-    "budget": ("a number between 0 and 1", lambda value: _is_number(value) and 0.0 < value < 1.0),
-    "numbers": ("a list of numbers", lambda value: isinstance(value, list) and all(map(_is_number, value))),
-    "counts": (
-        "an object of whole numbers",
-        lambda value: isinstance(value, Mapping) and all(map(_is_count, value.values())),
-    ),
-}
-_SHARES = ("energy", "oracle_energy", "energy_gap", "oracle_first_energy", "control_gap")
-_SAMPLE = {field.name: "share" if field.name in _SHARES else str(field.type) for field in fields(Measured)}
-_PARTS = {
-    "dataset": {
-        "name": "str",
-        "format": "str",
-        "sha256": "str",
-        "samples": "int",
-        "labels": "counts",
-        "skipped": "int",
-    },
-    "model": {"name": "str", "fingerprint": "str"},
-    "settings": {
-        "n": "int",
-        "seed": "int",
-        "top_k": "size",
-        "rank_r": "size",
-        "oracle": "str",
-        "percentiles": "numbers",
-        "budget": "budget",
-    },
-}

@@ -132,7 +132,8 @@ def _list(words: str) -> list[str]:
 
 _ONES = _list(
     """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-    eighteen nineteen"""
+    eighteen nineteen
+    """
 )
 _TENS = _list("twenty thirty forty fifty sixty seventy eighty ninety")
 

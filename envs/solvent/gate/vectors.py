@@ -17,11 +17,7 @@ _UNIT = 1e-3  # an embedder's vectors; single precision is off by 1e-7
 
 
 def checked_vectors(vecs: ArrayLike, *, dimension: int | None = None, where: str = "vectors") -> Floats:
-    """``vecs`` as float64 [n, d], if every value is finite and every row of length 1 to a thousandth.
-
-    Raises:
-        GateError: it isn't so, or the rows are not ``dimension`` wide.
-    """
+    """``vecs`` as float64 [n, d], if every value is finite and every row of length 1 to a thousandth."""
     rows = numbers(where, vecs, 2)
     if dimension is not None and rows.shape[1] != dimension:
         raise GateError(f"{where}: got the width {rows.shape[1]}; allowed: {dimension}")

@@ -35,7 +35,8 @@ _FUNCTION_WORDS = _set(
     many may me might more most much must my near neither no nor not now of off often on once one only onto or other
     others our out over own per same several shall she should since so some such than that the their theirs them then
     there these they this those though through thus to too under until up upon us very was we well were what when where
-    whether which while who whom whose why will with within without would yet you your"""
+    whether which while who whom whose why will with within without would yet you your
+    """
 )
 
 

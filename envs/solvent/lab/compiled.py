@@ -88,7 +88,7 @@ def _mangled_by_content(record: Any) -> tuple[str, tuple[int]]:
     return "Record", (int.from_bytes(content[:8], "big"),)
 
 
-types.Record.mangling_args = property(_mangled_by_content)
+types.Record.mangling_args = property(_mangled_by_content)  # type: ignore[assignment,method-assign]
 
 
 def _cached(**options: Any) -> Callable[[Callable[..., Any]], Any]:

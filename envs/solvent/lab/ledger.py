@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from solvent.lab.info import names_of
-from solvent.lab.mechanism import Event, Log
+from solvent.lab.mechanism import Log, LogEvent
 from solvent.lab.mechanisms import MECHANISMS
 from solvent.lab.params import LabParams
 
@@ -72,7 +72,7 @@ def begin_ledger(path: File) -> None:
         pass
 
 
-def append_jsonl(path: File, events: Iterable[Event]) -> None:
+def append_jsonl(path: File, events: Iterable[LogEvent]) -> None:
     """Append events to ``path``, flushed line by line; the file is made where it does not exist.
 
     Raises:

@@ -8,14 +8,14 @@ order. Compiled parts (rules, effects, mask, observation) are plain functions of
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from solvent.lab.names import Names
 from solvent.lab.settings import UNIT
 
-__all__ = ["Column", "Field", "Info", "Log", "Mechanism", "count", "energy", "number", "split"]
+__all__ = ["Column", "Field", "Info", "Log", "LogEvent", "Mechanism", "count", "energy", "number", "split"]
 
 
 class Field(NamedTuple):
@@ -48,12 +48,16 @@ class Column(NamedTuple):
     of: Callable[[Callable[[str], Any]], Any]  # given a function from a field's name to its values
 
 
-class Event(Protocol):
-    """A line of a log."""
+class LogEvent:
+    """A line of a log: a frozen dataclass. Fields in ``MAYBE`` are left out where they are None."""
+
+    MAYBE: ClassVar[tuple[str, ...]] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields, ready for JSON."""
-        ...
+        """The fields in their order, ready for JSON."""
+        return {
+            name: value for name, value in vars(self).items() if value is not None or name not in self.MAYBE
+        }
 
 
 class Log(NamedTuple):

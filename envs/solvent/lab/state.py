@@ -44,13 +44,15 @@ def _dtype(fields: tuple[Field, ...], letters: dict[str, int]) -> np.dtype[np.vo
 def lab_dtype(params: LabParams) -> np.dtype[np.void]:
     """The record of a lab with these parameters."""
     plates = params.plates
+    readouts = [plate.readouts for plate in plates.controls]
+    readouts += [plates.screen.readouts, plates.dose_response.readouts]
     return _dtype(
         LAB_FIELDS,
         {
             "M": len(params.assay.compounds),
             "G": params.assay.potency_classes,
             "N": params.assay.instrument_states,
-            "R": max(plate.readouts for plate in (*plates.controls, plates.screen, plates.dose_response)),
+            "R": max(readouts),
             "D": len(params.doses),
             **_VOCABULARY,
         },

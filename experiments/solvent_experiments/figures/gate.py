@@ -35,7 +35,6 @@ MEASURES = {
     "tfidf": PALETTE[1],
     "checks": PALETTE[2],
     "spans": GREY,
-    "combined": PALETTE[3],
 }
 AGAINST = {"shuffled": "another claim's\nevidence", "refuted": "refuted", "nei": "not enough\ninformation"}
 

@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 from numpy.typing import NDArray
 
 from solvent.lab.codes import Deferral, Obstacle
-from solvent.lab.mechanisms.energy import UNIT
+from solvent.lab.settings import UNIT
 from solvent_agents.rollout import traced_prices
 from solvent_experiments.columns import Columns
 from solvent_experiments.figures.budget import held

@@ -29,19 +29,6 @@ from solvent.lab.names import Names
 from solvent.lab.settings import ParamError, ParamGroup, numbers, setting
 from solvent.lab.words.rows import WORDINGS
 
-__all__ = [
-    "EVIDENCE",
-    "LOGGED",
-    "MECHANISM",
-    "RULES",
-    "WORDS",
-    "AdequacyParams",
-    "adequacy_rules",
-    "rule_scores",
-    "words_score",
-    "words_verdict",
-]
-
 # -- settings ----------------------------------------------------------------------------------
 
 

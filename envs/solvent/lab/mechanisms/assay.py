@@ -25,22 +25,6 @@ from solvent.lab.mechanism import Column, Field, Info, Mechanism, count
 from solvent.lab.names import Names
 from solvent.lab.settings import ParamError, ParamGroup, setting
 
-__all__ = [
-    "MECHANISM",
-    "AssayParams",
-    "ControlTemplate",
-    "DoseTemplate",
-    "PlateParams",
-    "bin_edges",
-    "bin_probabilities",
-    "draw_bin",
-    "draw_class",
-    "ec50_grid",
-    "instrument_grid",
-    "lot_is_due",
-    "viability",
-]
-
 Floats = NDArray[np.float64]
 
 # -- settings ----------------------------------------------------------------------------------

@@ -22,19 +22,6 @@ from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Field, Mechanism
 from solvent.lab.mechanisms.assay import draw_bin
 
-__all__ = [
-    "MECHANISM",
-    "change_lot",
-    "condition_compound",
-    "condition_instrument",
-    "entropy_bits",
-    "marginalise",
-    "multiply_rows",
-    "read_controls",
-    "read_doses",
-    "refresh_belief",
-]
-
 # -- record ------------------------------------------------------------------------------------
 
 

@@ -27,30 +27,11 @@ import numpy as np
 
 from solvent.lab.codes import REFUSAL_REASONS, Event, Refusal
 from solvent.lab.compiled import compiled, inlined
-from solvent.lab.mechanism import Column, Field, Info, Log, Mechanism, count, number, split
+from solvent.lab.mechanism import Column, Field, Info, Log, LogEvent, Mechanism, count, number, split
 from solvent.lab.mechanisms.assay import charge, float_of
 from solvent.lab.names import Names, design_id
 from solvent.lab.settings import ParamGroup, numbers, setting
 from solvent.lab.verbs import SPEAKING, VERBS, Verb
-
-__all__ = [
-    "ACTION_BLOCKED",
-    "BUDGET_EXCEEDED",
-    "MECHANISM",
-    "NOT_REFUSED",
-    "RESERVE",
-    "DebtParams",
-    "RefusalEvent",
-    "debt_rules",
-    "decide",
-    "is_bankrupt",
-    "licence_credit",
-    "multiplier",
-    "overclaim",
-    "refusal_events",
-    "repayment",
-    "wells_charged",
-]
 
 # -- settings ----------------------------------------------------------------------------------
 
@@ -471,7 +452,7 @@ COLUMNS = (
 
 
 @dataclasses.dataclass(frozen=True)
-class RefusalEvent:
+class RefusalEvent(LogEvent):
     """A lasting record that an action was refused because epistemic debt made it unaffordable or forbade it."""
 
     cycle: int
@@ -488,10 +469,6 @@ class RefusalEvent:
     blocked_by_cost: bool
     blocked_by_threshold: bool
     design_id: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields in the document's order."""
-        return dataclasses.asdict(self)
 
 
 def refusal_events(names: Names, step: Any, _: Any, lab_index: int | None = None) -> list[RefusalEvent]:

@@ -32,36 +32,6 @@ from solvent.lab.names import Names
 from solvent.lab.settings import UNIT, ParamError, ParamGroup, in_thousandths, numbers, setting
 from solvent.lab.verbs import INTENTS, PLATES, SPEAKING, VERBS, Verb
 
-__all__ = [
-    "DIMENSIONS",
-    "HIGHEST",
-    "MANY_FAILURES",
-    "MECHANISM",
-    "MOST",
-    "REMEMBERED_USES",
-    "UNIT",
-    "WEIGHTS",
-    "EnergyParams",
-    "PriceParams",
-    "RatingParams",
-    "base_cost",
-    "done_before",
-    "effective_cost",
-    "energy_price",
-    "energy_rules",
-    "error_prone",
-    "failed_uses",
-    "hour_of",
-    "in_thousandths",
-    "multiplier",
-    "out_of_context",
-    "payable",
-    "regenerate",
-    "remember_use",
-    "user_is_present",
-    "within_hours",
-]
-
 DIMENSIONS = ("consequence", "reversibility", "exposure", "attention", "commitment")
 WEIGHTS = (2.0, 2.0, 2.0, 1.0, 1.0)
 """High and medium of the source, as numbers."""

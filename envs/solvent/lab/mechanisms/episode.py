@@ -14,8 +14,6 @@ from solvent.lab.compiled import inlined
 from solvent.lab.mechanism import Column, Field, Info, Mechanism, count, number
 from solvent.lab.names import Names
 
-__all__ = ["MECHANISM"]
-
 # -- record ------------------------------------------------------------------------------------
 
 FIELDS = (

@@ -25,7 +25,7 @@ import numpy as np
 
 from solvent.lab.codes import VERDICTS, Event, Verdict
 from solvent.lab.compiled import compiled, inlined
-from solvent.lab.mechanism import Column, Field, Info, Log, Mechanism, split
+from solvent.lab.mechanism import Column, Field, Info, Log, LogEvent, Mechanism, split
 from solvent.lab.mechanisms.adequacy import RULES, weigh_words
 from solvent.lab.mechanisms.governance import (
     GATE_POLICIES,
@@ -39,28 +39,6 @@ from solvent.lab.names import Names
 from solvent.lab.settings import ParamError, ParamGroup, numbers, setting
 from solvent.lab.verbs import EXPERIMENTS, VERBS, Verb
 from solvent.lab.words.rows import STRENGTHS, WORDINGS, finding_row, fit_row, readout_row
-
-__all__ = [
-    "ACCEPT",
-    "MECHANISM",
-    "MILLION",
-    "NUMBERS",
-    "REJECT",
-    "REVIEW",
-    "DecisionEvent",
-    "GateParams",
-    "VerdictEvent",
-    "add_direction",
-    "combined_verdict",
-    "decision_events",
-    "gate_rules",
-    "in_millionths",
-    "measure_findings",
-    "strength_at",
-    "verdict_events",
-    "verdict_on",
-    "wording_at",
-]
 
 # -- settings ----------------------------------------------------------------------------------
 
@@ -491,8 +469,10 @@ COLUMNS = (
 
 
 @dataclasses.dataclass(frozen=True)
-class VerdictEvent:
+class VerdictEvent(LogEvent):
     """What the gate said of a finding: the very sentence, how far its page explains it, and by which policy."""
+
+    MAYBE = ("adequacy",)
 
     verdict: str
     hallucination_energy: float
@@ -510,16 +490,9 @@ class VerdictEvent:
     design_id: str
     adequacy: dict[str, Any] | None = None  # where words are held against their evidence
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields, the document's first."""
-        fields = dataclasses.asdict(self)
-        if self.adequacy is None:
-            del fields["adequacy"]
-        return fields
-
 
 @dataclasses.dataclass(frozen=True)
-class DecisionEvent:
+class DecisionEvent(LogEvent):
     """How a reader decided a finding under review; ``design_id`` is that of its verdict."""
 
     event: str
@@ -531,10 +504,6 @@ class DecisionEvent:
     reviewed_by: str
     review_notes: str
     design_id: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields in their order."""
-        return dataclasses.asdict(self)
 
 
 def verdict_events(names: Names, step: Any, lab: Any, lab_index: int | None = None) -> list[Any]:

@@ -16,11 +16,9 @@ import numpy as np
 
 from solvent.lab.codes import Event
 from solvent.lab.compiled import compiled, inlined
-from solvent.lab.mechanism import Column, Field, Info, Mechanism, count
+from solvent.lab.mechanism import Column, Field, Info, LogEvent, Mechanism, count
 from solvent.lab.names import Names, design_id
 from solvent.lab.verbs import VERBS, Verb
-
-__all__ = ["GATE_POLICIES", "MECHANISM", "IncidentEvent", "incident_events", "relaxed", "tightened"]
 
 GATE_POLICIES = ("adaptive.P30", "adaptive.P20", "adaptive.P10", "adaptive.P5", "adaptive.P1")
 """The gate's policies, the laxest first: the share of all claims about a page that each accepts, in percent."""
@@ -153,8 +151,10 @@ COLUMNS = (
 
 
 @dataclasses.dataclass(frozen=True)
-class IncidentEvent:
+class IncidentEvent(LogEvent):
     """A finding that is out is wrong; ``design_id`` is that of its verdict."""
+
+    MAYBE = ("correction",)
 
     event: str
     cycle: int
@@ -164,13 +164,6 @@ class IncidentEvent:
     severity: str
     design_id: str
     correction: str | None = None  # what the agent is told from then on
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields in their order."""
-        fields = dataclasses.asdict(self)
-        if self.correction is None:
-            del fields["correction"]
-        return fields
 
 
 def finding_id(names: Names, step: Any, verb: Verb, compound: int, cycle: int, lab_index: int | None) -> str:

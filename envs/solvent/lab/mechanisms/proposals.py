@@ -30,34 +30,13 @@ import numpy as np
 
 from solvent.lab.codes import DEFERRAL_REASONS, Deferral, Event, Obstacle
 from solvent.lab.compiled import compiled, inlined
-from solvent.lab.mechanism import Field, Info, Log, Mechanism, count
+from solvent.lab.mechanism import Field, Info, Log, LogEvent, Mechanism, count
 from solvent.lab.mechanisms.debt import NOT_REFUSED, decide
-from solvent.lab.mechanisms.energy import UNIT, energy_price, out_of_context
+from solvent.lab.mechanisms.energy import energy_price, out_of_context
 from solvent.lab.mechanisms.publication import bits_asserted, is_open, share_of
 from solvent.lab.names import Names, design_id
-from solvent.lab.settings import ParamError, ParamGroup, in_thousandths, numbers, setting
+from solvent.lab.settings import UNIT, ParamError, ParamGroup, in_thousandths, numbers, setting
 from solvent.lab.verbs import EXPERIMENTS, SPEAKING, VERBS, Verb
-
-__all__ = [
-    "FELT",
-    "FELT_VERBS",
-    "MECHANISM",
-    "PRICE_UNIFORMS",
-    "DiscomfortEvent",
-    "ProposalEvent",
-    "ProposalParams",
-    "ReviewEvent",
-    "confidence",
-    "discomfort_events",
-    "estimate",
-    "most_deferred",
-    "proposal_events",
-    "proposal_rules",
-    "review_events",
-    "reviewed_price",
-    "suggested_range",
-    "worth_deferring",
-]
 
 # -- settings ----------------------------------------------------------------------------------
 
@@ -443,7 +422,7 @@ def info(_: Names) -> tuple[Info, ...]:
 
 
 @dataclasses.dataclass(frozen=True)
-class DiscomfortEvent:
+class DiscomfortEvent(LogEvent):
     """Something worth doing was put off: a row of ``cost_discomfort_log``. Energies are units, values are bits."""
 
     heartbeat_number: int
@@ -457,13 +436,9 @@ class DiscomfortEvent:
     created_at: str
     design_id: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields in the document's order."""
-        return dataclasses.asdict(self)
-
 
 @dataclasses.dataclass(frozen=True)
-class ProposalEvent:
+class ProposalEvent(LogEvent):
     """An argument for another cost: a row of ``energy_cost_proposals`` as it is filed. Costs are units of energy."""
 
     target_type: str
@@ -481,13 +456,9 @@ class ProposalEvent:
     created_at: str
     design_id: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields in the document's order."""
-        return dataclasses.asdict(self)
-
 
 @dataclasses.dataclass(frozen=True)
-class ReviewEvent:
+class ReviewEvent(LogEvent):
     """How a proposal was decided; ``design_id`` is the proposal's. Only an approval has costs and a time of effect."""
 
     target_type: str
@@ -500,10 +471,6 @@ class ReviewEvent:
     new_cost: float | None
     effective_at: str | None
     design_id: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields in the document's order."""
-        return dataclasses.asdict(self)
 
 
 def _identity(name: str, step: Any, cycle: int, lab_index: int | None) -> str:
@@ -567,7 +534,7 @@ def review_events(names: Names, step: Any, _: Any, lab_index: int | None = None)
     when = names.time(int(step["episode"]), beat)
     events = []
     for verb in np.flatnonzero(step["reviewed"]):
-        name = VERBS[Verb(verb)].name
+        name = VERBS[Verb(int(verb))].name
         old, new = float(step["old_price"][verb]) / UNIT, float(step["new_price"][verb]) / UNIT
         approved = new != old
         filed = beat - names.params.proposals.review_heartbeats + 1

@@ -26,18 +26,6 @@ from solvent.lab.names import Names
 from solvent.lab.settings import ParamGroup, setting
 from solvent.lab.verbs import Verb
 
-__all__ = [
-    "MECHANISM",
-    "Finding",
-    "PublishingParams",
-    "asserted_bits",
-    "is_open",
-    "log_score",
-    "most_probable",
-    "release",
-    "share_of",
-]
-
 # -- settings ----------------------------------------------------------------------------------
 
 

@@ -13,9 +13,9 @@ from collections import OrderedDict
 from typing import Any, NamedTuple
 
 from solvent.lab.actions import action_table
-from solvent.lab.mechanisms.energy import in_thousandths
 from solvent.lab.params import LabParams
 from solvent.lab.rendering.said import Decision, Said, hear
+from solvent.lab.settings import in_thousandths
 from solvent.lab.verbs import TEMPLATES, Verb
 
 __all__ = ["Beat", "Change", "History", "HistoryBook", "Plate"]

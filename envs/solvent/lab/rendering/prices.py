@@ -13,17 +13,16 @@ from typing import Any, NamedTuple
 from solvent.lab.actions import action_table
 from solvent.lab.mechanisms.energy import (
     PRICED,
-    UNIT,
     effective_cost,
     error_prone,
     hour_of,
-    in_thousandths,
     multiplier,
     payable,
     within_hours,
 )
 from solvent.lab.mechanisms.proposals import suggested_range
 from solvent.lab.params import LabParams
+from solvent.lab.settings import UNIT, in_thousandths
 from solvent.lab.tables import energy_rules, proposal_rules
 from solvent.lab.verbs import VERBS, Verb
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 
 from solvent.lab.codes import Event
-from solvent.lab.mechanisms.energy import in_thousandths
 from solvent.lab.rendering.books import Chart, axes, steps
 from solvent.lab.rendering.canvas import Colour, mix
 from solvent.lab.rendering.history import Beat
@@ -24,6 +23,7 @@ from solvent.lab.rendering.palette import (
 from solvent.lab.rendering.prices import Cost, always_here, costs, energy, is_late, is_present, verb_words
 from solvent.lab.rendering.purse_words import review_in, why
 from solvent.lab.rendering.scene import Box, Scene, title
+from solvent.lab.settings import in_thousandths
 from solvent.lab.verbs import INTENTS, Verb
 
 __all__ = ["balance", "cost_table", "energy_chart", "intent_bars", "slot", "user"]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from solvent.lab.codes import Deferral, Event, Obstacle
-from solvent.lab.mechanisms.energy import in_thousandths
 from solvent.lab.params import LabParams
 from solvent.lab.rendering.prices import Cost, always_here, energy, is_late, is_present, verb_words
+from solvent.lab.settings import in_thousandths
 from solvent.lab.verbs import INTENTS, Verb
 
 __all__ = [

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from solvent.lab.codes import Event
-from solvent.lab.mechanisms.energy import in_thousandths
 from solvent.lab.params import LabParams
 from solvent.lab.rendering.history import Beat, History
 from solvent.lab.rendering.prices import Cost, costs, energy, is_late, is_present, verb_words
 from solvent.lab.rendering.purse_words import marks, presence, prices, voice, why
 from solvent.lab.rendering.sheet import BLOCKS, Sheet, bar, fit, paint
+from solvent.lab.settings import in_thousandths
 from solvent.lab.verbs import INTENTS, Verb
 
 __all__ = ["cost_lines", "purse_lines", "voice_lines"]

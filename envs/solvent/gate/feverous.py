@@ -1,9 +1,11 @@
-"""Evidence by id: FEVEROUS names sentences, cells, captions and list items of Wikipedia pages, and a database has them.
+"""FEVEROUS: claims whose evidence is ids of sentences, table cells, captions and list items of Wikipedia pages.
 
-The database is SQLite with a table ``wiki(id, data)``; ``data`` is the page as JSON: ``sentence_0`` is a text,
-``table_0`` has a ``table``, rows of cells with an ``id`` and a ``value``, and a ``caption``, ``list_0`` has a ``list``
-of items, ``section_0`` a ``value``. A cell alone says little ("1984"), so its text is led by the header cells that the
-annotators gave as its context. Source: Aly et al. 2021, FEVEROUS. Known approximation: markup other than links is left.
+The text of an id is looked up in FEVEROUS's SQLite database, a table ``wiki(id, data)``; ``data`` is the page as JSON:
+``sentence_0`` is a text, ``table_0`` has a ``table``, rows of cells with an ``id`` and a ``value``, and a ``caption``,
+``list_0`` has a ``list`` of items, ``section_0`` a ``value``. A cell alone says little ("1984"), so its text begins
+with the header cells that the annotators gave as its context. Evidence that is text already is taken as it is.
+
+Source: Aly et al. 2021, FEVEROUS. Known approximation: markup other than links is left.
 """
 
 from __future__ import annotations
@@ -19,9 +21,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
+from solvent.gate.claim_records import BrokenRecordError, Record, kind_of, record_of
 from solvent.gate.errors import GateError
 
-__all__ = ["Element", "WikiPages", "element_of", "plain"]
+__all__ = ["Element", "WikiPages", "element_of", "feverous_record", "is_feverous", "without_links"]
 
 _ID = re.compile(
     r"(?P<page>.+?)_(?P<kind>sentence|header_cell|cell|table_caption|item|section|title)(?P<place>(?:_\d+)*)"
@@ -32,7 +35,7 @@ _LINK = re.compile(r"\[\[([^\[\]|]*)(?:\|(\[?[^\[\]]*))?\]\]")
 
 @dataclass(frozen=True)
 class Element:
-    """A piece of a page: its ``kind`` and its numbers, such as table, row and column."""
+    """A piece of a page: its ``kind`` and its place, such as the numbers of table, row and column."""
 
     page: str
     kind: str
@@ -45,7 +48,7 @@ class Element:
 
 
 def element_of(name: str) -> Element | None:
-    """The piece that an id names, None for what is no id."""
+    """The element of an id, None for a text that is no id."""
     found = _ID.fullmatch(name)
     if found is None:
         return None
@@ -55,17 +58,63 @@ def element_of(name: str) -> Element | None:
     return Element(found["page"], found["kind"], place)
 
 
-def plain(text: str) -> str:
-    """A text without the markup of links: ``[[Page|words]]`` becomes ``words``, ``[[A_page]]`` ``A page``."""
+def without_links(text: str) -> str:
+    """The text with ``[[Page|words]]`` replaced by ``words`` and ``[[A_page]]`` by ``A page``."""
     return _LINK.sub(lambda link: link[2] or link[1].replace("_", " "), text)
 
 
-class WikiPages:
-    """Pages of a FEVEROUS database, opened for reading only.
+def is_feverous(fields: Mapping[str, Any]) -> bool:
+    """True for a record with sets of evidence, and for the empty record that the official files begin with."""
+    evidence = fields.get("evidence")
+    if isinstance(evidence, list):
+        return any(isinstance(part, Mapping) for part in evidence)
+    return evidence == "" == fields.get("claim")
+
+
+def feverous_record(fields: Mapping[str, Any], pages: WikiPages | None) -> Record | None:
+    """The record of an official line, with the text of its first set of evidence; None for the empty record.
 
     Raises:
-        GateError: no such file, or no such table in it.
+        BrokenRecordError: a field of another form, or an id that the database lacks.
+        GateError: an id, and no database.
     """
+    if not fields.get("claim") and not fields.get("evidence"):
+        return None
+    sets = fields.get("evidence")
+    if not isinstance(sets, list) or not all(isinstance(part, Mapping) for part in sets):
+        raise BrokenRecordError(f"evidence: got {kind_of(sets)}; allowed: a list of sets with `content`")
+    # Each set is enough on its own; the union would tell claims apart by how many annotators there were.
+    first: Mapping[str, Any] = sets[0] if sets else {}
+    content, context = first.get("content", []), first.get("context") or {}
+    if not isinstance(content, list) or not all(isinstance(name, str) for name in content):
+        raise BrokenRecordError(f"content: got {kind_of(content)}; allowed: a list of ids or texts")
+    if not isinstance(context, Mapping):
+        raise BrokenRecordError(
+            f"context: got {kind_of(context)}; allowed: a mapping from ids to lists of ids"
+        )
+    spans, titles = [], []
+    for name in content:
+        element = element_of(name)
+        titles += [element.page] if element else []
+        spans.append(_resolved(name, context.get(name), pages) if element else without_links(name))
+    return record_of(fields, spans, titles)
+
+
+def _resolved(name: str, context: Any, pages: WikiPages | None) -> str:
+    if pages is None:
+        raise GateError(
+            f"evidence is given as ids ({name!r:.80}) without text; allowed: --wiki-db with FEVEROUS's database of"
+            " pages, or a file with the text of the evidence"
+        )
+    headers = [str(other) for other in context] if isinstance(context, list) else []
+    text = pages.text(name, headers)
+    if text is None:
+        raise BrokenRecordError(f"evidence: {name!r:.80} is not in the database of pages")
+    return text
+
+
+class WikiPages:
+    """Pages of a FEVEROUS database, opened for reading only."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
         file = Path(path)
@@ -85,7 +134,7 @@ class WikiPages:
         self._connection.close()
 
     def text(self, name: str, context: Sequence[str] = ()) -> str | None:
-        """The text that an id names, None where there is none; a cell's is led by its header cells in ``context``."""
+        """The text of an id, None where there is none; a cell's begins with its header cells in ``context``."""
         element = element_of(name)
         page = self._page(element.page) if element else None
         if element is None or page is None:
@@ -94,12 +143,12 @@ class WikiPages:
             return element.page
         found = _element(page, element)
         if found is None or element.kind != "cell":
-            return None if found is None else plain(found)
+            return None if found is None else without_links(found)
         named = [other for other in map(element_of, context) if other and other.kind == "header_cell"]
         headers = [
             text for text in (_element(page, other) for other in named if other.page == element.page) if text
         ]
-        return ": ".join(plain(part) for part in (" ".join(headers), found) if part)
+        return ": ".join(without_links(part) for part in (" ".join(headers), found) if part)
 
     def _read(self, title: str) -> Mapping[str, Any] | None:
         try:

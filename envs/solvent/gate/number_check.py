@@ -1,4 +1,4 @@
-"""What numbers and dates some texts state, and which of a claim's stand nowhere among them.
+"""The number check: numbers and dates of a claim that its evidence does not state.
 
 A mention is *found* when the texts hold the same value; with a unit, the same quantity in a unit of the family
 (``0.5 uM`` is ``500 nM``), or the bare number with no unit at all, if it counts nothing else (``10 men``); a date, when
@@ -21,7 +21,7 @@ __all__ = ["Stated", "missing"]
 
 
 class Stated:
-    """What numbers and dates some texts state, ready to be looked up."""
+    """Numbers and dates that some texts state, ready to be looked up."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.numbers: set[str] = set()
@@ -52,7 +52,7 @@ class Stated:
             self.bare.update(said)
 
     def holds(self, mention: Mention) -> bool:
-        """Whether a number or date of a claim stands in these texts."""
+        """True if a number or date of a claim stands in these texts."""
         if mention.name and mention.name in self.names:
             return True
         if mention.dates:

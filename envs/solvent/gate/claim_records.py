@@ -1,0 +1,120 @@
+"""One record of a data set: a claim, its evidence as text, its label.
+
+A plain record is ``{"claim", "evidence": [text], "label"}`` with ``id`` and ``page`` (or ``group``, ``title``) as it
+likes; ``feverous`` reads the other form. A record that can't be read raises ``BrokenRecordError``; the caller adds its
+line number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from solvent.gate.errors import GateError
+
+__all__ = [
+    "LABELS",
+    "BrokenRecordError",
+    "Record",
+    "fields_of",
+    "kind_of",
+    "label_of",
+    "plain_record",
+    "record_of",
+]
+
+LABELS = ("supported", "refuted", "nei", "other")
+"""Labels of a sample, besides None for an unlabelled one; ``nei`` is not enough information, or not attributable."""
+
+_WORDS = {
+    "supported": "supports supported support entailment entailed entails true attributable fullyattributable",
+    "refuted": "refutes refuted refute contradiction contradicted contradicts contradictory false",
+    "nei": "nei notenoughinfo notenoughinformation neutral unverifiable unsupported notsupported notattributable "
+    "notfullyattributable insufficient unknown",
+}
+_LABEL_OF = {word: label for label, words in _WORDS.items() for word in words.split()}
+
+
+class BrokenRecordError(GateError):
+    """A record that can't be read."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A sample before its line and its group are known. ``pages`` are where the evidence comes from."""
+
+    id: str
+    claim: str
+    evidence: tuple[str, ...]
+    label: str | None
+    pages: tuple[str, ...]
+
+    def keys(self) -> list[str]:
+        """The pages, spans and claim that it may share with other samples."""
+        spans = [f"text {_folded(text)}" for text in (self.claim, *self.evidence)]
+        return [f"page {_folded(page)}" for page in self.pages] + spans
+
+
+def label_of(value: Any) -> str | None:
+    """One of ``LABELS`` for a published word (``SUPPORTS``, ``not enough info``, ...), None for none.
+
+    An unknown word is ``other``.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "supported" if value else "refuted"
+    if not isinstance(value, str):
+        raise BrokenRecordError(
+            f"label: got {value!r:.40}; allowed: a word such as supported, refuted or nei"
+        )
+    word = re.sub(r"[\W_]+", "", value.lower())
+    return _LABEL_OF.get(word, "other") if word else None
+
+
+def plain_record(fields: Mapping[str, Any]) -> Record:
+    """The record of a plain JSON line."""
+    evidence = fields.get("evidence")
+    if isinstance(evidence, str):
+        evidence = [evidence]
+    if not isinstance(evidence, list) or not all(isinstance(span, str) for span in evidence):
+        raise BrokenRecordError(f"evidence: got {kind_of(evidence)}; allowed: a list of texts")
+    pages = [fields.get(key) for key in ("page", "group", "title")]
+    return record_of(
+        fields, evidence, [str(page) for page in pages if isinstance(page, str | int) and page != ""]
+    )
+
+
+def record_of(fields: Mapping[str, Any], evidence: list[str], pages: list[str]) -> Record:
+    """The record with this evidence; blank spans are left out."""
+    claim, name = fields.get("claim"), fields.get("id")
+    if not isinstance(claim, str) or not claim.strip():
+        got = "an empty text" if isinstance(claim, str) else kind_of(claim)
+        raise BrokenRecordError(f"claim: got {got}; allowed: a text")
+    # Half of a surrogate pair is no character, and no file could hold it.
+    identifier = "" if name is None else str(name).encode("utf-8", "replace").decode()
+    spans = tuple(text.strip() for text in evidence if text.strip())
+    return Record(identifier, claim.strip(), spans, label_of(fields.get("label")), tuple(pages))
+
+
+def fields_of(value: Any) -> Mapping[str, Any]:
+    """``value`` if it is a JSON object."""
+    if not isinstance(value, Mapping):
+        raise BrokenRecordError(f"got {kind_of(value)}; allowed: an object with claim, evidence and label")
+    return value
+
+
+def kind_of(value: Any) -> str:
+    """The type of a JSON value in words, for an error."""
+    if value is None:
+        return "nothing"
+    names = {str: "a text", list: "a list", dict: "an object", int: "a number", float: "a number"}
+    if isinstance(value, list) and value:
+        return f"a list with {kind_of(next((v for v in value if not isinstance(v, str)), ''))}"
+    return names.get(type(value), str(value))
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().replace("_", " ").split())

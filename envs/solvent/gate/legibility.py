@@ -1,0 +1,140 @@
+"""Legibility: which texts can be judged at all, by a reader and by the model.
+
+*A reader* has to see what the model sees. Bad data are texts that are blank, have characters that no reader sees
+(controls, marks that turn the direction of reading, soft hyphens, zero-width spaces, invisible tags, fillers that look
+like a space), half a surrogate pair, a private or an unassigned character, so many accents on one letter that nobody
+can read them, or more characters than the model reads. Two invisible characters pass, for Persian, Indian scripts and
+emoji need them: the zero-width joiner and non-joiner.
+
+*The model* has one vector for all words that its tokenizer doesn't know, so *I love cats* and *they hate dogs* are the
+same in Thai. A claim is bad data if an unknown piece holds a letter, a digit or a sign of mathematics or money; if
+other unknown signs (emoji) make up more than a fifth of its characters; or if its end is cut off. A span is left out,
+and the reasons say so, if more than a fifth of it is unknown; below that no word of the claim could match the unknown
+one.
+
+Source: our own addition to *Deterministic Policy Gates for Stochastic Systems*.
+
+Known approximations: all-MiniLM-L6-v2 reads 256 word pieces, about 1,100 characters of English and fewer of other
+languages; the limit here is in characters. A longer claim is several claims, and is to be judged in parts. Letters
+that look like others (Cyrillic ones among Latin) are not found. Which characters are unassigned depends on Python's
+release.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from solvent.gate.errors import GateError
+from solvent.gate.wording import shown
+
+if TYPE_CHECKING:
+    from solvent.gate.embedding import Embedder, Unread
+
+__all__ = ["LONGEST_CLAIM", "LONGEST_SPAN", "illegible", "illegible_pair", "readable_spans"]
+
+LONGEST_CLAIM = 1_000
+"""Characters of a claim that can be judged."""
+
+LONGEST_SPAN = 10_000
+"""Characters of one evidence span; its end may stay unread, which can only raise the energy."""
+
+_NO_WORDS = "no words"
+_UNSEEN = ("Cc", "Cf", "Co", "Cs", "Cn")
+_JOINERS = frozenset("\u200c\u200d")
+_ALLOWED = frozenset("\t\n") | _JOINERS
+# Letters, signs and marks by their category that show nothing.
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | frozenset(
+    map(chr, range(0xE0100, 0xE01F0))
+)
+_MOST_MARKS = 4
+_MOST_UNKNOWN = 0.2  # share of a text's characters that may be signs the model doesn't know
+
+
+def illegible(text: object, longest: int = LONGEST_CLAIM) -> str:
+    """The reason why ``text`` can't be judged; empty if it can."""
+    if not isinstance(text, str):
+        return f"no text but {type(text).__name__}"
+    if len(text) > longest:
+        return f"{len(text)} characters, more than the {longest} that can be judged"
+    # A line may end in both; a carriage return alone hides what stands before it.
+    characters = set(text.replace("\r\n", "\n"))
+    if unseen := sorted(filter(_unseen, characters)):
+        return f"a character that no reader sees, U+{ord(unseen[0]):04X}"
+    if _piled(text, frozenset(filter(_is_mark, characters))):
+        return f"more than {_MOST_MARKS} accents on one letter"
+    return "" if any(map(str.isalnum, characters)) else _NO_WORDS
+
+
+def illegible_pair(claim: Any, evidence: Any) -> str:
+    """The reason why a claim or one of its spans can't be judged; empty if all can."""
+    if why := illegible(claim):
+        return f"claim: {why}"
+    if isinstance(evidence, str | bytes) or not isinstance(evidence, Sequence | np.ndarray):
+        return f"evidence: no list of texts but {type(evidence).__name__}"
+    bad = ((i, illegible(span, LONGEST_SPAN)) for i, span in enumerate(evidence))
+    return next((f"evidence {i}: {why}" for i, why in bad if why), "")
+
+
+def readable_spans(claim: Any, evidence: Any, embedder: Embedder) -> tuple[list[str], tuple[str, ...]]:
+    """The spans that can be judged, and a line for each kind of span that was left out."""
+    from solvent.gate.embedding import unread_by
+
+    spans = evidence
+    if isinstance(evidence, Sequence) and not isinstance(evidence, str | bytes):
+        # A cell of a table may hold a dash.
+        spans = [span for span in evidence if illegible(span, LONGEST_SPAN) != _NO_WORDS]
+    if why := illegible_pair(claim, spans):
+        raise GateError(why)
+    ours, *theirs = unread_by(embedder, [claim, *spans])
+    if why := _unreadable(ours):
+        raise GateError(f"claim: {why}")
+    known = [span for span, unread in zip(spans, theirs, strict=True) if unread.share <= _MOST_UNKNOWN]
+    left_out = {
+        "without a word": len(evidence) - len(spans),
+        "of words that the model does not know": len(spans) - len(known),
+    }
+    return known, tuple(f"spans {what}: {count} left out" for what, count in left_out.items() if count)
+
+
+def _unreadable(unread: Unread) -> str:
+    """The reason why a claim with these unread parts can't be judged; empty if it can."""
+    if words := [word for word in unread.words if _has_meaning(word)]:
+        return f"words that the model does not know: {shown(' '.join(words))!r}"
+    if unread.share > _MOST_UNKNOWN:
+        return f"signs that the model does not know make up {unread.share:.0%} of it"
+    if unread.rest:
+        return f"longer than the model reads; unread: {shown(unread.rest)!r}"
+    return ""
+
+
+def _has_meaning(word: str) -> bool:
+    """True for a letter, a digit or a sign of mathematics or money among the characters."""
+    spelled = unicodedata.normalize("NFKC", word)  # one sign may stand for letters: ℃
+    return any(char.isalnum() or unicodedata.category(char) in ("Sm", "Sc") for char in spelled)
+
+
+def _unseen(character: str) -> bool:
+    if character in _ALLOWED:
+        return False
+    return character in _BLANK or unicodedata.category(character) in _UNSEEN
+
+
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character).startswith("M")
+
+
+def _piled(text: str, marks: frozenset[str]) -> bool:
+    """True for more marks in a row than a reader can tell apart; joiners between them don't count."""
+    count = 0
+    for character in text if marks else "":
+        if character in marks:
+            count += 1
+            if count > _MOST_MARKS:
+                return True
+        elif character not in _JOINERS:
+            count = 0
+    return False
