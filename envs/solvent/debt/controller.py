@@ -162,7 +162,8 @@ class EpistemicController:
                 raise ValueError(
                     f"{name}: got {value!r}; allowed: a whole number of wells, at most {MOST_WELLS}"
                 )
-        rules = self._rules._replace(threshold=float(debt_hard_threshold))
+        rules = self._rules.copy()
+        rules.threshold = float(debt_hard_threshold)
         code, inflated, by_threshold, by_cost, by_reserve = decide(
             rules,
             self._debt,
