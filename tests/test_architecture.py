@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import pkgutil
 import re
 import subprocess
 import sys
@@ -60,11 +61,6 @@ def test_every_file_that_is_named_exists() -> None:
     ]
     assert len(named) > 50
     assert [name for name in named if found(name) is None] == []
-
-
-def test_what_it_links_to_is_there() -> None:
-    targets = re.findall(r"\]\(([^)]+)\)", TEXT)
-    assert [target for target in targets if not (ROOT / "docs" / target).exists()] == []
 
 
 def test_every_mechanism_is_on_the_page() -> None:
@@ -261,3 +257,32 @@ def test_the_scores_of_words_are_the_rule() -> None:
     text = " ".join(section("Lab").split())
     assert f"one of {len(corrections_of(params))} sentences" in text
     assert f"until {params.gate.calm_heartbeats} heartbeats have passed" in text
+
+
+# -- all pages -----------------------------------------------------------------------------------
+
+PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+FOLDERS = "envs|agents|experiments|tests|benchmarks|configs|docs|notebooks"
+
+
+def resolves(name: str) -> bool:
+    """Whether a dotted name is a module, or something in one."""
+    try:
+        pkgutil.resolve_name(name)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+def test_the_files_modules_and_links_of_a_page_are_there(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    code = [name for name in re.findall(r"`([^`\n]+)`", text) if "<" not in name]
+    paths = [name for name in code if re.fullmatch(rf"({FOLDERS})/[\w./-]+", name)]
+    assert [name for name in paths if not (ROOT / name).exists()] == []
+    dotted = [
+        name for name in code if re.fullmatch(r"(solvent|solvent_agents|solvent_experiments)(\.\w+)+", name)
+    ]
+    assert [name for name in dotted if not resolves(name)] == []
+    links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link]
+    assert [link for link in links if not (page.parent / link).exists()] == []
