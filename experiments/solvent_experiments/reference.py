@@ -20,7 +20,9 @@ _HEAD = """\
 # Parameters
 
 Every setting of the lab, with its default in `Solvent/Debt-v0`. This page is written by
-`python -m solvent_experiments.reference > docs/parameters.md`; edit `envs/solvent/lab/params.py` instead.
+`python -m solvent_experiments.reference > docs/parameters.md`. To change a default, edit the group of settings in
+the file of its mechanism, `envs/solvent/lab/mechanisms/`; vocabulary, budget and observation belong to no mechanism and
+are in `envs/solvent/lab/params.py`.
 
 Give differences from the defaults, nested as the headings are:
 `gymnasium.make("Solvent/Debt-v0", params={"debt": {"threshold": 1.0}})`, or the same under `params:` in a YAML config.

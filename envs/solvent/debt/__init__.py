@@ -3,9 +3,13 @@
     from solvent.debt import EpistemicController
 
     controller = EpistemicController()
-    controller.claim_action("a1", "exploration", expected_gain_bits=1.0)
-    controller.resolve_action("a1", actual_gain_bits=0.2)  # 0.8 bits of debt
-    refuse, reason, context = controller.should_refuse_action("dose_response", 48, budget_remaining=200)
+    controller.claim_action("a1", "exploration", expected_gain_bits=1.5)
+    controller.resolve_action("a1", actual_gain_bits=0.2)  # 1.3 bits of debt
+    refuse, reason, context = controller.should_refuse_action("dose_response", 48, budget_remaining=50)
+    print(refuse, reason)  # True epistemic_debt_budget_exceeded
+    print(context["inflated_cost_wells"])  # 57.36
+    controller.repay_by_calibration(bits_learnt=0.5)
+    print(controller.get_total_debt())  # 0.675
 
 The rules are those of ``solvent.lab.mechanisms.debt``, the very ones that the lab runs.
 """

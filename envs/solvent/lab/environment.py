@@ -34,15 +34,17 @@ EXPLORED = int(Event.EXPLORED)
 class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     """A small biology lab whose agent may believe only what it has paid for.
 
+    This is the specification of ``Solvent/Debt-v0``; docs/levels.md has what the other levels add.
+
     ## Description
-    Eight compounds have hidden potency classes, an instrument has a hidden state. The agent runs plates,
-    claims beforehand what they will teach, and publishes what it has found. A claim that the exact posterior
-    does not bear out becomes epistemic debt, which inflates costs, blocks exploration above a threshold and
-    is settled from the score at the end.
+    Eight compounds have hidden potency classes, and an instrument has a hidden state that changes with every reagent
+    lot. The agent runs plates, claims beforehand how many bits each will teach, and publishes findings. What it claims
+    and the exact posterior does not gain becomes epistemic debt, which inflates costs, blocks exploration above a
+    threshold and is taken off the score at the end. A heartbeat is one action.
 
     ## Action space
-    ``Discrete(n)``; each index is a row ``(verb, compound, claim, confidence)`` of ``actions``.
-    ``sentence(i)`` says it in words. By default 180:
+    ``Discrete(n)``; each index is a row ``(verb, compound, claim, confidence)`` of ``actions``, and ``sentence(i)``
+    says it in words. By default 180:
 
     | verb | wells | what it is |
     |---|---|---|
@@ -66,8 +68,9 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     | compounds | 8 x 14 | belief, entropy, lowest entropy, licence, published privately and publicly, experiments |
 
     ## Reward
-    Bits: the log score of each accepted finding against the prior, less the unpaid debt when the episode
-    ends. Nothing else.
+    Bits: the log score of each accepted finding against the prior, less the unpaid debt when the episode ends. Nothing
+    else. ``info`` of every step has ``cost`` and ``cost_debt`` (new debt, bits) and ``cost_refusal`` (0 or 1), of a
+    refused action also ``refusal``, its reason, and while the episode runs ``action_mask``.
 
     ## Starting state
     384 wells, no debt; compounds and instrument are drawn from their priors.
@@ -75,102 +78,12 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     ## Episode end
     Truncated at the horizon (40 heartbeats). Terminated when nothing but resting can ever execute again
     (``exhausted``), or when the debt is above the threshold and no calibration is affordable (``bankrupt``).
-    In either way the debt is settled.
-
-    ## Where acting costs energy
-    ``Solvent/Energy-v0`` (preset ``energy``): 42 heartbeats of at most 6 actions. The sixth, a rest or a refusal ends
-    the heartbeat; each brings 3 energy, of which 20 are kept at most; the episode starts at 06:00 with 10. An action's
-    effective cost is its base cost times what the situation makes of it (first use, failing, late, again). What can't
-    be paid is deferred and costs its slot; findings need the user, who is there from 08:00 to 24:00. Some verbs of an
-    episode have a wrong price, and two more actions are the agent's voice:
-
-    | verb | energy | what it is |
-    |---|---|---|
-    | `rest` | 0 | ends the heartbeat |
-    | `dmso` | 1 | |
-    | `baseline` | 2 | |
-    | `calibration` | 2 | |
-    | `screen` | 4 | |
-    | `dose_response` | 6 | |
-    | `publish_private` | 5 | only while the user is there |
-    | `publish_public` | 7 | only while the user is there |
-    | `reflect` | 2 | shows the intent summary; the only door to `propose` |
-    | `propose` | 0 | right after `reflect`: asks for a lower cost of what was deferred most |
-
-    The observation has 60 more elements: per compound, whether this heartbeat has screened or dosed it (16); energy,
-    slot, hour and presence (6); three more last events; effective cost, uses, failures, discomfort and the time to a
-    review by verb (31); and the intent summary (4).
-
-    ``info`` of a step also has ``obstacle`` where something but debt stood against the action (a deferral is
-    ``insufficient_energy``), ``discomfort`` where what was put off was worth doing, and, when the heartbeat closes,
-    ``intent_summary``: energy by intent class, shape ``(5,)``.
-
-    ## Where a gate judges findings
-    ``Solvent/Gate-v0`` (preset ``gate``): every experiment writes sentences on its compound's page, one for each of
-    the 8 doses and up to 4 for the fit, and a finding is a sentence too, worded by its confidence: hedged below 0.65,
-    plain, definitive from 0.9. What of it lies outside of the span of the page's sentences, as vectors of a language
-    model, is its hallucination energy, from 0 to 1: a measure of what can be verified, not of what is true. The
-    policy in force decides:
-
-    | verdict | energy | what follows |
-    |---|---|---|
-    | `accept` | up to `tau_accept` | published and scored at once |
-    | `review` | up to 1.25 times that | a reader decides 4 heartbeats later; nothing else can be published of it |
-    | `reject` | above | nothing, and it may be tried again |
-
-    A finding with a number that stands in no sentence of the page is reviewed at best. The reader approves what
-    asserts no more than was licensed, and it is scored then; the episode's end drops what is undecided. What is not
-    licensed becomes debt when it is submitted, whatever the verdict. There are 5 policies, from `adaptive.P30` to
-    `adaptive.P1`; the start is `adaptive.P20`. A wrong finding that all readers see tightens the policy by one, 12
-    heartbeats without one relax it by one, never past the start.
-
-    The observation has 117 more elements: for each of the 8 compounds the margin to `tau_accept` and the energy of a
-    finding in each wording, whether in none of them its numbers stand on the page, how many sentences that has, how
-    good its fit is, and of a finding under review the time to its decision, its confidence, whether it is public,
-    licensed, and still of the most probable class (8 x 14); strictness, calm and both thresholds (4); and one more
-    last event (1).
-
-    ``info`` of a step that submitted a finding has ``verdict``, ``hallucination_energy``, ``energy_gap`` (the same
-    number: a control claim taken from the page has energy 0), ``policy_applied``, such as ``adaptive.P20.v1``, and
-    ``gate_check``, ``numbers``, where that check fired. Where reviews were decided it has ``reviews_approved`` and
-    ``reviews_declined``, where the policy changed ``strictness``, its level with 0 for the laxest, and ``obstacle``
-    as above (a finding under review is ``under_review``). ``notebook`` shows a page and what could be said of it in
-    words.
-
-    ## Where words are held against evidence
-    ``Solvent/Lab-v0`` (preset ``lab``): everything above, 42 heartbeats with energy, the gate, and adequacy. Every
-    plate that was run on a compound is a tool call in its log; a finding's sentence is scored against that log by the
-    heuristic of ``solvent.adequacy``, from 0 (no more than was looked at) to 3:
-
-    | words | no plate | 1 | 2 or 3 | 4 or more |
-    |---|---|---|---|---|
-    | hedged | 1 | 0 | 0 | 0 |
-    | plain | 2 | 1 | 0 | 0 |
-    | definitive | 3 | 2 | 1 | 0 |
-    | definitive, of an inactive compound (absolute) | 3 | 3 | 2 | 1 |
-
-    At 0 and 1 it passes, 2 calls for a reader, 3 is rejected; the more severe of this and the gate's verdict holds.
-    After a wrong finding that all readers saw the agent is corrected: one of 6 sentences, until 12 heartbeats have
-    passed without another one.
-
-    The observation has 30 more elements: per compound the score of a finding in each wording (8 x 3), and the
-    correction in force (6).
-
-    ``info`` of a step that submitted a finding also has ``gate_verdict``, the gate's alone, ``adequacy``, the score,
-    and ``adequacy_rule``, such as ``definitive/thin``; where a correction was given, ``correction`` has its text.
-    ``tool_log`` shows a compound's log, ``correction`` what holds now.
-
-    ## Small enough to be solved
-    ``Solvent/Tiny-v0`` (preset ``tiny``): all of this with two compounds of two classes, readouts of two bins, five
-    heartbeats of one action, without proposals. 25 actions, 134 observations, with ``observation.joint``. Its
-    optimum is known (docs/exact.md).
+    ``info["episode_summary"]`` of the last step is the record of the episode; ``info["episode"]`` is left to
+    Gymnasium's ``RecordEpisodeStatistics`` and to Stable-Baselines3's ``Monitor``.
 
     ## Arguments
     See ``__init__``. ``preset`` is ``default``, ``source`` (exactly the source document), ``two_tier``, ``energy``,
     ``gate``, ``lab`` or ``tiny``; ``params`` are differences from it.
-
-    ``info["episode_summary"]`` of the last step is this environment's record of the episode. ``info["episode"]`` is
-    left to Gymnasium's ``RecordEpisodeStatistics`` and to Stable-Baselines3's ``Monitor``.
 
     ## Version history
     * v0: first version.
