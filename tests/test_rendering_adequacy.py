@@ -32,7 +32,9 @@ from solvent.lab.rendering.panels.outcome import judged, tell
 from solvent.lab.rendering.sheet import NARROWEST, Sheet
 from solvent.lab.rendering.view import View
 from solvent.lab.rendering.words import contaminated
+from solvent.lab.settings import in_thousandths
 from solvent.lab.state import lab_dtype, step_dtype
+from solvent.lab.verbs import Verb
 from solvent.lab.words import measured as lab_tables
 from solvent.lab.words.measured import Measured, domain_of, load_measured, save_measured
 from solvent.lab.words.notebook import plural, weigh

@@ -21,6 +21,7 @@ from solvent.lab.rendering.panels.energy import rules
 from solvent.lab.rendering.panels.proposals import arguable_verb
 from solvent.lab.rendering.sheet import NARROWEST, Sheet
 from solvent.lab.state import lab_dtype, step_dtype
+from solvent.lab.verbs import TEMPLATES, VERBS, Verb
 
 RULES: dict[str, dict[str, Any]] = {
     "budget": {"heartbeats": 48},

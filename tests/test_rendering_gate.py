@@ -20,7 +20,9 @@ from solvent.lab.rendering.history import HistoryBook
 from solvent.lab.rendering.panels.gate import because, governed, pending, policy_word, rules
 from solvent.lab.rendering.panels.outcome import judged, tell
 from solvent.lab.rendering.sheet import NARROWEST, Sheet
+from solvent.lab.settings import in_thousandths
 from solvent.lab.state import lab_dtype, step_dtype
+from solvent.lab.verbs import TEMPLATES, Verb
 from solvent.lab.words.notebook import page_of
 from solvent.lab.words.rows import STRENGTHS, WORDINGS
 from solvent.lab.words.sentences import policies_of, sentences_of

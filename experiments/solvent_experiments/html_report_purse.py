@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from solvent import LabParams
-from solvent.lab.mechanisms.energy import UNIT
 from solvent.lab.rendering.panels.costs import Cost, costs, why
 from solvent.lab.rendering.panels.energy import presence
 from solvent.lab.rendering.panels.proposals import voice
 from solvent.lab.rendering.words import in_units, intents
+from solvent.lab.settings import UNIT
 from solvent.lab.verbs import VERBS
 
 __all__ = ["fair_prices", "purse_state"]

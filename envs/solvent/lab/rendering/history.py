@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 from solvent.lab.actions import action_table
 from solvent.lab.params import LabParams
 from solvent.lab.rendering.findings import Decision, JudgedFinding, decisions, judged_finding
+from solvent.lab.settings import in_thousandths
+from solvent.lab.verbs import TEMPLATES, Verb
 
 NO_VERB = -1
 LABS_REMEMBERED = 4096

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from solvent.lab.mechanisms.assay import ec50_grid
-from solvent.lab.mechanisms.energy import UNIT
 from solvent.lab.params import LabParams
+from solvent.lab.settings import UNIT
 from solvent.lab.verbs import INTENTS, Verb
 
 

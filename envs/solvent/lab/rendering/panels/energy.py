@@ -7,7 +7,7 @@ from typing import Any
 
 from solvent.lab.codes import Deferral, Event
 from solvent.lab.compiled import plain
-from solvent.lab.mechanisms.energy import hour_of, in_thousandths, within_hours
+from solvent.lab.mechanisms.energy import hour_of, within_hours
 from solvent.lab.params import LabParams
 from solvent.lab.rendering.chart import Chart, axes, mark_levels, steps
 from solvent.lab.rendering.history import Beat
@@ -31,6 +31,7 @@ from solvent.lab.rendering.panels import proposals
 from solvent.lab.rendering.sheet import BLOCKS, Sheet, bar, fit, paint
 from solvent.lab.rendering.view import Box, Canvas, View, title
 from solvent.lab.rendering.words import in_units, verb_words
+from solvent.lab.settings import in_thousandths
 from solvent.lab.verbs import INTENTS, Verb
 
 FAILED: dict[int, str] = {
