@@ -102,9 +102,8 @@ def book_for(params: LabParams, temper: Temper) -> NDArray[Any]:
     """The book of labs with these parameters, as an array of one record."""
     found, savings = survey(params), Savings(params)
     prior, confidences = params.assay.class_prior, params.vocabulary.confidences
-    constants = NamedTuple("Constants", [(f.name, float) for f in dataclasses.fields(temper)])  # type: ignore[misc]
     book = Book(
-        temper=constants(**dataclasses.asdict(temper)),
+        temper=record({name: float(value) for name, value in dataclasses.asdict(temper).items()}),
         rise=found.rise,
         share=found.share,
         claims=best_claims(found, temper.licence_worth, temper.debt_worth),
