@@ -15,13 +15,11 @@ from gymnasium.utils.env_checker import check_env
 
 import solvent
 from solvent import ENVIRONMENTS, LabEnv, LabVectorEnv
-from solvent.lab.codes import VERDICTS, Verdict
-from solvent.lab.mechanisms.gate import COMPOUND as JUDGED
+from solvent.lab.codes import Verdict
 from solvent.lab.mechanisms.gate import wording_at
 from solvent.lab.observation import observation_fields, write_observation
 from solvent.lab.params import LabParams
 from solvent.lab.verbs import Verb
-from solvent.lab.words.rows import STRENGTHS
 from solvent.lab.words.sentences import policies_of
 
 IDS = sorted(ENVIRONMENTS)
@@ -630,24 +628,6 @@ def table(title):
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
-def test_the_docstring_has_its_sections_in_the_fixed_order():
-    titles = re.findall(r"^ *## (.+)$", LabEnv.__doc__, flags=re.MULTILINE)
-    assert titles == [
-        "Description",
-        "Action space",
-        "Observation space",
-        "Reward",
-        "Starting state",
-        "Episode end",
-        "Where acting costs energy",
-        "Where a gate judges findings",
-        "Where words are held against evidence",
-        "Small enough to be solved",
-        "Arguments",
-        "Version history",
-    ]
-
-
 def test_the_docstrings_numbers_of_actions_and_elements_are_the_spaces():
     env = LabEnv()
     assert int(re.search(r"By default (\d+)", section("Action space"))[1]) == env.action_space.n
@@ -677,48 +657,6 @@ def test_the_docstrings_readouts_are_the_plates():
         plate = getattr(plates, verb)
         doses, wells = map(int, re.search(r"(\d+) doses, (\d+) wells", said[verb]).groups())
         assert (doses, wells) == (plate.readouts, plate.replicates)
-
-
-def test_the_docstrings_energies_are_the_base_costs():
-    env = LabEnv(preset="energy")
-    documented = {row[0].strip("`"): float(row[1]) for row in table("Where acting costs energy")}
-    verbs = {Verb(verb).name.lower() for verb in env.actions["verb"]}
-    assert documented == {verb: env.params.energy.base_cost(verb) for verb in verbs}
-
-
-def test_the_docstrings_numbers_of_the_energy_level_are_its_parameters():
-    env, text = LabEnv(preset="energy"), " ".join(section("Where acting costs energy").split())
-    energy = env.params.energy
-    assert f"{env.params.budget.heartbeats} heartbeats of at most {energy.slots} actions" in text
-    assert f"brings {energy.regeneration:g} energy, of which {energy.cap:g} are kept" in text
-    assert f"at {env.params.budget.start_hour:02d}:00 with {energy.start:g}" in text
-    assert f"{energy.present_from:02d}:00 to {energy.present_until:02d}:00" in text
-    more = len(env.observation_fields) - len(LabEnv().observation_fields)
-    assert f"{more} more elements" in text
-    elements = text.split("more elements")[1].split("``info``")[0]
-    assert sum(map(int, re.findall(r"\((\d+)\)", elements))) + 3 == more  # three more last events
-
-
-def test_the_docstrings_numbers_of_the_gate_level_are_its_parameters():
-    env, text = LabEnv(preset="gate"), " ".join(section("Where a gate judges findings").split())
-    gate, compounds = env.params.gate, len(env.params.assay.compounds)
-    policies = policies_of(env.params)
-    assert f"each of the {len(env.params.doses)} doses and up to {len(STRENGTHS)} for the fit" in text
-    assert f"hedged below {gate.plain_from:g}, plain, definitive from {gate.definitive_from:g}" in text
-    assert f"decides {gate.review_heartbeats} heartbeats later" in text
-    assert f"{gate.calm_heartbeats} heartbeats without one relax" in text
-    first, last = (policies[i].name.rpartition(".")[0] for i in (0, -1))
-    assert f"{len(policies)} policies, from `{first}` to `{last}`; the start is `{gate.policy}`" in text
-    for policy in policies:
-        assert policy.tau_review == pytest.approx(1.25 * policy.tau_accept, abs=1e-6)
-    assert "up to 1.25 times that" in text
-    assert [row[0].strip("`") for row in table("Where a gate judges findings")] == list(VERDICTS)
-    more = len(env.observation_fields) - len(LabEnv().observation_fields)
-    assert f"{more} more elements" in text
-    elements = text.split("more elements")[1].split("``info``")[0]
-    counted = [eval(n.replace("x", "*")) for n in re.findall(r"\((\d+(?: x \d+)?)\)", elements)]
-    assert sum(counted) == more
-    assert f"({compounds} x {len(JUDGED)})" in elements
 
 
 def test_the_docstrings_observation_table_is_the_observation():
