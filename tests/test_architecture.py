@@ -167,7 +167,7 @@ def product(cell: str) -> int:
 
 
 def info_keys(env: LabEnv) -> set[str]:
-    return {info.key for _, _, infos in infos_of(env.params, False) for info in infos}
+    return {info.key for _, _, infos in infos_of(env.params, detailed=False) for info in infos}
 
 
 def test_the_docstring_is_a_specification_in_a_fixed_order() -> None:
