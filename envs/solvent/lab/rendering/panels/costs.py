@@ -14,7 +14,7 @@ from solvent.lab.compiled import plain
 from solvent.lab.mechanisms.debt import decide, is_free
 from solvent.lab.mechanisms.energy import PRICED, done_before, energy_price, out_of_context, situation
 from solvent.lab.params import LabParams
-from solvent.lab.rendering.palette import DEBT, FINDING, INK, MUTED, VERB_COLOURS, Style
+from solvent.lab.rendering.palette import DEBT, FAINT, FINDING, INK, MUTED, VERB_COLOURS, Style
 from solvent.lab.rendering.panels.energy import user_is_away
 from solvent.lab.rendering.panels.proposals import arguable_verb, review_in
 from solvent.lab.rendering.sheet import Sheet, fit, paint
@@ -196,7 +196,7 @@ def cost_table(canvas: Canvas, view: View, box: Box) -> None:
 
 def _cost(canvas: Canvas, view: View, cost: Cost, box: Box) -> None:
     colour = MUTED if cost.obstacle else INK
-    canvas.dot(box.x + 3, box.y + 4.5, 3, VERB_COLOURS[cost.verb])
+    canvas.dot(box.x + 3, box.y + 4.5, 3, VERB_COLOURS.get(cost.verb, FAINT))
     canvas.text(verb_words(cost.verb), box.x + 11, box.y + 8, Style(colour, 11))
     number = Style(colour, 12, bold=not cost.obstacle)
     canvas.text(in_units(cost.now), box.x + COST, box.y + 8, number, align=1.0)
