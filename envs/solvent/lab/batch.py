@@ -9,7 +9,7 @@ import itertools
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,18 +31,6 @@ __all__ = ["LabBatch", "held_tables", "resolve_params", "resolve_seed"]
 
 
 # -- loops -------------------------------------------------------------------------------------
-
-
-class Buffers(NamedTuple):
-    """What a step of ``n`` labs reads and fills."""
-
-    labs: Any  # [n] records
-    steps: Any  # [n] records
-    rewards: Any  # [n] bits
-    observations: Any  # [n, fields]
-    masks: Any  # [n, A]
-    finals: Any  # [n] records of labs that ended, where these begin anew in the same step
-    final_observations: Any  # [n, fields]
 
 
 @compiled
@@ -71,14 +59,16 @@ def show_labs(labs, held, observations, masks):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def step_labs(buffers, actions, held, same_step):  # type: ignore[no-untyped-def]
+def step_labs(  # type: ignore[no-untyped-def]
+    labs, steps, rewards, observations, masks, finals, final_observations, actions, held, same_step
+):
     """Advance every lab; one that had ended begins its next episode instead (next-step reset).
 
     With ``same_step`` a lab that ends is copied to ``finals``, its observation to ``final_observations``, and it
-    begins anew at once.
+    begins anew at once. The arrays are those of ``LabBatch``, one by one: a tuple of them takes longer to hand over
+    than a lab to step.
     """
     tables = held[0]
-    labs, steps, rewards = buffers.labs, buffers.steps, buffers.rewards
     uniforms = np.zeros(labs[0].last_bins.shape[0] + 1)
     at_reset = np.zeros(labs[0].potency.shape[0] + 1 + PRICE_UNIFORMS)
     joint = np.empty((labs[0].conditional.shape[1], labs[0].conditional.shape[2]))
@@ -93,11 +83,11 @@ def step_labs(buffers, actions, held, same_step):  # type: ignore[no-untyped-def
             draw_for_step(lab, actions[i], tables, uniforms)
             rewards[i] = advance(lab, actions[i], uniforms, tables, steps[i : i + 1], (joint, evidence))
             if same_step and lab.end_reason != 0:
-                buffers.finals[i] = lab
-                write_observation(lab, tables, buffers.final_observations[i])
+                finals[i] = lab
+                write_observation(lab, tables, final_observations[i])
                 begin_episode(labs, i, np.int64(lab.episode) + 1, tables, at_reset)
-        write_observation(lab, tables, buffers.observations[i])
-        write_mask(lab, tables, buffers.masks[i])
+        write_observation(lab, tables, observations[i])
+        write_mask(lab, tables, masks[i])
 
 
 # -- batches -----------------------------------------------------------------------------------
@@ -216,34 +206,29 @@ class LabBatch:
 
     def step(self, actions: NDArray[np.int64]) -> None:
         """Advance every lab by one action."""
-        n = len(self.labs)
         actions = np.ascontiguousarray(actions, np.int64)
+        arrays = (
+            self.labs,
+            self.steps,
+            self.rewards,
+            self.observations,
+            self.masks,
+            self.finals,
+            self.final_observations,
+            actions,
+        )
         if self.threads == 1:
-            self._step_range(actions, 0, n)
+            self._call(step_labs, *arrays, self._held, self.same_step)
             return
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="solvent")
-        edges = [n * i // self.threads for i in range(self.threads + 1)]
-        jobs = [
-            self._pool.submit(self._step_range, actions, first, last)
-            for first, last in itertools.pairwise(edges)
-        ]
+        edges = [len(self.labs) * i // self.threads for i in range(self.threads + 1)]
+        jobs = []
+        for first, last in itertools.pairwise(edges):
+            part = [array[first:last] for array in arrays]
+            jobs.append(self._pool.submit(self._call, step_labs, *part, self._held, self.same_step))
         for job in jobs:
             job.result()
-
-    def _step_range(self, actions: NDArray[np.int64], first: int, last: int) -> None:
-        part = slice(first, last)
-        held = part if self.same_step else slice(0, 1)
-        buffers = Buffers(
-            self.labs[part],
-            self.steps[part],
-            self.rewards[part],
-            self.observations[part],
-            self.masks[part],
-            self.finals[held],
-            self.final_observations[held],
-        )
-        self._call(step_labs, buffers, actions[part], self._held, self.same_step)
 
     def get_labs(self) -> NDArray[Any]:
         """A copy of the records. Equal labs have equal bytes: what lies between the fields is zero."""

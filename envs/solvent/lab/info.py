@@ -7,6 +7,7 @@ read that; nothing is decided here. ``names_of`` gives the names behind the code
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -64,13 +65,14 @@ def infos_of(params: LabParams, *, detailed: bool) -> Infos:
     return tuple((when, nothing, tuple(infos)) for (when, nothing), infos in by_condition.items())
 
 
-def told(infos: Infos, step: Any) -> dict[str, Any]:
-    """The info of one step record, as plain Python values."""
+def told(infos: Infos, step: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    """The info of one step, as plain Python values; ``step`` has each field as a column of one."""
     told: dict[str, Any] = {}
     for when, nothing, each in infos:
-        if step[when] != nothing:
+        if step[when].item() != nothing:
             for info in each:
-                value = info.of(step[info.field])
+                column = step[info.field]
+                value = info.of(column.item() if column.size == 1 else column[0])
                 told[info.key] = value.item() if isinstance(value, np.generic) else value
     return told
 

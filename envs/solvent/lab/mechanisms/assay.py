@@ -314,12 +314,7 @@ def observe_compound(lab, m, out, at):  # type: ignore[no-untyped-def]
 
 def info(_: Names) -> tuple[Info, ...]:
     """Gain and cost of a plate, with ``detailed_info``."""
-    return tuple(Info(name, name, "action", -1, float_of, True) for name in ("gain", "wells_charged"))
-
-
-def float_of(value: Any) -> Any:
-    """A number, or a column of them, as floating point."""
-    return np.float64(value) if np.ndim(value) == 0 else np.asarray(value, np.float64)
+    return tuple(Info(name, name, "action", -1, np.float64, True) for name in ("gain", "wells_charged"))
 
 
 MECHANISM = Mechanism(

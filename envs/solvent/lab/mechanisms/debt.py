@@ -28,7 +28,7 @@ import numpy as np
 from solvent.lab.codes import REFUSAL_REASONS, Event, Refusal
 from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Column, Field, Info, Log, LogEvent, Mechanism, count, number, split
-from solvent.lab.mechanisms.assay import charge, float_of
+from solvent.lab.mechanisms.assay import charge
 from solvent.lab.names import Names, design_id
 from solvent.lab.settings import ParamGroup, numbers, setting
 from solvent.lab.verbs import SPEAKING, VERBS, Verb
@@ -435,7 +435,7 @@ def info(_: Names) -> tuple[Info, ...]:
         Info("cost_refusal", "refusal", "action", -1, lambda refusal: (refusal != NOT_REFUSED) * 1.0),
         Info("refusal", "refusal", "refusal", NOT_REFUSED, _REASONS.__getitem__),
         *(
-            Info(name, name, "action", -1, float_of, True)
+            Info(name, name, "action", -1, np.float64, True)
             for name in ("settled", "claim", "licence_added", "debt_repaid")
         ),
     )

@@ -18,10 +18,11 @@ import dataclasses
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from solvent.lab.codes import Event
 from solvent.lab.compiled import inlined
 from solvent.lab.mechanism import Field, Info, Mechanism, count, number
-from solvent.lab.mechanisms.assay import float_of
 from solvent.lab.names import Names
 from solvent.lab.settings import ParamGroup, setting
 from solvent.lab.verbs import Verb
@@ -196,7 +197,7 @@ def observe_compound(lab, m, out, at):  # type: ignore[no-untyped-def]
 
 def info(_: Names) -> tuple[Info, ...]:
     """The log score, with ``detailed_info``."""
-    return (Info("published_bits", "published_bits", "action", -1, float_of, True),)
+    return (Info("published_bits", "published_bits", "action", -1, np.float64, True),)
 
 
 MECHANISM = Mechanism(
