@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,10 @@ import numpy as np
 import pytest
 
 import solvent
-from solvent.adequacy import corrections
-from solvent.adequacy.lab import rule_scores
-from solvent.gate.policy_files import save_policies
 from solvent.lab.actions import action_table
 from solvent.lab.batch import resolve_params
 from solvent.lab.codes import VERDICTS, Event, Verdict
-from solvent.lab.mechanisms.adequacy import RULES
+from solvent.lab.mechanisms.adequacy import RULES, rule_scores
 from solvent.lab.mechanisms.gate import MILLION
 from solvent.lab.mechanisms.governance import GATE_POLICIES
 from solvent.lab.params import LabParams
@@ -35,8 +31,7 @@ from solvent.lab.rendering.words import contaminated
 from solvent.lab.settings import in_thousandths
 from solvent.lab.state import lab_dtype, step_dtype
 from solvent.lab.verbs import Verb
-from solvent.lab.words import measured as lab_tables
-from solvent.lab.words.measured import Measured, domain_of, load_measured, save_measured
+from solvent.lab.words.measured import SHIPPED, load_measured, save_measured
 from solvent.lab.words.notebook import plural, weigh
 from solvent.lab.words.rows import STRENGTHS, WORDINGS
 from solvent.lab.words.sentences import corrections_of
@@ -103,35 +98,30 @@ def forged(params: LabParams, rng: np.random.Generator, heartbeat: int) -> tuple
     return lab, step
 
 
-def renamed(folder: Path, names: dict[str, str]) -> Path:
-    """The shipped tables under other names of compounds: as long as they like, and of the same sentences."""
+def renamed(folder: Path, names: dict[str, str], text: str) -> Path:
+    """The shipped words under other names of compounds, as long as they like; every correction has this text."""
     shipped = load_measured()
-    compounds = [names.get(name, name) for name in shipped.about["compounds"]]
-    path = folder / lab_tables.SHIPPED.name
-    save_measured(path, Measured(shipped.gram, shipped.stands, {**shipped.about, "compounds": compounds}))
-    learnt = load_measured().policies
-    there = domain_of(load_measured(path))
-    policies = [dataclasses.replace(policy, domain=there) for policy in learnt]
-    save_policies(folder / lab_tables.LAB_POLICIES.name, policies)
+    corrections = shipped.about["corrections"]
+    about = {
+        **shipped.about,
+        "compounds": [names.get(name, name) for name in shipped.about["compounds"]],
+        "corrections": {**corrections, "texts": dict.fromkeys(corrections["texts"], text)},
+    }
+    path = folder / SHIPPED.name
+    save_measured(path, dataclasses.replace(shipped, about=about))
     return path
 
 
 @pytest.fixture
-def longest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LabParams]:
+def longest(tmp_path: Path) -> LabParams:
     """A lab with long names whose corrections all have the longest text that there may be."""
-    text = corrections.CORRECTIONS.read_text(encoding="utf-8")
     long = (
         "Say what was looked at, what was left out, and how likely it is that what was left out matters; " * 3
     )[:199] + "."
-    path = tmp_path / "corrections.toml"
-    path.write_text(re.sub(r'(?m)^text = ".*"$', f'text = "{long}"', text), encoding="utf-8")
-    monkeypatch.setattr(corrections, "CORRECTIONS", path)
-    corrections._shipped.cache_clear()
     names = {"nocodazole": "tetrahydrouridine-5'-phosphate", "CCCP": "hydroxycamptothecin-20(S)"}
-    tables = renamed(tmp_path, names)
+    tables = renamed(tmp_path, names, long)
     compounds = [names.get(name, name) for name in resolve_params({}, "lab").assay.compounds]
-    yield resolve_params({"assay": {"compounds": compounds}, "gate": {"tables": str(tables)}}, "lab")
-    corrections._shipped.cache_clear()
+    return resolve_params({"assay": {"compounds": compounds}, "gate": {"tables": str(tables)}}, "lab")
 
 
 @pytest.mark.parametrize("shape", SHAPES)

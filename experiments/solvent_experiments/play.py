@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from solvent import LabEnv, LabParams
+from solvent.lab.mechanisms.gate import wording_at
 from solvent.lab.rendering import Renderer
 from solvent.lab.rendering.panels import adequacy, energy, gate
 from solvent.lab.rendering.panels.costs import cost_of, what_it_does, why, why_not
@@ -21,7 +22,6 @@ from solvent.lab.rendering.panels.outcome import tell
 from solvent.lab.rendering.panels.page import would_be
 from solvent.lab.rendering.sheet import WIDTH, Sheet
 from solvent.lab.rendering.words import class_name, clock, in_units
-from solvent.lab.tables import tables_for
 from solvent.lab.verbs import VERBS, Verb
 from solvent.lab.words.sentences import policies_of
 from solvent_agents.agent import act_one, show_labs
@@ -249,8 +249,8 @@ def _hanging(line: str, width: int) -> str:
 
 def _said_at(env: LabEnv, m: int, confidences: list[str], width: int) -> list[str]:
     """Each confidence with what the finding would say, and what the gate would make of it."""
-    page, wordings = env.notebook(int(m)), tables_for(env.params).wording
-    findings = [page.findings[wording] for wording in wordings]
+    page, gate = env.notebook(int(m)), env.params.gate
+    findings = [page.findings[wording_at(gate, q)] for q in env.params.vocabulary.confidences]
     return [
         f"{confidence:<5}{would_be(finding)}\n" + _hanging(f"{' ' * 7}“{finding.sentence}”", width)
         for confidence, finding in zip(confidences, findings, strict=True)

@@ -203,7 +203,7 @@ def save_measured(path: Path, measured: Measured) -> None:
     arrays = _stored(measured)
     about = {**measured.about, "format": FORMAT}
     about["sha256"] = _digest(about, arrays)
-    text = np.frombuffer(json.dumps(about, sort_keys=True, ensure_ascii=True).encode(), np.uint8)
+    text = np.frombuffer(json.dumps(about, ensure_ascii=True).encode(), np.uint8)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with temporary.open("wb") as file:
