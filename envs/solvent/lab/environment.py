@@ -138,6 +138,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self._log = ToolLog(self.params)
         self._writes_pages = "gate" in self.names.active
         self._contaminated = bool(self.params.unenforced)
+        self.detailed_info = detailed_info
         self._told = infos_of(self.params, detailed=detailed_info)
         self.actions = action_table(self.params)
         self.observation_fields = observation_fields(self.params)
@@ -297,11 +298,12 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             self._renderer = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_renderer": None, "_step": None}
+        return {**self.__dict__, "_renderer": None, "_step": None, "_told": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._step = _fields(self.batch)
+        self._told = infos_of(self.params, detailed=self.detailed_info)
 
 
 def _fields(batch: LabBatch) -> dict[str, NDArray[Any]]:

@@ -39,12 +39,22 @@ class Ledgers:
     def __init__(self, params: LabParams, paths: Mapping[str, File | None]) -> None:
         self.params = params
         self.paths = {name: path for name, path in paths.items() if path is not None}
-        self._names = names_of(params)
-        self._logs = tuple(log for log in logs_of(params) if log.name in self.paths)
+        self._open()
         if any(log.name == "verdicts" for log in self._logs):
             self._names.sentences  # noqa: B018 - at fault now, not at the first finding
         for path in self.paths.values():
             begin_ledger(path)
+
+    def _open(self) -> None:
+        self._names = names_of(self.params)
+        self._logs = tuple(log for log in logs_of(self.params) if log.name in self.paths)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"params": self.params, "paths": self.paths}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._open()
 
     def append(self, steps: Any, labs: Any, *, numbered: bool) -> None:
         """Log what happened in step records, shape ``(n,)``; ``numbered`` marks each with its lab.

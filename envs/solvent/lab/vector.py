@@ -93,6 +93,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         )
         self.names = names_of(self.params)
         self._contaminated = bool(self.params.unenforced)
+        self.detailed_info = detailed_info
         self._told = infos_of(self.params, detailed=detailed_info)
         self.copy = copy
         self.actions = action_table(self.params)
@@ -295,7 +296,11 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
             self._renderer = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_renderer": None}
+        return {**self.__dict__, "_renderer": None, "_told": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._told = infos_of(self.params, detailed=self.detailed_info)
 
 
 def _reset_mode(mode: AutoresetMode | str) -> AutoresetMode:
