@@ -43,6 +43,7 @@ from solvent.lab.verbs import EXPERIMENTS, VERBS
 from solvent.lab.words.catalogue import Catalogue, Page
 from solvent.lab.words.measured import MOST_SPANS, Measured, rounded
 from solvent.lab.words.rows import WORDINGS, finding_row
+from solvent.lab.words.sentences import lab_sentences
 from solvent.lab.words.tool_log import Plate, tool_calls
 
 __all__ = [
@@ -132,20 +133,6 @@ def _description(params: LabParams, catalogue: Catalogue, embedder: Any) -> dict
             "texts": {correction.id: correction.text for correction in corrections.values()},
         },
     }
-
-
-def lab_sentences(params: LabParams, catalogue: Catalogue) -> LabSentences:
-    """Every sentence of every compound.
-
-    Raises:
-        WordsError: the catalogue has no words for these parameters.
-    """
-    assay = params.assay
-    return LabSentences(
-        spans=tuple(tuple(catalogue.spans(assay, params.doses, name)) for name in assay.compounds),
-        findings=tuple(tuple(catalogue.findings(assay, name)) for name in assay.compounds),
-        classes=assay.potency_classes,
-    )
 
 
 def lab_vectors(words: LabSentences, embedder: Embedder, tick: Callable[[], None] = lambda: None) -> Floats:

@@ -150,7 +150,7 @@ class EnergyParams(ParamGroup):
         for verb in VERB_NAMES:
             cost, floor = self.base_cost(verb), self.floor(verb)
             where = f"prices.{verb}" if getattr(self.prices, verb) is not None else f"ratings.{verb}"
-            if cost > 0.0 and verb in ("rest", "propose", "terminate"):
+            if cost > 0.0 and verb in FREE:
                 raise ParamError(where, f"got a cost of {cost:g}; allowed: 0, for what must always be open")
             if cost < floor - 1e-9:
                 raise ParamError(where, f"got a cost of {cost:g}; allowed: at least its floor {floor:g}")

@@ -16,7 +16,14 @@ from solvent.lab.settings import ParamError
 from solvent.lab.words.catalogue import CATALOGUE, Catalogue, WordsError, load_catalogue
 from solvent.lab.words.measured import Measured, load_measured, shipped
 
-__all__ = ["corrections_of", "measured_for", "policies_of", "rule_corrections", "sentences_of"]
+__all__ = [
+    "corrections_of",
+    "lab_sentences",
+    "measured_for",
+    "policies_of",
+    "rule_corrections",
+    "sentences_of",
+]
 
 
 def _file(params: LabParams) -> Path:
@@ -82,16 +89,24 @@ def sentences_of(params: LabParams) -> LabSentences:
     Raises:
         ParamError: the words that ``gate.tables`` was measured for are not there.
     """
-    assay = params.assay
     try:
-        words = _catalogue(_file(params))
-        return LabSentences(
-            spans=tuple(tuple(words.spans(assay, params.doses, name)) for name in assay.compounds),
-            findings=tuple(tuple(words.findings(assay, name)) for name in assay.compounds),
-            classes=assay.potency_classes,
-        )
+        return lab_sentences(params, _catalogue(_file(params)))
     except WordsError as error:
         raise ParamError("gate", str(error)) from None
+
+
+def lab_sentences(params: LabParams, catalogue: Catalogue) -> LabSentences:
+    """Every sentence of every compound.
+
+    Raises:
+        WordsError: the catalogue has no words for these parameters.
+    """
+    assay = params.assay
+    return LabSentences(
+        spans=tuple(tuple(catalogue.spans(assay, params.doses, name)) for name in assay.compounds),
+        findings=tuple(tuple(catalogue.findings(assay, name)) for name in assay.compounds),
+        classes=assay.potency_classes,
+    )
 
 
 def _catalogue(file: Path) -> Catalogue:
