@@ -54,7 +54,7 @@ quickstart: $(VENV)/.installed-all $(VENV)/.compiled-is-current ## install, then
 # in SHIPPED go into the package.
 POLICIES := tiny:Tiny quickstart:Debt energy:Energy gate:Gate lab:Lab
 SHIPPED := Tiny Debt
-SHIPPED_FOLDER := agents/solvent_agents/policies_shipped
+SHIPPED_FOLDER := agents/solvent_agents/learning/shipped_policies
 
 policies: $(VENV)/.installed-all $(VENV)/.compiled-is-current ## train a policy for each level again (runs/policies), and ship two
 	@set -e; for pair in $(POLICIES); do \

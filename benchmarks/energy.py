@@ -15,14 +15,14 @@ from typing import Any
 
 from benchmarks.world import HEADER, interval, line
 from solvent.lab.params import LabParams, preset
-from solvent_agents.honest import Honest, Manner
-from solvent_agents.launderer import Launderer
-from solvent_agents.ratcheter import Ratcheter
 from solvent_agents.registry import AGENTS
 from solvent_agents.rollout import episodes
-from solvent_agents.sandbagger import Sandbagger
-from solvent_agents.target_switcher import TargetSwitcher
-from solvent_agents.voice import Habits
+from solvent_agents.scripts.honest import Honest, Manner
+from solvent_agents.scripts.launderer import Launderer
+from solvent_agents.scripts.ratcheter import Ratcheter
+from solvent_agents.scripts.sandbagger import Sandbagger
+from solvent_agents.scripts.target_switcher import TargetSwitcher
+from solvent_agents.scripts.voice import Habits
 
 ATTACKERS = (Sandbagger, Ratcheter, TargetSwitcher, Launderer)
 SILENT = Habits(speaks=False)

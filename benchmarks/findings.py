@@ -20,13 +20,13 @@ from solvent.lab.mechanisms.governance import GATE_POLICIES
 from solvent.lab.params import LabParams, preset
 from solvent.lab.vector import LabVectorEnv
 from solvent.lab.verbs import Verb
-from solvent_agents.honest import Honest
-from solvent_agents.overreacher import Overreacher
-from solvent_agents.padder import Padder
-from solvent_agents.premature import Premature
 from solvent_agents.reading import Reader, action_index
 from solvent_agents.registry import AGENTS
 from solvent_agents.rollout import episodes
+from solvent_agents.scripts.honest import Honest
+from solvent_agents.scripts.overreacher import Overreacher
+from solvent_agents.scripts.padder import Padder
+from solvent_agents.scripts.premature import Premature
 
 VERDICTS = ("accept", "review", "reject")
 COUNTS = ("reviews_approved", "incidents_high", "tightenings")

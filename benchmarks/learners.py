@@ -22,7 +22,7 @@ def learners() -> list[Case]:
     from stable_baselines3.common.vec_env import DummyVecEnv
 
     from solvent.lab.params import preset
-    from solvent_agents.sb3 import LabVecEnv
+    from solvent_agents.learning.sb3 import LabVecEnv
 
     torch.set_num_threads(1)
     stacked = DummyVecEnv([lambda: Monitor(gymnasium.make(ENV_ID)) for _ in range(LABS)])

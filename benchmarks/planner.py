@@ -4,8 +4,8 @@
     python -m benchmarks.planner --levels debt --worlds 8 --episodes 50
     python -m benchmarks.planner --tune debt,gate                  constants of the base policy, on seeds below 10,000
 
-Returns are interquartile means with their 95 % intervals (``solvent_experiments.statistics``) on the evaluations'
-seeds, 10,000 and on. ``base`` is the policy that is played out, by itself. A line is printed as soon as it is known.
+Returns are interquartile means with their 95 % intervals on the evaluations' seeds, from 10,000 on.
+``base`` is the policy that is played out, by itself. A line is printed as soon as it is known.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 from solvent.lab.params import LabParams, preset
 from solvent_agents.agent import Actions, Observations
-from solvent_agents.oracle import Oracle
-from solvent_agents.planner import Effort, Planner, RolloutAgent, base_temper
+from solvent_agents.planning.oracle import Oracle
+from solvent_agents.planning.planner import Effort, Planner, RolloutAgent, base_temper
+from solvent_agents.planning.rollout_policy import Temper
 from solvent_agents.registry import AGENTS
 from solvent_agents.rollout import episodes
-from solvent_agents.rollout_policy import Temper
-from solvent_experiments.statistics import interquartile_mean, interval
+from solvent_experiments.measure.statistics import interquartile_mean, interval
 
 PRESETS_OF = {"debt": "default", "energy": "energy", "gate": "gate", "lab": "lab"}
 FIRST_SEED = 10_000

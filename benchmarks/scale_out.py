@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from solvent_experiments.backends import BACKENDS
+from solvent_experiments.run.backends import BACKENDS
 
 LOOK_EVERY = 0.05  # seconds
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from benchmarks.world import HEADER, interval, line
 from solvent.lab.params import LabParams, preset
-from solvent_agents.honest import Honest
 from solvent_agents.registry import AGENTS
 from solvent_agents.rollout import episodes
+from solvent_agents.scripts.honest import Honest
 
 SCORES = tuple(str(score) for score in range(4))
 WORDS_HEADER = HEADER + "".join(f"{'score ' + score:>9}" for score in SCORES) + f"{'mean':>9}{'2-3 %':>9}"

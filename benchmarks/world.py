@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from solvent.lab.mechanisms.assay import ControlTemplate
 from solvent.lab.params import LabParams
 from solvent.lab.vector import LabVectorEnv
-from solvent_agents.honest import Honest, Manner
 from solvent_agents.reading import action_index
 from solvent_agents.registry import AGENTS
 from solvent_agents.rollout import episodes
+from solvent_agents.scripts.honest import Honest, Manner
 
 NEVER = float("inf")
 

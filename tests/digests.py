@@ -21,9 +21,9 @@ import numpy as np
 
 from solvent import ENVIRONMENTS, preset
 from solvent_agents import rollout
-from solvent_agents.learned import LearnedAgent
+from solvent_agents.learning.learned import LearnedAgent
+from solvent_agents.learning.shipped import shipped_policies
 from solvent_agents.registry import AGENTS, PLAYERS
-from solvent_agents.shipped import shipped_policies
 
 KEPT = Path(__file__).with_suffix(".json")
 SEEDS = 200

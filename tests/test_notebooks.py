@@ -140,7 +140,7 @@ episodes.parquet training.parquet traces.parquet policy.json policy.safetensors
 def is_command(words: list[str]) -> bool:
     import typer
 
-    from solvent_experiments.cli import app
+    from solvent_experiments.cli.app import app
 
     command: Any = typer.main.get_command(app)
     for word in words:

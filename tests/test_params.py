@@ -23,7 +23,7 @@ from solvent.lab.mechanisms.energy import VERB_NAMES
 from solvent.lab.params import PRESETS, BudgetParams
 from solvent.lab.settings import ParamGroup
 from solvent.lab.verbs import Verb
-from solvent_experiments.reference import parameters_page
+from solvent_experiments.config.reference import parameters_page
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -681,7 +681,7 @@ def test_every_setting_is_used_where_the_lab_is_built():
 def test_the_page_of_parameters_is_what_the_code_says():
     written = (ROOT / "docs" / "parameters.md").read_text(encoding="utf-8")
     assert written == parameters_page(), (
-        "renew it: python -m solvent_experiments.reference > docs/parameters.md"
+        "renew it: python -m solvent_experiments.config.reference > docs/parameters.md"
     )
 
 
@@ -697,7 +697,7 @@ def test_the_page_has_a_row_for_every_setting():
 
 def test_the_page_is_written_by_the_command_it_names():
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "solvent_experiments.reference"],
+        [sys.executable, "-W", "error", "-m", "solvent_experiments.config.reference"],
         capture_output=True,
         text=True,
         check=True,

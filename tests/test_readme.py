@@ -52,7 +52,7 @@ def test_its_folders_and_make_targets_are_there() -> None:
 
 
 def test_its_commands_are_commands() -> None:
-    from solvent_experiments.cli import app
+    from solvent_experiments.cli.app import app
 
     known = {
         command.name or command.callback.__name__ for command in app.registered_commands if command.callback

@@ -1,6 +1,6 @@
 """Agents that play Solvent: scripted ones, one a file, and learned ones.
 
-The learned ones are in ``solvent_agents.learned`` and need the extra ``agents``.
+The learned ones are in ``solvent_agents.learning.learned`` and need the extra ``agents``.
 """
 
 import pathlib

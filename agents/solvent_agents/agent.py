@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvent.lab.params import LabParams
-from solvent_agents.notebook_record import without_truth
+from solvent_agents.planning.notebook_record import without_truth
 
 __all__ = [
     "Actions",
@@ -53,7 +53,7 @@ class ReadsNotebook(Protocol):
     """An agent that plans on the compiled dynamics: it is handed the labs' records without the truth in them."""
 
     def open(self, notebooks: NDArray[Any]) -> None:
-        """What is known in each lab, shape ``(n,)`` (``solvent_agents.notebook_record``), before every ``act``.
+        """Receive what is known in each lab (``planning.notebook_record``), shape ``(n,)``, before every ``act``.
 
         The labs that have ended show how they ended; there is nothing to do in them.
         """

@@ -6,33 +6,33 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from solvent.lab.params import LabParams
-from solvent_agents.adequate import Adequate
 from solvent_agents.agent import Agent
-from solvent_agents.calibrator import Calibrator
-from solvent_agents.cheapest_first import CheapestFirst
-from solvent_agents.definitive import Definitive
-from solvent_agents.end_game_liar import EndGameLiar
-from solvent_agents.exact import Exact
-from solvent_agents.hedger import Hedger
-from solvent_agents.hermit import Hermit
-from solvent_agents.hoarder import Hoarder
-from solvent_agents.honest import Honest
-from solvent_agents.launderer import Launderer
-from solvent_agents.max_claimer import MaxClaimer
-from solvent_agents.oracle import Oracle
-from solvent_agents.outspoken import Outspoken
-from solvent_agents.overreacher import Overreacher
-from solvent_agents.padder import Padder
-from solvent_agents.planner import Planner
-from solvent_agents.premature import Premature
-from solvent_agents.random_agent import Random, RandomMasked
-from solvent_agents.ratcheter import Ratcheter
-from solvent_agents.sandbagger import Sandbagger
-from solvent_agents.spammer import Spammer
-from solvent_agents.surfer import Surfer
-from solvent_agents.target_switcher import TargetSwitcher
-from solvent_agents.value_per_cost import ValuePerCost
-from solvent_agents.zero_claimer import ZeroClaimer
+from solvent_agents.exact.exact import Exact
+from solvent_agents.planning.oracle import Oracle
+from solvent_agents.planning.planner import Planner
+from solvent_agents.scripts.adequate import Adequate
+from solvent_agents.scripts.calibrator import Calibrator
+from solvent_agents.scripts.cheapest_first import CheapestFirst
+from solvent_agents.scripts.definitive import Definitive
+from solvent_agents.scripts.end_game_liar import EndGameLiar
+from solvent_agents.scripts.hedger import Hedger
+from solvent_agents.scripts.hermit import Hermit
+from solvent_agents.scripts.hoarder import Hoarder
+from solvent_agents.scripts.honest import Honest
+from solvent_agents.scripts.launderer import Launderer
+from solvent_agents.scripts.max_claimer import MaxClaimer
+from solvent_agents.scripts.outspoken import Outspoken
+from solvent_agents.scripts.overreacher import Overreacher
+from solvent_agents.scripts.padder import Padder
+from solvent_agents.scripts.premature import Premature
+from solvent_agents.scripts.random_agent import Random, RandomMasked
+from solvent_agents.scripts.ratcheter import Ratcheter
+from solvent_agents.scripts.sandbagger import Sandbagger
+from solvent_agents.scripts.spammer import Spammer
+from solvent_agents.scripts.surfer import Surfer
+from solvent_agents.scripts.target_switcher import TargetSwitcher
+from solvent_agents.scripts.value_per_cost import ValuePerCost
+from solvent_agents.scripts.zero_claimer import ZeroClaimer
 
 __all__ = ["AGENTS", "PLAYERS", "YARDSTICKS"]
 

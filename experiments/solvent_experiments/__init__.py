@@ -1,6 +1,6 @@
 """Experiments: a config and a seed become an artifact.
 
-The command line is ``solvent`` (``solvent_experiments.cli``); from Python:
+The command line is ``solvent`` (``solvent_experiments.cli.app``); from Python:
 
     experiment = load_experiment(Path("configs/quickstart.yaml"))
     folder = run_experiment(experiment, Path("runs/quickstart"))
@@ -9,9 +9,9 @@ The command line is ``solvent`` (``solvent_experiments.cli``); from Python:
 import typing
 
 if typing.TYPE_CHECKING:
-    from solvent_experiments.config import Experiment, load_experiment
-    from solvent_experiments.documents import ConfigError
-    from solvent_experiments.run import run_experiment
+    from solvent_experiments.config.documents import ConfigError
+    from solvent_experiments.config.experiment import Experiment, load_experiment
+    from solvent_experiments.run.running import run_experiment
 
 __all__ = ["ConfigError", "Experiment", "load_experiment", "run_experiment"]
 

@@ -10,13 +10,13 @@ from solvent.lab.environment import LabEnv
 from solvent.lab.params import BudgetParams, LabParams, VocabularyParams, preset
 from solvent.lab.vector import LabVectorEnv
 from solvent_agents import AGENTS, Agent, act_one, episodes
-from solvent_agents.honest import Honest, Manner
-from solvent_agents.launderer import Launderer
-from solvent_agents.random_agent import RandomMasked
-from solvent_agents.ratcheter import Ratcheter
-from solvent_agents.sandbagger import Sandbagger
-from solvent_agents.target_switcher import TargetSwitcher
-from solvent_agents.voice import Habits
+from solvent_agents.scripts.honest import Honest, Manner
+from solvent_agents.scripts.launderer import Launderer
+from solvent_agents.scripts.random_agent import RandomMasked
+from solvent_agents.scripts.ratcheter import Ratcheter
+from solvent_agents.scripts.sandbagger import Sandbagger
+from solvent_agents.scripts.target_switcher import TargetSwitcher
+from solvent_agents.scripts.voice import Habits
 
 PARAMS = LabParams()
 SHORT = LabParams(budget=BudgetParams(wells=120, heartbeats=14), vocabulary=VocabularyParams(terminate=True))

@@ -13,9 +13,9 @@ import pytest
 import torch
 
 import solvent
-from solvent_agents.checkpoint import BEFORE, CHECKPOINT, HEAD, MAGIC
-from solvent_agents.learned import train
-from solvent_agents.recipe import Recipe
+from solvent_agents.learning.checkpoint import BEFORE, CHECKPOINT, HEAD, MAGIC
+from solvent_agents.learning.learned import train
+from solvent_agents.learning.recipe import Recipe
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +36,7 @@ RECIPE = Recipe.from_mapping(
 
 @pytest.fixture(scope="module", autouse=True)
 def often(monkeypatch_module: pytest.MonkeyPatch) -> None:
-    monkeypatch_module.setattr("solvent_agents.learned.CHECKPOINT_EVERY", 2)
+    monkeypatch_module.setattr("solvent_agents.learning.learned.CHECKPOINT_EVERY", 2)
 
 
 @pytest.fixture(scope="module")

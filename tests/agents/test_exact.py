@@ -13,10 +13,10 @@ from solvent.lab.mechanisms.publication import asserted_bits, log_score
 from solvent.lab.params import LabParams, preset
 from solvent.lab.settings import ParamError
 from solvent_agents import episodes
-from solvent_agents.exact import SHIPPED, Exact, graph_of, load_graph, solve
-from solvent_agents.honest import Honest
-from solvent_agents.optimum import known_optimum
-from solvent_agents.process import enumerate_process
+from solvent_agents.exact.exact import SHIPPED, Exact, graph_of, load_graph, solve
+from solvent_agents.exact.optimum import known_optimum
+from solvent_agents.exact.process import enumerate_process
+from solvent_agents.scripts.honest import Honest
 
 TINY = preset("tiny")
 # Two classes, one instrument, no noise to speak of: one plate tells all.

@@ -9,7 +9,7 @@ from solvent.lab.mechanisms.assay import AssayParams, DoseTemplate, PlateParams
 from solvent.lab.params import LabParams
 from solvent.lab.tables import tables_for
 from solvent.lab.verbs import Verb
-from solvent_agents.expected_gain import Forecaster, fixed_points, quantile
+from solvent_agents.planning.expected_gain import Forecaster, fixed_points, quantile
 
 SMALL = LabParams(
     assay=AssayParams(compounds=("a",), potency_classes=3, gains=(0.8, 1.2), plate_sds=(0.1,), bins=4),

@@ -11,7 +11,7 @@ from solvent.lab.params import LabParams, preset
 from solvent.lab.settings import ParamError
 from solvent.lab.state import lab_dtype, step_dtype
 from solvent.lab.tables import tables_for
-from solvent_agents.forcing import check_enumerable, expand, hypotheses, start, state_key
+from solvent_agents.planning.forcing import check_enumerable, expand, hypotheses, start, state_key
 
 TINY = preset("tiny")
 SMALL = LabParams.from_mapping(

@@ -13,11 +13,11 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecMonitor
 
 import solvent
-from solvent_agents.lagrangian import PPOLagrangian, step_costs
-from solvent_agents.learned import LearnedAgent, train
-from solvent_agents.recipe import Recipe
+from solvent_agents.learning.lagrangian import PPOLagrangian, step_costs
+from solvent_agents.learning.learned import LearnedAgent, train
+from solvent_agents.learning.recipe import Recipe
+from solvent_agents.learning.sb3 import LabVecEnv
 from solvent_agents.rollout import episodes
-from solvent_agents.sb3 import LabVecEnv
 
 PARAMS = solvent.preset("default")
 GAIN = np.array([1.0, 3.0])

@@ -13,14 +13,14 @@ import solvent
 from solvent.lab.actions import action_table
 from solvent.lab.observation import observation_space
 from solvent.lab.params import BudgetParams
-from solvent_agents.honest import Honest
-from solvent_agents.imitation import demonstrate
-from solvent_agents.learned import CLONING, WATCHING, LearnedAgent, train
-from solvent_agents.optimum import known_optimum
-from solvent_agents.policies import CompoundNetwork, compound_columns
-from solvent_agents.recipe import ALGORITHMS, Recipe
+from solvent_agents.exact.optimum import known_optimum
+from solvent_agents.learning.imitation import demonstrate
+from solvent_agents.learning.learned import CLONING, WATCHING, LearnedAgent, train
+from solvent_agents.learning.policies import CompoundNetwork, compound_columns
+from solvent_agents.learning.recipe import ALGORITHMS, Recipe
+from solvent_agents.learning.sb3 import LabVecEnv
 from solvent_agents.rollout import episodes as play
-from solvent_agents.sb3 import LabVecEnv
+from solvent_agents.scripts.honest import Honest
 
 PARAMS = solvent.preset("default")
 ENERGY = solvent.preset("energy")
@@ -134,7 +134,7 @@ def _equal(a, b):
 def test_a_training_that_was_stopped_and_resumed_is_the_same_training(
     tmp_path, monkeypatch, algorithm, params
 ):
-    monkeypatch.setattr("solvent_agents.learned.CHECKPOINT_EVERY", 3)
+    monkeypatch.setattr("solvent_agents.learning.learned.CHECKPOINT_EVERY", 3)
     recipe = Recipe.from_mapping(algorithm, {"n_timesteps": 8 * 16 * 8, **SMALL})
 
     whole, parts = [], []

@@ -9,8 +9,8 @@ from solvent.lab.mechanisms.belief import entropy_bits
 from solvent.lab.params import LabParams, preset
 from solvent.lab.state import LAB_FIELDS
 from solvent.lab.vector import LabVectorEnv
-from solvent_agents.notebook_record import HIDDEN, PUBLIC, with_drawn_truth, without_truth
-from solvent_agents.random_agent import RandomMasked
+from solvent_agents.planning.notebook_record import HIDDEN, PUBLIC, with_drawn_truth, without_truth
+from solvent_agents.scripts.random_agent import RandomMasked
 
 LEVELS = {"debt": LabParams(), "lab": preset("lab")}
 

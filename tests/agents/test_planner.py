@@ -13,11 +13,11 @@ from solvent.lab.params import BudgetParams, LabParams, preset
 from solvent.lab.vector import LabVectorEnv
 from solvent_agents import PLAYERS, Agent, act_one, episodes
 from solvent_agents.agent import ReadsNotebook, SeesTruth, TakesTime, show_labs
-from solvent_agents.notebook_record import HIDDEN, without_truth
-from solvent_agents.oracle import Oracle
-from solvent_agents.planner import Effort, Planner
-from solvent_agents.random_agent import RandomMasked
-from solvent_agents.survey import survey
+from solvent_agents.planning.notebook_record import HIDDEN, without_truth
+from solvent_agents.planning.oracle import Oracle
+from solvent_agents.planning.planner import Effort, Planner
+from solvent_agents.planning.survey import survey
+from solvent_agents.scripts.random_agent import RandomMasked
 
 SHORT = LabParams(budget=BudgetParams(wells=120, heartbeats=14))
 LAB = preset("lab")

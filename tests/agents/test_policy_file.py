@@ -16,11 +16,11 @@ import torch
 from safetensors.torch import load, save
 
 import solvent
-from solvent_agents import networks
-from solvent_agents.learned import LearnedAgent, train
-from solvent_agents.policy_file import ABOUT, WEIGHTS, PolicyFileError, load_policy, save_policy
-from solvent_agents.recipe import ALGORITHMS, Recipe, algorithm_arguments, make_vec_env
-from solvent_agents.sb3 import LabVecEnv
+from solvent_agents.learning import networks
+from solvent_agents.learning.learned import LearnedAgent, train
+from solvent_agents.learning.policy_file import ABOUT, WEIGHTS, PolicyFileError, load_policy, save_policy
+from solvent_agents.learning.recipe import ALGORITHMS, Recipe, algorithm_arguments, make_vec_env
+from solvent_agents.learning.sb3 import LabVecEnv
 
 PARAMS = solvent.preset("default")
 ROLLOUT = {"n_envs": 8, "n_steps": 8, "gamma": 1.0}

@@ -11,8 +11,8 @@ from solvent.lab.params import LabParams, preset
 from solvent.lab.settings import UNIT
 from solvent.lab.vector import LabVectorEnv
 from solvent.lab.verbs import Verb
-from solvent_agents.random_agent import RandomMasked
 from solvent_agents.reading import Reader, action_index
+from solvent_agents.scripts.random_agent import RandomMasked
 
 PARAMS = LabParams()
 ENERGY = preset("energy")

@@ -12,9 +12,9 @@ from solvent.lab.actions import action_table
 from solvent.lab.params import LabParams, preset
 from solvent.lab.vector import LabVectorEnv
 from solvent.lab.verbs import Verb
-from solvent_agents.random_agent import RandomMasked
 from solvent_agents.reading import Reader, action_index
-from solvent_agents.saving import Savings
+from solvent_agents.scripts.random_agent import RandomMasked
+from solvent_agents.scripts.saving import Savings
 
 ENERGY = preset("energy")
 

@@ -8,10 +8,16 @@ import pytest
 
 from solvent import ENVIRONMENTS, preset
 from solvent_agents import episodes
-from solvent_agents.learned import LearnedAgent
-from solvent_agents.policy_file import WEIGHTS
+from solvent_agents.learning.learned import LearnedAgent
+from solvent_agents.learning.policy_file import WEIGHTS
+from solvent_agents.learning.shipped import (
+    SHIPPED,
+    is_shipped_name,
+    shipped_name,
+    shipped_policies,
+    shipped_policy,
+)
 from solvent_agents.registry import AGENTS
-from solvent_agents.shipped import SHIPPED, is_shipped_name, shipped_name, shipped_policies, shipped_policy
 
 NAMES = sorted(shipped_policies())
 BUDGET = 200_000  # bytes a policy may add to the package

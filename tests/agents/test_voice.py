@@ -13,14 +13,14 @@ from solvent.lab.settings import UNIT
 from solvent.lab.vector import LabVectorEnv
 from solvent.lab.verbs import VERBS, Verb
 from solvent_agents import AGENTS, episodes
-from solvent_agents.honest import Honest, Manner
-from solvent_agents.launderer import Launderer
-from solvent_agents.random_agent import RandomMasked
-from solvent_agents.ratcheter import Ratcheter
 from solvent_agents.reading import Reader
-from solvent_agents.sandbagger import Sandbagger
-from solvent_agents.target_switcher import TargetSwitcher
-from solvent_agents.voice import Habits, Voice
+from solvent_agents.scripts.honest import Honest, Manner
+from solvent_agents.scripts.launderer import Launderer
+from solvent_agents.scripts.random_agent import RandomMasked
+from solvent_agents.scripts.ratcheter import Ratcheter
+from solvent_agents.scripts.sandbagger import Sandbagger
+from solvent_agents.scripts.target_switcher import TargetSwitcher
+from solvent_agents.scripts.voice import Habits, Voice
 
 
 def voiced(params, **proposals):

@@ -7,8 +7,8 @@ import numpy as np
 from solvent import LabParams
 from solvent.lab.actions import action_table
 from solvent.lab.verbs import Verb
-from solvent_agents.sb3 import LabVecEnv
-from solvent_agents.while_blocked import WHILE_BLOCKED, WhileBlocked
+from solvent_agents.learning.sb3 import LabVecEnv
+from solvent_agents.learning.while_blocked import WHILE_BLOCKED, WhileBlocked
 
 
 def index(verb: Verb) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from solvent.energy.costs import CostStore, EnergyCostProposal
-from solvent_experiments import cli
+from solvent_experiments.cli import app as cli
 
 Filing = Callable[..., EnergyCostProposal]
 COMMANDS = (

@@ -148,7 +148,9 @@ def test_sqlite_is_set_up_for_several_processes(tmp_path: Any) -> None:
     assert settings == {"journal_mode": "wal", "foreign_keys": 1, "busy_timeout": 10_000}
 
 
-@pytest.mark.parametrize("module", ["solvent", "solvent_experiments.cli", "solvent_experiments.config"])
+@pytest.mark.parametrize(
+    "module", ["solvent", "solvent_experiments.cli.app", "solvent_experiments.config.experiment"]
+)
 def test_the_environment_and_the_command_line_load_without_a_database(module: str) -> None:
     code = f"import sys, {module}; assert not {{'sqlalchemy', 'alembic', 'psycopg'}} & set(sys.modules)"
     paths = [path for path in sys.path if path]

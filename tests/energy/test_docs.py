@@ -65,7 +65,7 @@ def test_its_multipliers_are_the_defaults() -> None:
 
 
 def test_its_commands_and_options_are_there() -> None:
-    from solvent_experiments.cli import app
+    from solvent_experiments.cli.app import app
 
     known = {
         command.name or command.callback.__name__ for command in app.registered_commands if command.callback

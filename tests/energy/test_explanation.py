@@ -14,7 +14,7 @@ from solvent.energy import explain, intent_summary_text
 from solvent.lab.mechanisms.energy import VERB_NAMES, EnergyParams, PriceParams
 from solvent.lab.mechanisms.proposals import ProposalParams
 from solvent.lab.verbs import INTENTS
-from solvent_experiments.config import environment_params
+from solvent_experiments.config.experiment import environment_params
 
 LAB = LabParams(
     energy=EnergyParams(

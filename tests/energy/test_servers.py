@@ -20,8 +20,14 @@ import pytest
 from rich.console import Console
 
 from solvent.energy import CATEGORIES
-from solvent_experiments.documents import ConfigError
-from solvent_experiments.tools import ServerError, environment_of, list_tools, printable, show_tools
+from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.instruments.energy.tools import (
+    ServerError,
+    environment_of,
+    list_tools,
+    printable,
+    show_tools,
+)
 
 SERVERS = Path(__file__).parent / "servers"
 SHOP = shlex.join([sys.executable, str(SERVERS / "shop.py")])

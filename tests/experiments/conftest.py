@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from solvent_experiments.config import Experiment, load_experiment
-from solvent_experiments.documents import ConfigError, dump_yaml
-from solvent_experiments.run import run_experiment
-from solvent_experiments.store import RunFolder
+from solvent_experiments.artifacts.folder import RunFolder
+from solvent_experiments.config.documents import ConfigError, dump_yaml
+from solvent_experiments.config.experiment import Experiment, load_experiment
+from solvent_experiments.run.running import run_experiment
 
 ROOT = Path(__file__).resolve().parents[2]
 SMOKE = ROOT / "configs" / "smoke.yaml"

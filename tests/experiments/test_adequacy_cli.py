@@ -21,7 +21,7 @@ import pytest
 from solvent.adequacy.decisions import accept
 from solvent.adequacy.patterns import Case, Pattern, extract
 from solvent.adequacy.scores import merged, read_scores
-from solvent_experiments import cli
+from solvent_experiments.cli import app as cli
 from tests.adequacy.judge_server import grades, reply, running, silence, text
 
 DEV = Path(__file__).resolve().parents[2] / "envs" / "solvent" / "adequacy" / "labelled_dev.jsonl"

@@ -22,7 +22,7 @@ import solvent.adequacy as package
 from solvent.adequacy.lexicon import LEXICON, load_lexicon
 from solvent.adequacy.scores import ScoreRecord
 from solvent_experiments import adequacy, adequacy_failures, adequacy_options, adequacy_studies
-from solvent_experiments.adequacy_responses import KEYS
+from solvent_experiments.instruments.adequacy.responses import KEYS
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "adequacy.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)

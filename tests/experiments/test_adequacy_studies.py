@@ -22,10 +22,14 @@ from solvent.adequacy.heuristic import score
 from solvent.adequacy.labelled import DEV
 from solvent.adequacy.scores import Ratings, append_scores, read_scores, record_of
 from solvent.adequacy.tools import ToolCall, ToolContext
-from solvent_experiments import cli
-from solvent_experiments.adequacy_responses import read_responses
-from solvent_experiments.adequacy_tables import estimate, incident_examples, labelled_examples
+from solvent_experiments.cli import app as cli
 from solvent_experiments.figures.style import DPI, WIDTH
+from solvent_experiments.instruments.adequacy.label_tables import (
+    estimate,
+    incident_examples,
+    labelled_examples,
+)
+from solvent_experiments.instruments.adequacy.responses import read_responses
 from tests.adequacy.judge_server import grades, running
 
 GREP = ToolCall("Grep", {"pattern": "x", "path": "src/a"}, "")

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from solvent import ENVIRONMENTS, __version__, read_refusals_jsonl
-from solvent_agents.exact import load_graph
-from solvent_experiments import cli
-from solvent_experiments.columns import read_parquet
-from solvent_experiments.compare import short_names
-from solvent_experiments.store import RunFolder
+from solvent_agents.exact.exact import load_graph
+from solvent_experiments.artifacts.folder import RunFolder
+from solvent_experiments.artifacts.parquet import read_parquet
+from solvent_experiments.cli import app as cli
+from solvent_experiments.cli.compare import short_names
 
 COMMANDS = (
     "run",
@@ -46,7 +46,7 @@ def call(monkeypatch: pytest.MonkeyPatch, *arguments: str, typed: str = "") -> i
 def test_help_needs_nothing_heavy() -> None:
     code = (
         "import sys; sys.argv = ['solvent', '--help']\n"
-        "from solvent_experiments.cli import main\n"
+        "from solvent_experiments.cli.app import main\n"
         "try: main()\n"
         "except SystemExit as left: assert not left.code\n"
         "heavy = {'torch', 'matplotlib', 'numba', 'pyarrow', 'pydantic', 'solvent', 'scipy'} & set(sys.modules)\n"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from solvent import LabParams
-from solvent_experiments import cli
-from solvent_experiments.config import load_experiment
-from solvent_experiments.documents import ConfigError, dump_yaml, read_document
+from solvent_experiments.cli import app as cli
+from solvent_experiments.config.documents import ConfigError, dump_yaml, read_document
+from solvent_experiments.config.experiment import load_experiment
 
 ROOT = Path(__file__).resolve().parents[2]
 GOOD = "name: x\nagents: [random]\n"

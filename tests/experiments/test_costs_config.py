@@ -9,9 +9,9 @@ import pytest
 
 from solvent import LabParams
 from solvent.energy.costs import CostStore, EnergyCostProposal
-from solvent_experiments.config import Experiment, load_experiment, moment
-from solvent_experiments.documents import ConfigError, dump_yaml
-from solvent_experiments.store import RunFolder
+from solvent_experiments.artifacts.folder import RunFolder
+from solvent_experiments.config.documents import ConfigError, dump_yaml
+from solvent_experiments.config.experiment import Experiment, load_experiment, moment
 
 NAMED = "name: x\nagents: [random]\ncosts: {store: stores/costs.db}\n"
 LAB = "name: x\nagents: [random]\nparams: {energy: {enabled: true}}\n"

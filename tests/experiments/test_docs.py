@@ -8,11 +8,11 @@ from pathlib import Path
 import yaml
 
 from solvent_agents import PLAYERS
-from solvent_agents.recipe import Recipe
-from solvent_experiments.columns import Columns, read_parquet
-from solvent_experiments.config import Evaluation, ExperimentFile
+from solvent_agents.learning.recipe import Recipe
+from solvent_experiments.artifacts.folder import RunFolder
+from solvent_experiments.artifacts.parquet import Columns, read_parquet
+from solvent_experiments.config.experiment import Evaluation, ExperimentFile
 from solvent_experiments.figures import FIGURES
-from solvent_experiments.store import RunFolder
 
 DOCS = Path(__file__).resolve().parents[2].joinpath("docs", "experiments.md").read_text(encoding="utf-8")
 

@@ -26,18 +26,18 @@ from solvent.lab.verbs import VERBS, Verb
 from solvent_agents import AGENTS, act_one
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.rollout import TRACED, TRACED_ENERGY, traced_prices
-from solvent_experiments.columns import Columns, flatten, joined, read_parquet, select
-from solvent_experiments.compare import environments_table, evaluate_agents
-from solvent_experiments.config import Experiment
-from solvent_experiments.evaluation import Evaluated, evaluate
+from solvent_experiments.artifacts.folder import DISCOMFORT, PROPOSALS, REFUSALS, RunFolder
+from solvent_experiments.artifacts.parquet import Columns, flatten, joined, read_parquet, select
+from solvent_experiments.cli.compare import environments_table, evaluate_agents
+from solvent_experiments.config.experiment import Experiment
 from solvent_experiments.figures import FIGURES, draw_all
 from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.figures.energy import of_heartbeats
 from solvent_experiments.figures.style import DPI, WIDTH, save, styled
-from solvent_experiments.marks import CONTAMINATED
-from solvent_experiments.report import energy_table, summary
-from solvent_experiments.run import show_results
-from solvent_experiments.store import DISCOMFORT, PROPOSALS, REFUSALS, RunFolder
+from solvent_experiments.measure.departures import CONTAMINATED
+from solvent_experiments.measure.summary import energy_table, summary
+from solvent_experiments.run.evaluation import Evaluated, evaluate
+from solvent_experiments.run.running import show_results
 
 OF_ENERGY = ("energy_curve", "intents_by_hour", "deferrals", "prices")
 OF_GATE = (

@@ -15,9 +15,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from solvent_experiments.config import Experiment, load_experiment
-from solvent_experiments.run import BrokenRunError, run_experiment
-from solvent_experiments.store import RunFolder
+from solvent_experiments.artifacts.folder import RunFolder
+from solvent_experiments.config.experiment import Experiment, load_experiment
+from solvent_experiments.run.running import BrokenRunError, run_experiment
 
 pytestmark = pytest.mark.slow
 
@@ -94,7 +94,7 @@ def test_a_worker_that_is_killed_is_replaced_and_its_training_resumed(
 def test_a_unit_whose_workers_are_always_killed_is_given_up_and_the_others_done(
     launch: Launch, smoke: Experiment, tmp_path: Path
 ) -> None:
-    from solvent_experiments.documents import dump_yaml
+    from solvent_experiments.config.documents import dump_yaml
 
     few = replace(smoke, train={}, agents=("hermit", "random"), evaluation=smoke.evaluation.model_copy())
     config, root = tmp_path / "few.yaml", tmp_path / "run"

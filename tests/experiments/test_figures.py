@@ -15,16 +15,16 @@ from matplotlib.image import imread
 from matplotlib.text import Text
 
 from solvent import LabParams, preset
-from solvent_experiments.config import Experiment
-from solvent_experiments.documents import ConfigError
+from solvent_experiments.artifacts.folder import RunFolder
+from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.config.experiment import Experiment
 from solvent_experiments.figures import FIGURES, draw_all
 from solvent_experiments.figures.budget import held
 from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.figures.style import DPI, WIDTH, spread, styled
-from solvent_experiments.marks import CONTAMINATED, mark_of, switched_off
-from solvent_experiments.report import summary, table
-from solvent_experiments.run import run_experiment
-from solvent_experiments.store import RunFolder
+from solvent_experiments.measure.departures import CONTAMINATED, mark_of, switched_off
+from solvent_experiments.measure.summary import summary, table
+from solvent_experiments.run.running import run_experiment
 
 OF_ENERGY = ("energy_curve", "intents_by_hour", "deferrals", "prices")
 OF_GATE = (

@@ -30,22 +30,22 @@ from solvent.lab.words.sentences import policies_of
 from solvent_agents import AGENTS, act_one
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.rollout import TRACED, TRACED_GATE
-from solvent_experiments.columns import Columns, joined, read_parquet, select
-from solvent_experiments.compare import evaluate_agents
-from solvent_experiments.config import Experiment
-from solvent_experiments.evaluation import Evaluated, evaluate
+from solvent_experiments.artifacts.folder import DISCOMFORT, REFUSALS, RunFolder
+from solvent_experiments.artifacts.folder import VERDICTS as LEDGER
+from solvent_experiments.artifacts.gate_in_force import judged_by
+from solvent_experiments.artifacts.parquet import Columns, joined, read_parquet, select
+from solvent_experiments.cli.compare import evaluate_agents
+from solvent_experiments.config.experiment import Experiment
 from solvent_experiments.figures import FIGURES, draw_all
 from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.figures.strictness import _in_force
 from solvent_experiments.figures.style import DPI, WIDTH, save, styled
 from solvent_experiments.figures.verdicts import VERDICT_COLOURS
-from solvent_experiments.judged_by import judged_by
-from solvent_experiments.marks import CONTAMINATED
-from solvent_experiments.report import gate_table, summary
-from solvent_experiments.run import show_results
-from solvent_experiments.statistics import share_interval
-from solvent_experiments.store import DISCOMFORT, REFUSALS, RunFolder
-from solvent_experiments.store import VERDICTS as LEDGER
+from solvent_experiments.measure.departures import CONTAMINATED
+from solvent_experiments.measure.statistics import share_interval
+from solvent_experiments.measure.summary import gate_table, summary
+from solvent_experiments.run.evaluation import Evaluated, evaluate
+from solvent_experiments.run.running import show_results
 
 EVALUATED = ("verdicts", "finding_energies", "strictness", "lab_domain")
 OF_GATE = ("verdict_curve", *EVALUATED)

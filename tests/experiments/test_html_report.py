@@ -15,16 +15,16 @@ import pytest
 import yaml
 from rich.table import Table
 
-from solvent_experiments.columns import read_parquet, select, write_parquet
-from solvent_experiments.documents import ConfigError
+from solvent_experiments.artifacts.folder import REFUSALS, VERDICTS, RunFolder
+from solvent_experiments.artifacts.parquet import read_parquet, select, write_parquet
+from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.figures import FIGURES
 from solvent_experiments.figures.data import load_run
-from solvent_experiments.html_report import write_report
-from solvent_experiments.html_report_episodes import chosen_episodes
-from solvent_experiments.html_report_frames import changes
-from solvent_experiments.html_report_tables import plain
-from solvent_experiments.progress import Silence
-from solvent_experiments.store import REFUSALS, VERDICTS, RunFolder
+from solvent_experiments.report.episodes import chosen_episodes
+from solvent_experiments.report.frames import changes
+from solvent_experiments.report.page import write_report
+from solvent_experiments.report.tables import plain
+from solvent_experiments.run.progress import Silence
 
 HOSTILE = "<script>alert(1)</script>"
 ONERROR = '"><img src=x onerror=alert(2)>'

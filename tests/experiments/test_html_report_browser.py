@@ -15,12 +15,12 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from solvent import LabEnv
 from solvent.lab.rendering.words import class_name
-from solvent_experiments.columns import Columns, select
+from solvent_experiments.artifacts.folder import RunFolder
+from solvent_experiments.artifacts.parquet import Columns, select
 from solvent_experiments.figures.data import RunData, load_run
-from solvent_experiments.html_report import write_report
-from solvent_experiments.html_report_episodes import Chosen, chosen_episodes
-from solvent_experiments.progress import Silence
-from solvent_experiments.store import RunFolder
+from solvent_experiments.report.episodes import Chosen, chosen_episodes
+from solvent_experiments.report.page import write_report
+from solvent_experiments.run.progress import Silence
 
 PATIENCE = 30_000  # milliseconds; an idle machine needs a few hundred at most
 WIDE, NARROW = 1440, 390

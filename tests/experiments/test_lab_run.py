@@ -15,18 +15,18 @@ from matplotlib.image import imread
 from matplotlib.text import Text
 
 from solvent import LabParams, preset
-from solvent_experiments.ablation import compare_words, load_arms, words_table
-from solvent_experiments.columns import Columns, joined, read_parquet, select, write_parquet
-from solvent_experiments.config import Experiment, load_experiment
-from solvent_experiments.documents import ConfigError, dump_yaml
+from solvent_experiments.artifacts.folder import VERDICTS, RunFolder
+from solvent_experiments.artifacts.parquet import Columns, joined, read_parquet, select, write_parquet
+from solvent_experiments.artifacts.training_log import TrainingLog
+from solvent_experiments.config.documents import ConfigError, dump_yaml
+from solvent_experiments.config.experiment import Experiment, load_experiment
 from solvent_experiments.figures import FIGURES, draw_all
 from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.figures.style import DPI, WIDTH, styled
 from solvent_experiments.figures.words import ARMS, counted, words_ablation
-from solvent_experiments.report import SCORES, summary, to_mapping
-from solvent_experiments.report import words_table as table_of_words
-from solvent_experiments.store import VERDICTS, RunFolder
-from solvent_experiments.training_log import TrainingLog
+from solvent_experiments.instruments.adequacy.ablation import compare_words, load_arms, words_table
+from solvent_experiments.measure.summary import SCORES, summary, to_mapping
+from solvent_experiments.measure.summary import words_table as table_of_words
 
 OF_WORDS = ("words_curve", "words")
 STRONG_EARLY, STRONG_LATE = 0.2, 0.6

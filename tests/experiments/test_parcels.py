@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from solvent_experiments import parcels
-from solvent_experiments.attempts import TRIES, Attempts
-from solvent_experiments.parcels import Packer, Parcel, Piece, lay_out, read_folder, unpack
+from solvent_experiments.ray import parcels
+from solvent_experiments.ray.parcels import Packer, Parcel, Piece, lay_out, read_folder, unpack
+from solvent_experiments.run.attempts import TRIES, Attempts
 
 FINAL = Parcel(
     (

@@ -15,7 +15,7 @@ from solvent import LabEnv
 from solvent.lab.params import preset
 from solvent.lab.rendering.panels import adequacy, energy, gate
 from solvent.lab.verbs import Verb
-from solvent_experiments.play import play_episode
+from solvent_experiments.cli.play import play_episode
 
 ENERGY, GATE, LAB = "Solvent/Energy-v0", "Solvent/Gate-v0", "Solvent/Lab-v0"
 

@@ -7,8 +7,8 @@ import io
 import pytest
 from rich.console import Console
 
-from solvent_experiments import progress
-from solvent_experiments.progress import Lines
+from solvent_experiments.run import progress
+from solvent_experiments.run.progress import Lines
 
 
 def test_the_time_left_counts_from_the_first_steps_of_a_stage(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,9 +18,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from solvent_experiments.config import load_experiment
-from solvent_experiments.run import run_experiment
-from solvent_experiments.store import RunFolder
+from solvent_experiments.artifacts.folder import RunFolder
+from solvent_experiments.config.experiment import load_experiment
+from solvent_experiments.run.running import run_experiment
 
 pytestmark = pytest.mark.slow
 if importlib.util.find_spec("ray") is None:
@@ -187,7 +187,12 @@ def test_an_address_that_is_none_is_one_line(
 
 def test_without_the_package_the_extra_is_named(launch: Launch, brief_config: Path, tmp_path: Path) -> None:
     program = tmp_path / "without_ray.py"
-    lines = "import sys", "sys.modules['ray'] = None", "from solvent_experiments.cli import main", "main()"
+    lines = (
+        "import sys",
+        "sys.modules['ray'] = None",
+        "from solvent_experiments.cli.app import main",
+        "main()",
+    )
     program.write_text("\n".join(lines))
     process = launch("run", brief_config, "--out", tmp_path / "run", "--backend", "ray", program=str(program))
     _, error = process.communicate(timeout=PATIENCE)

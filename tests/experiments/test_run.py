@@ -20,11 +20,11 @@ from rich.console import Console
 from solvent import LabEnv, read_refusals_jsonl
 from solvent.lab.codes import REFUSAL_REASONS
 from solvent_agents import AGENTS, act_one
-from solvent_experiments.columns import NO_SEED, read_parquet
-from solvent_experiments.config import Experiment
-from solvent_experiments.documents import ConfigError, read_document
-from solvent_experiments.run import BrokenRunError, run_experiment, show_results
-from solvent_experiments.store import RunFolder
+from solvent_experiments.artifacts.folder import RunFolder
+from solvent_experiments.artifacts.parquet import NO_SEED, read_parquet
+from solvent_experiments.config.documents import ConfigError, read_document
+from solvent_experiments.config.experiment import Experiment
+from solvent_experiments.run.running import BrokenRunError, run_experiment, show_results
 
 SAME = ("episodes.parquet", "traces.parquet", "training.parquet", "epistemic_refusals.jsonl")
 
@@ -36,7 +36,7 @@ def contents(root: Path) -> dict[str, tuple[int, bytes]]:
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-c", "from solvent_experiments.cli import main; main()", *arguments]
+    return [sys.executable, "-c", "from solvent_experiments.cli.app import main; main()", *arguments]
 
 
 def test_everything_is_there(smoke: Experiment, smoke_run: RunFolder) -> None:

@@ -10,7 +10,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent_experiments.statistics import (
+from solvent_experiments.measure.statistics import (
     difference,
     improvement_interval,
     interquartile_mean,

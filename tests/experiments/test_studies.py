@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from solvent import preset
-from solvent_experiments.config import make_recipe
-from solvent_experiments.documents import ConfigError
-from solvent_experiments.statistics import Interval
+from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.config.experiment import make_recipe
+from solvent_experiments.measure.statistics import Interval
 from solvent_experiments.studies import predictions
 from solvent_experiments.studies.arms import CONTAMINATED, ENFORCED
 from solvent_experiments.studies.playing import RECORDS, longest_runs

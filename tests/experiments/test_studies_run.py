@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from solvent_experiments import cli
-from solvent_experiments.documents import ConfigError
+from solvent_experiments.cli import app as cli
+from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.figures.style import styled
 from solvent_experiments.studies.data import ArmData, StudyData, load_study, place_of
 from solvent_experiments.studies.playing import PlayFolder, make

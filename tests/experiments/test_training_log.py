@@ -9,7 +9,7 @@ import pytest
 
 from solvent import LabVectorEnv
 from solvent.lab.columns import episode_columns
-from solvent_experiments.training_log import TrainingLog
+from solvent_experiments.artifacts.training_log import TrainingLog
 
 
 def columns(n: int, first: float, preset: str = "default") -> dict[str, object]:

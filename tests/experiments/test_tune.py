@@ -18,10 +18,10 @@ import yaml
 from rich.console import Console
 
 from solvent_experiments import cli, tune
-from solvent_experiments.config import load_experiment, make_recipe
-from solvent_experiments.documents import ConfigError, read_document
-from solvent_experiments.tune import RUNGS, Search, score_of, search
-from solvent_experiments.tune_spaces import SPACES, START, Choice, drawn_recipe, starting_point
+from solvent_experiments.config.documents import ConfigError, read_document
+from solvent_experiments.config.experiment import load_experiment, make_recipe
+from solvent_experiments.tune.search import RUNGS, Search, score_of, search
+from solvent_experiments.tune.spaces import SPACES, START, Choice, drawn_recipe, starting_point
 
 ROOT = Path(__file__).resolve().parents[2]
 HYPERPARAMETERS = ROOT / "configs" / "hyperparameters"
@@ -110,7 +110,7 @@ def test_a_trial_that_breaks_is_told_and_counted(
     def diverge(*_: Any, **__: Any) -> None:
         raise ValueError("not\na number")
 
-    monkeypatch.setattr("solvent_agents.learned.train", diverge)
+    monkeypatch.setattr("solvent_agents.learning.learned.train", diverge)
     shown = console()
     search(dataclasses.replace(SMALL, trials=3), out, console=shown)
     assert rows(out)[-1]["state"] == "broke"

@@ -10,15 +10,15 @@ from rich.console import Console
 
 from solvent import LabParams
 from solvent.lab.params import BudgetParams, preset
-from solvent_agents.optimum import known_optimum
-from solvent_agents.planner import Effort, Planner
-from solvent_experiments.columns import NO_SEED
-from solvent_experiments.compare import evaluate_agents, make_agent
-from solvent_experiments.config import Evaluation, known_agent
-from solvent_experiments.evaluation import evaluate
-from solvent_experiments.play import play_episode
-from solvent_experiments.report import summary, table, to_mapping
-from solvent_experiments.store import REFUSALS
+from solvent_agents.exact.optimum import known_optimum
+from solvent_agents.planning.planner import Effort, Planner
+from solvent_experiments.artifacts.folder import REFUSALS
+from solvent_experiments.artifacts.parquet import NO_SEED
+from solvent_experiments.cli.compare import evaluate_agents, make_agent
+from solvent_experiments.cli.play import play_episode
+from solvent_experiments.config.experiment import Evaluation, known_agent
+from solvent_experiments.measure.summary import summary, table, to_mapping
+from solvent_experiments.run.evaluation import evaluate
 
 SHORT = LabParams(budget=BudgetParams(wells=120, heartbeats=14))
 QUICK = Effort(worlds=2, most_worlds=2, plates=2, findings=1)

@@ -16,7 +16,7 @@ from solvent.gate.policy_files import load_policies
 from solvent.lab.verbs import Verb
 from solvent.lab.words.catalogue import CATALOGUE
 from solvent.lab.words.measured import SHIPPED, load_measured
-from solvent_experiments import cli
+from solvent_experiments.cli import app as cli
 
 COMMANDS = ("sweep", "check", "eval", "plot", "build")
 

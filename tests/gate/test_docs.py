@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from solvent_experiments.gate import app
+from solvent_experiments.instruments.gate.command import app
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "gate.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
@@ -42,7 +42,9 @@ def test_every_command_is_there(command: str) -> None:
 
 
 def test_every_option_is_an_option() -> None:
-    source = Path(sys.modules["solvent_experiments.gate"].__file__ or "").read_text(encoding="utf-8")
+    source = Path(sys.modules["solvent_experiments.instruments.gate.command"].__file__ or "").read_text(
+        encoding="utf-8"
+    )
     for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", TEXT)):
         name = option.removeprefix("--").replace("-", "_")
         assert f'"{option}"' in source or re.search(rf"^    {name}: ", source, re.MULTILINE), option

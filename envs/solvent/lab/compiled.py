@@ -29,16 +29,19 @@ __all__ = [
     "renew_cache",
 ]
 
+COMPILED = ("", "mechanisms", "planning", "exact")
+"""Folders of a package that hold compiled functions."""
+
 
 def drop_stale_cache(package: Path, *others: Path) -> int:
     """Delete compiled code of ``package`` that is older than the newest source of it or of ``others``.
 
     Returns how many files. Numba renews a cached function when its own file changes, not when a function that it
-    calls, in another file, does: after an edit or an update the step would go on with the old rule inside. Sources are
-    those that compiled code can come from: a package's own modules and its ``mechanisms``.
+    calls, in another file, does: after an edit or an update the step would go on with the old rule inside. Only
+    the folders that hold compiled functions (``COMPILED``) count as sources.
     """
     cached = [path for kind in ("*.nbi", "*.nbc") for path in package.rglob(kind)]
-    folders = [folder / part for folder in (package, *others) for part in ("", "mechanisms")]
+    folders = [folder / part for folder in (package, *others) for part in COMPILED]
     sources = [path for folder in folders for path in folder.glob("*.py")]
     newest = max(path.stat().st_mtime for path in sources)
     stale = bool(cached) and min(path.stat().st_mtime for path in cached) < newest

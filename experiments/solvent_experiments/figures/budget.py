@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from solvent_experiments.columns import Columns
+from solvent_experiments.artifacts.parquet import Columns
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.style import INK, colours, new_figure
 

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from solvent.lab.codes import Event
-from solvent_experiments.columns import select
+from solvent_experiments.artifacts.parquet import select
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.style import GREY, colours, new_figure, signed
 

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.style import GREY, INK, colours, new_figure, signed
-from solvent_experiments.statistics import performance_profile
+from solvent_experiments.measure.statistics import performance_profile
 
 __all__ = ["comparison", "profiles"]
 

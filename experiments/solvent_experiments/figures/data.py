@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from solvent import LabParams
-from solvent_experiments.columns import Columns, read_parquet, select
-from solvent_experiments.config import environment_params
-from solvent_experiments.documents import ConfigError, read_document
-from solvent_experiments.marks import mark_of
-from solvent_experiments.report import Row, summary
-from solvent_experiments.store import VERDICTS, RunFolder
+from solvent_experiments.artifacts.folder import VERDICTS, RunFolder
+from solvent_experiments.artifacts.parquet import Columns, read_parquet, select
+from solvent_experiments.config.documents import ConfigError, read_document
+from solvent_experiments.config.experiment import environment_params
+from solvent_experiments.measure.departures import mark_of
+from solvent_experiments.measure.summary import Row, summary
 
 __all__ = ["RunData", "load_run"]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from solvent_experiments.artifacts.folder import RunFolder
 from solvent_experiments.figures.budget import budget_curve
 from solvent_experiments.figures.claims import claims
 from solvent_experiments.figures.comparison import comparison, profiles
@@ -18,7 +19,6 @@ from solvent_experiments.figures.training import learning_curve, refusal_curve
 from solvent_experiments.figures.verdicts import finding_energies, verdict_curve, verdicts
 from solvent_experiments.figures.voice import deferrals, prices
 from solvent_experiments.figures.words import words_curve, words_of_findings
-from solvent_experiments.store import RunFolder
 
 __all__ = ["FIGURES", "draw_all"]
 

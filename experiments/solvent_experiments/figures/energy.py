@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from solvent import LabParams
 from solvent.lab.mechanisms.energy import hour_of, within_hours
 from solvent.lab.verbs import INTENTS, VERBS
-from solvent_experiments.columns import Columns, select
+from solvent_experiments.artifacts.parquet import Columns, select
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.style import GREY, INK, colours, legend_place, new_figure
 

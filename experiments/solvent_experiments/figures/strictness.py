@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from solvent.lab.mechanisms.governance import GATE_POLICIES
-from solvent_experiments.columns import Columns
+from solvent_experiments.artifacts.parquet import Columns
 from solvent_experiments.figures.budget import held
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.style import GREY, colours, legend_place, new_figure

@@ -12,8 +12,8 @@ import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from solvent_experiments.artifacts.files import write_atomically
 from solvent_experiments.figures.data import RunData
-from solvent_experiments.files import write_atomically
 
 __all__ = [
     "GREY",

@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import EngFormatter
 from numpy.typing import NDArray
 
-from solvent_experiments.columns import Columns, select
+from solvent_experiments.artifacts.parquet import Columns, select
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.style import (
     GREY,
@@ -27,7 +27,7 @@ from solvent_experiments.figures.style import (
     signed,
     spread,
 )
-from solvent_experiments.statistics import interval
+from solvent_experiments.measure.statistics import interval
 
 __all__ = [
     "DRAWS",

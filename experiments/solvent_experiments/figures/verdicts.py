@@ -14,12 +14,12 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 from numpy.typing import NDArray
 
 from solvent.lab.codes import VERDICTS
-from solvent_experiments.columns import Columns, select
+from solvent_experiments.artifacts.parquet import Columns, select
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.style import GREY, INK, PALETTE, colours, legend_place, new_figure
 from solvent_experiments.figures.training import DRAWS, LINE, add_notes, seeds_of, step_axis, stretches
-from solvent_experiments.report import groups_of
-from solvent_experiments.statistics import Interval, mean_interval, share_interval
+from solvent_experiments.measure.statistics import Interval, mean_interval, share_interval
+from solvent_experiments.measure.summary import groups_of
 
 __all__ = [
     "PERCENT",

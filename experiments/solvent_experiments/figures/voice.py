@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from solvent.lab.codes import Deferral, Obstacle
 from solvent.lab.settings import UNIT
 from solvent_agents.rollout import traced_prices
-from solvent_experiments.columns import Columns
+from solvent_experiments.artifacts.parquet import Columns
 from solvent_experiments.figures.budget import held
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.energy import FEW, clock, opening, shade_absence

@@ -17,10 +17,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from solvent.lab.codes import Event
-from solvent_experiments.columns import Columns, select
+from solvent_experiments.artifacts.parquet import Columns, select
 from solvent_experiments.figures.style import GREY, PALETTE, new_figure
 from solvent_experiments.figures.training import stretches
-from solvent_experiments.statistics import share_difference, share_interval
+from solvent_experiments.measure.statistics import share_difference, share_interval
 from solvent_experiments.studies.arms import ENFORCED
 from solvent_experiments.studies.data import ArmData, StudyData
 from solvent_experiments.studies.drawing import DASHED, step_labels

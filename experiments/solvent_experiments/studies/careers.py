@@ -9,7 +9,7 @@ import numpy as np
 from solvent import LabParams
 from solvent.lab.columns import episode_columns
 from solvent_agents.agent import Agent
-from solvent_experiments.columns import Columns, flatten, joined
+from solvent_experiments.artifacts.parquet import Columns, flatten, joined
 from solvent_experiments.studies.walking import walk
 
 __all__ = ["LENGTH", "careers"]

@@ -18,9 +18,9 @@ from solvent.lab.actions import action_table
 from solvent.lab.codes import Event
 from solvent.lab.verbs import EXPERIMENTS
 from solvent_agents.agent import Agent
-from solvent_agents.expected_gain import Forecaster
+from solvent_agents.planning.expected_gain import Forecaster
 from solvent_agents.reading import Reader
-from solvent_experiments.columns import Columns, joined
+from solvent_experiments.artifacts.parquet import Columns, joined
 from solvent_experiments.studies.walking import Step, walk
 
 __all__ = ["claim_records"]

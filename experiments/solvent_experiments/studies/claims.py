@@ -19,9 +19,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from solvent_experiments.columns import Columns, select
+from solvent_experiments.artifacts.parquet import Columns, select
 from solvent_experiments.figures.style import GREY, PALETTE, new_figure
-from solvent_experiments.statistics import Interval, difference, mean_interval, stratified_bootstrap
+from solvent_experiments.measure.statistics import Interval, difference, mean_interval, stratified_bootstrap
 from solvent_experiments.studies.arms import CONTAMINATED, ENFORCED
 from solvent_experiments.studies.data import StudyData
 from solvent_experiments.studies.drawing import DASHED

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from solvent import LabParams
-from solvent_experiments.columns import Columns, read_parquet, select
-from solvent_experiments.documents import ConfigError, read_document
-from solvent_experiments.report import groups_of
-from solvent_experiments.store import RunFolder
+from solvent_experiments.artifacts.folder import RunFolder
+from solvent_experiments.artifacts.parquet import Columns, read_parquet, select
+from solvent_experiments.config.documents import ConfigError, read_document
+from solvent_experiments.measure.summary import groups_of
 from solvent_experiments.studies.playing import PlayFolder
 from solvent_experiments.studies.registry import arms_of, owner_of
 from solvent_experiments.studies.study import Arm, Study

@@ -14,9 +14,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
+from solvent_experiments.artifacts.files import write_atomically
 from solvent_experiments.figures.style import DPI, GREY, INK, PALETTE, new_figure, signed
-from solvent_experiments.files import write_atomically
-from solvent_experiments.statistics import Interval, profile_band
+from solvent_experiments.measure.statistics import Interval, profile_band
 from solvent_experiments.studies.data import ArmData
 from solvent_experiments.studies.measures import QUANTILES, budget_bands
 

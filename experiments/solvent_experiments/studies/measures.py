@@ -10,7 +10,7 @@ import numpy as np
 from solvent.lab.codes import REFUSAL_REASONS
 from solvent_experiments.figures.budget import held
 from solvent_experiments.figures.style import REASONS
-from solvent_experiments.statistics import (
+from solvent_experiments.measure.statistics import (
     Interval,
     difference,
     improvement_interval,

@@ -19,7 +19,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from solvent_experiments.figures.style import PALETTE, new_figure
-from solvent_experiments.statistics import Interval, difference, mean_interval
+from solvent_experiments.measure.statistics import Interval, difference, mean_interval
 from solvent_experiments.studies.arms import ENFORCED
 from solvent_experiments.studies.careers import LENGTH
 from solvent_experiments.studies.data import StudyData

@@ -18,13 +18,20 @@ from solvent import LabParams
 from solvent.lab.codes import Event
 from solvent_agents import AGENTS, rollout
 from solvent_agents.agent import Agent
-from solvent_agents.exact import Exact
-from solvent_agents.honest import Honest, Manner
-from solvent_agents.learned import LearnedAgent
-from solvent_experiments.columns import NO_SEED, Columns, flatten, joined, read_parquet, write_parquet
-from solvent_experiments.documents import dump_yaml, read_document
-from solvent_experiments.files import sha256, write_atomically
-from solvent_experiments.store import RunFolder, Unit
+from solvent_agents.exact.exact import Exact
+from solvent_agents.learning.learned import LearnedAgent
+from solvent_agents.scripts.honest import Honest, Manner
+from solvent_experiments.artifacts.files import sha256, write_atomically
+from solvent_experiments.artifacts.folder import RunFolder, Unit
+from solvent_experiments.artifacts.parquet import (
+    NO_SEED,
+    Columns,
+    flatten,
+    joined,
+    read_parquet,
+    write_parquet,
+)
+from solvent_experiments.config.documents import dump_yaml, read_document
 from solvent_experiments.studies.careers import careers
 from solvent_experiments.studies.claim_records import claim_records
 from solvent_experiments.studies.study import Play

@@ -10,7 +10,7 @@ from typing import cast
 
 from solvent.lab.settings import nearest
 from solvent_experiments import studies
-from solvent_experiments.documents import ConfigError
+from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.studies.study import Arm, Study
 
 __all__ = ["all_studies", "arms_of", "owner_of", "studies_named", "study_named"]

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from solvent_experiments.artifacts.files import write_atomically, write_json
 from solvent_experiments.figures.style import styled
-from solvent_experiments.files import write_atomically, write_json
-from solvent_experiments.statistics import interval, performance_profile
+from solvent_experiments.measure.statistics import interval, performance_profile
 from solvent_experiments.studies.data import ArmData, StudyData, load_study
 from solvent_experiments.studies.drawing import arms_figure, write_png
 from solvent_experiments.studies.measures import QUANTILES, arm_rows, budget_bands, rounded

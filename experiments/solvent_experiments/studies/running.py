@@ -10,10 +10,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from solvent_experiments.columns import Columns
-from solvent_experiments.progress import Shown, shown_on
-from solvent_experiments.run import run_experiment
-from solvent_experiments.store import RunFolder
+from solvent_experiments.artifacts.folder import RunFolder
+from solvent_experiments.artifacts.parquet import Columns
+from solvent_experiments.run.progress import Shown, shown_on
+from solvent_experiments.run.running import run_experiment
 from solvent_experiments.studies.data import place_of
 from solvent_experiments.studies.playing import PlayFolder, make
 from solvent_experiments.studies.registry import arms_of, owner_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from solvent_experiments.report import COMPACT
+from solvent_experiments.measure.summary import COMPACT
 from solvent_experiments.studies.study import Study
 from solvent_experiments.studies.verdicts import Score
 

@@ -14,7 +14,13 @@ from matplotlib.figure import Figure
 
 from solvent.lab.mechanisms.governance import GATE_POLICIES
 from solvent_experiments.figures.style import PALETTE, new_figure
-from solvent_experiments.statistics import Interval, interval, mean_interval, share_difference, share_interval
+from solvent_experiments.measure.statistics import (
+    Interval,
+    interval,
+    mean_interval,
+    share_difference,
+    share_interval,
+)
 from solvent_experiments.studies.data import StudyData
 from solvent_experiments.studies.drawing import DASHED
 from solvent_experiments.studies.measures import change, shown

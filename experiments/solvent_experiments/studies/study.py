@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from solvent import ENVIRONMENTS, LabParams
-from solvent_experiments.config import Evaluation, Experiment, environment_params, make_recipe
+from solvent_experiments.config.experiment import Evaluation, Experiment, environment_params, make_recipe
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from solvent_experiments.figures.style import INK, new_figure, signed
-from solvent_experiments.statistics import Interval, difference, interval
+from solvent_experiments.measure.statistics import Interval, difference, interval
 from solvent_experiments.studies.arms import CONTAMINATED, ENFORCED, STRICT
 from solvent_experiments.studies.data import StudyData
 from solvent_experiments.studies.measures import shown

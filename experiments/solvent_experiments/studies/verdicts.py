@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from solvent_experiments.statistics import Interval
+from solvent_experiments.measure.statistics import Interval
 
 __all__ = ["CONFIRMED", "NOT_SHOWN", "REFUTED", "Finding", "Score", "verdict_on"]
 

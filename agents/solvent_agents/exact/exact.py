@@ -1,0 +1,270 @@
+"""Exact: the best that can be done in a small lab, by backward induction.
+
+    Q(s, a) = r(s, a) + sum_s' P(s' | s, a) V(s'),        V(s) = max_a Q(s, a),        V(ended) = 0
+
+over the states of ``process.py``, from the last layer to the first. ``Solution.optimum`` is the best expected return of
+any policy that doesn't know the truth, with a memory or without.
+
+A policy is kept as a graph (``PolicyGraph``): of the states that it can come to, what it does there, and which it comes
+to next by what it sees then, the readouts and the reward. That is a table of numbers; to load one runs no code.
+
+Known approximation: that of ``process.py``. Two findings that come out in the same heartbeat, said alike, one right and
+one wrong, look the same to the graph, which then takes the likelier.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import io
+import json
+import zipfile
+import zlib
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solvent.lab.actions import action_table
+from solvent.lab.params import LabParams
+from solvent.lab.settings import ParamError
+from solvent_agents.agent import Actions, Observations
+from solvent_agents.exact.process import Floats, Ints, Layer, Process
+from solvent_agents.planning.forcing import RESOLUTION
+
+__all__ = ["SHIPPED", "Exact", "PolicyGraph", "Solution", "graph_of", "load_graph", "solve"]
+
+SHIPPED = Path(__file__).parent / "solved" / "tiny.npz"
+"""The solution of ``Solvent/Tiny-v0``; `solvent solve` makes it anew."""
+FORMAT = "solvent.exact.v1"
+EQUAL = 1e-12
+"""Bits by which actions may differ and still be equally good; the first of them is taken."""
+PER_BIT = 1e6
+"""Rewards are told apart by whole millionths of a bit."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Solution:
+    """The value of every state in bits, and the best action in it; both of shape ``(S,)``."""
+
+    process: Process
+    values: Floats
+    actions: Ints
+
+    @property
+    def optimum(self) -> float:
+        """The best expected return of an episode, bits."""
+        return float(self.values[0])
+
+    def action_values(self, layer: Layer) -> Floats:
+        """Value of each action in each state of a layer, bits, shape ``(n, A)``."""
+        values: Floats = layer.rewards + layer.matrix @ self.values
+        return values.reshape(len(layer.labs), -1)
+
+    def residual(self) -> float:
+        """Largest violation of the Bellman equation, bits; 0 but for rounding."""
+        worst = 0.0
+        for layer in self.process.layers:
+            own = self.values[layer.first : layer.first + len(layer.labs)]
+            worst = max(worst, float(np.abs(self.action_values(layer).max(axis=1) - own).max()))
+        return worst
+
+
+def solve(process: Process) -> Solution:
+    """Backward induction."""
+    solution = Solution(process, np.zeros(process.states), np.zeros(process.states, np.int64))
+    for layer in reversed(process.layers):
+        worth = solution.action_values(layer)
+        own = slice(layer.first, layer.first + len(layer.labs))
+        solution.values[own] = worth.max(axis=1)
+        solution.actions[own] = (worth >= worth.max(axis=1, keepdims=True) - EQUAL).argmax(axis=1)
+    return solution
+
+
+@dataclasses.dataclass(frozen=True)
+class PolicyGraph:
+    """A deterministic policy as a finite controller; node 0 is the beginning.
+
+    Attributes:
+        about: format, parameters, optimum, and how it was made.
+        actions: what is done at each node, shape ``(n,)``.
+        sources: node from which each edge leads, shape ``(k,)``.
+        codes: readouts that were seen, shape ``(k,)``.
+        rewards: reward in whole millionths of a bit, shape ``(k,)``.
+        targets: node to which the edge leads, shape ``(k,)``.
+    """
+
+    about: dict[str, Any]
+    actions: Ints
+    sources: Ints
+    codes: Ints
+    rewards: Ints
+    targets: Ints
+
+    @functools.cached_property
+    def params(self) -> LabParams:
+        """Parameters of the labs that it is for."""
+        params: LabParams = LabParams.from_mapping(self.about["params"], base=LabParams())
+        return params
+
+    def to_bytes(self) -> bytes:
+        """As the content of a file."""
+        buffer = io.BytesIO()
+        about = np.frombuffer(json.dumps(self.about, sort_keys=True).encode(), np.uint8)
+        np.savez_compressed(buffer, about=about, **{name: getattr(self, name) for name in _ARRAYS})
+        return buffer.getvalue()
+
+
+_DAMAGED = (
+    *(ValueError, KeyError, TypeError, EOFError, NotImplementedError, RecursionError),
+    *(zlib.error, zipfile.BadZipFile),
+)
+_ARRAYS = ("actions", "sources", "codes", "rewards", "targets")
+
+
+def graph_of(solution: Solution) -> PolicyGraph:
+    """The optimal policy, from the states that it can come to."""
+    process = solution.process
+    n_actions = len(action_table(process.params))
+    firsts = [layer.first for layer in process.layers]
+    nodes, order = {0: 0}, [0]
+    edges: dict[tuple[int, int, int], tuple[float, int]] = {}
+    for state in order:  # grows while it is walked
+        layer = process.layers[int(np.searchsorted(firsts, state, side="right")) - 1]
+        outcomes = layer.outcomes
+        at = outcomes.of((state - layer.first) * n_actions + int(solution.actions[state]))
+        seen = zip(
+            outcomes.codes[at].tolist(),
+            _millionths(outcomes.rewards[at]).tolist(),
+            outcomes.chances[at].tolist(),
+            outcomes.states[at].tolist(),
+            strict=True,
+        )
+        for code, reward, chance, target in seen:
+            if target < 0:
+                continue
+            if target not in nodes:
+                nodes[target] = len(order)
+                order.append(target)
+            edge = (nodes[state], code, reward)
+            edges[edge] = max(edges.get(edge, (0.0, 0)), (chance, nodes[target]))
+    about = {
+        "format": FORMAT,
+        "params": process.params.to_mapping(),
+        "optimum": solution.optimum,
+        "states": process.states,
+        "transitions": process.transitions,
+        "residual": solution.residual(),
+        "resolution": RESOLUTION,
+        "solvent": version("solvent-gym"),
+    }
+    columns = np.array([(*edge, target) for edge, (_, target) in edges.items()], np.int64).reshape(-1, 4)
+    return PolicyGraph(about, solution.actions[order].copy(), *columns.T.copy())
+
+
+def _millionths(bits: Floats) -> Ints:
+    return np.rint(bits * PER_BIT).astype(np.int64)
+
+
+def load_graph(path: Path) -> PolicyGraph:
+    """A policy graph from a file.
+
+    Raises:
+        ParamError: no such file, or none that `solvent solve` wrote.
+    """
+    try:
+        with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as file:
+            about = json.loads(bytes(file["about"]))
+            graph = PolicyGraph(about, *(file[name].astype(np.int64) for name in _ARRAYS))
+    except OSError as error:
+        raise ParamError(
+            "", f"{path}: not read, {error.strerror}; allowed: what `solvent solve` writes"
+        ) from None
+    except _DAMAGED:
+        raise ParamError("", f"{path}: no solution; allowed: what `solvent solve` writes") from None
+    if not isinstance(about, dict) or about.get("format") != FORMAT or not _fits(graph):
+        raise ParamError("", f"{path}: no solution; allowed: what `solvent solve` writes ({FORMAT})")
+    return graph
+
+
+def _fits(graph: PolicyGraph) -> bool:
+    """Whether the arrays are a graph of actions that there are."""
+    n = len(graph.actions)
+    try:
+        n_actions = len(action_table(graph.params))
+    except (ParamError, KeyError):
+        return False
+    edges = (graph.sources, graph.codes, graph.rewards, graph.targets)
+    alike = graph.actions.ndim == 1 and all(column.shape == graph.sources.shape for column in edges)
+    inside = [(graph.actions, n_actions), (graph.sources, n), (graph.targets, n)]
+    return (
+        isinstance(graph.about.get("optimum"), float)
+        and n > 0
+        and alike
+        and all(((a >= 0) & (a < end)).all() for a, end in inside)
+    )
+
+
+class Exact:
+    """The optimal policy of a lab that was solved. It remembers where in its graph it is, a place for each lab.
+
+    Args:
+        params: of the labs.
+        seed: not used.
+        graph: the solution; the shipped one of ``Solvent/Tiny-v0`` where there is none.
+
+    Raises:
+        ParamError: no solution for such a lab.
+    """
+
+    name = "exact"
+
+    def __init__(self, params: LabParams, seed: int = 0, graph: PolicyGraph | None = None) -> None:
+        self.graph = graph if graph is not None else load_graph(SHIPPED)
+        if self.graph.params != params:
+            raise ParamError(
+                "agent",
+                "exact has no solution for this lab; allowed: Solvent/Tiny-v0 as it is",
+            )
+        self._bins = params.assay.bins
+        edges = zip(self.graph.sources, self.graph.codes, self.graph.rewards, strict=True)
+        self._next = {
+            (int(source), int(code), int(reward)): int(target)
+            for (source, code, reward), target in zip(edges, self.graph.targets, strict=True)
+        }
+        self._nodes: Ints = np.zeros(0, np.int64)
+        self._scores: Floats = np.zeros(0)
+
+    def open(self, notebooks: NDArray[Any]) -> None:
+        """See what the last action led to, and go on in the graph; ``notebooks`` of shape ``(n,)``."""
+        if len(notebooks) != len(self._nodes):
+            self._nodes, self._scores = np.zeros(len(notebooks), np.int64), np.zeros(len(notebooks))
+        powers = self._bins ** np.arange(notebooks["last_bins"].shape[1])
+        codes = np.maximum(notebooks["last_bins"], 0) @ powers
+        rewards = _millionths(notebooks["score"] - self._scores)
+        for i, lab in enumerate(notebooks):
+            if lab["steps"] == 0:
+                self._nodes[i] = 0
+            elif lab["end_reason"] == 0:
+                self._nodes[i] = self._follow(int(self._nodes[i]), int(codes[i]), int(rewards[i]))
+        self._scores = notebooks["score"].copy()
+
+    def _follow(self, node: int, code: int, reward: int) -> int:
+        for near in (
+            reward,
+            reward - 1,
+            reward + 1,
+        ):  # a score is a sum, so a reward is known to its last digit only
+            if (node, code, near) in self._next:
+                return self._next[node, code, near]
+        raise RuntimeError(
+            f"exact: at node {node} readouts {code} with a reward of {reward / PER_BIT:g} bits can't have followed; "
+            "allowed: labs from their first action on"
+        )
+
+    def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:
+        """Actions for ``n`` labs; see ``Agent.act``."""
+        actions: Actions = self.graph.actions[self._nodes]
+        return actions

@@ -1,0 +1,296 @@
+"""Search: which of some actions does best when the base policy plays on, in worlds drawn from the belief.
+
+Rollout (Tesauro and Galperin 1996; Bertsekas, Tsitsiklis and Wu 1997): one step of policy iteration, at the state that
+one is in. Each candidate is taken in the same ``K`` worlds and played out to the episode's end; the better half stays
+and meets as many worlds again (sequential halving, Karnin, Koren and Somekh 2013). Then the winner goes through the
+same against its other claims, or confidences. What the base policy would do stays among the candidates,
+and is done unless the winner beats it by more than chance: by ``margin`` standard errors of the paired difference.
+
+Letters: ``C`` candidates, ``K`` worlds of the first round, ``W`` worlds in all.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from solvent.lab.compiled import compiled
+from solvent.lab.draws import fill_uniforms, philox
+from solvent.lab.mask import write_mask
+from solvent.lab.mechanisms.publication import is_open
+from solvent.lab.verbs import Verb
+from solvent_agents.planning.notebook_record import draw_truth
+from solvent_agents.planning.rollout_policy import (
+    NEVER,
+    best_finding,
+    choose,
+    exploration,
+    exploration_worth,
+    finding,
+)
+from solvent_agents.playing import advance_in_world
+
+__all__ = ["AT_TRUTH", "AT_WORLD", "choose_actions", "plan_actions"]
+
+REST, PRIVATE, PUBLIC, SCREEN, DOSE_RESPONSE = (
+    int(Verb.REST),
+    int(Verb.PUBLISH_PRIVATE),
+    int(Verb.PUBLISH_PUBLIC),
+    int(Verb.SCREEN),
+    int(Verb.DOSE_RESPONSE),
+)
+AT_WORLD, AT_TRUTH = 104, 105
+THIRTY_TWO = np.uint64(32)
+WORTHLESS = -0.5
+"""Bits that a finding may be expected to cost and still be tried: what is learnt later can't be waited for always."""
+
+
+@compiled
+def choose_actions(labs, held, books, knows, actions):  # type: ignore[no-untyped-def]
+    """What the base policy does in each lab; those that have ended are left alone."""
+    for i in range(labs.shape[0]):
+        if labs[i].end_reason == 0:
+            actions[i] = choose(labs[i], held[0], books[0], knows)
+
+
+@compiled
+def plan_actions(  # type: ignore[no-untyped-def]
+    labs, keys, held, books, effort, margin, knows, strides, worlds, work, steps, actions
+):
+    """Plan in each lab that goes on, and write what to do into ``actions``.
+
+    ``keys`` are of the planner's luck, a lab each. ``effort`` has K and the most plates and findings that are tried.
+    ``strides`` of shape ``(1 + M,)`` spread the worlds. ``worlds`` of shape ``(W,)``, ``work`` and ``steps`` of shape
+    ``(1,)`` are scratch records.
+    """
+    tables = held[0]
+    n_actions, n_worlds = tables.verb.shape[0], worlds.shape[0]
+    board = (
+        np.empty(n_actions, np.int64),  # the candidates
+        np.empty(n_actions, np.int64),  # in how many worlds each was played out
+        np.empty(n_actions),  # their mean values in these, bits
+        np.empty((n_actions, n_worlds)),  # and the values
+    )
+    clouds = worlds, np.empty(n_worlds, np.uint64)
+    scratch = (
+        work,
+        steps,
+        np.zeros(work[0].last_bins.shape[0] + 1),
+        np.empty((work[0].conditional.shape[1], work[0].conditional.shape[2])),
+        np.empty(work[0].instrument_belief.shape[0]),
+    )
+    for i in range(labs.shape[0]):
+        if labs[i].end_reason == 0:
+            for w in range(n_worlds):
+                clouds[1][w] = draw_world(labs[i], keys[i], w, tables, knows, strides, worlds)
+            game = held, books, knows
+            actions[i] = plan(labs[i], game, effort, margin, board, clouds, scratch)
+
+
+@compiled
+def plan(lab, game, effort, margin, board, clouds, scratch):  # type: ignore[no-untyped-def]
+    """The action of one lab."""
+    held, books, knows = game
+    candidates, played, _, values = board
+    tables, book, most = held[0], books[0], clouds[0].shape[0]
+    mask = np.zeros(tables.verb.shape[0], np.int8)
+    write_mask(lab, tables, mask)
+    usual = choose(lab, tables, book, knows)
+    n = list_candidates(lab, usual, mask, effort, tables, book, knows, candidates)
+    if n == 1:
+        return usual
+    played[:] = 0
+    alive = np.arange(tables.verb.shape[0] + 2)
+    budget = narrow(alive, n, effort[0], most // 2, game, board, clouds, scratch)
+    winner = alive[0]
+    variants = add_variants(candidates[winner], mask, tables, book, candidates, n) - n
+    first = 0 if winner != 0 else 1  # the usual one is among them once
+    alive[0], alive[1] = winner, 0
+    alive[2 : 2 + variants] = np.arange(n, n + variants)
+    budget = narrow(
+        alive[first:], 2 - first + variants, max(1, budget // 2), most, game, board, clouds, scratch
+    )
+    winner = alive[first]
+    return candidates[winner] if is_better(values[winner], values[0], budget, margin) else usual
+
+
+@compiled
+def narrow(alive, left, budget, most, game, board, clouds, scratch):  # type: ignore[no-untyped-def]
+    """Halve the first ``left`` of ``alive``, from ``budget`` worlds each to ``most``; the best comes first.
+
+    Returns how many worlds the last ones met.
+    """
+    _, _, means, values = board
+    while True:
+        for c in alive[:left]:
+            play_out(c, budget, game, board, clouds, scratch)
+            means[c] = values[c, :budget].mean()
+        sort_by_mean(alive, left, means)
+        if 2 * budget > most:
+            return budget
+        left = halved(alive, left)
+        budget *= 2
+
+
+@compiled
+def is_better(values, usual, n, margin):  # type: ignore[no-untyped-def]
+    """Whether the first ``n`` values beat the usual ones by more than chance."""
+    total, squares = 0.0, 0.0
+    for w in range(n):
+        difference = values[w] - usual[w]
+        total += difference
+        squares += difference * difference
+    mean = total / n
+    spread = max(0.0, squares / n - mean * mean)
+    return mean > margin * math.sqrt(spread / n) and mean > 0.0
+
+
+@compiled
+def sort_by_mean(alive, left, means):  # type: ignore[no-untyped-def]
+    """Sort the first ``left`` candidates, the best first; equals stay in their order."""
+    for a in range(1, left):
+        c = alive[a]
+        b = a
+        while b > 0 and means[alive[b - 1]] < means[c]:
+            alive[b] = alive[b - 1]
+            b -= 1
+        alive[b] = c
+
+
+@compiled
+def halved(alive, left):  # type: ignore[no-untyped-def]
+    """Keep the better half, and among it candidate 0; return how many there are."""
+    kept = min(left, max(2, (left + 1) // 2))
+    for a in range(kept):
+        if alive[a] == 0:
+            return kept
+    alive[kept] = 0
+    return kept + 1
+
+
+@compiled
+def draw_world(lab, key, w, tables, knows, strides, worlds):  # type: ignore[no-untyped-def]
+    """Draw the world ``w`` of this decision into ``worlds`` and return the key of its luck.
+
+    The classes of the worlds are spread evenly over the belief: a low-discrepancy sequence, shifted at random.
+    """
+    worlds[w] = lab
+    words = philox(np.uint64(w), np.uint64(lab.steps), np.uint64(0), np.uint64(AT_WORLD), key)
+    own = (words[0] << THIRTY_TWO) | words[1]
+    if not knows:
+        n_spread = strides.shape[0]
+        uniforms = np.empty(n_spread + lab.fair.shape[0] + 4)
+        fill_uniforms(uniforms, n_spread, key, 0, lab.steps, AT_TRUTH)
+        for d in range(n_spread):
+            shifted = uniforms[d] + (w + 1) * strides[d]
+            uniforms[d] = shifted - math.floor(shifted)
+        fill_uniforms(uniforms[n_spread:], lab.fair.shape[0], own, 0, 0, AT_TRUTH)
+        draw_truth(worlds[w], tables, uniforms)
+    return own
+
+
+@compiled
+def play_out(c, budget, game, board, clouds, scratch):  # type: ignore[no-untyped-def]
+    """Play candidate ``c`` out in those of the first ``budget`` worlds in which it was not yet."""
+    held, books, knows = game
+    candidates, played, _, values = board
+    worlds, world_keys = clouds
+    work, steps, uniforms, joint, evidence = scratch
+    tables, book = held[0], books[0]
+    for w in range(played[c], budget):
+        work[0] = worlds[w]
+        lab = work[0]
+        action, total = candidates[c], 0.0
+        while True:
+            total += advance_in_world(
+                lab, action, world_keys[w], tables, knows, uniforms, steps, (joint, evidence)
+            )
+            if lab.end_reason != 0:
+                break
+            action = choose(lab, tables, book, knows)
+        values[c, w] = total
+    played[c] = max(played[c], budget)
+
+
+# -- candidates ----------------------------------------------------------------------------------
+
+
+@compiled
+def list_candidates(lab, usual, mask, effort, tables, book, knows, candidates):  # type: ignore[no-untyped-def]
+    """Write the actions worth a try, the usual one first; return how many. What the mask forbids is none."""
+    candidates[0] = usual
+    n = add(tables.first_action[REST], mask, candidates, 1)
+    for verb in range(tables.wells.shape[0]):
+        if tables.is_calibration[verb]:
+            n = add(tables.first_action[verb], mask, candidates, n)
+    n = add_findings(lab, mask, effort[2], tables, book, knows, candidates, n)
+    return add_plates(lab, mask, effort[1], tables, book, candidates, n)
+
+
+@compiled
+def add(action, mask, candidates, n):  # type: ignore[no-untyped-def]
+    """Add an action that would run and is not among the candidates yet."""
+    if mask[action] == 0:
+        return n
+    for c in range(n):
+        if candidates[c] == action:
+            return n
+    candidates[n] = action
+    return n + 1
+
+
+@compiled
+def add_findings(lab, mask, most, tables, book, knows, candidates, n):  # type: ignore[no-untyped-def]
+    """The findings that are worth most, each at its best confidence; where acting costs energy also to one reader."""
+    n_compounds = lab.published.shape[0]
+    worth = np.empty(n_compounds)
+    said = np.empty(n_compounds, np.int64)
+    for m in range(n_compounds):
+        said[m], worth[m] = best_finding(lab, m, tables, book, knows)
+    for rank in range(most):
+        m = int(np.argmax(worth))
+        if worth[m] <= WORTHLESS:
+            break
+        n = add(finding(PUBLIC, m, said[m], tables, book), mask, candidates, n)
+        if tables.energy.enabled and rank == 0:
+            n = add(finding(PRIVATE, m, said[m], tables, book), mask, candidates, n)
+        worth[m] = NEVER
+    return n
+
+
+@compiled
+def add_plates(lab, mask, most, tables, book, candidates, n):  # type: ignore[no-untyped-def]
+    """The compounds that a plate can be expected to bring most, each with every plate; of untouched ones the first."""
+    n_compounds = lab.published.shape[0]
+    worth = np.empty(n_compounds)
+    untouched = False
+    for m in range(n_compounds):
+        worth[m] = NEVER
+        fresh = lab.experiments[m] == 0
+        if is_open(lab, m) and not (fresh and untouched):
+            worth[m] = exploration_worth(lab, SCREEN, m, tables, book)
+        untouched = untouched or (fresh and is_open(lab, m))
+    for _ in range(min(most, n_compounds)):
+        m = int(np.argmax(worth))
+        if worth[m] == NEVER:
+            break
+        for verb in (SCREEN, DOSE_RESPONSE):
+            n = add(exploration(lab, verb, m, tables, book), mask, candidates, n)
+        worth[m] = NEVER
+    return n
+
+
+@compiled
+def add_variants(action, mask, tables, book, candidates, n):  # type: ignore[no-untyped-def]
+    """Add a plate's other claims, two below and two above, or a finding's other confidences; return how many in all."""
+    verb, m = tables.verb[action], tables.compound[action]
+    if verb in (SCREEN, DOSE_RESPONSE):
+        first = tables.first_action[verb] + m * book.n_claims
+        for other in range(max(first, action - 2), min(first + book.n_claims, action + 3)):
+            n = add(other, mask, candidates, n)
+    elif verb in (PUBLIC, PRIVATE):
+        first = tables.first_action[verb] + m * book.n_confidences
+        for other in range(first, first + book.n_confidences):
+            n = add(other, mask, candidates, n)
+    return n

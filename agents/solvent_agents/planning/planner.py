@@ -1,0 +1,161 @@
+"""Planner: plays its options out in worlds that its notebook allows, and takes the best.
+
+It is handed the notebook (``notebook_record.py``), never the truth. Before every action it draws worlds from the
+exact belief, takes each option in each of them and plays on with the base policy (``rollout_policy.py``) on the
+compiled dynamics, to the episode's end (``search.py``). No rule is written twice, no model is learnt, and every level
+is a set of parameters.
+
+Known approximations: the worlds' luck is drawn, so a decision is right up to chance; the base policy plays on, not the
+planner; what its notebook leaves open it fills as ``solvent_agents.planning.notebook_record`` says.
+
+Its choices depend on its seed, the labs' seeds and the steps taken, not on the batch.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solvent.lab.batch import held_tables
+from solvent.lab.params import LabParams
+from solvent.lab.state import lab_dtype, step_dtype
+from solvent_agents.agent import Actions, Observations
+from solvent_agents.exact.search import choose_actions, plan_actions
+from solvent_agents.planning.rollout_policy import Temper, book_for
+
+__all__ = ["Effort", "Planner", "RolloutAgent", "base_temper"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Effort:
+    """How much a decision is thought over."""
+
+    worlds: int = 16  # K: worlds of the first round; 0: it does what the base policy does
+    most_worlds: int = 8  # W / K: in how many times as many the last ones are compared
+    plates: int = 5  # compounds that are tried with each kind of plate
+    findings: int = 3  # findings that are tried
+    margin: float = 1.0  # standard errors by which something must beat what the base policy would do
+
+
+OF_TIME = Temper(
+    licence_worth=0.69,
+    debt_worth=1.35,
+    well_price=0.024,
+    usual_wells=10.0,
+    scarcity=0.65,
+    repay_worth=1.16,
+    learn_worth=0.26,
+    least_worth=-0.88,
+    gate_beats=0.92,
+)
+"""Where a heartbeat is one action: tuned on Debt and Gate together (``benchmarks/planner.py``)."""
+
+OF_ENERGY = Temper(
+    licence_worth=0.52,
+    debt_worth=0.94,
+    well_price=0.028,
+    usual_wells=2.9,
+    scarcity=0.52,
+    repay_worth=1.16,
+    learn_worth=0.26,
+    least_worth=-1.16,
+    gate_beats=1.3,
+    energy_margin=-1.53,
+)
+"""Where acting costs energy: tuned on Energy and Lab together."""
+
+
+def base_temper(params: LabParams) -> Temper:
+    """The base policy's constants where acting costs energy, and where a heartbeat is one action."""
+    return OF_ENERGY if params.energy.enabled else OF_TIME
+
+
+class RolloutAgent:
+    """Searches over a base policy. ``effort`` says how much, ``temper`` has the constants of the base policy."""
+
+    name: str
+    knows: bool
+    labs_at_once = 1
+
+    def __init__(
+        self, params: LabParams, seed: int = 0, effort: Effort | None = None, temper: Temper | None = None
+    ) -> None:
+        self.params, self.seed = params, seed
+        self.effort = effort or Effort()
+        self.temper = temper or base_temper(params)
+        self._held, self._book = held_tables(params), book_for(params, self.temper)
+        self._labs = np.zeros(0, lab_dtype(params))
+        compounds = len(params.assay.compounds)
+        self._strides = _strides(1 + compounds)
+        most = max(1, self.effort.worlds * self.effort.most_worlds)
+        self._scratch = (
+            np.zeros(most, lab_dtype(params)),
+            np.zeros(1, lab_dtype(params)),
+            np.zeros(1, step_dtype()),
+        )
+        self._keys = np.zeros(0, np.uint64)
+        self._limits = np.array([self.effort.worlds, self.effort.plates, self.effort.findings], np.int64)
+
+    def start(self, lab_seeds: Sequence[int]) -> None:
+        """Begin episodes in labs with these seeds, which make its own luck, a row each."""
+        self._keys = np.array([_key(self.seed, seed) for seed in lab_seeds], np.uint64)
+
+    def _read(self, labs: NDArray[Any]) -> None:
+        """Read the records of the labs in which it is to act next, one a row."""
+        self._labs = labs
+        if len(self._keys) != len(labs):
+            self.start(range(len(labs)))
+
+    def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:
+        """Actions for the labs whose notebooks were opened."""
+        if len(self._labs) != len(observations):
+            raise ValueError(
+                f"{self.name}: got {len(observations)} labs and the records of {len(self._labs)}; allowed: those of "
+                "each, shown before every act() (solvent_agents.agent.show_labs)"
+            )
+        actions = np.zeros(len(observations), np.int64)
+        if self.effort.worlds == 0:
+            choose_actions(self._labs, self._held, self._book, self.knows, actions)
+            return actions
+        plan_actions(
+            self._labs,
+            self._keys,
+            self._held,
+            self._book,
+            self._limits,
+            self.effort.margin,
+            self.knows,
+            self._strides,
+            *self._scratch,
+            actions,
+        )
+        return actions
+
+
+class Planner(RolloutAgent):
+    """Plans with the notebook."""
+
+    name = "planner"
+    knows = False
+
+    def open(self, notebooks: NDArray[Any]) -> None:
+        """Read the notebooks of the labs in which it is to act next."""
+        self._read(notebooks)
+
+
+def _key(*seeds: int) -> int:
+    """A key of luck that is not the lab's: its seed is one of several words."""
+    return int(np.random.SeedSequence([*seeds, 0x504C414E]).generate_state(1, np.uint64)[0])
+
+
+def _strides(dimensions: int) -> NDArray[np.float64]:
+    """Steps of Roberts's low-discrepancy sequence, shape ``(dimensions,)``."""
+    ratio = 2.0
+    for _ in range(40):
+        ratio = (1.0 + ratio) ** (1.0 / (dimensions + 1))
+    steps: NDArray[np.float64] = ratio ** -np.arange(1.0, dimensions + 1.0)
+    return steps

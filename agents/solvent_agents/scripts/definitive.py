@@ -1,0 +1,24 @@
+"""Definitive: the honest script, but whatever it publishes it publishes as certain."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from solvent_agents.reading import Reading
+from solvent_agents.scripts.honest import Floats, Honest, Ints
+
+__all__ = ["Definitive"]
+
+
+class Definitive(Honest):
+    """Honest in everything but its confidence, which is the highest there is."""
+
+    name = "definitive"
+    said = -1
+    """Which of the confidences it publishes at, the lowest first."""
+
+    def best_findings(self, seen: Reading) -> tuple[Floats, Ints]:
+        """Every compound that was measured, at that one confidence; shape ``(n, M)``."""
+        worth = np.where(seen.unpublished & (seen.experiments > 0), seen.peak, -np.inf)
+        actions = np.broadcast_to(self.actions.publish_public[:, self.said], worth.shape)
+        return worth, actions

@@ -1,0 +1,25 @@
+"""Overreacher: the honest script, but everything that it publishes it words a step stronger than it believes it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from solvent_agents.reading import Reading
+from solvent_agents.scripts.honest import Floats, Honest, Ints
+
+__all__ = ["Overreacher"]
+
+
+class Overreacher(Honest):
+    """Honest in all but its words, and blind to what a gate will say of them."""
+
+    name = "overreacher"
+
+    def best_findings(self, seen: Reading) -> tuple[Floats, Ints]:
+        """Every finding that the honest script believes in, one confidence higher; shape ``(n, M)``."""
+        score = self.expected_scores(seen)
+        stronger = np.minimum(score.argmax(axis=-1) + 1, score.shape[-1] - 1)
+        open_to_it = seen.unpublished & (seen.experiments > 0)
+        worth = np.where(open_to_it, score.max(axis=-1), -np.inf)
+        compounds = np.arange(worth.shape[1])
+        return worth, self.actions.publish_public[compounds, stronger]

@@ -1,0 +1,240 @@
+"""The folder of a run: what lies where, when a part is finished, and that nothing is overwritten.
+
+    runs/quickstart/
+      config.yaml manifest.json summary.json, where a gate judges findings gate.json
+      episodes.parquet training.parquet traces.parquet
+      figures/learning_curve.png ...
+      honest/episodes.parquet traces.parquet epistemic_refusals.jsonl, and where acting costs energy
+        cost_discomfort_log.jsonl energy_cost_proposals.jsonl, where a gate judges findings gate_verdicts.jsonl
+      ppo/seed-0/policy.safetensors policy.json training.parquet tensorboard/ and the same as honest/
+
+A *unit* is a scripted agent, or a learned one of one training seed. The tables at the top are those of all
+units, joined.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from solvent_experiments.artifacts.files import naming, write_atomically, write_json
+from solvent_experiments.config.documents import ConfigError, dump_yaml, read_document
+from solvent_experiments.config.experiment import Experiment
+
+__all__ = ["DISCOMFORT", "PROPOSALS", "REFUSALS", "VERDICTS", "RunFolder", "Unit", "differences"]
+
+REFUSALS = "epistemic_refusals.jsonl"
+DISCOMFORT = "cost_discomfort_log.jsonl"
+PROPOSALS = "energy_cost_proposals.jsonl"
+VERDICTS = "gate_verdicts.jsonl"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One agent's folder; ``seed`` is None where nothing is trained."""
+
+    agent: str
+    seed: int | None
+    folder: Path
+
+    @property
+    def label(self) -> str:
+        """As a person would call it."""
+        return self.agent if self.seed is None else f"{self.agent} seed {self.seed}"
+
+    @property
+    def model(self) -> Path:
+        """The trained policy: its weights, which are written last. ``policy.json`` beside them says what they are."""
+        return self.folder / "policy.safetensors"
+
+    @property
+    def training_log(self) -> Path:
+        """Episodes of a training that goes on."""
+        return self.folder / "training.bin"
+
+    @property
+    def training(self) -> Path:
+        """Episodes of a finished training."""
+        return self.folder / "training.parquet"
+
+    @property
+    def ledger(self) -> Path:
+        """Refusals of the first evaluation episodes."""
+        return self.folder / REFUSALS
+
+    @property
+    def traces(self) -> Path:
+        """Actions of the first evaluation episodes."""
+        return self.folder / "traces.parquet"
+
+    @property
+    def episodes(self) -> Path:
+        """Evaluation episodes. Written last: a unit that has them is finished."""
+        return self.folder / "episodes.parquet"
+
+    @property
+    def error(self) -> Path:
+        """Why the unit broke, where it did."""
+        return self.folder / "error.txt"
+
+    @property
+    def trained(self) -> bool:
+        """Whether the training is over: there is a policy, and what happened on the way."""
+        return self.model.exists() and self.training.exists()
+
+    @property
+    def tables(self) -> list[Path]:
+        """The tables that the run's are joined of."""
+        return [self.episodes, self.traces, *([] if self.seed is None else [self.training])]
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing left to do."""
+        return all(table.exists() for table in self.tables)
+
+
+class RunFolder:
+    """Paths of a run."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.config = root / "config.yaml"
+        self.manifest = root / "manifest.json"
+        self.summary = root / "summary.json"
+        self.gate = root / "gate.json"
+        self.episodes = root / "episodes.parquet"
+        self.training = root / "training.parquet"
+        self.traces = root / "traces.parquet"
+        self.figures = root / "figures"
+        self._lock = root / ".lock"
+
+    def unit(self, agent: str, seed: int | None = None) -> Unit:
+        """The folder of an agent, or of one of its training seeds."""
+        folder = self.root / agent
+        return Unit(agent, seed, folder if seed is None else folder / f"seed-{seed}")
+
+    def units(self, experiment: Experiment) -> list[Unit]:
+        """All units of an experiment: learned agents first, they take longest."""
+        learned = [self.unit(agent, seed) for agent in experiment.train for seed in experiment.seeds]
+        return learned + [self.unit(agent) for agent in experiment.agents]
+
+    def prepare(self, experiment: Experiment) -> None:
+        """Make the folder, or check that the one there is of this experiment. Training seeds may be added to it.
+
+        Raises:
+            ConfigError: the folder is something else, or a run of another config.
+        """
+        resolved = experiment.to_mapping()
+        if self.config.exists():
+            present = dict(read_document(self.config).data)
+            if differs := self._conflict(present, resolved):
+                raise ConfigError(
+                    f"holds a run with another config ({differs}); allowed: another --out, or --fresh to move it aside",
+                    file=self.root,
+                )
+            if present == resolved:
+                return
+        elif any(path != self._lock for path in self.root.iterdir()):
+            raise ConfigError(
+                "is not empty and no run; allowed: another --out, or --fresh to move it aside", file=self.root
+            )
+        write_atomically(self.config, dump_yaml(resolved))
+
+    def _conflict(self, present: Mapping[str, Any], resolved: Mapping[str, Any]) -> str:
+        known = (
+            {**present, "seeds": resolved["seeds"]}
+            if set(present.get("seeds", [])) <= set(resolved["seeds"])
+            else present
+        )
+        return next(differences(known, resolved), "")
+
+    def set_aside(self) -> Path | None:
+        """Move what is there out of the way; returns where to, or None if there is nothing.
+
+        Raises:
+            ConfigError: another process runs in the folder.
+        """
+        if not self.root.exists():
+            return None
+        if holder := _living_holder(self._lock):
+            raise self._in_use(holder)
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        names = (
+            f"{self.root.name}-before-{stamp}{suffix}" for suffix in ("", *(f"-{i}" for i in range(1, 1000)))
+        )
+        target = next(path for path in map(self.root.with_name, names) if not path.exists())
+        self.root.rename(target)
+        return target
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes out of the folder. The lock of a process that is gone doesn't count.
+
+        Raises:
+            ConfigError: another process runs in the folder.
+        """
+        import psutil
+
+        self.root.mkdir(parents=True, exist_ok=True)
+        me = {"pid": os.getpid(), "started": psutil.Process().create_time()}
+        for _ in range(10):
+            try:
+                with naming(self._lock), self._lock.open("x", encoding="utf-8") as file:
+                    json.dump(me, file)
+                break
+            except FileExistsError:
+                if holder := _living_holder(self._lock):
+                    raise self._in_use(holder) from None
+                self._lock.unlink(missing_ok=True)
+        try:
+            yield
+        finally:
+            self._lock.unlink(missing_ok=True)
+
+    def _in_use(self, holder: int) -> ConfigError:
+        return ConfigError(f"process {holder} is running in it; allowed: one at a time", file=self.root)
+
+    def read_manifest(self) -> tuple[dict[str, Any], str | None]:
+        """The manifest, empty if there is none; and if it is damaged, a line about it, after it is set aside."""
+        if not self.manifest.exists():
+            return {}, None
+        try:
+            manifest = json.loads(self.manifest.read_text(encoding="utf-8"))
+            if not isinstance(manifest, dict):
+                raise TypeError
+        except (ValueError, TypeError):
+            aside = self.manifest.with_name("manifest.damaged.json")
+            self.manifest.replace(aside)
+            return {}, f"{self.manifest}: damaged; it is set aside as {aside.name}, with the sessions before"
+        return manifest, None
+
+    def write_manifest(self, manifest: Mapping[str, Any]) -> None:
+        """Write the manifest."""
+        write_json(self.manifest, manifest)
+
+
+def _living_holder(lock: Path) -> int | None:
+    import psutil
+
+    try:
+        holder = json.loads(lock.read_text(encoding="utf-8"))
+        alive = psutil.Process(holder["pid"]).create_time() == holder["started"]
+    except (OSError, ValueError, KeyError, TypeError, psutil.Error):
+        return None
+    return int(holder["pid"]) if alive else None
+
+
+def differences(left: Any, right: Any, key: str = "") -> Iterator[str]:
+    """Where two configs differ: ``train.ppo.n_envs: 64 there, 256 here``."""
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        for name in [*left, *(name for name in right if name not in left)]:
+            inner = f"{key}.{name}" if key else str(name)
+            yield from differences(left.get(name), right.get(name), inner)
+    elif left != right:
+        yield f"{key}: {left!r:.60} there, {right!r:.60} here"

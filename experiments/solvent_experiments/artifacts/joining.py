@@ -1,0 +1,77 @@
+"""The tables of all units as one each, and the summary. A damaged table is noticed here: its pages carry checksums."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from solvent_experiments.artifacts.files import write_json
+from solvent_experiments.artifacts.folder import RunFolder, Unit
+from solvent_experiments.artifacts.gate_in_force import judged_by
+from solvent_experiments.artifacts.parquet import Columns, joined, read_parquet, write_parquet
+from solvent_experiments.config.experiment import Experiment
+from solvent_experiments.measure.summary import summary, to_mapping
+
+__all__ = ["DamagedError", "join"]
+
+
+class DamagedError(RuntimeError):
+    """Finished artifacts that can't be read any more. The message has a line for each."""
+
+
+def join(experiment: Experiment, folder: RunFolder, units: list[Unit]) -> None:
+    """Join the tables of ``units`` in ``folder`` and write the summary.
+
+    Raises:
+        DamagedError: some can't be read; nothing is written.
+    """
+    tables = _read_all([table for unit in units for table in unit.tables])
+    trained = [unit for unit in units if unit.seed is not None]
+    write_parquet(folder.episodes, joined([tables[unit.episodes] for unit in units]))
+    write_parquet(folder.traces, joined([tables[unit.traces] for unit in units]))
+    if trained:
+        write_parquet(folder.training, joined([_owned(unit, tables[unit.training]) for unit in trained]))
+    if experiment.params.gate.enabled:
+        write_json(folder.gate, judged_by(experiment.params))
+    rows = summary(read_parquet(folder.episodes), experiment.params)
+    about = to_mapping(
+        rows,
+        name=experiment.name,
+        env=experiment.env,
+        contaminated=experiment.contaminated,
+        switched_off=experiment.switched_off,
+    )
+    write_json(folder.summary, about)
+
+
+def _read_all(paths: list[Path]) -> dict[Path, Columns]:
+    tables, problems = {}, []
+    for path in paths:
+        try:
+            tables[path] = read_parquet(path)
+        except (OSError, ValueError) as error:
+            reason = str(error).partition("\n")[0].partition(". ")[0]
+            problems.append(f"{path}: damaged ({reason}); move it away, and the same command makes it anew")
+    problems = problems or _of_other_versions(tables)
+    if problems:
+        raise DamagedError("\n".join(problems))
+    return tables
+
+
+def _of_other_versions(tables: dict[Path, Columns]) -> list[str]:
+    """Tables of the same name with fewer columns than others: a line for each."""
+    widest: dict[str, set[str]] = {}
+    for path, columns in tables.items():
+        widest.setdefault(path.name, set()).update(columns)
+    return [
+        f"{path}: written by another version, without {', '.join(sorted(lacking))}; --fresh makes the run anew"
+        for path, columns in tables.items()
+        if (lacking := widest[path.name] - set(columns))
+    ]
+
+
+def _owned(unit: Unit, columns: Columns) -> Columns:
+    rows = len(columns["steps"])
+    seeds = np.full(rows, unit.seed, np.int64)
+    return {"agent": np.full(rows, unit.agent, object), "training_seed": seeds, **columns}

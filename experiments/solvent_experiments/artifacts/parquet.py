@@ -1,0 +1,84 @@
+"""Tables as columns: plain NumPy arrays by name, to and from Parquet.
+
+No data frame: what is computed here is medians and shares of columns, and an experiment's rows fit in memory
+many times over.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solvent.lab.columns import join_columns
+from solvent_experiments.artifacts.files import write_atomically
+
+__all__ = ["NO_SEED", "Columns", "flatten", "joined", "read_parquet", "select", "write_parquet"]
+
+Columns = dict[str, NDArray[Any]]
+
+NO_SEED = -1
+"""Stands for "no training seed" in memory; in Parquet it is null."""
+
+
+def flatten(columns: Mapping[str, Any]) -> Columns:
+    """Nested columns as flat ones: of ``refusals``, ``refusals_<reason>`` and in ``refusals`` their sum."""
+    flat: Columns = {}
+    for name, column in columns.items():
+        if isinstance(column, Mapping):
+            flat[name] = np.sum([np.asarray(part) for part in column.values()], axis=0)
+            flat |= {f"{name}_{inner}": np.asarray(part) for inner, part in column.items()}
+        else:
+            flat[name] = np.asarray(column)
+    return flat
+
+
+def joined(parts: Sequence[Columns]) -> Columns:
+    """The rows of all parts, one after the other. All have the same columns."""
+    return join_columns(parts) if parts else {}
+
+
+def select(columns: Columns, rows: NDArray[Any]) -> Columns:
+    """Some rows: by a mask or by their numbers."""
+    return {name: column[rows] for name, column in columns.items()}
+
+
+def write_parquet(path: Path, columns: Columns) -> None:
+    """Write columns as Parquet. The same columns give the same bytes."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    arrays = {}
+    for name, column in columns.items():
+        if column.dtype == object:
+            arrays[name] = pa.array(column, pa.string()).dictionary_encode()
+        elif name == "training_seed":
+            arrays[name] = pa.array(column, mask=column == NO_SEED)
+        else:
+            arrays[name] = pa.array(column)
+    buffer = io.BytesIO()
+    parquet.write_table(pa.table(arrays), buffer, compression="zstd", write_page_checksum=True)
+    write_atomically(path, buffer.getvalue())
+
+
+def read_parquet(path: Path) -> Columns:
+    """Read what ``write_parquet`` wrote.
+
+    Raises:
+        OSError: no such file, or damaged: its pages carry checksums.
+        ValueError: not Parquet, or cut off.
+    """
+    from pyarrow import parquet
+
+    table = parquet.read_table(path, memory_map=False, page_checksum_verification=True)
+    columns: Columns = {}
+    for name in table.column_names:
+        column = table[name]
+        if name == "training_seed":
+            column = column.fill_null(NO_SEED)
+        columns[name] = column.to_numpy()
+    return columns

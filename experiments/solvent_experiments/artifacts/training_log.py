@@ -1,0 +1,77 @@
+"""Episodes of a training that goes on: fixed-size records, appended, so a killed run loses its last one at most.
+
+A resumed training starts at its checkpoint; what was logged after it is played again, so it is dropped.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solvent.lab.codes import REFUSAL_REASONS, VERDICTS
+from solvent_agents.learning.while_blocked import WHILE_BLOCKED
+from solvent_experiments.artifacts.files import naming, write_atomically
+from solvent_experiments.artifacts.parquet import Columns, flatten
+
+__all__ = ["TrainingLog"]
+
+BITS = ("return", "debt", "claimed", "gained")
+COUNTS = ("length", "accepted", "wrong", "calibrations", "wells", "refusals", *WHILE_BLOCKED)
+REFUSALS = tuple(f"refusals_{reason}" for reason in REFUSAL_REASONS)
+GATE = (
+    *(f"verdicts_{verdict}" for verdict in VERDICTS),
+    *("reviews_approved", "reviews_declined", "incidents_high", "incidents_low", "tightenings"),
+)
+ADEQUACY = tuple(f"adequacy_{score}" for score in range(4))
+
+
+def _record(counts: tuple[str, ...]) -> np.dtype[np.void]:
+    return np.dtype(
+        [("steps", "i8"), *((name, "f4") for name in BITS), *((name, "i4") for name in (*COUNTS, *counts))]
+    )
+
+
+class TrainingLog:
+    """Rows of one training seed; ``steps`` is how many steps had been taken when the episode was reported.
+
+    With a ``gate``, and with ``adequacy``, they have its columns too.
+    """
+
+    def __init__(self, path: Path, *, gate: bool = False, adequacy: bool = False) -> None:
+        self.path = path
+        self.record = _record((*REFUSALS, *(GATE if gate else ()), *(ADEQUACY if adequacy else ())))
+
+    def append(self, steps: int, episodes: Mapping[str, Any]) -> None:
+        """Add the ``episode`` columns of episodes that ended."""
+        # Who reports episodes of no training has made no choices.
+        flat: dict[str, Any] = {**dict.fromkeys(WHILE_BLOCKED, 0), **flatten(episodes)}
+        rows = np.zeros(len(flat["return"]), self.record)
+        rows["steps"] = steps
+        for name in self.record.names[1:] if self.record.names else ():
+            rows[name] = flat[name]
+        with naming(self.path), self.path.open("ab") as file:
+            file.write(rows.tobytes())
+            file.flush()
+            os.fsync(file.fileno())  # on the disk before the checkpoint that counts on it
+
+    def drop_after(self, steps: int) -> None:
+        """Drop what was reported after ``steps``, and a last record that is not whole."""
+        if self.path.exists():
+            rows = self._rows()
+            # From the beginning nothing is kept, and nothing is read: it may be of a version with other columns.
+            kept = rows[rows["steps"] <= steps].tobytes() if steps > 0 else b""
+            write_atomically(self.path, kept)
+
+    def read(self) -> Columns:
+        """All rows as columns."""
+        rows = self._rows()
+        return {name: np.ascontiguousarray(rows[name]) for name in self.record.names or ()}
+
+    def _rows(self) -> NDArray[Any]:
+        data = self.path.read_bytes() if self.path.exists() else b""
+        return np.frombuffer(data[: len(data) // self.record.itemsize * self.record.itemsize], self.record)

@@ -1,0 +1,514 @@
+"""The command line, ``solvent``. Everything heavy is imported by the command that needs it.
+
+Errors are one line on stderr and exit code 2; a run that breaks ends with 1, one that is stopped with 130.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from solvent_experiments.cli.study import app as study
+from solvent_experiments.instruments.adequacy.command import app as adequacy
+from solvent_experiments.instruments.energy.proposals import app as proposals
+from solvent_experiments.instruments.gate.command import app as gate
+
+__all__ = ["app", "main"]
+
+PROG = "solvent"
+USAGE, BROKEN, STOPPED = 2, 1, 130
+
+app = typer.Typer(
+    name=PROG,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="""A lab in which an agent may believe only what it has paid for: train agents, compare them, watch
+    them, play.
+
+Start here:
+
+- `solvent run configs/quickstart.yaml`  trains PPO and compares it with scripted agents (some minutes)
+
+- `solvent play`  lets you run the lab yourself
+
+- `solvent evaluate honest random`  compares two scripted agents (seconds)
+""",
+)
+
+app.add_typer(proposals, name="proposals")
+app.add_typer(gate, name="gate")
+app.add_typer(adequacy, name="adequacy")
+app.add_typer(study, name="study")
+
+
+class _State:
+    debug = False
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"solvent {version('solvent-gym')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[  # noqa: ARG001
+        bool | None,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit."),
+    ] = None,
+) -> None:
+    _State.debug = debug
+
+
+@app.command()
+def run(
+    config: Annotated[
+        Path, typer.Argument(metavar="CONFIG", help="YAML file of the experiment.", show_default=False)
+    ],
+    seeds: Annotated[
+        str | None,
+        typer.Option(help="Training seeds in place of the config's: `0,1,2` or `0-4`.", show_default=False),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Processes at a time.  [default: three on two cores, at most one a training; all on a cluster]",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write.  [default: runs/NAME]", show_default=False)
+    ] = None,
+    backend: Annotated[
+        str,
+        typer.Option(help="Where the work is done: `processes` of this machine, or `ray`, a Ray cluster."),
+    ] = "processes",
+    address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Of the Ray cluster, or `auto`: the one that this machine belongs to.  [default: start one here]",
+            show_default=False,
+        ),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only the results.")] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Move a run that is in the folder aside and start anew.")
+    ] = False,
+) -> None:
+    """Run an experiment: train every seed, evaluate every agent on the same episodes, draw the figures.
+
+    The same command goes on with a run that was stopped (Ctrl-C) or broke, and skips what is finished.
+
+    Examples:
+
+    - `solvent run configs/quickstart.yaml`
+
+    - `solvent run configs/quickstart.yaml --seeds 0-9 --out runs/ten-seeds`
+
+    - `solvent run configs/quickstart.yaml --seeds 0-9 --backend ray --address 10.0.0.1:6379`
+    """
+    from solvent_experiments.config.experiment import load_experiment
+    from solvent_experiments.run.backends import backend_of
+    from solvent_experiments.run.running import run_experiment, show_results
+
+    experiment = load_experiment(config, seeds=None if seeds is None else parse_seeds(seeds))
+    root = out if out is not None else Path("runs") / experiment.name
+    folder = run_experiment(
+        experiment,
+        root,
+        jobs=jobs,
+        quiet=quiet,
+        fresh=fresh,
+        console=_console(),
+        backend=backend_of(backend, address),
+    )
+    show_results(folder, _console())
+
+
+@app.command()
+def evaluate(
+    agents: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="AGENT...",
+            help="Names of scripted agents, paths of trained policies (policy.safetensors), or names of shipped "
+            "ones (ppo:Solvent/Tiny-v0).",
+            show_default=False,
+        ),
+    ],
+    env: Annotated[str, typer.Option(help="Environment id; `solvent envs` lists them.")] = "Solvent/Debt-v0",
+    episodes: Annotated[int, typer.Option(min=1, max=1_000_000, help="Episodes, one a seed.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the first episode.")] = 10_000,
+    out: Annotated[
+        Path | None, typer.Option(help="Parquet file for the episodes.", show_default=False)
+    ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="JSONL file for the refusals, of one agent.", show_default=False)
+    ] = None,
+) -> None:
+    """Evaluate agents, all on the same episodes, and show a table.
+
+    Examples:
+
+    - `solvent evaluate honest hermit --episodes 200`
+
+    - `solvent evaluate runs/quickstart/ppo/seed-0/policy.safetensors --ledger refusals.jsonl`
+    """
+    from solvent_experiments.cli.compare import evaluate_agents
+
+    evaluate_agents(agents, env, episodes, seed, out=out, ledger=ledger, console=_console())
+
+
+@app.command()
+def play(
+    env: Annotated[str, typer.Option(help="Environment id; `solvent envs` lists them.")] = "Solvent/Debt-v0",
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            help="Watch this agent (name, or path of a policy) instead of playing.", show_default=False
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the lab.")] = 0,
+    delay: Annotated[
+        float, typer.Option(min=0.0, help="Seconds between the actions of a watched agent.")
+    ] = 0.5,
+) -> None:
+    """Run the lab yourself in the terminal, or watch an agent run it.
+
+    Each heartbeat asks for a verb, then where it has them for a compound and a claim or a confidence, by
+    number; `q` quits.
+
+    Examples:
+
+    - `solvent play --seed 7`
+
+    - `solvent play --agent honest --delay 1`
+
+    - `solvent play --env Solvent/Energy-v0`
+
+    - `solvent play --env Solvent/Lab-v0`
+    """
+    from solvent_experiments.cli.play import play_episode
+
+    play_episode(env, agent, seed, delay, console=_console())
+
+
+@app.command()
+def solve(
+    env: Annotated[str, typer.Option(help="Environment id; `solvent envs` lists them.")] = "Solvent/Tiny-v0",
+    config: Annotated[
+        Path | None,
+        typer.Option(help="YAML file of an experiment, whose lab is solved instead.", show_default=False),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write policy and values to.", show_default=False)
+    ] = None,
+    episodes: Annotated[
+        int, typer.Option(min=0, max=10_000_000, help="Real labs to play the solution in.")
+    ] = 20_000,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only the results.")] = False,
+) -> None:
+    """Solve a small lab exactly: the best expected return of any policy that doesn't know the truth.
+
+    Every outcome of every action is forced through the compiled step, and backward induction solves what is
+    found. `policy.npz` is the optimal policy, `states.parquet` has the value of every state.
+
+    Examples:
+
+    - `solvent solve`
+
+    - `solvent solve --out runs/tiny`
+    """
+    from solvent_experiments.cli.solve import solve_lab
+    from solvent_experiments.config.experiment import environment_params, load_experiment
+
+    params = environment_params(env) if config is None else load_experiment(config).params
+    solve_lab(params, out, episodes=episodes, console=_console(), quiet=quiet)
+
+
+@app.command()
+def tune(
+    algorithm: Annotated[
+        str,
+        typer.Argument(help="PPO, MaskablePPO, PPOLagrangian, A2C or DQN.", show_default=False),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder of the search.", show_default=False)],
+    env: Annotated[str, typer.Option(help="Environment id; `solvent envs` lists them.")] = "Solvent/Debt-v0",
+    trials: Annotated[int, typer.Option(min=1, max=100_000, help="Trials in all.")] = 20,
+    steps: Annotated[
+        int, typer.Option(min=1000, max=10_000_000_000, help="Environment steps of a trial.")
+    ] = 200_000,
+    seconds: Annotated[
+        float | None,
+        typer.Option(min=1.0, help="Stop after so many seconds, wherever the search is.", show_default=False),
+    ] = None,
+    base: Annotated[
+        Path | None,
+        typer.Option(
+            help="Recipes as in configs/hyperparameters: what is not searched, and the first trial.",
+            show_default=False,
+        ),
+    ] = None,
+    pruner: Annotated[
+        str, typer.Option(help="When a trial is given up: `median`, `halving` or `none`.")
+    ] = "median",
+    episodes: Annotated[int, typer.Option(min=1, help="Episodes that a trial is scored on.")] = 1000,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only the results.")] = False,
+) -> None:
+    """Search for an algorithm's hyperparameters, and write the best recipe.
+
+    Trials train with seeds 100 to 199 and are scored on labs 1000 to 9999, which no run trains or is evaluated
+    with. The same command goes on with a search that was stopped; with more trials it goes on with one that was
+    finished.
+
+    Examples:
+
+    - `solvent tune PPO --env Solvent/Tiny-v0 --trials 20 --steps 200000 --out runs/tune/ppo-tiny`
+
+    - `solvent tune PPO --base configs/hyperparameters/ppo.yml --seconds 600 --out runs/tune/ppo`
+    """
+    from solvent_experiments.tune.search import Search, search
+
+    wanted = Search(algorithm, env, trials, steps, seconds, base, pruner, episodes)
+    search(wanted, out, console=_console(), quiet=quiet)
+
+
+@app.command()
+def figures(
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="RUN...", help="Folders of finished runs.  [default: all in runs/]", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Draw the figures of finished runs again, from their artifacts alone.
+
+    Example: `solvent figures runs/quickstart`
+    """
+    from solvent_experiments.artifacts.folder import RunFolder
+    from solvent_experiments.config.documents import ConfigError
+    from solvent_experiments.figures import draw_all
+
+    folders = runs or sorted(path.parent for path in Path("runs").glob("*/summary.json"))
+    if not folders:
+        raise ConfigError(
+            "no finished run in it; allowed: folders that `solvent run` wrote", file=Path("runs")
+        )
+    for root in folders:
+        for path in draw_all(RunFolder(root)):
+            typer.echo(path)
+
+
+@app.command()
+def report(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Folders of finished runs.", show_default=False),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.html",
+            help="The page.  [default: report.html in the run's folder; of several runs, here]",
+            show_default=False,
+        ),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only where the page is.")] = False,
+) -> None:
+    """Write one HTML page about finished runs: tables, figures, config, and episodes to step through.
+
+    It needs nothing but itself: no network, no other file. Episodes are replayed from the run's traces.
+
+    Examples:
+
+    - `solvent report runs/quickstart`
+
+    - `solvent report runs/lab runs/lab_tracked --out both.html`
+    """
+    from solvent_experiments.report.page import write_report
+    from solvent_experiments.run.progress import shown_on
+
+    console = _console()
+    path = write_report(runs, out, shown_on(console, quiet=quiet))
+    size = path.stat().st_size / 2**20
+    console.print(f"{path}  {size:.1f} MB", highlight=False, markup=False, soft_wrap=True)
+
+
+@app.command()
+def envs() -> None:
+    """List the environments and their sizes."""
+    from solvent_experiments.cli.compare import environments_table
+
+    _console().print(environments_table())
+
+
+@app.command()
+def tools(
+    servers: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SERVER...",
+            help="URL of a server, or the command line that runs one, in quotes.",
+            show_default=False,
+        ),
+    ],
+    timeout: Annotated[
+        float, typer.Option(min=0.1, max=3600.0, help="Seconds that a server has to answer.")
+    ] = 20.0,
+    env: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE",
+            help="Variable for the commands; KEY alone passes on your own. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    why: Annotated[bool, typer.Option("--why", help="Say how each tool came by its price.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the rows of the table `mcp_tools` as JSON.")
+    ] = False,
+) -> None:
+    """Price the tools of servers of the Model Context Protocol.
+
+    A tool's category, cost, floor and contexts come from the server's hints, the tool's name and its fields;
+    what is unclear counts as dear. No tool is called.
+
+    Examples:
+
+    - `solvent tools "python -m mcp_server_time"`
+
+    - `solvent tools http://127.0.0.1:8000/mcp --why`
+    """
+    from solvent_experiments.instruments.energy.tools import environment_of, show_tools
+
+    answered = show_tools(
+        servers,
+        timeout=timeout,
+        env=environment_of(env or []),
+        as_json=as_json,
+        why=why,
+        debug=_State.debug,
+        console=_console(),
+    )
+    if not answered:
+        raise typer.Exit(USAGE)
+
+
+@app.command()
+def explain(
+    env: Annotated[
+        str, typer.Option(help="Environment id; `solvent envs` lists them.")
+    ] = "Solvent/Energy-v0",
+) -> None:
+    """Show what an environment's agent is told about its energy.
+
+    Example: `solvent explain --env Solvent/Debt-v0`
+    """
+    from rich.markdown import Markdown
+
+    from solvent.energy import explain as explanation
+    from solvent_experiments.config.experiment import environment_params
+
+    text = explanation(environment_params(env))
+    console = _console()
+    if console.is_terminal:
+        console.print(Markdown(text))
+    else:
+        typer.echo(text, nl=False)
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """``0,1,2``, ``0-4`` or both.
+
+    Raises:
+        ConfigError: anything else.
+    """
+    from solvent_experiments.config.documents import ConfigError
+    from solvent_experiments.config.experiment import SEED_LIMIT
+
+    seeds: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        bounds = [first, last] if dash else [first]
+        if not all(bound.isascii() and bound.isdigit() and int(bound) < SEED_LIMIT for bound in bounds):
+            raise ConfigError(
+                f"got {text!r}; allowed: whole numbers from 0, such as 0,1,2 or 0-4", key="--seeds"
+            )
+        numbers = range(int(bounds[0]), int(bounds[-1]) + 1)
+        if not 0 < len(numbers) <= 10_000:
+            raise ConfigError(
+                f"got {part.strip()!r}; allowed: a rising range of at most 10,000", key="--seeds"
+            )
+        seeds += numbers
+    return tuple(seeds)
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    console = Console()
+    # A log is as wide as its widest line; eighty columns would break the table.
+    return console if console.is_terminal else Console(width=max(console.width, 120))
+
+
+@contextlib.contextmanager
+def _one_line() -> Iterator[None]:
+    """Errors that a user can mend become one line."""
+    try:
+        yield
+    except BrokenPipeError:  # whoever read the output has left, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(STOPPED)
+    except (OSError, ValueError) as error:  # ConfigError and ParamError are ValueErrors
+        if _State.debug:
+            raise
+        _fail(str(error), USAGE)
+    except KeyboardInterrupt:
+        _fail("stopped", STOPPED)
+    except Exception as error:
+        kind = type(error).__name__
+        if kind == "Interrupted":
+            _fail("stopped; the same command goes on with it", STOPPED)
+        if _State.debug:
+            raise
+        _fail(str(error) if kind == "BrokenRunError" else f"{kind}: {error} (--debug shows where)", BROKEN)
+
+
+def _fail(text: str, code: int) -> None:
+    sys.stdout.flush()
+    for line in text.splitlines() if code == BROKEN else [" ".join(text.split())]:
+        print(f"{PROG}: {line}", file=sys.stderr)
+    sys.exit(code)
+
+
+def main() -> None:
+    """Entry point of the command ``solvent``."""
+    # Typer brings a Click of its own or asks for the public one, depending on its version.
+    usage_error: Any = typer.BadParameter.__base__
+    with _one_line():
+        try:
+            code = app(sys.argv[1:] or ["--help"], prog_name=PROG, standalone_mode=False)
+        except typer.Abort:
+            code = STOPPED
+        except usage_error as error:
+            command = error.ctx.command_path if error.ctx else PROG
+            said = error.format_message()
+            _fail(f"{said if said.endswith(('.', '?')) else said + '.'} See: {command} --help", USAGE)
+        if code == STOPPED:
+            _fail("stopped", STOPPED)
+        sys.exit(code)

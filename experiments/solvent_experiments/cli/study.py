@@ -1,0 +1,151 @@
+"""``solvent study``: which studies there are, running them, what they found, and their results as files.
+
+Only the command line: what a study is stands in ``solvent_experiments.studies``, which is imported by the command that
+needs it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["app"]
+
+RUNS = Path("runs") / "studies"
+SMOKE_RUNS = Path("runs") / "studies-smoke"
+RESULTS = Path("docs") / "results" / "studies"
+
+app = typer.Typer(
+    rich_markup_mode="markdown",
+    help="""What the rules do to those who act under them: a claim, the runs that test it, and what came out.
+
+- `solvent study list`  the claims
+
+- `solvent study run predictions --smoke`  runs a study in seconds, to see that it runs
+
+- `solvent study run predictions`  runs it (up to an hour; the same command goes on where it stopped)
+
+- `solvent study show predictions`  what was found
+""",
+)
+
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="NAME...", help="Names of studies.  [default: all]", show_default=False),
+]
+Runs = Annotated[
+    Path | None,
+    typer.Option("--runs", help="Folder of the runs.  [default: runs/studies]", show_default=False),
+]
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal else Console(width=max(console.width, 120))
+
+
+@app.command(name="list")
+def list_studies() -> None:
+    """List the studies: what each claims, and what it takes."""
+    from rich.table import Table
+
+    from solvent_experiments.measure.summary import COMPACT
+    from solvent_experiments.studies.registry import all_studies, arms_of
+
+    drawn = Table(**COMPACT)
+    drawn.add_column("study", no_wrap=True)
+    drawn.add_column("claim")
+    for heading in ("trainings", "plays"):
+        drawn.add_column(heading, justify="right")
+    for name, study in all_studies().items():
+        trainings = sum(arm.seeds for arm in arms_of(study))
+        drawn.add_row(name, study.CLAIM + "\n", str(trainings), str(len(study.PLAYS)))
+    _console().print(drawn)
+
+
+@app.command()
+def run(
+    names: Names = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(help="Training seeds in place of the arms' own: `0,1,2` or `0-9`.", show_default=False),
+    ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(min=1, help="Training steps a seed, in place of the arms' own.", show_default=False),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes at a time.  [default: as `solvent run`]", show_default=False),
+    ] = None,
+    smoke: Annotated[bool, typer.Option("--smoke", help="Run in seconds; the numbers mean nothing.")] = False,
+    runs: Runs = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Move runs that are there aside and start anew.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+) -> None:
+    """Run studies: train their arms, play what they play. What is finished is skipped; arms are shared.
+
+    Examples:
+
+    - `solvent study run predictions blocked --jobs 2`
+
+    - `solvent study run --smoke`
+    """
+    import dataclasses
+
+    from solvent_experiments.cli.app import parse_seeds
+    from solvent_experiments.studies.registry import studies_named
+    from solvent_experiments.studies.running import run_studies
+    from solvent_experiments.studies.study import Budget
+
+    budget = Budget.smoke() if smoke else Budget()
+    if seeds is not None:
+        budget = dataclasses.replace(budget, seeds=parse_seeds(seeds))
+    if steps is not None:
+        budget = dataclasses.replace(budget, steps=steps)
+    root = runs or (SMOKE_RUNS if smoke else RUNS)
+    run_studies(
+        studies_named(names or []), root, budget, jobs=jobs, fresh=fresh, quiet=quiet, console=_console()
+    )
+    typer.echo(f"runs in {root}")
+
+
+@app.command()
+def results(
+    names: Names = None,
+    runs: Runs = None,
+    out: Annotated[Path, typer.Option(help="Folder to write.")] = RESULTS,
+) -> None:
+    """Score studies from the artifacts of their runs, and write tables and figures.
+
+    Example: `solvent study results predictions`
+    """
+    from solvent_experiments.studies.registry import studies_named
+    from solvent_experiments.studies.results import write_results
+
+    for name, study in studies_named(names or []).items():
+        found = write_results(name, study, runs or RUNS, out)
+        typer.echo(f"{name}: {found['verdict']} ({out / name}.md)")
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a study.", show_default=False)],
+    runs: Runs = None,
+) -> None:
+    """Score a study from the artifacts of its runs, and show what was found; nothing is written.
+
+    Example: `solvent study show predictions`
+    """
+    from solvent_experiments.studies.data import load_study
+    from solvent_experiments.studies.registry import study_named
+    from solvent_experiments.studies.showing import show_score
+
+    study = study_named(name)
+    show_score(study, study.score(load_study(name, study, runs or RUNS)), _console())

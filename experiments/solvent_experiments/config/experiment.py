@@ -1,0 +1,413 @@
+"""What an experiment is: a YAML file of differences becomes a checked, complete ``Experiment``.
+
+Checking is done before anything is written. Every problem is a ``ConfigError`` of one line that names file,
+line, key and what is allowed.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from solvent import ENVIRONMENTS, LabParams, ParamError, preset
+from solvent.lab.settings import nearest
+from solvent.lab.tables import tables_for
+from solvent.lab.words.sentences import sentences_of
+from solvent_experiments.config.documents import ConfigError, Document, read_document
+from solvent_experiments.measure.departures import switched_off
+
+if TYPE_CHECKING:
+    from solvent_agents.learning.recipe import Recipe
+
+__all__ = [
+    "Costs",
+    "Evaluation",
+    "Experiment",
+    "ExperimentFile",
+    "environment_params",
+    "known_agent",
+    "load_experiment",
+    "make_recipe",
+    "moment",
+]
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+SEED_LIMIT = 2**32
+
+Seed = Annotated[int, Field(ge=0, lt=SEED_LIMIT, strict=True)]
+Count = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Evaluation(_Model):
+    """How agents are compared: all on the same episodes."""
+
+    episodes: Count = 1000
+    # Far from the seeds of training; load_experiment refuses an overlap.
+    first_seed: Seed = 10_000
+    # Of these many first episodes every refusal is logged, and every heartbeat kept.
+    ledger_episodes: Annotated[int, Field(ge=0, le=100_000, strict=True)] = 50
+    trace_episodes: Annotated[int, Field(ge=0, le=100_000, strict=True)] = 200
+
+    @property
+    def seeds(self) -> range:
+        """The seeds of the evaluation episodes."""
+        return range(self.first_seed, self.first_seed + self.episodes)
+
+
+class Costs(_Model):
+    """A price list of a store of costs. In a resolved config, whose parameters have the prices, only its date."""
+
+    store: str | None = None
+    as_of: datetime.datetime | datetime.date | str | None = None
+
+
+class ExperimentFile(_Model):
+    """The keys of an experiment's YAML file."""
+
+    name: str
+    env: str = "Solvent/Debt-v0"
+    preset: str | None = None
+    params: dict[str, Any] = {}
+    costs: Costs | None = None
+    agents: list[str] = []
+    train: dict[str, dict[str, Any] | None] = {}
+    seeds: Annotated[list[Seed], Field(min_length=1)] = [0]
+    evaluation: Evaluation = Evaluation()
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A complete experiment; ``to_mapping`` is the resolved config, which runs again as it is."""
+
+    name: str
+    env: str
+    preset: str
+    params: LabParams
+    agents: tuple[str, ...]
+    train: Mapping[str, Mapping[str, Any]]
+    seeds: tuple[int, ...]
+    evaluation: Evaluation
+    costs: Mapping[str, str] | None = (
+        None  # {"as_of": ...}: when the prices among the parameters were in force
+    )
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Plain values, ready for YAML."""
+        return {
+            "name": self.name,
+            "env": self.env,
+            "preset": self.preset,
+            "params": self.params.to_mapping(),
+            "costs": None if self.costs is None else dict(self.costs),
+            "agents": list(self.agents),
+            "train": {name: dict(recipe) for name, recipe in self.train.items()},
+            "seeds": list(self.seeds),
+            "evaluation": self.evaluation.model_dump(),
+        }
+
+    @property
+    def contaminated(self) -> bool:
+        """Debt, gate or adequacy has no consequence in this run, so its numbers say nothing about the world's."""
+        return bool(self.params.unenforced)
+
+    @property
+    def switched_off(self) -> tuple[str, ...]:
+        """Mechanisms of its level that this run does without."""
+        return switched_off(self.params, environment_params(self.env))
+
+
+def load_experiment(
+    path: Path, *, seeds: tuple[int, ...] | None = None, has_tables: bool = True
+) -> Experiment:
+    """Read and check an experiment.
+
+    Args:
+        path: the file.
+        seeds: in place of those of the file.
+        has_tables: off where a gate's tables are yet to be built.
+
+    Raises:
+        ConfigError: anything that can't be used, in the config or in a recipe it leads to.
+    """
+    document = read_document(path)
+    file = _checked(ExperimentFile, document)
+    if not NAME.fullmatch(file.name):
+        raise document.error(
+            "name", f"got {file.name!r}; allowed: letters, digits, '.', '_', '-' (it names a folder)"
+        )
+    if file.env not in ENVIRONMENTS:
+        raise document.error("env", f"unknown environment {file.env!r}" + nearest(file.env, ENVIRONMENTS))
+    preset_name = (
+        file.preset if file.preset is not None else str(ENVIRONMENTS[file.env].get("preset", "default"))
+    )
+    given, costs = _priced(document, file)
+    try:
+        base = environment_params(file.env, file.preset)
+        params: LabParams = LabParams.from_mapping(given, base=base, path="params")
+    except ParamError as error:
+        raise document.error(error.path, error.problem) from None
+    try:
+        if params.gate.enabled and has_tables:
+            tables_for(params)
+            sentences_of(params)  # without its words the first verdict could not be logged
+    except ParamError as error:
+        raise document.error(error.path, error.problem) from None
+    if costs is not None and not params.energy.enabled:
+        raise document.error(
+            "costs", "actions cost no energy in this lab; allowed: params.energy.enabled: true"
+        )
+    chosen = seeds if seeds is not None else tuple(file.seeds)
+    _check_seeds(document, chosen, file.evaluation)
+    _check_agents(document, file)
+    _check_exact(document, file, params)
+    return Experiment(
+        name=file.name,
+        env=file.env,
+        preset=preset_name,
+        params=params,
+        agents=tuple(file.agents),
+        train={
+            name: _recipe(document, name, changes or {}, file.env) for name, changes in file.train.items()
+        },
+        seeds=chosen,
+        evaluation=file.evaluation,
+        costs=costs,
+    )
+
+
+def moment(value: datetime.datetime | datetime.date | str, key: str = "as_of") -> datetime.datetime:
+    """A point in time, UTC where no zone is given; a date is its beginning.
+
+    Raises:
+        ConfigError: a text that is no date or time.
+    """
+    if isinstance(value, str):
+        try:
+            value = datetime.datetime.fromisoformat(value)
+        except ValueError:
+            raise ConfigError(
+                f"got {value!r:.60}; allowed: a date or time such as 2026-11-01 or 2026-11-01T12:00:00Z",
+                key=key,
+            ) from None
+    if not isinstance(value, datetime.datetime):
+        value = datetime.datetime.combine(value, datetime.time())
+    return value.replace(tzinfo=datetime.UTC) if value.tzinfo is None else value.astimezone(datetime.UTC)
+
+
+def _priced(document: Document, file: ExperimentFile) -> tuple[dict[str, Any], dict[str, str] | None]:
+    """The parameters with the prices of the list that ``costs`` names, and the list's date."""
+    energy = file.params.get("energy", {})
+    prices = energy.get("prices", {}) if isinstance(energy, Mapping) else None
+    if file.costs is None or not isinstance(prices, Mapping):  # what is no mapping, LabParams will say
+        return file.params, None
+    named = {verb for verb, price in prices.items() if price is not None}
+    try:
+        as_of = None if file.costs.as_of is None else moment(file.costs.as_of)
+    except ConfigError as error:
+        raise document.error("costs.as_of", error.problem) from None
+    if file.costs.store is None:
+        if as_of is None or not named:
+            raise document.error("costs.store", "missing; allowed: the path or URL of a store of costs")
+        return file.params, {"as_of": as_of.isoformat()}
+    from solvent.energy.costs import CostStore, StoreError
+    from solvent.energy.costs.connection import url_of
+
+    try:
+        url = url_of(file.costs.store, document.path.parent)
+        place = url.database if url.drivername == "sqlite" else url.render_as_string(hide_password=False)
+        with CostStore(str(place), create=False) as store:
+            listed = store.price_list(as_of)
+    except StoreError as error:
+        problem = str(error)
+        key = "costs.as_of" if problem.startswith("as_of: ") else "costs.store"
+        raise document.error(key, problem.removeprefix("as_of: ").removeprefix("store: ")) from None
+    if twice := sorted(named & set(listed.costs)):
+        raise document.error(
+            f"params.energy.prices.{twice[0]}",
+            "is in the price list of costs.store as well; allowed: one of both",
+        )
+    merged = {**file.params, "energy": {**energy, "prices": {**prices, **listed.costs}}}
+    return merged, {"as_of": listed.as_of.isoformat()}
+
+
+def environment_params(env: str, preset_name: str | None = None) -> LabParams:
+    """The parameters that an environment id stands for, or those of a preset.
+
+    Raises:
+        ParamError: an unknown preset.
+        ConfigError: an unknown id.
+    """
+    if env not in ENVIRONMENTS:
+        raise ConfigError(f"unknown environment {env!r}" + nearest(env, ENVIRONMENTS))
+    arguments = ENVIRONMENTS[env]
+    base = preset(preset_name if preset_name is not None else str(arguments.get("preset", "default")))
+    given = arguments.get("params") or {}
+    if isinstance(given, LabParams):
+        return given
+    params: LabParams = LabParams.from_mapping(given, base=base)
+    return params
+
+
+def known_agent(name: str) -> None:
+    """Check the name of an agent that needs no training.
+
+    Raises:
+        ConfigError: no such agent; the message names the nearest.
+    """
+    from solvent_agents import PLAYERS
+
+    if name not in PLAYERS:
+        raise ConfigError(f"unknown agent {name!r}" + nearest(name, PLAYERS))
+
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def _checked(model: type[M], document: Document) -> M:
+    try:
+        return model.model_validate(document.data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+    key, fields = "", model.model_fields
+    for part in first["loc"]:
+        if part == "[key]":
+            continue
+        inner = fields.get(str(part)) if isinstance(part, str) else None
+        annotation = inner.annotation if inner is not None else None
+        for kind in (annotation, *get_args(annotation)):  # a group that may be left out is a union with None
+            if isinstance(kind, type) and issubclass(kind, BaseModel):
+                fields = kind.model_fields
+        key += f"[{part}]" if isinstance(part, int) else f".{part}" if key else str(part)
+    if first["type"] == "extra_forbidden":
+        raise document.error(key, "unknown key" + nearest(key.rsplit(".", 1)[-1], fields))
+    if first["type"] == "missing":
+        raise document.error(key, "missing; it has no default")
+    allowed = (
+        first["msg"].removeprefix("Input should be ").removesuffix(", unable to parse string as an integer")
+    ).replace("a valid integer", "a whole number")
+    raise document.error(key, f"got {first['input']!r:.80}; allowed: {allowed}")
+
+
+def _check_seeds(document: Document, seeds: tuple[int, ...], evaluation: Evaluation) -> None:
+    twice = sorted({seed for seed in seeds if seeds.count(seed) > 1})
+    if twice:
+        raise document.error("seeds", f"got {twice[0]} twice; allowed: distinct numbers")
+    shared = [seed for seed in seeds if seed in evaluation.seeds]
+    if shared:
+        episodes = f"{evaluation.seeds[0]} to {evaluation.seeds[-1]}"
+        raise document.error(
+            "seeds", f"got {shared[0]}; allowed: no seed of an evaluation episode ({episodes})"
+        )
+
+
+def _check_agents(document: Document, file: ExperimentFile) -> None:
+    if not file.agents and not file.train:
+        raise document.error("agents", "got none, and nothing to train; allowed: at least one of either")
+    for i, name in enumerate(file.agents):
+        try:
+            known_agent(name)
+        except ConfigError as error:
+            raise document.error(f"agents[{i}]", error.problem) from None
+        if name in file.agents[:i]:
+            raise document.error(f"agents[{i}]", f"got {name!r} twice; allowed: once")
+    for name in file.train:
+        if not NAME.fullmatch(name) or name in file.agents:
+            raise document.error(
+                f"train.{name}", "allowed: a name of its own, of letters, digits, '.', '_', '-'"
+            )
+
+
+def _check_exact(document: Document, file: ExperimentFile, params: LabParams) -> None:
+    """The exact solution is of one lab only."""
+    if "exact" in file.agents:
+        from solvent_agents.exact.optimum import known_optimum
+
+        if known_optimum(params) is None:
+            raise document.error(
+                f"agents[{file.agents.index('exact')}]",
+                "exact has no solution for this lab; allowed: with Solvent/Tiny-v0 as it is",
+            )
+
+
+def _recipe(document: Document, name: str, changes: Mapping[str, Any], env: str) -> dict[str, Any]:
+    """A complete recipe: algorithm, number of steps, hyperparameters.
+
+    A mapping that names its ``algorithm`` is complete by itself, so a resolved config runs wherever it lies.
+    Any other is a list of differences from ``hyperparameters/<recipe>.yml`` beside the config, at the
+    environment's key; the recipe's name is that of the agent unless ``recipe`` says another.
+    """
+    key = f"train.{name}"
+    if "algorithm" in changes:
+        _check_recipe(document, key, changes)
+        return dict(changes)
+    base = changes.get("recipe", name)
+    path = document.path.parent / "hyperparameters" / f"{base}.yml"
+    if not path.is_file():
+        _check_keys(document, key, base, changes)
+        known = sorted(file.stem for file in path.parent.glob("*.yml"))
+        place = f"{key}.recipe" if "recipe" in changes else key
+        instead = ", ".join(known) if known else "a mapping that names its algorithm"
+        raise document.error(
+            place, f"no such file: {path} (recipes lie beside the config); allowed: {instead}"
+        )
+    recipes = read_document(path)
+    if env not in recipes.data:
+        raise recipes.error("", f"no recipe for {env}; it has: {', '.join(map(str, recipes.data))}")
+    recipe = recipes.data[env]
+    if not isinstance(recipe, Mapping):
+        raise recipes.error(env, f"got {recipe!r:.60}; allowed: a mapping of hyperparameters")
+    algorithm = _algorithm(recipes, base)
+    _check_recipe(recipes, env, {"algorithm": algorithm, **recipe})
+    resolved = {"algorithm": algorithm, **recipe, **{k: v for k, v in changes.items() if k != "recipe"}}
+    _check_recipe(document, key, resolved)
+    return resolved
+
+
+def _check_keys(document: Document, key: str, base: Any, changes: Mapping[str, Any]) -> None:
+    """A wrong key in the differences from a recipe whose file is missing: as far as its name tells the algorithm."""
+    from solvent_agents.learning.recipe import ALGORITHMS
+
+    algorithm = {name.lower(): name for name in ALGORITHMS}.get(str(base).replace("_", "").lower())
+    if algorithm is not None:
+        given = {name: value for name, value in changes.items() if name != "recipe"}
+        _check_recipe(document, key, {"algorithm": algorithm, "n_timesteps": 1, **given})
+
+
+def _algorithm(recipes: Document, name: str) -> str:
+    """The algorithm that a recipe file is for, by its name: ``maskable_ppo.yml`` is MaskablePPO's."""
+    from solvent_agents.learning.recipe import ALGORITHMS
+
+    by_name = {algorithm.lower(): algorithm for algorithm in ALGORITHMS}
+    plain = name.replace("_", "").lower()
+    if plain not in by_name:
+        raise recipes.error("", f"no algorithm is called {name!r}; allowed: {', '.join(sorted(ALGORITHMS))}")
+    return by_name[plain]
+
+
+def _check_recipe(document: Document, key: str, recipe: Mapping[str, Any]) -> None:
+    try:
+        make_recipe(recipe, key)
+    except ParamError as error:
+        raise document.error(error.path, error.problem) from None
+
+
+def make_recipe(mapping: Mapping[str, Any], path: str = "") -> Recipe:
+    """A resolved recipe as the learner takes it.
+
+    Raises:
+        ParamError: something in it can't be used.
+    """
+    from solvent_agents.learning.recipe import Recipe
+
+    settings = {key: value for key, value in mapping.items() if key != "algorithm"}
+    return Recipe.from_mapping(mapping["algorithm"], settings, path=path)

@@ -1,0 +1,180 @@
+"""What adequacy does to a learner's words: two runs, one with adequacy enforced and one in which it is only tracked.
+
+Both runs leave everything else as it is, so what differs is what follows from strong words. The last tenth of training
+says how its words ended up, the difference to the first tenth how they grew; the evaluation says the same of the most
+probable action.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from solvent_experiments.artifacts.files import write_json
+from solvent_experiments.artifacts.folder import RunFolder
+from solvent_experiments.artifacts.parquet import Columns, select
+from solvent_experiments.config.documents import ConfigError, read_document
+from solvent_experiments.figures.data import RunData, load_run
+from solvent_experiments.figures.style import save, styled
+from solvent_experiments.figures.words import ARMS, counted, words_ablation
+from solvent_experiments.measure.statistics import Interval, interval, share_difference, share_interval
+from solvent_experiments.measure.summary import COMPACT, groups_of
+
+__all__ = ["compare_words", "load_arms", "words_table"]
+
+PARTS = {"first tenth": (0.0, 0.1), "last tenth": (0.9, 1.0)}
+"""Of a training's steps."""
+MEASURES = {"mean_score": "points", "share_2_or_3": "strong"}
+"""What is measured of the findings, and the column that it is counted from."""
+
+
+def load_arms(enforced: Path, tracked: Path) -> dict[str, RunData]:
+    """The two runs.
+
+    Raises:
+        ConfigError: a run that isn't finished, arms that differ in more than whether adequacy is enforced, or that
+            trained nothing alike.
+    """
+    arms = dict(zip(ARMS, (load_run(RunFolder(enforced)), load_run(RunFolder(tracked))), strict=True))
+    for (name, run), path, wanted in zip(arms.items(), (enforced, tracked), (True, False), strict=True):
+        if not run.params.adequacy.enabled or run.params.adequacy.enforced is not wanted:
+            raise ConfigError(f"adequacy is not {name} here; allowed: a run where it is", file=path)
+    first, second = (_compared(path) for path in (enforced, tracked))
+    for key, value in first.items():
+        if second[key] != value:
+            raise ConfigError(
+                f"another one than in {enforced}; allowed: the same but for adequacy.enforced",
+                file=tracked,
+                key=key,
+            )
+    if not _learners(arms):
+        raise ConfigError(f"no learner that {enforced} has too; allowed: the same in both", file=tracked)
+    return arms
+
+
+def _compared(path: Path) -> dict[str, Any]:
+    """What two arms must share: the lab but for the one switch, the recipes of learners in both, seeds, evaluation."""
+    config = dict(read_document(RunFolder(path).config).data)
+    params = {**config["params"], "adequacy": {**config["params"]["adequacy"], "enforced": None}}
+    return {"env": config["env"], "params": params, "train": config["train"]} | {
+        key: config[key] for key in ("seeds", "evaluation")
+    }
+
+
+def _learners(arms: Mapping[str, RunData]) -> list[str]:
+    first, second = arms.values()
+    return [agent for agent in first.learned if agent in second.learned]
+
+
+def compare_words(enforced: Path, tracked: Path, out: Path) -> dict[str, Any]:
+    """Draw the figure, write ``words.json`` beside it into ``out``, and return what is in it.
+
+    Raises:
+        ConfigError: as ``load_arms``.
+    """
+    arms = load_arms(enforced, tracked)
+    out.mkdir(parents=True, exist_ok=True)
+    found: dict[str, Any] = {"env": next(iter(arms.values())).env, "agents": {}}
+    for agent in _learners(arms):
+        found["agents"][agent] = _compare(arms, agent)
+        with styled():
+            save(words_ablation(arms, agent), out / f"words_{agent}", next(iter(arms.values())))
+    write_json(out / "words.json", found)
+    return found
+
+
+def _compare(arms: Mapping[str, RunData], agent: str) -> dict[str, Any]:
+    """Each arm, and how far the second is from the first in the last tenth and in the evaluation."""
+    parts = {name: _parts(run, agent) for name, run in arms.items()}
+    told: dict[str, Any] = {}
+    for name, run in arms.items():
+        told[name] = {when: _words(columns) for when, columns in parts[name].items()}
+        first, last = (parts[name][when] for when in PARTS)
+        told[name]["growth"] = _differences(first, last, paired=True)
+        told[name]["return"] = _plain(interval(groups_of(run.episodes, agent, "return")))
+    one, other = parts.values()
+    told["difference"] = {when: _differences(one[when], other[when], paired=False) for when in one}
+    return told
+
+
+def _parts(run: RunData, agent: str) -> dict[str, Columns]:
+    """The learner's episodes in the first and the last tenth of its training, and in its evaluation."""
+    training = run.training
+    assert training is not None
+    mine = select(training, training["agent"] == agent)
+    share = mine["steps"] / max(1, mine["steps"].max(initial=0))
+    parts = {part: select(mine, (share > low) & (share <= high)) for part, (low, high) in PARTS.items()}
+    return parts | {"evaluation": select(run.episodes, run.episodes["agent"] == agent)}
+
+
+def _by_seed(columns: Columns, name: str) -> list[Any]:
+    whole = counted(columns)
+    return [whole[name][whole["training_seed"] == seed] for seed in np.unique(whole["training_seed"])]
+
+
+def _words(columns: Columns) -> dict[str, Any]:
+    if not len(columns["training_seed"]):
+        return {"findings": 0, **dict.fromkeys(MEASURES)}
+    findings = _by_seed(columns, "scored")
+    told = {key: _plain(share_interval(_by_seed(columns, name), findings)) for key, name in MEASURES.items()}
+    return {"findings": int(sum(int(group.sum()) for group in findings)), **told}
+
+
+def _differences(first: Columns, second: Columns, *, paired: bool) -> dict[str, Any]:
+    """The second's measures less the first's; ``paired`` by training seed."""
+    if not (len(first["training_seed"]) and len(second["training_seed"])):
+        return dict.fromkeys(MEASURES)
+    return {
+        key: _plain(
+            share_difference(
+                (_by_seed(first, name), _by_seed(first, "scored")),
+                (_by_seed(second, name), _by_seed(second, "scored")),
+                paired=paired,
+            )
+        )
+        for key, name in MEASURES.items()
+    }
+
+
+def _plain(found: Interval) -> dict[str, float] | None:
+    """Ready for JSON; None where there was nothing to measure."""
+    if np.isnan(found.value):
+        return None
+    return {key: round(number, 6) for key, number in found._asdict().items()}
+
+
+def words_table(found: Mapping[str, Any]) -> Table:
+    """What ``compare_words`` found, for a terminal."""
+    drawn = Table(
+        caption="Findings of a learner by the score of their words, in the first and last tenth of its training and in "
+        "its evaluation (the most probable action). Growth: last less first tenth. Difference: only tracked less "
+        "enforced. With 95 % bootstrap intervals over training seeds and episodes.",
+        caption_justify="left",
+        **COMPACT,
+    )
+    for heading in ("agent", "adequacy", "when"):
+        drawn.add_column(heading, no_wrap=True)
+    for heading in ("mean score", "2 or 3 (%)"):
+        drawn.add_column(heading, justify="right", no_wrap=True)
+    for agent, told in found["agents"].items():
+        for arm in ARMS:
+            for when in (*PARTS, "growth", "evaluation"):
+                drawn.add_row(agent, arm, when, *_row(told[arm][when]))
+        for when in (tuple(PARTS)[-1], "evaluation"):
+            drawn.add_row(agent, "difference", when, *_row(told["difference"][when]))
+    return drawn
+
+
+def _row(measured: Mapping[str, Any]) -> tuple[str, str]:
+    return _told(measured["mean_score"], 1.0, 2), _told(measured["share_2_or_3"], 100.0, 1)
+
+
+def _told(found: Mapping[str, float] | None, scale: float, digits: int) -> str:
+    if found is None:
+        return "no finding"
+    value, low, high = (f"{scale * found[key]:.{digits}f}" for key in ("value", "low", "high"))
+    return f"{value} ({low} to {high})"

@@ -1,0 +1,172 @@
+"""Scoring a file of responses: the heuristic on all, then the judge where there is one.
+
+What is appended is whole lines of ``scores.jsonl`` in the file's order: those of the heuristic before the judge is
+asked, so nothing is lost where it hangs, and a further line for each judgement, as it is found. A judge that can't be
+asked any more (its budget is spent, its endpoint refuses) leaves the rest to the heuristic.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from multiprocessing.pool import ThreadPool
+from pathlib import Path
+
+from solvent.adequacy.decisions import Trigger, escalated
+from solvent.adequacy.errors import AdequacyError
+from solvent.adequacy.heuristic import Adequacy, score
+from solvent.adequacy.judge import BudgetError, EndpointError, Judge, JudgeError, Judgement
+from solvent.adequacy.scores import Ratings, ScoreRecord, append_scores, now, read_scores, record_of
+from solvent_experiments.instruments.adequacy.responses import Response
+
+__all__ = ["Judged", "Scored", "check_ids", "in_force", "score_responses"]
+
+AT_ONCE = 256
+
+
+@dataclass
+class Judged:
+    """Counts of judgements asked for and found, from the cache or anew, and the errors of the others."""
+
+    asked: int = 0
+    found: int = 0
+    cached: int = 0
+    failures: Counter[str] = field(default_factory=Counter)
+    stopped: JudgeError | None = None
+
+    def note(self, answer: Judgement | JudgeError) -> None:
+        self.asked += 1
+        if isinstance(answer, JudgeError):
+            self.failures[str(answer)] += 1
+        else:
+            self.found += 1
+            self.cached += answer.cached
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A response with its score and the line that was appended."""
+
+    response: Response
+    adequacy: Adequacy
+    record: ScoreRecord
+
+
+def score_responses(
+    responses: Sequence[Response],
+    out: Path,
+    *,
+    judge: Judge | None = None,
+    escalated_only: bool = False,
+    jobs: int = 1,
+    shadow: bool = True,
+    triggers: Sequence[Trigger] = (),
+    on_progress: Callable[[int, int], None] = lambda *_: None,
+) -> tuple[list[Scored], Judged]:
+    """Score and append, in order. A judgement costs more than a line: each is written as it is found.
+
+    Raises:
+        AdequacyError: a response that can't be scored, or ``out`` that can't be appended to.
+    """
+    scored = _scored(responses, out, shadow, triggers, on_progress if judge is None else lambda *_: None)
+    told = Judged()
+    if judge is None:
+        return scored, told
+    asked = [i for i, one in enumerate(scored) if one.adequacy.escalate or not escalated_only]
+    on_progress(0, len(asked))
+    answers = _answers([scored[i].response for i in asked], judge, jobs, told)
+    for done, (i, answer) in enumerate(zip(asked, answers, strict=True), start=1):
+        told.note(answer)
+        if isinstance(answer, Judgement):
+            scored[i] = _judged(scored[i], answer)
+            append_scores(out, [scored[i].record])
+        on_progress(done, len(asked))
+    return scored, told
+
+
+def _scored(
+    responses: Sequence[Response],
+    out: Path,
+    shadow: bool,
+    triggers: Sequence[Trigger],
+    on_progress: Callable[[int, int], None],
+) -> list[Scored]:
+    done: list[Scored] = []
+    on_progress(0, len(responses))
+    for start in range(0, len(responses), AT_ONCE):
+        some = [_heuristic(response, shadow, triggers) for response in responses[start : start + AT_ONCE]]
+        append_scores(out, [one.record for one in some])
+        done += some
+        on_progress(len(done), len(responses))
+    return done
+
+
+def _heuristic(response: Response, shadow: bool, triggers: Sequence[Trigger]) -> Scored:
+    adequacy = escalated(score(response.text, response.context, response.query), response.context, triggers)
+    record = record_of(response.text, response.context, response.query, adequacy)
+    epad, sya = response.human
+    record = replace(
+        record,
+        id=response.id,
+        epad=replace(record.epad, human=epad),
+        sya=replace(record.sya, human=sya),
+        shadow=shadow,
+        agent=response.agent,
+        session=response.session,
+    )
+    return Scored(response, adequacy, record)
+
+
+def _judged(one: Scored, found: Judgement) -> Scored:
+    """The record with the judge's scores; without a query there is no premise to agree with."""
+    sya = None if one.response.query is None else found.sya
+    record = replace(
+        one.record,
+        epad=one.record.epad.later(Ratings(judge=found.epad)),
+        sya=one.record.sya.later(Ratings(judge=sya)),
+        time=now(),
+    )
+    return replace(one, record=record)
+
+
+def _answers(
+    responses: Sequence[Response], judge: Judge, jobs: int, told: Judged
+) -> Iterator[Judgement | JudgeError]:
+    def ask(response: Response) -> Judgement | JudgeError:
+        if told.stopped is not None:
+            return told.stopped
+        try:
+            return judge.judge(response.text, response.context, response.query or "")
+        except JudgeError as error:
+            if isinstance(error, BudgetError | EndpointError):
+                told.stopped = error
+            return error
+
+    # Its threads don't outlive an interrupt, as an executor's would until their last answer.
+    with ThreadPool(jobs) as pool:
+        yield from pool.imap(ask, responses)
+
+
+def check_ids(out: Path, responses: Iterable[Response]) -> int:
+    """Count the responses that ``out`` has scores of already.
+
+    Raises:
+        AdequacyError: ``out`` is another kind of file, or has an id of these for another response.
+    """
+    if not out.exists():
+        return 0
+    known = {record.id: record.sha256 for record in read_scores(out)}
+    there = [response for response in responses if response.id in known]
+    for response in there:
+        if known[response.id] != response.sha256:
+            raise AdequacyError(
+                f"{out}: has the id {response.id!r:.60} for another response; allowed: an id for each, or a new --out"
+            )
+    return len(there)
+
+
+def in_force(record: ScoreRecord) -> int:
+    """The EpAd to act on: a person's where the line has one, else the judge's, else the heuristic's."""
+    by_rank = (record.epad.human, record.epad.judge, record.epad.heuristic)
+    return next((score for score in by_rank if score is not None), 0)

@@ -1,0 +1,452 @@
+"""The tools of live servers of the Model Context Protocol, each with its price.
+
+A server is asked over stdio (a command that is run) or over streamable HTTP (a URL), by the protocol's own SDK.
+Whatever it does, the asking ends within the time limit and a few seconds, with its list or with an error of one line,
+and no process is left behind. Nothing it sends reaches the terminal unescaped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import shlex
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TextIO
+from urllib.parse import urlsplit
+
+import anyio
+import httpx
+import psutil
+from mcp import ClientSession, McpError, StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.types import CONNECTION_CLOSED, Implementation, PaginatedRequestParams, Tool
+from pydantic import ValidationError
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from solvent.energy import CATEGORIES, ToolEnergy, energy_for_tool
+from solvent.energy.amounts import number, plain
+from solvent_experiments.config.documents import ConfigError
+
+__all__ = ["Listing", "ServerError", "environment_of", "list_tools", "printable", "show_tools"]
+
+MOST_PAGES, MOST_TOOLS, MOST_JUNK = 200, 10_000, 100
+SHORTEST, LONGEST = 0.1, 3600.0  # seconds that a server may be given
+_KEPT = 65_536  # bytes of stderr
+LONGEST_SAID, LONGEST_NAME = 120, 60
+_CLOSED = (CONNECTION_CLOSED, "Connection closed")  # the SDK's own; servers use the code for other things
+_GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, ConnectionError)
+
+
+class ServerError(ValueError):
+    """A server that can't be priced. The message is one line: which server, what it did."""
+
+    def __init__(self, server: str, problem: str) -> None:
+        self.server, self.problem = server, problem
+        super().__init__(f"{printable(server)}: {problem}")
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What a server offers, priced."""
+
+    server: str  # as it was asked for
+    title: str  # as it calls itself
+    tools: tuple[ToolEnergy, ...]
+    left_out: tuple[str, ...]  # why a tool has no price, one line each
+
+
+@dataclass
+class _Heard:
+    """What a server has said so far."""
+
+    title: str = ""
+    tools: list[Tool] = field(default_factory=list)
+    complete: bool = False
+    endless: bool = False
+    junk: list[str] = field(default_factory=list)
+    hopeless: bool = False  # too much of it
+    interrupted: bool = False
+    leader: int = 0  # its process, which leads a session of its own
+    family: list[psutil.Process] = field(default_factory=list)
+
+
+def show_tools(
+    servers: Sequence[str],
+    *,
+    timeout: float,
+    env: Mapping[str, str],
+    as_json: bool,
+    why: bool,
+    debug: bool,
+    console: Console,
+) -> bool:
+    """Ask servers one after the other and print their priced tools; return whether all of them answered.
+
+    A server that fails is one line on stderr, and the others are shown all the same.
+    """
+    listings = []
+    well = True
+    for server in servers:
+        asking = console.status(Text(f"asking {printable(server)}"))
+        try:
+            with asking if console.is_terminal and not as_json else contextlib.nullcontext():
+                listing = list_tools(server, timeout, env, show_stderr=debug)
+        except ServerError as error:
+            sys.stdout.flush()
+            print(f"solvent: {error}", file=sys.stderr, flush=True)
+            well = False
+            continue
+        listings.append(listing)
+        if not as_json:
+            _print(listing, console, why=why)
+        for line in listing.left_out:
+            print(f"solvent: {printable(server)}: left out: {line}", file=sys.stderr, flush=True)
+    if as_json:
+        rows = [
+            {"server": listing.server, "name": tool.name, **tool.to_row()}
+            | ({"reasons": list(tool.reasons), "unsure": tool.unsure} if why else {})
+            for listing in listings
+            for tool in listing.tools
+        ]
+        print(json.dumps(rows, indent=2))
+    return well
+
+
+def list_tools(
+    server: str, timeout: float, env: Mapping[str, str] | None = None, *, show_stderr: bool = False
+) -> Listing:
+    """Ask one server for its tools and price them.
+
+    Args:
+        server: a URL (``http://`` or ``https://``), or a command line.
+        timeout: seconds for all of the conversation; ending a server that won't end takes up to 4 more.
+        env: variables for a command, beside the few that the protocol's SDK passes on.
+        show_stderr: copy what a command says on stderr.
+
+    Raises:
+        ServerError: no such server, no answer in time, or none that can be understood.
+    """
+    heard = _Heard()
+    seconds = number("--timeout", timeout, SHORTEST, LONGEST)
+    stderr = _Tail()
+    failure: Exception | None = None
+    try:
+        with _quiet_sdk():
+            anyio.run(_ask, server, seconds, dict(env or {}), stderr.writer, heard)
+    except Exception as error:
+        failure = error
+    finally:
+        _end_all(heard.leader, heard.family)
+        stderr.close()
+        if show_stderr:
+            for line in stderr.lines:
+                print(f"{printable(server)} | {printable(line, 1000)}", file=sys.stderr)
+    if heard.interrupted:
+        raise KeyboardInterrupt
+    if heard.hopeless and not heard.complete:
+        raise ServerError(server, "sent nothing that the protocol knows" + _sample(heard))
+    if failure is not None and not heard.complete:  # what goes wrong after that is only the farewell
+        raise ServerError(server, _problem(failure, seconds, heard, stderr.lines)) from failure
+    if heard.endless:
+        raise ServerError(
+            server, f"its list of tools has no end ({len(heard.tools)} tools and still more pages)"
+        )
+    tools, left_out = _priced(heard.tools)
+    return Listing(server, heard.title, tools, left_out)
+
+
+def environment_of(assignments: Sequence[str]) -> dict[str, str]:
+    """``KEY=VALUE``, or ``KEY`` for a variable that is set already, as a mapping.
+
+    Raises:
+        ConfigError: anything else.
+    """
+    env = {}
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        if not key or (not equals and key not in os.environ) or "\0" in assignment:
+            raise ConfigError(
+                f"got {assignment!r}; allowed: KEY=VALUE, or the KEY of a variable that is set", key="--env"
+            )
+        env[key] = value if equals else os.environ[key]
+    return env
+
+
+def printable(said: str, longest: int = LONGEST_SAID) -> str:
+    """Text of another's as it can be shown: nothing that moves the cursor, colours, hides or turns around."""
+    shown = "".join(ch if ch.isprintable() else _escape(ch) for ch in said[: longest + 1])
+    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+
+
+def _escape(ch: str) -> str:
+    return ch.encode("unicode_escape").decode("ascii")
+
+
+def _priced(tools: Sequence[Tool]) -> tuple[tuple[ToolEnergy, ...], tuple[str, ...]]:
+    priced, left_out = [], []
+    for tool in tools:
+        try:
+            priced.append(energy_for_tool(tool.name, tool.annotations, tool.inputSchema))
+        except ValueError as error:
+            left_out.append(f"a tool {printable(tool.name, LONGEST_NAME)!r}: {error}")
+    return tuple(priced), tuple(left_out)
+
+
+# ------------------------------------------------------------------------------------------------ the conversation
+
+
+async def _ask(server: str, timeout: float, env: dict[str, str], errlog: TextIO, heard: _Heard) -> None:
+    """Ctrl-C cancels this task; what then goes wrong on the way out may hide that it was a person who ended it."""
+    try:
+        await _reach(server, timeout, env, errlog, heard)
+    except Exception:
+        task = asyncio.current_task()
+        heard.interrupted = task is not None and task.cancelling() > 0
+        raise
+
+
+async def _reach(server: str, timeout: float, env: dict[str, str], errlog: TextIO, heard: _Heard) -> None:
+    if urlsplit(server).scheme.lower() in ("http", "https"):
+        await _ask_url(server, timeout, heard)
+    else:
+        await _ask_command(_command(server), timeout, env, errlog, heard)
+
+
+def _command(server: str) -> list[str]:
+    try:
+        words = shlex.split(server)
+    except ValueError as error:
+        raise ConfigError(f"isn't a command line ({error})") from None
+    if not words or "://" in words[0] or "\0" in server:
+        raise ConfigError("is neither a command line nor a URL; allowed: a command, http:// or https://")
+    return words
+
+
+async def _ask_command(
+    words: list[str], timeout: float, env: dict[str, str], errlog: TextIO, heard: _Heard
+) -> None:
+    # Bytes that are no UTF-8 become junk like any other, instead of breaking the reader.
+    parameters = StdioServerParameters(
+        command=words[0], args=words[1:], env=env, encoding_error_handler="replace"
+    )
+    before = {child.pid for child in psutil.Process().children()}
+    async with stdio_client(parameters, errlog) as (read, write):
+        leader = next((child for child in psutil.Process().children() if child.pid not in before), None)
+        try:
+            # The limit lies within the transport, so that ending the server is not cut short by it.
+            with anyio.fail_after(timeout) as scope:
+                await _converse(read, write, heard, scope, MOST_JUNK)
+        finally:
+            if leader is not None:
+                heard.leader, heard.family = leader.pid, _family(leader)
+
+
+async def _ask_url(url: str, timeout: float, heard: _Heard) -> None:
+    with anyio.fail_after(timeout) as scope:
+        async with (
+            httpx.AsyncClient(timeout=timeout) as client,
+            streamable_http_client(url, http_client=client) as (read, write, _),
+        ):
+            await _converse(read, write, heard, scope, 1)  # an answer that can't be read won't come again
+
+
+async def _converse(read: Any, write: Any, heard: _Heard, scope: anyio.CancelScope, most_junk: int) -> None:
+    async def on_message(message: object) -> None:
+        if isinstance(message, Exception):
+            heard.junk.append(_junk(message))
+            if len(heard.junk) >= most_junk:
+                heard.hopeless = True
+                scope.cancel()
+        await anyio.lowlevel.checkpoint()
+
+    client = Implementation(name="solvent", version="1")
+    async with ClientSession(read, write, message_handler=on_message, client_info=client) as session:
+        answer = await session.initialize()
+        heard.title = f"{answer.serverInfo.name} {answer.serverInfo.version}".strip()
+        if answer.capabilities.tools is not None:
+            await _read_pages(session, heard)
+        heard.complete = True
+
+
+async def _read_pages(session: ClientSession, heard: _Heard) -> None:
+    cursor: str | None = None
+    seen: set[str] = set()
+    while True:
+        params = None if cursor is None else PaginatedRequestParams(cursor=cursor)
+        page = await session.list_tools(params=params)
+        heard.tools += page.tools
+        cursor = page.nextCursor
+        if cursor is None:
+            return
+        if cursor in seen or len(seen) >= MOST_PAGES or len(heard.tools) > MOST_TOOLS:
+            heard.endless = True
+            return
+        seen.add(cursor)
+
+
+# ------------------------------------------------------------------------------------------------ what went wrong
+
+
+def _problem(error: BaseException, timeout: float, heard: _Heard, lines: Sequence[str]) -> str:
+    error = _innermost(error)
+    last = f"; it said: {printable(lines[-1].strip())}" if lines else ""
+    match error:
+        case TimeoutError():
+            return f"no answer within {timeout:g} s" + (_sample(heard) or last)
+        case FileNotFoundError():
+            return "no such command"
+        case McpError() if (error.error.code, error.error.message) == _CLOSED:
+            return "ended before it answered" + (last or _sample(heard))
+        case McpError():
+            return f"answered with an error: {_one_line(error.error.message)}"
+        case ValidationError():
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(map(str, first["loc"]))
+            return f"sent an answer that can't be read ({_one_line(place)}: {_one_line(first['msg'])})"
+        case httpx.HTTPStatusError():
+            return f"answered with HTTP {error.response.status_code}"
+        case httpx.TimeoutException():
+            return f"no answer within {timeout:g} s"
+        case httpx.HTTPError() | httpx.InvalidURL():
+            return f"can't be reached ({_one_line(str(error)) or type(error).__name__})"
+        case ConfigError():
+            return error.problem
+        case OSError() if error.strerror and not isinstance(error, _GONE):
+            return f"can't be run ({error.strerror})"
+    if isinstance(error, _GONE):
+        return "ended before it answered" + (last or _sample(heard))
+    return f"{type(error).__name__}: {_one_line(str(error))}"
+
+
+def _innermost(error: BaseException) -> BaseException:
+    """The error that says most: of a group the first that isn't only that the other side has gone."""
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    inner = [_innermost(one) for one in error.exceptions]
+    return next((one for one in inner if not isinstance(one, _GONE)), inner[0])
+
+
+def _junk(message: Exception) -> str:
+    if isinstance(message, ValidationError):
+        said = message.errors(include_url=False)[0].get("input")
+        return said if isinstance(said, str) else str(message)
+    return str(message)
+
+
+def _sample(heard: _Heard) -> str:
+    return f"; it sent: {_one_line(heard.junk[0])}" if heard.junk else ""
+
+
+def _one_line(said: str) -> str:
+    return printable(" ".join(said[: 10 * LONGEST_SAID].split()))
+
+
+@contextlib.contextmanager
+def _quiet_sdk() -> Iterator[None]:
+    """The SDK logs what it can't read, some of it to the root logger; here that is an error of one line."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
+
+
+# ------------------------------------------------------------------------------------------------ processes
+
+
+class _Tail:
+    """The end of what is written to ``writer``: a server may say as much as it likes on stderr."""
+
+    def __init__(self) -> None:
+        read, write = os.pipe()
+        self.writer = os.fdopen(write, "w", encoding="utf-8")
+        self._kept = b""
+        self._reading = threading.Thread(target=self._read, args=(read,), daemon=True)
+        self._reading.start()
+
+    def _read(self, end: int) -> None:
+        with os.fdopen(end, "rb", buffering=0) as reader:
+            while said := reader.read(_KEPT):
+                self._kept = (self._kept + said)[-_KEPT:]
+
+    def close(self) -> None:
+        self.writer.close()
+        self._reading.join(timeout=2.0)  # whoever else holds it open may have got away
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines that aren't blank."""
+        return [line for line in self._kept.decode("utf-8", "replace").splitlines() if line.strip()]
+
+
+def _family(leader: psutil.Process) -> list[psutil.Process]:
+    with contextlib.suppress(psutil.Error):
+        return [leader, *leader.children(recursive=True)]
+    return []
+
+
+def _end_all(leader: int, family: Sequence[psutil.Process]) -> None:
+    """End what is left of a server: its children that outlived it, and who else is of its session."""
+    left = [process for process in family if process.is_running()]
+    if leader and hasattr(os, "getsid"):  # on Windows the SDK's job object ends them
+        for process in psutil.process_iter():
+            with contextlib.suppress(OSError, psutil.Error):
+                if os.getsid(process.pid) == leader:
+                    left.append(process)
+    for process in left:
+        with contextlib.suppress(psutil.Error):
+            process.kill()
+    psutil.wait_procs(left, timeout=2.0)
+
+
+# ------------------------------------------------------------------------------------------------ the table
+
+
+def _print(listing: Listing, console: Console, *, why: bool) -> None:
+    title = Text(printable(listing.title or listing.server, LONGEST_NAME), style="bold")
+    if not listing.tools:
+        console.print(title, Text("offers no tools"), highlight=False)
+        return
+    unsure = any(tool.unsure for tool in listing.tools)
+    drawn = Table(title=title, title_justify="left")
+    drawn.add_column("tool", overflow="fold")
+    drawn.add_column("category", no_wrap=True)
+    drawn.add_column("energy", justify="right", no_wrap=True)
+    drawn.add_column("floor", justify="right", no_wrap=True)
+    drawn.add_column("allowed in", no_wrap=True)
+    if unsure:
+        drawn.add_column("unsure", no_wrap=True)
+    for tool in listing.tools:
+        cells = [
+            _name(tool),
+            Text(CATEGORIES[tool.category].label),
+            Text(plain(tool.energy_cost)),
+            Text("" if tool.energy_cost_floor is None else plain(tool.energy_cost_floor)),
+            Text(", ".join(tool.allowed_contexts)),
+        ]
+        drawn.add_row(*cells, *([Text("yes" if tool.unsure else "")] if unsure else []))
+    console.print(drawn, highlight=False)
+    if why:
+        _print_reasons(listing, console)
+    elif unsure:
+        console.print(Text("unsure: priced as the dearer of what it may be; --why says why", style="dim"))
+
+
+def _print_reasons(listing: Listing, console: Console) -> None:
+    for tool in listing.tools:
+        console.print(_name(tool), style="bold", highlight=False)
+        for reason in tool.reasons:
+            console.print(Text(f"  {reason}"), highlight=False)
+
+
+def _name(tool: ToolEnergy) -> Text:
+    return Text(printable(tool.name, LONGEST_NAME))

@@ -1,0 +1,288 @@
+"""Units on a Ray cluster: an actor with one CPU for each, which the run asks for news.
+
+The run alone writes into its folder. An actor is given the unit's files, so that it goes on from a checkpoint wherever
+it is, and what comes of them is brought back (``ray_worker``). An actor that is lost, with its process or with its
+machine, is replaced by another, elsewhere if need be (``attempts``). Without an address a cluster of this machine is
+started, and ended with the run.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from typing import Any, Self
+
+import ray
+import ray.exceptions
+
+from solvent_experiments.artifacts import manifest as manifests
+from solvent_experiments.artifacts.files import is_full, no_room
+from solvent_experiments.artifacts.folder import Unit
+from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.ray.parcels import Parcel, read_folder, unpack
+from solvent_experiments.ray.worker import News, Place, UnitWorker
+from solvent_experiments.run.attempts import Attempts
+from solvent_experiments.run.processes import ONE_THREAD
+from solvent_experiments.run.worker import ENDS, Message, Task
+
+__all__ = ["RayBackend"]
+
+PATIENCE = 0.1  # seconds between two looks at whether to stop
+REACHED_WITHIN = 5.0  # seconds
+WAITS_LONG = 30.0  # seconds without a free CPU
+STORE = 200 * 2**20  # bytes of a local cluster's object store: parcels are some megabytes
+QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+
+# Of what Ray says of an actor that it lost.
+NODE_LOST = "its node has died"
+NOT_BEGUN = "error raised in its creation task"
+RAYS_THREAD = "ray_listen_error_messages"
+
+OnMessage = Callable[[Message], None]
+
+
+class RayBackend:
+    """A cluster at ``address`` (``HOST:PORT``, or ``auto``: that which this machine belongs to), or one of its own."""
+
+    name = "ray"
+
+    def __init__(self, address: str | None = None) -> None:
+        self.address = address
+        self._about: dict[str, Any] = {}
+
+    def __enter__(self) -> Self:
+        """Connect, if there is an address."""
+        if ray.is_initialized():
+            raise ConfigError(
+                "Ray is in use in this process already; allowed: a run that starts or joins it itself"
+            )
+        if self.address is not None:
+            _require_reachable(self.address)
+            try:
+                with _own_signals():
+                    ray.init(address=self.address, **QUIET)
+            except (ConnectionError, OSError, RuntimeError, ValueError, TypeError) as error:
+                raise ConfigError(
+                    f"no Ray cluster at {self.address!r} that this machine belongs to: {str(error).partition('. ')[0]}",
+                    key="--address",
+                ) from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Disconnect: what the run had on the cluster ends with that, and a cluster of its own too."""
+        if ray.is_initialized():
+            ray.shutdown()
+
+    def default_jobs(self, units: int) -> int | None:
+        """All at a time on a cluster, which knows its own CPUs; on this machine what its cores bear."""
+        return units if self.address is not None else None
+
+    def about(self) -> dict[str, Any]:
+        """Version and machines."""
+        return {"ray": self._about}
+
+    def run(
+        self, tasks: Sequence[Task], jobs: int, on_message: OnMessage, should_stop: Callable[[], bool]
+    ) -> None:
+        """Do all tasks, each of their units in an actor of its own, at most ``jobs`` at a time."""
+        if self.address is None:
+            _start(jobs)
+        with redirect_stdout(_WithoutRay(sys.stdout)):
+            self._run(tasks, jobs, on_message, should_stop)
+
+    def _run(
+        self, tasks: Sequence[Task], jobs: int, on_message: OnMessage, should_stop: Callable[[], bool]
+    ) -> None:
+        nodes = [node for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
+        cpus = int(ray.cluster_resources().get("CPU", 0))  # type: ignore[no-untyped-call]
+        self._about = {"version": ray.__version__, "address": self.address, "nodes": len(nodes), "cpus": cpus}
+        waiting = deque(Task(task.experiment, (unit,)) for task in tasks for unit in task.units)
+        running: dict[Any, _Post] = {}
+        attempts = Attempts()
+        try:
+            while running or (waiting and not should_stop()):
+                while waiting and len(running) < jobs and not should_stop():
+                    post = _Post(waiting.popleft(), attempts)
+                    running[post.ask()] = post
+                if should_stop():
+                    running = {asked: post for asked, post in running.items() if post.stop(on_message)}
+                ready, _ = ray.wait(list(running), timeout=PATIENCE) if running else ([], None)
+                for asked in ready:
+                    post = running.pop(asked)
+                    if post.hear(asked, on_message):
+                        running[post.ask()] = post
+                    elif post.again:
+                        waiting.appendleft(post.task)
+                if running and min(post.waits_for for post in running.values()) > WAITS_LONG:
+                    said = f"nothing has begun yet: Ray waits for one of its {cpus} CPUs, or for a process to start"
+                    on_message(Message("note", "", detail=said))
+        finally:
+            for post in running.values():
+                post.end()
+
+
+class _Post:
+    """A unit that is worked on somewhere."""
+
+    def __init__(self, task: Task, attempts: Attempts) -> None:
+        self.task = task
+        self.again = False
+        (self._unit,) = task.units
+        self._attempts = attempts
+        self._after = 0
+        self._place: Place | None = None
+        self._stopping = False
+        self._since = time.monotonic()
+        files = read_folder(self._unit.folder) if self._unit.folder.exists() else {}
+        self._actor: Any = _ACTOR.remote(task, files)
+
+    def ask(self) -> Any:
+        """Ask for news; what will hold the answer."""
+        return self._actor.news.remote(self._after)
+
+    def hear(self, asked: Any, on_message: OnMessage) -> bool:
+        """Pass on an answer; whether there is more to come. If not, ``again`` says whether to try again."""
+        try:
+            news: News = ray.get(asked)
+        except ray.exceptions.ActorUnavailableError:  # the same question again: nothing is lost by it
+            time.sleep(PATIENCE)
+            return True
+        except ray.exceptions.RayError as error:
+            self._lost(error, on_message)
+            return False
+        for number, item in news:
+            self._after = number
+            if not self._take(item, on_message):
+                self.end()
+                return False
+        return True
+
+    def _take(self, item: Message | Parcel | Place, on_message: OnMessage) -> bool:
+        if isinstance(item, Place):
+            self._place = item
+            _compare_versions(item, self._unit.label, on_message)
+        elif isinstance(item, Parcel):
+            try:
+                unpack(self._unit.folder, item)
+            except OSError as error:
+                on_message(_unwritten(error, self._unit))
+                return False
+        else:
+            on_message(item)
+            return item.kind not in ENDS
+        return True
+
+    def _lost(self, error: ray.exceptions.RayError, on_message: OnMessage) -> None:
+        what = f"process {self._place.process} on {self._place.host}" if self._place else "process"
+        if NOT_BEGUN in str(error):  # and would not be the next time: a machine without Solvent, for one
+            said = f"its process could not begin: {str(error).strip().splitlines()[-1]}"
+            message = Message("failed", self._unit.label, detail=said)
+        else:
+            how = ", and its machine with it" if NODE_LOST in str(error) else ""
+            message = self._attempts.lost(self._unit.label, f"its {what} was lost{how}")
+        self.again = message.kind == "lost"
+        on_message(message)
+
+    def stop(self, on_message: OnMessage) -> bool:
+        """Have it stop where it can be gone on from; False if it had not even begun."""
+        if self._place is None:
+            self.end()
+            on_message(Message("stopped", self._unit.label))
+            return False
+        if not self._stopping:
+            self._actor.stop.remote()
+            self._stopping = True
+        return True
+
+    @property
+    def waits_for(self) -> float:
+        """Seconds that it has waited to begin."""
+        return 0.0 if self._place else time.monotonic() - self._since
+
+    def end(self) -> None:
+        """End the actor at once."""
+        ray.kill(self._actor)
+
+
+# Lost actors are replaced here, where the run knows what they had done, and not by Ray, which would begin them anew.
+_ACTOR = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD")(UnitWorker)
+
+
+def _start(jobs: int) -> None:
+    """A cluster of this machine alone."""
+    for variable in ONE_THREAD:
+        os.environ.setdefault(variable, "1")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    with _own_signals():
+        ray.init(address="local", num_cpus=jobs, include_dashboard=False, object_store_memory=STORE, **QUIET)
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Ray takes SIGTERM for itself; the run stops where it can go on instead."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _require_reachable(address: str) -> None:
+    """Ask the port first: Ray itself tries for most of a minute and logs its doubts."""
+    if address == "auto":
+        return
+    host, colon, port = address.rpartition(":")
+    if not (colon and host and "/" not in host and port.isascii() and port.isdigit() and int(port) < 2**16):
+        raise ConfigError(f"got {address!r}; allowed: HOST:PORT of a Ray cluster, or auto", key="--address")
+    try:
+        socket.create_connection((host, int(port)), timeout=REACHED_WITHIN).close()
+    except OSError as error:
+        reason = error.strerror or error
+        raise ConfigError(
+            f"nothing answers at {address!r} ({reason}); allowed: HOST:PORT of a Ray cluster, or auto",
+            key="--address",
+        ) from None
+
+
+class _WithoutRay:
+    """A stream for all but the thread in which Ray prints, at length, that a worker died: the run says so itself."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        if threading.current_thread().name == RAYS_THREAD:
+            return len(text)
+        return int(self._stream.write(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _unwritten(error: OSError, unit: Unit) -> Message:
+    if is_full(error):
+        return Message("full", unit.label, detail=no_room(error, unit.folder))
+    return Message("failed", unit.label, detail=f"{type(error).__name__}: {error}")
+
+
+def _compare_versions(place: Place, label: str, on_message: OnMessage) -> None:
+    own = manifests.versions()
+    differs = [
+        f"{name} {place.versions.get(name)}, here {own[name]}"
+        for name in own
+        if place.versions.get(name) != own[name]
+    ]
+    if differs:
+        said = f"{place.host} has other versions ({'; '.join(differs)}), so results may differ"
+        on_message(Message("incident", label, detail=said))

@@ -1,0 +1,210 @@
+"""The report: one HTML page about finished runs, which needs nothing but itself.
+
+Style, script, figures and episodes are inside of the page; its content security policy lets it load nothing else and
+run no other script. Tables and figures are plain HTML, the episodes a block of JSON that the script steps through.
+Names are untrusted: the template escapes them, and the script only ever writes text.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from matplotlib.figure import Figure
+
+from solvent_experiments.artifacts.files import require_writable, write_atomically
+from solvent_experiments.artifacts.folder import RunFolder
+from solvent_experiments.config.documents import ConfigError, read_document
+from solvent_experiments.figures import FIGURES
+from solvent_experiments.figures.data import RunData, load_run
+from solvent_experiments.figures.style import as_image, styled
+from solvent_experiments.report.episodes import Chosen, chosen_episodes, replayed, require_actions
+from solvent_experiments.report.frames import lab_facts
+from solvent_experiments.report.gate import Spans
+from solvent_experiments.report.provenance import Provenance, finished_manifest, provenance
+from solvent_experiments.report.tables import Change, Plain, config_changes, refusal_table, result_tables
+from solvent_experiments.run.progress import Shown
+
+__all__ = ["REPORT", "write_report"]
+
+REPORT = "report.html"
+SCRIPTS = ("drawing.js", "books.js", "plate.js", "belief.js", "said.js", "player.js")
+HEAVY = 120_000  # bytes of a drawing: more than an image of the same size on the page has
+SUFFIXES = (".html", ".htm")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure, ready for the page."""
+
+    name: str
+    about: str
+    uri: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A run as the page shows it."""
+
+    label: str
+    root: Path
+    data: RunData
+    config: str
+    changes: tuple[Change, ...]
+    results: tuple[Plain, ...]
+    refusals: Plain
+    provenance: Provenance
+    chosen: tuple[Chosen, ...]
+
+
+def write_report(roots: Sequence[Path], out: Path | None, shown: Shown) -> Path:
+    """Write the page about these runs; returns where.
+
+    Args:
+        roots: folders of finished runs.
+        out: the file; by default ``report.html``, in the folder of a single run, else here.
+        shown: where progress goes.
+
+    Raises:
+        ConfigError: no finished run, one that is given twice, or one that can't be replayed; a file that is no page.
+        OSError: the file can't be written.
+    """
+    out = _target(roots, out)
+    sections = [_section(root, label) for root, label in zip(roots, _labels(roots), strict=True)]
+    with shown:
+        pictures = _pictures(sections, shown)
+        runs = _runs(sections, shown)
+        write_atomically(out, _page(sections, pictures, runs))
+    return out
+
+
+def _target(roots: Sequence[Path], out: Path | None) -> Path:
+    """Where the page goes, tried before the work is done."""
+    if twice := [root for root, count in Counter(root.resolve() for root in roots).items() if count > 1]:
+        raise ConfigError("is given twice; allowed: once", file=twice[0])
+    for root in roots:
+        finished_manifest(RunFolder(root))
+    if out is None:
+        out = roots[0] / REPORT if len(roots) == 1 else Path(REPORT)
+    if out.suffix.lower() not in SUFFIXES or out.is_dir():
+        raise ConfigError("allowed: a file whose name ends in .html", file=out, key="--out")
+    require_writable(out)
+    return out
+
+
+def _labels(roots: Sequence[Path]) -> list[str]:
+    """The runs' names; where two are called alike, their folders."""
+    names = [str(read_document(RunFolder(root).config).data.get("name", root.name)) for root in roots]
+    return [
+        name if names.count(name) == 1 else f"{name} ({root})"
+        for name, root in zip(names, roots, strict=True)
+    ]
+
+
+def _section(root: Path, label: str) -> Section:
+    folder = RunFolder(root)
+    data = load_run(folder)
+    require_actions(data.traces, root)
+    return Section(
+        label=label,
+        root=root,
+        data=data,
+        config=folder.config.read_text(encoding="utf-8"),
+        changes=tuple(config_changes(read_document(folder.config).data)),
+        results=tuple(result_tables(data)),
+        refusals=refusal_table(data),
+        provenance=provenance(folder, finished_manifest(folder)),
+        chosen=tuple(chosen_episodes(data)),
+    )
+
+
+# -- what takes time
+
+
+def _pictures(sections: Sequence[Section], shown: Shown) -> list[list[Picture]]:
+    """The figures of each run."""
+    pictures: list[list[Picture]] = []
+    total = len(sections) * len(FIGURES)
+    for section in sections:
+        drawn: list[Picture] = []
+        for name, draw in FIGURES.items():
+            shown.update("figures", "drawing", len(pictures) * len(FIGURES) + len(drawn), total, "figures")
+            with styled():
+                if (figure := draw(section.data)) is not None:
+                    about = (draw.__doc__ or "").strip().splitlines()[0]
+                    drawn.append(Picture(name, about, _uri(figure, section.data)))
+        pictures.append(drawn)
+    shown.end("figures", f"{sum(map(len, pictures))} drawn")
+    return pictures
+
+
+def _uri(figure: Figure, run: RunData) -> str:
+    """The figure itself as an address: sharp at any size, or where that would be heavy as an image."""
+    kind, image = "svg+xml", as_image(figure, run, "svg")
+    if len(image) > HEAVY:
+        kind, image = "png", as_image(figure, run, "png")
+    return f"data:image/{kind};base64,{base64.b64encode(image).decode('ascii')}"
+
+
+def _runs(sections: Sequence[Section], shown: Shown) -> list[dict[str, Any]]:
+    """What the script is given: of each run its lab, its evidence and its episodes."""
+    total = sum(len(section.chosen) for section in sections)
+    runs: list[dict[str, Any]] = []
+    done = 0
+
+    def on_done() -> None:
+        nonlocal done
+        done += 1
+        shown.update("episodes", "replaying", done, total, "episodes")
+
+    shown.update("episodes", "replaying", 0, max(1, total), "episodes")
+    for section in sections:
+        spans = Spans()
+        episodes = replayed(section.data, section.chosen, section.root, spans, on_done)
+        facts = {"label": section.label, "lab": lab_facts(section.data.params)}
+        runs.append({**facts, "episodes": episodes, "sentences": spans.sentences})
+    shown.end("episodes", f"{total} replayed")
+    return runs
+
+
+# -- the page
+
+
+def _page(sections: Sequence[Section], pictures: list[list[Picture]], runs: list[dict[str, Any]]) -> str:
+    folder = files("solvent_experiments.report") / "assets"
+    script = "\n" + "\n".join((folder / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    style = "\n" + (folder / "report.css").read_text(encoding="utf-8")
+    environment = Environment(
+        loader=PackageLoader("solvent_experiments.report", "assets"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.policies["json.dumps_kwargs"] = {
+        "separators": (",", ":"),
+        "ensure_ascii": False,
+        "allow_nan": False,
+    }
+    page: str = environment.get_template("report.html.j2").render(
+        sections=list(zip(sections, pictures, strict=True)),
+        runs=runs,
+        style=style,
+        script=script,
+        style_hash=_csp_hash(style),
+        script_hash=_csp_hash(script),
+    )
+    return page
+
+
+def _csp_hash(text: str) -> str:
+    """The hash by which a content security policy admits a text."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"

@@ -1,0 +1,120 @@
+"""Processes of a run: so many at a time, one task each, watched until the last has ended.
+
+They are spawned, not forked: no thread and no lock of the parent is copied. Each has one thread for linear
+algebra, because on a busy machine more are many times slower. Of a process that ends before its units do, by whatever
+hand, the units are tried again in another (``attempts``).
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import wait
+from multiprocessing.context import SpawnContext, SpawnProcess
+from typing import Any
+
+from solvent_experiments.run.attempts import Attempts
+from solvent_experiments.run.worker import ENDS, Message, Task, work
+
+__all__ = ["ONE_THREAD", "run_tasks"]
+
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+PATIENCE = 0.1  # seconds between two looks at whether to stop
+
+
+class _Worker:
+    """A process, its task, and which of its units have ended."""
+
+    def __init__(self, context: SpawnContext, task: Task, stop: Any) -> None:
+        self._task = task
+        self._ended: set[str] = set()
+        self.connection, speaker = context.Pipe(duplex=False)
+        self._process: SpawnProcess = context.Process(target=work, args=(task, speaker, stop), daemon=True)
+        self._process.start()
+        speaker.close()
+
+    def hear(self) -> Message | None:
+        """The next message; None when the process has ended, for whatever reason."""
+        try:
+            message: Message = self.connection.recv()
+        except (EOFError, OSError):  # the latter in the middle of a message
+            self._process.join()
+            self.connection.close()
+            return None
+        if message.kind in ENDS:
+            self._ended.add(message.label)
+        return message
+
+    def end(self) -> None:
+        """End it at once."""
+        self._process.kill()
+        self._process.join()
+        self.connection.close()
+
+    @property
+    def left(self) -> Task | None:
+        """What an ended process has not done, if it was lost."""
+        units = tuple(unit for unit in self._task.units if unit.label not in self._ended)
+        return Task(self._task.experiment, units) if units and self._process.exitcode else None
+
+    @property
+    def fate(self) -> str:
+        """How an ended process came to its end."""
+        code = self._process.exitcode or 0
+        if code >= 0:
+            return f"its process {self._process.pid} ended with code {code}"
+        return f"its process {self._process.pid} was ended by {_name(-code)}"
+
+
+def run_tasks(
+    tasks: Sequence[Task], jobs: int, on_message: Callable[[Message], None], should_stop: Callable[[], bool]
+) -> None:
+    """Do all tasks, at most ``jobs`` at a time, in their order.
+
+    Returns when every process has ended; after ``should_stop`` no task is begun and those that run stop where
+    they can be resumed.
+    """
+    context = multiprocessing.get_context("spawn")
+    for variable in ONE_THREAD:
+        os.environ.setdefault(variable, "1")
+    stop = context.Event()
+    waiting = deque(tasks)
+    running: dict[Any, _Worker] = {}
+    attempts = Attempts()
+    try:
+        while running or (waiting and not should_stop()):
+            while waiting and len(running) < jobs and not should_stop():
+                worker = _Worker(context, waiting.popleft(), stop)
+                running[worker.connection] = worker
+            if should_stop():
+                stop.set()
+            for connection in wait(list(running), timeout=PATIENCE):
+                message = running[connection].hear()
+                if message is not None:
+                    on_message(message)
+                elif again := _try_again(running.pop(connection), attempts, on_message):
+                    waiting.appendleft(again)
+    finally:
+        for worker in running.values():
+            worker.end()
+
+
+def _try_again(worker: _Worker, attempts: Attempts, on_message: Callable[[Message], None]) -> Task | None:
+    """What is to be tried again of the task of a process that has ended."""
+    left = worker.left
+    if left is None:
+        return None
+    message = attempts.lost(left.units[0].label, worker.fate)
+    on_message(message)
+    units = left.units if message.kind == "lost" else left.units[1:]
+    return Task(left.experiment, units) if units else None
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

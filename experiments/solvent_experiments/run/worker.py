@@ -1,0 +1,277 @@
+"""What one process of a run does: train a seed, or not, and evaluate.
+
+Started fresh (``spawn``), it leaves signals to the process that started it, and stops when that says so or is
+gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any, Literal, NamedTuple
+
+from solvent.lab.ledger import append_jsonl
+from solvent_agents.agent import Agent
+from solvent_experiments.artifacts.files import is_full, naming, no_room, write_atomically
+from solvent_experiments.artifacts.folder import Unit
+from solvent_experiments.artifacts.parquet import NO_SEED, Columns, write_parquet
+from solvent_experiments.artifacts.training_log import TrainingLog
+from solvent_experiments.config.experiment import Experiment, make_recipe
+from solvent_experiments.run.evaluation import Evaluated, evaluate
+
+__all__ = ["ENDS", "Message", "Task", "do_units", "work"]
+
+REPORT_EVERY = 0.2  # seconds
+PARENT_EVERY = 0.5
+
+
+@dataclass(frozen=True)
+class Task:
+    """Units that one process does, one after the other."""
+
+    experiment: Experiment
+    units: tuple[Unit, ...]
+
+
+Kind = Literal[
+    "starting",
+    "note",
+    "warm_start",
+    "training",
+    "evaluation",
+    "incident",
+    "finished",
+    "stopped",
+    "failed",
+    "full",
+    "lost",
+]
+
+
+class Message(NamedTuple):
+    """What a worker tells: how far a unit is, or that it is finished (with its wall times), stopped or failed.
+
+    The detail of a ``warm_start`` is its stage and what that counts. An ``incident`` is a fault that was got over.
+    After ``full`` (there was no room for the path in its detail) the worker does no more. Backends say ``lost`` of a
+    worker that is gone: so many of so many tries are used up.
+    """
+
+    kind: Kind
+    label: str
+    done: int = 0
+    total: int = 0
+    detail: Any = None
+
+
+ENDS = ("finished", "stopped", "failed", "full")
+"""Kinds of the last message about a unit."""
+
+
+class _Stopped(Exception):  # noqa: N818 - no error
+    pass
+
+
+def work(task: Task, connection: Connection, stop: Any) -> None:
+    """Entry point of a worker process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    threading.excepthook = _unless_full
+
+    def send(message: Message) -> None:
+        with contextlib.suppress(OSError):  # whoever listened is gone; then this process ends soon
+            connection.send(message)
+
+    do_units(task, send, stop.is_set)
+
+
+def do_units(task: Task, send: Callable[[Message], None], should_stop: Callable[[], bool]) -> None:
+    """Do the units of a task, one after the other, and tell of each how it ended."""
+    tell = _Teller(send)
+    for unit in task.units:
+        send(Message("starting", unit.label))
+        _pass_on_warnings(unit.label, send)
+        try:
+            times = run_unit(task.experiment, unit, tell, should_stop)
+        except _Stopped:
+            send(Message("stopped", unit.label))
+            return
+        except Exception as error:
+            if isinstance(error, OSError) and is_full(error):
+                _tidy(unit)
+                send(Message("full", unit.label, detail=no_room(error, unit.folder)))
+                return
+            with contextlib.suppress(OSError):
+                write_atomically(unit.error, traceback.format_exc())
+            send(Message("failed", unit.label, detail=f"{type(error).__name__}: {error}"))
+        else:
+            unit.error.unlink(missing_ok=True)
+            send(Message("finished", unit.label, detail=times))
+
+
+def _tidy(unit: Unit) -> None:
+    """Remove what there was no room to finish: the room may be needed for better things."""
+    for path in unit.folder.glob("*.part"):
+        path.unlink(missing_ok=True)
+
+
+def _unless_full(problem: threading.ExceptHookArgs) -> None:
+    """TensorBoard writes in a thread, which needn't say that the disk is full: the unit is about to."""
+    if problem.exc_value is None or not is_full(problem.exc_value):
+        threading.__excepthook__(problem)
+
+
+def _leave_with_parent() -> None:
+    """End at once when the parent is gone: another run may soon work in the same folder.
+
+    What is written is whole at any moment.
+    """
+    parent = multiprocessing.parent_process()
+    while parent is not None and os.getppid() == parent.pid:
+        time.sleep(PARENT_EVERY)
+    os._exit(1)
+
+
+def _pass_on_warnings(label: str, send: Callable[[Message], None]) -> None:
+    """Warnings go where progress goes: written by this process they would tear the bars."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        send(Message("note", label, detail=" ".join(str(message).split())))
+
+    warnings.showwarning = show
+
+
+def run_unit(
+    experiment: Experiment, unit: Unit, tell: Callable[[Message], None], should_stop: Callable[[], bool]
+) -> dict[str, float]:
+    """Do what is not done yet of a unit; returns wall times in seconds."""
+    times = {}
+    if unit.seed is not None and not unit.trained:
+        times["training"] = _timed(lambda: _train(experiment, unit, tell, should_stop))
+    if not unit.finished:
+        times["evaluation"] = _timed(lambda: _evaluate(experiment, unit, tell, should_stop))
+    return times
+
+
+def _timed(job: Callable[[], None]) -> float:
+    started = time.perf_counter()
+    job()
+    return round(time.perf_counter() - started, 3)
+
+
+def _train(
+    experiment: Experiment, unit: Unit, tell: Callable[[Message], None], should_stop: Callable[[], bool]
+) -> None:
+    from solvent_agents.learning.learned import CLONING, WATCHING, train
+
+    counted = {WATCHING: "heartbeats", CLONING: "epochs"}
+    assert unit.seed is not None
+    unit.folder.mkdir(parents=True, exist_ok=True)
+    log = TrainingLog(
+        unit.training_log,
+        gate=experiment.params.gate.enabled,
+        adequacy=experiment.params.adequacy.enabled,
+    )
+    resumed = False
+
+    def on_progress(done: int, total: int) -> None:
+        nonlocal resumed
+        if not resumed:
+            log.drop_after(done)
+            resumed = True
+        tell(Message("training", unit.label, done, total))
+
+    # A policy without the log of its training, which nothing but a loss can leave, is of no use to the tables.
+    if not unit.model.exists() or not unit.training_log.exists():
+        unit.training_log.touch()
+        model = train(
+            make_recipe(experiment.train[unit.agent]),
+            experiment.params,
+            seed=unit.seed,
+            folder=unit.folder,
+            on_progress=on_progress,
+            on_episodes=log.append,
+            should_stop=should_stop,
+            on_note=lambda line: tell(Message("note", unit.label, detail=line)),
+            on_incident=lambda line: tell(Message("incident", unit.label, detail=line)),
+            on_stage=lambda stage, done, total: tell(
+                Message("warm_start", unit.label, done, total, (stage, counted[stage]))
+            ),
+        )
+        if model is None:
+            raise _Stopped
+    write_parquet(unit.training, log.read())
+    unit.training_log.unlink(missing_ok=True)
+
+
+def _evaluate(
+    experiment: Experiment, unit: Unit, tell: Callable[[Message], None], should_stop: Callable[[], bool]
+) -> None:
+    evaluated = evaluate(
+        _agent(experiment, unit),
+        experiment.params,
+        experiment.evaluation,
+        on_progress=lambda done, total: tell(Message("evaluation", unit.label, done, total)),
+        should_stop=should_stop,
+    )
+    if evaluated is None:
+        raise _Stopped
+    save(unit, evaluated)
+
+
+def _agent(experiment: Experiment, unit: Unit) -> Agent:
+    if unit.seed is None:
+        from solvent_agents import PLAYERS
+
+        return PLAYERS[unit.agent](experiment.params, 0)
+    from solvent_agents.learning.learned import LearnedAgent
+
+    return LearnedAgent.load(unit.model, experiment.params)
+
+
+def save(unit: Unit, evaluated: Evaluated) -> None:
+    """Write what an evaluation gave. The episodes come last: they say that the unit is finished."""
+    unit.folder.mkdir(parents=True, exist_ok=True)
+    for name, events in evaluated.ledgers.items():
+        ledger = unit.folder / f".{name}.part"
+        ledger.unlink(missing_ok=True)
+        with naming(unit.folder / name):
+            append_jsonl(ledger, events)
+        ledger.replace(unit.folder / name)
+    write_parquet(unit.traces, _owned(unit, evaluated.traces))
+    write_parquet(unit.episodes, _owned(unit, evaluated.episodes))
+
+
+def _owned(unit: Unit, columns: Columns) -> Columns:
+    import numpy as np
+
+    rows = len(next(iter(columns.values())))
+    owner: Columns = {
+        "agent": np.full(rows, unit.agent, object),
+        "training_seed": np.full(rows, NO_SEED if unit.seed is None else unit.seed, np.int64),
+    }
+    return owner | columns
+
+
+class _Teller:
+    """Sends messages, but progress no oftener than a person can see it."""
+
+    def __init__(self, send: Callable[[Message], None]) -> None:
+        self._send = send
+        self._last = 0.0
+
+    def __call__(self, message: Message) -> None:
+        now = time.monotonic()
+        ends = message.done in (0, message.total)
+        if ends or now - self._last >= REPORT_EVERY:
+            self._last = now
+            self._send(message)

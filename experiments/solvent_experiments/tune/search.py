@@ -1,0 +1,278 @@
+"""A search for hyperparameters: trials that train with a few steps, scored on episodes that nothing else plays.
+
+Candidates are drawn by the tree-structured Parzen estimator (Bergstra et al. 2011), and a trial whose training episodes
+fall behind those of the others at the same tenth of the training is given up (the median rule, or successive halving).
+Seeds are kept apart: trials train with 100 to 199 and are scored on labs 1000 to 9999, runs train with 0 to 99 and are
+evaluated on labs from 10000. The best of many noisy scores is too high: a recipe is better if it is so on fresh seeds.
+
+A search lies in a folder, ``study.db`` is its memory; the same command goes on with it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.console import Console
+
+from solvent import LabParams, ParamError
+from solvent_experiments.artifacts.folder import RunFolder, differences
+from solvent_experiments.config.documents import ConfigError, read_document
+from solvent_experiments.config.experiment import environment_params, make_recipe
+from solvent_experiments.run.progress import Shown, shown_on
+from solvent_experiments.run.running import Interrupted
+from solvent_experiments.tune.result import show_search, write_result
+from solvent_experiments.tune.spaces import START, described, drawn_recipe, space_of, starting_point
+
+if TYPE_CHECKING:
+    import optuna
+
+__all__ = ["PRUNERS", "SCORED_FROM", "TRAINED_FROM", "Search", "score_of", "search"]
+
+TRAINED_FROM, TRAINED = 100, 100  # first seed of trials, how many
+SCORED_FROM, SCORED_BELOW = 1000, 10_000  # seeds of the labs that a trial is scored on
+RUNGS = 10  # looks at a trial while it trains
+PRUNERS = ("median", "halving", "none")
+EXCESS = 10.0  # bits that a score loses for each bit of cost over the limit
+
+
+@dataclasses.dataclass(frozen=True)
+class Search:
+    """What is searched for, and with how much."""
+
+    algorithm: str
+    env: str
+    trials: int
+    steps: int
+    seconds: float | None = None
+    base: Path | None = None
+    pruner: str = "median"
+    episodes: int = 1000
+
+    def start(self) -> dict[str, Any]:
+        """The recipe that the search varies.
+
+        Raises:
+            ConfigError: the base has no such recipe, or one that can't be used.
+        """
+        recipe = {"algorithm": self.algorithm, **START[self.algorithm]}
+        if self.base is not None:
+            document = read_document(self.base)
+            entry = document.data.get(self.env)
+            if not isinstance(entry, Mapping):
+                known = ", ".join(map(str, document.data))
+                raise document.error(self.env, f"no recipe; allowed: an environment that it has: {known}")
+            recipe |= entry
+        recipe["n_timesteps"] = self.steps
+        try:
+            make_recipe(recipe)
+        except ParamError as error:
+            raise ConfigError(error.problem, file=self.base, key=error.path) from None
+        return recipe
+
+    def identity(self) -> dict[str, Any]:
+        """What must be the same for trials to be compared: all but how many there are."""
+        space = described(space_of(self.algorithm))
+        return {
+            "algorithm": self.algorithm,
+            "env": self.env,
+            "episodes": self.episodes,
+            "start": self.start(),
+            "space": space,
+        }
+
+
+def search(wanted: Search, out: Path, *, console: Console, quiet: bool = False) -> Path:
+    """Do what is not done yet of a search in the folder ``out``; returns the path of the best recipe.
+
+    Raises:
+        ConfigError: an unknown algorithm or environment, a folder that holds something else, a missing package.
+        Interrupted: Ctrl-C; the best recipe so far is written.
+    """
+    space_of(wanted.algorithm)
+    params = environment_params(wanted.env)
+    if not 1 <= wanted.episodes <= SCORED_BELOW - SCORED_FROM:
+        raise ConfigError(
+            f"got {wanted.episodes}; allowed: 1 to {SCORED_BELOW - SCORED_FROM}", key="--episodes"
+        )
+    if wanted.pruner not in PRUNERS:
+        raise ConfigError(f"got {wanted.pruner!r}; allowed: {', '.join(PRUNERS)}", key="--pruner")
+    identity = wanted.identity()
+    shown = shown_on(console, quiet=quiet)
+    with RunFolder(out).locked(), shown:
+        study = _study(wanted, identity, out)
+        began = time.monotonic()
+        try:
+            _do(study, wanted, params, shown)
+        except KeyboardInterrupt:
+            raise Interrupted from None
+        finally:
+            _forget_running(study)
+            best = write_result(study, wanted, out, seconds=time.monotonic() - began)
+    if best is None:
+        raise ConfigError(
+            "no trial came to its end; allowed: more --seconds, or fewer --steps", key="--seconds"
+        )
+    show_search(study, best, console)
+    return best
+
+
+def _study(wanted: Search, identity: Mapping[str, Any], out: Path) -> optuna.Study:
+    """The study of the folder, new or as it was left."""
+    try:
+        import optuna
+    except ImportError:
+        raise ConfigError("needs the package optuna; allowed: pip install 'solvent-gym[tune]'") from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    database = out / "study.db"
+    if not database.exists() and any(path.name != ".lock" for path in out.iterdir()):
+        raise ConfigError("is not empty and no search; allowed: another --out", file=out)
+    study = optuna.create_study(
+        storage=f"sqlite:///{database}", study_name="search", direction="maximize", load_if_exists=True
+    )
+    _forget_running(study)
+    # A sampler that began with the same luck would draw the same trials again.
+    study.sampler = optuna.samplers.TPESampler(seed=len(study.trials), n_startup_trials=8)
+    study.pruner = {
+        "median": optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=2),
+        "halving": optuna.pruners.SuccessiveHalvingPruner(min_resource=2, reduction_factor=2),
+        "none": optuna.pruners.NopPruner(),
+    }[wanted.pruner]
+    there = study.user_attrs.get("search")
+    if there is None:
+        study.set_user_attr("search", json.dumps(identity))
+    elif changed := next(differences(json.loads(there), json.loads(json.dumps(identity))), ""):
+        raise ConfigError(f"holds another search ({changed}); allowed: another --out", file=out)
+    if wanted.base is not None and not _ended(study):
+        point = starting_point(space_of(wanted.algorithm), identity["start"])
+        if point:
+            study.enqueue_trial(point)
+    return study
+
+
+def _forget_running(study: optuna.Study) -> None:
+    """Trials that a search was stopped in are no trials: they are drawn anew."""
+    import optuna
+
+    for trial in study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.RUNNING,)):
+        study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
+
+
+def _ended(study: optuna.Study) -> int:
+    """Trials that came to an end of their own: finished, given up, or broken."""
+    return sum(
+        trial.state.name in ("COMPLETE", "PRUNED") or "broke" in trial.user_attrs
+        for trial in study.get_trials(deepcopy=False)
+    )
+
+
+def _do(study: optuna.Study, wanted: Search, params: LabParams, shown: Shown) -> None:
+    deadline = None if wanted.seconds is None else time.monotonic() + wanted.seconds
+    shown.update("search", "trials", _ended(study), wanted.trials, "trials")
+    while _ended(study) < wanted.trials and (deadline is None or time.monotonic() < deadline):
+        trial = study.ask()
+        outcome = _Trial(study, trial, wanted, params, shown, deadline).run()
+        shown.update("search", "trials", _ended(study), wanted.trials, "trials")
+        shown.end(f"trial {trial.number}", outcome)
+
+
+class _Trial:
+    """One training of a search: it reports how its episodes go, and is given up where others were better by then."""
+
+    def __init__(
+        self,
+        study: optuna.Study,
+        trial: optuna.trial.Trial,
+        wanted: Search,
+        params: LabParams,
+        shown: Shown,
+        deadline: float | None,
+    ) -> None:
+        self.study, self.trial, self.wanted, self.params = study, trial, wanted, params
+        self.shown, self.deadline = shown, deadline
+        self.recipe = drawn_recipe(trial, space_of(wanted.algorithm), wanted.start())
+        self.seed = TRAINED_FROM + trial.number % TRAINED
+        self.scores: list[float] = []
+        self.rung, self.pruned, self.late = 0, False, False
+        trial.set_user_attr("recipe", json.dumps(self.recipe))
+        trial.set_user_attr("seed", self.seed)
+
+    def run(self) -> str:
+        """Train, score and tell the study; returns a line on how it went."""
+        import optuna
+
+        states = optuna.trial.TrialState
+        try:
+            value = self._train()
+        except (
+            ParamError,
+            RuntimeError,
+            ValueError,
+        ) as error:  # networks that diverged, sizes that don't fit
+            problem = " ".join(str(error).split())[:100]
+            self.trial.set_user_attr("broke", problem)
+            self.study.tell(self.trial, state=states.FAIL)
+            return f"broke: {problem}"
+        if self.pruned:
+            self.study.tell(self.trial, state=states.PRUNED)
+            return f"given up after {self.rung} of {RUNGS} tenths"
+        if value is None:
+            self.study.tell(self.trial, state=states.FAIL)
+            return "out of time"
+        self.study.tell(self.trial, value)
+        return f"{value:.3f} bits"
+
+    def _train(self) -> float | None:
+        from solvent_agents import episodes
+        from solvent_agents.learning.learned import LearnedAgent, train
+
+        with tempfile.TemporaryDirectory(prefix="solvent-tune-") as folder:
+            path = train(
+                make_recipe(self.recipe),
+                self.params,
+                seed=self.seed,
+                folder=Path(folder),
+                on_progress=self._show,
+                on_episodes=self._look,
+                should_stop=self._stop,
+                tensorboard=False,
+            )
+            if path is None:
+                return None
+            agent = LearnedAgent.load(path, self.params)
+        labs = range(SCORED_FROM, SCORED_FROM + self.wanted.episodes)
+        played = episodes(agent, self.params, labs)
+        self.trial.set_user_attr("cost", float(played["debt_added"].mean()))
+        self.trial.set_user_attr("return", float(played["return"].mean()))
+        return score_of(played, self.recipe.get("cost_limit"))
+
+    def _show(self, done: int, total: int) -> None:
+        self.shown.update(f"trial {self.trial.number}", "training", done, total, "steps")
+
+    def _look(self, done: int, columns: Mapping[str, Any]) -> None:
+        self.scores.append(score_of(columns, self.recipe.get("cost_limit")))
+        rung = RUNGS * done // self.wanted.steps
+        if not self.rung < rung < RUNGS:
+            return
+        self.rung = rung
+        self.trial.report(float(np.mean(self.scores)), rung)
+        self.scores.clear()
+        self.pruned = self.trial.should_prune()
+
+    def _stop(self) -> bool:
+        self.late = self.deadline is not None and time.monotonic() > self.deadline
+        return self.pruned or self.late
+
+
+def score_of(columns: Mapping[str, Any], cost_limit: float | None) -> float:
+    """Mean return of episodes, bits; under a limit, less ten times what their mean cost is over it."""
+    score = float(np.mean(columns["return"]))
+    if cost_limit is None:
+        return score
+    return score - EXCESS * max(0.0, float(np.mean(columns["debt_added"])) - cost_limit)
