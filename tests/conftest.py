@@ -18,6 +18,8 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE_ROOTS = [ROOT / root for root in ("envs", "agents", "experiments")]
+LAB = ROOT / "envs" / "solvent" / "lab"
+COMPILED = (LAB, LAB / "mechanisms")
 
 os.environ["SDL_VIDEODRIVER"] = "dummy"
 os.environ["SDL_AUDIODRIVER"] = "dummy"
@@ -37,8 +39,8 @@ def compiled_cache() -> Path:
     digest = hashlib.sha256()
     for path in sorted(path for root in SOURCE_ROOTS for path in root.rglob("*.py")):
         source = path.read_bytes()
-        # Outside the environment only what is compiled counts: an edit of a figure recompiles nothing.
-        if path.is_relative_to(ROOT / "envs") or b"numba" in source:
+        # Only files that compiled code can come from count: an edit of a figure recompiles nothing.
+        if path.parent in COMPILED or b"lab.compiled" in source:
             digest.update(path.relative_to(ROOT).as_posix().encode())
             digest.update(source)
     return ROOT / ".numba_cache" / digest.hexdigest()[:16]

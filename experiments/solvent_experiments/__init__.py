@@ -16,10 +16,10 @@ if typing.TYPE_CHECKING:
 __all__ = ["ConfigError", "Experiment", "load_experiment", "run_experiment"]
 
 _WHERE = {
-    "ConfigError": "documents",
-    "Experiment": "config",
-    "load_experiment": "config",
-    "run_experiment": "run",
+    "ConfigError": "config.documents",
+    "Experiment": "config.experiment",
+    "load_experiment": "config.experiment",
+    "run_experiment": "run.running",
 }
 
 

@@ -21,7 +21,10 @@ import pytest
 import solvent.adequacy as package
 from solvent.adequacy.lexicon import LEXICON, load_lexicon
 from solvent.adequacy.scores import ScoreRecord
-from solvent_experiments import adequacy, adequacy_failures, adequacy_options, adequacy_studies
+from solvent_experiments.instruments.adequacy import command as adequacy
+from solvent_experiments.instruments.adequacy import failures as adequacy_failures
+from solvent_experiments.instruments.adequacy import learning as adequacy_studies
+from solvent_experiments.instruments.adequacy import options as adequacy_options
 from solvent_experiments.instruments.adequacy.responses import KEYS
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "adequacy.md").read_text(encoding="utf-8")
