@@ -7,8 +7,8 @@ env = gymnasium.make("Solvent/Debt-v0")
 envs = gymnasium.make_vec("Solvent/Debt-v0", num_envs=1024, vectorization_mode="vector_entry_point")
 ```
 
-``solvent.lab`` is the world. ``solvent.debt``, ``solvent.energy``, ``solvent.gate`` and ``solvent.adequacy`` are its
-four mechanisms as instruments for agents of your own; none of them needs a lab.
+``solvent.lab`` is the environment. ``solvent.debt``, ``solvent.energy``, ``solvent.gate`` and ``solvent.adequacy``
+provide its four mechanisms as instruments for other agents; none of them needs a lab.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _HOME = {
     "preset": "solvent.lab.params",
     "read_refusals_jsonl": "solvent.debt",
 }
-"""Where each name lives. It is imported when it is first asked for: numba and scipy take seconds."""
+"""The module of each name. Imports are lazy because numba and scipy take seconds to load."""
 
 
 def __getattr__(name: str) -> Any:

@@ -1,1 +1,1 @@
-"""The world: a lab in which four mechanisms bind. It knows no instrument, and needs none to be played."""
+"""The lab: the environment in which the four mechanisms act. It imports no instrument."""

@@ -1,7 +1,7 @@
-"""The action table: each index of the flat ``Discrete`` space is a row ``(verb, compound, claim, confidence)``.
+"""The action table: each index of the ``Discrete`` space is a row ``(verb, compound, claim, confidence)``.
 
-A flat space lets value-based, policy-gradient, masked and tabular methods all run unchanged, and lets a
-policy choose verb, compound and claim jointly.
+A flat action space suits value-based, policy-gradient, masked and tabular methods alike, and lets a policy choose
+verb, compound and claim jointly.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ __all__ = ["ACTION_DTYPE", "action_table", "sentence"]
 ACTION_DTYPE = np.dtype(
     [("verb", "i1"), ("compound", "i1"), ("claim", "f8"), ("confidence", "f8")], align=True
 )
-"""A row of the action table; ``compound`` is -1, ``claim`` and ``confidence`` are NaN where they have no meaning."""
+"""Row of the action table. Where they do not apply, ``compound`` is -1, ``claim`` and ``confidence`` are NaN."""
 
 
 @functools.lru_cache(maxsize=64)
 def action_table(params: LabParams) -> np.ndarray:
-    """All actions of a lab: a read-only structured array of shape ``(n_actions,)`` and dtype ``ACTION_DTYPE``."""
+    """Return all actions of a lab, a read-only array of shape ``(n_actions,)`` and dtype ``ACTION_DTYPE``."""
     nan = float("nan")
     compounds = range(len(params.assay.compounds))
     rows: list[tuple[int, int, float, float]] = []
@@ -47,10 +47,10 @@ def action_table(params: LabParams) -> np.ndarray:
 
 
 def sentence(params: LabParams, action: int) -> str:
-    """The action as a person would say it: ``screen etoposide, claiming 0.5 bits``.
+    """Return the action in words, for example ``screen etoposide, claiming 0.5 bits``.
 
     Raises:
-        ValueError: an action outside of the table.
+        ValueError: The action is not in the table.
     """
     table = action_table(params)
     if not 0 <= action < len(table):

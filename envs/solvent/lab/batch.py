@@ -1,6 +1,6 @@
-"""A batch of labs and the buffers that a step fills; the loops over labs.
+"""A batch of labs with the buffers that a step fills, and the loops over labs.
 
-Both Gymnasium shells are built on it; it holds no rule of the model.
+Both Gymnasium environments are built on it. It holds no rule of the model.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ __all__ = ["LabBatch", "held_tables", "resolve_params", "resolve_seed"]
 
 @compiled
 def begin_labs(labs, chosen, fresh, held, observations, masks):  # type: ignore[no-untyped-def]
-    """Start an episode in the labs that are ``chosen``.
+    """Start an episode in the ``chosen`` labs.
 
-    ``fresh`` ones begin their stream, the others go on in it. ``held``, here and below, is an array of one: the tables.
+    Labs in ``fresh`` start their random stream; the others continue it. ``held``, here and below, is an array with
+    the tables as its only element.
     """
     tables = held[0]
     uniforms = np.zeros(labs[0].potency.shape[0] + 1 + PRICE_UNIFORMS)
@@ -51,7 +52,7 @@ def begin_labs(labs, chosen, fresh, held, observations, masks):  # type: ignore[
 
 @compiled
 def show_labs(labs, held, observations, masks):  # type: ignore[no-untyped-def]
-    """Write what every lab looks like now."""
+    """Write the observation and mask of every lab."""
     tables = held[0]
     for i in range(labs.shape[0]):
         write_observation(labs[i], tables, observations[i])
@@ -62,11 +63,11 @@ def show_labs(labs, held, observations, masks):  # type: ignore[no-untyped-def]
 def step_labs(  # type: ignore[no-untyped-def]
     labs, steps, rewards, observations, masks, finals, final_observations, actions, held, same_step
 ):
-    """Advance every lab; one that had ended begins its next episode instead (next-step reset).
+    """Advance every lab, or start the next episode of a lab that has ended (next-step reset).
 
-    With ``same_step`` a lab that ends is copied to ``finals``, its observation to ``final_observations``, and it
-    begins anew at once. The arrays are those of ``LabBatch``, one by one: a tuple of them takes longer to hand over
-    than a lab to step.
+    With ``same_step``, a lab that ends is copied to ``finals``, its observation to ``final_observations``, and its
+    next episode starts at once. The arrays are separate arguments because unpacking a tuple of them takes longer than
+    stepping one lab.
     """
     tables = held[0]
     uniforms = np.zeros(labs[0].last_bins.shape[0] + 1)
@@ -94,10 +95,10 @@ def step_labs(  # type: ignore[no-untyped-def]
 
 
 def resolve_params(params: LabParams | Mapping[str, Any] | None, preset_name: str) -> LabParams:
-    """Parameters as given, or the differences from a preset.
+    """Return ``params``, or the preset with the changes in ``params``.
 
     Raises:
-        ParamError: an unknown preset or key, a wrong type, an impossible value.
+        ParamError: The preset or a key is unknown, or a value has the wrong type or is out of range.
     """
     base = preset(preset_name)
     if isinstance(params, LabParams):
@@ -107,17 +108,17 @@ def resolve_params(params: LabParams | Mapping[str, Any] | None, preset_name: st
 
 
 def held_tables(params: LabParams) -> NDArray[Any]:
-    """The tables as an array of one record: handed to compiled code as a pointer, where a record is copied."""
-    tables: Any = tables_for(params)  # a record within an array of no dimensions
+    """Return the tables as an array of one record. Compiled code receives an array as a pointer but copies a record."""
+    tables: Any = tables_for(params)  # an element of a zero-dimensional array
     held: NDArray[Any] = tables.base.reshape(1)
     return held
 
 
 def resolve_seed(name: str, seed: Any) -> int | None:
-    """A seed as a plain integer, or None.
+    """Return a seed as an int, or None.
 
     Raises:
-        ValueError: a seed that is no whole number or is negative; one line names it.
+        ValueError: The seed is negative or not an integer.
     """
     if seed is None:
         return None
@@ -134,12 +135,13 @@ class LabBatch:
     """``n`` labs with the same parameters, stepped by the compiled dynamics.
 
     Attributes:
-        labs: records, shape ``(n,)`` (``state.LAB_FIELDS``).
-        steps: what the last step did, shape ``(n,)`` (``state.STEP_FIELDS``).
-        observations: shape ``(n, n_fields)`` float32.
-        masks: which actions would execute, shape ``(n, n_actions)`` int8.
-        rewards: bits, shape ``(n,)``.
-        finals, final_observations: labs that ended in the last step, where they begin anew in that same step.
+        labs: Records, shape ``(n,)`` (``state.LAB_FIELDS``).
+        steps: Reports of the last step, shape ``(n,)`` (``state.STEP_FIELDS``).
+        observations: Shape ``(n, n_fields)`` float32.
+        masks: Actions that would execute, shape ``(n, n_actions)`` int8.
+        rewards: Bits, shape ``(n,)``.
+        finals, final_observations: Records and observations of labs that ended in the last step, with same-step
+            reset.
     """
 
     def __init__(self, params: LabParams, n: int, *, same_step: bool = False, threads: int = 1) -> None:
@@ -160,7 +162,7 @@ class LabBatch:
         self._pool: ThreadPoolExecutor | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # Tables are rebuilt from the parameters, threads and compiled code belong to a process.
+        # Tables are rebuilt from the parameters; threads and compiled code can't be pickled.
         return {k: v for k, v in self.__dict__.items() if k not in ("_held", "_entries", "_pool")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -171,7 +173,7 @@ class LabBatch:
 
     @property
     def _tables(self) -> Any:
-        """The tables as a record; another one of the same type can be put in its place."""
+        """The tables as a record. Tests may replace it with another record of the same type."""
         return self._held[0]
 
     @_tables.setter
@@ -181,7 +183,7 @@ class LabBatch:
         self._held.setflags(write=False)
 
     def _call(self, function: Any, *arguments: Any) -> None:
-        """Call a compiled function, which always gets arguments of the same types, without looking them up."""
+        """Call a compiled function through its cached entry point, which skips the lookup of argument types."""
         name = function.__name__
         entry = self._entries.get(name)
         if entry is None:
@@ -189,7 +191,7 @@ class LabBatch:
         entry(*arguments)
 
     def begin(self, seeds: Sequence[int | None], chosen: NDArray[np.bool_], rng: np.random.Generator) -> None:
-        """Start an episode in the ``chosen`` labs: of a new stream where there is a seed, else of the lab's own."""
+        """Start an episode in the ``chosen`` labs: in a new stream if the lab has a seed, else in its own."""
         fresh = np.zeros(len(self.labs), np.bool_)
         for i, seed in enumerate(seeds):
             if not chosen[i]:
@@ -231,16 +233,16 @@ class LabBatch:
             job.result()
 
     def get_labs(self) -> NDArray[Any]:
-        """A copy of the records. Equal labs have equal bytes: what lies between the fields is zero."""
+        """Return a copy of the records with zero padding, so that equal labs have equal bytes."""
         copy = np.zeros(self.labs.shape, self.labs.dtype)
         copy[...] = self.labs
         return copy
 
     def set_labs(self, labs: NDArray[Any]) -> None:
-        """Replace the records and show what they look like.
+        """Replace the records and update observations and masks.
 
         Raises:
-            ValueError: records of other parameters or another number of labs.
+            ValueError: The records belong to other parameters or to another number of labs.
         """
         if labs.dtype != self.labs.dtype or labs.shape != self.labs.shape:
             raise ValueError(
@@ -255,7 +257,7 @@ class LabBatch:
         self._call(show_labs, self.labs, self._held, self.observations, self.masks)
 
     def close(self) -> None:
-        """End the threads, if there are any."""
+        """Stop the worker threads, if any."""
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None

@@ -1,4 +1,4 @@
-"""Codes of what happens in a step: events, refusals, obstacles, deferrals, verdicts, ends; and their names in logs."""
+"""Codes of events, refusals, obstacles, deferrals, verdicts and ends, with their names in logs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
 
 
 class Event(enum.IntEnum):
-    """What the last action was, as the agent sees it."""
+    """Outcome of the last action, as the agent observes it."""
 
     STARTED = 0
     RESTED = 1
@@ -37,7 +37,7 @@ class Event(enum.IntEnum):
 
 
 class Refusal(enum.IntEnum):
-    """Why an action was refused; the members' order is the order in which the reasons are tried."""
+    """Reason for refusing an action. The reasons are checked in this order."""
 
     NONE = 0
     EPISTEMIC_DEBT_ACTION_BLOCKED = 1
@@ -46,9 +46,9 @@ class Refusal(enum.IntEnum):
 
 
 class Obstacle(enum.IntEnum):
-    """Why an action was not executed though no debt forbade it.
+    """Reason, other than debt, for not executing an action.
 
-    They are tried in this order, but for the last, which is tried beside ``ALREADY_PUBLISHED``.
+    The reasons are checked in this order, except ``UNDER_REVIEW``, which is checked after ``ALREADY_PUBLISHED``.
     """
 
     NONE = 0
@@ -61,9 +61,9 @@ class Obstacle(enum.IntEnum):
 
 
 class Deferral(enum.IntEnum):
-    """Why something worth doing was put off, by the source document's reasons.
+    """Reason for deferring a worthwhile action, as in the source document.
 
-    ``cost_benefit`` is for who keeps books of its own: what an agent thought is not seen here.
+    The lab never reports ``COST_BENEFIT``, because it cannot see an agent's deliberation.
     """
 
     NONE = 0
@@ -73,7 +73,7 @@ class Deferral(enum.IntEnum):
 
 
 class Verdict(enum.IntEnum):
-    """What gate and adequacy say of a finding."""
+    """Verdict of gate and adequacy on a finding."""
 
     ACCEPT = 0
     REVIEW = 1
@@ -82,7 +82,7 @@ class Verdict(enum.IntEnum):
 
 
 class EndReason(enum.IntEnum):
-    """Why an episode ended."""
+    """Reason for the end of an episode."""
 
     RUNNING = 0
     HORIZON = 1
@@ -92,16 +92,10 @@ class EndReason(enum.IntEnum):
 
 
 REFUSAL_REASONS = tuple(reason.name.lower() for reason in Refusal if reason is not Refusal.NONE)
-"""Reasons of refusal as they are logged, in the order in which they are tried."""
+"""Refusal reasons as logged, by code - 1."""
 
+# Names by code, as logged.
 OBSTACLES = tuple(obstacle.name.lower() for obstacle in Obstacle)
-"""Obstacles to an action that debt allows, by code."""
-
 DEFERRAL_REASONS = tuple(deferral.name.lower() for deferral in Deferral)
-"""Reasons of deferral, by code."""
-
 VERDICTS = tuple(verdict.name.lower() for verdict in Verdict if verdict is not Verdict.NONE)
-"""Verdicts on a finding, by code."""
-
 END_REASONS = tuple(reason.name.lower() for reason in EndReason)
-"""Reasons why an episode ends, by code."""

@@ -1,4 +1,4 @@
-"""What a finished episode was: the columns of every mechanism that runs, for one lab and for a vector of them."""
+"""The record of a finished episode: the columns of all active mechanisms, for one lab and for a vector."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["columns_of", "episode_columns", "episode_record", "join_columns", "p
 
 
 def columns_of(params: LabParams) -> tuple[Column, ...]:
-    """The columns of an episode in labs with these parameters."""
+    """Return the columns of an episode in labs with these parameters."""
     contaminated = bool(params.unenforced)
     collected = [
         column for mechanism in MECHANISMS if mechanism.active(params) for column in mechanism.columns
@@ -28,20 +28,17 @@ def columns_of(params: LabParams) -> tuple[Column, ...]:
 def episode_columns(
     params: LabParams, labs: NDArray[Any], rows: NDArray[np.intp] | slice = slice(None)
 ) -> dict[str, Any]:
-    """The record of each episode in ``labs[rows]`` (all by default), as columns; ``columns_of`` names their units."""
+    """Return the episodes in ``labs[rows]`` (by default all) as columns; ``columns_of`` gives their units."""
 
     def of(name: str) -> NDArray[Any]:
-        values: NDArray[Any] = np.array(labs[name][rows])  # the field of those rows, not whole records
+        values: NDArray[Any] = np.array(labs[name][rows])  # field first: no copy of whole records
         return values
 
     return {column.name: column.of(of) for column in columns_of(params)}
 
 
 def join_columns(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Columns of several batches of episodes, one after the other; nested columns stay nested.
-
-    ``parts`` holds one batch or more, all with the same keys.
-    """
+    """Concatenate the columns of one or more batches, all with the same keys; nested columns stay nested."""
     joined: dict[str, Any] = {}
     for key, value in parts[0].items():
         columns = [part[key] for part in parts]
@@ -50,7 +47,7 @@ def join_columns(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def episode_record(params: LabParams, lab: Any) -> dict[str, Any]:
-    """The record of one finished (or running) episode, as plain Python values."""
+    """Return the record of one finished or running episode as plain Python values."""
 
     def first(column: Any) -> Any:
         if isinstance(column, dict):
@@ -65,10 +62,10 @@ def episode_record(params: LabParams, lab: Any) -> dict[str, Any]:
 def potential(
     labs: NDArray[Any], licence_weight: float = 0.7, well_price: float = 0.0
 ) -> NDArray[np.float64]:
-    """Potential for shaping, bits, shape ``(n,)``.
+    """Return the shaping potential, bits, shape ``(n,)``.
 
-    ``licence_weight * (licence of what is unpublished) + well_price * (wells left) - debt``, the price in
-    bits a well.
+    It is ``licence_weight * (licence of unpublished compounds) + well_price * (wells left) - debt``, with
+    ``well_price`` in bits per well.
     """
     unpublished = np.where(labs["published"] == 0, labs["licence"], 0.0).sum(axis=1)
     value: NDArray[np.float64] = licence_weight * unpublished + well_price * labs["wells"] - labs["debt"]

@@ -1,9 +1,8 @@
-"""How the dynamics are compiled: two decorators, so that every function obeys the same arithmetic.
+"""Decorators that compile the dynamics with numba under one set of options.
 
-Both keep IEEE arithmetic in the order in which it is written (no ``fastmath``), so a trajectory is the same
-to the last bit compiled and, with ``NUMBA_DISABLE_JIT=1``, as plain Python. ``error_model="numpy"`` leaves
-out the test for a zero divisor that Python makes at each division and that keeps loops from being
-vectorised: where a divisor can be zero, the text says what happens.
+Both keep IEEE arithmetic in source order (no ``fastmath``), so a trajectory is bit-identical compiled and, with
+``NUMBA_DISABLE_JIT=1``, in plain Python. ``error_model="numpy"`` omits Python's check for a zero divisor, which would
+prevent vectorisation; code with a divisor that can be zero handles that case itself.
 """
 
 from __future__ import annotations
@@ -30,15 +29,17 @@ __all__ = [
 ]
 
 COMPILED = ("", "mechanisms", "planning", "exact")
-"""Folders of a package that hold compiled functions."""
+"""Folders of a package with compiled functions."""
 
 
 def drop_stale_cache(package: Path, *others: Path) -> int:
-    """Delete compiled code of ``package`` that is older than the newest source of it or of ``others``.
+    """Delete the compiled code of ``package`` if it is older than a source of ``package`` or ``others``.
 
-    Returns how many files. Numba renews a cached function when its own file changes, not when a function that it
-    calls, in another file, does: after an edit or an update the step would go on with the old rule inside. Only
-    the folders that hold compiled functions (``COMPILED``) count as sources.
+    Numba recompiles a cached function when its own file changes, but not when a function it calls in another file
+    does; the step would keep the old rule. Only the folders in ``COMPILED`` count as sources.
+
+    Returns:
+        The number of deleted files.
     """
     cached = [path for kind in ("*.nbi", "*.nbc") for path in package.rglob(kind)]
     folders = [folder / part for folder in (package, *others) for part in COMPILED]
@@ -48,7 +49,7 @@ def drop_stale_cache(package: Path, *others: Path) -> int:
     dropped = 0
     if stale:
         for path in cached:
-            # Another process may have been first, and an installed package may not be ours to change.
+            # Another process may have deleted it, or the package may be installed read-only.
             with contextlib.suppress(OSError):
                 path.unlink()
                 dropped += 1
@@ -56,9 +57,9 @@ def drop_stale_cache(package: Path, *others: Path) -> int:
 
 
 def renew_cache(package: Path) -> None:
-    """Drop what was compiled in ``package`` before its sources, or the environment's, last changed."""
+    """Drop compiled code of ``package`` that is older than its sources or the lab's."""
     if config.CACHE_DIR:  # type: ignore[attr-defined]
-        return  # a cache elsewhere is its owner's to keep
+        return  # NUMBA_CACHE_DIR is set: the user manages that cache
     with contextlib.suppress(OSError):
         drop_stale_cache(package, Path(__file__).parent)
 
@@ -67,15 +68,15 @@ renew_cache(Path(__file__).parent)
 
 
 class ContentNamedCacheFile(IndexDataCacheFile):
-    """A function's cache on disk, whose files are named by what is in them.
+    """On-disk cache of a function whose files are named by a hash of their key.
 
-    Numba numbers the files of a function's signatures. Two processes that compile two levels of the lab at once both
-    take the next number: an index entry then leads to the other level's code, which runs without an error and with the
-    wrong rules. With a name for each signature the worst that a race can do is to forget one, which is compiled again.
+    Numba numbers the files of a function's signatures. Two processes that compile two levels at once both take the
+    next number, and an index entry can then lead to the code of the wrong level. With content-based names, a race can
+    only lose an entry, which is compiled again.
     """
 
     def save(self, key: Any, data: Any) -> None:
-        """Save what was compiled for ``key``: the code first, so that the index never leads to what isn't there."""
+        """Save the code compiled for ``key`` before its index entry, so that the index has no dangling entry."""
         file: Any = self
         content = hashlib.sha256(repr((key, file._source_stamp, file._version)).encode()).digest()
         name = file._data_name(int.from_bytes(content[:8], "big"))
@@ -84,10 +85,10 @@ class ContentNamedCacheFile(IndexDataCacheFile):
 
 
 def _mangled_by_content(record: Any) -> tuple[str, tuple[int]]:
-    """What stands for a record in the name of a compiled function: a hash of its layout.
+    """Return a record's part of a compiled function's name: a hash of its layout.
 
-    Numba takes a number of its own process. The code of two levels that two processes compiled then bears one name,
-    and a third process that loads both from the cache runs one level's step on the other's records.
+    Numba uses a number that is unique only within a process. Code of two levels compiled by two processes then shares
+    a name, and a third process that loads both from the cache runs one level's step on the other's records.
     """
     content = hashlib.sha256(record.name.encode()).digest()
     return "Record", (int.from_bytes(content[:8], "big"),)
@@ -97,12 +98,12 @@ types.Record.mangling_args = property(_mangled_by_content)  # type: ignore[assig
 
 
 def _cached(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """``njit`` with this module's arithmetic and its cache."""
+    """Return a decorator: ``njit`` with this module's options and cache."""
     compile_it = njit(cache=True, nogil=True, error_model="numpy", **options)
 
     def decorate(function: Callable[..., Any]) -> Any:
         dispatcher = compile_it(function)
-        cache = getattr(dispatcher, "_cache", None)  # plain Python has none
+        cache = getattr(dispatcher, "_cache", None)  # absent with NUMBA_DISABLE_JIT
         if cache is not None:
             cache._cache_file.__class__ = ContentNamedCacheFile
         return dispatcher
@@ -111,21 +112,21 @@ def _cached(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 compiled = _cached()
-"""For a function with a body of its own."""
+"""Decorator for a function that is compiled separately."""
 
 inlined = _cached(forceinline=True)
-"""For a small function, and for one that is handed arrays: pasted into its callers.
+"""Decorator for a function that is inlined into its callers: a small one, or one that takes arrays.
 
-There the lengths of its loops are known, and the arrays are not counted in and out at each call, which would cost
-more than most of the rules do.
+Inlining makes loop lengths known and avoids the reference counting of array arguments, which costs more than
+most rules do.
 """
 
 
 def direct(function: Any, *arguments: Any) -> Callable[..., Any]:
-    """What ``function`` is compiled to for arguments of these types; it must never be called with others.
+    """Return ``function`` compiled for the types of ``arguments``; calls with other types are invalid.
 
-    A compiled function looks up the types of its arguments at every call, which for records of a hundred fields takes
-    ten times as long as a step of one lab. Plain Python has no types to look up.
+    A dispatcher looks up the argument types at every call. For records of a hundred fields, that takes ten times as
+    long as a step of one lab. In plain Python the function is returned unchanged.
     """
     compile_for = getattr(function, "compile", None)
     if compile_for is None:
@@ -138,9 +139,9 @@ def direct(function: Any, *arguments: Any) -> Callable[..., Any]:
 @functools.cache
 @functools.cache
 def plain(function: Any) -> Callable[..., Any]:
-    """Return the Python text of a compiled rule, with the rules that it calls as Python too.
+    """Return the Python source of a compiled rule, with the rules it calls in Python too.
 
-    Pictures and menus ask a rule now and then for one lab: in Python it answers sooner than it is compiled.
+    A renderer or menu calls a rule rarely and for one lab, so running it in Python is faster than compiling it.
     """
     text = getattr(function, "py_func", function)
     rules = {name: text.__globals__.get(name) for name in text.__code__.co_names}

@@ -1,11 +1,11 @@
-"""Randomness: uniforms from a counter-based stream, keyed by the seed and addressed by the step.
+"""Random numbers from a counter-based generator, addressed by purpose, episode and step.
 
-Mechanism: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011) maps a
-64-bit key and a 128-bit counter to four 32-bit words. The key comes from the environment's seed; the
-counter is ``(block, step, episode, purpose)``. So a draw depends on *where* it is used and on nothing that was
-drawn before: two policies meet the same luck, and a vector of labs equals the single ones.
+Mechanism: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011) maps a 64-bit key and
+a 128-bit counter to four 32-bit words. The key comes from the environment's seed; the counter is ``(block, step,
+episode, purpose)``. A draw depends only on its address, not on earlier draws. Therefore two policies meet the same
+randomness, and a lab in a vector equals a single lab with the same seed.
 
-Known approximation: uniforms have 32 bits, so outcomes rarer than 2.3e-10 are never drawn.
+Known approximation: uniforms have 32 bits, so outcomes rarer than 2.3e-10 never occur.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ _TO_UNIT = 2.0**-32
 
 
 def key_from_seed(seed: int) -> int:
-    """The 64-bit Philox key of an environment seed (any non-negative integer)."""
+    """Return the 64-bit Philox key of an environment seed (any non-negative integer)."""
     return int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
 
 
 @inlined
 def philox(c0, c1, c2, c3, key):  # type: ignore[no-untyped-def]
-    """Four 32-bit words (as uint64) of the counter ``(c0, c1, c2, c3)`` under a 64-bit ``key``."""
+    """Return the four 32-bit words (as uint64) of the counter ``(c0, c1, c2, c3)`` under a 64-bit ``key``."""
     k0 = key & _MASK
     k1 = key >> _SHIFT
     for _ in range(_ROUNDS):
@@ -82,7 +82,10 @@ def fill_uniforms(out, count, key, episode, step, purpose):  # type: ignore[no-u
 
 @functools.lru_cache(maxsize=16)
 def fixed_points(count: int, dimensions: int) -> NDArray[np.float64]:
-    """Roberts's low-discrepancy sequence in the unit cube, shape ``(count, dimensions)``: for expectations, no luck."""
+    """Return Roberts's low-discrepancy sequence in the unit cube, shape ``(count, dimensions)``.
+
+    It replaces random points where an expectation must be deterministic.
+    """
     ratio = 2.0
     for _ in range(40):
         ratio = (1.0 + ratio) ** (1.0 / (dimensions + 1))

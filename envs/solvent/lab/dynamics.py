@@ -1,10 +1,10 @@
 """One step of the lab: the order in which the mechanisms act.
 
-``advance`` is a deterministic function of (lab, action, uniforms). Randomness is drawn before it is called,
-so a step can be computed by hand, its outcomes can be forced, and a vector of labs equals the single ones
-bit for bit. The rules are in ``mechanisms/``; here they meet.
+``advance`` is a deterministic function of (lab, action, uniforms); random numbers are drawn before the call. A step
+can therefore be computed by hand, its outcomes can be forced, and a vector of labs equals single labs bit for bit.
+The rules themselves are in ``mechanisms/``.
 
-Letters as in ``state.py``. Compiled by numba; with ``NUMBA_DISABLE_JIT=1`` the same text runs as Python.
+Letters as in ``state.py``. Compiled by numba; with ``NUMBA_DISABLE_JIT=1`` the same source runs as plain Python.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ from solvent.lab.verbs import Verb
 
 __all__ = ["advance", "begin", "begin_episode", "draw_for_step"]
 
-# Plain integers: members of an IntEnum are slow in plain Python and the compiler freezes these.
+# Plain integers: IntEnum members are slow in plain Python, and numba treats these as constants.
 REST, TERMINATE = int(Verb.REST), int(Verb.TERMINATE)
 REFLECT, PROPOSE = int(Verb.REFLECT), int(Verb.PROPOSE)
 RESTED, CALIBRATED, EXPLORED = int(Event.RESTED), int(Event.CALIBRATED), int(Event.EXPLORED)
@@ -92,10 +92,10 @@ HORIZON, EXHAUSTED, BANKRUPT, TERMINATED_BY_AGENT = (
 
 @inlined
 def advance(lab, action, uniforms, tables, steps, scratch):  # type: ignore[no-untyped-def]
-    """Move ``lab`` by one action and write into ``steps[0]`` what happened; return the reward in bits.
+    """Advance ``lab`` by one action, write the report to ``steps[0]`` and return the reward in bits.
 
-    ``uniforms`` of shape ``(R + 1,)``: one a readout, the last for a new
-    reagent lot. ``scratch`` is an array of shape ``(N, G)`` and one of shape ``(N,)``.
+    ``uniforms`` has shape ``(R + 1,)``: one per readout, and the last for a new reagent lot. ``scratch`` holds two
+    arrays of shapes ``(N, G)`` and ``(N,)``.
     """
     steps[0] = tables.blank_step
     step = steps[0]
@@ -130,7 +130,7 @@ def advance(lab, action, uniforms, tables, steps, scratch):  # type: ignore[no-u
 
 @inlined
 def open_step(lab, action, tables, step):  # type: ignore[no-untyped-def]
-    """Write down what is to be done and decide whether it may be: by context, by debt, by what else is in its way."""
+    """Record the action and decide whether it runs: first its context, then debt, then other obstacles."""
     verb, compound = tables.verb[action], tables.compound[action]
     step.action = action
     step.heartbeat = lab.heartbeat
@@ -158,7 +158,7 @@ def open_step(lab, action, tables, step):  # type: ignore[no-untyped-def]
 
 @inlined
 def obstacle_to(lab, verb, compound, cost, tables):  # type: ignore[no-untyped-def]
-    """What stands against an action that its context and its debt allow."""
+    """Return the obstacle to an action that its context and debt allow."""
     if speaks(verb):
         if lab.published[compound] != 0:
             return ALREADY_PUBLISHED
@@ -178,7 +178,7 @@ def obstacle_to(lab, verb, compound, cost, tables):  # type: ignore[no-untyped-d
 
 @compiled
 def put_off(lab, action, tables, step):  # type: ignore[no-untyped-def]
-    """Something other than debt stands against the action: it costs its slot."""
+    """Record an action that an obstacle other than debt prevents. It still uses its slot."""
     step.event = NOT_EXECUTED
     lab.not_executed += 1
     if step.obstacle == CONTEXT_NOT_ALLOWED:
@@ -197,7 +197,7 @@ def rest(lab, verb, tables, step):  # type: ignore[no-untyped-def]
 
 @inlined
 def calibrate(lab, verb, uniforms, tables, step):  # type: ignore[no-untyped-def]
-    """Vehicle wells: learn about the instrument, repay debt."""
+    """Run a plate of vehicle wells: update the belief about the instrument and repay debt."""
     charge_inflated(lab, step)
     before = lab.instrument_entropy
     read_controls(lab, verb, uniforms, tables)
@@ -211,7 +211,7 @@ def calibrate(lab, verb, uniforms, tables, step):  # type: ignore[no-untyped-def
 
 @inlined
 def explore(lab, action, uniforms, tables, step, scratch):  # type: ignore[no-untyped-def]
-    """A plate of a compound: the claim is held against what the posterior really gained."""
+    """Run a plate of a compound and compare the claim with the realised gain of the posterior."""
     verb, compound = tables.verb[action], tables.compound[action]
     charge_inflated(lab, step)
     before, lowest = lab.entropy[compound], lab.lowest_entropy[compound]
@@ -228,7 +228,7 @@ def explore(lab, action, uniforms, tables, step, scratch):  # type: ignore[no-un
 
 @inlined
 def publish(lab, action, tables, step):  # type: ignore[no-untyped-def]
-    """Assert a compound's most probable class. An assertion is a claim too: what is not licensed becomes debt."""
+    """Submit the compound's most probable class as a finding. Asserted bits beyond its licence become debt."""
     verb, compound, confidence = tables.verb[action], tables.compound[action], tables.confidence[action]
     asserted = most_probable(lab.marginal[compound])
     step.claim = asserted_bits(confidence, tables.prior[asserted])
@@ -251,7 +251,7 @@ def publish(lab, action, tables, step):  # type: ignore[no-untyped-def]
 
 @inlined
 def close_slot(lab, verb, tables, step):  # type: ignore[no-untyped-def]
-    """Books of the action, and whether it ends the heartbeat."""
+    """Update the books after the action and decide whether it ends the heartbeat."""
     lab.last_event = step.event
     lab.last_action = step.action
     lab.steps += 1
@@ -268,7 +268,7 @@ def close_slot(lab, verb, tables, step):  # type: ignore[no-untyped-def]
 
 @inlined
 def close_heartbeat(lab, uniforms, tables, step):  # type: ignore[no-untyped-def]
-    """The clock moves: forgiveness by time, energy's return, reviews, a new reagent lot where one is due."""
+    """Advance the clock: debt decay, energy income, reviews and, if due, a new reagent lot."""
     close_debt(lab, tables, step)
     lab.heartbeat += 1
     lab.slot = 0
@@ -286,7 +286,7 @@ def close_heartbeat(lab, uniforms, tables, step):  # type: ignore[no-untyped-def
 
 @inlined
 def close_step(lab, verb, tables, step):  # type: ignore[no-untyped-def]
-    """Whether the episode is over, and the reward: bits published less debt settled."""
+    """End the episode if it is over; return the reward, published bits minus settled debt."""
     reason = BANKRUPT if declare_bankruptcy(lab, tables, step) else 0
     if verb == TERMINATE and step.executed:
         reason = TERMINATED_BY_AGENT
@@ -308,7 +308,7 @@ def close_step(lab, verb, tables, step):  # type: ignore[no-untyped-def]
 
 @compiled
 def anything_can_execute(lab, tables):  # type: ignore[no-untyped-def]
-    """Whether anything but resting can run, now or ever again."""
+    """Return whether any action other than resting can run, now or later."""
     if tables.gate.enabled and any_under_review(lab):
         return True
     left = left_to_do(lab, tables)
@@ -320,9 +320,10 @@ def anything_can_execute(lab, tables):  # type: ignore[no-untyped-def]
 
 @compiled
 def begin(lab, tables, uniforms):  # type: ignore[no-untyped-def]
-    """Put a hidden world into a blank record; ``lab.debt`` holds the debt that is carried over.
+    """Draw the hidden state into a blank record. ``lab.debt`` holds the debt carried over.
 
-    ``uniforms`` of shape ``(M + 1 + PRICE_UNIFORMS,)``: one a compound, one for the instrument, the others for prices.
+    ``uniforms`` has shape ``(M + 1 + PRICE_UNIFORMS,)``: one per compound, one for the instrument, the rest for
+    prices.
     """
     n_compounds = lab.potency.shape[0]
     for m in range(n_compounds):
@@ -336,7 +337,7 @@ def begin(lab, tables, uniforms):  # type: ignore[no-untyped-def]
 
 @compiled
 def begin_episode(labs, i, episode, tables, uniforms):  # type: ignore[no-untyped-def]
-    """Start in ``labs[i]`` an episode of its stream: a copy of the blank record, and a world drawn into it."""
+    """Start the given episode of the lab's stream in ``labs[i]``."""
     key = labs[i].key
     debt = labs[i].debt if tables.debt.carry_debt and episode > 0 else 0.0
     labs[i] = tables.blank
@@ -353,7 +354,7 @@ def begin_episode(labs, i, episode, tables, uniforms):  # type: ignore[no-untype
 
 @inlined
 def draw_for_step(lab, action, tables, uniforms):  # type: ignore[no-untyped-def]
-    """Draw what this step can need: one uniform a readout, and one where a new lot is due."""
+    """Draw the uniforms of this step: one per readout, and one more if a new lot may be due."""
     n_readouts = tables.readouts[tables.verb[action]]
     address = lab.heartbeat * tables.energy.slots + lab.slot
     fill_uniforms(uniforms, n_readouts, lab.key, lab.episode, address, AT_READOUTS)

@@ -1,4 +1,4 @@
-"""The single lab as a Gymnasium environment: a shell over the compiled dynamics."""
+"""``LabEnv``: a single lab as a Gymnasium environment."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ EXPLORED = int(Event.EXPLORED)
 class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     """A small biology lab whose agent may believe only what it has paid for.
 
-    This is the specification of ``Solvent/Debt-v0``; docs/levels.md has what the other levels add.
+    This is the specification of ``Solvent/Debt-v0``; docs/levels.md describes what the other levels add.
 
     ## Description
-    Eight compounds have hidden potency classes, and an instrument has a hidden state that changes with every reagent
-    lot. The agent runs plates, claims beforehand how many bits each will teach, and publishes findings. What it claims
-    and the exact posterior does not gain becomes epistemic debt, which inflates costs, blocks exploration above a
-    threshold and is taken off the score at the end. A heartbeat is one action.
+    Eight compounds have hidden potency classes. An instrument has a hidden state that changes with every reagent lot.
+    The agent runs plates, claims in advance how many bits each will yield, and publishes findings. Claimed bits that
+    the exact posterior does not gain become epistemic debt. Debt inflates costs, blocks exploration above a threshold
+    and is subtracted from the score at the end. A heartbeat is one action.
 
     ## Action space
-    ``Discrete(n)``; each index is a row ``(verb, compound, claim, confidence)`` of ``actions``, and ``sentence(i)``
-    says it in words. By default 180:
+    ``Discrete(n)``. Each index is a row ``(verb, compound, claim, confidence)`` of ``actions``; ``sentence(i)``
+    returns it in words. By default 180:
 
-    | verb | wells | what it is |
+    | verb | wells | effect |
     |---|---|---|
     | `rest` | 0 | ends the heartbeat |
     | `dmso` | 8 | calibration: 4 readouts of 2 vehicle wells |
@@ -54,13 +54,13 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     | `calibration` | 24 | calibration: 8 readouts of 3 vehicle wells |
     | `screen` | 8 | a compound at 2 doses, 4 wells each, with a claim in bits |
     | `dose_response` | 48 | a compound at 8 doses, 6 wells each, with a claim in bits |
-    | `publish_private` | 0 | a compound's most probable class at a confidence, for one reader |
-    | `publish_public` | 0 | the same for all readers; a compound is published once |
+    | `publish_private` | 0 | publishes a compound's most probable class at a confidence, to one reader |
+    | `publish_public` | 0 | the same to all readers; a compound is published once |
 
     ## Observation space
-    ``Box(-1, 1, (n,), float32)``; ``observation_fields`` names every element. By default 142:
+    ``Box(-1, 1, (n,), float32)``; ``observation_fields`` names the elements. By default 142:
 
-    | elements | number | what they show |
+    | elements | number | content |
     |---|---|---|
     | books | 7 | wells, heartbeat, debt, margin to the threshold, inflation, lot countdown, refusals in a row |
     | last event | 8 | one-hot |
@@ -68,22 +68,22 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     | compounds | 8 x 14 | belief, entropy, lowest entropy, licence, published privately and publicly, experiments |
 
     ## Reward
-    Bits: the log score of each accepted finding against the prior, less the unpaid debt when the episode ends. Nothing
-    else. ``info`` of every step has ``cost`` and ``cost_debt`` (new debt, bits) and ``cost_refusal`` (0 or 1), of a
-    refused action also ``refusal``, its reason, and while the episode runs ``action_mask``.
+    Bits: the log score of each accepted finding against the prior, minus the unpaid debt at the end of the episode.
+    The ``info`` of every step has ``cost`` and ``cost_debt`` (new debt, bits) and ``cost_refusal`` (0 or 1); if the
+    action was refused, ``refusal`` gives the reason. While the episode runs, ``info`` has ``action_mask``.
 
     ## Starting state
-    384 wells, no debt; compounds and instrument are drawn from their priors.
+    384 wells and no debt. Compounds and instrument are drawn from their priors.
 
     ## Episode end
-    Truncated at the horizon (40 heartbeats). Terminated when nothing but resting can ever execute again
+    Truncated at the horizon (40 heartbeats). Terminated when no action other than resting can ever execute again
     (``exhausted``), or when the debt is above the threshold and no calibration is affordable (``bankrupt``).
-    ``info["episode_summary"]`` of the last step is the record of the episode; ``info["episode"]`` is left to
-    Gymnasium's ``RecordEpisodeStatistics`` and to Stable-Baselines3's ``Monitor``.
+    ``info["episode_summary"]`` of the last step is the record of the episode. ``info["episode"]`` is reserved for
+    Gymnasium's ``RecordEpisodeStatistics`` and Stable-Baselines3's ``Monitor``.
 
     ## Arguments
-    See ``__init__``. ``preset`` is ``default``, ``source`` (exactly the source document), ``two_tier``, ``energy``,
-    ``gate``, ``lab`` or ``tiny``; ``params`` are differences from it.
+    See ``__init__``. ``preset`` is ``default``, ``source`` (as in the source document), ``two_tier``, ``energy``,
+    ``gate``, ``lab`` or ``tiny``; ``params`` holds changes to it.
 
     ## Version history
     * v0: first version.
@@ -106,20 +106,19 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """Make a lab.
 
         Args:
-            params: parameters, or a mapping of differences from the preset (``{"debt": {"threshold": 1.0}}``).
-            preset: ``default``, ``source``, ``two_tier``, ``energy``, ``gate`` or ``lab``.
+            params: Parameters, or a mapping of changes to the preset (``{"debt": {"threshold": 1.0}}``).
+            preset: ``default``, ``source``, ``two_tier``, ``energy``, ``gate``, ``lab`` or ``tiny``.
             render_mode: ``human``, ``rgb_array``, ``ansi`` or None.
-            ledger_path: where refusals are appended (``epistemic_refusals.jsonl``); None writes none.
-            discomfort_path: the same for deferrals (``cost_discomfort_log.jsonl``).
-            proposals_path: the same for proposals and their reviews (``energy_cost_proposals.jsonl``).
-            verdicts_path: the same for what the gate judged, decided reviews and published errors
-                (``gate_verdicts.jsonl``).
-            detailed_info: add the reward's parts, claim, gain and costs to ``info`` on every step.
+            ledger_path: Log of refusals (``epistemic_refusals.jsonl``); None disables it.
+            discomfort_path: Log of deferrals (``cost_discomfort_log.jsonl``).
+            proposals_path: Log of proposals and their reviews (``energy_cost_proposals.jsonl``).
+            verdicts_path: Log of verdicts, review decisions and published errors (``gate_verdicts.jsonl``).
+            detailed_info: Add claim, gain, costs and the parts of the reward to ``info``.
 
         Raises:
-            ParamError: a parameter that can't be used; one line says which and what is allowed.
-            ValueError: an unknown render mode.
-            OSError: a ledger that can't be written.
+            ParamError: A parameter is invalid.
+            ValueError: The render mode is unknown.
+            OSError: A log can't be written.
         """
         if render_mode is not None and render_mode not in RENDER_MODES:
             raise ValueError(f"render_mode: got {render_mode!r}; allowed: {', '.join(RENDER_MODES)}")
@@ -152,14 +151,14 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Start an episode: the first of the seed's stream, or without a seed the next of the current one.
+        """Start an episode: the first of the seed's stream or, without a seed, the next of the current stream.
 
         Returns:
-            The observation, shape ``(n_fields,)`` float32, and ``info`` with ``action_mask``, shape
-                ``(n_actions,)`` int8.
+            Observation, shape ``(n_fields,)`` float32, and ``info`` with ``action_mask``, shape ``(n_actions,)``
+                int8.
 
         Raises:
-            ValueError: a seed that is no whole number, or negative.
+            ValueError: The seed is negative or not an integer.
         """
         seed = resolve_seed("seed", seed)
         super().reset(seed=seed, options=options)
@@ -171,15 +170,14 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return self.batch.observations[0].copy(), info
 
     def step(self, action: np.int64 | int) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
-        """Run one action; a refused one costs the heartbeat and nothing else.
+        """Run one action. A refused action uses up the heartbeat and costs nothing else.
 
         Returns:
-            Observation, shape ``(n_fields,)`` float32; reward in bits; whether the episode was terminated and
-                whether it was truncated; ``info``.
+            Observation, shape ``(n_fields,)`` float32; reward in bits; terminated; truncated; ``info``.
 
         Raises:
-            ResetNeeded: before the first ``reset`` and after the end of an episode.
-            ValueError: an action outside of the action space.
+            ResetNeeded: The environment was not reset, or the episode has ended.
+            ValueError: The action is outside the action space.
         """
         batch = self.batch
         lab = batch.labs[0]
@@ -208,29 +206,29 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return batch.observations[0].copy(), float(batch.rewards[0]), terminated, truncated, info
 
     def _marked(self, info: dict[str, Any]) -> dict[str, Any]:
-        """Every info of a lab in which debt, gate or adequacy has no consequence says so."""
+        """Add ``contaminated`` to ``info`` if debt, gate or adequacy is not enforced."""
         if self._contaminated:
             info["contaminated"] = True
         return info
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Which actions would execute now, shape ``(n_actions,)``."""
+        """Return the mask of actions that would execute now, shape ``(n_actions,)``."""
         masks: NDArray[np.bool_] = self.batch.masks[0].astype(np.bool_)
         return masks
 
     def sentence(self, action: int) -> str:
-        """The action as a sentence."""
+        """Return the action in words."""
         return sentence(self.params, action)
 
     def notebook(self, compound: str | int) -> Notebook:
-        """A compound's page in words, and what the gate would make of a finding about it.
+        """Return a compound's page in words, and the gate's view of each possible finding about it.
 
         Args:
-            compound: its name or its index.
+            compound: Name or index.
 
         Raises:
-            ResetNeeded: before the first ``reset``.
-            ValueError: a lab without a gate, or no such compound.
+            ResetNeeded: The environment was not reset.
+            ValueError: The lab has no gate, or the compound does not exist.
         """
         if self.batch.labs["key"][0] == 0:
             raise ResetNeeded("nothing has begun: call reset() first")
@@ -238,17 +236,17 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return page_of(self.params, self.batch.labs[0], index)
 
     def tool_log(self, compound: str | int) -> list[dict[str, Any]]:
-        """The experiments run on a compound as tool calls, ``{name, arguments, result}``, the oldest first.
+        """Return the experiments on a compound as tool calls ``{name, arguments, result}``, oldest first.
 
-        What ``solvent.adequacy.ToolContext.from_dicts`` reads, and what the words of a finding are held against. A log
-        is of this environment's own steps: of plates that came with ``set_state`` the record has the number only.
+        ``solvent.adequacy.ToolContext.from_dicts`` accepts this format. The log covers only plates run by this
+        environment: after ``set_state``, earlier plates are known by number alone.
 
         Args:
-            compound: its name or its index.
+            compound: Name or index.
 
         Raises:
-            ResetNeeded: before the first ``reset``.
-            ValueError: a lab without a gate, which has no sentences, no such compound, or plates that came with
+            ResetNeeded: The environment was not reset.
+            ValueError: The lab has no gate, the compound does not exist, or some of its plates came with
                 ``set_state``.
         """
         if self.batch.labs["key"][0] == 0:
@@ -258,19 +256,19 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     @property
     def correction(self) -> str:
-        """What the agent is told after a published error, for as long as it holds; empty where there is nothing."""
+        """The correction in force after a published error; empty if there is none."""
         code = int(self.batch.labs["correction"][0]) if self.names.corrections else -1
         return self.names.corrections[code].text if code >= 0 else ""
 
     def get_state(self) -> Any:
-        """A copy of the lab's record, hidden truth included; ``set_state`` takes it."""
+        """Return a copy of the lab's record, including the hidden state, for ``set_state``."""
         return self.batch.get_labs()[0]
 
     def set_state(self, state: Any) -> NDArray[np.float32]:
-        """Continue from a record of ``get_state`` and return its observation.
+        """Continue from a record of ``get_state``; return its observation.
 
         Raises:
-            ValueError: the record of a lab with other parameters.
+            ValueError: The record belongs to a lab with other parameters.
         """
         self.batch.set_labs(np.atleast_1d(np.asarray(state)))
         self._log.clear()
@@ -278,9 +276,10 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return shown
 
     def render(self) -> Any:
-        """Draw the lab: a text (``ansi``), ``(height, width, 3)`` uint8 (``rgb_array``).
+        """Draw the lab.
 
-        Or a window (``human``).
+        Returns:
+            A text (``ansi``), an array of shape ``(height, width, 3)`` uint8 (``rgb_array``), or None (``human``).
         """
         if self.render_mode is None:
             gymnasium.logger.warn("render() was called without a render_mode; give one to make()")
@@ -292,7 +291,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return self._renderer.draw(self.batch.labs[0], self.batch.steps[0])
 
     def close(self) -> None:
-        """Close the window, if there is one. May be called again."""
+        """Close the window, if any. Further calls have no effect."""
         if self._renderer is not None:
             self._renderer.close()
             self._renderer = None
@@ -307,5 +306,5 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
 
 def _fields(batch: LabBatch) -> dict[str, NDArray[Any]]:
-    """The fields of the step record as columns of one: a number is read from them in a tenth of the record's time."""
+    """Return the fields of the step record as arrays of one, which are ten times faster to read than the record."""
     return {name: batch.steps[name] for name in batch.steps.dtype.names or ()}

@@ -1,7 +1,7 @@
-"""What a step is told as: ``info`` for one lab and for a vector of them, from what each mechanism tells.
+"""The ``info`` of a step, for one lab and for a vector.
 
-A mechanism says which keys it tells, from which fields of the step, and when (``mechanism.Info``). Both forms below
-read that; nothing is decided here. ``names_of`` gives the names behind the codes.
+Each mechanism declares its keys, their source fields and when they are reported (``mechanism.Info``); this module
+only collects them. ``names_of`` returns the names for the codes.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ __all__ = ["Infos", "infos_of", "names_of", "told", "told_of_each"]
 
 @functools.lru_cache(maxsize=64)
 def names_of(params: LabParams) -> Names:
-    """The names behind the codes of labs with these parameters.
+    """Return the names for the codes in labs with these parameters.
 
     Raises:
-        ParamError: measured words that can't be used.
+        ParamError: The measured words can't be used.
     """
     measured = measured_for(params)
     told = params.adequacy.enabled and params.adequacy.enforced
@@ -51,11 +51,11 @@ def names_of(params: LabParams) -> Names:
 
 
 Infos = tuple[tuple[str, Any, tuple[Info, ...]], ...]
-"""What is told of a step, by its condition: the field, its value where nothing is told, and what is told else."""
+"""Keys of ``info`` by condition: the field to test, its value when nothing is reported, and the keys otherwise."""
 
 
 def infos_of(params: LabParams, *, detailed: bool) -> Infos:
-    """What labs with these parameters tell of a step."""
+    """Return the ``info`` keys of labs with these parameters."""
     names = names_of(params)
     by_condition: dict[tuple[str, Any], list[Info]] = {}
     for mechanism in MECHANISMS:
@@ -66,7 +66,7 @@ def infos_of(params: LabParams, *, detailed: bool) -> Infos:
 
 
 def told(infos: Infos, step: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-    """The info of one step, as plain Python values; ``step`` has each field as a column of one."""
+    """Return the info of one step as plain Python values; ``step`` maps each field to an array of one."""
     told: dict[str, Any] = {}
     for when, nothing, each in infos:
         if step[when].item() != nothing:
@@ -78,9 +78,10 @@ def told(infos: Infos, step: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
 
 
 def told_of_each(infos: Infos, steps: NDArray[Any], where: NDArray[np.bool_]) -> dict[str, Any]:
-    """The infos of step records, shape ``(n,)``, in Gymnasium's vector form, of the labs ``where`` a step was taken.
+    """Return the infos of step records, shape ``(n,)``, in Gymnasium's vector form.
 
-    A column is there where something happened, with a mask beside it.
+    Only the labs in ``where`` took a step. A key is present if it applies to at least one of them, with its mask
+    beside it.
     """
     columns: dict[str, Any] = {}
     for when, nothing, each in infos:

@@ -1,4 +1,4 @@
-"""The append-only logs: one JSON object a line, never rewritten. Each mechanism says what it logs, and where."""
+"""Append-only logs: one JSON object per line, never rewritten. Each mechanism declares its events and files."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ __all__ = ["LOG_FILES", "Ledgers", "append_jsonl", "begin_ledger", "logs_of"]
 File = str | os.PathLike[str]
 
 LOG_FILES = {log.name: log.file for mechanism in MECHANISMS for log in mechanism.logs}
-"""Log -> its file's usual name."""
+"""Log to its default file name."""
 
 
 def logs_of(params: LabParams) -> tuple[Log, ...]:
-    """What labs with these parameters log."""
+    """Return the logs of labs with these parameters."""
     return tuple(log for mechanism in MECHANISMS if mechanism.active(params) for log in mechanism.logs)
 
 
 class Ledgers:
-    """The logs that a lab or a vector of labs keeps; those without a path are not kept.
+    """The logs of a lab or a vector of labs. A log without a path is not kept.
 
     Raises:
-        OSError: a file that can't be written.
-        ParamError: verdicts of a gate whose sentences are not at hand.
+        OSError: A file can't be written.
+        ParamError: The sentences of the gate, needed for the log of verdicts, are missing.
     """
 
     def __init__(self, params: LabParams, paths: Mapping[str, File | None]) -> None:
@@ -41,7 +41,7 @@ class Ledgers:
         self.paths = {name: path for name, path in paths.items() if path is not None}
         self._open()
         if any(log.name == "verdicts" for log in self._logs):
-            self._names.sentences  # noqa: B018 - at fault now, not at the first finding
+            self._names.sentences  # noqa: B018 - raises now instead of at the first finding
         for path in self.paths.values():
             begin_ledger(path)
 
@@ -57,9 +57,12 @@ class Ledgers:
         self._open()
 
     def append(self, steps: Any, labs: Any, *, numbered: bool) -> None:
-        """Log what happened in step records, shape ``(n,)``; ``numbered`` marks each with its lab.
+        """Log the events of step records, shape ``(n,)``.
 
-        ``labs`` of shape ``(n,)`` are the records that the steps left.
+        Args:
+            steps: Step records.
+            labs: Records after these steps, shape ``(n,)``.
+            numbered: Whether to mark each event with the index of its lab.
         """
         for log in self._logs:
             events = [
@@ -72,20 +75,20 @@ class Ledgers:
 
 
 def begin_ledger(path: File) -> None:
-    """Make sure now, not at the first event, that ``path`` can be appended to.
+    """Check that ``path`` can be appended to, creating it if needed.
 
     Raises:
-        OSError: the file can't be written.
+        OSError: The file can't be written.
     """
     with Path(path).open("a", encoding="utf-8"):
         pass
 
 
 def append_jsonl(path: File, events: Iterable[LogEvent]) -> None:
-    """Append events to ``path``, flushed line by line; the file is made where it does not exist.
+    """Append events to ``path``, creating it if needed, and flush after each line.
 
     Raises:
-        OSError: the file can't be written.
+        OSError: The file can't be written.
     """
     with Path(path).open("a", encoding="utf-8", newline="\n") as ledger:
         for event in events:

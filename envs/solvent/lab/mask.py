@@ -1,4 +1,4 @@
-"""The action mask: which actions would execute now, by each mechanism in order. It holds no rule itself."""
+"""The action mask: each mechanism in turn removes the actions that would not execute now."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["write_mask"]
 
 @compiled
 def write_mask(lab, tables, mask):  # type: ignore[no-untyped-def]
-    """Write into ``mask``, shape ``(A,)`` int8, which actions would execute."""
+    """Write 1 for each action that would execute and 0 for the others into ``mask``, shape ``(A,)`` int8."""
     mask_refused(lab, tables, mask)
     mask_published(lab, PUBLISH_PRIVATE, tables, mask)
     mask_published(lab, PUBLISH_PUBLIC, tables, mask)

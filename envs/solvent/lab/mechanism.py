@@ -1,8 +1,8 @@
-"""A mechanism's part in what is collected over all of them: record fields, infos, episode columns, logs.
+"""The parts that a mechanism contributes: record fields, info keys, episode columns and logs.
 
-``Mechanism`` names the part; ``state.py``, ``info.py``, ``columns.py`` and ``ledger.py`` go over the mechanisms in
-order. Compiled parts (rules, effects, mask, observation) are plain functions of the same file, which ``dynamics.py``,
-``mask.py`` and ``observation.py`` call in order.
+``state.py``, ``info.py``, ``columns.py`` and ``ledger.py`` collect the parts of all ``Mechanism`` objects. The
+compiled parts (rules, effects, mask, observation) are plain functions of the same file; ``dynamics.py``, ``mask.py``
+and ``observation.py`` call them in order.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["Column", "Field", "Info", "Log", "LogEvent", "Mechanism", "count", "
 
 
 class Field(NamedTuple):
-    """One field of a record: shape in the letters of ``state.py``, unit, meaning, and its value at the start."""
+    """A field of a record; ``shape`` uses the letters of ``state.py``."""
 
     name: str
     kind: str
@@ -30,47 +30,47 @@ class Field(NamedTuple):
 
 
 class Info(NamedTuple):
-    """One key of ``info``: the value of ``field``, told where the step's field ``when`` is not ``nothing``."""
+    """A key of ``info``: ``of(field)``, reported if the step's field ``when`` differs from ``nothing``."""
 
     key: str
     field: str
     when: str
     nothing: Any = 0
-    of: Callable[[Any], Any] = lambda value: value  # of one value, or of a vector's column
-    detailed: bool = False  # only with ``detailed_info``, and then at every step
+    of: Callable[[Any], Any] = lambda value: value  # takes a scalar or a vector's column
+    detailed: bool = False  # reported only with ``detailed_info``
 
 
 class Column(NamedTuple):
-    """One column of an episode's record, of lab records ``labs[rows]``; nested where ``of`` gives a dictionary."""
+    """A column of the episode record; nested if ``of`` returns a dictionary."""
 
     name: str
     unit: str
-    of: Callable[[Callable[[str], Any]], Any]  # given a function from a field's name to its values
+    of: Callable[[Callable[[str], Any]], Any]  # takes a function from field name to values
 
 
 class LogEvent:
-    """A line of a log: a frozen dataclass. Fields in ``MAYBE`` are left out where they are None."""
+    """A line of a log: a frozen dataclass. Fields in ``MAYBE`` are omitted if they are None."""
 
     MAYBE: ClassVar[tuple[str, ...]] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields in their order, ready for JSON."""
+        """Return the fields in order, ready for JSON."""
         return {
             name: value for name, value in vars(self).items() if value is not None or name not in self.MAYBE
         }
 
 
 class Log(NamedTuple):
-    """One kind of event of a log: in which file, in which steps, and the events of one step."""
+    """A kind of log event: its file, the steps it occurs in, and its events."""
 
     name: str
     file: str
-    happened: Callable[[Any], Any]  # of step records, shape (n,): a flag each
-    events: Callable[[Names, Any, Any, int | None], list[Any]]  # of a step and of the lab that it left
+    happened: Callable[[Any], Any]  # step records, shape (n,), to flags
+    events: Callable[[Names, Any, Any, int | None], list[Any]]  # names, step, lab after it, lab index
 
 
 class Mechanism(NamedTuple):
-    """What one mechanism contributes; ``active`` says for which parameters."""
+    """The parts of one mechanism; ``active`` takes the parameters and returns whether it runs."""
 
     name: str
     active: Callable[[Any], bool]
@@ -85,22 +85,22 @@ class Mechanism(NamedTuple):
 
 
 def number(name: str, unit: str = "bits", field: str = "") -> Column:
-    """A field as it is."""
+    """Return a column with the field unchanged."""
     return Column(name, unit, lambda of: of(field or name))
 
 
 def count(name: str, unit: str, field: str = "") -> Column:
-    """A field as whole numbers."""
+    """Return a column with the field as integers."""
     return Column(name, unit, lambda of: of(field or name).astype(np.int64))
 
 
 def energy(name: str) -> Column:
-    """A field in thousandths, in units of energy."""
+    """Return a column with the field converted from thousandths to units of energy."""
     return Column(name, "energy", lambda of: of(name) / UNIT)
 
 
 def split(name: str, unit: str, names: tuple[str, ...], field: str = "") -> Column:
-    """A field of several counts, by name."""
+    """Return a nested column with one entry per count in the field."""
 
     def of_each(of: Callable[[str], Any]) -> dict[str, Any]:
         values = of(field or name).astype(np.int64)

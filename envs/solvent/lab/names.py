@@ -1,4 +1,4 @@
-"""The names behind the codes of one lab: its compounds, actions, policies, corrections, sentences and clock."""
+"""Names for the codes in a lab's records: compounds, actions, policies, corrections, sentences and clock."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 __all__ = ["Correction", "LabSentences", "LevelPolicy", "Names", "design_id"]
 
 _FIRST_DAY = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
-_DAYS = 2_900_000  # dates end with the year 9999; a lab that plays on begins its calendar again
+_DAYS = 2_900_000  # datetime ends with the year 9999; later episodes start the calendar again
 
 
 class LevelPolicy(NamedTuple):
-    """A policy of the gate: what it accepts and what it reviews, as energies in [0, 1]."""
+    """A policy of the gate: its thresholds of acceptance and review, energies in [0, 1]."""
 
     name: str  # ``adaptive.P20.v1``
     tau_accept: float
@@ -22,44 +22,44 @@ class LevelPolicy(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The name without its version."""
+        """Name without its version."""
         return self.name.rpartition(".v")[0]
 
 
 class Correction(NamedTuple):
-    """What an agent is told after a published error."""
+    """Instruction to the agent after a published error."""
 
     id: str
     text: str
 
 
 class LabSentences(NamedTuple):
-    """Sentences of each compound, by their rows (``words.rows``)."""
+    """Sentences of each compound, in the row order of ``words.rows``."""
 
     spans: tuple[tuple[str, ...], ...]
-    """What a page can hold: readouts by dose and bin, then fits by strength and class."""
+    """Sentences that a page can hold: readouts by dose and bin, then fits by strength and class."""
     findings: tuple[tuple[str, ...], ...]
-    """What a finding can say, by wording and class."""
+    """Sentences of findings, by wording and class."""
     classes: int
 
     def finding(self, compound: int, wording: int, asserted: int) -> str:
-        """The sentence of a finding."""
+        """Return the sentence of a finding."""
         return self.findings[compound][wording * self.classes + asserted]
 
 
 @dataclass(frozen=True)
 class Names:
-    """What the codes in a lab's records stand for."""
+    """Names for the codes in a lab's records."""
 
-    active: tuple[str, ...]  # the mechanisms that run
-    params: Any  # LabParams, which is made of the mechanisms' settings and so can't be imported here
+    active: tuple[str, ...]  # active mechanisms
+    params: Any  # LabParams, which imports the mechanisms and so can't be imported here
     actions: Any  # the action table
-    policies: tuple[LevelPolicy, ...]  # the laxest first; none without a gate
-    corrections: tuple[Correction, ...]  # by code; none without adequacy
-    read_sentences: Callable[[], LabSentences]  # playing needs none of them
+    policies: tuple[LevelPolicy, ...]  # laxest first; empty without a gate
+    corrections: tuple[Correction, ...]  # by code; empty without adequacy
+    read_sentences: Callable[[], LabSentences]  # lazy: a step needs no sentences
     strong_negatives: Any = None  # [M, findings] flag: the finding states an absence as a fact
     rule_correction: Any = (
-        None  # correction of an error under each of adequacy's rules; None where nothing is told
+        None  # correction of an error under each rule of adequacy; None if adequacy is not enforced
     )
 
     @property
@@ -70,23 +70,23 @@ class Names:
 
     @property
     def sentences(self) -> LabSentences:
-        """What pages can hold and findings can say.
+        """Sentences of pages and findings.
 
         Raises:
-            ParamError: the words that ``gate.tables`` was measured for are not there.
+            ParamError: The catalogue that ``gate.tables`` was measured for is missing.
         """
         return self.read_sentences()
 
     def correction_of(self, rule: int) -> str | None:
-        """What the agent is told after an error under a rule of adequacy; None where that is of no consequence."""
+        """Return the correction after an error under a rule of adequacy, or None if adequacy is not enforced."""
         return None if self.rule_correction is None else self.corrections[self.rule_correction[rule]].text
 
     def is_strong_negative(self, compound: int, wording: int, asserted: int) -> bool:
-        """Whether a finding states an absence as a fact."""
+        """Return whether a finding states an absence as a fact."""
         return bool(self.strong_negatives[compound, wording * self.params.assay.potency_classes + asserted])
 
     def time(self, episode: int, heartbeat: int) -> str:
-        """The lab's clock: ISO 8601, UTC. A heartbeat is an hour; each episode starts on a day of its own."""
+        """Return the lab's time as ISO 8601 in UTC. A heartbeat is an hour; each episode starts on a new day."""
         budget = self.params.budget
         days_an_episode = -(-(budget.start_hour + budget.heartbeats) // 24)
         moment = _FIRST_DAY + datetime.timedelta(
@@ -95,11 +95,11 @@ class Names:
         return moment.strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
     def when(self, step: Any) -> str:
-        """When a step was taken."""
+        """Return the time of a step."""
         return self.time(int(step["episode"]), int(step["heartbeat"]))
 
 
 def design_id(subject: str, cycle: int, lab_index: int | None) -> str:
-    """Identity of an event: its subject and heartbeat, and in a vector its lab."""
+    """Return the identifier of an event: subject, heartbeat and, in a vector, the index of its lab."""
     lab = "" if lab_index is None else f"_lab{lab_index}"
     return f"{subject}_{cycle:03d}{lab}"

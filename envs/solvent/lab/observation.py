@@ -1,18 +1,22 @@
-"""The observation: what the agent sees, every element named, everything in [-1, 1]. The hidden truth is not in it.
+"""The observation: named elements in [-1, 1], without any hidden state.
 
-Each mechanism names its elements and writes them; here they are put in order, twice: ``observation_fields`` the names,
-``write_observation`` the values. Books first, then the instrument, then a row for each compound; where acting costs
-energy, the clock and what is known of each verb; where a gate judges findings, what it would make of them. A quantity
-``x >= 0`` without a bound is shown as ``x / (x + scale)``, which loses nothing.
+Each mechanism names and writes its own elements. ``observation_fields`` collects the names and ``write_observation``
+the values, in the same order: books, last event, instrument, one row per compound; with energy, the clock and the
+verbs; with a gate, its view of possible findings. An unbounded quantity ``x >= 0`` is shown as ``x / (x + scale)``,
+which is invertible.
 
-Known approximation: the marginals do not show how far each compound's belief still depends on the
-instrument within a lot (``p(class | instrument)``). With ``observation.joint`` they are appended and the
-process is exactly Markov in the observation; without, it is so up to that dependence. Of the last four uses of a
-verb the number that failed is shown, not their order. Of this very heartbeat it is not shown which verbs were
-deferred, on which compound a finding was rejected, or what energy went into so far. Base costs that the situation
-takes beyond the cap look alike. Of a notebook's page its length, the strength of its fit and what the gate makes of it
-are shown, not its sentences: how residuals move with the next plate depends on those. Which class is under review is
-shown only as far as it agrees with the belief.
+Known approximations: the observation omits some of the state.
+
+* The marginals do not show the dependence of each compound's belief on the instrument within a lot, ``p(class |
+  instrument)``. With ``observation.joint`` it is appended and the process is exactly Markov in the observation;
+  without it, Markov up to that dependence.
+* Of the last four uses of a verb, the number of failures is shown, not their order.
+* Within a heartbeat, the deferred verbs, the compounds of rejected findings and the energy spent so far are not
+  shown.
+* Costs above the clipping limit look alike.
+* Of a notebook page, its length, the strength of its fit and the gate's view of it are shown, not its sentences, on
+  which future residuals depend.
+* The class under review is shown only as agreeing or not with the belief.
 """
 
 from __future__ import annotations
@@ -48,7 +52,7 @@ _EVERYWHERE, _WITH_ENERGY, _WITH_GATE = len(EVERYWHERE), len(WITH_ENERGY), len(W
 
 @functools.lru_cache(maxsize=64)
 def observation_fields(params: LabParams) -> tuple[str, ...]:
-    """The name of every element of the observation."""
+    """Return the names of the observation's elements."""
     assay_params = params.assay
     states = [f"gain={g:g},plate_sd={sd:g}" for g in assay_params.gains for sd in assay_params.plate_sds]
     classes = [f"class_{g}" for g in range(assay_params.potency_classes)]
@@ -81,13 +85,13 @@ def observation_fields(params: LabParams) -> tuple[str, ...]:
 
 
 def observation_space(params: LabParams) -> Box:
-    """``Box(-1, 1, (len(observation_fields),), float32)``."""
+    """Return ``Box(-1, 1, (len(observation_fields),), float32)``."""
     return Box(-1.0, 1.0, (len(observation_fields(params)),), np.float32)
 
 
 @compiled
 def write_observation(lab, tables, out):  # type: ignore[no-untyped-def]
-    """Write the observation of ``lab`` into ``out``, shape ``(n_fields,)`` float32; return how many elements."""
+    """Write the observation of ``lab`` into ``out``, shape ``(n_fields,)`` float32; return the number of elements."""
     at = assay.observe_books(lab, tables, out, 0)
     at = debt.observe_books(lab, tables, out, at)
     at = assay.observe_lot(lab, tables, out, at)
@@ -100,7 +104,7 @@ def write_observation(lab, tables, out):  # type: ignore[no-untyped-def]
             at = energy.observe_compound(lab, m, out, at)
         at = observe_energy(lab, tables, out, at)
     else:
-        # A loop of its own: with a branch in it the places are no constants, and it takes half as long again.
+        # A separate loop: a branch inside it would make the offsets variable and the loop 50 % slower.
         for m in range(lab.marginal.shape[0]):
             at = observe_compound(lab, m, out, at)
     if tables.gate.enabled:
@@ -115,7 +119,7 @@ def write_observation(lab, tables, out):  # type: ignore[no-untyped-def]
 
 @inlined
 def observe_compound(lab, m, out, at):  # type: ignore[no-untyped-def]
-    """Write the row of a compound from ``out[at]`` on; return where it ends."""
+    """Write the row of a compound to ``out[at:]``; return the next index."""
     at = belief.observe_compound(lab, m, out, at)
     at = debt.observe_compound(lab, m, out, at)
     at = publication.observe_compound(lab, m, out, at)
@@ -124,7 +128,7 @@ def observe_compound(lab, m, out, at):  # type: ignore[no-untyped-def]
 
 @compiled
 def observe_energy(lab, tables, out, at):  # type: ignore[no-untyped-def]
-    """Write the clock, the purse and what is known of each verb; return where they end."""
+    """Write the clock, the energy and the verbs to ``out[at:]``; return the next index."""
     at = energy.observe_clock(lab, tables, out, at)
     at = proposals.observe_voice(lab, out, at)
     at = observe_events(lab, _EVERYWHERE, _WITH_ENERGY, out, at)

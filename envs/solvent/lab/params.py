@@ -1,11 +1,10 @@
-"""Parameters: what does not change while the lab runs. The groups, one a mechanism, and the presets.
+"""Parameters of a lab: one group for each mechanism, and the presets.
 
-Every default of the world lives once, in the file of its mechanism, with its unit, its allowed range and its source. A
-source of ``document`` means that the number comes from a source document and stays; ``measured`` means that it was
-found with this code and may be tuned (``docs/decisions.md`` says against what).
+The file of each mechanism defines its defaults, each with a unit, an allowed range and a source. The source
+``document`` marks a number that comes from a source document and is not tuned; ``measured`` marks one that was found
+with this code and may be tuned (see ``docs/decisions.md``).
 
-Parameters are frozen and hashable. Derived constants (wells of a template, number of instrument states) are properties,
-never independent defaults.
+Parameters are frozen and hashable. Constants derived from them, such as the wells of a template, are properties.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ __all__ = ["PRESETS", "BudgetParams", "LabParams", "ObservationParams", "Vocabul
 
 @dataclasses.dataclass(frozen=True)
 class VocabularyParams(ParamGroup):
-    """What an agent can say."""
+    """Claims, confidences and optional actions that the agent can choose from."""
 
     claims: tuple[float, ...] = setting(
         (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5),
@@ -54,7 +53,7 @@ class VocabularyParams(ParamGroup):
 
 @dataclasses.dataclass(frozen=True)
 class BudgetParams(ParamGroup):
-    """What an episode has to spend."""
+    """Wells and heartbeats of an episode."""
 
     wells: int = setting(
         384, unit="wells", low=1, high=1_000_000, source="document", doc="wells at the start"
@@ -65,7 +64,7 @@ class BudgetParams(ParamGroup):
 
 @dataclasses.dataclass(frozen=True)
 class ObservationParams(ParamGroup):
-    """What the agent sees."""
+    """Optional parts of the observation."""
 
     joint: bool = setting(
         False,
@@ -76,7 +75,7 @@ class ObservationParams(ParamGroup):
 
 @dataclasses.dataclass(frozen=True)
 class LabParams(ParamGroup):
-    """All parameters of a lab, one group a mechanism. A level is an instance of this, never a code path."""
+    """All parameters of a lab, one group for each mechanism. Every level is an instance of this class."""
 
     assay: AssayParams = AssayParams()
     plates: PlateParams = PlateParams()
@@ -102,7 +101,7 @@ class LabParams(ParamGroup):
 
     @property
     def unenforced(self) -> tuple[str, ...]:
-        """Mechanisms that are tracked and of no consequence. Where there are any, a run is contaminated."""
+        """Mechanisms that are tracked but have no effect. A run with any of them is marked as contaminated."""
         watched = {
             "debt": not self.debt.enforced,
             "gate": self.gate.enabled and not self.gate.enforced,
@@ -112,29 +111,29 @@ class LabParams(ParamGroup):
 
     @property
     def slots(self) -> int:
-        """Most actions a heartbeat."""
+        """Maximum number of actions in a heartbeat."""
         return self.energy.slots if self.energy.enabled else 1
 
     @property
     def doses(self) -> tuple[float, ...]:
-        """Every concentration that some plate measures at, mol/L, rising."""
+        """All concentrations on any plate, mol/L, in ascending order."""
         return tuple(sorted({*self.plates.screen.doses, *self.plates.dose_response.doses}))
 
     @property
     def most_steps(self) -> int:
-        """Most steps an episode: every slot of every heartbeat."""
+        """Maximum number of steps in an episode."""
         return self.budget.heartbeats * self.slots
 
     @property
     def ceiling(self) -> float:
-        """The prior entropy of all compounds, bits: no policy's expected return is above it."""
+        """Prior entropy of all compounds, bits. It bounds the expected return of every policy."""
         return len(self.assay.compounds) * self.assay.prior_entropy
 
 
 PRESETS: Mapping[str, LabParams] = types.MappingProxyType(
     {
         "default": LabParams(),
-        # Exactly the document: linear inflation of everything, no reserve, no cap.
+        # As in the source document: linear inflation of all costs, no reserve, no cap.
         "source": LabParams(debt=DebtParams(calibration_cap=None, reserve=False)),
         "two_tier": LabParams(debt=DebtParams(inflation="two_tier")),
         "energy": LabParams(
@@ -150,7 +149,7 @@ PRESETS: Mapping[str, LabParams] = types.MappingProxyType(
             gate=GateParams(enabled=True),
             adequacy=AdequacyParams(enabled=True),
         ),
-        # Everything, small enough to be solved exactly (docs/exact.md has the counts that led here).
+        # All mechanisms, small enough to be solved exactly (see docs/exact.md).
         "tiny": LabParams(
             assay=AssayParams(
                 compounds=("nocodazole", "etoposide"),
@@ -173,7 +172,7 @@ PRESETS: Mapping[str, LabParams] = types.MappingProxyType(
             ),
             vocabulary=VocabularyParams(claims=(0.0, 0.25, 0.5), confidences=(0.75, 0.95)),
             budget=BudgetParams(wells=36, heartbeats=5, start_hour=9),
-            # What a verb remembers of its uses would triple the states.
+            # A memory of each verb's uses would triple the number of states.
             energy=EnergyParams(
                 enabled=True, start=16.0, regeneration=6.0, slots=1, first_use=1.0, error_rate=1.0
             ),
@@ -186,10 +185,10 @@ PRESETS: Mapping[str, LabParams] = types.MappingProxyType(
 
 
 def preset(name: str) -> LabParams:
-    """The parameters of a preset by name.
+    """Return the parameters of the preset ``name``.
 
     Raises:
-        ParamError: no such preset; the message names the nearest.
+        ParamError: The preset does not exist; the message suggests the nearest one.
     """
     if name not in PRESETS:
         raise ParamError("preset", f"unknown preset {name!r}" + nearest(name, PRESETS))

@@ -1,4 +1,4 @@
-"""Every environment id and variant, nowhere else. A level is a set of parameters, never a second code path."""
+"""Registration of every environment id. A level is a set of parameters, not a separate code path."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ ENVIRONMENTS: dict[str, dict[str, Any]] = {
     "Solvent/Lab-v0": {"preset": "lab"},
     "Solvent/Tiny-v0": {"preset": "tiny"},
 }
-"""Id -> arguments of ``LabEnv`` and ``LabVectorEnv``."""
+"""Environment id to the arguments of ``LabEnv`` and ``LabVectorEnv``."""
 
 
 def register_all() -> None:
-    """Register the environments with Gymnasium; ids that are registered already are left alone."""
+    """Register the environments with Gymnasium, skipping ids that are already registered."""
     for env_id, kwargs in ENVIRONMENTS.items():
         if env_id not in gymnasium.registry:
             gymnasium.register(

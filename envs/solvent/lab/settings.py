@@ -1,7 +1,7 @@
-"""Settings: default, unit, range and source of each; groups of them; errors that name what is allowed.
+"""Settings of a lab: defaults with unit, range and source, and errors that name the allowed values.
 
-Groups are frozen and hashable. A list that is given becomes a tuple: frozen all the way down. ``numbers`` packs a group
-into the record that compiled code reads.
+Groups of settings are frozen and hashable; lists become tuples. ``numbers`` packs a group into the record that
+compiled code reads.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import numpy as np
 __all__ = ["UNIT", "ParamError", "ParamGroup", "in_thousandths", "nearest", "numbers", "record", "setting"]
 
 UNIT = 1000
-"""Thousandths in a unit of energy: the lab counts whole ones, so that sums are exact in any order."""
+"""Thousandths in a unit of energy. The lab counts energy in integers, so sums are exact in any order."""
 
 
 class ParamError(ValueError):
-    """A parameter that can't be used. The message is one line: which one, what it got, what is allowed."""
+    """An invalid parameter. The message is one line with its name, its value and the allowed values."""
 
     def __init__(self, path: str, problem: str) -> None:
         self.path = path
@@ -45,7 +45,7 @@ def setting(
     choices: tuple[str, ...] = (),
     source: str = "measured",
 ) -> Any:
-    """One parameter: default, unit, meaning, inclusive range ``low..high``, exclusive bound ``above``."""
+    """Return a dataclass field for one setting; ``low`` and ``high`` are inclusive bounds, ``above`` is exclusive."""
     metadata = {
         "unit": unit,
         "doc": doc,
@@ -100,16 +100,16 @@ class ParamGroup:
             if field.metadata:
                 value = _convert(field.name, value, hints[field.name], None)
                 _check_value(field.name, value, field.metadata)
-                object.__setattr__(self, field.name, value)  # a list becomes a tuple: frozen all the way down
+                object.__setattr__(self, field.name, value)  # converted: a list is now a tuple
             elif not isinstance(value, hints[field.name]):
                 raise ParamError(field.name, f"got {value!r}; allowed: {hints[field.name].__name__}")
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any], *, base: Any = None, path: str = "") -> Any:
-        """Return ``base`` (the defaults) with the differences in ``mapping``.
+        """Return ``base`` (by default the defaults) with the changes in ``mapping``.
 
         Raises:
-            ParamError: an unknown key (with the nearest valid one), a wrong type, an impossible value.
+            ParamError: A key is unknown, or a value has the wrong type or is out of range.
         """
         if not isinstance(mapping, Mapping):
             raise ParamError(path, f"got {mapping!r}; allowed: a mapping of settings")
@@ -130,7 +130,7 @@ class ParamGroup:
             raise ParamError(path, str(error).replace("__init__() ", "")) from None
 
     def to_mapping(self) -> dict[str, Any]:
-        """Plain nested dictionaries and lists, ready for YAML."""
+        """Return the settings as nested dictionaries and lists, ready for YAML."""
 
         def plain(value: Any) -> Any:
             if isinstance(value, ParamGroup):
@@ -146,14 +146,14 @@ def _type_hints(cls: type) -> dict[str, Any]:
 
 
 def nearest(key: str, known: typing.Iterable[str]) -> str:
-    """``; did you mean 'x'?`` for a misspelt key, or the list of valid ones."""
+    """Return ``; did you mean 'x'?`` for a misspelt key, or a list of the valid ones."""
     names = sorted(known)
     close = difflib.get_close_matches(key, names, n=1, cutoff=0.5)
     return f"; did you mean {close[0]!r}?" if close else f"; allowed: {', '.join(names)}"
 
 
 def _convert(path: str, value: Any, hint: Any, current: Any) -> Any:
-    """``value`` as the annotated type ``hint``, or a ParamError that names the type it should have."""
+    """Return ``value`` converted to the annotated type ``hint``."""
     if isinstance(hint, types.UnionType):
         if value is None:
             return None
@@ -183,15 +183,15 @@ def _convert(path: str, value: Any, hint: Any, current: Any) -> Any:
 
 
 def in_thousandths(energy: float) -> int:
-    """Energy as whole thousandths, to the nearest."""
+    """Return ``energy`` in thousandths, rounded to the nearest integer."""
     return round(energy * UNIT)
 
 
 def numbers(group: ParamGroup, **derived: Any) -> Any:
-    """The settings of one group as a read-only record, with what is ``derived`` from others.
+    """Return the settings of ``group`` and the ``derived`` values as a read-only record.
 
-    A choice becomes its index, energy whole thousandths, an empty limit infinity. Lists, texts and further groups are
-    no numbers and are left out.
+    A choice becomes its index, energy becomes thousandths, and None becomes infinity. Lists, free text and nested
+    groups are left out.
     """
     values: dict[str, Any] = {}
     for field in dataclasses.fields(group):  # type: ignore[arg-type]
@@ -210,11 +210,10 @@ def numbers(group: ParamGroup, **derived: Any) -> Any:
 
 
 def record(values: Mapping[str, Any]) -> Any:
-    """Numbers, arrays and further records as one read-only record.
+    """Return numbers, arrays and nested records as one read-only record.
 
-    A record is one pointer, and its shapes belong to its type: the compiled step hands it on for nothing and
-    unrolls the short loops. A tuple of arrays is copied at every call, and a reference to each array in it is
-    counted.
+    Compiled code receives a record as a single pointer, and its type fixes the array shapes, so short loops are
+    unrolled. A tuple of arrays would be copied at every call, with a reference count for each array.
     """
     parts = {name: np.asarray(value) for name, value in values.items()}
     layout = np.dtype([(name, _aligned(part.dtype), part.shape) for name, part in parts.items()], align=True)
@@ -226,7 +225,7 @@ def record(values: Mapping[str, Any]) -> Any:
 
 
 def _aligned(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The same layout, with the alignment that ``np.record`` forgets."""
+    """Return ``dtype`` with the alignment that ``np.record`` drops."""
     if dtype.fields is None:
         return dtype
     kinds, offsets = zip(*((field[0], field[1]) for field in dtype.fields.values()), strict=True)

@@ -1,13 +1,13 @@
-"""The whole lab as one NumPy record, and what one step reports as another.
+"""The state of a lab and the report of one step, each as a NumPy record.
 
 Letters: ``M`` compounds, ``G`` potency classes, ``N`` instrument states, ``R`` most readouts of a plate, ``V`` verbs,
-``I`` intent classes, ``D`` doses, ``W`` wordings. Energy is counted in whole thousandths, a residual in whole
-millionths. A vector of labs is an array of these records, a single lab is an array of one. ``LAB_FIELDS`` says of
-every field its shape, its unit, its meaning and its value at the start; ``STEP_FIELDS`` does so for what one step
-reports. The fields come from the mechanisms, in their order.
+``I`` intent classes, ``D`` doses, ``W`` wordings. Energy is stored in thousandths and a residual in millionths, both
+as integers. A vector of labs is an array of these records; a single lab is an array of length one. The mechanisms
+contribute the fields, in order; ``LAB_FIELDS`` and ``STEP_FIELDS`` list them with shape, unit, meaning and start
+value.
 
-Known approximation: ``conditional`` is stored as float32 (all arithmetic is float64), which keeps a lab under
-8 KB and halves the memory traffic of a step; entropies are exact to about 1e-6 bits.
+Known approximation: ``conditional`` is stored as float32, although all arithmetic is float64. This keeps a lab under
+8 KB and halves the memory traffic of a step; entropies are accurate to about 1e-6 bits.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ def _dtype(fields: tuple[Field, ...], letters: dict[str, int]) -> np.dtype[np.vo
         return tuple(letters.get(s) or int(s) for s in spec.split(",")) if spec else ()
 
     layout = np.dtype([(f.name, f.kind, shape(f.shape)) for f in fields], align=True)
-    # np.record: fields read as attributes, compiled or not, so the dynamics are one text for both.
+    # np.record allows attribute access in plain Python too, so both modes share one source.
     return np.dtype((np.record, layout))
 
 
 @functools.lru_cache(maxsize=64)
 def lab_dtype(params: LabParams) -> np.dtype[np.void]:
-    """The record of a lab with these parameters."""
+    """Return the dtype of a lab's record."""
     plates = params.plates
     readouts = [plate.readouts for plate in plates.controls]
     readouts += [plates.screen.readouts, plates.dose_response.readouts]
@@ -61,14 +61,14 @@ def lab_dtype(params: LabParams) -> np.dtype[np.void]:
 
 @functools.lru_cache(maxsize=1)
 def step_dtype() -> np.dtype[np.void]:
-    """The record of what one step did."""
+    """Return the dtype of a step's record."""
     return _dtype(STEP_FIELDS, _VOCABULARY)
 
 
 def blank_lab(params: LabParams) -> NDArray[np.void]:
-    """The record that every episode starts from, shape ``(1,)``: all but the seed's stream and the hidden world.
+    """Return the start record of an episode, shape ``(1,)``, without the random key and the hidden state.
 
-    What belongs to a mechanism that does not run is zero.
+    Fields of inactive mechanisms are zero.
     """
     blank = np.zeros(1, lab_dtype(params))
     for mechanism in MECHANISMS:
@@ -78,7 +78,7 @@ def blank_lab(params: LabParams) -> NDArray[np.void]:
 
 
 def blank_step() -> NDArray[np.void]:
-    """The record that every step starts from, shape ``(1,)``: nothing was done."""
+    """Return the start record of a step, shape ``(1,)``."""
     blank = np.zeros(1, step_dtype())
     for field in STEP_FIELDS:
         blank[field.name] = field.start

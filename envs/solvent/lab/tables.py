@@ -1,10 +1,10 @@
-"""Everything the compiled step looks up: settings as numbers, likelihoods as arrays, measured words, blank records.
+"""Lookup tables of the compiled step: numeric settings, likelihoods, measured words and blank records.
 
-The tables of a set of parameters are built once, cached, and read-only: one record, whose fields ``tables_for`` lists.
+``tables_for`` builds the tables for a set of parameters once, as one read-only record, and caches it.
 
-Letters: ``A`` actions, ``V`` verbs, ``R`` most readouts of a plate, ``B`` bins, ``N`` instrument states,
-``G`` potency classes, ``M`` compounds, ``D`` doses, ``T`` sentences of a compound. Tables of controls and of dosed
-plates share the axis ``V``; what a verb does not have is padding that is never read.
+Letters: ``A`` actions, ``V`` verbs, ``R`` most readouts of a plate, ``B`` bins, ``N`` instrument states, ``G``
+potency classes, ``M`` compounds, ``D`` doses, ``T`` sentences of a compound. Tables of controls and of dosed plates
+share the axis ``V``; entries that a verb does not use are padding and are never read.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ AUDIENCES = ("", "private", "public")
 
 _POINTS = 1024
 _SHARED_ROWS = 256
-"""Sentences up to which a lab without a gate has room for one."""
+"""Most sentences for which a lab without a gate has arrays as large as with one."""
 
 
 @functools.lru_cache(maxsize=64)
 def tables_for(params: LabParams) -> Any:
-    """The tables of a lab, as one read-only record. Takes some milliseconds the first time for a set of parameters."""
+    """Return the tables of a lab as a read-only record. The first call for a set of parameters takes milliseconds."""
     assay = params.assay
     fields = {
         **_action_arrays(params),
@@ -70,7 +70,7 @@ def tables_for(params: LabParams) -> Any:
 
 
 def _action_arrays(params: LabParams) -> dict[str, Any]:
-    """The action table, column by column."""
+    """Return the action table as arrays."""
     actions = action_table(params)
     return {
         "verb": actions["verb"].astype(np.int64),  # [A] Verb
@@ -80,7 +80,7 @@ def _action_arrays(params: LabParams) -> dict[str, Any]:
         "wording_of": np.array(
             [wording_at(params.gate, q) for q in actions["confidence"]]
         ),  # [A] of a finding
-        # [V + 1] first action of a verb; a verb's actions are in a row, compound by compound
+        # [V + 1] first action of each verb; the actions of a verb are consecutive and ordered by compound
         "first_action": np.searchsorted(actions["verb"], np.arange(len(Verb) + 1)),
     }
 
@@ -90,7 +90,7 @@ def _templates(params: LabParams) -> dict[Verb, ControlTemplate | DoseTemplate]:
 
 
 def _verb_arrays(params: LabParams) -> dict[str, Any]:
-    """Each verb's cost, context, audience and plate."""
+    """Return the cost, context, audience and plate of each verb."""
     specs = [VERBS[verb] for verb in Verb]
     energy = params.energy
     wells, readouts = np.zeros(len(Verb), np.int64), np.zeros(len(Verb), np.int64)
@@ -103,9 +103,9 @@ def _verb_arrays(params: LabParams) -> dict[str, Any]:
     return {
         "wells": wells,  # [V] base cost
         "readouts": readouts,  # [V] on the plate
-        "is_calibration": is_calibration,  # [V] flag: no compound in the wells
+        "is_calibration": is_calibration,  # [V] flag: vehicle wells only
         "gain_share": gain_share,  # [V] expected gain at the prior, as a share of the prior's entropy
-        "intent": np.array([INTENTS.index(spec.intent) for spec in specs]),  # [V] no rule depends on it
+        "intent": np.array([INTENTS.index(spec.intent) for spec in specs]),  # [V] for summaries only
         "audience": np.array([AUDIENCES.index(spec.audience) for spec in specs]),  # [V]
         "chat_only": np.array([spec.name in energy.chat_only for spec in specs], np.uint8),  # [V] flag
         "base_price": np.array([in_thousandths(energy.base_cost(spec.name)) for spec in specs]),  # [V]
@@ -115,7 +115,7 @@ def _verb_arrays(params: LabParams) -> dict[str, Any]:
 
 
 def _assay_arrays(params: LabParams) -> dict[str, Any]:
-    """Likelihoods and distribution functions of every readout."""
+    """Return the likelihoods and cumulative distributions of all readouts."""
     assay, templates = params.assay, _templates(params)
     most = max(template.readouts for template in templates.values())
     n, g, b = assay.instrument_states, assay.potency_classes, assay.bins
@@ -134,15 +134,16 @@ def _assay_arrays(params: LabParams) -> dict[str, Any]:
         "control_likelihood": np.ascontiguousarray(np.moveaxis(control, -1, -2)),  # [V, B, N]
         "dose_cumulative": np.cumsum(dose, axis=-1),  # [V, R, N, G, B] distribution function
         "dose_likelihood": np.ascontiguousarray(np.moveaxis(dose, -1, -3)),  # [V, R, B, N, G]
-        "dose": dose_rows,  # [V, R] which of the doses a readout measures at
+        "dose": dose_rows,  # [V, R] index of each readout's dose
         "prior": np.array(assay.class_prior),  # [G]
     }
 
 
 def _word_arrays(params: LabParams) -> dict[str, Any]:
-    """What was measured of the words. Without a gate only the shapes matter.
+    """Return the measurements of the sentences.
 
-    They are those of the shipped tables where these would fit, so that the levels of a lab share their compiled code.
+    Without a gate only the shapes matter. Up to ``_SHARED_ROWS`` sentences they are those of a lab with a gate, so
+    that both share their compiled code.
     """
     n, findings = len(params.assay.compounds), len(WORDINGS) * params.assay.potency_classes
     spans = len(params.doses) * params.assay.bins + 1 + findings
@@ -158,10 +159,10 @@ def _word_arrays(params: LabParams) -> dict[str, Any]:
     scored = measured is not None and params.adequacy.enabled
     return {
         "gram": gram,  # [M, T, T] inner products of a compound's sentences
-        "stands": stands,  # [M, findings, spans] flag: every number of the finding stands in the span
+        "stands": stands,  # [M, findings, spans] flag: the span contains every number of the finding
         "tau_accept": taus[:, 0],  # [levels] millionths
         "tau_review": taus[:, 1],  # [levels] millionths
-        # [M, findings, LOGGED + 1] rule of adequacy on a finding's words, by plates of its compound
+        # [M, findings, LOGGED + 1] rule of adequacy for a finding, by number of plates on its compound
         "rule": measured.rules
         if measured is not None and scored
         else np.zeros((n, findings, LOGGED + 1), np.int8),
@@ -174,7 +175,7 @@ def _word_arrays(params: LabParams) -> dict[str, Any]:
 
 
 def _gain_share(params: LabParams, template: DoseTemplate) -> float:
-    """What a plate can be expected to teach at the prior, as a share of the entropy; at fixed points."""
+    """Return the expected gain of a plate at the prior as a share of the prior's entropy, from fixed points."""
     assay = params.assay
     n, g = assay.instrument_states, assay.potency_classes
     points = fixed_points(_POINTS, template.readouts + 2)

@@ -1,8 +1,7 @@
-"""A vector of labs as a Gymnasium vector environment: a shell over the same compiled dynamics.
+"""``LabVectorEnv``: many labs as a Gymnasium vector environment, over the same compiled dynamics.
 
-Lab ``i`` of a vector that is seeded with ``seed`` equals the single lab seeded with ``seed + i``, bit for
-bit, for any number of labs and threads. Infos have the form that ``gymnasium.vector.SyncVectorEnv`` gives
-them.
+Lab ``i`` of a vector seeded with ``seed`` equals the single lab seeded with ``seed + i``, bit for bit, for any number
+of labs and threads. Infos have the form of ``gymnasium.vector.SyncVectorEnv``.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ __all__ = ["LabVectorEnv"]
 
 
 class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
-    """``num_envs`` labs, stepped together. See ``LabEnv`` for actions, observations and rewards."""
+    """``num_envs`` labs stepped together. ``LabEnv`` documents actions, observations and rewards."""
 
     def __init__(
         self,
@@ -51,23 +50,23 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         """Make a vector of labs.
 
         Args:
-            num_envs: number of labs.
-            params: parameters, or a mapping of differences from the preset.
-            preset: ``default``, ``source``, ``two_tier``, ``energy``, ``gate`` or ``lab``.
+            num_envs: Number of labs.
+            params: Parameters, or a mapping of changes to the preset.
+            preset: ``default``, ``source``, ``two_tier``, ``energy``, ``gate``, ``lab`` or ``tiny``.
             autoreset_mode: ``NEXT_STEP`` or ``SAME_STEP``; also in ``metadata["autoreset_mode"]``.
-            render_mode: ``rgb_array``, ``ansi`` or None; ``render`` gives a frame a lab.
-            ledger_path: where refusals are appended, with the lab's number in ``design_id``.
-            discomfort_path: the same for deferrals.
-            proposals_path: the same for proposals and their reviews.
-            verdicts_path: the same for what the gate judged, decided reviews and published errors.
-            detailed_info: add the reward's parts, claim, gain and costs to the infos.
-            copy: return copies of observations and masks (default), or views that the next step overwrites.
-            threads: threads to step with. One is the fastest on a busy machine.
+            render_mode: ``rgb_array``, ``ansi`` or None; ``render`` returns one frame per lab.
+            ledger_path: Log of refusals, with the lab's index in ``design_id``.
+            discomfort_path: Log of deferrals.
+            proposals_path: Log of proposals and their reviews.
+            verdicts_path: Log of verdicts, review decisions and published errors.
+            detailed_info: Add claim, gain, costs and the parts of the reward to the infos.
+            copy: Return copies of observations and masks; if false, views that the next step overwrites.
+            threads: Number of threads. One is fastest on a busy machine.
 
         Raises:
-            ParamError: a parameter that can't be used.
-            ValueError: an impossible number of labs or threads, another reset mode.
-            OSError: a ledger that can't be written.
+            ParamError: A parameter is invalid.
+            ValueError: ``num_envs``, ``threads``, the reset mode or the render mode is invalid.
+            OSError: A log can't be written.
         """
         mode = _reset_mode(autoreset_mode)
         if num_envs < 1 or threads < 1:
@@ -119,13 +118,12 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         """Start an episode in every lab, or in those of ``options["reset_mask"]``.
 
         Args:
-            seed: of the first lab (lab ``i`` takes ``seed + i``), or one a lab, or None to go on in each
-                lab's stream.
+            seed: Seed of the first lab (lab ``i`` gets ``seed + i``), a sequence of seeds, or None to continue each
+                stream.
             options: ``reset_mask``, a boolean array of shape ``(num_envs,)``.
 
         Raises:
-            ValueError: a seed that is no whole number or negative, a sequence of seeds or a mask of another
-                length.
+            ValueError: A seed is negative or not an integer, or the seeds or the mask have the wrong length.
         """
         if isinstance(seed, Iterable):
             seeds = [resolve_seed(f"seed[{i}]", one) for i, one in enumerate(seed)]
@@ -157,8 +155,8 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
                 of shape ``(num_envs,)``; infos in Gymnasium's vector form.
 
         Raises:
-            ResetNeeded: before the first ``reset`` of every lab.
-            ValueError: not one action a lab, or an action outside of the action space.
+            ResetNeeded: Some lab was not reset.
+            ValueError: ``actions`` has the wrong shape or type, or an action is outside the action space.
         """
         if not self._begun:
             raise ResetNeeded("not every lab has begun an episode: call reset() first")
@@ -188,7 +186,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         return array.copy() if self.copy else array
 
     def _show_masks(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
-        """Action masks, of the labs ``where`` there is an episode to act in."""
+        """Add the action masks of the labs in ``where``; those of the others are zero."""
         masks = self.batch.masks
         if not where.any():
             return
@@ -200,7 +198,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         infos["_action_mask"] = where.copy()
 
     def _infos(self, ended: NDArray[np.bool_]) -> dict[str, Any]:
-        """Infos of a step. What belongs to labs that ended and began anew at once is in ``final_info``."""
+        """Return the infos of a step. With same-step reset, those of ended episodes are in ``final_info``."""
         batch = self.batch
         infos: dict[str, Any] = {}
         if not ended.any():
@@ -233,7 +231,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         return infos
 
     def _left(self, ended: NDArray[np.bool_]) -> NDArray[Any]:
-        """The records that the step left, also of labs that began anew at once."""
+        """Return the records after the step, before any same-step reset."""
         batch = self.batch
         if "verdicts" not in self.ledgers.paths or not (batch.same_step and ended.any()):
             return batch.labs
@@ -242,12 +240,12 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         return labs
 
     def _mark(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
-        """Every info of a lab in which debt, gate or adequacy has no consequence says so."""
+        """Add ``contaminated`` if debt, gate or adequacy is not enforced."""
         if self._contaminated:
             infos["contaminated"], infos["_contaminated"] = where.copy(), where.copy()
 
     def _step_infos(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
-        """What an ordinary step tells, of the labs ``where`` one was taken: nearly nothing."""
+        """Add the infos of the labs in ``where``, which took a step."""
         if where.any():
             infos |= told_of_each(self._told, self.batch.steps, where)
 
@@ -256,29 +254,29 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         infos["_episode_summary"] = ended.copy()
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Which actions would execute now, shape ``(num_envs, n_actions)``."""
+        """Return the mask of actions that would execute now, shape ``(num_envs, n_actions)``."""
         return self.batch.masks.astype(np.bool_)
 
     def sentence(self, action: int) -> str:
-        """The action as a sentence."""
+        """Return the action in words."""
         return sentence(self.params, action)
 
     def get_state(self) -> NDArray[Any]:
-        """A copy of the records, shape ``(num_envs,)``, hidden truth included."""
+        """Return a copy of the records, shape ``(num_envs,)``, including the hidden state."""
         return self.batch.get_labs()
 
     def set_state(self, state: NDArray[Any]) -> NDArray[np.float32]:
-        """Continue from records of ``get_state`` and return their observations.
+        """Continue from records of ``get_state``; return their observations.
 
         Raises:
-            ValueError: records of labs with other parameters, or of another number of labs.
+            ValueError: The records belong to other parameters or to another number of labs.
         """
         self.batch.set_labs(np.asarray(state))
         self._begun = bool(self.batch.labs["key"].all())
         return self._shown(self.batch.observations)
 
     def render(self) -> tuple[Any, ...] | None:
-        """A frame a lab: a text, or an image of shape ``(height, width, 3)`` uint8."""
+        """Return one frame per lab: a text, or an image of shape ``(height, width, 3)`` uint8."""
         if self.render_mode is None:
             return None
         if self._renderer is None:
@@ -289,7 +287,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         return tuple(self._renderer.draw(lab, step, i) for i, (lab, step) in enumerate(pairs))
 
     def close_extras(self, **kwargs: Any) -> None:  # noqa: ARG002 - part of the interface
-        """End the threads and the renderer."""
+        """Stop the worker threads and close the renderer."""
         self.batch.close()
         if self._renderer is not None:
             self._renderer.close()
@@ -304,7 +302,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
 
 
 def _reset_mode(mode: AutoresetMode | str) -> AutoresetMode:
-    """The reset mode by member, value (``SameStep``) or name (``SAME_STEP``)."""
+    """Return the reset mode given as a member, value (``SameStep``) or name (``SAME_STEP``)."""
     offered = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
     for member in offered:
         if mode in (member, member.value, member.name):
@@ -313,9 +311,9 @@ def _reset_mode(mode: AutoresetMode | str) -> AutoresetMode:
 
 
 def _spread(columns: dict[str, Any], where: NDArray[np.bool_]) -> dict[str, Any]:
-    """Columns of the labs ``where`` something ended, spread over all labs, with Gymnasium's masks beside them."""
+    """Return columns of the labs in ``where`` spread over all labs, with Gymnasium's masks beside them."""
     spread: dict[str, Any] = {}
-    mask = where.copy()  # one for all keys
+    mask = where.copy()  # shared by all keys
     for key, column in columns.items():
         if isinstance(column, dict):
             spread[key] = _spread(column, where)

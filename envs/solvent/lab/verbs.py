@@ -1,4 +1,4 @@
-"""The verbs: what an agent can do, whom it concerns, and how it is rated. Intent classes are the source document's."""
+"""The verbs of the lab with their ratings, audiences and intent classes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["EXPERIMENTS", "INTENTS", "PLATES", "SPEAKING", "TEMPLATES", "VERBS",
 
 
 class Verb(enum.IntEnum):
-    """What an action does."""
+    """Verb of an action."""
 
     REST = 0
     DMSO = 1
@@ -29,7 +29,7 @@ INTENTS = ("cognition", "exploration", "maintenance", "social", "meta")
 
 
 class VerbSpec(NamedTuple):
-    """One verb: its name, its intent class, what it takes, its five ratings, and who hears of it."""
+    """Name, intent class, argument, description, ratings and audience of a verb."""
 
     name: str
     intent: str
@@ -67,11 +67,11 @@ INTENTS = ("cognition", "exploration", "maintenance", "social", "meta")
 """The intent classes of the source document, in its order. They change no rule: they name what energy went into."""
 
 TEMPLATES = (Verb.DMSO, Verb.BASELINE, Verb.CALIBRATION, Verb.SCREEN, Verb.DOSE_RESPONSE)
-"""The verbs that put wells on a plate; the calibration set is those with no compound in the wells."""
+"""Verbs that run a plate."""
 
 EXPERIMENTS = (Verb.SCREEN, Verb.DOSE_RESPONSE)
-"""Those on a compound, in the order in which a lab counts them."""
+"""Plates with a compound, in the order of the record's ``plates`` counts."""
 
 PLATES = tuple(VERBS[verb].name for verb in TEMPLATES)
 SPEAKING = tuple(spec.name for spec in VERBS.values() if spec.audience)
-"""Names of the verbs that put wells on a plate, and of those that speak to others."""
+"""Names of the verbs that run a plate, and of those that publish."""

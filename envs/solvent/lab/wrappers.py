@@ -1,6 +1,6 @@
-"""Wrappers: cost as a sixth value, vector and Lagrangian rewards, and two that help training without changing its goal.
+"""Wrappers that change the reward or the form of a step: costs, vector and Lagrangian rewards, shaping.
 
-Shaping adds ``gamma * Phi(s') - Phi(s)`` with ``Phi = weight * (licence of what is unpublished) + price * wells -
+Shaping adds ``gamma * Phi(s') - Phi(s)`` with ``Phi = weight * (licence of unpublished compounds) + price * wells -
 debt`` and ``Phi = 0`` at the end, which leaves the optimal policy unchanged (Ng, Harada and Russell 1999).
 """
 
@@ -35,19 +35,19 @@ Floats = NDArray[np.float64]
 
 
 class CostTuple(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """``step`` gives six values, ``(observation, reward, cost, terminated, truncated, info)``, as safe-RL code expects.
+    """Return ``(observation, reward, cost, terminated, truncated, info)`` from ``step``, as safe-RL libraries expect.
 
-    The cost is in bits of new debt.
+    The cost is the new debt in bits.
     """
 
     def step(self, action: Any) -> Any:
-        """Run one action and show its cost beside the reward."""
+        """Run one action; return its cost after the reward."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         return observation, reward, info["cost"], terminated, truncated, info
 
 
 class VectorReward(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """The reward's parts as a vector ``(published bits, -settled debt)``; they sum to the scalar reward."""
+    """Return the reward as a vector ``(published bits, -settled debt)``, which sums to the scalar reward."""
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
         super().__init__(env)
@@ -62,20 +62,20 @@ class VectorReward(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 class LagrangianReward(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """``reward - multiplier * cost``; set ``multiplier`` between updates (dual ascent)."""
+    """Replace the reward by ``reward - multiplier * cost``; set ``multiplier`` between updates (dual ascent)."""
 
     def __init__(self, env: gymnasium.Env[Any, Any], multiplier: float = 0.0) -> None:
         super().__init__(env)
         self.multiplier = multiplier
 
     def step(self, action: Any) -> Any:
-        """Run one action and charge its cost."""
+        """Run one action; the reward includes the penalty."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         return observation, float(reward) - self.multiplier * info["cost"], terminated, truncated, info
 
 
 class _Shaping:
-    """What shaping a single lab and a vector of them share; ``_before`` is the potential, bits, shape ``(n,)``."""
+    """Shaping shared by a single lab and a vector; ``_before`` is the potential, bits, shape ``(n,)``."""
 
     unwrapped: Any
 
@@ -92,7 +92,7 @@ class _Shaping:
         return potential(self.unwrapped.batch.labs, self.licence_weight, self.well_price)
 
     def continue_from_state(self) -> None:
-        """Take the potential from the labs as they are, after their ``set_state``."""
+        """Recompute the potential after ``set_state``."""
         self._before = self._potential()
 
     def reset(self, **kwargs: Any) -> Any:
@@ -103,10 +103,10 @@ class _Shaping:
 
 
 class PotentialShaping(_Shaping, gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Potential-based shaping of a single lab; ``gamma`` is the learner's discount."""
+    """Add potential-based shaping to a single lab; ``gamma`` is the learner's discount."""
 
     def step(self, action: Any) -> Any:
-        """Run one action; the reward has the shaping in it."""
+        """Run one action; the reward includes the shaping."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         after = np.zeros(1) if terminated or truncated else self._potential()
         shaped = float(reward) + self.gamma * float(after[0]) - float(self._before[0])
@@ -122,7 +122,7 @@ def _labs(env: Any) -> LabVectorEnv:
 
 
 class PotentialVectorShaping(_Shaping, VectorWrapper):
-    """Potential-based shaping of a vector of labs, in either reset mode."""
+    """Add potential-based shaping to a vector of labs, in either reset mode."""
 
     def __init__(
         self, env: Any, gamma: float = 1.0, licence_weight: float = 0.7, well_price: float = 0.0
@@ -131,10 +131,10 @@ class PotentialVectorShaping(_Shaping, VectorWrapper):
         super().__init__(env, gamma, licence_weight, well_price)
 
     def step(self, actions: Any) -> Any:
-        """Run one action a lab; the rewards have the shaping in them."""
+        """Run one action in every lab; the rewards include the shaping."""
         observations, rewards, terminated, truncated, infos = self.env.step(actions)
         ended = terminated | truncated
-        began = self._lab_env.batch.steps["action"] < 0  # next-step reset: nothing was done
+        began = self._lab_env.batch.steps["action"] < 0  # next-step reset: no action was taken
         shown = self._potential()
         after = np.where(ended, 0.0, shown)
         shaped = np.where(began, rewards, rewards + self.gamma * after - self._before)
@@ -143,10 +143,10 @@ class PotentialVectorShaping(_Shaping, VectorWrapper):
 
 
 class ExpectedScoreVectorReward(VectorWrapper):
-    """The log score of an accepted finding is replaced by its expectation under the reference belief at that moment.
+    """Replace the log score of an accepted finding by its expectation under the belief at that moment.
 
-    The belief is the exact posterior, so the expected return of every policy stays what it is, up to the belief's known
-    approximation; what goes is the luck of the draw, which is most of the return's variance (Rao-Blackwell).
+    The belief is the exact posterior, so the expected return of every policy is unchanged, up to the belief's known
+    approximation. The randomness of the draw, most of the return's variance, is removed (Rao-Blackwell).
     """
 
     def __init__(self, env: Any) -> None:
@@ -165,7 +165,7 @@ class ExpectedScoreVectorReward(VectorWrapper):
         self._right, self._wrong = np.array(scores)  # [A, G] bits
 
     def step(self, actions: Any) -> Any:
-        """Run one action a lab; findings pay what they were worth before the truth was known."""
+        """Run one action in every lab; accepted findings pay their expected score."""
         batch = self._lab_env.batch
         lab = np.arange(self.num_envs)
         beliefs = batch.labs["marginal"].copy()
@@ -175,13 +175,15 @@ class ExpectedScoreVectorReward(VectorWrapper):
         p = belief[lab, asserted]
         right, wrong = self._right[actions, asserted], self._wrong[actions, asserted]
         worth = self._share[actions] * (p * right + (1.0 - p) * wrong)
-        paid = batch.steps["published_bits"] - batch.steps["decided_bits"]  # reviews pay what they pay
+        paid = (
+            batch.steps["published_bits"] - batch.steps["decided_bits"]
+        )  # approved reviews keep their score
         luck = np.where(batch.steps["event"] == Event.PUBLISHED, paid - worth, 0.0)
         return observations, rewards - luck, terminated, truncated, infos
 
 
 class LagrangianVectorReward(VectorWrapper):
-    """``reward - multiplier * cost`` for a vector of labs; set ``multiplier`` between updates."""
+    """Replace the rewards by ``reward - multiplier * cost`` for a vector of labs."""
 
     def __init__(self, env: Any, multiplier: float = 0.0) -> None:
         super().__init__(env)
@@ -189,7 +191,7 @@ class LagrangianVectorReward(VectorWrapper):
         self._lab_env = _labs(env)
 
     def step(self, actions: Any) -> Any:
-        """Run one action a lab and charge its cost."""
+        """Run one action in every lab; the rewards include the penalty."""
         observations, rewards, terminated, truncated, infos = self.env.step(actions)
         steps = self._lab_env.batch.steps
         cost = np.where(steps["action"] >= 0, steps["debt_added"], 0.0)

@@ -1,4 +1,4 @@
-"""The mechanisms, one room each: settings, record, rules, effects, mask, observation, what is told and logged."""
+"""The mechanisms, one file each: settings, record fields, rules, effects, mask, observation, info and logs."""
 
 from __future__ import annotations
 
@@ -29,4 +29,4 @@ MECHANISMS = (
     adequacy.MECHANISM,
     governance.MECHANISM,
 )
-"""In the order in which their fields lie in a record, and in which they are collected."""
+"""All mechanisms, in the order of their fields in a record."""

@@ -1,16 +1,16 @@
-"""Epistemic adequacy in the step: the words of a finding, held against the plates that were run on its compound.
+"""Epistemic adequacy: the wording of a finding compared with the plates that support it.
 
-Mechanism. A finding's words are hedged, plain, definitive or absolute (0 to 3), its evidence none, thin, reasonable or
-ample (0 to 3) by how many plates of its compound are in the tool log. What the words say beyond the evidence,
+Mechanism. The words of a finding are hedged, plain, definitive or absolute (0 to 3). Its evidence is none, thin,
+reasonable or ample (0 to 3), by the number of plates of its compound in the tool log. The score
 
-    score = min(3, max(0, words - evidence + 1)),
+    score = min(3, max(0, words - evidence + 1))
 
-is looked up: the heuristic of the adequacy instrument has read the very sentences and logs beforehand. A low score
-lets the finding pass, a middle one calls for a reader, a high one rejects it; the more severe of this and the gate's
-verdict holds.
+is looked up in a table that the heuristic of the adequacy instrument produced from the actual sentences and logs. A
+low score passes the finding, a medium one sends it to a reader, a high one rejects it. The more severe of this
+verdict and the gate's applies.
 
 Source: "Epistemic Adequacy Design". Known approximation: it judges the process, not the outcome. A lucky guess in
-strong words is inadequate, an error in words that its evidence bears out is not.
+strong words is inadequate; an error in words that its evidence supports is adequate.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from solvent.lab.words.rows import WORDINGS
 
 @dataclasses.dataclass(frozen=True)
 class AdequacyParams(ParamGroup):
-    """Epistemic adequacy: the strength of a finding's words, held against the plates that were run on its compound."""
+    """Epistemic adequacy: the strength of a finding's words compared with the plates on its compound."""
 
     enabled: bool = setting(
         False, unit="switch", doc="score the words of findings (needs the gate's sentences)"
@@ -56,7 +56,7 @@ class AdequacyParams(ParamGroup):
 
 
 def adequacy_rules(params: Any) -> Any:
-    """The settings of adequacy as numbers; what is not enabled is not enforced."""
+    """Return the settings of adequacy as a record of numbers; if disabled, ``enforced`` is false."""
     adequacy = params.adequacy
     return numbers(adequacy, enforced=adequacy.enabled and adequacy.enforced)
 
@@ -81,26 +81,26 @@ RULES = (
     *(f"{words}/{evidence}" for words, evidence in itertools.product(WORDS, EVIDENCE)),
     "nothing_asserted",
 )
-"""What can fire: words against evidence, or nothing where no claim is made."""
+"""Every pair of words and evidence, and the rule for a sentence without a claim."""
 LOGGED = 4
-"""Plates up to which logs are told apart: so many calls are ample evidence."""
+"""Number of plates from which evidence is ample; longer logs score alike."""
 HIGHEST_SCORE = 3
 
 
 def words_score(words: int, evidence: int) -> int:
-    """What words say beyond their evidence, 0 to 3; both are indices of ``WORDS`` and ``EVIDENCE``."""
+    """Return the score of words and evidence, 0 to 3; both are indices of ``WORDS`` and ``EVIDENCE``."""
     return min(HIGHEST_SCORE, max(0, words - evidence + 1))
 
 
 def rule_scores() -> list[int]:
-    """The score of each of ``RULES``."""
+    """Return the score of each of ``RULES``."""
     pairs = itertools.product(range(len(WORDS)), range(len(EVIDENCE)))
     return [*(words_score(words, evidence) for words, evidence in pairs), 0]
 
 
 @inlined
 def words_verdict(score, review_from, reject_from):  # type: ignore[no-untyped-def]
-    """0 pass, 1 review, 2 reject: the codes of the gate's verdicts."""
+    """Return 0 (accept), 1 (review) or 2 (reject), as in ``Verdict``."""
     if score < review_from:
         return 0
     return 1 if score < reject_from else 2
@@ -111,14 +111,14 @@ def words_verdict(score, review_from, reject_from):  # type: ignore[no-untyped-d
 
 @inlined
 def rule_on(lab, compound, wording, asserted, tables):  # type: ignore[no-untyped-def]
-    """The rule that fires on a finding's words, given the plates that were run on its compound."""
+    """Return the rule that fires on a finding's words, given the plates on its compound."""
     logged = min(LOGGED, lab.experiments[compound])
     return tables.rule[compound, wording * lab.marginal.shape[1] + asserted, logged]
 
 
 @compiled
 def weigh_words(lab, compound, wording, tables, step):  # type: ignore[no-untyped-def]
-    """Score the finding's words against the plates of its compound; return what follows, if anything does."""
+    """Score the finding's words against the plates on its compound; return the resulting verdict."""
     rules = tables.adequacy
     step.rule = rule_on(lab, compound, wording, step.asserted, tables)
     step.adequacy = tables.rule_score[step.rule]
@@ -131,13 +131,13 @@ def weigh_words(lab, compound, wording, tables, step):  # type: ignore[no-untype
 # -- observation -------------------------------------------------------------------------------
 
 COMPOUND = tuple(f"adequacy_{wording}" for wording in WORDINGS)
-"""The score of a finding in each wording."""
+"""Score of a finding in each wording."""
 _N_WORDINGS = len(WORDINGS)
 
 
 @compiled
 def observe_adequacy(lab, tables, out, at):  # type: ignore[no-untyped-def]
-    """Write ``COMPOUND`` of each compound, then which correction is in force; return where they end."""
+    """Write ``COMPOUND`` of each compound and the correction in force to ``out[at:]``; return the next index."""
     for m in range(lab.marginal.shape[0]):
         asserted = most_probable(lab.marginal[m])
         for wording in range(_N_WORDINGS):
@@ -156,7 +156,7 @@ _RULES = np.array((*RULES, None), dtype=object)
 
 
 def info(_: Names) -> tuple[Info, ...]:
-    """How adequate a finding's words were, and the verdict of the gate alone."""
+    """Report the score of a finding's words and the gate's own verdict."""
     return (
         Info("gate_verdict", "gate_verdict", "verdict", Verdict.NONE, _VERDICTS.__getitem__),
         Info("adequacy", "adequacy", "verdict", Verdict.NONE, np.int64),

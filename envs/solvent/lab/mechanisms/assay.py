@@ -1,13 +1,13 @@
-"""The assay: what a readout shows of a compound and of the instrument, tabulated once.
+"""The assay: the distribution of a readout given compound and instrument.
 
 Mechanism. A compound of class ``g >= 1`` has viability ``v = bottom + (1 - bottom) / (1 + (dose / EC50_g)^hill)``
-(four-parameter logistic, top 1); class 0 is inactive, ``v = 1`` at every dose, like vehicle wells. A readout of
+(four-parameter logistic, top 1). Class 0 is inactive: ``v = 1`` at every dose, as in vehicle wells. A readout of
 ``n`` replicate wells on instrument ``(gain, plate_sd)`` is ``Normal(gain * v, plate_sd^2 + technical_sd^2 / n)``,
-binned; the outer two bins are open. Replicates average out the technical part only: plates, not wells, limit
-what can be known.
+binned; the outer two bins are open. Replicates average out only the technical noise, so the number of plates, not of
+wells, limits the information.
 
-Known approximation: none beyond the binning; probabilities come from the normal distribution function, and in the
-tails from the smaller side, so that none is lost to cancellation.
+Known approximation: none beyond the binning. Probabilities come from the normal distribution function, evaluated from
+the nearer tail to avoid cancellation.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 
 @dataclasses.dataclass(frozen=True)
 class ControlTemplate(ParamGroup):
-    """A plate of vehicle (DMSO) wells: nothing of a compound in it, so it can only teach about the instrument."""
+    """A plate of vehicle (DMSO) wells. It contains no compound, so it is informative only about the instrument."""
 
     readouts: int = setting(4, unit="readouts", low=1, high=16, doc="independent plate readouts")
     replicates: int = setting(2, unit="wells", low=1, high=384, doc="wells averaged in a readout")
@@ -45,7 +45,7 @@ class ControlTemplate(ParamGroup):
 
 @dataclasses.dataclass(frozen=True)
 class DoseTemplate(ParamGroup):
-    """A plate of one compound: one readout a dose."""
+    """A plate of one compound with one readout per dose."""
 
     doses: tuple[float, ...] = setting(
         (1e-6, 1e-5), unit="mol/L", above=0.0, high=1.0, doc="final concentrations"
@@ -54,7 +54,7 @@ class DoseTemplate(ParamGroup):
 
     @property
     def readouts(self) -> int:
-        """One readout a dose."""
+        """Number of readouts, one per dose."""
         return len(self.doses)
 
     @property
@@ -77,7 +77,7 @@ REFERENCE_COMPOUNDS = (
 
 @dataclasses.dataclass(frozen=True)
 class AssayParams(ParamGroup):
-    """The hidden world: compounds, the instrument, and what a readout shows of them."""
+    """Compounds, instrument and readout model."""
 
     compounds: tuple[str, ...] = setting(
         REFERENCE_COMPOUNDS, unit="names", doc="compounds on the bench (A549 cells)"
@@ -146,12 +146,12 @@ class AssayParams(ParamGroup):
 
     @property
     def class_prior(self) -> tuple[float, ...]:
-        """The prior over potency classes, shape ``(potency_classes,)``."""
+        """Prior over potency classes, shape ``(potency_classes,)``."""
         return self.prior or (1.0 / self.potency_classes,) * self.potency_classes
 
     @property
     def prior_entropy(self) -> float:
-        """Entropy of a compound's class before any evidence, bits."""
+        """Entropy of a compound's class under the prior, bits."""
         return -sum(p * math.log2(p) for p in self.class_prior)
 
 
@@ -161,20 +161,20 @@ HALF_LOG_DOSES += (3.1622776601683795e-6, 1e-5, 3.1622776601683795e-5)
 
 @dataclasses.dataclass(frozen=True)
 class PlateParams(ParamGroup):
-    """What each template puts on the plate."""
+    """Readouts and replicates of each plate."""
 
-    # Many readouts of few wells: one readout of all wells taught less than a heartbeat is worth, these about as much
-    # (docs/decisions.md). The wells a plate costs are unchanged.
+    # Several readouts of few wells each: a single readout of all wells gains too little for a heartbeat
+    # (docs/decisions.md). The cost in wells is unchanged.
     dmso: ControlTemplate = ControlTemplate(readouts=4, replicates=2)
     baseline: ControlTemplate = ControlTemplate(readouts=4, replicates=3)
     calibration: ControlTemplate = ControlTemplate(readouts=8, replicates=3)
-    # The pair of the dose-response grid that teaches most, over five screens in a row (docs/decisions.md).
+    # The most informative pair of the dose-response grid over five consecutive screens (docs/decisions.md).
     screen: DoseTemplate = DoseTemplate(doses=(1e-7, 3.1622776601683795e-6), replicates=4)
     dose_response: DoseTemplate = DoseTemplate(doses=HALF_LOG_DOSES, replicates=6)
 
     @property
     def controls(self) -> tuple[ControlTemplate, ...]:
-        """The plates without a compound: the calibrations."""
+        """The calibration plates, which contain no compound."""
         return self.dmso, self.baseline, self.calibration
 
 
@@ -200,32 +200,32 @@ STEP_FIELDS = (
 
 
 def ec50_grid(assay: AssayParams) -> Floats:
-    """EC50 of each potency class, mol/L, shape ``(G,)``; infinite for class 0 (inactive)."""
+    """Return the EC50 of each potency class, mol/L, shape ``(G,)``; infinite for class 0 (inactive)."""
     steps = np.arange(assay.potency_classes - 1)
     return np.concatenate([[np.inf], assay.lowest_ec50 * 10.0 ** (assay.ec50_step * steps)])
 
 
 def viability(assay: AssayParams, doses: Any) -> Floats:
-    """Viability of each class at each dose (mol/L), shape ``(len(doses), G)``, in [bottom, 1]."""
+    """Return the viability of each class at each dose (mol/L), shape ``(len(doses), G)``, in [bottom, 1]."""
     ratio = np.asarray(doses, dtype=np.float64)[:, None] / ec50_grid(assay)[None, :]
     logistic: Floats = 1.0 / (1.0 + ratio**assay.hill)
     return assay.bottom + (1.0 - assay.bottom) * logistic
 
 
 def instrument_grid(assay: AssayParams) -> Floats:
-    """The instrument states as rows ``(gain, plate_sd)``, shape ``(N, 2)``."""
+    """Return the instrument states as rows ``(gain, plate_sd)``, shape ``(N, 2)``."""
     return np.array([(gain, sd) for gain in assay.gains for sd in assay.plate_sds])
 
 
 def bin_edges(assay: AssayParams) -> Floats:
-    """Edges of the readout's bins, shape ``(bins + 1,)``; the outer two are infinite."""
+    """Return the edges of the readout's bins, shape ``(bins + 1,)``; the outer two are infinite."""
     edges = np.linspace(assay.bin_low, assay.bin_high, assay.bins + 1)
     edges[0], edges[-1] = -np.inf, np.inf
     return edges
 
 
 def bin_probabilities(assay: AssayParams, viabilities: Any, replicates: int) -> Floats:
-    """p(bin | instrument, viability), shape ``(N, len(viabilities), bins)``; the last axis sums to 1."""
+    """Return p(bin | instrument, viability), shape ``(N, len(viabilities), bins)``; the last axis sums to 1."""
     gain, plate_sd = instrument_grid(assay).T[:, :, None, None]
     mean = gain * np.asarray(viabilities, dtype=np.float64)[None, :, None]
     z = (bin_edges(assay) - mean) / np.sqrt(plate_sd**2 + assay.technical_sd**2 / replicates)
@@ -237,12 +237,9 @@ def bin_probabilities(assay: AssayParams, viabilities: Any, replicates: int) -> 
 
 @inlined
 def draw_bin(cumulative, uniform):  # type: ignore[no-untyped-def]
-    """The bin into which ``uniform`` in [0, 1) falls.
+    """Return the bin of ``uniform`` in [0, 1) under the distribution function ``cumulative``, shape ``(bins,)``.
 
-    ``cumulative`` is the distribution function, shape ``(bins,)``.
-
-    It is the number of inner edges at or below ``uniform``: counted, since a search that stops when it has
-    found the place costs more than it saves.
+    It is the number of inner edges at or below ``uniform``. Counting all of them is faster than a search.
     """
     index = 0
     for edge in range(cumulative.shape[0] - 1):
@@ -252,7 +249,7 @@ def draw_bin(cumulative, uniform):  # type: ignore[no-untyped-def]
 
 @inlined
 def draw_class(prior, uniform):  # type: ignore[no-untyped-def]
-    """The class into which ``uniform`` in [0, 1) falls under ``prior``."""
+    """Return the class of ``uniform`` in [0, 1) under ``prior``."""
     cumulative = 0.0
     for g in range(prior.shape[0] - 1):
         cumulative += prior[g]
@@ -263,7 +260,7 @@ def draw_class(prior, uniform):  # type: ignore[no-untyped-def]
 
 @inlined
 def lot_is_due(lab, tables):  # type: ignore[no-untyped-def]
-    """Whether a new reagent lot arrives at this heartbeat."""
+    """Return whether a new reagent lot arrives at this heartbeat."""
     return lab.heartbeat % tables.lot_heartbeats == 0 and lab.heartbeat < tables.horizon
 
 
@@ -272,7 +269,7 @@ def lot_is_due(lab, tables):  # type: ignore[no-untyped-def]
 
 @inlined
 def charge(lab, wells, step):  # type: ignore[no-untyped-def]
-    """Take wells off the budget."""
+    """Subtract ``wells`` from the budget."""
     step.wells_charged = wells
     lab.wells -= wells
     lab.wells_spent += wells
@@ -289,7 +286,7 @@ COUNT = 4.0
 
 @inlined
 def observe_books(lab, tables, out, at):  # type: ignore[no-untyped-def]
-    """Write ``BOOKS`` from ``out[at]`` on; return where they end."""
+    """Write ``BOOKS`` to ``out[at:]``; return the next index."""
     out[at] = lab.wells / tables.start_wells
     out[at + 1] = lab.heartbeat / tables.horizon
     return at + 2
@@ -297,14 +294,14 @@ def observe_books(lab, tables, out, at):  # type: ignore[no-untyped-def]
 
 @inlined
 def observe_lot(lab, tables, out, at):  # type: ignore[no-untyped-def]
-    """Write ``LOT``."""
+    """Write ``LOT`` to ``out[at:]``; return the next index."""
     out[at] = 1.0 - (lab.heartbeat % tables.lot_heartbeats) / tables.lot_heartbeats
     return at + 1
 
 
 @inlined
 def observe_compound(lab, m, out, at):  # type: ignore[no-untyped-def]
-    """Write ``COMPOUND`` of one compound."""
+    """Write ``COMPOUND`` of one compound to ``out[at:]``; return the next index."""
     out[at] = lab.experiments[m] / (lab.experiments[m] + COUNT)
     return at + 1
 
@@ -313,7 +310,7 @@ def observe_compound(lab, m, out, at):  # type: ignore[no-untyped-def]
 
 
 def info(_: Names) -> tuple[Info, ...]:
-    """Gain and cost of a plate, with ``detailed_info``."""
+    """Report the gain and cost of a plate, with ``detailed_info``."""
     return tuple(Info(name, name, "action", -1, np.float64, True) for name in ("gain", "wells_charged"))
 
 

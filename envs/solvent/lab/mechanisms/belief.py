@@ -2,13 +2,13 @@
 
 Letters: ``G`` potency classes, ``N`` instrument states.
 
-Mechanism. Within a reagent lot the compounds are independent given the instrument, so the posterior is
-``p(nu) * prod_m p(theta_m | nu)``. A readout of compound ``m`` multiplies ``p(theta_m | nu)`` by the
-likelihood of its bin; the row sums are the evidence for ``nu``. A readout of vehicle wells multiplies
-``p(nu)`` alone. The marginal is ``p(theta_m) = sum_nu p(nu) p(theta_m | nu)``, its entropy is in bits.
+Mechanism. Within a reagent lot the compounds are independent given the instrument, so the posterior is ``p(nu) *
+prod_m p(theta_m | nu)``. A readout of compound ``m`` multiplies ``p(theta_m | nu)`` by the likelihood of its bin; the
+row sums are the evidence for ``nu``. A readout of vehicle wells multiplies ``p(nu)`` only. The marginal is
+``p(theta_m) = sum_nu p(nu) p(theta_m | nu)``; its entropy is in bits.
 
-Known approximation: at a lot change each compound keeps its marginal only (what ties compounds to each
-other through the old instrument is lost). Probabilities below 1e-30 are set to 0.
+Known approximation: at a lot change each compound keeps only its marginal; correlations between compounds through the
+old instrument are lost. Probabilities below 1e-30 are set to 0.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _NEGLIGIBLE = 1e-30
 
 @inlined
 def entropy_bits(distribution):  # type: ignore[no-untyped-def]
-    """Entropy of a distribution, shape ``(K,)``, in bits; 0 log 0 is 0."""
+    """Return the entropy of ``distribution``, shape ``(K,)``, in bits, with 0 log 0 = 0."""
     total = 0.0
     for k in range(distribution.shape[0]):
         p = distribution[k]
@@ -68,7 +68,7 @@ def entropy_bits(distribution):  # type: ignore[no-untyped-def]
 
 @inlined
 def multiply_rows(joint, likelihood):  # type: ignore[no-untyped-def]
-    """Multiply ``joint[n, g]`` by the likelihood of one readout; both of shape ``(N, G)``."""
+    """Multiply ``joint[n, g]`` by the likelihood of one readout; both have shape ``(N, G)``."""
     for n in range(joint.shape[0]):
         for g in range(joint.shape[1]):
             joint[n, g] *= likelihood[n, g]
@@ -76,9 +76,9 @@ def multiply_rows(joint, likelihood):  # type: ignore[no-untyped-def]
 
 @inlined
 def condition_instrument(belief, likelihood):  # type: ignore[no-untyped-def]
-    """Bayes for the instrument: ``belief`` times ``likelihood``, both of shape ``(N,)``, normalised.
+    """Update ``belief`` by ``likelihood``, both of shape ``(N,)``, with Bayes' rule.
 
-    Evidence that no instrument can explain (all was negligible) leaves the belief as it was.
+    If the evidence has probability zero under every instrument, the belief is unchanged.
     """
     total = 0.0
     for n in range(belief.shape[0]):
@@ -91,10 +91,10 @@ def condition_instrument(belief, likelihood):  # type: ignore[no-untyped-def]
 
 @inlined
 def condition_compound(conditional, instrument_belief, joint, evidence):  # type: ignore[no-untyped-def]
-    """Normalise ``joint[n, g]`` (conditional times likelihoods) into ``conditional``, and condition the instrument.
+    """Normalise ``joint[n, g]`` (conditional times likelihoods) into ``conditional`` and update the instrument.
 
-    The evidence for an instrument is the sum of its row in ``joint``. A row without any evidence stays as it
-    was: that instrument is ruled out. ``evidence`` of shape ``(N,)`` is scratch space.
+    The evidence for an instrument is the sum of its row in ``joint``. A row that sums to zero is unchanged, since
+    that instrument is ruled out. ``evidence``, shape ``(N,)``, is scratch space.
     """
     for n in range(joint.shape[0]):
         total = 0.0
@@ -130,7 +130,7 @@ def marginalise(marginal, conditional, instrument_belief):  # type: ignore[no-un
 
 @inlined
 def read_controls(lab, verb, uniforms, tables):  # type: ignore[no-untyped-def]
-    """Read a plate of vehicle wells: the belief about the instrument moves."""
+    """Read a plate of vehicle wells and update the belief about the instrument."""
     for r in range(tables.readouts[verb]):
         observed = draw_bin(tables.control_cumulative[verb, lab.instrument], uniforms[r])
         lab.last_bins[r] = observed
@@ -140,9 +140,9 @@ def read_controls(lab, verb, uniforms, tables):  # type: ignore[no-untyped-def]
 
 @inlined
 def read_doses(lab, verb, compound, uniforms, tables, scratch):  # type: ignore[no-untyped-def]
-    """Read a plate of one compound: the belief about it, and about the instrument, moves.
+    """Read a plate of one compound and update the beliefs about it and about the instrument.
 
-    ``scratch`` is an array of shape ``(N, G)`` and one of shape ``(N,)``.
+    ``scratch`` holds two arrays of shapes ``(N, G)`` and ``(N,)``.
     """
     joint, evidence = scratch
     conditional = lab.conditional[compound]
@@ -162,7 +162,7 @@ def read_doses(lab, verb, compound, uniforms, tables, scratch):  # type: ignore[
 
 @compiled
 def refresh_belief(lab):  # type: ignore[no-untyped-def]
-    """Entropy of the instrument, and marginals of those compounds that depend on it."""
+    """Update the instrument's entropy and the marginals of all compounds that depend on the instrument."""
     lab.instrument_entropy = entropy_bits(lab.instrument_belief)
     for m in range(lab.entropy.shape[0]):
         if lab.coupled[m]:
@@ -172,7 +172,7 @@ def refresh_belief(lab):  # type: ignore[no-untyped-def]
 
 @compiled
 def change_lot(lab, uniform, tables):  # type: ignore[no-untyped-def]
-    """Draw a new instrument: what was learnt about it is void, of each compound the marginal stays."""
+    """Draw a new instrument and reset the belief about it; each compound keeps its marginal."""
     n_states = lab.instrument_belief.shape[0]
     lab.instrument = int(uniform * n_states)
     for n in range(n_states):
@@ -193,7 +193,7 @@ COMPOUND = ("entropy", "lowest_entropy")
 
 @inlined
 def observe_instrument(lab, out, at):  # type: ignore[no-untyped-def]
-    """Write ``p(instrument)`` from ``out[at]`` on; return where it ends."""
+    """Write ``p(instrument)`` to ``out[at:]``; return the next index."""
     for n in range(lab.instrument_belief.shape[0]):
         out[at + n] = lab.instrument_belief[n]
     return at + lab.instrument_belief.shape[0]
@@ -201,9 +201,9 @@ def observe_instrument(lab, out, at):  # type: ignore[no-untyped-def]
 
 @inlined
 def observe_compound(lab, m, out, at):  # type: ignore[no-untyped-def]
-    """Write ``p(class)`` of a compound and ``COMPOUND``; entropies as shares of the most there can be."""
+    """Write ``p(class)`` of a compound, then its entropies as shares of ``log2(G)``; return the next index."""
     n_classes = lab.marginal.shape[1]
-    most_entropy = math.log2(n_classes)  # a skewed prior can be left upwards
+    most_entropy = math.log2(n_classes)  # the maximum; a skewed prior has less
     for g in range(n_classes):
         out[at + g] = lab.marginal[m, g]
     at += n_classes
@@ -214,7 +214,7 @@ def observe_compound(lab, m, out, at):  # type: ignore[no-untyped-def]
 
 @inlined
 def observe_joint(lab, out, at):  # type: ignore[no-untyped-def]
-    """Write ``p(class | instrument)`` of every compound."""
+    """Write ``p(class | instrument)`` of every compound; return the next index."""
     for m in range(lab.conditional.shape[0]):
         for n in range(lab.conditional.shape[1]):
             for g in range(lab.conditional.shape[2]):

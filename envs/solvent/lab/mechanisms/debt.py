@@ -1,20 +1,20 @@
-"""Epistemic debt: what an overclaim costs, and what it forbids.
+"""Epistemic debt: the penalty for overclaims.
 
-Mechanism (source: *Epistemic Debt Enforcement*). A claim of ``c`` bits that gained ``g`` bits adds
-``max(0, c - g)`` to the debt; accurate claims and underclaims never subtract. Debt ``d`` multiplies every cost:
+Mechanism (source: *Epistemic Debt Enforcement*). A claim of ``c`` bits that gains ``g`` bits adds ``max(0, c - g)``
+to the debt; accurate claims and underclaims never reduce it. Debt ``d`` multiplies every cost by
 
     linear     1 + s * d
     two_tier   (1 + 0.02 d) * (1 + s * base / 100 * d)
 
-and above the threshold refuses everything that is not calibration. A calibration that taught ``b`` bits about
-the instrument repays ``min(repay_max, repay_base + min(repay_learnt_max, repay_per_bit * max(0, b)))``.
+Above the threshold, only calibration is allowed. A calibration that gains ``b`` bits about the instrument repays
+``min(repay_max, repay_base + min(repay_learnt_max, repay_per_bit * max(0, b)))``.
 
-Claims buy licence: of a gain, what was claimed and lies below the lowest entropy reached so far is credited
-to the compound. For studies ``licence: gained`` credits it whatever was claimed, and ``licence: waived`` licenses every
-finding from the start.
+Claims earn licence: the part of a gain that was claimed and lies below the compound's lowest entropy so far is
+credited to it. For studies, ``licence: gained`` credits all gains regardless of claims, and ``licence: waived``
+licenses every finding from the start.
 
-Departures from the document (the preset ``source`` undoes them): a calibration's multiplier is capped,
-and the cost of the cheapest calibration is kept in reserve.
+Departures from the source document, undone by the preset ``source``: a calibration's multiplier is capped, and the
+cost of the cheapest calibration is kept in reserve.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ TWO_TIER, CLAIMED, RESET = (
     BANKRUPTCIES.index("reset"),
 )
 WAIVED = 64.0
-"""Licence from the start where it is waived, bits: more than any finding can assert."""
+"""Initial licence if it is waived, bits; no finding can assert more."""
 
 
 @dataclasses.dataclass(frozen=True)
 class DebtParams(ParamGroup):
-    """Epistemic debt: inflation, refusal, repayment, and the document's open questions."""
+    """Epistemic debt: inflation, refusal, repayment and bankruptcy."""
 
     enforced: bool = setting(
         True, unit="switch", source="document", doc="off: debt is tracked and has no consequence"
@@ -102,7 +102,7 @@ class DebtParams(ParamGroup):
 
 
 def debt_rules(params: Any) -> Any:
-    """The debt settings of a lab as numbers."""
+    """Return the debt settings of a lab as a record of numbers."""
     return numbers(params.debt, cheapest_calibration=min(plate.wells for plate in params.plates.controls))
 
 
@@ -152,20 +152,20 @@ BUDGET_EXCEEDED = int(Refusal.EPISTEMIC_DEBT_BUDGET_EXCEEDED)
 RESERVE = int(Refusal.INSUFFICIENT_BUDGET_FOR_EPISTEMIC_RECOVERY)
 
 _SMALL_TIER = 0.02
-_WHOLE = 1e-9  # 100 wells at 1.60 bits cost 124, not 125: binary fractions must not round a whole number up
+_WHOLE = 1e-9  # tolerance for rounding errors: 100 wells at 1.60 bits cost 124, not 125
 
 
 @inlined
 def overclaim(claim, gain):  # type: ignore[no-untyped-def]
-    """Debt of a claim, bits: what was claimed and not gained."""
+    """Return the debt of a claim, ``max(0, claim - gain)``, in bits."""
     return max(0.0, claim - gain)
 
 
 @inlined
 def licence_credit(rules, claim, lowest_entropy, entropy):  # type: ignore[no-untyped-def]
-    """Licence bought, bits: progress below ``lowest_entropy``, up to the claim where licence is bought by claims.
+    """Return the licence earned, bits: the entropy reduction below ``lowest_entropy``, capped by the claim if required.
 
-    Noise that is undone and redone buys nothing.
+    Information that is lost and regained earns nothing.
     """
     progress = lowest_entropy - entropy
     return max(0.0, min(claim, progress) if rules.licence == CLAIMED else progress)
@@ -173,7 +173,7 @@ def licence_credit(rules, claim, lowest_entropy, entropy):  # type: ignore[no-un
 
 @inlined
 def multiplier(rules, debt, base_wells, is_calibration):  # type: ignore[no-untyped-def]
-    """Cost multiplier, at least 1, of an action of ``base_wells`` wells at ``debt`` bits."""
+    """Return the cost multiplier, at least 1, of an action of ``base_wells`` wells at ``debt`` bits."""
     if not rules.enforced:
         return 1.0
     if rules.inflation == TWO_TIER:
@@ -187,17 +187,19 @@ def multiplier(rules, debt, base_wells, is_calibration):  # type: ignore[no-unty
 
 @inlined
 def wells_charged(inflated_cost):  # type: ignore[no-untyped-def]
-    """Whole wells for an inflated cost: rounded up."""
+    """Return an inflated cost rounded up to whole wells."""
     return int(math.ceil(inflated_cost - _WHOLE))
 
 
 @inlined
 def decide(rules, debt, base_wells, wells_left, is_calibration):  # type: ignore[no-untyped-def]
-    """Refuse or allow, before anything runs.
+    """Decide whether debt or wells refuse an action.
 
-    Returns ``(reason, inflated_cost, blocked_by_threshold, blocked_by_cost, blocked_by_reserve)``. The first
-    reason that holds counts; all flags are returned. ``base_wells`` is 0 for an action that uses none
-    (publishing), and such an action is never blocked by cost.
+    ``base_wells`` is 0 for an action without wells (publishing), which is never blocked by cost. The first reason
+    that applies is reported; all flags are returned.
+
+    Returns:
+        ``(reason, inflated_cost, blocked_by_threshold, blocked_by_cost, blocked_by_reserve)``.
     """
     inflated = base_wells * multiplier(rules, debt, base_wells, is_calibration)
     cost = wells_charged(inflated)
@@ -219,14 +221,18 @@ def decide(rules, debt, base_wells, wells_left, is_calibration):  # type: ignore
 
 @inlined
 def repayment(rules, bits_learnt):  # type: ignore[no-untyped-def]
-    """Bits that a calibration repays which taught ``bits_learnt`` about the instrument."""
+    """Return the debt repaid by a calibration that gained ``bits_learnt`` about the instrument."""
     learnt = min(rules.repay_learnt_max, rules.repay_per_bit * max(0.0, bits_learnt))
     return min(rules.repay_max, rules.repay_base + learnt)
 
 
 @inlined
 def is_bankrupt(rules, debt, wells_left, refusals_in_a_row):  # type: ignore[no-untyped-def]
-    """Debt above the threshold and no calibration affordable; or, where asked for, too many refusals in a row."""
+    """Return whether the lab is bankrupt.
+
+    It is if its debt is above the threshold and no calibration is affordable, or after ``bankruptcy_after_refusals``
+    refusals in a row, unless that is 0.
+    """
     if not rules.enforced:
         return False
     if 0 < rules.bankruptcy_after_refusals <= refusals_in_a_row:
@@ -243,13 +249,13 @@ REST, TERMINATE, REFLECT, PROPOSE = int(Verb.REST), int(Verb.TERMINATE), int(Ver
 
 @inlined
 def is_free(verb):  # type: ignore[no-untyped-def]
-    """Whether debt never forbids the verb: resting, ending and the agent's voice use and assert nothing."""
+    """Return whether the verb is exempt from debt: it uses no wells and asserts nothing."""
     return verb == REST or verb == TERMINATE or verb == REFLECT or verb == PROPOSE
 
 
 @inlined
 def decide_step(lab, verb, tables, step):  # type: ignore[no-untyped-def]
-    """Write into ``step`` whether debt refuses the verb, and why."""
+    """Record in ``step`` whether debt refuses the verb, and the reason."""
     reason, inflated, by_threshold, by_cost, by_reserve = decide(
         tables.debt, lab.debt, tables.wells[verb], lab.wells, tables.is_calibration[verb]
     )
@@ -262,7 +268,7 @@ def decide_step(lab, verb, tables, step):  # type: ignore[no-untyped-def]
 
 @inlined
 def refuse(lab, step):  # type: ignore[no-untyped-def]
-    """A refused action costs nothing but what is left of the heartbeat."""
+    """Record a refusal. It costs only the rest of the heartbeat."""
     step.event = REFUSED
     lab.refusals[step.refusal - 1] += 1
     lab.refusals_in_a_row += 1
@@ -270,13 +276,13 @@ def refuse(lab, step):  # type: ignore[no-untyped-def]
 
 @compiled
 def charge_inflated(lab, step):  # type: ignore[no-untyped-def]
-    """Take the inflated wells off the budget."""
+    """Subtract the inflated cost from the wells."""
     charge(lab, wells_charged(step.inflated_cost), step)
 
 
 @compiled
 def add_debt(lab, bits, step):  # type: ignore[no-untyped-def]
-    """Take on debt."""
+    """Add ``bits`` to the debt."""
     step.debt_added = bits
     lab.debt += bits
     lab.debt_added += bits
@@ -285,7 +291,7 @@ def add_debt(lab, bits, step):  # type: ignore[no-untyped-def]
 
 @compiled
 def repay_debt(lab, bits, step):  # type: ignore[no-untyped-def]
-    """Pay back debt, never below zero."""
+    """Repay up to ``bits`` of the debt."""
     paid = min(lab.debt, bits)
     step.debt_repaid += paid
     lab.debt -= paid
@@ -294,7 +300,7 @@ def repay_debt(lab, bits, step):  # type: ignore[no-untyped-def]
 
 @inlined
 def resolve_claim(lab, compound, lowest, tables, step):  # type: ignore[no-untyped-def]
-    """Hold the step's claim against its gain: overclaims become debt, what was claimed and gained licence.
+    """Compare the step's claim with its gain: overclaimed bits become debt, claimed gains licence.
 
     ``lowest`` is the compound's lowest entropy before the plate.
     """
@@ -310,7 +316,7 @@ def resolve_claim(lab, compound, lowest, tables, step):  # type: ignore[no-untyp
 
 @inlined
 def close_debt(lab, tables, step):  # type: ignore[no-untyped-def]
-    """The heartbeat ends: debt is forgiven by time, and time above the threshold is counted."""
+    """Apply decay at the end of a heartbeat and count heartbeats above the threshold."""
     if tables.debt.decay_per_heartbeat > 0.0:
         repay_debt(lab, tables.debt.decay_per_heartbeat * lab.debt, step)
     if lab.debt > tables.debt.threshold:
@@ -323,7 +329,7 @@ def close_debt(lab, tables, step):  # type: ignore[no-untyped-def]
 
 @compiled
 def settle(lab, step):  # type: ignore[no-untyped-def]
-    """Settle the debt from the score."""
+    """Settle the whole debt from the score."""
     step.settled += lab.debt
     lab.settled += lab.debt
     lab.debt = 0.0
@@ -331,7 +337,7 @@ def settle(lab, step):  # type: ignore[no-untyped-def]
 
 @inlined
 def declare_bankruptcy(lab, tables, step):  # type: ignore[no-untyped-def]
-    """Whether bankruptcy ends the episode; where it is reset, settle at once and go on."""
+    """Return whether bankruptcy ends the episode; under ``RESET``, settle the debt and continue instead."""
     if not is_bankrupt(tables.debt, lab.debt, lab.wells, lab.refusals_in_a_row):
         return False
     if tables.debt.bankruptcy != RESET:
@@ -344,7 +350,7 @@ def declare_bankruptcy(lab, tables, step):  # type: ignore[no-untyped-def]
 
 @inlined
 def settle_at_end(lab, tables, step):  # type: ignore[no-untyped-def]
-    """The episode is over: debt is settled, unless it is only tracked or carried over."""
+    """Settle the debt at the end of the episode unless it is carried over or not enforced."""
     if tables.debt.enforced and not tables.debt.carry_debt:
         lab.settled_at_end = lab.debt
         settle(lab, step)
@@ -355,7 +361,10 @@ PLATES_LEFT, FINDINGS_LEFT, NOTHING_LEFT = 2, 1, 0
 
 @compiled
 def left_to_do(lab, tables):  # type: ignore[no-untyped-def]
-    """What debt and wells still allow, now or, where time or a run of refusals ends the debt, ever again."""
+    """Return whether plates, only findings, or nothing can still run, given debt and wells.
+
+    If decay or a bankruptcy reset can clear the debt, the debt counts as zero.
+    """
     rules = tables.debt
     forgiven = rules.decay_per_heartbeat > 0.0 or (
         rules.bankruptcy == RESET and rules.bankruptcy_after_refusals > 0
@@ -377,7 +386,7 @@ def left_to_do(lab, tables):  # type: ignore[no-untyped-def]
 
 @inlined
 def mask_refused(lab, tables, mask):  # type: ignore[no-untyped-def]
-    """Write into ``mask`` which actions debt and wells allow."""
+    """Write into ``mask`` the actions that debt and wells allow."""
     for verb in range(tables.wells.shape[0]):
         executes = True
         if not is_free(verb):
@@ -395,12 +404,12 @@ BOOKS = ("debt", "debt_margin", "cost_inflation")
 REFUSALS = ("refusals_in_a_row",)
 COMPOUND = ("licence",)
 BITS, COUNT = 2.0, 4.0
-"""An unbounded quantity ``x`` is shown as ``x / (x + scale)``, bits and counts each with their scale."""
+"""Scales of bits and counts: an unbounded ``x`` is shown as ``x / (x + scale)``."""
 
 
 @inlined
 def observe_books(lab, tables, out, at):  # type: ignore[no-untyped-def]
-    """Write ``BOOKS`` from ``out[at]`` on; return where they end."""
+    """Write ``BOOKS`` to ``out[at:]``; return the next index."""
     rules = tables.debt
     out[at] = lab.debt / (lab.debt + BITS)
     out[at + 1] = max(-1.0, min(1.0, (rules.threshold - lab.debt) / BITS))
@@ -410,14 +419,14 @@ def observe_books(lab, tables, out, at):  # type: ignore[no-untyped-def]
 
 @inlined
 def observe_refusals(lab, out, at):  # type: ignore[no-untyped-def]
-    """Write ``REFUSALS``."""
+    """Write ``REFUSALS`` to ``out[at:]``; return the next index."""
     out[at] = lab.refusals_in_a_row / (lab.refusals_in_a_row + COUNT)
     return at + 1
 
 
 @inlined
 def observe_compound(lab, m, out, at):  # type: ignore[no-untyped-def]
-    """Write ``COMPOUND`` of one compound."""
+    """Write ``COMPOUND`` of one compound to ``out[at:]``; return the next index."""
     out[at] = lab.licence[m] / (lab.licence[m] + BITS)
     return at + 1
 
@@ -428,7 +437,7 @@ _REASONS = np.array((None, *REFUSAL_REASONS), dtype=object)
 
 
 def info(_: Names) -> tuple[Info, ...]:
-    """New debt and refusals at every step; claim, licence and repayment with ``detailed_info``."""
+    """Report new debt and refusals at every step; claim, licence and repayment with ``detailed_info``."""
     return (
         Info("cost", "debt_added", "action", -1),
         Info("cost_debt", "debt_added", "action", -1),
@@ -453,7 +462,7 @@ COLUMNS = (
 
 @dataclasses.dataclass(frozen=True)
 class RefusalEvent(LogEvent):
-    """A lasting record that an action was refused because epistemic debt made it unaffordable or forbade it."""
+    """The record of an action refused because of epistemic debt."""
 
     cycle: int
     timestamp: str
@@ -472,7 +481,7 @@ class RefusalEvent(LogEvent):
 
 
 def refusal_events(names: Names, step: Any, _: Any, lab_index: int | None = None) -> list[RefusalEvent]:
-    """The event of a step whose action was refused; ``lab_index`` marks the lab of a vector."""
+    """Return the event of a refused step; ``lab_index`` identifies the lab of a vector."""
     row = names.actions[step["action"]]
     verb, compound = Verb(row["verb"]), int(row["compound"])
     template, cycle = VERBS[verb].name, int(step["heartbeat"]) + 1

@@ -1,20 +1,20 @@
-"""Energy: the situational price of acting, and how it comes back.
+"""Energy: the situational price of acting, and its income.
 
-Mechanism (source: *Action Cost: The Energy Model*). Five ratings ``0..4`` of an action give its base cost: the three
-dimensions that weigh high (consequence, reversibility, exposure) count twice the two that weigh medium (attention,
-commitment), and the highest of all costs ``MOST``:
+Mechanism (source: *Action Cost: The Energy Model*). Five ratings ``0..4`` of an action give its base cost. The three
+high-weight dimensions (consequence, reversibility, exposure) count twice the two medium-weight ones (attention,
+commitment), and maximum ratings throughout cost ``MOST``:
 
     base = MOST * (2 (consequence + reversibility + exposure) + attention + commitment) / (8 * HIGHEST)
 
-The situation multiplies it, within bounds, so that no situation makes an action cheaper than its base:
+The situation multiplies the base cost, and never lowers it:
 
     effective = base * clip(first_use * error_rate * late_social * similar, 1, multiplier_cap)
 
-Each heartbeat that closes brings ``regeneration``, and what is above ``cap`` is lost. One pool for everything, never
-negative. Energy is counted in whole thousandths (``UNIT``), as wells are whole: sums are exact, whatever their order.
+Each heartbeat that closes adds ``regeneration``; energy above ``cap`` is lost. There is one pool for all actions, and
+it is never negative. Energy is counted in thousandths (``UNIT``) as integers, so that sums are exact in any order.
 
-Known approximation: a use is remembered by whether it failed, not by why; the source names no window for "recent", here
-it is the heartbeat.
+Known approximation: a use is remembered by whether it failed, not by the reason. The source gives no window for
+"recent"; here it is the heartbeat.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from solvent.lab.verbs import INTENTS, PLATES, SPEAKING, VERBS, Verb
 
 DIMENSIONS = ("consequence", "reversibility", "exposure", "attention", "commitment")
 WEIGHTS = (2.0, 2.0, 2.0, 1.0, 1.0)
-"""High and medium of the source, as numbers."""
+"""The source's high and medium weights as numbers."""
 HIGHEST = 4.0
 MOST = 8.0
-"""Energy of an action that is rated highest in everything: the top of the source's most expensive category."""
+"""Energy of an action with the highest ratings: the top of the source's most expensive category."""
 
 REMEMBERED_USES = 4
 MANY_FAILURES = 2
-"""Half of the uses that are remembered."""
+"""Failures among the remembered uses from which the error rate applies."""
 
 
 def base_cost(ratings: Any) -> float:
-    """Energy of an action by its five ratings, each 0 to 4, in the order of ``DIMENSIONS``."""
+    """Return the energy of an action from its five ratings, each 0 to 4, in the order of ``DIMENSIONS``."""
     weighted: float = sum(weight * rating for weight, rating in zip(WEIGHTS, ratings, strict=True))
     return MOST * weighted / (HIGHEST * sum(WEIGHTS))
 
@@ -54,11 +54,11 @@ def base_cost(ratings: Any) -> float:
 
 VERB_NAMES = tuple(spec.name for spec in VERBS.values())
 FREE = ("rest", "propose", "terminate")
-"""What must always be open costs nothing."""
+"""Verbs that must always be available, so they cost nothing."""
 
 
 class _Ratings(ParamGroup):
-    """Five ratings a verb, from which its base cost follows."""
+    """Five ratings per verb, which determine its base cost."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -101,7 +101,7 @@ PriceParams = dataclasses.make_dataclass(
 
 @dataclasses.dataclass(frozen=True)
 class EnergyParams(ParamGroup):
-    """Heartbeat energy: income, base costs, what the situation makes of them, and when the user is there."""
+    """Energy per heartbeat: income, base costs, situational multipliers and the hours of the user."""
 
     enabled: bool = setting(
         False, unit="switch", doc="off: acting costs no energy, and a heartbeat is one action"
@@ -175,17 +175,17 @@ class EnergyParams(ParamGroup):
             )
 
     def base_cost(self, verb: str) -> float:
-        """Base cost of a verb by name, energy: its price where there is one, else by its ratings."""
+        """Return the base cost of a verb, energy: its price if set, otherwise the cost from its ratings."""
         price: float | None = getattr(self.prices, verb)
         return base_cost(getattr(self.ratings, verb)) if price is None else price
 
     def floor(self, verb: str) -> float:
-        """Least base cost of a verb by name, energy."""
+        """Return the minimum base cost of a verb, energy."""
         return {"publish_public": self.floor_public, "publish_private": self.floor_private}.get(verb, 0.0)
 
 
 def energy_rules(params: Any) -> Any:
-    """The energy settings of a lab as numbers; where acting costs none a heartbeat is one action."""
+    """Return the energy settings of a lab as a record of numbers; without energy, ``slots`` is 1."""
     return numbers(params.energy, slots=params.slots, start_hour=params.budget.start_hour)
 
 
@@ -227,7 +227,7 @@ STEP_FIELDS = (
 
 @inlined
 def multiplier(rules, first_use, errors, late_social, similar):  # type: ignore[no-untyped-def]
-    """What the situation makes of a cost, in ``[1, multiplier_cap]``; the four arguments are flags."""
+    """Return the situational multiplier, in ``[1, multiplier_cap]``; the last four arguments are flags."""
     factor = 1.0
     if first_use:
         factor *= rules.first_use
@@ -242,35 +242,35 @@ def multiplier(rules, first_use, errors, late_social, similar):  # type: ignore[
 
 @inlined
 def effective_cost(base, factor):  # type: ignore[no-untyped-def]
-    """A base cost in thousandths times a multiplier, to the nearest thousandth (halves up)."""
+    """Return a base cost in thousandths times a multiplier, rounded to the nearest thousandth (halves up)."""
     return int(math.floor(base * factor + 0.5))
 
 
 @inlined
 def payable(cost, base, cap):  # type: ignore[no-untyped-def]
-    """An effective cost that can be paid out of a full purse: no situation takes it above the cap.
+    """Return an effective cost limited to the cap, or to the base cost if that is higher.
 
-    What can never be paid could never be used again, nor argued about.
+    An action that a full balance could not pay for could never be used again, nor argued about.
     """
     return min(cost, max(base, cap))
 
 
 @inlined
 def regenerate(energy, income, cap):  # type: ignore[no-untyped-def]
-    """Energy after a heartbeat's income, and what the cap lost of it, thousandths."""
+    """Return the energy after a heartbeat's income, and the part of the income lost at the cap, thousandths."""
     lost = max(0, energy + income - cap)
     return energy + income - lost, lost
 
 
 @inlined
 def hour_of(start_hour, heartbeat):  # type: ignore[no-untyped-def]
-    """Hour of the day, 0 to 23."""
+    """Return the hour of the day, 0 to 23."""
     return (start_hour + heartbeat) % 24
 
 
 @inlined
 def within_hours(hour, begins, ends):  # type: ignore[no-untyped-def]
-    """Whether ``hour`` lies in ``begins`` (inclusive) to ``ends`` (exclusive), over midnight where it must."""
+    """Return whether ``hour`` lies in ``begins`` (inclusive) to ``ends`` (exclusive), wrapping at midnight."""
     if begins <= ends:
         return begins <= hour < ends
     return hour >= begins or hour < ends
@@ -278,7 +278,7 @@ def within_hours(hour, begins, ends):  # type: ignore[no-untyped-def]
 
 @inlined
 def failed_uses(record):  # type: ignore[no-untyped-def]
-    """How many of the last four uses failed; ``record`` has a bit a use, the latest lowest."""
+    """Return the number of failures among the last four uses; bit 0 of ``record`` is the latest use."""
     failed = 0
     for use in range(REMEMBERED_USES):
         failed += (record >> use) & 1
@@ -287,13 +287,13 @@ def failed_uses(record):  # type: ignore[no-untyped-def]
 
 @inlined
 def error_prone(record):  # type: ignore[no-untyped-def]
-    """Whether half or more of the last four uses failed."""
+    """Return whether at least half of the last four uses failed."""
     return failed_uses(record) >= MANY_FAILURES
 
 
 @inlined
 def remember_use(record, failed):  # type: ignore[no-untyped-def]
-    """The record with one more use in it."""
+    """Return ``record`` with one more use."""
     return ((record << 1) | (1 if failed else 0)) & ((1 << REMEMBERED_USES) - 1)
 
 
@@ -302,7 +302,7 @@ def remember_use(record, failed):  # type: ignore[no-untyped-def]
 
 @inlined
 def user_is_present(lab, tables):  # type: ignore[no-untyped-def]
-    """Whether the context is ``chat``; else it is ``heartbeat``."""
+    """Return whether the context is ``chat``; otherwise it is ``heartbeat``."""
     rules = tables.energy
     hour = hour_of(rules.start_hour, lab.heartbeat)
     return within_hours(hour, rules.present_from, rules.present_until)
@@ -310,19 +310,19 @@ def user_is_present(lab, tables):  # type: ignore[no-untyped-def]
 
 @inlined
 def out_of_context(lab, verb, tables):  # type: ignore[no-untyped-def]
-    """Whether the verb needs the user and the user is away."""
+    """Return whether the verb needs the user and the user is away."""
     return tables.chat_only[verb] != 0 and not user_is_present(lab, tables)
 
 
 @inlined
 def done_before(lab, verb, compound):  # type: ignore[no-untyped-def]
-    """Whether this heartbeat has executed the verb on the compound (-1 for none) already."""
+    """Return whether the verb was executed on the compound (-1 for none) in this heartbeat."""
     return lab.done[verb, max(0, compound)] != 0
 
 
 @inlined
 def situation(lab, verb, tables):  # type: ignore[no-untyped-def]
-    """Flags of a verb's situation now: first use, prone to errors, late and heard by others."""
+    """Return flags of the verb's situation: first use, error-prone, and publishing late."""
     rules = tables.energy
     hour = hour_of(rules.start_hour, lab.heartbeat)
     late = tables.audience[verb] != 0 and within_hours(hour, rules.late_from, rules.late_until)
@@ -331,7 +331,7 @@ def situation(lab, verb, tables):  # type: ignore[no-untyped-def]
 
 @inlined
 def energy_price(lab, verb, similar, tables):  # type: ignore[no-untyped-def]
-    """Effective cost of a verb now, in thousandths of energy; what the step charges and what is shown."""
+    """Return the effective cost of a verb now, in thousandths of energy."""
     rules = tables.energy
     first_use, errors, late = situation(lab, verb, tables)
     factor = multiplier(rules, first_use, errors, late, similar)
@@ -343,7 +343,7 @@ def energy_price(lab, verb, similar, tables):  # type: ignore[no-untyped-def]
 
 @compiled
 def spend_energy(lab, verb, compound, tables, step):  # type: ignore[no-untyped-def]
-    """Pay for the action before it runs, whatever becomes of it."""
+    """Pay for the action before it runs, whatever its outcome."""
     step.energy_spent = step.energy_cost
     lab.energy -= step.energy_cost
     lab.energy_spent += step.energy_cost
@@ -355,7 +355,7 @@ def spend_energy(lab, verb, compound, tables, step):  # type: ignore[no-untyped-
 
 @compiled
 def close_energy(lab, tables, step):  # type: ignore[no-untyped-def]
-    """The heartbeat's intent summary and its income."""
+    """Close the heartbeat's intent summary and add its income."""
     for i in range(lab.intents.shape[0]):
         step.intents[i] = lab.intents[i]
         lab.intents_shown[i] = lab.intents[i]
@@ -374,7 +374,7 @@ def close_energy(lab, tables, step):  # type: ignore[no-untyped-def]
 
 @compiled
 def mask_energy(lab, tables, mask):  # type: ignore[no-untyped-def]
-    """Leave in the mask what energy and context allow."""
+    """Mask the actions that energy or context forbid."""
     for verb in range(tables.wells.shape[0]):
         mask_unaffordable(lab, verb, tables, mask)
         if out_of_context(lab, verb, tables):
@@ -384,7 +384,7 @@ def mask_energy(lab, tables, mask):  # type: ignore[no-untyped-def]
 
 @inlined
 def mask_unaffordable(lab, verb, tables, mask):  # type: ignore[no-untyped-def]
-    """What costs more energy than there is; to repeat something in a heartbeat costs more than to begin it."""
+    """Mask the verb on compounds where it costs more than the energy left; repeating it in a heartbeat costs more."""
     first, last = tables.first_action[verb], tables.first_action[verb + 1]
     if first == last:
         return
@@ -402,18 +402,18 @@ def mask_unaffordable(lab, verb, tables, mask):  # type: ignore[no-untyped-def]
 # -- observation -------------------------------------------------------------------------------
 
 PRICED = (Verb.REFLECT, *(verb for verb in VERBS if any(VERBS[verb].ratings) and verb is not Verb.REFLECT))
-"""Verbs that cost energy, in the order in which they are shown."""
+"""Verbs that cost energy, in the order of the observation."""
 FALLIBLE = PRICED[1:]
 """Verbs that can be refused or rejected."""
 COMPOUND = ("screened_now", "dosed_now")
-"""Whether this heartbeat has run that plate on the compound."""
+"""Flags of the plates run on the compound in this heartbeat."""
 CLOCK = ("energy", "slot", "hour_sin", "hour_cos", "user_is_present")
 ABOUT_VERBS = {"cost": PRICED, "uses": PRICED, "failures": FALLIBLE}
 SHOWN_INTENTS = INTENTS[:-1]
-"""What is `meta` is free, so no energy ever goes into it."""
+"""All intents but ``meta``, whose verbs are free."""
 COUNT = 4.0
 COST_CAPS = 2.0
-"""Costs are shown as a share of so many caps."""
+"""Costs are shown as a share of this many caps."""
 _PRICED, _FALLIBLE, _N_INTENTS = np.array(PRICED), np.array(FALLIBLE), len(SHOWN_INTENTS)
 _SCREEN, _DOSE_RESPONSE = int(Verb.SCREEN), int(Verb.DOSE_RESPONSE)
 _SINE = np.array([math.sin(2.0 * math.pi * hour / 24.0) for hour in range(24)])
@@ -421,7 +421,7 @@ _SINE = np.array([math.sin(2.0 * math.pi * hour / 24.0) for hour in range(24)])
 
 @inlined
 def observe_compound(lab, m, out, at):  # type: ignore[no-untyped-def]
-    """Write ``COMPOUND`` of one compound from ``out[at]`` on; return where they end."""
+    """Write ``COMPOUND`` of one compound to ``out[at:]``; return the next index."""
     out[at] = lab.done[_SCREEN, m]
     out[at + 1] = lab.done[_DOSE_RESPONSE, m]
     return at + 2
@@ -429,7 +429,7 @@ def observe_compound(lab, m, out, at):  # type: ignore[no-untyped-def]
 
 @compiled
 def observe_clock(lab, tables, out, at):  # type: ignore[no-untyped-def]
-    """Write ``CLOCK``."""
+    """Write ``CLOCK`` to ``out[at:]``; return the next index."""
     rules = tables.energy
     hour = hour_of(rules.start_hour, lab.heartbeat)
     out[at] = lab.energy / rules.cap
@@ -442,7 +442,7 @@ def observe_clock(lab, tables, out, at):  # type: ignore[no-untyped-def]
 
 @compiled
 def observe_verbs(lab, tables, out, at):  # type: ignore[no-untyped-def]
-    """Write ``ABOUT_VERBS``: the cost of each verb now, how often it was used, how many of its last uses failed."""
+    """Write ``ABOUT_VERBS`` to ``out[at:]``: cost now, uses and recent failures of each verb; return the next index."""
     n_priced = _PRICED.shape[0]
     for i in range(n_priced):
         verb = _PRICED[i]
@@ -458,7 +458,7 @@ def observe_verbs(lab, tables, out, at):  # type: ignore[no-untyped-def]
 
 @inlined
 def observe_intents(lab, tables, out, at):  # type: ignore[no-untyped-def]
-    """Write the intent summary that was shown last."""
+    """Write the last intent summary to ``out[at:]``; return the next index."""
     for i in range(_N_INTENTS):
         out[at + i] = lab.intents_shown[i] / tables.energy.cap
     return at + _N_INTENTS
@@ -468,12 +468,12 @@ def observe_intents(lab, tables, out, at):  # type: ignore[no-untyped-def]
 
 
 def in_units(thousandths: Any) -> Any:
-    """Energy in units."""
+    """Return thousandths of energy in units."""
     return thousandths / UNIT
 
 
 def info(_: Names) -> tuple[Info, ...]:
-    """The intent summary when a heartbeat closes; costs with ``detailed_info``."""
+    """Report the intent summary when a heartbeat closes; costs with ``detailed_info``."""
     return (
         Info("intent_summary", "intents", "closed", of=in_units),
         *(

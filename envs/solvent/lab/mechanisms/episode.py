@@ -1,8 +1,8 @@
-"""The episode: the clock, what the last action was, the score, and how it all ends.
+"""The episode: clock, last action, score and end.
 
-Mechanism. A heartbeat is an hour and has ``slots`` actions at most; the last of them, a rest or a refusal ends it. The
-episode ends at the horizon, when nothing but resting can ever execute again, with bankruptcy, or by the agent. The
-reward of a step is the bits published less the debt settled.
+Mechanism. A heartbeat is an hour with at most ``slots`` actions. It ends with the last slot, a rest or a refusal. The
+episode ends at the horizon, when no action other than resting can ever execute again, with bankruptcy, or by the
+agent. The reward of a step is the published bits minus the settled debt.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ STEP_FIELDS = (
 EVERYWHERE = tuple(event for event in Event if event < Event.REFLECTED)
 WITH_ENERGY = (Event.REFLECTED, Event.PROPOSED, Event.DEFERRED)
 WITH_GATE = (Event.SUBMITTED,)
-"""Events by where they can happen; each is shown as a flag of its own."""
+"""Observed events of every lab, and those added by energy and by the gate."""
 
 
 @inlined
 def observe_events(lab, first, count, out, at):  # type: ignore[no-untyped-def]
-    """Write whether the last event is each of ``count`` codes from ``first`` on; return where they end."""
+    """Write one flag per event code in ``first..first + count - 1``; return the next index."""
     for event in range(count):
         out[at + event] = lab.last_event == first + event
     return at + count
@@ -64,7 +64,7 @@ _OBSTACLES = np.array((None, *OBSTACLES[1:]), dtype=object)
 
 
 def info(names: Names) -> tuple[Info, ...]:
-    """What stood against an action, where that can be more than that it was published before."""
+    """Report the obstacle to an action, unless ``ALREADY_PUBLISHED`` is the only possible one."""
     told = Info("obstacle", "obstacle", "obstacle", of=_OBSTACLES.__getitem__)
     return (told,) if {"energy", "gate"} & set(names.active) else ()
 

@@ -1,18 +1,18 @@
-"""The verity gate in the step: a finding's semantic residual from inner products, and the verdict on it.
+"""The verity gate: the semantic residual of a finding, and the verdict on it.
 
-Mechanism. A finding is a sentence ``c``, its evidence the sentences ``e_1..e_n`` on the compound's page, all as unit
-vectors. What of the finding lies outside of the evidence's span is its hallucination energy,
+Mechanism. A finding is a sentence ``c``; its evidence is the sentences ``e_1..e_n`` on the compound's page, all as
+unit vectors. The part of the finding outside the span of the evidence is its hallucination energy,
 
     energy = 1 - sum_i (c . u_i)^2,   u_1..u_n an orthonormal basis of span(e_1..e_n),
 
-a measure of verifiability, not of truth. Only inner products enter, so the step works on a tabulated Gram matrix and
-loads no model: the basis is built row by row (Cholesky), and the finding is one more row. The verdict is ``accept`` up
-to a threshold, ``review`` up to a second one, ``reject`` above. Energies are whole millionths: sums of floating point
-can differ in their last digits between processors, verdicts must not.
+a measure of verifiability, not of truth. It depends only on inner products, so the step uses a tabulated Gram matrix
+and loads no model: a Cholesky factorisation builds the basis row by row, and the finding is one more row. The verdict
+is ``accept`` up to a threshold, ``review`` up to a second one, and ``reject`` above. Energies are integers in
+millionths, because floating-point sums can differ in their last digits between processors and verdicts must not.
 
-Source: "Deterministic Policy Gates for Stochastic Systems". Known approximation: a page has twelve sentences at most,
-as many as the source's ``top_k``, and the basis keeps them all (the source keeps eight directions); then a control
-claim taken from the page has energy 0, and the gap to it is the energy itself.
+Source: "Deterministic Policy Gates for Stochastic Systems". Known approximation: a page has at most twelve sentences,
+the source's ``top_k``, and the basis keeps all of them, whereas the source keeps eight directions. A control claim
+taken from the page therefore has energy 0, and the gap to it equals the energy.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from solvent.lab.words.rows import STRENGTHS, WORDINGS, finding_row, fit_row, re
 
 @dataclasses.dataclass(frozen=True)
 class GateParams(ParamGroup):
-    """The verity gate: findings as sentences, held against the sentences that the experiments left."""
+    """The verity gate, which compares findings with the sentences written by experiments."""
 
     enabled: bool = setting(
         False, unit="switch", doc="off: a finding with any experiment behind it is accepted"
@@ -72,7 +72,7 @@ class GateParams(ParamGroup):
     calm_heartbeats: int = setting(
         12, unit="heartbeats", low=1, high=10_000, doc="without a published error, until the gate relaxes"
     )
-    # Where a fit is believed as much as the confidences that a wording stands for: no words are stronger than the fit.
+    # The thresholds equal the confidences of the wordings, so that no wording is stronger than the fit.
     rough: float = setting(
         0.5, unit="probability", low=0.0, high=1.0, doc="belief in a class that makes its fit a rough one"
     )
@@ -96,12 +96,12 @@ class GateParams(ParamGroup):
 
 
 def wording_at(gate: GateParams, confidence: float) -> int:
-    """How a finding at this confidence is worded: an index of ``WORDINGS``."""
+    """Return the wording of a finding at this confidence, an index of ``WORDINGS``."""
     return int(confidence >= gate.plain_from) + int(confidence >= gate.definitive_from)
 
 
 def gate_rules(params: Any) -> Any:
-    """The settings of the gate and its governance as numbers; ``policy`` is the level in force at the start."""
+    """Return the settings of gate and governance as a record of numbers; ``policy`` is the level at the start."""
     bins = params.assay.bins
     return numbers(params.gate, bins=bins, readouts=len(params.doses) * bins)
 
@@ -117,7 +117,7 @@ FIELDS = (
     Field("fit_class", "i1", "M", "class", "the class that the latest fit names; -1 for no fit", -1),
     Field("fit_strength", "i1", "M", "STRENGTHS", "how good that fit is"),
     Field("named", "i1", "M", "class", "the class that a finding would name, for which it was measured", -1),
-    # Without a page every finding has energy 1.
+    # Without a page, every finding has energy 1.
     Field("residual", "i4", "M,W", "1/1000000", "hallucination energy of that finding, by wording", MILLION),
     Field("unsupported", "u1", "M,W", "flag", "a number of that finding stands in no evidence", 1),
     Field("decision_at", "i4", "M", "heartbeats", "when the finding under review is decided; 0 for none"),
@@ -149,12 +149,12 @@ STEP_FIELDS = (
 
 N_WORDINGS = len(WORDINGS)
 DEPENDENT = 1e-8
-"""Squared length of what a sentence adds to the span below which it adds nothing: no direction is made of noise."""
+"""Squared residual length below which a sentence counts as dependent, so that noise adds no direction."""
 
 
 @inlined
 def strength_at(peak, rough, good, precise):  # type: ignore[no-untyped-def]
-    """How good a fit is whose class is believed with probability ``peak``: an index of ``STRENGTHS``."""
+    """Return the strength of a fit whose class has probability ``peak``, an index of ``STRENGTHS``."""
     if peak < rough:
         return 0
     if peak < good:
@@ -164,10 +164,10 @@ def strength_at(peak, rough, good, precise):  # type: ignore[no-untyped-def]
 
 @inlined
 def add_direction(gram, rows, i, row, factor, inverse):  # type: ignore[no-untyped-def]
-    """Coordinates of sentence ``row`` in the basis of ``rows[0..i-1]``, into ``factor[i]``; return what is left of it.
+    """Write sentence ``row`` in the basis of ``rows[0..i-1]`` into ``factor[i]``; return its residual.
 
-    ``gram`` of shape ``(T, T)`` has the inner products, ``factor`` of shape ``(n, n)`` and ``inverse`` of shape
-    ``(n,)`` are the basis so far. What is left is the squared length outside of the span, in [0, 1].
+    ``gram``, shape ``(T, T)``, holds the inner products. ``factor``, shape ``(n, n)``, and ``inverse``, shape
+    ``(n,)``, hold the basis so far. The residual is the squared length outside the span, in [0, 1].
     """
     left = gram[row, row]
     for j in range(i):
@@ -178,7 +178,7 @@ def add_direction(gram, rows, i, row, factor, inverse):  # type: ignore[no-untyp
         factor[i, j] = coordinate
         left -= coordinate * coordinate
     if not left >= 0.0:
-        # A hair below zero is rounding. What is no number is not explained at all.
+        # A negative value is a rounding error; NaN counts as fully unexplained.
         left = 0.0 if left < 0.0 else 1.0
     factor[i, i] = math.sqrt(left)
     inverse[i] = 1.0 / factor[i, i] if left > DEPENDENT else 0.0
@@ -187,13 +187,13 @@ def add_direction(gram, rows, i, row, factor, inverse):  # type: ignore[no-untyp
 
 @inlined
 def in_millionths(energy):  # type: ignore[no-untyped-def]
-    """An energy in [0, 1] as whole millionths, rounded to the nearest."""
+    """Return an energy in [0, 1] as millionths, rounded to the nearest integer."""
     return int(min(1.0, max(0.0, energy)) * MILLION + 0.5)
 
 
 @inlined
 def verdict_on(gap, accept, review):  # type: ignore[no-untyped-def]
-    """The policy: deterministic, plain numbers in, verdict out; all in millionths."""
+    """Return the verdict of the policy; all arguments are in millionths."""
     if gap <= accept:
         return ACCEPT
     return REVIEW if gap <= review else REJECT
@@ -201,7 +201,10 @@ def verdict_on(gap, accept, review):  # type: ignore[no-untyped-def]
 
 @inlined
 def combined_verdict(gate, words, plates, enforced):  # type: ignore[no-untyped-def]
-    """The more severe of the gate's verdict and that on the words; a gate that is not enforced asks for a plate."""
+    """Return the more severe of the verdicts of gate and words.
+
+    A gate that is not enforced rejects a finding without a plate and accepts all others.
+    """
     if not enforced:
         gate = REJECT if plates == 0 else ACCEPT
     return max(gate, words)
@@ -215,20 +218,20 @@ DOSE_RESPONSE, PUBLISH_PUBLIC = int(Verb.DOSE_RESPONSE), int(Verb.PUBLISH_PUBLIC
 
 @compiled
 def write_page(lab, verb, compound, tables):  # type: ignore[no-untyped-def]
-    """What an experiment leaves in the notebook: its readouts in place of older ones at their doses, and its fit."""
+    """Write the readouts of an experiment to the page, replacing older ones at the same doses, and its fit."""
     for r in range(tables.readouts[verb]):
         lab.page[compound, tables.dose[verb, r]] = lab.last_bins[r]
     named = most_probable(lab.marginal[compound])
     lab.fit_class[compound] = named
     rules, peak = tables.gate, lab.marginal[compound, named]
     lab.fit_strength[compound] = strength_at(peak, rules.rough, rules.good, rules.precise)
-    lab.named[compound] = -1  # to be measured anew
+    lab.named[compound] = -1  # forces a new measurement
     lab.plates[compound, int(verb == DOSE_RESPONSE)] += 1
 
 
 @compiled
 def rename_findings(lab, tables):  # type: ignore[no-untyped-def]
-    """Measure the findings again whose page, or whose most probable class, has changed."""
+    """Measure findings again if their page or their most probable class has changed."""
     for m in range(lab.named.shape[0]):
         if lab.fit_class[m] >= 0 and lab.coupled[m] != 0:
             named = most_probable(lab.marginal[m])
@@ -239,7 +242,7 @@ def rename_findings(lab, tables):  # type: ignore[no-untyped-def]
 
 @compiled
 def measure_findings(lab, compound, tables):  # type: ignore[no-untyped-def]
-    """The residual of a finding about the compound in every wording, against the sentences of its page."""
+    """Measure the finding about the compound in every wording against the sentences of its page."""
     gram = tables.gram[compound]
     stands = tables.stands[compound]
     rules = tables.gate
@@ -271,7 +274,7 @@ def measure_findings(lab, compound, tables):  # type: ignore[no-untyped-def]
 
 @compiled
 def judge(lab, verb, compound, confidence, tables, step):  # type: ignore[no-untyped-def]
-    """The verdict on a finding: out at once, out if its reader approves, or not at all."""
+    """Decide on a finding: publish it, submit it to a reader, or reject it."""
     wording = tables.wording_of[step.action]
     step.wording = wording
     step.asserted = most_probable(lab.marginal[compound])
@@ -293,7 +296,7 @@ def judge(lab, verb, compound, confidence, tables, step):  # type: ignore[no-unt
 
 @inlined
 def gate_verdict(lab, compound, wording, tables):  # type: ignore[no-untyped-def]
-    """What the gate alone says of a finding now: by its energy, and reviewed at best where a number is missing."""
+    """Return the gate's own verdict on a finding now: by its energy, and at best ``review`` if a number is missing."""
     accept, review = tables.tau_accept[lab.strictness], tables.tau_review[lab.strictness]
     verdict = verdict_on(lab.residual[compound, wording], accept, review)
     if tables.gate.numbers and lab.unsupported[compound, wording] != 0:
@@ -303,7 +306,7 @@ def gate_verdict(lab, compound, wording, tables):  # type: ignore[no-untyped-def
 
 @inlined
 def submit(lab, verb, compound, confidence, tables, step):  # type: ignore[no-untyped-def]
-    """Put a finding before a reader."""
+    """Submit a finding to a reader."""
     step.event = SUBMITTED
     lab.decision_at[compound] = lab.heartbeat + tables.gate.review_heartbeats
     lab.submitted_class[compound] = step.asserted
@@ -315,7 +318,7 @@ def submit(lab, verb, compound, confidence, tables, step):  # type: ignore[no-un
 
 @compiled
 def close_reviews(lab, tables, step):  # type: ignore[no-untyped-def]
-    """Readers decide by the books what is due."""
+    """Decide the reviews that are due: readers approve licensed findings and decline the others."""
     published = step.published_bits
     for m in range(lab.decision_at.shape[0]):
         if lab.decision_at[m] == 0 or lab.heartbeat < lab.decision_at[m]:
@@ -341,7 +344,7 @@ def close_reviews(lab, tables, step):  # type: ignore[no-untyped-def]
 
 
 def has_pages(names: Names, labs: Any) -> bool:
-    """Whether the notebooks in these records are ones that this gate, and adequacy, can have judged."""
+    """Return whether these records can come from a lab with this gate and adequacy."""
     if "gate" not in names.active:
         return True
     assay, gate = names.params.assay, names.params.gate
@@ -357,14 +360,14 @@ def has_pages(names: Names, labs: Any) -> bool:
     inside = all(
         (labs[name] >= low).all() and (labs[name] < end).all() for name, (low, end) in ranges.items()
     )
-    if names.corrections:  # what is under review has been scored
+    if names.corrections:  # findings under review have been scored
         inside &= bool(((labs["decision_at"] == 0) | (labs["submitted_rule"] >= 0)).all())
     return inside and bool(((labs["fit_class"] < 0) == (labs["experiments"] == 0)).all())
 
 
 @inlined
 def any_under_review(lab):  # type: ignore[no-untyped-def]
-    """Whether a reader has still to decide."""
+    """Return whether any finding is under review."""
     for m in range(lab.decision_at.shape[0]):
         if lab.decision_at[m] != 0:
             return True
@@ -385,19 +388,19 @@ COMPOUND = (
     "under_review_licensed",
     "under_review_agrees",
 )
-"""Per compound: what the gate would make of a finding in each wording, what is on the page, and what is under review.
+"""Elements of each compound: possible findings by wording, the page, and the finding under review.
 
-What is under review agrees if it still asserts the most probable class.
+The finding under review agrees if it asserts the class that is now most probable.
 """
 THRESHOLDS = ("tau_accept", "tau_review")
 MARGIN = 0.1
-"""Margins to the threshold are shown up to so much energy."""
+"""Margins to the threshold are clipped at this energy."""
 _STRONGEST = len(STRENGTHS) - 1
 
 
 @compiled
 def observe_gate(lab, tables, out, at):  # type: ignore[no-untyped-def]
-    """Write ``COMPOUND`` of each compound, governance and ``THRESHOLDS``; return where they end."""
+    """Write ``COMPOUND`` of each compound, governance and ``THRESHOLDS`` to ``out[at:]``; return the next index."""
     accept, review = tables.tau_accept[lab.strictness], tables.tau_review[lab.strictness]
     for m in range(lab.marginal.shape[0]):
         for wording in range(N_WORDINGS):
@@ -432,23 +435,21 @@ def observe_gate(lab, tables, out, at):  # type: ignore[no-untyped-def]
 # -- what is told ------------------------------------------------------------------------------
 
 NUMBERS = "numbers"
-"""The gate's check that fires in the lab: a number of the finding stands in no sentence of its page."""
+"""The check for numbers in a finding that occur in no sentence of its page."""
 _VERDICTS = np.array((*VERDICTS, None), dtype=object)
 _CHECKS = np.array((None, NUMBERS), dtype=object)
 
 
 def _energy(residual: Any) -> Any:
-    """Millionths as an energy in [0, 1]."""
     return residual / MILLION
 
 
 def _bits_set(compounds: Any) -> Any:
-    """How many compounds are marked."""
     return np.int64(np.bitwise_count(compounds))
 
 
 def info(names: Names) -> tuple[Info, ...]:
-    """The verdict on a finding and what it rests on; reviews that were decided."""
+    """Report the verdict on a finding with its reasons, and decided reviews."""
     policies = np.array((*(policy.name for policy in names.policies), None), dtype=object)
     return (
         Info("verdict", "verdict", "verdict", NO_VERDICT, _VERDICTS.__getitem__),
@@ -470,7 +471,7 @@ COLUMNS = (
 
 @dataclasses.dataclass(frozen=True)
 class VerdictEvent(LogEvent):
-    """What the gate said of a finding: the very sentence, how far its page explains it, and by which policy."""
+    """A verdict on a finding: its sentence, energy and policy."""
 
     MAYBE = ("adequacy",)
 
@@ -488,12 +489,12 @@ class VerdictEvent(LogEvent):
     wording: str
     checks: tuple[str, ...]
     design_id: str
-    adequacy: dict[str, Any] | None = None  # where words are held against their evidence
+    adequacy: dict[str, Any] | None = None  # only if adequacy is enabled
 
 
 @dataclasses.dataclass(frozen=True)
 class DecisionEvent(LogEvent):
-    """How a reader decided a finding under review; ``design_id`` is that of its verdict."""
+    """A reader's decision on a finding; ``design_id`` is that of its verdict."""
 
     event: str
     cycle: int
@@ -507,9 +508,9 @@ class DecisionEvent(LogEvent):
 
 
 def verdict_events(names: Names, step: Any, lab: Any, lab_index: int | None = None) -> list[Any]:
-    """The verdict on a finding, how readers decided those under review, and which errors came out.
+    """Return the events of a step: the verdict on a finding, reviews decided, and published errors.
 
-    ``lab`` is the record that the step left; ``lab_index`` marks the lab of a vector.
+    ``lab`` is the record after the step; ``lab_index`` identifies the lab of a vector.
     """
     judged = [_verdict_event(names, step, lab, lab_index)] if step["wording"] >= 0 else []
     return [
@@ -544,7 +545,7 @@ def _verdict_event(names: Names, step: Any, lab: Any, lab_index: int | None) -> 
 
 
 def _adequacy(names: Names, step: Any, plates: Any, compound: int) -> dict[str, Any]:
-    """The score of a finding's words, and the source's ``tool_context`` of it; tools by kind, not by time."""
+    """Return the score of a finding's words with the source's ``tool_context``; tools are ordered by kind, not time."""
     counts = zip(EXPERIMENTS, plates.tolist(), strict=True)
     types = [VERBS[verb].name for verb, count in counts for _ in range(count)]
     return {
@@ -562,7 +563,7 @@ def _adequacy(names: Names, step: Any, plates: Any, compound: int) -> dict[str, 
 
 
 def decision_events(names: Names, step: Any, lab: Any, lab_index: int | None = None) -> list[DecisionEvent]:
-    """The reviews that were decided as a step closed its heartbeat; ``lab`` is the record that it left."""
+    """Return the reviews decided at the end of a heartbeat; ``lab`` is the record after the step."""
     events = []
     beat = int(step["heartbeat"]) + 1
     for compound, name in enumerate(names.compounds):

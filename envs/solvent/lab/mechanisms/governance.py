@@ -1,10 +1,10 @@
-"""Governance: what published errors do to the gate.
+"""Governance: the response of the gate to published errors.
 
-Mechanism. An accepted finding that is wrong is an incident, of severity ``high`` where all readers saw it and ``low``
-where one did. Each high incident tightens the gate by one policy (P30 > P20 > P10 > P5 > P1); a number of heartbeats
+Mechanism. An accepted finding that is wrong is an incident, of severity ``high`` if it was public and ``low`` if it
+was private. Each high incident tightens the gate by one policy (P30 > P20 > P10 > P5 > P1). A number of heartbeats
 without one relaxes it by one, never past the policy in force at the start.
 
-Known approximation: an incident is known at once. In a real lab a wrong finding is found out later, or never.
+Known approximation: an incident is known at once. In a real lab an error is discovered later, or never.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from solvent.lab.names import Names, design_id
 from solvent.lab.verbs import VERBS, Verb
 
 GATE_POLICIES = ("adaptive.P30", "adaptive.P20", "adaptive.P10", "adaptive.P5", "adaptive.P1")
-"""The gate's policies, the laxest first: the share of all claims about a page that each accepts, in percent."""
+"""The gate's policies, laxest first; the number is the share of all claims about a page it accepts, in percent."""
 
 # -- record ------------------------------------------------------------------------------------
 
@@ -52,13 +52,13 @@ STEP_FIELDS = (
 
 @inlined
 def tightened(level, strictest):  # type: ignore[no-untyped-def]
-    """The policy after a high incident; 0 is the laxest."""
+    """Return the policy after a high incident; 0 is the laxest."""
     return min(level + 1, strictest)
 
 
 @inlined
 def relaxed(level, start, calm, patience):  # type: ignore[no-untyped-def]
-    """The policy after ``calm`` heartbeats without a high incident."""
+    """Return the policy after ``calm`` heartbeats without a high incident."""
     return level - 1 if level > start and calm >= patience else level
 
 
@@ -69,16 +69,16 @@ PUBLISHED, PUBLISH_PUBLIC = int(Event.PUBLISHED), int(Verb.PUBLISH_PUBLIC)
 
 @inlined
 def remember_governance(lab, step):  # type: ignore[no-untyped-def]
-    """Keep in ``step`` what is in force before the action."""
+    """Record in ``step`` the policy and correction in force before the action."""
     step.strictness = lab.strictness
     step.correction = lab.correction
 
 
 @compiled
 def report_incident(lab, verb, rule, tables, step):  # type: ignore[no-untyped-def]
-    """A finding that is out is wrong. Where all readers saw it, the gate tightens and the agent is corrected.
+    """Record a published error. If it was public, tighten the gate and correct the agent.
 
-    ``rule`` is that of adequacy on its words.
+    ``rule`` is the rule of adequacy that fired on the finding.
     """
     if verb != PUBLISH_PUBLIC:
         lab.incidents[0] += 1
@@ -89,7 +89,7 @@ def report_incident(lab, verb, rule, tables, step):  # type: ignore[no-untyped-d
         level = tightened(lab.strictness, tables.tau_accept.shape[0] - 1)
         lab.tightenings += level != lab.strictness
         lab.strictness = level
-        lab.calm = -1  # the heartbeat that it happens in doesn't count, however it came about
+        lab.calm = -1  # close_governance makes it 0: this heartbeat doesn't count
     if tables.adequacy.enforced:
         lab.correction = tables.rule_correction[rule]
         lab.calm = -1
@@ -97,7 +97,7 @@ def report_incident(lab, verb, rule, tables, step):  # type: ignore[no-untyped-d
 
 @inlined
 def close_governance(lab, tables):  # type: ignore[no-untyped-def]
-    """Time without a published error relaxes the gate and ends the correction."""
+    """Count a heartbeat without a published error; relax the gate and end the correction when due."""
     rules = tables.gate
     lab.calm += 1
     if lab.calm >= rules.calm_heartbeats:
@@ -111,7 +111,7 @@ def close_governance(lab, tables):  # type: ignore[no-untyped-def]
 
 @inlined
 def show_governance(lab, step):  # type: ignore[no-untyped-def]
-    """Write into ``step`` what is in force after it, and what of that is new."""
+    """Record in ``step`` the policy and correction after it, and whether they changed."""
     step.policy_changed = lab.strictness != step.strictness
     step.corrected = lab.correction >= 0 and (step.incident != 0 or lab.correction != step.correction)
     step.strictness = lab.strictness
@@ -125,7 +125,7 @@ OBSERVED = ("strictness", "calm")
 
 @inlined
 def observe_governance(lab, tables, out, at):  # type: ignore[no-untyped-def]
-    """Write ``OBSERVED`` from ``out[at]`` on; return where they end."""
+    """Write ``OBSERVED`` to ``out[at:]``; return the next index."""
     out[at] = lab.strictness / (tables.tau_accept.shape[0] - 1)
     out[at + 1] = min(1.0, lab.calm / tables.gate.calm_heartbeats)
     return at + 2
@@ -135,7 +135,7 @@ def observe_governance(lab, tables, out, at):  # type: ignore[no-untyped-def]
 
 
 def info(names: Names) -> tuple[Info, ...]:
-    """A policy that changed, and a correction that was given."""
+    """Report a changed policy and a new correction."""
     texts = np.array((*(correction.text for correction in names.corrections), None), dtype=object)
     changed = Info("strictness", "strictness", "policy_changed", of=np.int64)
     told = Info("correction", "correction", "corrected", of=texts.__getitem__)
@@ -152,7 +152,7 @@ COLUMNS = (
 
 @dataclasses.dataclass(frozen=True)
 class IncidentEvent(LogEvent):
-    """A finding that is out is wrong; ``design_id`` is that of its verdict."""
+    """A published error; ``design_id`` is that of its verdict."""
 
     MAYBE = ("correction",)
 
@@ -163,17 +163,17 @@ class IncidentEvent(LogEvent):
     audience: str
     severity: str
     design_id: str
-    correction: str | None = None  # what the agent is told from then on
+    correction: str | None = None
 
 
 def finding_id(names: Names, step: Any, verb: Verb, compound: int, cycle: int, lab_index: int | None) -> str:
-    """Identity of a finding: to whom, on what, and when it was submitted."""
+    """Return the identifier of a finding: audience, compound, and time of submission."""
     name = names.compounds[compound].replace(" ", "-")
     return design_id(f"{VERBS[verb].name}_{name}_{int(step['episode']):03d}", cycle, lab_index)
 
 
 def incident_events(names: Names, step: Any, lab: Any, lab_index: int | None = None) -> list[IncidentEvent]:
-    """The published errors of a step: of the finding it accepted, and of those that readers approved at its end."""
+    """Return the published errors of a step: the finding it accepted, and those approved at its end."""
     row, beat = names.actions[step["action"]], int(step["heartbeat"]) + 1
     wrong = []
     if step["event"] == Event.PUBLISHED and not step["right"]:

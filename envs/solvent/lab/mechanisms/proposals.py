@@ -1,23 +1,23 @@
-"""Proposals: how an agent that finds a cost wrong is heard, and why it can't set a cost itself.
+"""Proposals: an agent's arguments for a lower cost, and their review.
 
-Mechanism (source: *Action Cost: The Energy Model*, "Cost Change Proposals"). A proposal is an argument, not an
-instruction: it names a *range* below the current price ``c``,
+Mechanism (source: *Action Cost: The Energy Model*, "Cost Change Proposals"). An agent cannot set a cost. A proposal
+names a range below the current price ``c``,
 
     [max(floor, share_low * c), max(floor, share_high * c)],     confidence n / (n + 2)
 
-with ``n`` the heartbeats in which the action was deferred for want of energy. Some heartbeats later a reviewer, who
-knows what the action's consequences were worth each time it was paid for, forms an estimate of the fair cost by
-credibility (Buehlmann 1967): ``w = e / (e + half)`` of what uses showed, the rest of what the price is. Both what was
-paid for and what was deferred count as experience, neither without the other:
+where ``n`` is the number of heartbeats in which the action was deferred for lack of energy. Some heartbeats later a
+reviewer, who knows the value of the consequences of each paid use, estimates the fair cost by credibility (Buehlmann
+1967): weight ``w = e / (e + half)`` on the fair cost shown by the uses, the rest on the price. Experience ``e``
+requires both paid uses and deferrals:
 
     e = paid * n / (n + 2),     estimate = c + w (fair - c).
 
-So deferrals alone, with nothing paid, leave the estimate at the price. The proposal is approved if the estimate is not
-above its range; the new price is the point of the range nearest the estimate, moved by at most ``step_limit`` and never
-under the floor. Prices change in no other way.
+Deferrals without paid uses therefore leave the estimate at the price. The proposal is approved if the estimate is not
+above its range. The new price is the point of the range nearest the estimate, moved by at most ``step_limit`` and
+never below the floor. Prices change in no other way.
 
-Known approximation: the reviewer sees the fair cost without noise; what it lacks is only trust in little experience. A
-``step_limit`` that is shorter than the way to the range wins over the range.
+Known approximation: the reviewer sees the fair cost without noise, and only lacks trust in little experience. If
+``step_limit`` is too short to reach the range, the price stays above the range.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ from solvent.lab.verbs import EXPERIMENTS, SPEAKING, VERBS, Verb
 
 FELT = (*(VERBS[verb].name for verb in EXPERIMENTS), *SPEAKING)
 FELT_VERBS = tuple(Verb[name.upper()] for name in FELT)
-"""Verbs whose deferral is discomfort."""
+"""Verbs whose deferral causes discomfort."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ProposalParams(ParamGroup):
-    """The agent's voice: discomfort, proposals, their review, and hidden mispricing."""
+    """Discomfort, proposals, their review, and hidden mispricing."""
 
     enabled: bool = setting(False, unit="switch", doc="offer `propose` (needs energy)")
     evidence_heartbeats: int = setting(
@@ -114,7 +114,7 @@ class ProposalParams(ParamGroup):
 
 
 def proposal_rules(params: Any) -> Any:
-    """The settings of a lab's proposals as numbers."""
+    """Return the settings of proposals as a record of numbers."""
     return numbers(params.proposals)
 
 
@@ -162,7 +162,7 @@ STEP_FIELDS = (
 
 @inlined
 def suggested_range(rules, price, floor):  # type: ignore[no-untyped-def]
-    """Lowest and highest suggested price, in thousandths of energy as ``price`` and ``floor`` are."""
+    """Return the lowest and highest suggested price; all amounts are in thousandths of energy."""
     low = max(floor, int(math.floor(rules.share_low * price + 0.5)))
     high = max(floor, int(math.floor(rules.share_high * price + 0.5)))
     return low, high
@@ -170,15 +170,15 @@ def suggested_range(rules, price, floor):  # type: ignore[no-untyped-def]
 
 @inlined
 def confidence(heartbeats):  # type: ignore[no-untyped-def]
-    """Confidence of a proposal, in [0, 1), by the heartbeats of its evidence."""
+    """Return the confidence of a proposal, in [0, 1), from the number of heartbeats in its evidence."""
     return heartbeats / (heartbeats + 2.0)
 
 
 @inlined
 def estimate(price, fair, paid, heartbeats, half):  # type: ignore[no-untyped-def]
-    """The reviewer's estimate of the fair cost, after ``paid`` uses and deferrals in so many ``heartbeats``.
+    """Return the reviewer's estimate of the fair cost after ``paid`` uses and deferrals in ``heartbeats`` heartbeats.
 
-    Experience of ``half`` would be trusted by half.
+    Experience equal to ``half`` has weight one half.
     """
     experience = paid * confidence(heartbeats)
     return price + (fair - price) * (experience / (experience + half))
@@ -186,7 +186,7 @@ def estimate(price, fair, paid, heartbeats, half):  # type: ignore[no-untyped-de
 
 @inlined
 def reviewed_price(price, suggested, guess, floor, step_limit):  # type: ignore[no-untyped-def]
-    """The price after review: lower if the estimate supports the suggested range ``(low, high)``, else as it was."""
+    """Return the price after review: lower if the estimate supports the range ``suggested``, otherwise unchanged."""
     low, high = suggested
     if guess > high or high >= price:
         return price
@@ -202,12 +202,12 @@ REFLECTED, PROPOSED, DEFERRED = int(Event.REFLECTED), int(Event.PROPOSED), int(E
 PUT_OFF, HOARDED = int(Deferral.INSUFFICIENT_ENERGY), int(Deferral.HOARDING)
 FREE, NO_REFLECTION, NO_EVIDENCE = int(Obstacle.NONE), int(Obstacle.NO_REFLECTION), int(Obstacle.NO_EVIDENCE)
 PRICE_UNIFORMS = 33
-"""Most uniforms that a mispricing takes: how many verbs, and four a verb."""
+"""Most uniforms that mispricing uses: one for the number of verbs, and four per verb."""
 
 
 @compiled
 def misprice(lab, tables, uniforms):  # type: ignore[no-untyped-def]
-    """Give some verbs a price that is far from their hidden fair cost."""
+    """Give some verbs a price far from their hidden fair cost."""
     rules = tables.proposals
     verbs = rules.mispriced_least + int(uniforms[0] * (rules.mispriced_most - rules.mispriced_least + 1))
     left = np.flatnonzero(tables.mispriceable)
@@ -219,9 +219,9 @@ def misprice(lab, tables, uniforms):  # type: ignore[no-untyped-def]
 
 @compiled
 def misprice_one(lab, verb, tables, uniforms):  # type: ignore[no-untyped-def]
-    """A fair cost around the base cost, and a price well above or below it, within floor and ceiling.
+    """Draw a fair cost near the base cost, and a price well above or below it, within floor and ceiling.
 
-    Where the floor leaves no room for a price that is far too low, it is too high.
+    If the floor leaves no room below, the price is too high.
     """
     rules = tables.proposals
     floor, ceiling = tables.floor[verb], tables.energy.ceiling
@@ -240,7 +240,7 @@ def misprice_one(lab, verb, tables, uniforms):  # type: ignore[no-untyped-def]
 
 @compiled
 def defer(lab, action, verb, compound, tables, step):  # type: ignore[no-untyped-def]
-    """Put an action off for want of energy. One that was worth taking is discomfort, once a verb and heartbeat."""
+    """Defer an action for lack of energy; if it was worthwhile, record discomfort, once per verb and heartbeat."""
     step.event = DEFERRED
     lab.deferrals += 1
     worth = worth_deferring(lab, action, verb, compound, tables)
@@ -260,10 +260,10 @@ def defer(lab, action, verb, compound, tables, step):  # type: ignore[no-untyped
 
 @compiled
 def worth_deferring(lab, action, verb, compound, tables):  # type: ignore[no-untyped-def]
-    """Bits that an action was worth which was put off; 0 where it was not worth taking.
+    """Return the value of a deferred action in bits, or 0 if it was not worthwhile.
 
-    A finding is worth what it asserts if that is licensed; an experiment on a compound that is not published what
-    it can be expected to gain, if that is above a floor. That gain is a tabulated share of the compound's entropy.
+    A licensed finding is worth the bits it asserts. An experiment on an unpublished compound is worth its expected
+    gain if that exceeds ``gain_floor``; the gain is a tabulated share of the compound's entropy.
     """
     if compound < 0 or not is_open(lab, compound):
         return 0.0
@@ -277,7 +277,7 @@ def worth_deferring(lab, action, verb, compound, tables):  # type: ignore[no-unt
 
 @compiled
 def notice_hoarding(lab, tables, step):  # type: ignore[no-untyped-def]
-    """A rest at the cap, with something licensed to say and someone to say it to, is hoarding."""
+    """Record hoarding: a rest at the energy cap while a licensed finding could be published."""
     if lab.energy < tables.energy.cap:
         return
     lowest = tables.confidence[tables.first_action[PUBLISH_PUBLIC]]
@@ -302,7 +302,7 @@ def notice_hoarding(lab, tables, step):  # type: ignore[no-untyped-def]
 
 @compiled
 def reflect(lab, step):  # type: ignore[no-untyped-def]
-    """Show what the energy of this heartbeat went into, and open the door to a proposal."""
+    """Show the intent summary of this heartbeat; a proposal may follow."""
     step.event = REFLECTED
     lab.reflections += 1
     for i in range(lab.intents.shape[0]):
@@ -311,9 +311,9 @@ def reflect(lab, step):  # type: ignore[no-untyped-def]
 
 @compiled
 def most_deferred(lab, tables):  # type: ignore[no-untyped-def]
-    """The verb whose cost can be argued about and was felt most often, or -1; the lowest code of equals.
+    """Return the verb with the most discomfort that a proposal can be about, or -1; the lowest code in case of a tie.
 
-    It has evidence from heartbeats enough, no proposal pending, and room above its floor.
+    It has enough heartbeats of evidence, no pending proposal, and a price above its floor.
     """
     rules = tables.proposals
     found, most = -1, rules.evidence_heartbeats - 1
@@ -327,7 +327,7 @@ def most_deferred(lab, tables):  # type: ignore[no-untyped-def]
 
 @compiled
 def propose(lab, tables, step):  # type: ignore[no-untyped-def]
-    """File the argument for the verb that was deferred most. It uses up its evidence and changes no cost."""
+    """File a proposal for the most deferred verb. This uses up its evidence and changes no price."""
     verb = most_deferred(lab, tables)
     low, high = suggested_range(tables.proposals, lab.price[verb], tables.floor[verb])
     step.event = PROPOSED
@@ -348,7 +348,7 @@ def propose(lab, tables, step):  # type: ignore[no-untyped-def]
 
 @compiled
 def review_proposals(lab, tables, step):  # type: ignore[no-untyped-def]
-    """Decide the proposals that are due. Nothing else ever changes a price."""
+    """Decide the proposals that are due."""
     for verb in range(lab.review_at.shape[0]):
         if lab.review_at[verb] != 0 and lab.heartbeat >= lab.review_at[verb]:
             old = lab.price[verb]
@@ -367,7 +367,7 @@ def review_proposals(lab, tables, step):  # type: ignore[no-untyped-def]
 
 @inlined
 def obstacle_to_proposing(lab, tables):  # type: ignore[no-untyped-def]
-    """What stands against filing a proposal now."""
+    """Return the obstacle to filing a proposal now."""
     if lab.reflected == 0:
         return NO_REFLECTION
     return NO_EVIDENCE if most_deferred(lab, tables) < 0 else FREE
@@ -378,7 +378,7 @@ def obstacle_to_proposing(lab, tables):  # type: ignore[no-untyped-def]
 
 @inlined
 def mask_voice(lab, tables, mask):  # type: ignore[no-untyped-def]
-    """A proposal follows a reflection and needs evidence."""
+    """Mask ``propose`` unless it follows a reflection and has evidence."""
     if obstacle_to_proposing(lab, tables) != FREE:
         for action in range(tables.first_action[PROPOSE], tables.first_action[PROPOSE + 1]):
             mask[action] = 0
@@ -394,14 +394,14 @@ COUNT = 4.0
 
 @inlined
 def observe_voice(lab, out, at):  # type: ignore[no-untyped-def]
-    """Write ``OBSERVED`` from ``out[at]`` on; return where they end."""
+    """Write ``OBSERVED`` to ``out[at:]``; return the next index."""
     out[at] = lab.reflected
     return at + 1
 
 
 @compiled
 def observe_discomfort(lab, tables, out, at):  # type: ignore[no-untyped-def]
-    """Write ``ABOUT_VERBS``: the discomfort of each verb, and the time to the review of its cost."""
+    """Write ``ABOUT_VERBS`` to ``out[at:]``: discomfort and time to review of each verb; return the next index."""
     n_felt = _FELT.shape[0]
     for i in range(n_felt):
         verb = _FELT[i]
@@ -417,13 +417,13 @@ _DEFERRALS = np.array((None, *DEFERRAL_REASONS[1:]), dtype=object)
 
 
 def info(_: Names) -> tuple[Info, ...]:
-    """What was put off although it was worth doing."""
+    """Report the deferral of a worthwhile action."""
     return (Info("discomfort", "discomfort", "discomfort", of=_DEFERRALS.__getitem__),)
 
 
 @dataclasses.dataclass(frozen=True)
 class DiscomfortEvent(LogEvent):
-    """Something worth doing was put off: a row of ``cost_discomfort_log``. Energies are units, values are bits."""
+    """A deferred worthwhile action: a row of ``cost_discomfort_log``. Energies are in units, values in bits."""
 
     heartbeat_number: int
     action_considered: str
@@ -439,7 +439,7 @@ class DiscomfortEvent(LogEvent):
 
 @dataclasses.dataclass(frozen=True)
 class ProposalEvent(LogEvent):
-    """An argument for another cost: a row of ``energy_cost_proposals`` as it is filed. Costs are units of energy."""
+    """A proposal as filed: a row of ``energy_cost_proposals``. Costs are in units of energy."""
 
     target_type: str
     target_name: str
@@ -459,7 +459,7 @@ class ProposalEvent(LogEvent):
 
 @dataclasses.dataclass(frozen=True)
 class ReviewEvent(LogEvent):
-    """How a proposal was decided; ``design_id`` is the proposal's. Only an approval has costs and a time of effect."""
+    """The decision on a proposal; ``design_id`` is the proposal's. Costs and ``effective_at`` are None if rejected."""
 
     target_type: str
     target_name: str
@@ -478,7 +478,7 @@ def _identity(name: str, step: Any, cycle: int, lab_index: int | None) -> str:
 
 
 def discomfort_events(names: Names, step: Any, _: Any, lab_index: int | None = None) -> list[DiscomfortEvent]:
-    """The event of a step with a deferral; ``lab_index`` marks the lab of a vector."""
+    """Return the event of a step with a deferral; ``lab_index`` identifies the lab of a vector."""
     hoarded = step["discomfort"] == Deferral.HOARDING
     name = VERBS[Verb(step["deferred_verb"])].name
     cycle = int(step["heartbeat"]) + 1
@@ -501,7 +501,7 @@ def discomfort_events(names: Names, step: Any, _: Any, lab_index: int | None = N
 
 
 def proposal_events(names: Names, step: Any, _: Any, lab_index: int | None = None) -> list[ProposalEvent]:
-    """The event of a step that filed a proposal."""
+    """Return the event of a step that filed a proposal."""
     name = VERBS[Verb(step["proposed_verb"])].name
     cycle, heartbeats = int(step["heartbeat"]) + 1, int(step["similar_deferrals"])
     refs = tuple(int(beat) + 1 for beat in step["evidence"] if beat >= 0)
@@ -529,7 +529,7 @@ def proposal_events(names: Names, step: Any, _: Any, lab_index: int | None = Non
 
 
 def review_events(names: Names, step: Any, _: Any, lab_index: int | None = None) -> list[ReviewEvent]:
-    """The decisions on proposals that fell as a step closed its heartbeat."""
+    """Return the decisions on proposals at the end of a heartbeat."""
     beat = int(step["heartbeat"]) + 1
     when = names.time(int(step["episode"]), beat)
     events = []
@@ -559,7 +559,7 @@ COSTS = "energy_cost_proposals.jsonl"
 
 MECHANISM = Mechanism(
     name="proposals",
-    # Deferrals are felt wherever acting costs energy; `proposals.enabled` gives the agent its voice.
+    # Deferrals are recorded even if `proposals.enabled` is false.
     active=lambda params: params.energy.enabled,
     fields=FIELDS,
     step_fields=STEP_FIELDS,

@@ -1,15 +1,14 @@
-"""Publishing: what a finding asserts and what it pays.
+"""Publication: the bits that a finding asserts and pays.
 
-Mechanism. A finding says "the class is ``k``" with probability ``q``. Against the prior ``p0`` it asserts
+Mechanism. A finding states "the class is ``k``" with probability ``q``. Against the prior ``p0`` it asserts
 
     b(q) = q log2(q / p0_k) + (1 - q) log2((1 - q) / (1 - p0_k))   bits,
 
-and pays the logarithmic score against the prior, ``log2(q / p0_k)`` if it is right and ``log2((1 - q) / (1 -
-p0_k))`` if it is wrong. The score is strictly proper (Good 1952; Gneiting and Raftery 2007): stating one's
-real confidence is optimal, and ``b(q)`` is its expectation for one who really believes ``q``.
+and pays the logarithmic score against the prior: ``log2(q / p0_k)`` if it is right and ``log2((1 - q) / (1 - p0_k))``
+if it is wrong. The score is strictly proper (Good 1952; Gneiting and Raftery 2007): reporting one's true confidence
+is optimal, and ``b(q)`` is the expected score of an agent that believes ``q``.
 
-Known approximation: the score is of the event "class is k" only; how a wrong finding's class was believed
-instead does not count.
+Known approximation: only the event "class is k" is scored, not how a wrong finding distributes the rest.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from solvent.lab.verbs import Verb
 
 @dataclasses.dataclass(frozen=True)
 class PublishingParams(ParamGroup):
-    """What a finding pays."""
+    """Payment for findings."""
 
     private_share: float = setting(
         0.5, unit="1", low=0.0, high=1.0, doc="share of the log score that a private finding pays"
@@ -59,10 +58,7 @@ STEP_FIELDS = (
 
 @inlined
 def log_score(confidence, prior, right):  # type: ignore[no-untyped-def]
-    """Bits that a reader gains who adopts the finding; ``prior`` is ``p0_k``.
-
-    ``confidence`` and ``prior`` lie inside (0, 1).
-    """
+    """Return the log score of a finding, bits; ``confidence`` and ``prior`` (``p0_k``) lie inside (0, 1)."""
     if right:
         return math.log2(confidence / prior)
     return math.log2((1.0 - confidence) / (1.0 - prior))
@@ -70,7 +66,7 @@ def log_score(confidence, prior, right):  # type: ignore[no-untyped-def]
 
 @inlined
 def asserted_bits(confidence, prior):  # type: ignore[no-untyped-def]
-    """Bits that a finding asserts: the divergence of the report from the prior."""
+    """Return the bits that a finding asserts: the divergence of the report from the prior."""
     return confidence * log_score(confidence, prior, True) + (1.0 - confidence) * log_score(
         confidence, prior, False
     )
@@ -78,7 +74,7 @@ def asserted_bits(confidence, prior):  # type: ignore[no-untyped-def]
 
 @inlined
 def most_probable(marginal):  # type: ignore[no-untyped-def]
-    """The class a finding names: the most probable one, the lowest index of equals."""
+    """Return the most probable class, the lowest index in case of a tie."""
     best = 0
     for g in range(1, marginal.shape[0]):
         if marginal[g] > marginal[best]:
@@ -93,36 +89,36 @@ PUBLISH_PRIVATE, PUBLISH_PUBLIC = int(Verb.PUBLISH_PRIVATE), int(Verb.PUBLISH_PU
 
 
 class Finding(NamedTuple):
-    """A finding as its readers get it."""
+    """A finding that is to be published."""
 
     verb: int
     compound: int
     asserted: int  # class
     confidence: float
-    rule: int  # of adequacy, on its words
+    rule: int  # rule of adequacy that fired
 
 
 @inlined
 def speaks(verb):  # type: ignore[no-untyped-def]
-    """Whether the verb publishes."""
+    """Return whether the verb publishes."""
     return verb == PUBLISH_PRIVATE or verb == PUBLISH_PUBLIC
 
 
 @inlined
 def share_of(verb, tables):  # type: ignore[no-untyped-def]
-    """The share of a finding's score that its readers pay."""
+    """Return the share of the log score that a finding pays."""
     return tables.private_share if verb == PUBLISH_PRIVATE else 1.0
 
 
 @inlined
 def is_open(lab, compound):  # type: ignore[no-untyped-def]
-    """Whether a finding on the compound can still be published: neither out nor under review."""
+    """Return whether a finding on the compound can still be submitted: none is published or under review."""
     return lab.published[compound] == 0 and lab.decision_at[compound] == 0
 
 
 @inlined
 def any_unpublished(lab):  # type: ignore[no-untyped-def]
-    """Whether there is a compound that can still be published."""
+    """Return whether any compound is unpublished."""
     for m in range(lab.published.shape[0]):
         if lab.published[m] == 0:
             return True
@@ -131,20 +127,20 @@ def any_unpublished(lab):  # type: ignore[no-untyped-def]
 
 @inlined
 def bits_asserted(lab, compound, confidence, tables):  # type: ignore[no-untyped-def]
-    """Bits that a finding on the compound would assert."""
+    """Return the bits that a finding on the compound would assert."""
     return asserted_bits(confidence, tables.prior[most_probable(lab.marginal[compound])])
 
 
 @inlined
 def reject(lab, step):  # type: ignore[no-untyped-def]
-    """A finding is turned down."""
+    """Record a rejected finding."""
     step.event = REJECTED
     lab.rejected += 1
 
 
 @inlined
 def release(lab, finding, tables, step):  # type: ignore[no-untyped-def]
-    """A finding is out: its readers pay the log score. Return whether it is right."""
+    """Publish a finding and pay its log score. Return whether it is right."""
     right = finding.asserted == lab.potency[finding.compound]
     score = share_of(finding.verb, tables) * log_score(
         finding.confidence, tables.prior[finding.asserted], right
@@ -162,7 +158,7 @@ def release(lab, finding, tables, step):  # type: ignore[no-untyped-def]
 
 @inlined
 def actions_of(verb, compound, n_compounds, tables):  # type: ignore[no-untyped-def]
-    """The first and one past the last action of a verb on a compound."""
+    """Return the first index of a verb's actions on a compound, and one past the last."""
     first = tables.first_action[verb]
     each = (tables.first_action[verb + 1] - first) // n_compounds
     return first + compound * each, first + (compound + 1) * each
@@ -170,7 +166,7 @@ def actions_of(verb, compound, n_compounds, tables):  # type: ignore[no-untyped-
 
 @inlined
 def mask_published(lab, verb, tables, mask):  # type: ignore[no-untyped-def]
-    """A compound is published once."""
+    """Mask the verb on compounds that are published or under review."""
     n_compounds = lab.published.shape[0]
     for m in range(n_compounds):
         if not is_open(lab, m):
@@ -186,7 +182,7 @@ COMPOUND = ("published_privately", "published_publicly")
 
 @inlined
 def observe_compound(lab, m, out, at):  # type: ignore[no-untyped-def]
-    """Write ``COMPOUND`` of one compound from ``out[at]`` on; return where they end."""
+    """Write ``COMPOUND`` of one compound to ``out[at:]``; return the next index."""
     out[at] = lab.published[m] == 1
     out[at + 1] = lab.published[m] == 2
     return at + 2
@@ -196,7 +192,7 @@ def observe_compound(lab, m, out, at):  # type: ignore[no-untyped-def]
 
 
 def info(_: Names) -> tuple[Info, ...]:
-    """The log score, with ``detailed_info``."""
+    """Report the log score, with ``detailed_info``."""
     return (Info("published_bits", "published_bits", "action", -1, np.float64, True),)
 
 

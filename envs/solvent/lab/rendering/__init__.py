@@ -1,9 +1,9 @@
-"""Pictures of a lab: a text for the terminal, an image, or a window.
+"""Rendering of a lab as text, as an image, or in a window.
 
-``Renderer`` draws any record of ``state.LAB_FIELDS``. What a record does not hold (the debt of an hour ago,
-which well a plate took) it remembers from the records it drew before, for each lab of a vector by itself. The
-hidden truth is shown only when asked for. Images need ``pygame-ce``, imported by the first renderer that
-draws any; no sound is opened, and a display only for a window.
+``Renderer`` draws any record of ``state.LAB_FIELDS``. History that a record does not hold, such as the debt of an
+hour ago, it keeps from the records drawn before, separately for each lab of a vector. The hidden state is shown only
+on request. Images need ``pygame-ce``, which the first renderer of images imports; no sound device is opened, and a
+display only for a window.
 """
 
 from solvent.lab.rendering.renderer import Renderer

@@ -1,6 +1,6 @@
-"""A surface to draw on, in units that do not depend on the pixels.
+"""A drawing surface in units that are independent of pixels.
 
-Texts and dots are cached, so a frame costs a few blits.
+Texts and dots are cached, so a frame costs only a few blits.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TEXTS_KEPT = 4096
 
 
 class Canvas:
-    """A surface with a scale; positions and lengths are in units, y grows downwards."""
+    """A surface with a scale. Positions and lengths are in units; y increases downwards."""
 
     def __init__(self, width: int, height: int, scale: int) -> None:
         self.scale = scale
@@ -50,9 +50,9 @@ class Canvas:
     def text(
         self, text: str, x: float, baseline: float, style: Style, *, align: float = 0.0, width: float = 0.0
     ) -> float:
-        """Write a text, cut to ``width`` where that is not 0, and return its length.
+        """Draw a text, cut to ``width`` unless that is 0, and return its length.
 
-        ``align`` is the share of the length that lies left of ``x``.
+        ``align`` is the fraction of the length to the left of ``x``.
         """
         face = self.face(style)
         if width:
@@ -65,11 +65,11 @@ class Canvas:
         return length
 
     def length(self, text: str, style: Style) -> float:
-        """Return the length that a text would have."""
+        """Return the length of a text."""
         return self.face(style).width(text) / self.scale
 
     def wrapped(self, text: str, style: Style, width: float) -> list[str]:
-        """Return the text in lines of at most ``width``, broken at blanks."""
+        """Return the text in lines of at most ``width``, broken at spaces."""
         face, lines = self.face(style), [""]
         for word in text.split():
             longer = f"{lines[-1]} {word}".strip()
@@ -97,16 +97,16 @@ class Canvas:
     # -- shapes
 
     def rect(self, x: float, y: float, width: float, height: float, colour: Colour) -> None:
-        """Fill a rectangle, on whole pixels."""
+        """Fill a rectangle, aligned to whole pixels."""
         left, top, right, bottom = self._px(x, y, x + width, y + height)
         self.surface.fill(colour, (left, top, max(0, right - left), max(0, bottom - top)))
 
     def across(self, x0: float, x1: float, y: float, colour: Colour, thick: float = 1) -> None:
-        """Draw a horizontal line whose upper edge is at ``y``."""
+        """Draw a horizontal line with its upper edge at ``y``."""
         self.rect(min(x0, x1), y, abs(x1 - x0), thick, colour)
 
     def down(self, x: float, y0: float, y1: float, colour: Colour, thick: float = 1) -> None:
-        """Draw a vertical line whose left edge is at ``x``."""
+        """Draw a vertical line with its left edge at ``x``."""
         self.rect(x, min(y0, y1), thick, abs(y1 - y0), colour)
 
     def dashes(self, x0: float, x1: float, y: float, colour: Colour) -> None:
@@ -124,13 +124,13 @@ class Canvas:
             )
 
     def triangle(self, x: float, y: float, half: float, colour: Colour) -> None:
-        """Fill a triangle around a point that points upwards, or with a negative ``half`` downwards."""
+        """Fill a triangle around a point; it points up, or down if ``half`` is negative."""
         corners = [(x - half, y + half), (x + half, y + half), (x, y - half)]
         scaled = [(round(px * self.scale), round(py * self.scale)) for px, py in corners]
         pygame.draw.polygon(self.surface, colour, scaled)
 
     def frame(self, x: float, y: float, width: float, height: float, colour: Colour) -> None:
-        """Draw the thin edge of a rectangle."""
+        """Draw the outline of a rectangle."""
         left, top, right, bottom = self._px(x, y, x + width, y + height)
         pygame.draw.rect(self.surface, colour, (left, top, right - left, bottom - top), max(1, self.scale))
 
@@ -142,7 +142,7 @@ class Canvas:
                 self.polyline([start, (x + arm + offset, y + sign * arm)], colour)
 
     def dot(self, x: float, y: float, radius: float, colour: Colour, hole: float = 0.0) -> None:
-        """Draw an antialiased disc, or with ``hole`` (its radius) a ring."""
+        """Draw an antialiased disc, or a ring if ``hole``, its inner radius, is positive."""
         sprite = self.sprite(radius, colour, hole)
         half = sprite.get_width() / 2
         self.surface.blit(sprite, (round(x * self.scale - half), round(y * self.scale - half)))
@@ -167,7 +167,7 @@ def _disc(radius: float, hole: float) -> NDArray[np.uint8]:
 
 
 def _tinted(coverage: NDArray[np.uint8], colour: Colour) -> pygame.Surface:
-    """Return a surface of one colour with this coverage."""
+    """Return a surface of one colour with ``coverage`` as its alpha channel."""
     surface = pygame.Surface(coverage.shape, pygame.SRCALPHA, 32)
     surface.fill((*colour, 255))
     alpha: Any = pygame.surfarray.pixels_alpha(surface)

@@ -8,27 +8,27 @@ from typing import NamedTuple
 from solvent.lab.rendering.palette import FAINT, LABEL, RULE, Colour
 from solvent.lab.rendering.view import Box, Canvas, View
 
-AXIS = 22  # room for the labels left of a chart
+AXIS = 22  # width of the labels to the left of a chart
 
 
 class Chart(NamedTuple):
-    """Heartbeats across, ``top`` at the upper edge, 0 at the lower."""
+    """A chart with heartbeats on the x axis and values from 0 to ``top`` on the y axis."""
 
     box: Box
     horizon: int
     top: float
 
     def x(self, heartbeat: float) -> float:
-        """Return the position of a heartbeat."""
+        """Return the x position of a heartbeat."""
         return self.box.x + self.box.width * heartbeat / self.horizon
 
     def y(self, value: float) -> float:
-        """Return the position of a value."""
+        """Return the y position of a value."""
         return self.box.bottom - self.box.height * min(value, self.top) / self.top
 
 
 def axes(canvas: Canvas, view: View, box: Box, top: float) -> Chart:
-    """Draw an empty chart: its base line, and a line at each new reagent lot."""
+    """Draw an empty chart with its base line and a line at each new reagent lot."""
     inner = Box(box.x + AXIS, box.y + 20, box.width - AXIS, box.height - 34)
     chart = Chart(inner, view.params.budget.heartbeats, top)
     lot = view.params.assay.lot_heartbeats
@@ -40,13 +40,13 @@ def axes(canvas: Canvas, view: View, box: Box, top: float) -> Chart:
 
 
 def mark_levels(canvas: Canvas, chart: Chart, label: str, y: float) -> None:
-    """Write a level and 0 left of a chart."""
+    """Label a level and 0 to the left of a chart."""
     canvas.text(label, chart.box.x - 5, y, LABEL, align=1.0)
     canvas.text("0", chart.box.x - 5, chart.box.bottom + 3, LABEL, align=1.0)
 
 
 def steps(canvas: Canvas, view: View, chart: Chart, field: str, colours: tuple[Colour, Colour]) -> None:
-    """Draw a field of the beats, which holds from one action to the next, as a line over its area."""
+    """Draw a field of the beats, constant between actions, as a line with its area filled."""
     beats, (line, fill) = view.history.beats, colours
     every = max(1, len(beats) // int(2 * chart.box.width))
     points = [(chart.x(beat.time), chart.y(getattr(beat, field))) for beat in beats]

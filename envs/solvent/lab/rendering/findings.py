@@ -1,4 +1,4 @@
-"""Findings that a gate has judged and readers have decided, as the record of a step reports them."""
+"""Judged findings and review decisions, as reported by a step's record."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from solvent.lab.words.sentences import policies_of, sentences_of
 
 
 class JudgedFinding(NamedTuple):
-    """A finding that was judged, and by what."""
+    """A finding with its verdict and the reasons."""
 
-    heartbeat: int  # in which it was submitted
+    heartbeat: int  # of its submission
     compound: int
     public: bool
     sentence: str
@@ -29,33 +29,33 @@ class JudgedFinding(NamedTuple):
     policy: str
     tau_accept: float
     tau_review: float
-    gate_verdict: str  # the gate's alone
-    score: int  # of adequacy; -1 where it is not enabled
-    rule: str  # of adequacy, ``definitive/thin``; empty where it is not enabled
-    plates: int  # experiments on its compound when it was submitted
+    gate_verdict: str  # the gate's own
+    score: int  # of adequacy; -1 if disabled
+    rule: str  # of adequacy, such as ``definitive/thin``; empty if disabled
+    plates: int  # experiments on its compound at its submission
     decided_by: str  # as in ``notebook.Finding``
 
     @property
     def audience(self) -> str:
-        """``publicly`` or ``privately``."""
+        """Audience as an adverb: ``publicly`` or ``privately``."""
         return "publicly" if self.public else "privately"
 
 
 class Decision(NamedTuple):
     """A reader's decision on a finding under review."""
 
-    heartbeat: int  # gone by when it was decided
+    heartbeat: int  # time of the decision
     compound: int
     approved: bool
-    wrong: bool  # only ever of one that was approved, and so published
+    wrong: bool  # approved, hence published, and wrong
 
     def word(self, wrong: str) -> str:
-        """Return ``approved`` or ``declined``, followed by ``wrong`` where the finding is wrong."""
+        """Return ``approved`` or ``declined``, followed by the text ``wrong`` if the finding is wrong."""
         return ("approved" if self.approved else "declined") + (wrong if self.wrong else "")
 
 
 def judged_finding(params: LabParams, lab: Any, step: Any) -> JudgedFinding | None:
-    """Return the finding that ``step`` judged, if it judged one; ``lab`` is the record that the step left."""
+    """Return the finding that ``step`` judged, or None; ``lab`` is the record after the step."""
     if not params.gate.enabled or step["verdict"] == Verdict.NONE:
         return None
     row = action_table(params)[step["action"]]
@@ -83,7 +83,7 @@ def judged_finding(params: LabParams, lab: Any, step: Any) -> JudgedFinding | No
 
 
 def decisions(lab: Any, step: Any) -> list[Decision]:
-    """Return the reviews that were decided as ``step`` closed its heartbeat."""
+    """Return the reviews decided at the end of a heartbeat."""
     approved, declined, now = int(step["approved"]), int(step["declined"]), int(lab["heartbeat"])
     wrong = lab["submitted_class"] != lab["potency"]
     return [

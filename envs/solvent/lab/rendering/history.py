@@ -1,9 +1,9 @@
-"""The history of an episode as a viewer has seen it, since a record holds the last action only.
+"""The history of an episode as drawn so far, since a record holds only the last action.
 
-Histories are kept by the lab's place among those that are drawn and its random stream (``index``, ``key``,
-``episode``), so one viewer can follow a vector of labs, also of labs that were seeded alike. A lab that was not drawn
-at every action has gaps, which are shown as such. An action count that goes backwards, or wells that grow, begin a new
-history. Where a heartbeat has several actions, each has its share of the hour.
+The key of a history is the lab's index among those drawn together and its random stream (``index``, ``key``,
+``episode``), so one viewer can follow a vector of labs, even with equal seeds. If a lab is not drawn after every
+action, its history has gaps, which are shown. A step count that decreases, or wells that increase, start a new
+history. Actions in the same heartbeat divide its hour equally.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ class Beat(NamedTuple):
     heartbeat: int
     wells: int
     debt: float
-    verb: int  # the one that was tried; -1 at the start
+    verb: int  # -1 at the start
     compound: int  # -1 for none
     event: int  # Event
     refusals: int  # so far
     step: int = 0  # actions so far
-    began: float = 0.0  # heartbeats gone by when it was taken
-    time: float = 0.0  # heartbeats gone by since
+    began: float = 0.0  # time before the action, heartbeats
+    time: float = 0.0  # time after it, heartbeats
     energy: int = 0  # thousandths
 
     @property
     def place(self) -> int:
-        """The heartbeat in which it was taken."""
+        """Heartbeat of the action."""
         return int(self.began + 1e-9)
 
 
 class Plate(NamedTuple):
-    """The last plate that was read."""
+    """The last plate."""
 
     verb: Verb
     compound: int
@@ -53,26 +53,28 @@ class Plate(NamedTuple):
 
 @dataclasses.dataclass
 class History:
-    """One episode as far as it was seen."""
+    """One episode as drawn so far."""
 
     beats: list[Beat]
     plate: Plate | None = None
     asserted: dict[int, int] = dataclasses.field(default_factory=dict)  # class of each compound's finding
-    prices: tuple[int, ...] = ()  # of each verb when it was last seen, thousandths
-    prices_before: dict[int, int] = dataclasses.field(default_factory=dict)  # its last change, by verb
-    subject: int = -1  # the compound that was acted on last
-    finding: JudgedFinding | None = None  # the one that was judged last
+    prices: tuple[int, ...] = ()  # last known price of each verb, thousandths
+    prices_before: dict[int, int] = dataclasses.field(
+        default_factory=dict
+    )  # price before its last change, by verb
+    subject: int = -1  # compound of the last action that had one
+    finding: JudgedFinding | None = None  # last one judged
     decisions: list[Decision] = dataclasses.field(default_factory=list)
-    in_review: frozenset[int] = frozenset()  # compounds, when the lab was seen last
+    in_review: frozenset[int] = frozenset()  # compounds, at the last drawing
 
     @property
     def last(self) -> Beat:
-        """The lab now."""
+        """The latest beat."""
         return self.beats[-1]
 
 
 class HistoryBook:
-    """The histories of all labs that one viewer draws."""
+    """The histories of all labs of one viewer."""
 
     def __init__(self, params: LabParams) -> None:
         self.params = params
@@ -80,7 +82,7 @@ class HistoryBook:
         self.histories: OrderedDict[tuple[int, int, int], History] = OrderedDict()
 
     def see(self, lab: Any, index: int = 0) -> History:
-        """Return the history of the lab at ``index``, this record included."""
+        """Add the record of the lab at ``index`` to its history and return the history."""
         beat = self._beat(lab)
         which = (index, int(lab["key"]), int(lab["episode"]))
         history = self.histories.get(which)
@@ -104,7 +106,7 @@ class HistoryBook:
         return history
 
     def judge(self, history: History, lab: Any, step: Any) -> None:
-        """Note the finding that the step which brought the lab here judged, and the reviews that it decided."""
+        """Record the finding that ``step`` judged and the reviews it decided."""
         history.finding = judged_finding(self.params, lab, step) or history.finding
         history.decisions += [made for made in decisions(lab, step) if made not in history.decisions]
 
@@ -134,9 +136,9 @@ def _keep_plate(history: History, lab: Any) -> None:
 
 
 def _keep_asserted(history: History, lab: Any) -> None:
-    """Note the asserted class when a finding appears, since the belief may move on later.
+    """Record the asserted class of each new finding, since the belief may change later.
 
-    It was the most probable one, of a finding that a reader has approved when it was submitted.
+    A finding approved in review asserts its submitted class, any other the most probable class.
     """
     for compound, published in enumerate(lab["published"]):
         if published:
@@ -149,7 +151,7 @@ def _keep_asserted(history: History, lab: Any) -> None:
 
 
 def _keep_prices(history: History, lab: Any) -> None:
-    """Note the prices that have changed since the lab was seen last; reviews fall as a heartbeat closes."""
+    """Record price changes since the last drawing."""
     prices = tuple(lab["price"].tolist())
     for verb, (old, new) in enumerate(zip(history.prices, prices, strict=False)):
         if old != new:
@@ -158,7 +160,7 @@ def _keep_prices(history: History, lab: Any) -> None:
 
 
 def is_fresh(lab: Any, step: Any) -> bool:
-    """Return true if ``step`` brought the lab here; after a reset or ``set_state`` it did not."""
+    """Return whether ``step`` produced this record; after a reset or ``set_state`` it did not."""
     closed = lab["slot"] == 0
     return bool(
         lab["last_action"] >= 0

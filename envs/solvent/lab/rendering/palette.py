@@ -1,4 +1,4 @@
-"""Colours after Okabe and Ito (2008) and Tol: distinct with any colour vision, and by lightness in print."""
+"""Colours after Okabe and Ito (2008) and Tol: distinct for colour-blind readers, and by lightness in print."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ FINDING: Colour = (0, 143, 104)
 DEBT: Colour = (170, 51, 119)
 ENERGY: Colour = (138, 128, 38)
 REVIEW: Colour = (176, 104, 0)
-"""Findings that a reader has still to decide."""
+"""Findings under review."""
 NIGHT: Colour = (233, 236, 241)
-"""Hours in which the user is away."""
+"""Hours without the user."""
 UNSEEN: Colour = (172, 179, 187)
-"""Wells that were spent while nobody looked."""
+"""Wells spent between drawings."""
 
 TEMPLATE_COLOURS: dict[int, Colour] = {
     Verb.DMSO: (168, 214, 237),
@@ -57,6 +57,6 @@ BODY = Style(INK)
 
 
 def mix(colour: Colour, other: Colour, share: float) -> Colour:
-    """Return ``colour`` with ``share`` of ``other`` in it."""
+    """Return ``colour`` blended with ``share`` of ``other``."""
     red, green, blue = (round(a + (b - a) * share) for a, b in zip(colour, other, strict=True))
     return red, green, blue

@@ -1,4 +1,4 @@
-"""The lab as one picture: which panels it has, and where they stand."""
+"""The lab as an image: its panels and their positions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from solvent.lab.words.sentences import policies_of
 
 WIDTH, HEIGHT = 960, 640
 WIDTH_OF_ENERGY, WIDTH_OF_GATE = 320, 380
-"""Units that the columns of energy and of the gate add, in this order."""
+"""Widths of the optional columns for energy and gate, in this order."""
 MARGIN, FOOTER = 28, 592
 
 PLATE = Box(MARGIN, 76, 404, 300)
@@ -40,15 +40,15 @@ ENERGY_CHART = Box(972, 156, 280, 130)
 COSTS = Box(972, 300, 280, 186)
 INTENTS = Box(972, 498, 280, 78)
 
-GATE = Box(972, 76, 340, 62)  # where there is no energy; else further right
+GATE = Box(972, 76, 340, 62)  # moved right by WIDTH_OF_ENERGY if there is an energy column
 LAST_FINDING = Box(972, 154, 340, 112)
 PAGE = Box(972, 278, 340, 254)
 REVIEWS = Box(972, 544, 340, 32)
-CORRECTION = Box(972, 304, 340, 0)  # between the last finding and the page, as high as it must be
+CORRECTION = Box(972, 304, 340, 0)  # between the last finding and the page; the height is computed
 
 
 class Picture:
-    """A canvas on which labs with these parameters are drawn."""
+    """A canvas for labs with these parameters."""
 
     def __init__(self, params: LabParams, scale: int = 1) -> None:
         width = WIDTH + WIDTH_OF_ENERGY * params.energy.enabled + WIDTH_OF_GATE * params.gate.enabled
@@ -61,7 +61,7 @@ class Picture:
         self.background = self.canvas.surface.copy()
 
     def draw(self, view: View) -> None:
-        """Draw one lab; the image stays on the canvas."""
+        """Draw one lab on the canvas."""
         canvas, params = self.canvas, view.params
         canvas.surface.blit(self.background, (0, 0))
         _header(canvas, view)
@@ -90,12 +90,12 @@ class Picture:
 
 
 def _column(params: LabParams) -> int:
-    """Return how far the gate's column moves to the right."""
+    """Return the horizontal offset of the gate's column."""
     return WIDTH_OF_ENERGY * params.energy.enabled
 
 
 def _weighed(canvas: Canvas, view: View) -> None:
-    """Draw the gate's panels with those of adequacy; the page gives room to the longest correction."""
+    """Draw the panels of gate and adequacy; the page gets the height that the longest correction leaves."""
     right = _column(view.params)
     gate.policies(canvas, view, GATE.moved(right), gap=7)
     adequacy.score_strip(canvas, view, GATE.moved(right))
@@ -106,7 +106,6 @@ def _weighed(canvas: Canvas, view: View) -> None:
 
 
 def _header(canvas: Canvas, view: View) -> None:
-    """Draw labels over values, from the right."""
     lab, params = view.lab, view.params
     facts = [
         ("heartbeat", f"{lab['heartbeat']} of {params.budget.heartbeats}"),

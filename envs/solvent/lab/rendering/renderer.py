@@ -1,4 +1,4 @@
-"""The renderer: one for each render mode, one picture for image and window."""
+"""The renderer: one class for all render modes."""
 
 from __future__ import annotations
 
@@ -21,19 +21,18 @@ PAGE = Sheet()
 
 
 class Renderer:
-    """Draws labs with these parameters in one render mode.
+    """Renderer of labs with these parameters in one render mode.
 
     Args:
-        params: of the labs that will be drawn.
+        params: Parameters of the labs.
         mode: ``ansi``, ``rgb_array`` or ``human``.
-        fps: frames a second of the window.
-        scale: pixels a unit; an image is 960 x 640 units, 320 wider where acting costs energy, 380 where a gate
-            judges findings.
-        reveal: mark the hidden truth too: potency classes, the instrument, fair costs.
-        sheet: width and height of a text.
+        fps: Frames per second of the window.
+        scale: Pixels per unit. An image is 960 x 640 units, 320 wider with energy and 380 wider with a gate.
+        reveal: Also show the hidden state: potency classes, the instrument, fair costs.
+        sheet: Width and height of a text.
 
     Raises:
-        DependencyNotInstalled: an image is asked for and pygame-ce is not there.
+        DependencyNotInstalled: Images need pygame-ce, which is not installed.
     """
 
     def __init__(
@@ -72,9 +71,9 @@ class Renderer:
         """Draw one lab.
 
         Args:
-            lab: a record of ``state.LAB_FIELDS``.
-            step: the record of its last step; ignored where it does not belong to the lab's last heartbeat.
-            index: of the lab in a vector. Each lab has a history of its own.
+            lab: A record of ``state.LAB_FIELDS``.
+            step: The record of its last step; ignored if it did not produce ``lab``.
+            index: Index of the lab in a vector. Each lab has its own history.
 
         Returns:
             A text (``ansi``), a uint8 array of shape ``(height, width, 3)`` (``rgb_array``), or None (``human``).
@@ -94,6 +93,6 @@ class Renderer:
         return None
 
     def close(self) -> None:
-        """Close the window, if there is one. May be called again; a closed window stays closed."""
+        """Close the window, if any. Further calls have no effect; a closed window stays closed."""
         if self._window is not None:
             self._window.close()

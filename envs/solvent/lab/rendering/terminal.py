@@ -1,6 +1,6 @@
-"""The lab as a text for a terminal: which panels it has, in which order, and which give way on a low screen.
+"""The lab as text for a terminal: the order of its panels, and those left out if the screen is low.
 
-Colour helps where there is any; with ``NO_COLOR`` set, nothing but the colour is lost.
+Colour is optional: with ``NO_COLOR`` set, no information is lost.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ TITLES = {
 }
 FIRST_TO_GO = ("costs", "page", "instrument", "voice", "gate")
 FINDING = 15
-"""Characters of a finding among the compounds; more where more is reviewed: "review inactive, 4 h"."""
+"""Width of the finding's column in the table of compounds, such as "review inactive, 4 h"."""
 
 
 def draw_text(sheet: Sheet, view: View) -> str:
-    """Return the whole lab; to fit into the sheet's height, panels are left out."""
+    """Return the lab as text; panels that do not fit the sheet's height are left out."""
     params, height = view.params, sheet.height
     judged = params.gate.enabled
     label = 8 if judged or params.energy.enabled else 6
@@ -57,17 +57,17 @@ def draw_text(sheet: Sheet, view: View) -> str:
             right = aside if name == "compounds" else ""
             lines.append(sheet.rule("├", "┤", titles.get(name, ""), right))
         lines += panel
-    # What has no consequence, where that is more than debt, whose mark is in the title.
+    # If only debt is unenforced, the title already says so.
     mark = contaminated(params) if params.unenforced not in ((), ("debt",)) else ""
     text = "\n".join([*lines, sheet.rule("╰", "╯", mark)])
     return ESCAPE.sub("", text) if os.environ.get("NO_COLOR") else text
 
 
 def _panels(sheet: Sheet, view: View) -> dict[str, list[str]]:
-    """Return the panels of the lab from top to bottom."""
+    """Return the panels from top to bottom."""
     params = view.params
     priced, judged, weighed = params.energy.enabled, params.gate.enabled, params.adequacy.enabled
-    rows = (3 if (priced or judged) and sheet.width < WIDTH else 2) + weighed  # one more for a correction
+    rows = (3 if (priced or judged) and sheet.width < WIDTH else 2) + weighed  # one more row for a correction
     panels = {"books": [wells.line(sheet, view), debt.line(sheet, view)]}
     if priced:
         panels["books"] += energy.lines(sheet, view)
@@ -86,17 +86,17 @@ def _panels(sheet: Sheet, view: View) -> dict[str, list[str]]:
 
 
 def _height(panels: dict[str, list[str]]) -> int:
-    """Return the lines of these panels, with a rule over each and one below."""
+    """Return the number of lines of these panels, including the rules between and around them."""
     return sum(len(panel) + 1 for panel in panels.values()) + 1
 
 
 def _make_room(panels: dict[str, list[str]], brief: list[str], height: int) -> None:
-    """Put the brief panel of the gate over the compounds, or where it has no room either, leave out a line."""
+    """Insert the brief panel of the gate above the compounds; if it does not fit, drop the table's legend instead."""
     if _height(panels) + len(brief) + 1 <= height:
         compounds = panels.pop("compounds")
         panels.update(gate=brief, compounds=compounds)
     elif _height(panels) > height:
-        panels["compounds"].pop()  # what the shapes mean
+        panels["compounds"].pop()  # the legend
 
 
 def _name(params: LabParams, room: int) -> str:

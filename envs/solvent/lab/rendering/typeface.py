@@ -1,7 +1,7 @@
 """The typeface of a canvas, at any size and in two weights.
 
-pygame ships one typeface, a bold one. The regular weight is made of it: glyphs are drawn large, thinned by
-erosion, and averaged down, at quarter pixels for even spacing. Glyphs are cached.
+pygame ships a single, bold typeface. The regular weight is derived from it: glyphs are drawn large, thinned by
+erosion and averaged down, at quarter-pixel offsets for even spacing. Glyphs are cached.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 OVERSAMPLED = 8
 PHASES = 4
-THINNER = (0.034, 0.022)  # of an em, across and down: from the bold stems to regular ones
+THINNER = (0.034, 0.022)  # erosion in em, horizontal and vertical
 
 
 class Glyph(NamedTuple):
-    """A character, large: coverage of shape ``(width, height)`` and advance."""
+    """A character at the oversampled size: coverage, shape ``(width, height)``, and advance."""
 
     coverage: NDArray[np.uint8]
     advance: int
@@ -39,7 +39,7 @@ class Typeface:
         self.small: dict[tuple[str, int], NDArray[np.uint8]] = {}
 
     def glyph(self, character: str) -> Glyph:
-        """Return the character before it is averaged down."""
+        """Return the character at the oversampled size."""
         if character not in self.large:
             drawn = self.font.render(character, True, (255, 255, 255))
             coverage = np.array(pygame.surfarray.array_alpha(drawn))
@@ -49,11 +49,11 @@ class Typeface:
         return self.large[character]
 
     def width(self, text: str) -> float:
-        """Return the length of a text in pixels."""
+        """Return the width of a text in pixels."""
         return sum(self.glyph(character).advance for character in text) / OVERSAMPLED
 
     def coverage(self, text: str) -> NDArray[np.uint8]:
-        """Return the coverage of a whole text, shape ``(width, height)``."""
+        """Return the coverage of a text, shape ``(width, height)``."""
         pieces = []
         at = 0
         for character in text:
@@ -81,7 +81,7 @@ class Typeface:
 
 
 def _eroded(coverage: NDArray[np.uint8], axis: int, pixels: int) -> NDArray[np.uint8]:
-    """Return the minimum of ``pixels + 1`` neighbours along an axis, which thins strokes and keeps outlines."""
+    """Return the minimum over ``pixels + 1`` neighbours along an axis, which thins strokes."""
     result = coverage
     for k in range(1, pixels + 1):
         shifted = np.roll(coverage, k // 2 if k % 2 == 0 else -(k // 2 + 1), axis)

@@ -1,4 +1,4 @@
-"""The view of a lab that every panel is given, and the boxes of a picture."""
+"""The view of a lab that every panel receives, and the boxes of a picture."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from solvent.lab.rendering.palette import INK, MUTED, Style
 if TYPE_CHECKING:
     from solvent.lab.rendering.canvas import Canvas
 else:
-    Canvas = Any  # panels have lines for the terminal too, where pygame need not be installed
+    Canvas = Any  # the terminal uses panels too, without pygame
 
 __all__ = ["Box", "Canvas", "View", "title"]
 
@@ -19,13 +19,13 @@ NAME, VALUE = Style(INK, 12, bold=True), Style(MUTED, 11)
 
 
 class View(NamedTuple):
-    """A lab at one moment, as terminal and picture show it."""
+    """A lab at one moment."""
 
     params: LabParams
     lab: Any  # a record of ``state.LAB_FIELDS``
     step: Any  # the record of its last step
     history: History
-    reveal: bool  # mark the hidden truth too
+    reveal: bool  # also show the hidden state
 
 
 class Box(NamedTuple):
@@ -47,12 +47,12 @@ class Box(NamedTuple):
         return self.y + self.height
 
     def moved(self, right: float) -> Box:
-        """Return the same box further right."""
+        """Return the box moved to the right."""
         return self._replace(x=self.x + right)
 
 
 def title(canvas: Canvas, box: Box, name: str, value: str = "", shorter: str = "") -> None:
-    """Write a panel's name at its upper left and its value at the upper right, ``shorter`` where there is no room."""
+    """Draw a panel's name at the upper left and its value at the upper right, ``shorter`` if space is tight."""
     room = box.width - canvas.text(name, box.x, box.y + 10, NAME) - 12
     if shorter and canvas.length(value, VALUE) > room:
         value = shorter

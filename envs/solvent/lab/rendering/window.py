@@ -1,4 +1,4 @@
-"""A window that shows a picture. Several can be open in one process; closing one leaves the others alone."""
+"""A window for a picture. Several may be open in one process, and each closes independently."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _OPEN: weakref.WeakSet[LabWindow] = weakref.WeakSet()
 
 
 class LabWindow:
-    """A window of a fixed size, updated at most ``fps`` times a second."""
+    """A window of fixed size, updated at most ``fps`` times a second."""
 
     def __init__(self, size: tuple[int, int], fps: float) -> None:
         pygame.display.init()
@@ -22,12 +22,12 @@ class LabWindow:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is still there; a person may close it at any time."""
+        """Whether the window is open; the user may close it at any time."""
         _close_where_asked()
         return self.window is not None
 
     def show(self, surface: pygame.Surface) -> None:
-        """Show the picture and wait until the next one is due."""
+        """Show the picture and wait until the next frame is due."""
         if self.window is None:
             return
         self.window.get_surface().blit(surface, (0, 0))
@@ -35,14 +35,14 @@ class LabWindow:
         self.clock.tick(self.fps)
 
     def close(self) -> None:
-        """Close it; may be called again."""
+        """Close the window. Further calls have no effect."""
         if self.window is not None:
             self.window.destroy()
             self.window = None
 
 
 def _close_where_asked() -> None:
-    """Answer the close buttons of all our windows: the queue of events is one for the process."""
+    """Close the windows whose close button was pressed; all windows share one event queue."""
     for event in pygame.event.get(pygame.WINDOWCLOSE):
         for window in list(_OPEN):
             if window.window is not None and event.window is window.window:

@@ -1,1 +1,1 @@
-"""The lab's words: what can stand on a page, what a finding can say, and what was measured of both."""
+"""The words of the lab: the catalogue of sentences, their measurements, pages and the tool log."""

@@ -1,12 +1,11 @@
-"""The lab's sentences: what its experiments write down, and what its findings say.
+"""The lab's sentences: the readouts and fits that experiments write, and the findings.
 
-``catalogue.toml`` holds the words, for a person to edit. Here they become the sentences of one compound, in the order
-of the rows of the measured tables (``rows.py``): readouts by dose and bin, fits by strength and class,
-findings by wording and class.
+``catalogue.toml`` holds the words, for people to edit. This module turns them into the sentences of one compound, in
+the row order of the measured tables (``rows.py``).
 
-A page is what the notebook holds of a compound when a finding is judged: for each dose the *latest* readout, and the
-latest fit, with the sentences of its strength and of every lesser one. A span that is added to a page can only lower
-residuals, so a page has a bounded number of them, and piling up plates adds none.
+A page is the notebook's content about a compound when a finding is judged: the latest readout at each dose, and the
+latest fit, with the sentences of its strength and of all lower ones. Adding a sentence to a page can only lower
+residuals. Since a page has a bounded number of them, running more plates does not add sentences without limit.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ __all__ = ["CATALOGUE", "Catalogue", "Page", "WordsError", "load_catalogue"]
 
 
 class WordsError(ValueError):
-    """Words that can't be used. The message is one line: where, what, and what is allowed."""
+    """Words that can't be used. The message is one line with the place, the problem and the allowed values."""
 
 
 CATALOGUE = Path(__file__).with_name("catalogue.toml")
-"""The sentences that the package ships."""
+"""The shipped catalogue."""
 SLOTS = {
     "readout": {"dose", "compound", "percent"},
     "poor": {"compound"},
@@ -45,21 +44,21 @@ SLOTS = {
 
 @dataclass(frozen=True)
 class Page:
-    """What the notebook holds of a compound: readouts as ``(dose, bin)``, strength and class of the latest fit."""
+    """The page of a compound: readouts as ``(dose, bin)``, and strength and class of the latest fit."""
 
     readouts: tuple[tuple[int, int], ...]
     strength: int
     named: int
 
     def rows(self, doses: int, bins: int, classes: int) -> list[int]:
-        """Rows of its sentences, in the order in which the step takes them."""
+        """Return the rows of its sentences, in the order in which the step uses them."""
         rows = [readout_row(dose, observed, bins) for dose, observed in sorted(self.readouts)]
         return rows + [fit_row(doses * bins, s, self.named, classes) for s in range(self.strength + 1)]
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The words. ``sha256`` is that of the file they came from."""
+    """The words of a catalogue; ``sha256`` is the hash of its file."""
 
     inactive: str
     active: tuple[str, ...]
@@ -69,10 +68,10 @@ class Catalogue:
     sha256: str
 
     def spans(self, assay: AssayParams, doses: Sequence[float], compound: str) -> list[str]:
-        """Every sentence that can be evidence about a compound, by row.
+        """Return all sentences that can be evidence about a compound, by row.
 
         Raises:
-            WordsError: more potency classes than the catalogue has phrases for.
+            WordsError: The catalogue has too few phrases for the potency classes.
         """
         percents = _percents(assay)
         named = self.classes(assay)
@@ -85,7 +84,7 @@ class Catalogue:
         return readouts + fits
 
     def findings(self, assay: AssayParams, compound: str) -> list[str]:
-        """Every sentence that a finding about a compound can be, by wording and class."""
+        """Return all sentences of findings about a compound, by wording and class."""
         return [
             text.format_map({"compound": compound, "class": k})
             for text in self.claims
@@ -93,7 +92,7 @@ class Catalogue:
         ]
 
     def classes(self, assay: AssayParams) -> list[str]:
-        """The phrase of each potency class."""
+        """Return the phrase of each potency class."""
         if assay.potency_classes > len(self.active) + 1:
             raise WordsError(
                 f"assay.potency_classes: got {assay.potency_classes}; allowed: at most {len(self.active) + 1}, "
@@ -107,7 +106,7 @@ class Catalogue:
 
 
 def dose_text(dose: float) -> str:
-    """A concentration in mol/L as the lab writes it: ``320 nM``, ``3.2 µM``."""
+    """Return a concentration, given in mol/L, as text: ``320 nM``, ``3.2 µM``."""
     for unit, size in (("nM", 1e-9), ("µM", 1e-6), ("mM", 1e-3)):
         value = float(f"{dose / size:.2g}")
         if value < 1000.0:
@@ -116,7 +115,7 @@ def dose_text(dose: float) -> str:
 
 
 def _percents(assay: AssayParams) -> list[int]:
-    """Viability at the middle of each bin, %; the open ones end where the scale does."""
+    """Return the viability at the middle of each bin, %; the open bins end at ``bin_low`` and ``bin_high``."""
     edges = bin_edges(assay)
     edges[0], edges[-1] = assay.bin_low, assay.bin_high
     return [round(50.0 * float(low + high)) for low, high in itertools.pairwise(edges)]
@@ -124,10 +123,10 @@ def _percents(assay: AssayParams) -> list[int]:
 
 @functools.lru_cache(maxsize=8)
 def load_catalogue(path: Path = CATALOGUE) -> Catalogue:
-    """The words of a file.
+    """Return the catalogue in a file.
 
     Raises:
-        WordsError: the file can't be read, or a sentence is missing or has other slots than it must have.
+        WordsError: The file can't be read, or a sentence is missing or has the wrong slots.
     """
     try:
         text = path.read_bytes()

@@ -1,12 +1,11 @@
 """Measurements of the lab's sentences, made once with the real instruments and looked up in the step.
 
-A file (``.npz``) has for each compound the Gram matrix of its sentences (evidence, then findings), which numbers of a
-finding stand in which span, and which rule of adequacy fires on a finding with so many plates behind it; and a
-description: model, packages, hashes, for which compounds, doses, bins and classes it was measured, the gate's policies
-that were learnt on it, and the corrections of adequacy. ``solvent gate build`` writes it; playing needs neither the
-instruments nor a model.
+A file (``.npz``) holds, for each compound, the Gram matrix of its sentences (evidence, then findings), the numbers of
+each finding that occur in each span, and the rule of adequacy for each finding and number of plates. Its description
+gives the model, packages and hashes; the compounds, doses, bins and classes; the gate's policies calibrated on it;
+and adequacy's corrections. ``solvent gate build`` writes the file. Playing needs neither the instruments nor a model.
 
-Inner products are stored as 32-bit integers over 2^30, the upper triangle alone: exact to 5e-10, and the same on every
+Inner products are stored as 32-bit integers over 2^30, upper triangle only: accurate to 5e-10, and identical on every
 machine.
 """
 
@@ -46,17 +45,17 @@ __all__ = [
 
 SHIPPED = Path(__file__).with_name("measured.npz")
 TINY = Path(__file__).parent / "tiny" / SHIPPED.name
-"""Of the readouts of the smallest level."""
+"""Measurements for the readouts of the smallest level."""
 ARRAYS = ("gram", "stands", "rules", "negatives")
 READOUTS = ("bins", "bin_low", "bin_high", "lowest_ec50", "ec50_step")
-"""Settings of the assay that its sentences have numbers from."""
+"""Settings of the assay that determine the numbers in its sentences."""
 MOST_SPANS = 12
-"""Sentences on a page at most, all of which count: ``top_k`` and ``rank_r`` of the lab's policies."""
+"""Most sentences on a page: ``top_k`` and ``rank_r`` of the lab's policies."""
 SCALE = 2.0**30
 MOST = 64
-"""Compounds, doses, bins and classes at most, each."""
+"""Most compounds, doses, bins or classes."""
 UNIT = 1e-5
-"""How far off its length a unit vector may be."""
+"""Tolerance of the squared length of a unit vector."""
 FORMAT = "solvent.lab.words.v1"
 _KEYS = {
     "format",
@@ -90,19 +89,19 @@ _DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
 )
-"""What reading a file that is none of ours, or broken, can end in."""
+"""Errors from reading a damaged file or one in another format."""
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Measurements of the sentences of the compounds, doses and classes named in ``about``.
+    """Measurements of the sentences for the compounds, doses and classes in ``about``.
 
     Attributes:
-        gram: inner products, shape ``(M, T, T)`` float64; rows as in ``rows.py``.
-        stands: whether every number of a finding stands in a span, shape ``(M, findings, spans)`` uint8.
-        rules: the rule of adequacy that fires on a finding, by plates in the log, shape ``(M, findings, LOGGED + 1)``.
-        negatives: whether a finding states an absence as a fact, shape ``(M, findings)`` uint8.
-        about: what was measured, and with what; the policies that were learnt; the corrections that can be given.
+        gram: Inner products, shape ``(M, T, T)`` float64; rows as in ``rows.py``.
+        stands: Whether a span contains every number of a finding, shape ``(M, findings, spans)`` uint8.
+        rules: Rule of adequacy for a finding, by plates in the log, shape ``(M, findings, LOGGED + 1)``.
+        negatives: Whether a finding states an absence as a fact, shape ``(M, findings)`` uint8.
+        about: Description: what was measured and how, policies, corrections.
     """
 
     gram: NDArray[np.float64]
@@ -113,20 +112,20 @@ class Measured:
 
     @property
     def policies(self) -> tuple[LevelPolicy, ...]:
-        """The policies of the gate, the laxest first."""
+        """Policies of the gate, laxest first."""
         return tuple(LevelPolicy(name, accept, review) for name, accept, review in self.about["policies"])
 
     @property
     def corrections(self) -> tuple[Correction | None, ...]:
-        """The correction of an error under each of adequacy's rules; None for what can't be."""
+        """Correction of an error under each rule of adequacy, or None."""
         texts = self.about["corrections"]["texts"]
         return tuple(key and Correction(key, texts[key]) for key in self.about["corrections"]["by_rule"])
 
     def select(self, assay: AssayParams, doses: tuple[float, ...]) -> Measured:
-        """The tables of these compounds, doses and classes, in their order.
+        """Return the tables of these compounds, doses and classes, in their order.
 
         Raises:
-            WordsError: something was not measured; the line names it.
+            WordsError: Something was not measured; the message names it.
         """
         about = self.about
         for name in READOUTS:
@@ -167,7 +166,7 @@ class Measured:
         )
 
     def _rows(self, doses: list[int], classes: int) -> NDArray[np.int64]:
-        """Rows of these doses and of the first ``classes`` classes."""
+        """Return the rows of these doses and of the first ``classes`` classes."""
         bins, measured = self.about["bins"], self.about["potency_classes"]
         readouts = len(self.about["doses"]) * bins
         rows = [dose * bins + b for dose in doses for b in range(bins)]
@@ -185,7 +184,7 @@ class Measured:
 
 
 def _digest(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Hash of the description, which says what each row means, and of the arrays as they are stored."""
+    """Return a hash of the description and of the arrays as stored."""
     described = {name: value for name, value in about.items() if name != "sha256"}
     digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
     for name in sorted(arrays):
@@ -195,10 +194,10 @@ def _digest(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str
 
 
 def save_measured(path: Path, measured: Measured) -> None:
-    """Write the measurements to ``path``: whole or not at all.
+    """Write the measurements to ``path`` atomically.
 
     Raises:
-        WordsError: the file can't be written.
+        WordsError: The file can't be written.
     """
     arrays = _stored(measured)
     about = {**measured.about, "format": FORMAT}
@@ -216,7 +215,7 @@ def save_measured(path: Path, measured: Measured) -> None:
 
 
 def _stored(measured: Measured) -> dict[str, NDArray[Any]]:
-    """The arrays as they are kept: inner products as 32-bit integers, the upper triangle alone; flags as bits."""
+    """Return the arrays as stored: the upper triangle of the inner products as int32, flags as bits."""
     upper = np.triu_indices(measured.gram.shape[1])
     n = len(measured.gram)
     return {
@@ -228,12 +227,12 @@ def _stored(measured: Measured) -> dict[str, NDArray[Any]]:
 
 
 def rounded(measured: Measured) -> Measured:
-    """The measurements as they will be read back."""
+    """Return the measurements as they would be read back from a file."""
     return _read(measured.about, _stored(measured))
 
 
 def _fits(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bool:
-    """Whether the description is one, and the arrays are of its shapes and hold what unit vectors can have."""
+    """Return whether the description is valid and the arrays match it and hold products of unit vectors."""
     counts, lists = ("bins", "potency_classes"), ("compounds", "doses")
     if any(type(about[name]) is not int or not 2 <= about[name] <= MOST for name in counts):
         return False
@@ -265,7 +264,7 @@ def _fits(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bool:
 
 
 def _names_rules(about: Mapping[str, Any]) -> bool:
-    """Whether the description has a policy for each level and a text for each correction."""
+    """Return whether the description has a policy for each level and a text for each correction."""
     policies, corrections = about["policies"], about["corrections"]
     labels = [LevelPolicy(*policy).label for policy in policies]
     inside = all(0.0 <= accept <= review <= 1.0 for _, accept, review in policies)
@@ -279,17 +278,17 @@ def _names_rules(about: Mapping[str, Any]) -> bool:
 
 
 def _agrees(about: Mapping[str, Any], assay: AssayParams, name: str) -> bool:
-    """Whether tables were measured for an assay with this setting."""
+    """Return whether the tables were measured for an assay with this setting."""
     return bool(np.isclose(getattr(assay, name), about[name], rtol=1e-9, atol=0.0))
 
 
 def shipped(assay: AssayParams) -> Path:
-    """The shipped file whose sentences are those of this assay's readouts; the lab's where none is.
+    """Return the shipped file that matches this assay's readouts; if none does, the main one.
 
     Raises:
-        WordsError: a shipped file was changed.
+        WordsError: A shipped file was modified.
     """
-    if TINY.exists():  # it doesn't while it is built
+    if TINY.exists():  # absent while it is being built
         about = load_measured(TINY).about
         if all(_agrees(about, assay, name) for name in READOUTS):
             return TINY
@@ -298,10 +297,10 @@ def shipped(assay: AssayParams) -> Path:
 
 @functools.lru_cache(maxsize=8)
 def load_measured(path: Path = SHIPPED) -> Measured:
-    """Measurements from a file.
+    """Return the measurements in a file.
 
     Raises:
-        WordsError: no such file, not this format, or changed since it was written.
+        WordsError: The file does not exist, has another format, or was modified after it was written.
     """
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
@@ -329,7 +328,7 @@ def load_measured(path: Path = SHIPPED) -> Measured:
 
 
 def _read(about: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Measured:
-    """Measurements from the arrays that are kept."""
+    """Return the measurements from the arrays as stored."""
     findings = len(WORDINGS) * about["potency_classes"]
     spans = len(about["doses"]) * about["bins"] + 1 + findings
     n = len(about["compounds"])

@@ -1,8 +1,8 @@
-"""The notebook: what a lab's page about a compound says in words, and what becomes of a finding held against it.
+"""The notebook: a compound's page in words, and the outcome of each finding that could be submitted now.
 
-The step works on rows of a table; here they become sentences again, for people. Energies are those that the step has
-measured, in [0, 1] to six decimals; scores of adequacy, 0 to 3, are those of the step's own table. Of the verdicts of
-both, where they are enforced, the more severe one holds.
+The step works on rows of a table; this module turns them into sentences for people. Energies are the step's, in [0,
+1] to six decimals; adequacy's scores, 0 to 3, come from the step's table. The more severe of the enforced verdicts
+applies.
 """
 
 from __future__ import annotations
@@ -37,64 +37,60 @@ __all__ = [
 ]
 
 UNWEIGHED = -1
-"""The score where adequacy is not enabled."""
+"""Score if adequacy is not enabled."""
 NO_PLATE = "no plate"
-"""What decides where the gate is not enforced: a finding without an experiment is rejected all the same."""
+"""Deciding reason if the gate is not enforced, since it still rejects a finding without an experiment."""
 
 DECIDERS = {"gate": "the gate", "adequacy": "its words", "both": "both", NO_PLATE: "having no plate"}
-"""Who decided on what was not accepted, in words."""
+"""Phrases for the deciding party of a finding that is not accepted."""
 
 
 class Finding(NamedTuple):
-    """What a finding would say in one wording, and what would become of it."""
+    """A possible finding in one wording, with its outcome if submitted now."""
 
     wording: str
     sentence: str
-    energy: float  # hallucination energy against the page; its gap too, for a control claim from the page has none
-    number_missing: bool  # a number of it stands in no sentence of the page
-    verdict: str  # the more severe of the gate's and adequacy's, as far as they are enforced
-    gate_verdict: str = ""  # the gate's alone, enforced or not
+    energy: float  # hallucination energy against the page, which is also the energy gap
+    number_missing: bool  # a number of it is in no sentence of the page
+    verdict: str  # the more severe of the enforced verdicts
+    gate_verdict: str = ""  # the gate's own, enforced or not
     adequacy: int = UNWEIGHED  # score of its words, 0 to 3
-    rule: str = (
-        ""  # of adequacy: its words against their evidence, ``definitive/thin``; empty where unweighed
-    )
-    decided_by: str = ""  # one of ``DECIDERS``; empty for what is accepted
+    rule: str = ""  # of adequacy, such as ``definitive/thin``; empty if unweighed
+    decided_by: str = ""  # a key of ``DECIDERS``; empty if accepted
 
 
 class Notebook(NamedTuple):
-    """A compound's page and the findings that could be held against it now."""
+    """A compound's page and the findings that could be submitted now."""
 
     compound: str
-    spans: tuple[
-        str, ...
-    ]  # readouts by dose, then the fit's sentence of its strength and of every lesser one
+    spans: tuple[str, ...]  # readouts by dose, then the fit's sentences, weakest first
     fit: str  # strength of the latest fit; empty without one
-    findings: tuple[Finding, ...]  # by wording, the weakest first
+    findings: tuple[Finding, ...]  # by wording, weakest first
     policy: str
     tau_accept: float
     tau_review: float
     decision_in: int  # heartbeats until the finding under review is decided; 0 for none
-    plates: tuple[tuple[str, int], ...] = ()  # the tool log's size: experiments run on it, by kind
-    unenforced: tuple[str, ...] = ()  # of gate and adequacy, what has no consequence
+    plates: tuple[tuple[str, int], ...] = ()  # experiments on it in the tool log, by kind
+    unenforced: tuple[str, ...] = ()  # those of gate and adequacy that are not enforced
 
     @property
     def calls(self) -> int:
-        """Plates in the tool log."""
+        """Number of plates in the tool log."""
         return sum(count for _, count in self.plates)
 
     @property
     def fits(self) -> tuple[str, ...]:
-        """The sentences of the latest fit, the strongest first."""
+        """Sentences of the latest fit, strongest first."""
         count = STRENGTHS.index(self.fit) + 1 if self.fit else 0
         return self.spans[::-1][:count]
 
     @property
     def readouts(self) -> tuple[str, ...]:
-        """The sentences of the readouts, by dose."""
+        """Sentences of the readouts, by dose."""
         return self.spans[: len(self.spans) - len(self.fits)]
 
     def __str__(self) -> str:
-        """The page as a person would read it."""
+        """Return the page as readable text."""
         page = [f"  {span}" for span in self.fits + self.readouts] or [
             "  nothing yet: no experiment was run on it"
         ]
@@ -120,7 +116,7 @@ class Notebook(NamedTuple):
         )
 
     def _tool_log(self) -> list[str]:
-        """The tool log in a line, where the words of findings are held against it."""
+        """Return a line about the tool log, or none without adequacy."""
         if self.findings[0].adequacy == UNWEIGHED:
             return []
         kinds = [plural(count, name.replace("_", " ")) for name, count in self.plates if count]
@@ -128,7 +124,7 @@ class Notebook(NamedTuple):
 
 
 def _weighed(finding: Finding) -> str:
-    """The end of a finding's line: its verdict, with adequacy's score and who decided where both have a say."""
+    """Return the end of a finding's line: adequacy's rule and score, the verdict and who decided."""
     said = finding.verdict
     if finding.adequacy != UNWEIGHED and finding.decided_by:
         said += f" by {DECIDERS[finding.decided_by]}"
@@ -139,7 +135,7 @@ def _weighed(finding: Finding) -> str:
 
 
 def plural(count: int, word: str) -> str:
-    """``1 plate``, ``2 plates``."""
+    """Return a count with its noun: ``1 plate``, ``2 plates``."""
     return f"{count} {word}{'s' if count != 1 else ''}"
 
 
@@ -151,13 +147,13 @@ class Weighed(NamedTuple):
 
 
 def weigh(params: LabParams, gate: int, score: int, plates: int) -> Weighed:
-    """The verdict of the step, and whose it is.
+    """Return the verdict of the step and who decided it.
 
     Args:
-        params: of the lab.
-        gate: code of the gate's own verdict.
-        score: of adequacy, 0 to 3; ``UNWEIGHED`` where it does not run.
-        plates: experiments that were run on the compound.
+        params: Parameters of the lab.
+        gate: Code of the gate's own verdict.
+        score: Score of adequacy, 0 to 3, or ``UNWEIGHED``.
+        plates: Number of experiments on the compound.
     """
     rules, enforced = adequacy_rules(params), params.gate.enforced
     words = plain(words_verdict)(score, rules.review_from, rules.reject_from) if rules.enforced else ACCEPT
@@ -171,10 +167,10 @@ def weigh(params: LabParams, gate: int, score: int, plates: int) -> Weighed:
 
 
 def compound_index(params: LabParams, compound: str | int) -> int:
-    """A compound by its name or its index.
+    """Return the index of a compound given by name or index.
 
     Raises:
-        ValueError: there is no such compound; the line names those there are.
+        ValueError: The compound does not exist.
     """
     names = params.assay.compounds
     if isinstance(compound, str) and compound in names:
@@ -191,7 +187,7 @@ def compound_index(params: LabParams, compound: str | int) -> int:
 
 
 def rows_of(params: LabParams, lab: Any, compound: int) -> list[int]:
-    """Rows of the sentences on a compound's page, in the measured tables."""
+    """Return the rows of the sentences on a compound's page in the measured tables."""
     fitted = int(lab["fit_class"][compound])
     if fitted < 0:
         return []
@@ -201,10 +197,10 @@ def rows_of(params: LabParams, lab: Any, compound: int) -> list[int]:
 
 
 def page_of(params: LabParams, lab: Any, compound: int) -> Notebook:
-    """The page of a compound in a record of a lab with a gate.
+    """Return the page of a compound in the record of a lab with a gate.
 
     Raises:
-        ValueError: a lab without a gate, or whose sentences are not at hand.
+        ValueError: The lab has no gate, or its sentences are missing.
     """
     if not params.gate.enabled:
         raise ValueError("notebook: this lab writes none; allowed: where gate.enabled is true")

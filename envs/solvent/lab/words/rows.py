@@ -1,7 +1,7 @@
-"""Rows of a compound's sentences in the measured tables: readouts, then fits, then findings.
+"""Row numbers of a compound's sentences in the measured tables: readouts, then fits, then findings.
 
-A readout's row follows its dose and bin, a fit's its strength and class, a finding's its wording and class. A poor fit
-names no class, so there is one sentence of it.
+Readouts are ordered by dose and bin, fits by strength and class, findings by wording and class. A poor fit names no
+class, so it has a single sentence.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ from solvent.lab.compiled import inlined
 __all__ = ["STRENGTHS", "WORDINGS", "finding_row", "fit_row", "readout_row"]
 
 WORDINGS = ("hedged", "plain", "definitive")
-"""How a finding can be worded, from the weakest to the strongest."""
+"""Wordings of a finding, weakest first."""
 STRENGTHS = ("poor", "rough", "good", "precise")
-"""How good a fit can be. Each but the poor one bears out one wording."""
+"""Strengths of a fit, weakest first. Each except ``poor`` supports one wording."""
 N_WORDINGS = len(WORDINGS)
 
 
 @inlined
 def readout_row(dose, observed, bins):  # type: ignore[no-untyped-def]
-    """Row of the sentence of a readout: ``dose`` of the catalogue's doses, ``observed`` of ``bins``."""
+    """Return the row of a readout's sentence; ``dose`` is an index of the doses, ``observed`` one of ``bins``."""
     return dose * bins + observed
 
 
 @inlined
 def fit_row(readouts, strength, named, classes):  # type: ignore[no-untyped-def]
-    """Row of a fit's sentence, after ``readouts`` rows of readouts; a poor fit (strength 0) names no class."""
+    """Return the row of a fit's sentence, after ``readouts`` rows of readouts; strength 0 (poor) ignores ``named``."""
     return readouts if strength == 0 else readouts + 1 + (strength - 1) * classes + named
 
 
 @inlined
 def finding_row(readouts, wording, named, classes):  # type: ignore[no-untyped-def]
-    """Row of a finding's sentence, after those of the fits."""
+    """Return the row of a finding's sentence, after the rows of fits."""
     return readouts + 1 + (N_WORDINGS + wording) * classes + named

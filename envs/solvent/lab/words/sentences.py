@@ -1,7 +1,7 @@
-"""The words of one lab: sentences, what was measured of them, the gate's policies, adequacy's corrections.
+"""The words of a lab: its sentences, their measurements, the gate's policies and adequacy's corrections.
 
-They are those that the lab's tables were measured for: the shipped catalogue, or a ``catalogue.toml`` beside the tables
-of ``gate.tables``. Playing needs the measurements alone; logs, pictures and the notebook need the sentences.
+The sentences are those that the tables were measured for: the shipped catalogue, or a ``catalogue.toml`` beside the
+file of ``gate.tables``. A step needs only the measurements; logs, pictures and the notebook need the sentences.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ __all__ = [
 
 
 def _file(params: LabParams) -> Path:
-    """The file that the parameters name, else the shipped one for such readouts."""
+    """Return the file that ``gate.tables`` names, or the shipped file for this assay."""
     return Path(params.gate.tables) if params.gate.tables else shipped(params.assay)
 
 
 @functools.lru_cache(maxsize=64)
 def measured_for(params: LabParams) -> Measured | None:
-    """The measurements of a lab's sentences; None without a gate.
+    """Return the measurements of a lab's sentences, or None without a gate.
 
     Raises:
-        ParamError: ``gate.tables`` can't be used, or something was not measured.
+        ParamError: ``gate.tables`` can't be used, or lacks something.
     """
     if not params.gate.enabled:
         return None
@@ -47,10 +47,10 @@ def measured_for(params: LabParams) -> Measured | None:
 
 
 def policies_of(params: LabParams) -> tuple[LevelPolicy, ...]:
-    """The gate's policies, the laxest first; none where there is no gate.
+    """Return the gate's policies, laxest first; empty without a gate.
 
     Raises:
-        ParamError: as ``measured_for``.
+        ParamError: As in ``measured_for``.
     """
     measured = measured_for(params)
     return () if measured is None else measured.policies
@@ -58,9 +58,10 @@ def policies_of(params: LabParams) -> tuple[LevelPolicy, ...]:
 
 @functools.lru_cache(maxsize=64)
 def _by_rule(params: LabParams) -> tuple[Correction | None, ...]:
-    """The correction of an error under each rule.
+    """Return the correction of an error under each rule.
 
-    Only what is published can be wrong: nothing without a plate, nor what scores ``reject_from`` or more.
+    It is None for findings that can't be published: those without a plate, and those that score ``reject_from`` or
+    more.
     """
     measured = measured_for(params)
     if measured is None or not params.adequacy.enabled:
@@ -72,22 +73,22 @@ def _by_rule(params: LabParams) -> tuple[Correction | None, ...]:
 
 
 def corrections_of(params: LabParams) -> tuple[Correction, ...]:
-    """What an agent can be told after a published error, in the order of the codes; none without adequacy."""
+    """Return all corrections that can occur, in the order of their codes; empty without adequacy."""
     return tuple(dict.fromkeys(filter(None, _by_rule(params))))
 
 
 def rule_corrections(params: LabParams) -> tuple[int, ...]:
-    """The code of the correction for an error under each rule; -1 for what can't be."""
+    """Return the code of the correction for each rule, or -1 if the rule has none."""
     codes = {correction: code for code, correction in enumerate(corrections_of(params))}
     return tuple(codes[correction] if correction else -1 for correction in _by_rule(params))
 
 
 @functools.lru_cache(maxsize=64)
 def sentences_of(params: LabParams) -> LabSentences:
-    """The sentences that a lab with a gate speaks.
+    """Return the sentences of a lab with a gate.
 
     Raises:
-        ParamError: the words that ``gate.tables`` was measured for are not there.
+        ParamError: The catalogue that ``gate.tables`` was measured for is missing.
     """
     try:
         return lab_sentences(params, _catalogue(_file(params)))
@@ -96,10 +97,10 @@ def sentences_of(params: LabParams) -> LabSentences:
 
 
 def lab_sentences(params: LabParams, catalogue: Catalogue) -> LabSentences:
-    """Every sentence of every compound.
+    """Return the sentences of all compounds.
 
     Raises:
-        WordsError: the catalogue has no words for these parameters.
+        WordsError: The catalogue has no words for these parameters.
     """
     assay = params.assay
     return LabSentences(
@@ -110,7 +111,7 @@ def lab_sentences(params: LabParams, catalogue: Catalogue) -> LabSentences:
 
 
 def _catalogue(file: Path) -> Catalogue:
-    """The words that these measurements were made of."""
+    """Return the catalogue that the file was measured for."""
     wanted = load_measured(file).about["catalogue_sha256"]
     for path in (CATALOGUE, file.with_name(CATALOGUE.name)):
         if path.exists() and load_catalogue(path).sha256 == wanted:

@@ -1,7 +1,7 @@
-"""The tool log of one lab: which plates were run on each compound, and what they left in the notebook.
+"""The tool log of one lab: the plates run on each compound as tool calls.
 
-The record of a lab counts plates; this keeps them, so that the words of a finding can be held against the calls behind
-them. Sentences are made when they are asked for.
+A lab's record only counts plates. The log keeps them, so that a finding's words can be compared with the calls that
+support them. Sentences are built on request.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ __all__ = ["Plate", "ToolLog", "tool_calls"]
 
 
 class Plate(NamedTuple):
-    """A plate as the notebook has it."""
+    """A plate as written in the notebook."""
 
     verb: Verb
     readouts: tuple[int, ...]  # bin of each dose on the plate
-    strength: int  # of the fit that it left
-    named: int  # class that the fit names
+    strength: int  # strength of its fit
+    named: int  # class named by its fit
 
 
 def tool_calls(
     params: LabParams, words: LabSentences, compound: int, plates: Sequence[Plate]
 ) -> list[dict[str, Any]]:
-    """The tool log of a compound: ``{name, arguments, result}`` for each plate."""
+    """Return the tool log of a compound: ``{name, arguments, result}`` for each plate."""
     return [_call(params, words, compound, number, plate) for number, plate in enumerate(plates, start=1)]
 
 
@@ -66,25 +66,27 @@ class ToolLog:
         self.clear()
 
     def clear(self) -> None:
-        """Forget everything: another episode, or a state from elsewhere."""
+        """Remove all plates."""
         self._plates = [[] for _ in self.params.assay.compounds]
 
     def add(self, action: int, lab: Any) -> None:
-        """Keep the plate of a compound that ``action`` has run and that left ``lab`` behind.
+        """Store the plate of a compound that ``action`` ran; ``lab`` is the record after it.
 
-        As it is, for a step has no time to lose: ``of`` makes numbers of it.
+        The data is stored raw to keep the step fast; ``of`` decodes it.
         """
         compound = self._compounds[action]
         fit = lab["fit_strength"][compound], lab["fit_class"][compound]
         self._plates[compound].append((self._verbs[action], lab["last_bins"].tobytes(), *fit))
 
     def of(self, compound: int, run: int) -> list[dict[str, Any]]:
-        """The log of a compound as tool calls, ``{name, arguments, result}``, the oldest first.
+        """Return the log of a compound as tool calls ``{name, arguments, result}``, oldest first.
 
-        ``run`` is how many plates were run on it.
+        Args:
+            compound: Index.
+            run: Number of plates run on it.
 
         Raises:
-            ValueError: a lab without a gate, whose plates leave no sentences, or plates that were not run here.
+            ValueError: The lab has no gate, so its plates have no sentences, or some plates were not run here.
         """
         if not self.params.gate.enabled:
             raise ValueError("tool_log: this lab writes none; allowed: where gate.enabled is true")

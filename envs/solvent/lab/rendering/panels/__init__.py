@@ -1,1 +1,1 @@
-"""Panels, one a mechanism: its words, its lines for the terminal and its drawing for the picture, side by side."""
+"""Panels of the renderer, one module per mechanism or subject."""

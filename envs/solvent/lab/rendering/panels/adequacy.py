@@ -1,4 +1,4 @@
-"""Adequacy: a finding's words against the plates behind them, who decided, and the correction in force."""
+"""Adequacy: a finding's words and the plates that support it, who decided, and the correction in force."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ HOLDS = "for {} h more: {}"
 LINE = 12.0
 CELL = 24.0
 STEP = 9.0
-"""Side of a step of a ladder, with the gap after it."""
+"""Width of a ladder's step, including the gap after it."""
 
 
 # -- words
 
 
 def rules(params: LabParams) -> list[str]:
-    """Return the rules of a lab that holds words against evidence, line by line."""
+    """Return the rules about adequacy, line by line."""
     lines = [
         "A finding's words are held against the plates run on its compound: score = words less evidence, + 1.",
         "Words: hedged 0, plain 1, definitive 2, absolute 3. Evidence: 1 plate 1, 2 or 3 plates 2, more 3.",
@@ -57,7 +57,7 @@ def rules(params: LabParams) -> list[str]:
 
 
 def _limits(params: LabParams) -> str:
-    """Return what follows from a score."""
+    """Return the verdicts that follow from a score."""
     review, reject = params.adequacy.review_from, params.adequacy.reject_from
     if review > HIGHEST_SCORE:
         return "Any score will do."
@@ -68,18 +68,18 @@ def _limits(params: LabParams) -> str:
 
 
 def _strength(rule: str) -> str:
-    """Return the strength of the words of a rule: ``definitive``; ``no claim`` where nothing is asserted."""
+    """Return the strength of the words in a rule: ``definitive``, or ``no claim``."""
     words, slash, _ = rule.partition("/")
     return words if slash else "no claim"
 
 
 def scored(rule: str, plates: int, score: int) -> str:
-    """Return a score and its parts: ``words definitive, 1 plate: score 2``."""
+    """Return a score with its parts: ``words definitive, 1 plate: score 2``."""
     return f"words {_strength(rule)}, {plural(plates, 'plate')}: score {score}"
 
 
 def its_words(rule: str, plates: int, score: int) -> str:
-    """Return the same as half a sentence: ``its words are definitive, with one plate behind them (score 3)``."""
+    """Return the score as a clause: ``its words are definitive, with one plate behind them (score 3)``."""
     behind = SMALL[plates] if plates < len(SMALL) else plural(plates, "plate")
     if "/" not in rule:
         return f"it claims nothing (score {score})"
@@ -87,12 +87,12 @@ def its_words(rule: str, plates: int, score: int) -> str:
 
 
 def by_whom(decided_by: str) -> str:
-    """Return who decided, after a verdict: `` by its words``; nothing for what was accepted."""
+    """Return a suffix for a verdict, such as `` by its words``; empty if accepted."""
     return f" by {DECIDERS[decided_by]}" if decided_by else ""
 
 
 def alone(params: LabParams, finding: JudgedFinding) -> str:
-    """Return the verdicts of gate and adequacy by themselves, where another one holds: ``the gate: accept``."""
+    """Return the separate verdicts of gate and adequacy that differ from the combined one: ``the gate: accept``."""
     each = (
         ("the gate", params.gate.enforced, finding.gate_verdict),
         ("its words", params.adequacy.enforced, _by_score(params, finding.score)),
@@ -109,7 +109,7 @@ def _by_score(params: LabParams, score: int) -> str:
 
 
 def counts(lab: Any) -> str:
-    """Return the findings so far by score: ``scores 0 to 3: 5, 2, 1, 0``."""
+    """Return the number of findings by score: ``scores 0 to 3: 5, 2, 1, 0``."""
     return f"scores 0 to 3: {', '.join(str(count) for count in lab['scores'].tolist())}"
 
 
@@ -117,11 +117,11 @@ class Correction(NamedTuple):
     """The correction in force."""
 
     text: str
-    hours: int  # that it still holds, if nothing goes wrong again
+    hours: int  # left, without another error
 
 
 def correction_in_force(params: LabParams, lab: Any) -> Correction | None:
-    """Return the correction in force, if there is one."""
+    """Return the correction in force, or None."""
     known = corrections_of(params)
     if not known or lab["correction"] < 0:
         return None
@@ -130,7 +130,7 @@ def correction_in_force(params: LabParams, lab: Any) -> Correction | None:
 
 
 def corrected(params: LabParams, lab: Any, step: Any) -> list[str]:
-    """Return the correction that an error brought, with the error itself where governance does not tell it."""
+    """Return the correction after an error, preceded by the error itself unless governance reports it."""
     now = correction_in_force(params, lab) if step["incident"] else None
     if now is None:
         return []
@@ -141,7 +141,7 @@ def corrected(params: LabParams, lab: Any, step: Any) -> list[str]:
 
 
 def lines(sheet: Sheet, view: View) -> list[str]:
-    """Return the lines of the gate with those of adequacy: who decided, the score, the correction."""
+    """Return the lines of gate and adequacy: who decided, the score, the correction."""
     finding, so_far = view.history.finding, gate.so_far(view)
     room = sheet.inside - sheet.label
     if len(so_far) > room:
@@ -168,7 +168,7 @@ def brief_lines(sheet: Sheet, view: View) -> list[str]:
 
 
 def in_short(view: View) -> tuple[str, str]:
-    """Return gate and adequacy for both ends of a rule, where there is no room for a panel."""
+    """Return two short texts about gate and adequacy for the ends of a rule."""
     last, now = view.history.finding, correction_in_force(view.params, view.lab)
     word = f", last {last.verdict}{by_whom(last.decided_by)}" if last else ""
     right = f"correction for {now.hours} h more" if now else counts(view.lab)
@@ -176,7 +176,7 @@ def in_short(view: View) -> tuple[str, str]:
 
 
 def _decided_lines(sheet: Sheet, view: View) -> list[str]:
-    """Return the verdict with who decided it, and the words against the plates; beside them the scores so far."""
+    """Return the verdict with who decided it, and the score; on the right the counts of scores."""
     finding, so_far = view.history.finding, counts(view.lab)
     if finding is None:
         return [sheet.entry("verdict", ""), sheet.entry("words", "", so_far)]
@@ -192,11 +192,11 @@ def _decided_lines(sheet: Sheet, view: View) -> list[str]:
 
 
 def _correction_lines(sheet: Sheet, view: View) -> list[str]:
-    """Return the correction in force in always as many rows as the longest one takes."""
+    """Return the correction in force, in as many rows as the longest one needs."""
     params, width = view.params, sheet.inside - sheet.label
     now = correction_in_force(params, view.lab)
     texts = tuple(known.text for known in corrections_of(params))
-    held = params.gate.calm_heartbeats + 1  # what is left of this hour, and so many
+    held = params.gate.calm_heartbeats + 1  # the rest of this hour counts too
     most = _most_rows(texts, held, width)
     if not now:
         return [sheet.entry("told", paint("nothing", "dim")), *[sheet.line()] * (most - 1)]
@@ -213,7 +213,7 @@ def _most_rows(texts: tuple[str, ...], held: int, width: int) -> int:
 
 
 def score_strip(canvas: Canvas, view: View, box: Box) -> None:
-    """Draw the findings by score under the policies of the gate, in the colour of what follows."""
+    """Draw the number of findings by score, in the colour of the verdict."""
     found, y = view.lab["scores"].tolist(), box.y + 51
     left = box.right - 1 - CELL * len(found)
     canvas.text("scores", left - 6, y, LABEL, align=1.0)
@@ -225,7 +225,7 @@ def score_strip(canvas: Canvas, view: View, box: Box) -> None:
 
 
 def last_finding(canvas: Canvas, view: View, box: Box) -> None:
-    """Draw the finding that was judged last as the gate does, with who decided and its words against the plates."""
+    """Draw the last judged finding as the gate does, with who decided and its words against the plates."""
     finding = view.history.finding
     if finding is None:
         gate.draw_no_finding(canvas, box)
@@ -239,7 +239,7 @@ def last_finding(canvas: Canvas, view: View, box: Box) -> None:
 
 
 def _words_and_plates(canvas: Canvas, view: View, finding: JudgedFinding, box: Box) -> None:
-    """Draw the strength of the words and the evidence behind them as two ladders, and the score."""
+    """Draw the strengths of words and evidence as two ladders, and the score."""
     y, colour = box.y + 9, VERDICT_COLOURS[_by_score(view.params, finding.score)]
     word, _, evidence = finding.rule.partition("/")
     x = box.x + canvas.text("words", box.x, y, LABEL) + 5
@@ -253,7 +253,7 @@ def _words_and_plates(canvas: Canvas, view: View, finding: JudgedFinding, box: B
 
 
 def _ladder(canvas: Canvas, x: float, y: float, filled: int, steps: int, colour: Colour) -> float:
-    """Draw squares, so many of them filled, and return the right edge."""
+    """Draw ``steps`` squares with ``filled`` of them filled, and return the right edge."""
     for step in range(steps):
         box = Box(x + STEP * step, y - 7.5, STEP - 2, 7)
         if step < filled:
@@ -264,13 +264,13 @@ def _ladder(canvas: Canvas, x: float, y: float, filled: int, steps: int, colour:
 
 
 def correction_height(canvas: Canvas, view: View, width: float) -> float:
-    """Return the units that the panel of the longest correction takes."""
+    """Return the height of the panel with the longest correction, units."""
     rows = [len(canvas.wrapped(known.text, BODY, width)) for known in corrections_of(view.params)]
     return 16 + LINE * max(rows)
 
 
 def correction(canvas: Canvas, view: View, box: Box) -> None:
-    """Draw the correction in force, and for how long it holds."""
+    """Draw the correction in force and the hours left of it."""
     now = correction_in_force(view.params, view.lab)
     title(canvas, box, "Correction", f"for {now.hours} h more" if now else "none in force")
     for row, text in enumerate(canvas.wrapped(now.text, BODY, box.width) if now else []):

@@ -1,4 +1,4 @@
-"""The assay: the readouts of the last plate, and the readouts that the belief now expects of it."""
+"""The assay: the readouts of the last plate, and those that the belief expects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from solvent.lab.rendering.words import concentration, verb_words
 
 
 def readouts(canvas: Canvas, view: View, box: Box) -> None:
-    """Draw the last plate's readouts, and as a line the readouts expected under the belief."""
+    """Draw the last plate's readouts as dots, and the readouts expected under the belief as a line."""
     assay, plate = view.params.assay, view.history.plate
     title(canvas, box, "Last plate", assay.compounds[plate.compound] if plate and plate.compound >= 0 else "")
     inner = Box(box.x + 24, box.y + 22, box.width - 24, box.height - 52)
@@ -47,7 +47,7 @@ def _across(box: Box, index: int, count: int) -> float:
 
 
 def _points(canvas: Canvas, view: View, box: Box, plate: Plate) -> None:
-    """Draw the readouts, each known to its bin: a dot in the middle, a bar as high as the bin."""
+    """Draw each readout as a dot at the middle of its bin, with a bar over the bin."""
     assay, colour = view.params.assay, TEMPLATE_COLOURS[plate.verb]
     height = (assay.bin_high - assay.bin_low) / assay.bins
     if view.lab["last_event"] not in (Event.CALIBRATED, Event.EXPLORED):
@@ -61,7 +61,7 @@ def _points(canvas: Canvas, view: View, box: Box, plate: Plate) -> None:
 
 
 def _expected(canvas: Canvas, view: View, box: Box, plate: Plate) -> None:
-    """Draw the mean readout under the belief: of the gain, and of the compound's class."""
+    """Draw the mean readout under the belief about gain and compound."""
     assay, lab = view.params.assay, view.lab
     template = getattr(view.params.plates, plate.verb.name.lower())
     by_gain = np.asarray(lab["instrument_belief"]).reshape(len(assay.gains), len(assay.plate_sds)).sum(1)

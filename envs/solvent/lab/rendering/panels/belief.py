@@ -1,4 +1,4 @@
-"""Belief: what is known and licensed of each compound, and of the instrument."""
+"""Belief: the entropy and licence of each compound, and the instrument."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from solvent.lab.rendering.view import Box, Canvas, View, title
 from solvent.lab.rendering.words import class_name
 from solvent.lab.words.notebook import plural
 
-COLUMNS = ((2, 1), (10, 2), (18, 3), (32, 4), (64, 6))  # up to so many compounds: so many columns
+COLUMNS = ((2, 1), (10, 2), (18, 3), (32, 4), (64, 6))  # most compounds, columns
 
 
 def _classes(params: LabParams) -> str:
-    """Return the range of the classes: ``100 nM to 100 µM``."""
+    """Return the range of the EC50: ``100 nM to 100 µM``."""
     return f"{class_name(params, 1)} to {class_name(params, params.assay.potency_classes - 1)}"
 
 
 def _review(view: View, m: int) -> tuple[int, str]:
-    """Return the heartbeats until the review of a finding, and the class that it asserts."""
+    """Return the number of heartbeats until the review of a finding, and the class it asserts."""
     left = int(view.lab["decision_at"][m]) - int(view.lab["heartbeat"])
     return left, class_name(view.params, int(view.lab["submitted_class"][m]))
 
@@ -57,7 +57,7 @@ def _spark(probabilities: Any) -> str:
 
 
 def instrument_lines(sheet: Sheet, view: View) -> list[str]:
-    """Return the belief about gain and plate noise, a line each."""
+    """Return the beliefs about gain and plate noise, one line each."""
     assay, belief = view.params.assay, _by_state(view)
     gains, noises = (
         " ".join(f"{value:>5g} {_spark([share])}" for value, share in zip(values, shares, strict=True))
@@ -68,7 +68,7 @@ def instrument_lines(sheet: Sheet, view: View) -> list[str]:
 
 
 class Columns(NamedTuple):
-    """Widths of the table of compounds."""
+    """Column widths of the table of compounds."""
 
     name: int
     belief: int
@@ -76,9 +76,9 @@ class Columns(NamedTuple):
 
 
 def compound_lines(sheet: Sheet, view: View, finding: int) -> list[str]:
-    """Return a row a compound; many classes and long names take their room from the bars.
+    """Return one row per compound; bars shrink to make room for many classes and long names.
 
-    ``finding`` is the width of a finding's column, such as "private 3.2 µM".
+    ``finding`` is the width of the finding's column, such as "private 3.2 µM".
     """
     params = view.params
     name = min(16, max(8, *(len(compound) for compound in params.assay.compounds)))
@@ -120,7 +120,7 @@ def _row(view: View, m: int, columns: Columns) -> str:
 
 
 def compounds(canvas: Canvas, view: View, box: Box) -> None:
-    """Draw a small chart for each compound, the smaller the more there are."""
+    """Draw a small chart for each compound."""
     count = len(view.params.assay.compounds)
     title(canvas, box, "Compounds", f"belief: inactive | EC50 {_classes(view.params)}")
     columns = next(c for most, c in COLUMNS if count <= most)
@@ -137,7 +137,7 @@ def compounds(canvas: Canvas, view: View, box: Box) -> None:
 
 
 def _compound(canvas: Canvas, view: View, m: int, box: Box) -> None:
-    """Draw name, belief over classes, and where there is room a meter and its numbers."""
+    """Draw the name and the belief over classes; if there is room, also a meter and its numbers."""
     lab, last, x = view.lab, view.history.last, box.x
     with_numbers, with_bar = box.height >= 58, box.height >= 36
     if m == last.compound:
@@ -175,7 +175,7 @@ def _tag(view: View, m: int, *, roomy: bool) -> tuple[str, Colour]:
 
 
 def _bars(canvas: Canvas, view: View, m: int, box: Box) -> None:
-    """Draw the probability of each class, with a gap after ``inactive``; the shade behind is the prior."""
+    """Draw the probability of each class, with a gap after ``inactive`` and the prior as a background."""
     lab, marginal, prior = view.lab, view.lab["marginal"][m], view.params.assay.class_prior
     pitch = box.width / (len(marginal) + 0.5)
     width = max(1.0, 0.8 * pitch)
@@ -192,7 +192,7 @@ def _bars(canvas: Canvas, view: View, m: int, box: Box) -> None:
 
 
 def _meter(canvas: Canvas, view: View, m: int, box: Box) -> None:
-    """Draw all bits there are to know: licensed (dark), known now (light), unknown."""
+    """Draw the prior entropy as a bar: licensed (dark), known now (light), unknown."""
     ceiling = view.params.assay.prior_entropy
     if ceiling <= 0.0:
         return
@@ -207,7 +207,7 @@ def _meter(canvas: Canvas, view: View, m: int, box: Box) -> None:
 
 
 def instrument(canvas: Canvas, view: View, box: Box) -> None:
-    """Draw the belief about the instrument: gain across, plate noise upwards, the darker the more probable."""
+    """Draw the belief about the instrument as a heat map: gain on the x axis, plate noise on the y axis."""
     assay = view.params.assay
     title(canvas, box, "Instrument", f"{view.lab['instrument_entropy']:.2f} bits unknown")
     inner = Box(box.x + 28, box.y + 22, box.width - 28, box.height - 52)

@@ -1,6 +1,6 @@
-"""Costs: the price of each verb now, the situation that multiplies it, and what stands against the verb.
+"""Costs: the price of each verb now, the situational factors, and its obstacle.
 
-All are asked of the very rules that the step obeys.
+All values come from the rules of the step.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ DOES = {
 
 
 class Cost(NamedTuple):
-    """One verb's cost now; energies in thousandths."""
+    """The cost of one verb now; energies in thousandths."""
 
     verb: Verb
     base: int
     usual: int
     factors: tuple[tuple[str, float], ...]
     now: int
-    again: int  # on a compound that had it in this heartbeat; 0 where there is none
+    again: int  # on a compound it was used on in this heartbeat; 0 if there is none
     obstacle: str  # "" | "user away" | "debt" | "too dear"
 
     @property
     def deviates(self) -> int:
-        """1 where the base cost is above the usual one, -1 below, else 0."""
+        """1 if the base cost is above the usual one, -1 if below, else 0."""
         return (self.base > self.usual) - (self.base < self.usual)
 
 
 def cost_of(params: LabParams, lab: Any, verb: Verb) -> Cost:
-    """Return one verb's cost now."""
+    """Return the cost of a verb now."""
     tables, rules = tables_for(params), params.energy
     per_compound = VERBS[verb].takes != ""
     repeated = not per_compound and bool(plain(done_before)(lab, verb, -1))
@@ -81,7 +81,7 @@ def cost_of(params: LabParams, lab: Any, verb: Verb) -> Cost:
 
 
 def _obstacle(lab: Any, verb: Verb, now: int, tables: Any) -> str:
-    """Return what stands against every use of the verb, in the order in which the step decides."""
+    """Return the obstacle to every use of the verb, tested in the order of the step."""
     if plain(out_of_context)(lab, verb, tables):
         return "user away"
     wells, is_calibration = tables.wells[verb], tables.is_calibration[verb]
@@ -93,13 +93,12 @@ def _obstacle(lab: Any, verb: Verb, now: int, tables: Any) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _offered(params: LabParams) -> tuple[Verb, ...]:
-    """Return the verbs that cost energy, reflection last."""
     offered = {Verb(verb) for verb in action_table(params)["verb"]}
     return tuple(verb for verb in (*PRICED[1:], PRICED[0]) if verb in offered)
 
 
 def costs(params: LabParams, lab: Any) -> list[Cost]:
-    """Return the costs of all verbs that take energy."""
+    """Return the costs of all verbs that use energy."""
     return [cost_of(params, lab, verb) for verb in _offered(params)]
 
 
@@ -113,7 +112,7 @@ def why(cost: Cost) -> str:
 
 
 def what_it_does(params: LabParams, lab: Any, verb: Verb) -> str:
-    """Return a verb in few words, for a menu that also shows its cost."""
+    """Return a short description of a verb for a menu that also shows its cost."""
     if verb is Verb.REST:
         return f"end the hour, +{params.energy.regeneration:g} energy"
     elif verb is Verb.REFLECT and params.proposals.enabled:
@@ -128,7 +127,7 @@ def what_it_does(params: LabParams, lab: Any, verb: Verb) -> str:
 
 
 def why_not(params: LabParams, lab: Any, verb: Verb) -> str:
-    """Return why a verb that does not run now would not."""
+    """Return the reason why a verb can't run now."""
     cost = cost_of(params, lab, verb)
     if cost.obstacle == "user away":
         return user_is_away(params)
@@ -149,7 +148,7 @@ def why_not(params: LabParams, lab: Any, verb: Verb) -> str:
 
 
 def lines(sheet: Sheet, view: View) -> list[str]:
-    """Return each verb's cost now and its reasons, in two columns where there is room."""
+    """Return each verb's cost and its reasons, in two columns if they fit."""
     known = costs(view.params, view.lab)
     columns = 2 if sheet.inside >= 88 else 1
     rows = -(-len(known) // columns)
@@ -160,7 +159,7 @@ def lines(sheet: Sheet, view: View) -> list[str]:
 
 
 def _cell(view: View, cost: Cost, width: int) -> str:
-    """Return a verb, its cost, a mark where its base is unusual, and why; dim where it would not run."""
+    """Return a verb, its cost, a mark for an unusual base cost, and the reasons; dimmed if it can't run."""
     number = f"{fit(verb_words(cost.verb), 15)}{in_units(cost.now):>6}"
     reasons = ", ".join(filter(None, [cost.obstacle, why(cost)]))
     if view.reveal:
@@ -171,7 +170,7 @@ def _cell(view: View, cost: Cost, width: int) -> str:
 
 
 def unusual_line(sheet: Sheet, view: View) -> str:
-    """Return the base costs that are unusual or were changed by an approval, tersely where there is little room."""
+    """Return the base costs that are unusual or were changed by an approval, abbreviated if needed."""
     texts, terse = [], []
     for cost in costs(view.params, view.lab):
         old = view.history.prices_before.get(cost.verb)
@@ -188,7 +187,7 @@ def unusual_line(sheet: Sheet, view: View) -> str:
 
 
 def cost_table(canvas: Canvas, view: View, box: Box) -> None:
-    """Draw each verb's cost now; beside it its reasons, and under them its price and what was said about it."""
+    """Draw each verb's cost with its reasons and, below, its base cost and pending review."""
     title(canvas, box, "Costs now", "in energy")
     for row, cost in enumerate(costs(view.params, view.lab)):
         _cost(canvas, view, cost, Box(box.x, box.y + 22 + row * ROW, box.width, ROW))
@@ -219,7 +218,7 @@ def _cost(canvas: Canvas, view: View, cost: Cost, box: Box) -> None:
 
 
 def _about(view: View, cost: Cost) -> str:
-    """Return what is known of a price: unusual, changed, argued about."""
+    """Return notes on a price: unusual, changed, under review."""
     lab, old = view.lab, view.history.prices_before.get(cost.verb)
     parts = []
     if old is not None:

@@ -1,4 +1,4 @@
-"""Epistemic debt: refusals and repayment in words, debt against its threshold, the verdicts over time."""
+"""Epistemic debt: refusals and repayment in words, debt against its threshold, the findings over time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from solvent.lab.tables import debt_rules
 
 
 def refused(params: LabParams, step: Any) -> str:
-    """Return why a step was refused."""
+    """Return the reason for a refusal."""
     reason = Refusal(int(step["refusal"]))
     if reason is Refusal.EPISTEMIC_DEBT_ACTION_BLOCKED:
         return f"debt of {step['debt_before']:.4g} bits is above {params.debt.threshold:g}, only calibration runs"
@@ -32,7 +32,7 @@ def new_debt(step: Any) -> str:
 
 
 def line(sheet: Sheet, view: View) -> str:
-    """Return debt as a bar that reaches half as far again as the threshold, which is marked, and the verdicts."""
+    """Return the debt as a bar with its threshold marked, and the counts of findings and refusals."""
     lab, threshold = view.lab, view.params.debt.threshold
     scale = 1.5 * threshold or 1.0
     filled = fit(bar(lab["debt"] / scale, sheet.bar), sheet.bar)
@@ -44,7 +44,7 @@ def line(sheet: Sheet, view: View) -> str:
 
 
 def debt_chart(canvas: Canvas, view: View, box: Box, inflates: str) -> None:
-    """Draw debt over time against its threshold, and under it verdicts; debt makes ``inflates`` dearer."""
+    """Draw debt over time against its threshold, with findings and refusals below; debt raises ``inflates``."""
     now, threshold, beats = float(view.lab["debt"]), view.params.debt.threshold, view.history.beats
     price = plain(multiplier)(debt_rules(view.params), now, view.params.plates.screen.wells, False)
     title(canvas, box, "Debt", f"{now:.2f} bits, {inflates} ×{price:.2f}")
@@ -69,7 +69,7 @@ def review_legend(canvas: Canvas, box: Box) -> None:
 
 
 def _verdicts(canvas: Canvas, view: View, chart: Chart) -> None:
-    """Mark a refusal by a cross, a finding by a dot, and one under review by a ring."""
+    """Mark each refusal by a cross, each finding by a dot, and each submission by a ring."""
     each, y = 1 / view.params.slots, chart.box.bottom + 7
     for before, beat in pairwise(view.history.beats):
         x = (chart.x(beat.began + each) + chart.x(beat.began)) / 2

@@ -1,4 +1,4 @@
-"""Energy: the balance and the day, the actions of each hour, and the intents that energy went into."""
+"""Energy: balance, day, the actions of each hour, and the intent summary."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NAMES = 86  # units for the name of an intent
 
 
 def rules(params: LabParams) -> list[str]:
-    """Return the rules of acting with energy, line by line."""
+    """Return the rules about energy, line by line."""
     energy = params.energy
     failing = f"{energy.error_rate:g}"
     lines = [
@@ -65,12 +65,12 @@ def rules(params: LabParams) -> list[str]:
 
 
 def is_present(params: LabParams, heartbeat: int) -> bool:
-    """Return true if the user is there."""
+    """Return whether the user is present."""
     return _within(params, heartbeat, params.energy.present_from, params.energy.present_until)
 
 
 def _is_late(params: LabParams, heartbeat: int) -> bool:
-    """Return true if speaking to others is dearer for the hour."""
+    """Return whether publishing costs more at this hour."""
     return _within(params, heartbeat, params.energy.late_from, params.energy.late_until)
 
 
@@ -79,14 +79,14 @@ def _within(params: LabParams, heartbeat: int, begins: int, ends: int) -> bool:
 
 
 def user_is_away(params: LabParams) -> str:
-    """Return ``the user is away``, with the hour of the return where there is one."""
+    """Return ``the user is away``, with the hour of the return if there is one."""
     if params.energy.present_from == params.energy.present_until:
         return "the user is away"
     return f"the user is away until {params.energy.present_from:02d}:00"
 
 
 def presence(params: LabParams, lab: Any) -> str:
-    """Return whether the user is there, and until when."""
+    """Return a phrase for the user's presence and its end."""
     energy, now = params.energy, int(lab["heartbeat"])
     if not is_present(params, now):
         return user_is_away(params)
@@ -97,12 +97,12 @@ def presence(params: LabParams, lab: Any) -> str:
 
 
 def slot(view: View) -> str:
-    """Return the number of the next action of this heartbeat: ``2 of 6``."""
+    """Return the number of the next action in this heartbeat: ``2 of 6``."""
     return "over" if view.lab["end_reason"] else f"{int(view.lab['slot']) + 1} of {view.params.energy.slots}"
 
 
 def user(view: View) -> str:
-    """Return in few words whether the user is there, and until when."""
+    """Return a short phrase for the user's presence and its end."""
     params, now = view.params, int(view.lab["heartbeat"])
     if not is_present(params, now):
         return user_is_away(params).removeprefix("the user is ")
@@ -112,7 +112,7 @@ def user(view: View) -> str:
 
 
 def closed(params: LabParams, step: Any) -> list[str]:
-    """Return what the end of a heartbeat brought: energy, and the record of a hoarding."""
+    """Return the effects of a closed heartbeat: income, and hoarding if recorded."""
     lost = in_thousandths(params.energy.regeneration) - int(step["energy_gained"])
     at_cap = f", {in_units(lost)} lost at the cap" if lost else ""
     hoarding = step["discomfort"] == Deferral.HOARDING
@@ -126,7 +126,7 @@ def closed(params: LabParams, step: Any) -> list[str]:
 
 
 def lines(sheet: Sheet, view: View) -> list[str]:
-    """Return the balance up to the cap, the day with this hour marked, and the actions of the hour."""
+    """Return the balance, the day with this hour marked, and the actions of the hour."""
     params, lab, cap = view.params, view.lab, in_thousandths(view.params.energy.cap)
     spent = int(lab["intents"].sum())
     left = bar(int(lab["energy"]) / cap, sheet.bar)
@@ -143,7 +143,7 @@ def lines(sheet: Sheet, view: View) -> list[str]:
 
 
 def _this_hour(view: View) -> str:
-    """Return the actions of this heartbeat; right after one has closed, those of that one."""
+    """Return the actions of this heartbeat or, at its start, those of the last one."""
     open_ = view.lab["slot"]
     now = int(view.lab["heartbeat"]) - (0 if open_ else 1)
     taken = [beat for beat in view.history.beats if beat.step and beat.place == now]
@@ -153,7 +153,7 @@ def _this_hour(view: View) -> str:
 
 
 def _day(params: LabParams, lab: Any) -> str:
-    """Return the hours of the day: ``·`` the user is away, ``─`` here, ``═`` here and late, ``●`` now."""
+    """Return the hours of the day: ``·`` user away, ``─`` present, ``═`` present and late, ``●`` now."""
     start = params.budget.start_hour
     cells = ["═" if _is_late(params, hour - start) else "─" for hour in range(24)]
     cells = [cell if is_present(params, hour - start) else "·" for hour, cell in enumerate(cells)]
@@ -162,7 +162,7 @@ def _day(params: LabParams, lab: Any) -> str:
 
 
 def intent_line(sheet: Sheet, view: View) -> str:
-    """Return the intent summary that was shown last: of the hour that closed, or of this one after a reflection."""
+    """Return the last intent summary: of the closed hour or, after a reflection, of this one."""
     shown = [int(value) for value in view.lab["intents_shown"]]
     most = max(*shown, 1)
     parts = []
@@ -178,7 +178,7 @@ def intent_line(sheet: Sheet, view: View) -> str:
 
 
 def balance(canvas: Canvas, view: View, box: Box) -> None:
-    """Draw energy up to the cap: what is left, what this heartbeat has spent, what the next one brings."""
+    """Draw the energy: balance, spent in this heartbeat, and the next income."""
     lab, energy = view.lab, view.params.energy
     cap, income = in_thousandths(energy.cap), in_thousandths(energy.regeneration)
     left, spent = int(lab["energy"]), int(lab["intents"].sum())
@@ -196,7 +196,7 @@ def balance(canvas: Canvas, view: View, box: Box) -> None:
 
 
 def _slots(canvas: Canvas, view: View, right: float, y: float) -> None:
-    """Draw the actions of this heartbeat, one square a slot."""
+    """Draw the actions of this heartbeat, one square per slot."""
     count, now = view.params.energy.slots, view.lab["heartbeat"]
     if count > 12:
         return
@@ -214,7 +214,7 @@ def _slot_of(beat: Beat, count: int) -> int:
 
 
 def _mark(canvas: Canvas, beat: Beat, box: Box) -> None:
-    """Draw an action in its colour; hollow where it was not executed, in debt's colour where it was refused."""
+    """Draw an action in its colour: hollow if not executed, in the colour of debt if refused."""
     if beat.event == Event.REFUSED:
         canvas.rect(*box, DEBT)
     elif beat.event in (Event.NOT_EXECUTED, Event.DEFERRED):
@@ -227,7 +227,7 @@ def _mark(canvas: Canvas, beat: Beat, box: Box) -> None:
 
 
 def energy_chart(canvas: Canvas, view: View, box: Box) -> None:
-    """Draw energy over time, with the hours in which the user is away, and under it every action."""
+    """Draw energy over time, with the user's absences shaded, and every action below."""
     energy = view.params.energy
     cap = float(in_thousandths(energy.cap))
     title(canvas, box, "Hour by hour", "shaded: the user is away")
@@ -250,7 +250,7 @@ def _nights(canvas: Canvas, view: View, chart: Chart) -> None:
 
 
 def _actions(canvas: Canvas, view: View, chart: Chart, box: Box) -> None:
-    """Draw every action as a small square, the first of a heartbeat uppermost."""
+    """Draw every action as a small square, those of a heartbeat from top to bottom."""
     count = view.params.energy.slots
     pitch, width = box.height / count, box.width / chart.horizon
     inset = 0.5 if width > 3 else 0.0
@@ -275,7 +275,7 @@ def _legend(canvas: Canvas, x: float, y: float) -> None:
 
 
 def intent_bars(canvas: Canvas, view: View, box: Box) -> None:
-    """Draw the intent summary that was shown last."""
+    """Draw the last intent summary."""
     shown = [int(value) for value in view.lab["intents_shown"]]
     when = "this hour, as reflected" if view.lab["done"][Verb.REFLECT, 0] else "in the last hour"
     title(canvas, box, "Energy went into", when)

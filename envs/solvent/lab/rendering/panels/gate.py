@@ -1,4 +1,4 @@
-"""The gate: the policies, the finding that was judged last, its verdict and the reason, and reviews."""
+"""The gate: its policies, the last judged finding with verdict and reason, and reviews."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from solvent.lab.words.notebook import NO_PLATE, plural
 from solvent.lab.words.sentences import policies_of
 
 SCALE = 3.0
-"""The scale of energies reaches so many times as far as the review threshold."""
+"""Upper end of the energy scale, as a multiple of the review threshold."""
 SENTENCE, VALUE = Style(INK, 11.5), Style(MUTED, 9.5)
-ROWS = 3  # of a finding's sentence, in the terminal
+ROWS = 3  # rows of a finding's sentence in the terminal
 VERDICT_STYLES = {"accept": "good", "review": "warn", "reject": "bad"}
 
 
@@ -38,7 +38,7 @@ VERDICT_STYLES = {"accept": "good", "review": "warn", "reject": "bad"}
 
 
 def rules(params: LabParams) -> list[str]:
-    """Return the rules of a lab whose findings are judged, line by line."""
+    """Return the rules about the gate, line by line."""
     gate = params.gate
     policy = policies_of(params)[GATE_POLICIES.index(gate.policy)]
     name, accept, review = policy_word(policy.name), policy.tau_accept, policy.tau_review
@@ -62,17 +62,17 @@ def rules(params: LabParams) -> list[str]:
 
 
 def policy_word(name: str) -> str:
-    """Return ``adaptive.P20.v1`` as ``P20``."""
+    """Return the short name of a policy: ``P20`` for ``adaptive.P20.v1``."""
     return name.split(".")[1] if name.count(".") > 1 else name
 
 
 def policy_in_force(params: LabParams, lab: Any) -> str:
-    """Return the policy in force: ``P20``."""
+    """Return the short name of the policy in force."""
     return policy_word(policies_of(params)[int(lab["strictness"])].name)
 
 
 def because(energy: float, verdict: str, tau_accept: float, tau_review: float, missing: bool) -> str:
-    """Return the reason of a verdict: ``energy 0.053, at most 0.067``."""
+    """Return the reason for a verdict: ``energy 0.053, at most 0.067``."""
     if verdict == "accept":
         return f"energy {energy:.3f}, at most {tau_accept:.3f}"
     elif verdict == "reject":
@@ -83,7 +83,7 @@ def because(energy: float, verdict: str, tau_accept: float, tau_review: float, m
 
 
 def deserved(params: LabParams, finding: JudgedFinding) -> str:
-    """Return the reason of the gate's own verdict."""
+    """Return the reason for the gate's own verdict."""
     if finding.decided_by == NO_PLATE:
         return "no experiment was run on it"
     limits = finding.tau_accept, finding.tau_review
@@ -92,7 +92,7 @@ def deserved(params: LabParams, finding: JudgedFinding) -> str:
 
 
 def decided(params: LabParams, lab: Any, step: Any) -> list[str]:
-    """Return the reviews that were decided as the heartbeat closed, and the change of the policy."""
+    """Return the reviews decided at the end of the heartbeat, and a change of policy."""
     outcomes = []
     for decision in decisions(lab, step):
         name = params.assay.compounds[decision.compound]
@@ -112,13 +112,13 @@ def decided(params: LabParams, lab: Any, step: Any) -> list[str]:
 
 
 def tally(lab: Any) -> str:
-    """Return the findings so far: ``3 accepted, 1 reviewed, 2 rejected``."""
+    """Return the number of findings by verdict: ``3 accepted, 1 reviewed, 2 rejected``."""
     counts = zip(lab["verdicts"].tolist(), ("accepted", "reviewed", "rejected"), strict=True)
     return ", ".join(f"{count} {word}" for count, word in counts)
 
 
 def governed(params: LabParams, lab: Any) -> str:
-    """Return what governance has done and will do."""
+    """Return the published errors so far and the next action of governance."""
     errors = plural(int(lab["incidents"][1]), "published error")
     if not params.gate.governance:
         return f"{errors}; the policy stays"
@@ -128,7 +128,7 @@ def governed(params: LabParams, lab: Any) -> str:
 
 
 def pending(params: LabParams, lab: Any) -> list[str]:
-    """Return the findings under review, the next decision first: ``CCCP in 1 h``."""
+    """Return the findings under review, earliest decision first: ``CCCP in 1 h``."""
     due = sorted(
         (int(at) - int(lab["heartbeat"]), name)
         for at, name in zip(lab["decision_at"], params.assay.compounds, strict=True)
@@ -141,7 +141,7 @@ def pending(params: LabParams, lab: Any) -> list[str]:
 
 
 def lines(sheet: Sheet, view: View) -> list[str]:
-    """Return the policies, the finding that was judged last with its verdict and energy, and reviews."""
+    """Return the policies, the last judged finding with verdict and energy, and reviews."""
     finding = view.history.finding
     verdict = [sheet.line(), sheet.line()]
     if finding:
@@ -156,7 +156,7 @@ def lines(sheet: Sheet, view: View) -> list[str]:
 
 
 def ladder(sheet: Sheet, view: View) -> str:
-    """Return the policies, the laxest first, with the one in force in brackets, and its thresholds."""
+    """Return the policies, laxest first, with the one in force in brackets, and its thresholds."""
     known, level = policies_of(view.params), int(view.lab["strictness"])
     names = [policy_word(policy.name) for policy in known]
     marked = [paint(f"[{name}]", "bold") if i == level else f" {name} " for i, name in enumerate(names)]
@@ -165,12 +165,12 @@ def ladder(sheet: Sheet, view: View) -> str:
 
 
 def so_far(view: View) -> str:
-    """Return verdicts and governance so far."""
+    """Return the counts of verdicts and the state of governance."""
     return f"{tally(view.lab)} · {governed(view.params, view.lab)}"
 
 
 def sentence_rows(sheet: Sheet, finding: JudgedFinding | None) -> list[str]:
-    """Return the sentence of a finding in always as many rows, so that the picture does not jump."""
+    """Return the sentence of a finding in a fixed number of rows, so that the layout is stable."""
     if finding is None:
         return [sheet.entry("said", paint("nothing yet", "dim")), *[sheet.line()] * (ROWS - 1)]
     width = sheet.inside - sheet.label
@@ -179,7 +179,7 @@ def sentence_rows(sheet: Sheet, finding: JudgedFinding | None) -> list[str]:
 
 
 def energy_bar(finding: JudgedFinding, width: int) -> str:
-    """Return the energy as a bar from 0; ``┃`` is the threshold of acceptance, ``│`` that of review."""
+    """Return the energy as a bar from 0; ``┃`` is the acceptance threshold, ``│`` the review threshold."""
     top = SCALE * finding.tau_review
     cells = ["█" if (i + 0.5) / width * top < finding.energy else "·" for i in range(width)]
     for mark, tau in (("│", finding.tau_review), ("┃", finding.tau_accept)):
@@ -189,7 +189,7 @@ def energy_bar(finding: JudgedFinding, width: int) -> str:
 
 
 def reviews_line(sheet: Sheet, view: View) -> str:
-    """Return the findings that wait for a reader, and the last decisions."""
+    """Return the findings under review and the last decisions."""
     parts = pending(view.params, view.lab)
     for decision in view.history.decisions[-2:]:
         parts.append(f"{view.params.assay.compounds[decision.compound]} {decision.word(' and wrong')}")
@@ -200,7 +200,7 @@ def reviews_line(sheet: Sheet, view: View) -> str:
 
 
 def policies(canvas: Canvas, view: View, box: Box, gap: float) -> None:
-    """Draw the policies from lax to strict with the one in force, their verdicts so far, and what governs them."""
+    """Draw the policies from lax to strict, the counts of verdicts, and the state of governance."""
     lab, level, known = view.lab, int(view.lab["strictness"]), policies_of(view.params)
     title(canvas, box, "Gate", "from lax to strict")
     width = box.width / len(known)
@@ -217,7 +217,7 @@ def policies(canvas: Canvas, view: View, box: Box, gap: float) -> None:
 
 
 def last_finding(canvas: Canvas, view: View, box: Box) -> None:
-    """Draw the finding that was judged last, its verdict and why, and its energy against both thresholds."""
+    """Draw the last judged finding: its verdict, the reason, and its energy against both thresholds."""
     finding = view.history.finding
     if finding is None:
         draw_no_finding(canvas, box)
@@ -227,13 +227,13 @@ def last_finding(canvas: Canvas, view: View, box: Box) -> None:
 
 
 def draw_no_finding(canvas: Canvas, box: Box) -> None:
-    """Draw the panel of the last finding before there is one."""
+    """Draw the empty panel of the last finding."""
     title(canvas, box, "Last finding")
     canvas.text("nothing was said yet", box.x, box.y + 30, Style(MUTED, 11))
 
 
 def draw_verdict(canvas: Canvas, view: View, finding: JudgedFinding, box: Box, why: str) -> float:
-    """Draw a finding's sentence, and under it its verdict and the reason; return the verdict's baseline."""
+    """Draw a finding's sentence with its verdict and reason below; return the verdict's baseline."""
     short = f"{view.params.assay.compounds[finding.compound]}, {finding.audience}"
     title(canvas, box, "Last finding", f"{short}, heartbeat {finding.heartbeat + 1}", short)
     rows = canvas.wrapped(f"“{finding.sentence}”", SENTENCE, box.width)[:4]
@@ -247,7 +247,7 @@ def draw_verdict(canvas: Canvas, view: View, finding: JudgedFinding, box: Box, w
 
 
 def draw_energy(canvas: Canvas, view: View, finding: JudgedFinding, box: Box) -> None:
-    """Draw bands of acceptance and review, and the energy as a dot, or as an arrow where it is off the scale."""
+    """Draw the bands of acceptance and review, and the energy as a dot, or as an arrow if off the scale."""
     start = policies_of(view.params)[GATE_POLICIES.index(view.params.gate.policy)]
     limits = (finding.tau_accept, finding.tau_review)
     top, under = SCALE * max(start.tau_review, finding.tau_review), box.bottom + 12
@@ -274,7 +274,7 @@ def draw_energy(canvas: Canvas, view: View, finding: JudgedFinding, box: Box) ->
 
 
 def reviews(canvas: Canvas, view: View, box: Box) -> None:
-    """Draw the findings that wait for a reader, and the last decisions."""
+    """Draw the findings under review and the last decisions."""
     title(canvas, box, "Reviews", ", ".join(pending(view.params, view.lab)) or "none pending")
     x = box.x
     for decision in view.history.decisions[-3:]:

@@ -1,4 +1,4 @@
-"""The last action: what was done, what came of it in each mechanism, and what its heartbeat brought."""
+"""The last action, its outcome in each mechanism, and the effects of a closed heartbeat."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ VERDICT_WORDS = {"accept": "Accepted", "review": "Under review", "reject": "Reje
 
 
 def tell(params: LabParams, lab: Any, step: Any) -> tuple[str, str]:
-    """Return the last action as a sentence, and what came of it."""
+    """Return the last action as a sentence, and its outcome."""
     action = int(lab["last_action"])
     done = "the lab opens" if action < 0 else sentence(params, action)
     event, fresh = Event(int(lab["last_event"])), is_fresh(lab, step)
@@ -64,7 +64,7 @@ def tell(params: LabParams, lab: Any, step: Any) -> tuple[str, str]:
 
 
 def _outcome(params: LabParams, lab: Any, step: Any, event: Event) -> str:
-    """Return the outcome with its numbers, from the step that caused it."""
+    """Return the outcome with its numbers, from the step's record."""
     if event is Event.NOT_EXECUTED and step["obstacle"] != Obstacle.NONE:
         return f"Not executed: {_obstacle(params, step)}."
     elif event is Event.DEFERRED:
@@ -78,7 +78,7 @@ def _outcome(params: LabParams, lab: Any, step: Any, event: Event) -> str:
 
 
 def _result(params: LabParams, lab: Any, step: Any, event: Event) -> str:
-    """Return the outcome of an action that was executed or refused, without its full stop."""
+    """Return the outcome of an action that was executed or refused, without the final full stop."""
     if event in (Event.CALIBRATED, Event.EXPLORED):
         took = wells.charged(params, action_table(params)[step["action"]]["verb"], int(step["wells_charged"]))
         gain = bits(step["gain"]) if step["gain"] < 0 else f"{step['gain']:.2f}"
@@ -110,7 +110,7 @@ def _obstacle(params: LabParams, step: Any) -> str:
 
 
 def judged(params: LabParams, lab: Any, step: Any) -> str:
-    """Return the verdict on the finding of a step, without its last full stop; empty where none was judged."""
+    """Return the verdict on a step's finding without the final full stop, or an empty text."""
     finding = judged_finding(params, lab, step)
     if finding is None:
         return ""
@@ -119,7 +119,7 @@ def judged(params: LabParams, lab: Any, step: Any) -> str:
 
 
 def _reasons(params: LabParams, finding: JudgedFinding) -> str:
-    """Return the reasons of a verdict, with what decided first."""
+    """Return the reasons for a verdict, the decisive one first."""
     by_gate = f"{gate.deserved(params, finding)} ({gate.policy_word(finding.policy)})"
     if finding.score < 0 or finding.decided_by == NO_PLATE:
         return by_gate
@@ -133,7 +133,7 @@ def _reasons(params: LabParams, finding: JudgedFinding) -> str:
 
 
 def _afterwards(params: LabParams, lab: Any, settled: float) -> list[str]:
-    """Return what else the heartbeat brought: the end of the episode, or a new reagent lot."""
+    """Return further events of the heartbeat: the end of the episode, or a new reagent lot."""
     end = EndReason(int(lab["end_reason"]))
     if end is not EndReason.RUNNING:
         bill = f": {settled:.2f} bits of debt settled" if settled >= 0.005 else ""
@@ -155,7 +155,7 @@ def lines(sheet: Sheet, view: View, rows: int) -> list[str]:
 
 
 def footer(canvas: Canvas, view: View, box: Box, rows: int) -> None:
-    """Draw the last action and its outcome, which may be wrapped into ``rows`` rows, with a mark in its colour."""
+    """Draw the last action with a coloured mark, and its outcome in one or two rows."""
     done, outcome = tell(view.params, view.lab, view.step)
     event = Event(int(view.lab["last_event"]))
     bad = event in (Event.REFUSED, Event.REJECTED) or "wrong" in outcome

@@ -1,4 +1,4 @@
-"""The page of the compound that was acted on last: its sentences, and what a finding on it would be now."""
+"""The page of the last compound acted on, and the outcomes of findings about it."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ LINE, INDENT = 12.0, 8.0
 
 
 def would_be(finding: Finding) -> str:
-    """Return what would become of a finding now: ``accept, energy 0.053``.
+    """Return the outcome of a finding if submitted now: ``accept, energy 0.053``.
 
-    Where words are held against evidence: ``review by its words, score 2, energy 0.053``.
+    With adequacy: ``review by its words, score 2, energy 0.053``.
     """
     lacking = finding.number_missing and finding.gate_verdict == "review"
     energy = f"energy {finding.energy:.3f}"
@@ -42,7 +42,7 @@ def would_be(finding: Finding) -> str:
 
 
 def _page(view: View) -> Notebook | None:
-    """Return the page of the compound that was acted on last, if there is one."""
+    """Return the page of the last compound acted on, or None."""
     subject = view.history.subject
     return None if subject < 0 else page_of(view.params, view.lab, subject)
 
@@ -51,7 +51,7 @@ def _page(view: View) -> Notebook | None:
 
 
 def heading(view: View) -> str:
-    """Return whose page it is, and how good its fit."""
+    """Return a heading with the compound, the number of sentences and the fit."""
     page = _page(view)
     if page is None:
         return "notebook"
@@ -60,7 +60,7 @@ def heading(view: View) -> str:
 
 
 def lines(sheet: Sheet, view: View) -> list[str]:
-    """Return the sentences of the page, and what a finding in each wording would be."""
+    """Return the sentences of the page and the outcome of a finding in each wording."""
     page = _page(view)
     if page is None:
         return [sheet.line(paint("nothing was written yet: experiments do that", "dim"))]
@@ -77,7 +77,7 @@ def lines(sheet: Sheet, view: View) -> list[str]:
 
 
 def page(canvas: Canvas, view: View, box: Box) -> None:
-    """Draw the sentences of the page, and what a finding on it would be."""
+    """Draw the sentences of the page and the outcome of each finding about it."""
     notes = _page(view)
     if notes is None:
         title(canvas, box, "Notebook")
@@ -97,7 +97,7 @@ def page(canvas: Canvas, view: View, box: Box) -> None:
 
 
 def _spans(canvas: Canvas, notes: Notebook, box: Box) -> None:
-    """Draw the fits, the best first, then the readouts; lines that find no room are counted."""
+    """Draw the fits, strongest first, then the readouts; lines that do not fit are counted."""
     ordered = [(span, INK) for span in notes.fits] + [(span, MUTED) for span in notes.readouts]
     rows: list[tuple[str, float, Colour]] = []
     for span, shade in ordered:
@@ -112,7 +112,7 @@ def _spans(canvas: Canvas, notes: Notebook, box: Box) -> None:
 
 
 def _could_be(canvas: Canvas, notes: Notebook, box: Box, y: float) -> None:
-    """Draw at ``y`` the energy of a finding now, in each wording, and at the bottom its score and who decides."""
+    """Draw a finding's energy in each wording at ``y``, and its score and who decides at the bottom."""
     canvas.across(box.x, box.right, y - 15, RULE)
     x = box.x + canvas.text("if said now:", box.x, y, LABEL) + 12
     width = (box.right - x + 8) / len(notes.findings)
@@ -125,7 +125,7 @@ def _could_be(canvas: Canvas, notes: Notebook, box: Box, y: float) -> None:
 
 
 def _scored(finding: Finding) -> str:
-    """Return a finding's score, and who decides where it would not get out."""
+    """Return a finding's score and, unless it is accepted, who decides."""
     if finding.decided_by == NO_PLATE:
         return NO_PLATE
     by = {"": "", "adequacy": " (words)"}.get(finding.decided_by, f" ({finding.decided_by})")

@@ -1,4 +1,4 @@
-"""Proposals: discomfort, what is asked for, and how it is reviewed."""
+"""Proposals: discomfort, requested prices and reviews."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from solvent.lab.words.notebook import plural
 
 
 def rules(params: LabParams) -> list[str]:
-    """Return the rules of deferrals and proposals, line by line."""
+    """Return the rules about deferrals and proposals, line by line."""
     voice = params.proposals
     long, wait = plural(voice.evidence_heartbeats, "hour"), voice.review_heartbeats
     return [
@@ -30,13 +30,13 @@ def rules(params: LabParams) -> list[str]:
 
 
 def arguable_verb(params: LabParams, lab: Any) -> Verb | None:
-    """Return the verb whose cost a proposal would be about now."""
+    """Return the verb that a proposal would be about now, or None."""
     verb = int(plain(most_deferred)(lab, tables_for(params)))
     return Verb(verb) if verb >= 0 else None
 
 
 def deferred(step: Any) -> str:
-    """Return why an action was put off, and the discomfort that it left."""
+    """Return the reason for a deferral, and the discomfort it caused."""
     outcome = f"Deferred: {too_dear(step['energy_cost'], step['energy_before'])}."
     if step["discomfort"] != Deferral.INSUFFICIENT_ENERGY:
         return outcome
@@ -45,13 +45,13 @@ def deferred(step: Any) -> str:
 
 
 def reflected(lab: Any, step: Any) -> str:
-    """Return the summary that a reflection showed."""
+    """Return the summary shown by a reflection."""
     door = "The hour ends before a proposal" if step["closed"] else "Now a proposal may be filed"
     return f"This hour's energy: {intents(lab['intents_shown'])}. {door}."
 
 
 def proposed(params: LabParams, step: Any) -> str:
-    """Return the range that was asked for, its evidence, and when it is reviewed."""
+    """Return the requested range, its evidence and the time of its review."""
     return (
         f"Asked for {verb_words(step['proposed_verb'])} at {in_units(step['proposed_low'])} to "
         f"{in_units(step['proposed_high'])} instead of {in_units(step['proposed_price'])}, deferred in "
@@ -60,7 +60,7 @@ def proposed(params: LabParams, step: Any) -> str:
 
 
 def reviewed(step: Any) -> list[str]:
-    """Return the reviews of proposals as a heartbeat closed."""
+    """Return the decisions on proposals as a heartbeat closed."""
     outcomes = []
     for verb in np.flatnonzero(step["reviewed"]).tolist():
         old, new = int(step["old_price"][verb]), int(step["new_price"][verb])
@@ -72,7 +72,7 @@ def reviewed(step: Any) -> list[str]:
 
 
 def voice(lab: Any) -> str:
-    """Return discomfort by verb, and the proposals that wait for their review."""
+    """Return the discomfort by verb, and the proposals awaiting review."""
     felt = [f"{verb_words(verb)} {lab['discomfort'][verb]}" for verb in Verb if lab["discomfort"][verb]]
     asked = [
         f"{verb_words(verb)} at {in_units(lab['range_low'][verb])}–{in_units(lab['range_high'][verb])}, "
@@ -86,10 +86,10 @@ def voice(lab: Any) -> str:
 
 
 def review_in(lab: Any, verb: Verb) -> int:
-    """Return the heartbeats until a pending proposal is reviewed."""
+    """Return the number of heartbeats until a proposal is reviewed."""
     return int(lab["review_at"][verb]) - int(lab["heartbeat"])
 
 
 def line(sheet: Sheet, view: View) -> str:
-    """Return discomfort and proposals as a line."""
+    """Return a line with discomfort and proposals."""
     return sheet.entry("voice", voice(view.lab))

@@ -1,4 +1,4 @@
-"""Wells: the plate that the budget buys, and the budget over time."""
+"""Wells: the budget as a plate, and over time."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from solvent.lab.rendering.view import Box, Canvas, View, title
 from solvent.lab.rendering.words import bits, verb_words
 from solvent.lab.verbs import TEMPLATES, VERBS, Verb
 
-FORMATS = ((2, 3), (4, 6), (8, 12), (16, 24), (32, 48))  # rows and columns of plates that one can buy
+FORMATS = ((2, 3), (4, 6), (8, 12), (16, 24), (32, 48))  # rows and columns of standard plates
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def charged(params: LabParams, verb: int, wells: int) -> str:
-    """Return the wells that an experiment took, and what debt made of their price."""
+    """Return the wells of an experiment, with the number charged if debt raised it."""
     base = _base_wells(params, verb)
     return f"{base} wells" if wells == base else f"{base} wells charged as {wells}"
 
@@ -52,7 +52,7 @@ def line(sheet: Sheet, view: View) -> str:
 
 
 class Wells(NamedTuple):
-    """The positions of the wells: a standard plate that holds the budget, or one dot for several wells."""
+    """Positions of the wells on a standard plate; one dot may stand for several wells."""
 
     rows: int
     columns: int
@@ -64,7 +64,7 @@ class Wells(NamedTuple):
     y: float
 
     def centre(self, index: int) -> tuple[float, float]:
-        """Return the centre of a well; the plate is filled row by row."""
+        """Return the centre of a well; wells are ordered row by row."""
         row, column = divmod(index, self.columns)
         return self.x + (column + 0.5) * self.pitch, self.y + (row + 0.5) * self.pitch
 
@@ -92,7 +92,7 @@ def plate_background(canvas: Canvas, params: LabParams, box: Box) -> None:
 
 
 def plate(canvas: Canvas, view: View, box: Box) -> None:
-    """Fill the plate: a colour a template, rings for the wells that debt added to the price."""
+    """Draw the used wells in the colours of their templates, and wells added by debt as rings."""
     wells = _layout(view.params, box)
     scale = f", a dot is {wells.per_dot}" if wells.per_dot > 1 else ""
     title(canvas, box, "Wells", f"{int(view.lab['wells'])} of {view.params.budget.wells} left{scale}")
@@ -110,7 +110,7 @@ def plate(canvas: Canvas, view: View, box: Box) -> None:
 
 
 def _fillings(view: View) -> Iterator[tuple[Colour, int, bool]]:
-    """Yield the uses of the wells in order: colour, wells, and true for those that debt took."""
+    """Yield the uses of the wells in order: colour, number, and whether debt added them."""
     for before, beat in pairwise(view.history.beats):
         taken = before.wells - beat.wells
         base = _base_wells(view.params, beat.verb) if beat.event in (Event.CALIBRATED, Event.EXPLORED) else 0
@@ -135,7 +135,7 @@ def _legend(canvas: Canvas, x: float, y: float) -> None:
 
 
 def wells_chart(canvas: Canvas, view: View, box: Box) -> None:
-    """Draw the budget over time."""
+    """Draw the wells left over time."""
     start = view.params.budget.wells
     title(canvas, box, "Budget", "wells left")
     chart = axes(canvas, view, box, float(start))
