@@ -58,9 +58,7 @@ class Names:
     corrections: tuple[Correction, ...]  # by code; empty without adequacy
     read_sentences: Callable[[], LabSentences]  # lazy: a step needs no sentences
     strong_negatives: Any = None  # [M, findings] flag: the finding states an absence as a fact
-    rule_correction: Any = (
-        None  # correction of an error under each rule of adequacy; None if adequacy is not enforced
-    )
+    rule_correction: Any = None  # correction for each rule of adequacy; None if not enforced
 
     @property
     def compounds(self) -> tuple[str, ...]:

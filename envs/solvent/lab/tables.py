@@ -70,16 +70,13 @@ def tables_for(params: LabParams) -> Any:
 
 
 def _action_arrays(params: LabParams) -> dict[str, Any]:
-    """Return the action table as arrays."""
     actions = action_table(params)
     return {
         "verb": actions["verb"].astype(np.int64),  # [A] Verb
         "compound": actions["compound"].astype(np.int64),  # [A] -1 for none
         "claim": actions["claim"].copy(),  # [A] bits
         "confidence": actions["confidence"].copy(),  # [A] probability
-        "wording_of": np.array(
-            [wording_at(params.gate, q) for q in actions["confidence"]]
-        ),  # [A] of a finding
+        "wording_of": np.array([wording_at(params.gate, q) for q in actions["confidence"]]),  # [A]
         # [V + 1] first action of each verb; the actions of a verb are consecutive and ordered by compound
         "first_action": np.searchsorted(actions["verb"], np.arange(len(Verb) + 1)),
     }
@@ -90,7 +87,6 @@ def _templates(params: LabParams) -> dict[Verb, ControlTemplate | DoseTemplate]:
 
 
 def _verb_arrays(params: LabParams) -> dict[str, Any]:
-    """Return the cost, context, audience and plate of each verb."""
     specs = [VERBS[verb] for verb in Verb]
     energy = params.energy
     wells, readouts = np.zeros(len(Verb), np.int64), np.zeros(len(Verb), np.int64)
@@ -115,7 +111,6 @@ def _verb_arrays(params: LabParams) -> dict[str, Any]:
 
 
 def _assay_arrays(params: LabParams) -> dict[str, Any]:
-    """Return the likelihoods and cumulative distributions of all readouts."""
     assay, templates = params.assay, _templates(params)
     most = max(template.readouts for template in templates.values())
     n, g, b = assay.instrument_states, assay.potency_classes, assay.bins
@@ -167,9 +162,8 @@ def _word_arrays(params: LabParams) -> dict[str, Any]:
         if measured is not None and scored
         else np.zeros((n, findings, LOGGED + 1), np.int8),
         "rule_score": np.array(rule_scores() if scored else [0] * len(RULES)),  # [RULES] 0 to 3
-        "rule_correction": np.array(
-            rule_corrections(params) if scored else [0] * len(RULES)
-        ),  # [RULES] -1 for none
+        # [RULES] -1 for none
+        "rule_correction": np.array(rule_corrections(params) if scored else [0] * len(RULES)),
         "corrections": told,
     }
 

@@ -186,7 +186,6 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         return array.copy() if self.copy else array
 
     def _show_masks(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
-        """Add the action masks of the labs in ``where``; those of the others are zero."""
         masks = self.batch.masks
         if not where.any():
             return
@@ -245,7 +244,6 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
             infos["contaminated"], infos["_contaminated"] = where.copy(), where.copy()
 
     def _step_infos(self, infos: dict[str, Any], where: NDArray[np.bool_]) -> None:
-        """Add the infos of the labs in ``where``, which took a step."""
         if where.any():
             infos |= told_of_each(self._told, self.batch.steps, where)
 

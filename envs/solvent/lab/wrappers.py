@@ -175,9 +175,7 @@ class ExpectedScoreVectorReward(VectorWrapper):
         p = belief[lab, asserted]
         right, wrong = self._right[actions, asserted], self._wrong[actions, asserted]
         worth = self._share[actions] * (p * right + (1.0 - p) * wrong)
-        paid = (
-            batch.steps["published_bits"] - batch.steps["decided_bits"]
-        )  # approved reviews keep their score
+        paid = batch.steps["published_bits"] - batch.steps["decided_bits"]  # less approved reviews
         luck = np.where(batch.steps["event"] == Event.PUBLISHED, paid - worth, 0.0)
         return observations, rewards - luck, terminated, truncated, infos
 

@@ -203,7 +203,7 @@ def observe_instrument(lab, out, at):  # type: ignore[no-untyped-def]
 def observe_compound(lab, m, out, at):  # type: ignore[no-untyped-def]
     """Write ``p(class)`` of a compound, then its entropies as shares of ``log2(G)``; return the next index."""
     n_classes = lab.marginal.shape[1]
-    most_entropy = math.log2(n_classes)  # the maximum; a skewed prior has less
+    most_entropy = math.log2(n_classes)  # not the prior's, which a posterior can exceed
     for g in range(n_classes):
         out[at + g] = lab.marginal[m, g]
     at += n_classes

@@ -72,7 +72,7 @@ class GateParams(ParamGroup):
     calm_heartbeats: int = setting(
         12, unit="heartbeats", low=1, high=10_000, doc="without a published error, until the gate relaxes"
     )
-    # The thresholds equal the confidences of the wordings, so that no wording is stronger than the fit.
+    # By default the confidences of the wordings, so that no wording is stronger than the fit.
     rough: float = setting(
         0.5, unit="probability", low=0.0, high=1.0, doc="belief in a class that makes its fit a rough one"
     )

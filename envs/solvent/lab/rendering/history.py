@@ -59,9 +59,7 @@ class History:
     plate: Plate | None = None
     asserted: dict[int, int] = dataclasses.field(default_factory=dict)  # class of each compound's finding
     prices: tuple[int, ...] = ()  # last known price of each verb, thousandths
-    prices_before: dict[int, int] = dataclasses.field(
-        default_factory=dict
-    )  # price before its last change, by verb
+    prices_before: dict[int, int] = dataclasses.field(default_factory=dict)  # before the last change
     subject: int = -1  # compound of the last action that had one
     finding: JudgedFinding | None = None  # last one judged
     decisions: list[Decision] = dataclasses.field(default_factory=list)
@@ -151,7 +149,6 @@ def _keep_asserted(history: History, lab: Any) -> None:
 
 
 def _keep_prices(history: History, lab: Any) -> None:
-    """Record price changes since the last drawing."""
     prices = tuple(lab["price"].tolist())
     for verb, (old, new) in enumerate(zip(history.prices, prices, strict=False)):
         if old != new:

@@ -90,7 +90,6 @@ class Picture:
 
 
 def _column(params: LabParams) -> int:
-    """Return the horizontal offset of the gate's column."""
     return WIDTH_OF_ENERGY * params.energy.enabled
 
 

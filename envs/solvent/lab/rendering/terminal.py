@@ -64,7 +64,6 @@ def draw_text(sheet: Sheet, view: View) -> str:
 
 
 def _panels(sheet: Sheet, view: View) -> dict[str, list[str]]:
-    """Return the panels from top to bottom."""
     params = view.params
     priced, judged, weighed = params.energy.enabled, params.gate.enabled, params.adequacy.enabled
     rows = (3 if (priced or judged) and sheet.width < WIDTH else 2) + weighed  # one more row for a correction
@@ -86,7 +85,6 @@ def _panels(sheet: Sheet, view: View) -> dict[str, list[str]]:
 
 
 def _height(panels: dict[str, list[str]]) -> int:
-    """Return the number of lines of these panels, including the rules between and around them."""
     return sum(len(panel) + 1 for panel in panels.values()) + 1
 
 

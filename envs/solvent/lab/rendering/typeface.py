@@ -29,9 +29,7 @@ class Typeface:
 
     def __init__(self, size: float, bold: bool) -> None:
         pygame.font.init()
-        self.font = pygame.font.Font(
-            None, round(size * OVERSAMPLED * 1.4545)
-        )  # the default font's em is 0.6875 of its size
+        self.font = pygame.font.Font(None, round(size * OVERSAMPLED * 1.4545))  # an em is 0.6875 of the size
         em = size * OVERSAMPLED
         self.thinner = (0, 0) if bold else (round(THINNER[0] * em), round(THINNER[1] * em))
         self.ascent = self.font.get_ascent() / OVERSAMPLED

@@ -166,7 +166,6 @@ class Measured:
         )
 
     def _rows(self, doses: list[int], classes: int) -> NDArray[np.int64]:
-        """Return the rows of these doses and of the first ``classes`` classes."""
         bins, measured = self.about["bins"], self.about["potency_classes"]
         readouts = len(self.about["doses"]) * bins
         rows = [dose * bins + b for dose in doses for b in range(bins)]
@@ -264,7 +263,6 @@ def _fits(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bool:
 
 
 def _names_rules(about: Mapping[str, Any]) -> bool:
-    """Return whether the description has a policy for each level and a text for each correction."""
     policies, corrections = about["policies"], about["corrections"]
     labels = [LevelPolicy(*policy).label for policy in policies]
     inside = all(0.0 <= accept <= review <= 1.0 for _, accept, review in policies)
@@ -278,7 +276,6 @@ def _names_rules(about: Mapping[str, Any]) -> bool:
 
 
 def _agrees(about: Mapping[str, Any], assay: AssayParams, name: str) -> bool:
-    """Return whether the tables were measured for an assay with this setting."""
     return bool(np.isclose(getattr(assay, name), about[name], rtol=1e-9, atol=0.0))
 
 
@@ -328,7 +325,6 @@ def load_measured(path: Path = SHIPPED) -> Measured:
 
 
 def _read(about: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Measured:
-    """Return the measurements from the arrays as stored."""
     findings = len(WORDINGS) * about["potency_classes"]
     spans = len(about["doses"]) * about["bins"] + 1 + findings
     n = len(about["compounds"])

@@ -116,7 +116,6 @@ class Notebook(NamedTuple):
         )
 
     def _tool_log(self) -> list[str]:
-        """Return a line about the tool log, or none without adequacy."""
         if self.findings[0].adequacy == UNWEIGHED:
             return []
         kinds = [plural(count, name.replace("_", " ")) for name, count in self.plates if count]

@@ -111,7 +111,6 @@ def lab_sentences(params: LabParams, catalogue: Catalogue) -> LabSentences:
 
 
 def _catalogue(file: Path) -> Catalogue:
-    """Return the catalogue that the file was measured for."""
     wanted = load_measured(file).about["catalogue_sha256"]
     for path in (CATALOGUE, file.with_name(CATALOGUE.name)):
         if path.exists() and load_catalogue(path).sha256 == wanted:

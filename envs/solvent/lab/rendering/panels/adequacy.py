@@ -57,7 +57,6 @@ def rules(params: LabParams) -> list[str]:
 
 
 def _limits(params: LabParams) -> str:
-    """Return the verdicts that follow from a score."""
     review, reject = params.adequacy.review_from, params.adequacy.reject_from
     if review > HIGHEST_SCORE:
         return "Any score will do."
@@ -68,7 +67,6 @@ def _limits(params: LabParams) -> str:
 
 
 def _strength(rule: str) -> str:
-    """Return the strength of the words in a rule: ``definitive``, or ``no claim``."""
     words, slash, _ = rule.partition("/")
     return words if slash else "no claim"
 

@@ -61,7 +61,6 @@ def _points(canvas: Canvas, view: View, box: Box, plate: Plate) -> None:
 
 
 def _expected(canvas: Canvas, view: View, box: Box, plate: Plate) -> None:
-    """Draw the mean readout under the belief about gain and compound."""
     assay, lab = view.params.assay, view.lab
     template = getattr(view.params.plates, plate.verb.name.lower())
     by_gain = np.asarray(lab["instrument_belief"]).reshape(len(assay.gains), len(assay.plate_sds)).sum(1)

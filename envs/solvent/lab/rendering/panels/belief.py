@@ -33,7 +33,6 @@ COLUMNS = ((2, 1), (10, 2), (18, 3), (32, 4), (64, 6))  # most compounds, column
 
 
 def _classes(params: LabParams) -> str:
-    """Return the range of the EC50: ``100 nM to 100 µM``."""
     return f"{class_name(params, 1)} to {class_name(params, params.assay.potency_classes - 1)}"
 
 
@@ -44,7 +43,6 @@ def _review(view: View, m: int) -> tuple[int, str]:
 
 
 def _by_state(view: View) -> Any:
-    """Return the belief about the instrument, shape ``(gains, plate noises)``."""
     assay = view.params.assay
     return np.asarray(view.lab["instrument_belief"]).reshape(len(assay.gains), len(assay.plate_sds))
 
@@ -175,7 +173,6 @@ def _tag(view: View, m: int, *, roomy: bool) -> tuple[str, Colour]:
 
 
 def _bars(canvas: Canvas, view: View, m: int, box: Box) -> None:
-    """Draw the probability of each class, with a gap after ``inactive`` and the prior as a background."""
     lab, marginal, prior = view.lab, view.lab["marginal"][m], view.params.assay.class_prior
     pitch = box.width / (len(marginal) + 0.5)
     width = max(1.0, 0.8 * pitch)

@@ -218,7 +218,6 @@ def _cost(canvas: Canvas, view: View, cost: Cost, box: Box) -> None:
 
 
 def _about(view: View, cost: Cost) -> str:
-    """Return notes on a price: unusual, changed, under review."""
     lab, old = view.lab, view.history.prices_before.get(cost.verb)
     parts = []
     if old is not None:

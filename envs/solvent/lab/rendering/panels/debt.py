@@ -69,7 +69,6 @@ def review_legend(canvas: Canvas, box: Box) -> None:
 
 
 def _verdicts(canvas: Canvas, view: View, chart: Chart) -> None:
-    """Mark each refusal by a cross, each finding by a dot, and each submission by a ring."""
     each, y = 1 / view.params.slots, chart.box.bottom + 7
     for before, beat in pairwise(view.history.beats):
         x = (chart.x(beat.began + each) + chart.x(beat.began)) / 2

@@ -70,7 +70,6 @@ def is_present(params: LabParams, heartbeat: int) -> bool:
 
 
 def _is_late(params: LabParams, heartbeat: int) -> bool:
-    """Return whether publishing costs more at this hour."""
     return _within(params, heartbeat, params.energy.late_from, params.energy.late_until)
 
 
@@ -196,7 +195,6 @@ def balance(canvas: Canvas, view: View, box: Box) -> None:
 
 
 def _slots(canvas: Canvas, view: View, right: float, y: float) -> None:
-    """Draw the actions of this heartbeat, one square per slot."""
     count, now = view.params.energy.slots, view.lab["heartbeat"]
     if count > 12:
         return

@@ -64,7 +64,6 @@ def tell(params: LabParams, lab: Any, step: Any) -> tuple[str, str]:
 
 
 def _outcome(params: LabParams, lab: Any, step: Any, event: Event) -> str:
-    """Return the outcome with its numbers, from the step's record."""
     if event is Event.NOT_EXECUTED and step["obstacle"] != Obstacle.NONE:
         return f"Not executed: {_obstacle(params, step)}."
     elif event is Event.DEFERRED:
@@ -119,7 +118,6 @@ def judged(params: LabParams, lab: Any, step: Any) -> str:
 
 
 def _reasons(params: LabParams, finding: JudgedFinding) -> str:
-    """Return the reasons for a verdict, the decisive one first."""
     by_gate = f"{gate.deserved(params, finding)} ({gate.policy_word(finding.policy)})"
     if finding.score < 0 or finding.decided_by == NO_PLATE:
         return by_gate

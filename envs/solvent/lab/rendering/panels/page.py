@@ -42,7 +42,6 @@ def would_be(finding: Finding) -> str:
 
 
 def _page(view: View) -> Notebook | None:
-    """Return the page of the last compound acted on, or None."""
     subject = view.history.subject
     return None if subject < 0 else page_of(view.params, view.lab, subject)
 
@@ -125,7 +124,6 @@ def _could_be(canvas: Canvas, notes: Notebook, box: Box, y: float) -> None:
 
 
 def _scored(finding: Finding) -> str:
-    """Return a finding's score and, unless it is accepted, who decides."""
     if finding.decided_by == NO_PLATE:
         return NO_PLATE
     by = {"": "", "adequacy": " (words)"}.get(finding.decided_by, f" ({finding.decided_by})")
