@@ -34,7 +34,7 @@ class VocabularyParams(ParamGroup):
         unit="bits",
         low=0.0,
         high=16.0,
-        doc="information gains that an exploration can claim",
+        doc="information gains that an experiment can claim",
     )
     confidences: tuple[float, ...] = setting(
         (0.5, 0.75, 0.95), unit="probability", above=0.0, high=0.999, doc="confidences of a finding"
@@ -56,10 +56,10 @@ class BudgetParams(ParamGroup):
     """Wells and heartbeats of an episode."""
 
     wells: int = setting(
-        384, unit="wells", low=1, high=1_000_000, source="document", doc="wells at the start"
+        384, unit="wells", low=1, high=1_000_000, source="document", doc="wells at the start of an episode"
     )
-    heartbeats: int = setting(40, unit="heartbeats", low=1, high=32_767, doc="horizon, one hour each")
-    start_hour: int = setting(6, unit="hour", low=0, high=23, doc="the lab's clock at the start")
+    heartbeats: int = setting(40, unit="heartbeats", low=1, high=32_767, doc="horizon, in hours")
+    start_hour: int = setting(6, unit="hour", low=0, high=23, doc="hour of the day at the start")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,7 +69,7 @@ class ObservationParams(ParamGroup):
     joint: bool = setting(
         False,
         unit="switch",
-        doc="append p(class | instrument) of every compound: exactly Markov, and seven times longer",
+        doc="append p(class | instrument) of every compound: exactly Markov, but seven times longer",
     )
 
 

@@ -40,11 +40,11 @@ class AdequacyParams(ParamGroup):
         False, unit="switch", doc="score the words of findings (needs the gate's sentences)"
     )
     enforced: bool = setting(
-        True, unit="switch", doc="off: words are scored and logged, of no consequence (shadow mode)"
+        True, unit="switch", doc="off: words are scored and logged, without effect (shadow mode)"
     )
     review_from: int = setting(2, unit="score", low=0, high=4, doc="score from which a finding is reviewed")
     reject_from: int = setting(
-        3, unit="score", low=0, high=4, doc="score from which it is rejected; 4 is above all scores"
+        3, unit="score", low=0, high=4, doc="score from which a finding is rejected; 4: never"
     )
 
     def __post_init__(self) -> None:
@@ -63,14 +63,14 @@ def adequacy_rules(params: Any) -> Any:
 
 # -- record ------------------------------------------------------------------------------------
 
-FIELDS = (Field("scores", "i4", "4", "findings", "findings whose words scored 0 to 3"),)
+FIELDS = (Field("scores", "i4", "4", "findings", "number of findings by score, 0 to 3"),)
 
 STEP_FIELDS = (
     Field(
-        "adequacy", "i1", "", "score", "how far its words go beyond its evidence, 0 to 3; -1 for no finding",
+        "adequacy", "i1", "", "score", "score of the finding's words, 0 to 3; -1 for no finding",
         -1,
     ),
-    Field("rule", "i1", "", "RULES", "the rule of adequacy that fired; -1 for no finding", -1),
+    Field("rule", "i1", "", "RULES", "rule of adequacy that fired; -1 for no finding", -1),
 )  # fmt: skip
 
 # -- rules -------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 class ControlTemplate(ParamGroup):
     """A plate of vehicle (DMSO) wells. It contains no compound, so it is informative only about the instrument."""
 
-    readouts: int = setting(4, unit="readouts", low=1, high=16, doc="independent plate readouts")
+    readouts: int = setting(4, unit="readouts", low=1, high=16, doc="independent readouts of the plate")
     replicates: int = setting(2, unit="wells", low=1, high=384, doc="wells averaged in a readout")
 
     @property
@@ -83,12 +83,12 @@ class AssayParams(ParamGroup):
         REFERENCE_COMPOUNDS, unit="names", doc="compounds on the bench (A549 cells)"
     )
     potency_classes: int = setting(
-        8, unit="classes", low=2, high=32, doc="class 0 is inactive, the others an EC50 on a grid"
+        8, unit="classes", low=2, high=32, doc="class 0 is inactive, the others have EC50s on a grid"
     )
     lowest_ec50: float = setting(1e-8, unit="mol/L", above=0.0, high=1.0, doc="EC50 of class 1")
-    ec50_step: float = setting(0.5, unit="log10", above=0.0, high=3.0, doc="grid step of the EC50")
+    ec50_step: float = setting(0.5, unit="log10", above=0.0, high=3.0, doc="step of the EC50 grid")
     prior: tuple[float, ...] | None = setting(
-        None, unit="probability", above=0.0, high=1.0, doc="prior over classes; empty means uniform"
+        None, unit="probability", above=0.0, high=1.0, doc="prior over classes; empty: uniform"
     )
     hill: float = setting(1.2, unit="1", above=0.0, high=10.0, doc="Hill slope")
     bottom: float = setting(0.05, unit="viability", low=0.0, high=0.99, doc="viability at high dose")
@@ -99,7 +99,7 @@ class AssayParams(ParamGroup):
         (0.6, 0.8, 1.0, 1.25, 1.5), unit="1", above=0.0, high=10.0, doc="possible instrument gains"
     )
     plate_sds: tuple[float, ...] = setting(
-        (0.1, 0.2, 0.4), unit="viability", low=0.0, high=2.0, doc="plate noise; replicates do not help"
+        (0.1, 0.2, 0.4), unit="viability", low=0.0, high=2.0, doc="plate noise; replicates do not reduce it"
     )
     bins: int = setting(12, unit="bins", low=2, high=64, doc="bins of a readout; the outer two are open")
     bin_low: float = setting(0.1, unit="viability", low=-5.0, high=5.0, doc="left edge of the scale")
@@ -187,13 +187,13 @@ FIELDS = (
     Field("wells_spent", "i4", "", "wells", "wells charged"),
     Field("experiments", "i4", "M", "plates", "experiments run on the compound"),
     Field("calibrations", "i4", "", "plates", "calibrations run"),
-    Field("last_bins", "i1", "R", "bin", "readouts of the last plate; -1 where there is none", -1),
+    Field("last_bins", "i1", "R", "bin", "readouts of the last plate; -1 for none", -1),
 )
 
 STEP_FIELDS = (
-    Field("wells_before", "i4", "", "wells", "wells left when it was decided"),
-    Field("wells_charged", "i4", "", "wells", "wells really charged"),
-    Field("gain", "f8", "", "bits", "realised: about the compound, or about the instrument"),
+    Field("wells_before", "i4", "", "wells", "wells left before the action"),
+    Field("wells_charged", "i4", "", "wells", "wells charged"),
+    Field("gain", "f8", "", "bits", "realised gain about the compound or the instrument"),
 )
 
 # -- rules -------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ FIELDS = (
     Field("marginal", "f8", "M,G", "probability", "p(class)", _prior),
     Field("entropy", "f8", "M", "bits", "entropy of p(class)", _prior_entropy),
     Field("lowest_entropy", "f8", "M", "bits", "lowest entropy reached so far", _prior_entropy),
-    Field("coupled", "u1", "M", "flag", "run in this lot: the belief depends on the instrument"),
+    Field("coupled", "u1", "M", "flag", "had an experiment in this lot, so the belief depends on the instrument"),
 )  # fmt: skip
 
 # -- rules -------------------------------------------------------------------------------------

@@ -52,52 +52,52 @@ class DebtParams(ParamGroup):
     """Epistemic debt: inflation, refusal, repayment and bankruptcy."""
 
     enforced: bool = setting(
-        True, unit="switch", source="document", doc="off: debt is tracked and has no consequence"
+        True, unit="switch", source="document", doc="off: debt is tracked but has no effect"
     )
     sensitivity: float = setting(
-        0.15, unit="1/bit", low=0.0, high=100.0, source="document", doc="cost inflation a bit of debt"
+        0.15, unit="1/bit", low=0.0, high=100.0, source="document", doc="cost inflation per bit of debt"
     )
     threshold: float = setting(
-        2.0, unit="bits", low=0.0, high=1000.0, source="document", doc="above it exploration is refused"
+        2.0, unit="bits", low=0.0, high=1000.0, source="document", doc="above it, only calibration runs"
     )
     inflation: str = setting(
         "linear", unit="rule", choices=INFLATIONS, source="document", doc="inflation rule"
     )
     calibration_cap: float | None = setting(
-        1.5, unit="1", low=1.0, high=1000.0, doc="highest multiplier of a calibration; empty: none"
+        1.5, unit="1", low=1.0, high=1000.0, doc="maximum multiplier of a calibration; empty: none"
     )
-    reserve: bool = setting(True, unit="switch", doc="keep back the cheapest calibration's cost")
-    repay_base: float = setting(0.25, unit="bits", low=0.0, high=100.0, doc="repaid by any calibration")
+    reserve: bool = setting(True, unit="switch", doc="keep the cost of the cheapest calibration in reserve")
+    repay_base: float = setting(0.25, unit="bits", low=0.0, high=100.0, doc="debt repaid by any calibration")
     repay_per_bit: float = setting(
-        0.75, unit="bit/bit", low=0.0, high=100.0, doc="repaid a bit learnt about the instrument"
+        0.75, unit="bit/bit", low=0.0, high=100.0, doc="debt repaid per bit gained about the instrument"
     )
     repay_learnt_max: float = setting(
-        0.75, unit="bits", low=0.0, high=100.0, doc="most that is repaid for what was learnt"
+        0.75, unit="bits", low=0.0, high=100.0, doc="maximum repayment for bits gained"
     )
-    repay_max: float = setting(1.0, unit="bits", low=0.0, high=100.0, doc="most a calibration repays")
+    repay_max: float = setting(1.0, unit="bits", low=0.0, high=100.0, doc="maximum repayment")
     licence: str = setting(
         "claimed",
         unit="rule",
         choices=LICENCES,
-        doc="what licenses a finding: gains that were claimed, all gains, or nothing",
+        doc="gains that license a finding: claimed ones, all, or none needed",
     )
     decay_per_heartbeat: float = setting(
-        0.0, unit="1/heartbeat", low=0.0, high=1.0, source="document", doc="share forgiven by time"
+        0.0, unit="1/heartbeat", low=0.0, high=1.0, source="document", doc="share forgiven per heartbeat"
     )
     repay_for_accuracy: float = setting(
-        0.0, unit="bit/bit", low=0.0, high=1.0, doc="repaid a bit of an accurate claim"
+        0.0, unit="bit/bit", low=0.0, high=1.0, doc="debt repaid per bit of an accurate claim"
     )
     carry_debt: bool = setting(
-        False, unit="switch", source="document", doc="debt rolls over into the next episode, unsettled"
+        False, unit="switch", source="document", doc="carry unsettled debt into the next episode"
     )
     bankruptcy: str = setting(
         "terminate",
         unit="rule",
         choices=BANKRUPTCIES,
-        doc="what bankruptcy does: end the episode, or settle the debt from the score at once and go on",
+        doc="effect of bankruptcy: end the episode, or settle the debt from the score and continue",
     )
     bankruptcy_after_refusals: int = setting(
-        0, unit="refusals", low=0, high=32_767, doc="bankrupt after so many refusals in a row; 0: never"
+        0, unit="refusals", low=0, high=32_767, doc="refusals in a row that cause bankruptcy; 0: never"
     )
 
 
@@ -111,36 +111,36 @@ def debt_rules(params: Any) -> Any:
 FIELDS = (
     Field("debt", "f8", "", "bits", "epistemic debt"),
     Field(
-        "licence", "f8", "M", "bits", "information that was claimed and gained",
+        "licence", "f8", "M", "bits", "information claimed and gained",
         lambda params: WAIVED if params.debt.licence == "waived" else 0.0,
     ),
     Field("refusals", "i2", "3", "refusals", "refusals by reason, in the order of Refusal"),
     Field("refusals_in_a_row", "i2", "", "refusals", "refusals since the last action that ran"),
     Field("settled", "f8", "", "bits", "debt settled from the score"),
-    Field("settled_at_end", "f8", "", "bits", "of it, when the episode ended"),
+    Field("settled_at_end", "f8", "", "bits", "debt settled at the end of the episode"),
     Field("debt_added", "f8", "", "bits", "debt taken on"),
     Field("debt_repaid", "f8", "", "bits", "debt repaid or forgiven"),
-    Field("debt_at_start", "f8", "", "bits", "debt carried over from the episode before"),
+    Field("debt_at_start", "f8", "", "bits", "debt carried over from the previous episode"),
     Field("debt_peak", "f8", "", "bits", "highest debt"),
     Field("claimed", "f8", "", "bits", "sum of claims"),
     Field("gained", "f8", "", "bits", "sum of realised gains of explorations"),
     Field("bankruptcies", "i2", "", "resets", "bankruptcies that were reset"),
-    Field("beats_over_threshold", "i2", "", "heartbeats", "heartbeats that ended above the threshold"),
-    Field("streak_over_threshold", "i2", "", "heartbeats", "the current run of those"),
-    Field("longest_streak", "i2", "", "heartbeats", "the longest run of those"),
+    Field("beats_over_threshold", "i2", "", "heartbeats", "heartbeats that ended with debt above the threshold"),
+    Field("streak_over_threshold", "i2", "", "heartbeats", "current run of such heartbeats"),
+    Field("longest_streak", "i2", "", "heartbeats", "longest run of such heartbeats"),
 )  # fmt: skip
 
 STEP_FIELDS = (
-    Field("refusal", "u1", "", "Refusal", "why it was refused"),
-    Field("blocked_by_threshold", "b1", "", "flag", "debt above the threshold, and no calibration"),
+    Field("refusal", "u1", "", "Refusal", "reason for the refusal"),
+    Field("blocked_by_threshold", "b1", "", "flag", "debt above the threshold, and not a calibration"),
     Field("blocked_by_cost", "b1", "", "flag", "inflated cost above the wells left"),
-    Field("blocked_by_reserve", "b1", "", "flag", "too little would be left for a calibration"),
-    Field("debt_before", "f8", "", "bits", "debt when it was decided"),
+    Field("blocked_by_reserve", "b1", "", "flag", "too few wells would be left for a calibration"),
+    Field("debt_before", "f8", "", "bits", "debt before the action"),
     Field("inflated_cost", "f8", "", "wells", "cost after inflation, not rounded"),
-    Field("claim", "f8", "", "bits", "claimed, by an exploration or a finding"),
+    Field("claim", "f8", "", "bits", "bits claimed by an experiment or a finding"),
     Field("debt_added", "f8", "", "bits", "new debt"),
     Field("debt_repaid", "f8", "", "bits", "debt repaid by the action or forgiven by time"),
-    Field("licence_added", "f8", "", "bits", "licence bought"),
+    Field("licence_added", "f8", "", "bits", "licence earned"),
     Field("settled", "f8", "", "bits", "debt settled from the score"),
 )
 

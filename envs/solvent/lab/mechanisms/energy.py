@@ -76,7 +76,7 @@ def _ratings(default: tuple[int, ...]) -> Any:
 
 
 def _price() -> Any:
-    return setting(None, unit="energy", low=0.0, high=1000.0, doc="base cost; empty: by the ratings")
+    return setting(None, unit="energy", low=0.0, high=1000.0, doc="base cost; empty: from the ratings")
 
 
 RatingParams = dataclasses.make_dataclass(
@@ -93,7 +93,7 @@ PriceParams = dataclasses.make_dataclass(
     bases=(ParamGroup,),
     namespace={
         "__module__": __name__,
-        "__doc__": "Base costs that stand in for the ratings': a price list.",
+        "__doc__": "Base costs that override those from the ratings.",
     },
     frozen=True,
 )
@@ -106,42 +106,40 @@ class EnergyParams(ParamGroup):
     enabled: bool = setting(
         False, unit="switch", doc="off: acting costs no energy, and a heartbeat is one action"
     )
-    start: float = setting(10.0, unit="energy", low=0.0, high=1e6, doc="at the start")
-    regeneration: float = setting(
-        3.0, unit="energy", low=0.0, high=1e6, doc="that each heartbeat brings when it closes"
-    )
-    cap: float = setting(20.0, unit="energy", low=0.001, high=1e6, doc="most that is carried over")
-    slots: int = setting(6, unit="actions", low=1, high=64, doc="most actions a heartbeat")
-    present_from: int = setting(8, unit="hour", low=0, high=24, doc="the user is there: context `chat`")
-    present_until: int = setting(24, unit="hour", low=0, high=24, doc="the user has left: `heartbeat`")
+    start: float = setting(10.0, unit="energy", low=0.0, high=1e6, doc="energy at the start")
+    regeneration: float = setting(3.0, unit="energy", low=0.0, high=1e6, doc="income when a heartbeat closes")
+    cap: float = setting(20.0, unit="energy", low=0.001, high=1e6, doc="maximum that is carried over")
+    slots: int = setting(6, unit="actions", low=1, high=64, doc="maximum number of actions in a heartbeat")
+    present_from: int = setting(8, unit="hour", low=0, high=24, doc="the user arrives: context `chat`")
+    present_until: int = setting(24, unit="hour", low=0, high=24, doc="the user leaves: context `heartbeat`")
     chat_only: tuple[str, ...] = setting(
         SPEAKING,
         unit="verbs",
         choices=(*PLATES, *SPEAKING),
-        doc="verbs that only run in `chat`; those that speak to others always do",
+        doc="verbs that run only in `chat`, including those that publish",
     )
     first_use: float = setting(
         1.5, unit="1", low=1.0, high=10.0, source="document", doc="multiplier of a verb's first use"
     )
     error_rate: float = setting(
-        1.5, unit="1", low=1.0, high=10.0, source="document", doc="when half of the last 4 uses failed"
+        1.5, unit="1", low=1.0, high=10.0, source="document", doc="if half of the last 4 uses failed"
     )
     late_social: float = setting(
-        2.0, unit="1", low=1.0, high=10.0, source="document", doc="for speaking to others late"
+        2.0, unit="1", low=1.0, high=10.0, source="document", doc="multiplier of publishing late"
     )
     late_from: int = setting(22, unit="hour", low=0, high=24, doc="late begins")
     late_until: int = setting(7, unit="hour", low=0, high=24, doc="late ends")
     similar: float = setting(
-        1.2, unit="1", low=1.0, high=10.0, source="document", doc="same verb and compound this heartbeat"
+        1.2, unit="1", low=1.0, high=10.0, source="document", doc="repeated verb and compound in a heartbeat"
     )
-    multiplier_cap: float = setting(2.5, unit="1", low=1.0, high=100.0, doc="highest multiplier in all")
+    multiplier_cap: float = setting(2.5, unit="1", low=1.0, high=100.0, doc="maximum multiplier")
     floor_public: float = setting(
-        6.0, unit="energy", low=6.0, high=1000.0, source="document", doc="least that speaking to all costs"
+        6.0, unit="energy", low=6.0, high=1000.0, source="document", doc="minimum cost of a public finding"
     )
     floor_private: float = setting(
-        3.0, unit="energy", low=3.0, high=1000.0, source="document", doc="least that speaking to one costs"
+        3.0, unit="energy", low=3.0, high=1000.0, source="document", doc="minimum cost of a private finding"
     )
-    ceiling: float = setting(13.0, unit="energy", low=0.0, high=1000.0, doc="most that any base cost is")
+    ceiling: float = setting(13.0, unit="energy", low=0.0, high=1000.0, doc="maximum of any base cost")
     ratings: RatingParams = RatingParams()  # type: ignore[valid-type]
     prices: PriceParams = PriceParams()  # type: ignore[valid-type]
 
@@ -200,26 +198,28 @@ FIELDS = (
     Field("energy", "i4", "", "1/1000", "energy left", lambda params: in_thousandths(params.energy.start)),
     Field("price", "i4", "V", "1/1000", "base cost of each verb", _base_prices),
     Field("uses", "i4", "V", "uses", "executions of each verb"),
-    Field("failures", "u1", "V", "bits", "the last four uses of each verb, a bit each: refused or rejected"),
+    Field("failures", "u1", "V", "bits", "last four uses of each verb, one bit each: refused or rejected"),
     Field(
         "done", "u1", "V,M", "flag", "executed in this heartbeat, by verb and compound (column 0 for none)"
     ),
-    Field("intents", "i4", "I", "1/1000", "energy of this heartbeat, by intent class"),
-    Field("intents_shown", "i4", "I", "1/1000", "the summary that was shown last, by closing or reflection"),
-    Field("intents_total", "i8", "I", "1/1000", "energy of the episode, by intent class"),
-    Field("energy_income", "i8", "", "1/1000", "regenerated, what the cap lost included"),
-    Field("energy_lost", "i8", "", "1/1000", "of it, lost above the cap"),
+    Field("intents", "i4", "I", "1/1000", "energy spent in this heartbeat, by intent class"),
+    Field(
+        "intents_shown", "i4", "I", "1/1000", "last intent summary, from a closed heartbeat or a reflection"
+    ),
+    Field("intents_total", "i8", "I", "1/1000", "energy spent in the episode, by intent class"),
+    Field("energy_income", "i8", "", "1/1000", "income, including the part lost at the cap"),
+    Field("energy_lost", "i8", "", "1/1000", "income lost at the cap"),
     Field("energy_spent", "i8", "", "1/1000", "energy spent"),
-    Field("deferrals", "i4", "", "actions", "not executed for want of energy"),
-    Field("out_of_context", "i4", "", "actions", "not executed for their context"),
+    Field("deferrals", "i4", "", "actions", "actions not executed for lack of energy"),
+    Field("out_of_context", "i4", "", "actions", "actions not executed because of their context"),
 )
 
 STEP_FIELDS = (
-    Field("energy_before", "i4", "", "1/1000", "energy when it was decided"),
+    Field("energy_before", "i4", "", "1/1000", "energy before the action"),
     Field("energy_cost", "i4", "", "1/1000", "effective cost"),
     Field("energy_spent", "i4", "", "1/1000", "energy spent"),
-    Field("energy_gained", "i4", "", "1/1000", "regenerated by the heartbeat's end, less what the cap lost"),
-    Field("intents", "i4", "I", "1/1000", "the summary of the heartbeat that it closed"),
+    Field("energy_gained", "i4", "", "1/1000", "income of the heartbeat, less the part lost at the cap"),
+    Field("intents", "i4", "I", "1/1000", "intent summary of the heartbeat it closed"),
 )
 
 # -- rules -------------------------------------------------------------------------------------

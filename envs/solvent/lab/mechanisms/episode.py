@@ -19,26 +19,26 @@ from solvent.lab.names import Names
 FIELDS = (
     Field("key", "u8", "", "1", "Philox key, from the seed"),
     Field("episode", "u4", "", "episodes", "episodes begun with this key"),
-    Field("heartbeat", "i4", "", "heartbeats", "heartbeats gone by"),
+    Field("heartbeat", "i4", "", "heartbeats", "heartbeats completed"),
     Field("slot", "u1", "", "actions", "actions taken in this heartbeat"),
     Field("steps", "i4", "", "actions", "actions taken"),
-    Field("last_event", "u1", "", "Event", "what the last action was"),
+    Field("last_event", "u1", "", "Event", "outcome of the last action"),
     Field("last_action", "i4", "", "index", "last action; -1 at the start", -1),
-    Field("not_executed", "i4", "", "actions", "actions that could not run for another reason than debt"),
+    Field("not_executed", "i4", "", "actions", "actions prevented by an obstacle other than debt"),
     Field("score", "f8", "", "bits", "sum of rewards"),
-    Field("end_reason", "u1", "", "EndReason", "why the episode ended; 0 while it runs"),
+    Field("end_reason", "u1", "", "EndReason", "reason for the end of the episode; 0 while it runs"),
 )
 
 STEP_FIELDS = (
-    Field("action", "i4", "", "index", "the action taken; -1 where a new episode began instead", -1),
-    Field("episode", "u4", "", "episodes", "episode in which it was taken"),
-    Field("heartbeat", "i4", "", "heartbeats", "when it was taken"),
+    Field("action", "i4", "", "index", "action taken; -1 if a new episode began instead", -1),
+    Field("episode", "u4", "", "episodes", "episode of the action"),
+    Field("heartbeat", "i4", "", "heartbeats", "heartbeat of the action"),
     Field("slot", "u1", "", "actions", "actions taken before it in the heartbeat"),
-    Field("executed", "b1", "", "flag", "it ran"),
-    Field("obstacle", "u1", "", "Obstacle", "why it was not executed"),
-    Field("event", "u1", "", "Event", "what the action was"),
-    Field("closed", "b1", "", "flag", "it ended the heartbeat"),
-    Field("terminated", "b1", "", "flag", "the episode is over"),
+    Field("executed", "b1", "", "flag", "the action ran"),
+    Field("obstacle", "u1", "", "Obstacle", "obstacle to the action"),
+    Field("event", "u1", "", "Event", "outcome of the action"),
+    Field("closed", "b1", "", "flag", "the action ended the heartbeat"),
+    Field("terminated", "b1", "", "flag", "the episode is over before the horizon"),
     Field("truncated", "b1", "", "flag", "the horizon is reached"),
 )
 

@@ -48,43 +48,43 @@ class GateParams(ParamGroup):
     """The verity gate, which compares findings with the sentences written by experiments."""
 
     enabled: bool = setting(
-        False, unit="switch", doc="off: a finding with any experiment behind it is accepted"
+        False, unit="switch", doc="off: every finding on a compound with an experiment is accepted"
     )
     policy: str = setting(
         "adaptive.P20",
         unit="policy",
         choices=GATE_POLICIES,
         source="document",
-        doc="the policy in force at the start",
+        doc="policy in force at the start",
     )
     enforced: bool = setting(
-        True, unit="switch", doc="off: findings are measured and logged, and any evidence lets them out"
+        True, unit="switch", doc="off: findings are measured and logged, and accepted with any evidence"
     )
     numbers: bool = setting(
-        True, unit="switch", doc="a finding with a number that stands in no evidence is reviewed at best"
+        True, unit="switch", doc="a finding with a number that is not in its evidence is reviewed at best"
     )
     review_heartbeats: int = setting(
-        4, unit="heartbeats", low=1, high=10_000, doc="from a finding's submission to its reader's decision"
+        4, unit="heartbeats", low=1, high=10_000, doc="from submission to the reader's decision"
     )
     governance: bool = setting(
-        True, unit="switch", doc="a published error tightens the gate, time without one relaxes it"
+        True, unit="switch", doc="a published error tightens the gate, and time without one relaxes it"
     )
     calm_heartbeats: int = setting(
-        12, unit="heartbeats", low=1, high=10_000, doc="without a published error, until the gate relaxes"
+        12, unit="heartbeats", low=1, high=10_000, doc="time without a published error before relaxing"
     )
     # By default the confidences of the wordings, so that no wording is stronger than the fit.
     rough: float = setting(
-        0.5, unit="probability", low=0.0, high=1.0, doc="belief in a class that makes its fit a rough one"
+        0.5, unit="probability", low=0.0, high=1.0, doc="belief in a class from which its fit is rough"
     )
-    good: float = setting(0.75, unit="probability", low=0.0, high=1.0, doc="that makes it a good one")
-    precise: float = setting(0.95, unit="probability", low=0.0, high=1.0, doc="that makes it a precise one")
+    good: float = setting(0.75, unit="probability", low=0.0, high=1.0, doc="from which it is good")
+    precise: float = setting(0.95, unit="probability", low=0.0, high=1.0, doc="from which it is precise")
     plain_from: float = setting(
         0.65, unit="probability", low=0.0, high=1.0, doc="confidence from which a finding is worded plainly"
     )
     definitive_from: float = setting(
         0.9, unit="probability", low=0.0, high=1.0, doc="confidence from which it is worded definitively"
     )
-    tables: str = setting("", unit="path", doc="file of `solvent gate build`; empty: the one that is shipped")
+    tables: str = setting("", unit="path", doc="file from `solvent gate build`; empty: the shipped one")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -113,36 +113,36 @@ NO_VERDICT = int(Verdict.NONE)
 MILLION = 1_000_000
 
 FIELDS = (
-    Field("page", "i1", "M,D", "bin", "the latest readout at each dose; -1 for none", -1),
-    Field("fit_class", "i1", "M", "class", "the class that the latest fit names; -1 for no fit", -1),
-    Field("fit_strength", "i1", "M", "STRENGTHS", "how good that fit is"),
-    Field("named", "i1", "M", "class", "the class that a finding would name, for which it was measured", -1),
+    Field("page", "i1", "M,D", "bin", "latest readout at each dose; -1 for none", -1),
+    Field("fit_class", "i1", "M", "class", "class named by the latest fit; -1 for no fit", -1),
+    Field("fit_strength", "i1", "M", "STRENGTHS", "strength of the latest fit"),
+    Field("named", "i1", "M", "class", "class of the measured findings; -1 for none", -1),
     # Without a page, every finding has energy 1.
-    Field("residual", "i4", "M,W", "1/1000000", "hallucination energy of that finding, by wording", MILLION),
-    Field("unsupported", "u1", "M,W", "flag", "a number of that finding stands in no evidence", 1),
-    Field("decision_at", "i4", "M", "heartbeats", "when the finding under review is decided; 0 for none"),
-    Field("submitted_class", "i1", "M", "class", "what it asserts", -1),
-    Field("submitted_confidence", "f8", "M", "probability", "how confidently"),
-    Field("submitted_verb", "i1", "M", "Verb", "to whom"),
-    Field("submitted_licensed", "u1", "M", "flag", "it asserted no more than was licensed"),
-    Field("submitted_rule", "i1", "M", "RULES", "of adequacy, on the words of the finding under review", -1),
-    Field("verdicts", "i4", "3", "findings", "the gate's verdicts, in the order of Verdict"),
-    Field("decided", "i4", "2", "findings", "reviews that were declined, and approved"),
+    Field("residual", "i4", "M,W", "1/1000000", "hallucination energy of a finding, by wording", MILLION),
+    Field("unsupported", "u1", "M,W", "flag", "a number of the finding is not in its evidence", 1),
+    Field("decision_at", "i4", "M", "heartbeats", "time of decision on the finding under review; 0 for none"),
+    Field("submitted_class", "i1", "M", "class", "class asserted by the finding under review", -1),
+    Field("submitted_confidence", "f8", "M", "probability", "its confidence"),
+    Field("submitted_verb", "i1", "M", "Verb", "its verb"),
+    Field("submitted_licensed", "u1", "M", "flag", "its asserted bits were licensed"),
+    Field("submitted_rule", "i1", "M", "RULES", "its rule of adequacy", -1),
+    Field("verdicts", "i4", "3", "findings", "number of verdicts, in the order of Verdict"),
+    Field("decided", "i4", "2", "findings", "reviews declined, approved"),
     Field("plates", "i2", "M,2", "plates", "experiments run on the compound: screens, dose responses"),
 )
 
 STEP_FIELDS = (
-    Field("verdict", "u1", "", "Verdict", "what gate and adequacy said of the finding", NO_VERDICT),
-    Field("gate_verdict", "u1", "", "Verdict", "what the gate alone said of the finding", NO_VERDICT),
+    Field("verdict", "u1", "", "Verdict", "combined verdict of gate and adequacy", NO_VERDICT),
+    Field("gate_verdict", "u1", "", "Verdict", "the gate's own verdict", NO_VERDICT),
     Field("residual", "i4", "", "1/1000000", "hallucination energy of the finding"),
-    Field("unsupported", "u1", "", "flag", "a number of it stands in no evidence"),
-    Field("wording", "i1", "", "WORDINGS", "how it was worded; -1 for no finding", -1),
-    Field("asserted", "i1", "", "class", "what it asserted; -1 for no finding", -1),
-    Field("policy", "i1", "", "level", "the policy in force when it was judged"),
-    Field("approved", "u8", "", "bits", "compounds whose review was approved as the heartbeat closed, a bit each"),
-    Field("declined", "u8", "", "bits", "and those whose review was declined"),
+    Field("unsupported", "u1", "", "flag", "a number of it is not in its evidence"),
+    Field("wording", "i1", "", "WORDINGS", "its wording; -1 for no finding", -1),
+    Field("asserted", "i1", "", "class", "class it asserted; -1 for no finding", -1),
+    Field("policy", "i1", "", "level", "policy in force at the verdict"),
+    Field("approved", "u8", "", "bits", "compounds whose review was approved as the heartbeat closed, one bit each"),
+    Field("declined", "u8", "", "bits", "compounds whose review was declined, one bit each"),
     Field("reviews", "b1", "", "flag", "a review was decided as the heartbeat closed"),
-    Field("decided_bits", "f8", "", "bits", "of the log scores paid, those of reviews that were approved"),
+    Field("decided_bits", "f8", "", "bits", "log scores paid for approved reviews"),
 )  # fmt: skip
 
 # -- rules -------------------------------------------------------------------------------------

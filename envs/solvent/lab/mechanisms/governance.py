@@ -27,24 +27,24 @@ GATE_POLICIES = ("adaptive.P30", "adaptive.P20", "adaptive.P10", "adaptive.P5", 
 
 FIELDS = (
     Field(
-        "strictness", "i1", "", "level", "the policy in force; 0 is the laxest",
+        "strictness", "i1", "", "level", "policy in force; 0 is the laxest",
         lambda params: GATE_POLICIES.index(params.gate.policy),
     ),
-    Field("calm", "i4", "", "heartbeats", "since the last published error or change of policy"),
-    Field("incidents", "i4", "2", "findings", "accepted findings that are wrong: to one reader, to all"),
+    Field("calm", "i4", "", "heartbeats", "heartbeats since the last published error or change of policy"),
+    Field("incidents", "i4", "2", "findings", "accepted findings that are wrong: private, public"),
     Field("tightenings", "i4", "", "changes", "times the gate was tightened"),
     Field(
         "correction", "i1", "", "correction",
-        "what the agent is told after a published error; -1 for nothing", -1,
+        "correction in force after a published error; -1 for none", -1,
     ),
 )  # fmt: skip
 
 STEP_FIELDS = (
-    Field("incident", "u1", "", "findings", "published errors of this step that all readers saw"),
-    Field("strictness", "i1", "", "level", "the policy in force after the step"),
-    Field("policy_changed", "b1", "", "flag", "it is another one than before"),
-    Field("correction", "i1", "", "correction", "what the agent is told after the step; -1 for nothing", -1),
-    Field("corrected", "b1", "", "flag", "it was told in this step"),
+    Field("incident", "u1", "", "findings", "public errors of this step"),
+    Field("strictness", "i1", "", "level", "policy in force after the step"),
+    Field("policy_changed", "b1", "", "flag", "the policy changed"),
+    Field("correction", "i1", "", "correction", "correction in force after the step; -1 for none", -1),
+    Field("corrected", "b1", "", "flag", "the correction was given in this step"),
 )
 
 # -- rules -------------------------------------------------------------------------------------

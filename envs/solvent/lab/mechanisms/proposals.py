@@ -51,13 +51,13 @@ class ProposalParams(ParamGroup):
 
     enabled: bool = setting(False, unit="switch", doc="offer `propose` (needs energy)")
     evidence_heartbeats: int = setting(
-        2, unit="heartbeats", low=1, high=4, doc="heartbeats with a deferral that a proposal needs"
+        2, unit="heartbeats", low=1, high=4, doc="heartbeats with a deferral required for a proposal"
     )
     gain_floor: float = setting(
-        0.3, unit="bits", low=0.0, high=16.0, doc="expected gain that makes an experiment worth deferring"
+        0.3, unit="bits", low=0.0, high=16.0, doc="expected gain above which an experiment is worthwhile"
     )
     review_heartbeats: int = setting(
-        6, unit="heartbeats", low=1, high=32_767, doc="from a proposal to its review"
+        6, unit="heartbeats", low=1, high=32_767, doc="time from a proposal to its review"
     )
     share_low: float = setting(
         0.4, unit="1", low=0.0, high=1.0, doc="low end of the suggested range, as a share of the price"
@@ -66,24 +66,24 @@ class ProposalParams(ParamGroup):
         0.9, unit="1", low=0.0, high=0.99, doc="high end of the suggested range, as a share of the price"
     )
     step_limit: float = setting(
-        4.0, unit="energy", low=0.001, high=1000.0, doc="most that one approval moves a price"
+        4.0, unit="energy", low=0.001, high=1000.0, doc="maximum change of a price by one approval"
     )
     half_trusted: float = setting(
-        0.25, unit="uses", above=0.0, high=1000.0, doc="paid uses that the reviewer trusts by half"
+        0.25, unit="uses", above=0.0, high=1000.0, doc="experience that gets weight 1/2, in paid uses"
     )
-    mispriced_least: int = setting(0, unit="verbs", low=0, high=8, doc="fewest verbs mispriced in an episode")
-    mispriced_most: int = setting(3, unit="verbs", low=0, high=8, doc="most verbs mispriced in an episode")
-    mispriced_low: float = setting(1.6, unit="1", low=1.0, high=10.0, doc="least factor of a mispricing")
-    mispriced_high: float = setting(2.5, unit="1", low=1.0, high=10.0, doc="largest factor of a mispricing")
+    mispriced_least: int = setting(0, unit="verbs", low=0, high=8, doc="fewest mispriced verbs in an episode")
+    mispriced_most: int = setting(3, unit="verbs", low=0, high=8, doc="most mispriced verbs in an episode")
+    mispriced_low: float = setting(1.6, unit="1", low=1.0, high=10.0, doc="minimum factor of a mispricing")
+    mispriced_high: float = setting(2.5, unit="1", low=1.0, high=10.0, doc="maximum factor of a mispricing")
     fair_spread: float = setting(
         1.25,
         unit="1",
         low=1.0,
         high=10.0,
-        doc="a mispriced verb's hidden fair cost: its base cost times up to this, or 1/this",
+        doc="bound on the hidden fair cost of a mispriced verb: base cost times 1/this to this",
     )
     mispriced_upwards: float = setting(
-        0.5, unit="probability", low=0.0, high=1.0, doc="a mispriced verb is too dear rather than too cheap"
+        0.5, unit="probability", low=0.0, high=1.0, doc="a mispriced verb is too expensive, not too cheap"
     )
     mispriceable: tuple[str, ...] = setting(
         FELT,
@@ -127,34 +127,34 @@ FIELDS = (
     ),
     Field("reflected", "u1", "", "flag", "the last action of this heartbeat was a reflection"),
     Field("discomfort", "i2", "V", "heartbeats", "heartbeats with a deferral since the last proposal"),
-    Field("discomfort_at", "i2", "V,4", "heartbeats", "the latest of them, latest first; -1 for none", -1),
-    Field("review_at", "i4", "V", "heartbeats", "when the pending proposal is reviewed; 0 for none"),
-    Field("argued", "i2", "V", "heartbeats", "evidence of the pending proposal"),
-    Field("range_low", "i4", "V", "1/1000", "lowest price that the pending proposal suggests"),
-    Field("range_high", "i4", "V", "1/1000", "highest price that the pending proposal suggests"),
-    Field("discomforts", "i4", "", "deferrals", "of them, worth taking and the verb's first in a heartbeat"),
-    Field("hoardings", "i4", "", "rests", "rests at the cap with a licensed finding at hand"),
+    Field("discomfort_at", "i2", "V,4", "heartbeats", "latest four of them, latest first; -1 for none", -1),
+    Field("review_at", "i4", "V", "heartbeats", "time of the pending proposal's review; 0 for none"),
+    Field("argued", "i2", "V", "heartbeats", "heartbeats of evidence for the pending proposal"),
+    Field("range_low", "i4", "V", "1/1000", "lowest price suggested by the pending proposal"),
+    Field("range_high", "i4", "V", "1/1000", "highest price suggested by the pending proposal"),
+    Field("discomforts", "i4", "", "deferrals", "deferrals of worthwhile actions, at most one per verb and heartbeat"),
+    Field("hoardings", "i4", "", "rests", "rests at the energy cap with a licensed finding at hand"),
     Field("reflections", "i4", "", "actions", "reflections"),
     Field("proposals", "i4", "", "proposals", "proposals filed"),
     Field("approvals", "i4", "", "proposals", "proposals approved"),
 )  # fmt: skip
 
 STEP_FIELDS = (
-    Field(
-        "discomfort", "u1", "", "Deferral", "something worth doing was put off, and why: it goes on record"
-    ),
-    Field("deferred_verb", "i1", "", "Verb", "what was put off"),
-    Field("deferred_cost", "i4", "", "1/1000", "what it would have cost"),
-    Field("deferred_value", "f8", "", "bits", "what it was expected to be worth"),
-    Field("similar_deferrals", "i2", "", "heartbeats", "heartbeats in which the verb was deferred before"),
-    Field("proposed_verb", "i1", "", "Verb", "whose cost the proposal is about; -1 for none", -1),
-    Field("proposed_price", "i4", "", "1/1000", "its price at the time"),
+    Field("discomfort", "u1", "", "Deferral", "reason for deferring a worthwhile action"),
+    Field("deferred_verb", "i1", "", "Verb", "verb deferred"),
+    Field("deferred_cost", "i4", "", "1/1000", "cost of the deferred action"),
+    Field("deferred_value", "f8", "", "bits", "expected value of the deferred action"),
+    Field("similar_deferrals", "i2", "", "heartbeats", "earlier heartbeats in which the verb was deferred"),
+    Field("proposed_verb", "i1", "", "Verb", "subject of the proposal; -1 for none", -1),
+    Field("proposed_price", "i4", "", "1/1000", "price of the verb at the time"),
     Field("proposed_low", "i4", "", "1/1000", "lowest price suggested"),
     Field("proposed_high", "i4", "", "1/1000", "highest price suggested"),
-    Field("evidence", "i2", "4", "heartbeats", "the deferrals it rests on, latest first; -1 for none"),
+    Field(
+        "evidence", "i2", "4", "heartbeats", "deferrals that support the proposal, latest first; -1 for none"
+    ),
     Field("reviewed", "u1", "V", "flag", "a proposal for this verb was reviewed as the heartbeat closed"),
     Field("old_price", "i4", "V", "1/1000", "price before the review"),
-    Field("new_price", "i4", "V", "1/1000", "price after the review; equal: rejected"),
+    Field("new_price", "i4", "V", "1/1000", "price after the review; unchanged if rejected"),
 )
 
 # -- rules -------------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ FIELDS = (
 
 STEP_FIELDS = (
     Field("published_bits", "f8", "", "bits", "log score paid"),
-    Field("right", "b1", "", "flag", "the finding that was accepted is right"),
+    Field("right", "b1", "", "flag", "the accepted finding is right"),
 )
 
 # -- rules -------------------------------------------------------------------------------------
