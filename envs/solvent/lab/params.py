@@ -58,7 +58,7 @@ class BudgetParams(ParamGroup):
     wells: int = setting(
         384, unit="wells", low=1, high=1_000_000, source="document", doc="wells at the start of an episode"
     )
-    heartbeats: int = setting(40, unit="heartbeats", low=1, high=32_767, doc="horizon, in hours")
+    heartbeats: int = setting(40, unit="heartbeats", low=1, high=32_767, doc="horizon, one hour each")
     start_hour: int = setting(6, unit="hour", low=0, high=23, doc="hour of the day at the start")
 
 
