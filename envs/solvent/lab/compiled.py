@@ -33,7 +33,7 @@ COMPILED = ("", "mechanisms", "planning", "exact")
 
 
 def drop_stale_cache(package: Path, *others: Path) -> int:
-    """Delete the compiled code of ``package`` if it is older than a source of ``package`` or ``others``.
+    """Delete the compiled code of ``package`` if any of it is older than a source of ``package`` or ``others``.
 
     Numba recompiles a cached function when its own file changes, but not when a function it calls in another file
     does; the step would keep the old rule. Only the folders in ``COMPILED`` count as sources.

@@ -239,7 +239,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """Return the experiments on a compound as tool calls ``{name, arguments, result}``, oldest first.
 
         ``solvent.adequacy.ToolContext.from_dicts`` accepts this format. The log covers only plates run by this
-        environment: after ``set_state``, earlier plates are known by number alone.
+        environment; of plates before ``set_state``, only the number is known.
 
         Args:
             compound: Name or index.

@@ -13,7 +13,7 @@ Known approximations: the observation omits some of the state.
 * Of the last four uses of a verb, the number of failures is shown, not their order.
 * Within a heartbeat, the deferred verbs, the compounds of rejected findings and the energy spent so far are not
   shown.
-* Costs above the clipping limit look alike.
+* Base costs whose effective cost is limited to the cap look alike.
 * Of a notebook page, its length, the strength of its fit and the gate's view of it are shown, not its sentences, on
   which future residuals depend.
 * The class under review is shown only as agreeing or not with the belief.

@@ -25,7 +25,7 @@ class Verb(enum.IntEnum):
 
 
 INTENTS = ("cognition", "exploration", "maintenance", "social", "meta")
-"""The intent classes of the source document, in its order. They change no rule: they name what energy went into."""
+"""Intent classes of the source document, in its order. Energy summaries use them; no rule does."""
 
 
 class VerbSpec(NamedTuple):
@@ -64,7 +64,7 @@ VERBS = {
 }
 
 INTENTS = ("cognition", "exploration", "maintenance", "social", "meta")
-"""The intent classes of the source document, in its order. They change no rule: they name what energy went into."""
+"""Intent classes of the source document, in its order. Energy summaries use them; no rule does."""
 
 TEMPLATES = (Verb.DMSO, Verb.BASELINE, Verb.CALIBRATION, Verb.SCREEN, Verb.DOSE_RESPONSE)
 """Verbs that run a plate."""

@@ -118,7 +118,7 @@ def rule_on(lab, compound, wording, asserted, tables):  # type: ignore[no-untype
 
 @compiled
 def weigh_words(lab, compound, wording, tables, step):  # type: ignore[no-untyped-def]
-    """Score the finding's words against the plates on its compound; return the resulting verdict."""
+    """Score the finding's words against the plates on its compound; return the verdict (0 if not enforced)."""
     rules = tables.adequacy
     step.rule = rule_on(lab, compound, wording, step.asserted, tables)
     step.adequacy = tables.rule_score[step.rule]

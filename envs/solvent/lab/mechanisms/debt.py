@@ -6,8 +6,9 @@ to the debt; accurate claims and underclaims never reduce it. Debt ``d`` multipl
     linear     1 + s * d
     two_tier   (1 + 0.02 d) * (1 + s * base / 100 * d)
 
-Above the threshold, only calibration is allowed. A calibration that gains ``b`` bits about the instrument repays
-``min(repay_max, repay_base + min(repay_learnt_max, repay_per_bit * max(0, b)))``.
+Above the threshold, actions that use wells or publish are refused, except calibration. A calibration that gains
+``b`` bits about the instrument repays ``min(repay_max, repay_base + min(repay_learnt_max, repay_per_bit * max(0,
+b)))``.
 
 Claims earn licence: the part of a gain that was claimed and lies below the compound's lowest entropy so far is
 credited to it. For studies, ``licence: gained`` credits all gains regardless of claims, and ``licence: waived``
@@ -231,7 +232,7 @@ def is_bankrupt(rules, debt, wells_left, refusals_in_a_row):  # type: ignore[no-
     """Return whether the lab is bankrupt.
 
     It is if its debt is above the threshold and no calibration is affordable, or after ``bankruptcy_after_refusals``
-    refusals in a row, unless that is 0.
+    refusals in a row, unless that is 0. If debt is not enforced, it never is.
     """
     if not rules.enforced:
         return False
