@@ -30,9 +30,6 @@ from solvent.lab.tables import tables_for
 __all__ = ["LabBatch", "held_tables", "resolve_params", "resolve_seed"]
 
 
-# -- loops -------------------------------------------------------------------------------------
-
-
 @compiled
 def begin_labs(labs, chosen, fresh, held, observations, masks):  # type: ignore[no-untyped-def]
     """Start an episode in the ``chosen`` labs.
@@ -89,9 +86,6 @@ def step_labs(  # type: ignore[no-untyped-def]
                 begin_episode(labs, i, np.int64(lab.episode) + 1, tables, at_reset)
         write_observation(lab, tables, observations[i])
         write_mask(lab, tables, masks[i])
-
-
-# -- batches -----------------------------------------------------------------------------------
 
 
 def resolve_params(params: LabParams | Mapping[str, Any] | None, preset_name: str) -> LabParams:

@@ -81,9 +81,6 @@ class Mechanism(NamedTuple):
     logs: tuple[Log, ...] = ()
 
 
-# -- columns
-
-
 def number(name: str, unit: str = "bits", field: str = "") -> Column:
     """Return a column with the field unchanged."""
     return Column(name, unit, lambda of: of(field or name))

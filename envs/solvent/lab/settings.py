@@ -179,9 +179,6 @@ def _convert(path: str, value: Any, hint: Any, current: Any) -> Any:
     raise ParamError(path, f"got {value!r}; allowed: {names[hint]}")
 
 
-# -- settings as numbers
-
-
 def in_thousandths(energy: float) -> int:
     """Return ``energy`` in thousandths, rounded to the nearest integer."""
     return round(energy * UNIT)

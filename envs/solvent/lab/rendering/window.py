@@ -22,7 +22,7 @@ class LabWindow:
 
     @property
     def is_open(self) -> bool:
-        """Whether the window is open; the user may close it at any time."""
+        """True while the window is open; the user may close it at any time."""
         _close_where_asked()
         return self.window is not None
 
