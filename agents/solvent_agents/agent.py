@@ -1,4 +1,4 @@
-"""What an agent is: something that turns observations into actions, for one lab or for many at once."""
+"""The interface of an agent: it turns observations into actions, for one lab or for many at once."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Agent(Protocol):
     name: str
 
     def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:
-        """Actions for ``n`` labs.
+        """Return actions for ``n`` labs.
 
         Args:
             observations: shape ``(n, n_fields)``.
-            masks: which actions would execute, shape ``(n, n_actions)``; agents that want to be refused ignore it.
+            masks: which actions would execute, shape ``(n, n_actions)``. An agent may ignore it and be refused.
 
         Returns:
             Indices into the action table, shape ``(n,)``.
@@ -50,34 +50,34 @@ class Agent(Protocol):
 
 @runtime_checkable
 class ReadsNotebook(Protocol):
-    """An agent that plans on the compiled dynamics: it is handed the labs' records without the truth in them."""
+    """An agent that plans on the compiled dynamics. It receives the labs' records without the hidden truth."""
 
     def open(self, notebooks: NDArray[Any]) -> None:
         """Receive what is known in each lab (``planning.notebook_record``), shape ``(n,)``, before every ``act``.
 
-        The labs that have ended show how they ended; there is nothing to do in them.
+        Labs that have ended keep their final record; their actions are ignored.
         """
         ...
 
 
 @runtime_checkable
 class SeesTruth(Protocol):
-    """No agent but a yardstick: it is handed the labs' records as they are."""
+    """A yardstick rather than an agent: it receives the labs' records with the hidden truth."""
 
     def reveal(self, labs: NDArray[Any]) -> None:
-        """Copies of the records, shape ``(n,)``, before every ``act``; those that have ended as they ended."""
+        """Receive copies of the records, shape ``(n,)``, before every ``act``."""
         ...
 
 
 @runtime_checkable
 class TakesTime(Protocol):
-    """An agent that thinks for so long that few labs at once are enough to keep it busy."""
+    """An agent that takes long over a decision, so that small batches keep it busy."""
 
     labs_at_once: int
 
 
 def show_labs(agent: Agent, labs: NDArray[Any], params: LabParams) -> None:
-    """Show the labs' records, shape ``(n,)``, to an agent that reads them, as far as it may; others see nothing."""
+    """Pass the labs' records, shape ``(n,)``, to an agent that reads them, without the truth unless it may see it."""
     if isinstance(agent, ReadsNotebook):
         agent.open(without_truth(labs, params))
     if isinstance(agent, SeesTruth):
@@ -85,7 +85,7 @@ def show_labs(agent: Agent, labs: NDArray[Any], params: LabParams) -> None:
 
 
 def act_one(agent: Agent, observation: Observations, mask: NDArray[Any]) -> int:
-    """The agent's action in a single lab.
+    """Return the agent's action in a single lab.
 
     ``observation`` has shape ``(n_fields,)``, ``mask`` has shape ``(n_actions,)``.
     """

@@ -1,9 +1,9 @@
-"""Playing on: one more action in a lab's record, and an episode to its end under the base policy.
+"""One action in a played-out world: the compiled step with luck of its own and findings at their expectation.
 
-A played-out world has luck of its own, addressed by what is done and not by when: the third plate of a compound shows
-the same readouts whatever was done before it, so that two plans in one world meet the same luck (common random
-numbers). A finding is paid for by its expectation under the belief that it was stated with, instead of by the drawn
-class: the same in expectation, without most of its luck. Who knows the truth gets what it gets.
+The draws of a played-out world are addressed by the action and not by the time: the third plate of a compound shows
+the same readouts whatever came before it, so two plans in one world meet the same luck (common random numbers). A
+finding pays its expectation under the belief that stated it instead of the score of the drawn class, which has the
+same mean and far less variance. An agent that knows the truth is paid the true score.
 """
 
 from __future__ import annotations
@@ -28,30 +28,33 @@ N_VERBS = len(Verb)
 
 @compiled
 def advance_once(lab, action, uniforms, tables, steps, scratch):  # type: ignore[no-untyped-def]
-    """``solvent.lab.dynamics.advance``, compiled once for all that call it from here."""
+    """``solvent.lab.dynamics.advance``, compiled once for all its callers in this package."""
     return advance(lab, action, uniforms, tables, steps, scratch)
 
 
 @compiled
 def right_with(lab, compound, named, knows):  # type: ignore[no-untyped-def]
-    """Probability that a finding is right which names this class: by the belief, or as who knows the truth knows it."""
+    """Return the probability that a finding naming this class is right: by the belief, or 0 or 1 if it ``knows``."""
     if knows:
         return 1.0 if lab.potency[compound] == named else 0.0
     return lab.marginal[compound, named]
 
 
 @compiled
-def advance_in_world(  # type: ignore[no-untyped-def]
-    lab, action, key, tables, knows, uniforms, steps, scratch
-):
-    """Take an action with the luck of the world ``key``; return the reward in bits, its findings at expectation."""
+def advance_in_world(lab, action, key, tables, knows, scratch):  # type: ignore[no-untyped-def]
+    """Take an action with the luck of the world ``key`` and return the reward, bits, with findings at expectation.
+
+    ``scratch`` is ``(uniforms, steps, joint, evidence)``: room for the draws, one step record, and what ``advance``
+    needs.
+    """
+    uniforms, steps, joint, evidence = scratch
     verb, compound = tables.verb[action], tables.compound[action]
     draw_luck(lab, verb, compound, key, tables, uniforms)
     named, p = 0, 0.0
     if tables.audience[verb] != 0:
         named = most_probable(lab.marginal[compound])
         p = right_with(lab, compound, named, knows)
-    reward = advance_once(lab, action, uniforms, tables, steps, scratch)
+    reward = advance_once(lab, action, uniforms, tables, steps, (joint, evidence))
     step = steps[0]
     reward -= step.published_bits
     if step.event == PUBLISHED:
@@ -68,7 +71,7 @@ def advance_in_world(  # type: ignore[no-untyped-def]
 
 @compiled
 def expected_score(verb, named, confidence, p, tables):  # type: ignore[no-untyped-def]
-    """What a finding pays that is right with probability ``p``, bits."""
+    """Return the expected score of a finding that is right with probability ``p``, bits."""
     right = log_score(confidence, tables.prior[named], True)
     wrong = log_score(confidence, tables.prior[named], False)
     return share_of(verb, tables) * (p * right + (1.0 - p) * wrong)
@@ -76,7 +79,7 @@ def expected_score(verb, named, confidence, p, tables):  # type: ignore[no-untyp
 
 @compiled
 def draw_luck(lab, verb, compound, key, tables, uniforms):  # type: ignore[no-untyped-def]
-    """Draw what this action can need, as ``solvent.lab.dynamics.draw_for_step`` does, at addresses of its own."""
+    """Draw the uniforms this action can need, as ``dynamics.draw_for_step`` does, at addresses of this world."""
     n_readouts = tables.readouts[verb]
     if compound >= 0 and n_readouts > 0:
         run = lab.experiments[compound]

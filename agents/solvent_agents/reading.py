@@ -1,7 +1,7 @@
-"""Reading: what a batch of observations says, as named arrays in their own units, and the index of every action.
+"""Observations as named arrays in their own units, and the index of every action.
 
 Agents see observations, never the lab's record. ``Reader.read`` inverts the scaling of ``solvent.lab.observation``;
-what is shown in float32 comes back with its precision (debt near the threshold to 1e-6 bits, counts exactly).
+values come back with float32 precision (debt near the threshold to 1e-6 bits, counts exactly).
 
 Letters: ``n`` labs, ``M`` compounds, ``G`` potency classes, ``N`` instrument states, ``C`` claims, ``Q`` confidences,
 ``V`` verbs.
@@ -52,7 +52,7 @@ Flags = NDArray[np.bool_]
 
 
 class Reading(NamedTuple):
-    """What ``n`` labs show. Rows are labs; take some of them with ``reading.rows(where)``."""
+    """The observations of ``n`` labs, one a row. ``reading.rows(where)`` selects labs."""
 
     wells: Ints  # [n] wells left
     heartbeat: Ints  # [n] heartbeats gone by
@@ -70,7 +70,7 @@ class Reading(NamedTuple):
     licence: Floats  # [n, M] bits
     published: Ints  # [n, M] 0 not, 1 privately, 2 publicly
     experiments: Ints  # [n, M] plates
-    # Where acting costs no energy: there is no end of it, and everything is free at any hour.
+    # Without the energy mechanism: energy is unlimited and every verb is free at any hour.
     energy: Floats  # [n] energy left
     slot: Ints  # [n] actions taken in this heartbeat
     user_is_present: Flags  # [n] the context is `chat`
@@ -81,7 +81,7 @@ class Reading(NamedTuple):
     failures: Ints  # [n, V] of the last four uses
     discomfort: Ints  # [n, V] heartbeats with a deferral since the last proposal
     review: Ints  # [n, V] heartbeats until the pending proposal is reviewed; 0 for none
-    # Where there is no gate: every finding is let through, and none waits for a decision.
+    # Without the gate: every finding is accepted and none waits for a decision.
     residual: Ints  # [n, M, Q] millionths, hallucination energy of a finding by confidence
     number_missing: Flags  # [n, M] a number of the finding stands in no evidence
     fit_strength: Ints  # [n, M] index of STRENGTHS
@@ -90,22 +90,22 @@ class Reading(NamedTuple):
     calm: Ints  # [n] heartbeats since the last published error, as far as they count
     tau_accept: Ints  # [n] millionths: accepted up to here
     tau_review: Ints  # [n] millionths: reviewed up to here
-    # Where words are not held against evidence: all are adequate.
+    # Without adequacy: all words are adequate.
     inadequacy: Ints  # [n, M, Q] score of a finding's words by confidence, 0 to 3
 
     def rows(self, where: Any) -> Reading:
-        """The labs ``where`` (a mask or indices)."""
+        """Return the labs ``where`` (a mask or indices)."""
         return Reading(*(column[where] for column in self))
 
     @property
     def unpublished(self) -> Flags:
-        """Compounds with no finding yet, neither out nor under review; shape ``(n, M)``."""
+        """Return which compounds have no finding, published or under review, shape ``(n, M)``."""
         unpublished: Flags = (self.published == 0) & (self.decision_in == 0)
         return unpublished
 
     @property
     def peak(self) -> Floats:
-        """Probability of the most probable class, shape ``(n, M)``."""
+        """Return the probability of the most probable class, shape ``(n, M)``."""
         peak: Floats = self.marginal.max(axis=-1)
         return peak
 
@@ -144,7 +144,7 @@ class Reader:
         return np.array([self._at[name] for name in names])
 
     def read(self, observations: Observations) -> Reading:
-        """Observations of shape ``(n, n_fields)`` as named arrays.
+        """Return observations of shape ``(n, n_fields)`` as named arrays.
 
         Raises:
             ValueError: observations of labs with other parameters.
@@ -187,7 +187,7 @@ class Reader:
         )
 
     def _energy(self, seen: Floats) -> dict[str, Any]:
-        """The purse, the clock and what is known of each verb."""
+        """Return the fields of energy, clock and verbs."""
         cap, slots = self.params.energy.cap, self.params.energy.slots
         voice = self.params.proposals
         purse = {name: seen[:, self._at[name]] for name in (*energy.CLOCK, *proposals.OBSERVED)}
@@ -223,7 +223,7 @@ class Reader:
         }
 
     def _gate(self, seen: Floats) -> dict[str, Any]:
-        """What the gate makes of each compound, and the gate itself."""
+        """Return the gate's fields: its policy and its numbers for each compound."""
         params = self.params.gate
         about = {name: seen[:, columns] for name, columns in self._judged.items()}
         known = {name: seen[:, self._at[name]] for name in (*governance.OBSERVED, *gate.THRESHOLDS)}
@@ -240,7 +240,7 @@ class Reader:
         }
 
     def _inadequacy(self, seen: Floats) -> Ints:
-        """How far a finding's words would go beyond its evidence, by confidence."""
+        """Return the adequacy score of a finding's words, by confidence."""
         if not self.params.adequacy.enabled:
             compounds, confidences = self.params.assay.compounds, self.params.vocabulary.confidences
             return np.zeros((len(seen), len(compounds), len(confidences)), np.int64)
@@ -265,7 +265,7 @@ def _unbounded(shown: Floats, scale: float) -> Floats:
 
 
 def _thousandths(values: Floats) -> Floats:
-    """Energies as they are counted, from what was shown in float32."""
+    """Return energies in whole thousandths, as the lab counts them, from float32."""
     rounded: Floats = np.rint(values * UNIT) / UNIT
     return rounded
 
@@ -296,7 +296,7 @@ class ActionIndex(NamedTuple):
     confidences: Floats  # [Q] probability
 
     def experiment(self, verb: Any, compound: Any, claim: Any) -> Ints:
-        """Index of an experiment by verb (a code of ``Verb``), compound and number of the claim.
+        """Return the index of an experiment by verb (a code of ``Verb``), compound and number of the claim.
 
         Arrays broadcast.
         """
@@ -305,14 +305,14 @@ class ActionIndex(NamedTuple):
         return found
 
     def claim_below(self, bits: Any) -> Ints:
-        """Number of the highest claim that is not above ``bits`` (the lowest claim if all are)."""
+        """Return the number of the highest claim not above ``bits`` (the lowest claim if all are)."""
         at = np.searchsorted(self.claims, np.asarray(bits) + 1e-9, side="right") - 1
         return np.maximum(at, 0)
 
 
 @functools.lru_cache(maxsize=64)
 def action_index(params: LabParams) -> ActionIndex:
-    """The index of a lab's actions."""
+    """Return the index of a lab's actions."""
     table = action_table(params)
     shape = (len(params.assay.compounds), -1)
 

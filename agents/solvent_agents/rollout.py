@@ -1,6 +1,6 @@
-"""Rollout: one episode per seed, and what became of it.
+"""Rollout: one episode per seed, and the record of each.
 
-Lab ``i`` is seeded with ``seeds[i]`` and plays its first episode; labs that have ended are passed over while the
+Lab ``i`` is seeded with ``seeds[i]`` and plays its first episode; labs that have ended wait while the
 others of their batch go on. The result does not depend on the batch's size.
 """
 
@@ -63,7 +63,7 @@ Columns = dict[str, Any]
 
 @runtime_checkable
 class DrawsLots(Protocol):
-    """An agent with luck of its own, which must not depend on the batch: it is told whose labs are in the rows."""
+    """An agent with random choices of its own. It is told the labs' seeds, so that they don't depend on the batch."""
 
     def start(self, lab_seeds: Sequence[int]) -> None:
         """Begin episodes in labs with these seeds, one a row."""
@@ -82,8 +82,7 @@ def episodes(
         batch: labs stepped together.
         trace: add ``trace``, a dictionary of arrays of shape ``(n, most_steps + 1)`` (``TRACED``, ``TRACED_ENERGY``
             where acting costs energy, ``TRACED_GATE`` and ``TRACED_ADEQUACY`` where findings are judged): column ``i``
-            is what ``i`` actions
-            led to, NaN after an episode's end.
+            is the state after ``i`` actions, NaN after an episode's end.
 
     Returns:
         The columns of ``solvent.lab.metrics.episode_columns``, each of shape ``(n,)``, and ``seed``.
@@ -101,10 +100,10 @@ def generate(
     traced: int | None = None,
     on_actions: Callable[[Actions], None] = lambda _: None,
 ) -> Iterator[Columns]:
-    """The columns of ``episodes``, one batch after the other, for who wants to show progress.
+    """Yield the columns of ``episodes`` batch by batch, for callers that show progress.
 
-    With ``traced`` only so many first episodes are traced; the traces of a batch have fewer rows then.
-    ``on_actions`` is told what the labs of a batch do, step by step; where a lab has ended it means nothing.
+    With ``traced`` only the first ``traced`` episodes are traced, so a batch's traces may have fewer rows.
+    ``on_actions`` receives the actions of a batch step by step; those of labs that have ended mean nothing.
 
     Raises:
         ValueError: no seeds, or an impossible batch.
@@ -118,8 +117,9 @@ def generate(
 
 
 def traced_prices(params: LabParams) -> dict[str, int]:
-    """Verbs that cost energy, by name: those whose base cost is traced as ``price_<verb>``, its hidden fair value as
-    ``fair_<verb>``. Nothing where acting costs no energy.
+    """Return the codes of the verbs that cost energy, by name; empty where none does.
+
+    Their base cost is traced as ``price_<verb>``, its hidden fair value as ``fair_<verb>``.
     """
     if not params.energy.enabled:
         return {}
@@ -134,7 +134,7 @@ def _play(
     traced: int | None,
     on_actions: Callable[[Actions], None],
 ) -> Columns:
-    """One batch: labs and agent go on until every lab's first episode has ended."""
+    """Play one batch until every lab's first episode has ended."""
     n = len(seeds)
     envs = LabVectorEnv(n, params, autoreset_mode="SameStep", copy=False)
     if isinstance(agent, DrawsLots):
@@ -160,7 +160,7 @@ def _play(
 
 
 class _Tracer:
-    """Writes down what the first ``rows`` labs of a batch do; ``columns`` are of shape ``(rows, most_steps + 1)``."""
+    """Traces the first ``rows`` labs of a batch in ``columns`` of shape ``(rows, most_steps + 1)``."""
 
     def __init__(self, envs: LabVectorEnv, rows: int) -> None:
         params = envs.params
@@ -187,7 +187,7 @@ class _Tracer:
             self.columns[name][:, 0] = values
 
     def add(self, running: NDArray[np.bool_], ends: NDArray[np.bool_]) -> None:
-        """Write down the action that the ``running`` labs have just taken; ``ends`` marks those that it ended."""
+        """Trace the action that the ``running`` labs have just taken; ``ends`` marks the labs it ended."""
         if not self._rows:
             return
         self._at += 1
@@ -196,13 +196,13 @@ class _Tracer:
             self.columns[name][mine, self._at] = values[mine]
 
     def _state(self, ends: NDArray[np.bool_]) -> Columns:
-        """The labs after an action; those that it ``ends`` have begun anew, and are shown as they ended."""
+        """Return the labs' state after an action, for labs that it ``ends`` their final state."""
         labs, finals = self._batch.labs[: self._rows], self._batch.finals[: self._rows]
 
         def now(name: str) -> NDArray[Any]:
             return np.where(ends.reshape(-1, *[1] * (labs[name].ndim - 1)), finals[name], labs[name])
 
-        # At the end the debt is settled: what is shown is the debt that was settled.
+        # The end settles the debt: the trace shows the debt that was settled.
         settled = np.where(ends, self._batch.steps["settled"][: self._rows], 0.0)
         state: Columns = {"wells": now("wells"), "debt": now("debt") + settled}
         if self._energy:
@@ -216,7 +216,7 @@ class _Tracer:
         return state
 
     def _step(self) -> Columns:
-        """The action itself."""
+        """Return what is traced of the action itself."""
         steps = self._batch.steps[: self._rows]
         taken: Columns = {name: steps[name] for name in ("action", "refusal", "claim", "gain", "event")}
         if self._energy:

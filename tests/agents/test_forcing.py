@@ -9,9 +9,9 @@ from solvent.lab.batch import LabBatch, held_tables
 from solvent.lab.mask import write_mask
 from solvent.lab.params import LabParams, preset
 from solvent.lab.settings import ParamError
-from solvent.lab.state import lab_dtype, step_dtype
+from solvent.lab.state import lab_dtype
 from solvent.lab.tables import tables_for
-from solvent_agents.planning.forcing import check_enumerable, expand, hypotheses, start, state_key
+from solvent_agents.planning.forcing import check_enumerable, expand, expansion, hypotheses, start, state_key
 
 TINY = preset("tiny")
 SMALL = LabParams.from_mapping(
@@ -43,22 +43,14 @@ class Forced:
 
     def __init__(self, params, lab, weights):
         self.params, self.rows = params, hypotheses(params)
-        size = 20_000
-        keys = np.zeros((size, 2), np.uint64)
-        parents, actions, codes = (np.zeros(size, np.int64) for _ in range(3))
-        chances, rewards = np.zeros(size), np.zeros(size)
-        labs, beliefs = np.zeros(size, lab_dtype(params)), np.zeros((size, len(self.rows)))
-        tables = tables_for(params)
-        mask = np.zeros(len(tables.verb), np.int8)
+        out = expansion(params, 20_000)
         one = np.zeros(1, lab_dtype(params))
         one[0] = lab
-        n = expand(
-            one, weights[None], 0, 1, self.rows, held_tables(params), np.zeros(1, step_dtype()), mask, keys, parents,
-            actions, chances, rewards, codes, labs, beliefs,
-        )  # fmt: skip
-        self.keys, self.actions, self.codes = keys[:n].copy(), actions[:n].copy(), codes[:n].copy()
-        self.chances, self.rewards = chances[:n].copy(), rewards[:n].copy()
-        self.labs, self.weights = labs[:n].copy(), beliefs[:n].copy()
+        n = expand(one, weights[None], self.rows, held_tables(params), out)
+        found = out.outcomes[:n]
+        self.keys, self.actions, self.codes = found["key"], found["action"], found["readouts"]
+        self.chances, self.rewards = found["chance"], found["reward"]
+        self.labs, self.weights = out.children[:n], out.weights[:n]
 
     def of(self, action):
         return np.flatnonzero(self.actions == action)

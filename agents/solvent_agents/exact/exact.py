@@ -1,15 +1,15 @@
-"""Exact: the best that can be done in a small lab, by backward induction.
+"""Exact: the optimal policy of a small lab, by backward induction.
 
     Q(s, a) = r(s, a) + sum_s' P(s' | s, a) V(s'),        V(s) = max_a Q(s, a),        V(ended) = 0
 
 over the states of ``process.py``, from the last layer to the first. ``Solution.optimum`` is the best expected return of
-any policy that doesn't know the truth, with a memory or without.
+any policy that doesn't know the truth, with or without memory.
 
-A policy is kept as a graph (``PolicyGraph``): of the states that it can come to, what it does there, and which it comes
-to next by what it sees then, the readouts and the reward. That is a table of numbers; to load one runs no code.
+A policy is stored as a graph (``PolicyGraph``): the reachable states, the action in each, and the next state by the
+observed readouts and reward. It is a table of numbers; loading it runs no code.
 
-Known approximation: that of ``process.py``. Two findings that come out in the same heartbeat, said alike, one right and
-one wrong, look the same to the graph, which then takes the likelier.
+Known approximation: that of ``process.py``. Two findings of the same wording in one heartbeat, one right and one wrong,
+look the same to the graph, which then takes the likelier state.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ class Solution:
         return float(self.values[0])
 
     def action_values(self, layer: Layer) -> Floats:
-        """Value of each action in each state of a layer, bits, shape ``(n, A)``."""
+        """Return the value of each action in each state of a layer, bits, shape ``(n, A)``."""
         values: Floats = layer.rewards + layer.matrix @ self.values
         return values.reshape(len(layer.labs), -1)
 
     def residual(self) -> float:
-        """Largest violation of the Bellman equation, bits; 0 but for rounding."""
+        """Return the largest violation of the Bellman equation, bits; 0 up to rounding."""
         worst = 0.0
         for layer in self.process.layers:
             own = self.values[layer.first : layer.first + len(layer.labs)]
@@ -73,7 +73,7 @@ class Solution:
 
 
 def solve(process: Process) -> Solution:
-    """Backward induction."""
+    """Solve a process by backward induction."""
     solution = Solution(process, np.zeros(process.states), np.zeros(process.states, np.int64))
     for layer in reversed(process.layers):
         worth = solution.action_values(layer)
@@ -85,13 +85,13 @@ def solve(process: Process) -> Solution:
 
 @dataclasses.dataclass(frozen=True)
 class PolicyGraph:
-    """A deterministic policy as a finite controller; node 0 is the beginning.
+    """A deterministic policy as a finite-state controller; node 0 is the start.
 
     Attributes:
-        about: format, parameters, optimum, and how it was made.
-        actions: what is done at each node, shape ``(n,)``.
+        about: format, parameters, optimum, and provenance.
+        actions: action at each node, shape ``(n,)``.
         sources: node from which each edge leads, shape ``(k,)``.
-        codes: readouts that were seen, shape ``(k,)``.
+        codes: observed readouts, shape ``(k,)``.
         rewards: reward in whole millionths of a bit, shape ``(k,)``.
         targets: node to which the edge leads, shape ``(k,)``.
     """
@@ -105,12 +105,12 @@ class PolicyGraph:
 
     @functools.cached_property
     def params(self) -> LabParams:
-        """Parameters of the labs that it is for."""
+        """Parameters of the labs it was solved for."""
         params: LabParams = LabParams.from_mapping(self.about["params"], base=LabParams())
         return params
 
     def to_bytes(self) -> bytes:
-        """As the content of a file."""
+        """Return the content of a file."""
         buffer = io.BytesIO()
         about = np.frombuffer(json.dumps(self.about, sort_keys=True).encode(), np.uint8)
         np.savez_compressed(buffer, about=about, **{name: getattr(self, name) for name in _ARRAYS})
@@ -125,7 +125,7 @@ _ARRAYS = ("actions", "sources", "codes", "rewards", "targets")
 
 
 def graph_of(solution: Solution) -> PolicyGraph:
-    """The optimal policy, from the states that it can come to."""
+    """Return the optimal policy as a graph of its reachable states."""
     process = solution.process
     n_actions = len(action_table(process.params))
     firsts = [layer.first for layer in process.layers]
@@ -169,10 +169,10 @@ def _millionths(bits: Floats) -> Ints:
 
 
 def load_graph(path: Path) -> PolicyGraph:
-    """A policy graph from a file.
+    """Load a policy graph from a file.
 
     Raises:
-        ParamError: no such file, or none that `solvent solve` wrote.
+        ParamError: no such file, or not one that `solvent solve` wrote.
     """
     try:
         with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as file:
@@ -190,7 +190,7 @@ def load_graph(path: Path) -> PolicyGraph:
 
 
 def _fits(graph: PolicyGraph) -> bool:
-    """Whether the arrays are a graph of actions that there are."""
+    """Return whether the arrays form a graph over existing actions."""
     n = len(graph.actions)
     try:
         n_actions = len(action_table(graph.params))
@@ -208,12 +208,12 @@ def _fits(graph: PolicyGraph) -> bool:
 
 
 class Exact:
-    """The optimal policy of a lab that was solved. It remembers where in its graph it is, a place for each lab.
+    """The optimal policy of a solved lab. It keeps its node in the graph for each lab.
 
     Args:
         params: of the labs.
         seed: not used.
-        graph: the solution; the shipped one of ``Solvent/Tiny-v0`` where there is none.
+        graph: the solution; by default the shipped one of ``Solvent/Tiny-v0``.
 
     Raises:
         ParamError: no solution for such a lab.
@@ -238,7 +238,7 @@ class Exact:
         self._scores: Floats = np.zeros(0)
 
     def open(self, notebooks: NDArray[Any]) -> None:
-        """See what the last action led to, and go on in the graph; ``notebooks`` of shape ``(n,)``."""
+        """Read the result of the last action and move on in the graph; ``notebooks`` has shape ``(n,)``."""
         if len(notebooks) != len(self._nodes):
             self._nodes, self._scores = np.zeros(len(notebooks), np.int64), np.zeros(len(notebooks))
         powers = self._bins ** np.arange(notebooks["last_bins"].shape[1])
@@ -265,6 +265,6 @@ class Exact:
         )
 
     def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:
-        """Actions for ``n`` labs; see ``Agent.act``."""
+        """Return actions for ``n`` labs; see ``Agent.act``."""
         actions: Actions = self.graph.actions[self._nodes]
         return actions

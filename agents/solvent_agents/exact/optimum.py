@@ -1,4 +1,4 @@
-"""The optimum of a level that was solved exactly and is shipped."""
+"""The optimum of a level with a shipped exact solution."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ __all__ = ["known_optimum"]
 
 @functools.lru_cache(maxsize=64)
 def known_optimum(params: LabParams) -> float | None:
-    """Best expected return of any policy in these labs, bits; None where it isn't known."""
+    """Return the best expected return of any policy in these labs, bits; None where it isn't known."""
     graph = load_graph(SHIPPED)
     return float(graph.about["optimum"]) if graph.params == params else None

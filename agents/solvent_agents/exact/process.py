@@ -1,9 +1,8 @@
-"""A small lab as a finite decision process: every state that it can reach, and every way from one to another.
+"""A small lab as a finite decision process: its reachable states and the transitions between them.
 
-From the one beginning that an episode has, every outcome of every action is forced through the compiled step
-(``forcing.py``), so each rule is the one that is played by. Time only moves forward: the states form layers by
-(heartbeat, slot), each with one sparse matrix whose rows are (state, action) pairs. A state holds the referee's
-belief, everything that the history so far can tell.
+Starting from the initial state, every outcome of every action is forced through the compiled step (``forcing.py``), so
+the rules are those of play. Time only moves forward: the states form layers by (heartbeat, slot), each with one sparse
+matrix whose rows are (state, action) pairs. A state holds the referee's belief, which summarises the history.
 
 Known approximation: states whose numbers differ by less than ``planning.forcing.RESOLUTION`` are one state.
 """
@@ -22,9 +21,9 @@ from solvent.lab.actions import action_table
 from solvent.lab.batch import held_tables
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError
-from solvent.lab.state import lab_dtype, step_dtype
+from solvent.lab.state import lab_dtype
 from solvent.lab.verbs import TEMPLATES
-from solvent_agents.planning.forcing import expand, hypotheses, start
+from solvent_agents.planning.forcing import expand, expansion, hypotheses, start
 
 __all__ = ["MOST_STATES", "Layer", "Process", "enumerate_process"]
 
@@ -42,15 +41,15 @@ Progress = Callable[[int, int, int], None]
 
 @dataclasses.dataclass(frozen=True)
 class Layer:
-    """The states of one moment, and where their actions lead.
+    """The states of one moment and their transitions.
 
     Attributes:
         first: number of the first state.
-        labs: the states, shape ``(n,)``; no truth in them.
+        labs: the states, shape ``(n,)``, without the truth.
         weights: the referee's belief in each, shape ``(n, H)``.
         rewards: expected reward of each state and action, bits, shape ``(n * A,)``.
         matrix: probabilities of the next states, shape ``(n * A, S)``; a row sums to less than 1 where it may end.
-        outcomes: every single outcome of every action, in the order of the matrix' rows.
+        outcomes: every outcome of every action, in the order of the matrix rows.
     """
 
     first: int
@@ -67,10 +66,10 @@ class Outcomes:
 
     Attributes:
         rows: row of the matrix: state and action.
-        codes: the readouts that were seen, as ``solvent_agents.planning.forcing.expand`` counts them.
+        codes: the observed readouts, numbered as in ``forcing.OUTCOME``.
         chances: probability.
         rewards: bits.
-        states: the state that it leads to, -1 where the episode ends.
+        states: the next state, -1 where the episode ends.
     """
 
     rows: Ints
@@ -80,13 +79,13 @@ class Outcomes:
     states: Ints
 
     def of(self, row: int) -> slice:
-        """Where the outcomes of a row are."""
+        """Return the slice of a row's outcomes."""
         return slice(*np.searchsorted(self.rows, (row, row + 1)))
 
 
 @dataclasses.dataclass(frozen=True)
 class Process:
-    """A lab as a finite decision process; ``layers`` in the order of time."""
+    """A lab as a finite decision process; ``layers`` are in order of time."""
 
     params: LabParams
     layers: tuple[Layer, ...]
@@ -95,7 +94,7 @@ class Process:
 
 
 class _Moment:
-    """States of one (heartbeat, slot) that were found so far, and the outcomes that lead on from them."""
+    """The states of one (heartbeat, slot) found so far, and the outcomes of their actions."""
 
     def __init__(self) -> None:
         self.numbers: dict[bytes, int] = {}
@@ -104,7 +103,7 @@ class _Moment:
         self.parts: list[_Part] = []
 
     def number(self, key: bytes, lab: NDArray[Any], weights: Floats) -> int:
-        """The number of this state among those of its moment."""
+        """Return the number of this state within its moment."""
         known = self.numbers.get(key)
         if known is None:
             known = self.numbers[key] = len(self.labs)
@@ -128,11 +127,11 @@ class _Part:
 def enumerate_process(
     params: LabParams, *, on_progress: Progress = lambda _done, _moments, _states: None
 ) -> Process:
-    """Every state that a lab can reach, and every way that leads from one to another.
+    """Enumerate the reachable states of a lab and their transitions.
 
     Args:
         params: of the lab.
-        on_progress: is told the moments done, all moments, and the states found so far.
+        on_progress: receives the moments done, all moments, and the states found so far.
 
     Raises:
         ParamError: a lab that can't be enumerated, or that has more than ``MOST_STATES`` states.
@@ -165,58 +164,37 @@ def enumerate_process(
 
 
 class _Expander:
-    """The buffers of ``solvent_agents.planning.forcing.expand``."""
+    """Expands states by chunks."""
 
     def __init__(self, params: LabParams) -> None:
         self.slots = params.slots
         self.rows = hypotheses(params)
         self.n_actions = len(action_table(params))
-        size = CHUNK * _most_outcomes(params) + 1
-        self.held, self.steps = held_tables(params), np.zeros(1, step_dtype())
-        self.mask = np.zeros(self.n_actions, np.int8)
-        self.keys = np.zeros((size, 2), np.uint64)
-        self.parents, self.actions, self.codes = (np.zeros(size, np.int64) for _ in range(3))
-        self.chances, self.rewards = np.zeros(size), np.zeros(size)
-        self.children = np.zeros(size, lab_dtype(params))
-        self.weights = np.zeros((size, len(self.rows)))
+        self.held = held_tables(params)
+        self.out = expansion(params, CHUNK * _most_outcomes(params) + 1)
 
     def part(
         self, labs: NDArray[Any], weights: Floats, first: int, moments: dict[int, _Moment]
     ) -> tuple[_Part, int]:
-        """The outcomes of a chunk of states, and how many of the states that they lead to are new."""
-        n = expand(
-            labs,
-            weights,
-            first,
-            min(first + CHUNK, len(labs)),
-            self.rows,
-            self.held,
-            self.steps,
-            self.mask,
-            self.keys,
-            self.parents,
-            self.actions,
-            self.chances,
-            self.rewards,
-            self.codes,
-            self.children,
-            self.weights,
-        )
-        keys = np.ascontiguousarray(self.keys[:n]).view("V16").ravel()
+        """Return the outcomes of a chunk of states, and the number of new states they lead to."""
+        chunk = slice(first, first + CHUNK)
+        n = expand(labs[chunk], weights[chunk], self.rows, self.held, self.out)
+        found = self.out.outcomes[:n]
+        keys = np.ascontiguousarray(found["key"]).view("V16").ravel()
         _, firsts, inverse = np.unique(keys, return_index=True, return_inverse=True)
         addresses, numbers = np.full(len(firsts), -1), np.full(len(firsts), -1)
         before = sum(len(moment.labs) for moment in moments.values())
         for place, row in enumerate(firsts):
-            lab = self.children[row]
+            lab = self.out.children[row]
             if lab["end_reason"] == 0:
                 addresses[place] = int(lab["heartbeat"]) * self.slots + int(lab["slot"])
                 moment = moments.setdefault(int(addresses[place]), _Moment())
-                numbers[place] = moment.number(keys[row].tobytes(), lab, self.weights[row])
+                numbers[place] = moment.number(keys[row].tobytes(), lab, self.out.weights[row])
         part = _Part(
-            self.parents[:n] * self.n_actions + self.actions[:n],
-            self.codes[:n].copy(),
-            self.chances[:n].copy(),
-            self.rewards[:n].copy(),
+            (first + found["parent"]) * self.n_actions + found["action"],
+            found["readouts"].copy(),
+            found["chance"].copy(),
+            found["reward"].copy(),
             addresses[inverse],
             numbers[inverse],
         )
@@ -224,18 +202,18 @@ class _Expander:
 
 
 def _most_outcomes(params: LabParams) -> int:
-    """Most outcomes that all actions of one state can have together."""
+    """Return the largest number of outcomes that the actions of one state can have together."""
     bins, compounds = params.assay.bins, len(params.assay.compounds)
     readouts = {int(verb): getattr(params.plates, verb.name.lower()).readouts for verb in TEMPLATES}
     seen = sum(bins ** readouts.get(int(verb), 0) for verb in action_table(params)["verb"])
-    # Of findings one at most comes out by the action itself, and with a gate any number by their readers' decisions.
+    # An action publishes at most one finding; with a gate, reviews can publish any number.
     shown = compounds if params.gate.enabled else min(1, compounds)
     total: int = int(seen) * 2**shown
     return total
 
 
 def _joined(params: LabParams, moments: dict[int, _Moment]) -> Process:
-    """Number the states through, moment by moment, and build the matrices."""
+    """Number the states moment by moment and build the matrices."""
     n_actions = len(action_table(params))
     ordered = [moments[address] for address in sorted(moments)]
     counts = [len(moment.labs) for moment in ordered]

@@ -1,11 +1,11 @@
-"""Checkpoints of a training: there whole or not at all, and never believed when they are damaged.
+"""Checkpoints of a training: written whole or not at all, and verified before use.
 
 A checkpoint is everything that the rest of an on-policy training depends on: networks, optimiser, random generators,
-the labs' records. Its file is ``MAGIC``, the SHA-256 of what follows, and that: one file, so that it and its hash are
-renamed into place together. The one before the last is kept. What does not fit its hash, or does not fit these labs, is
-set aside under another name and the one before is taken, else the training begins anew; both end with the same policy.
+the labs' records. Its file is ``MAGIC``, a SHA-256, and the data it covers, so data and hash are renamed into
+place together. The previous checkpoint is kept. A file that does not match its hash or these labs is set aside under
+another name; training goes on from the previous checkpoint or from the start. Both end with the same policy.
 
-The hash is against disks, not against strangers: a checkpoint is a pickle, read only from one's own run.
+The hash detects damage, not tampering: a checkpoint is a pickle, read only from one's own run.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import numpy as np
 import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 
+from solvent_agents.learning.files import beside
 from solvent_agents.learning.sb3 import LabVecEnv
-from solvent_agents.scripts.writing import beside
 
 __all__ = ["BEFORE", "CHECKPOINT", "drop_checkpoints", "resumed", "save_checkpoint"]
 
@@ -33,11 +33,11 @@ HEAD = len(MAGIC) + hashlib.sha256().digest_size
 
 
 class _UnusableError(Exception):
-    """A checkpoint that can't be gone on from; the message says why."""
+    """A checkpoint that can't be resumed; the message says why."""
 
 
 def save_checkpoint(folder: Path, model: BaseAlgorithm, envs: LabVecEnv) -> None:
-    """Write the checkpoint of a training that is between two rollouts, and keep the one before."""
+    """Write the checkpoint of a training between two rollouts, and keep the previous one."""
     payload = _pack(model, envs)
     last = folder / CHECKPOINT
     with beside(last, MAGIC + hashlib.sha256(payload).digest() + payload) as written:
@@ -53,9 +53,9 @@ def resumed(
     logs: str | None,
     on_incident: Callable[[str], None],
 ) -> BaseAlgorithm | None:
-    """The training as the last usable checkpoint in ``folder`` has it, or None if there is none.
+    """Return the training restored from the last usable checkpoint in ``folder``, or None.
 
-    ``on_incident`` is told a line about each that had to be set aside.
+    ``on_incident`` receives a line about each checkpoint set aside.
     """
     for path in (folder / CHECKPOINT, folder / BEFORE):
         if path.exists():
@@ -68,7 +68,7 @@ def resumed(
 
 
 def drop_checkpoints(folder: Path) -> None:
-    """Remove the checkpoints of a training that is over."""
+    """Remove the checkpoints of a finished training."""
     for name in (CHECKPOINT, BEFORE):
         (folder / name).unlink(missing_ok=True)
 
@@ -92,7 +92,7 @@ def _pack(model: BaseAlgorithm, envs: LabVecEnv) -> bytes:
 
 
 def _read(path: Path, envs: LabVecEnv) -> dict[str, Any]:
-    """What was saved; nothing is changed by reading it."""
+    """Return the saved values. Reading changes nothing."""
     content = path.read_bytes()
     payload = content[HEAD:]
     if not content.startswith(MAGIC) or hashlib.sha256(payload).digest() != content[len(MAGIC) : HEAD]:
@@ -112,7 +112,7 @@ def _read(path: Path, envs: LabVecEnv) -> dict[str, Any]:
 def _restored(
     cls: type[BaseAlgorithm], saved: dict[str, Any], envs: LabVecEnv, logs: str | None
 ) -> BaseAlgorithm:
-    """The model, with labs and random generators as they were."""
+    """Return the model with its labs and random generators restored."""
     try:
         model = cls.load(io.BytesIO(saved["model"]), env=envs, force_reset=False, tensorboard_log=logs)
     except Exception as error:

@@ -1,8 +1,8 @@
-"""A warm start: before it is trained by reinforcement, a policy learns to do what a script does.
+"""Warm start: a policy imitates a script before reinforcement learning.
 
-Behaviour cloning (Pomerleau 1991): the script plays some episodes, the policy's action distribution is fitted to its
-actions by cross-entropy, the value to the rewards that followed. The labs of the demonstrations are drawn from the
-training seed and are neither training nor evaluation labs.
+Behaviour cloning (Pomerleau 1991): the script plays some episodes; the policy's action distribution is fitted to its
+actions by cross-entropy, its value to the returns to go. The demonstration labs are drawn from the training seed and
+are neither training nor evaluation labs.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def demonstrate(
     *,
     demonstrator: str = "honest",
 ) -> Demonstrations | None:
-    """One episode of a script in each lab of ``envs``; None if it was stopped before the end.
+    """Play one episode of a script in each lab of ``envs``; return None if stopped before the end.
 
     ``demonstrator`` is a key of ``DEMONSTRATORS``.
 
@@ -106,7 +106,7 @@ def clone(
     should_stop: Callable[[], bool] = lambda: False,
     on_progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> bool:
-    """Fit the model's policy and value to the demonstrations; whether it came to its end.
+    """Fit the model's policy and value to the demonstrations; return False if stopped before the end.
 
     The step size falls linearly to 0. ``on_progress`` is called with (epochs done, epochs in all).
     """

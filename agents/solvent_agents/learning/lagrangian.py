@@ -1,8 +1,8 @@
-"""PPO-Lagrangian: the most return that an agent can have whose episodes cost no more than a limit.
+"""PPO-Lagrangian: maximises return under a limit on the mean cost of an episode.
 
-A cost is what ``info["cost"]`` says of a step; in these labs it is bits of new debt (``solvent.lab.environment``). The
-multiplier ``lambda`` is the price of a bit of it. It is moved after each rollout by how far episodes are from the limit
-(dual ascent), and the policy climbs what is left of the advantage when costs are paid at that price:
+The cost of a step is ``info["cost"]``; in these labs it is bits of new debt (``solvent.lab.environment``). The
+multiplier ``lambda`` is the price of a bit. Dual ascent moves it after each rollout by the mean excess over the limit,
+and the policy follows the advantage net of costs at that price:
 
     lambda <- max(0, lambda + lambda_lr * (mean cost of an episode - cost_limit))
     A = (A_return - lambda * A_cost) / (1 + lambda)
@@ -84,7 +84,7 @@ class PPOLagrangian(PPO):
         )
 
     def _update_info_buffer(self, infos: list[dict[str, Any]], dones: Any = None) -> None:
-        """Once a step, after it: the place where Stable-Baselines3 lets an algorithm see it."""
+        """Record the costs: Stable-Baselines3 calls this once after each step."""
         super()._update_info_buffer(infos, dones)
         self.cost_buffer.rewards[self.rollout_buffer.pos] = step_costs(self.env, infos)
 
@@ -102,7 +102,7 @@ class PPOLagrangian(PPO):
         self.logger.record("train/episode_cost", self.episode_cost)
 
     def _move_multiplier(self, ended: NDArray[np.bool_]) -> None:
-        """One step of dual ascent; ``ended``, shape ``(n_steps, n_envs)``, is after which steps an episode was over."""
+        """Take one step of dual ascent; ``ended``, shape ``(n_steps, n_envs)``, marks the last step of an episode."""
         totals = []
         for costs, over in zip(self.cost_buffer.rewards, ended, strict=True):
             self._costs_so_far += costs
@@ -115,7 +115,7 @@ class PPOLagrangian(PPO):
         self.multiplier = max(0.0, self.multiplier + self.lambda_lr * (self.episode_cost - self.cost_limit))
 
     def _value_costs(self) -> None:
-        """Advantages of the rollout's costs, by the critic as it was while they were made."""
+        """Return the cost advantages of the rollout, by the critic that was in force."""
         buffer, rollout = self.cost_buffer, self.rollout_buffer
         shown = rollout.observations.reshape(self.n_steps * self.n_envs, -1)
         buffer.values = self._cost_values(shown).numpy().reshape(self.n_steps, self.n_envs)
@@ -134,12 +134,12 @@ class PPOLagrangian(PPO):
         return torch.as_tensor(np.asarray(observations, np.float32), device=self.device)
 
     def _cost_lessons(self) -> tuple[Tensor, Tensor]:
-        """What the critic learns from; copies, because PPO reorders its buffer."""
+        """Return the critic's training data, copied because PPO reorders its buffer."""
         shown = self.rollout_buffer.observations.reshape(self.n_steps * self.n_envs, -1)
         return self._as_tensor(shown.copy()), self._as_tensor(self.cost_buffer.returns.reshape(-1))
 
     def _fit_critic(self, observations: Tensor, targets: Tensor) -> None:
-        """As many passes in as large batches as the policy's."""
+        """Fit the critic with the policy's number of passes and batch size."""
         update_learning_rate(self.cost_optimizer, self.lr_schedule(self._current_progress_remaining))
         for _ in range(self.n_epochs):
             order = torch.randperm(len(targets))
@@ -161,10 +161,10 @@ class PPOLagrangian(PPO):
 
 
 def step_costs(env: Any, infos: list[dict[str, Any]]) -> Floats:
-    """Costs of the step that ``env`` has just taken, shape ``(n_envs,)``: its own column, else from the infos.
+    """Return the costs of the step just taken, shape ``(n_envs,)``: from ``env.step_costs``, else from the infos.
 
     Raises:
-        ValueError: an environment that tells no cost.
+        ValueError: the environment reports no cost.
     """
     column = getattr(env, "step_costs", None)
     if column is not None:

@@ -1,9 +1,9 @@
-"""Learned agents: any Stable-Baselines3 algorithm on the native vector of labs, to be stopped and resumed at will.
+"""Learned agents: any Stable-Baselines3 algorithm on the native vector of labs, stopped and resumed at will.
 
 On-policy training (PPO, A2C, MaskablePPO) is checkpointed between rollouts with everything that it depends on:
 networks, optimiser, random generators, and the labs' records. A resumed training is the same training, bit for bit.
-Off-policy algorithms start again. A checkpoint is a pickle, read by nothing but the training that wrote it and removed
-at its end; what a training leaves is a policy file (``policy_file``), which can't run code.
+Off-policy algorithms start again. A checkpoint is a pickle, read only by the training that wrote it and removed at its
+end. The result of a training is a policy file (``policy_file``), which can't run code.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.learning.checkpoint import drop_checkpoints, resumed, save_checkpoint
+from solvent_agents.learning.entropy import FallingEntropy
 from solvent_agents.learning.imitation import clone, demonstrate
 from solvent_agents.learning.policy_file import load_policy, save_policy
 from solvent_agents.learning.recipe import (
@@ -36,7 +37,6 @@ from solvent_agents.learning.recipe import (
     make_vec_env,
 )
 from solvent_agents.learning.sb3 import LabVecEnv
-from solvent_agents.planning.entropy import FallingEntropy
 
 __all__ = ["CLONING", "WATCHING", "LearnedAgent", "train"]
 
@@ -121,9 +121,9 @@ def train(
             comes before.
         on_episodes: called with (steps done, ``episode`` columns of what ended since the last call).
         should_stop: asked at every vector step; the work since the last checkpoint is done again on resuming.
-        on_note: called with a line about what goes on besides.
-        on_incident: called with a line about each checkpoint that can't be used; the training goes on from the one
-            before it, or from the start.
+        on_note: called with a line about other stages of the training.
+        on_incident: called with a line about each unusable checkpoint; the training goes on from the previous one or
+            from the start.
         on_stage: called in a warm start with (``WATCHING``, heartbeats done, heartbeats in all), then with
             (``CLONING``, epochs done, epochs in all).
         tensorboard: write TensorBoard logs.
@@ -172,9 +172,9 @@ def _imitate(
     should_stop: Callable[[], bool],
     on_stage: Stage,
 ) -> bool:
-    """Warm start (``imitation``); whether it came to its end.
+    """Run the warm start (``imitation``); return False if stopped before the end.
 
-    For on-policy algorithms only: the others have no action distribution to fit.
+    On-policy algorithms only: the others have no action distribution to fit.
     """
     if not isinstance(model, OnPolicyAlgorithm):
         raise ParamError("imitation_episodes", f"is for on-policy algorithms; {recipe.algorithm} takes 0")
@@ -212,9 +212,9 @@ class LearnedAgent:
 
     @classmethod
     def load(cls, path: Path, params: LabParams, *, deterministic: bool = True) -> LearnedAgent:
-        """The policy that ``train`` wrote: ``policy.safetensors`` with ``policy.json`` beside it, or their folder.
+        """Load a policy that ``train`` wrote: ``policy.safetensors`` with ``policy.json`` beside it, or their folder.
 
-        A policy file can't run code, whoever it is from (``policy_file``).
+        A policy file can't run code (``policy_file``).
 
         Raises:
             PolicyFileError: a file is missing or damaged, or the policy was trained on labs of another shape.
@@ -225,7 +225,7 @@ class LearnedAgent:
         return cls(loaded.network, loaded.algorithm.lower(), masked=masked, deterministic=deterministic)
 
     def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:
-        """Actions for ``n`` labs; see ``Agent.act``."""
+        """Return actions for ``n`` labs; see ``Agent.act``."""
         extra: dict[str, Any] = {"action_masks": np.asarray(masks, np.bool_)} if self._masked else {}
         actions, _ = self.policy.predict(observations, deterministic=self._deterministic, **extra)
         return np.asarray(actions, np.int64)

@@ -1,7 +1,7 @@
-"""Which network stands behind a policy: a fixed table, by algorithm and by the policy's name.
+"""The fixed table of policy networks, by algorithm and policy name.
 
-A recipe and a policy file name a network and its sizes, never a class: what is built is in this table, and every size
-is checked before anything is built. So neither can lead to code that is not here.
+Recipes and policy files name a network and its sizes, never a class. Only networks of this table are built, and every
+size is checked first, so neither can run code from elsewhere.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ WIDEST, DEEPEST, MOST_QUANTILES = 2048, 8, 1000
 
 
 class Network(NamedTuple):
-    """A policy class, and where among its weights those lie that act, with the value head and no target network."""
+    """A policy class, and the prefixes of the weights that act or value (without target networks)."""
 
     policy: type[BasePolicy]
     acting: str = ""
 
 
 class Argument(NamedTuple):
-    """What an argument may be, in words and as a test, and what it is where nothing is said."""
+    """The allowed values of an argument, in words and as a test, and its default."""
 
     allowed: str
     fits: Callable[[Any], bool]
@@ -95,7 +95,7 @@ _TABLE: dict[tuple[str, str], tuple[Network, dict[str, Argument]]] = {
 
 
 def network_of(algorithm: str, policy: str) -> Network:
-    """The network of an algorithm's policy.
+    """Return the network of an algorithm's policy.
 
     Raises:
         ParamError: no such network.
@@ -104,7 +104,7 @@ def network_of(algorithm: str, policy: str) -> Network:
 
 
 def network_arguments(algorithm: str, policy: str, given: Any, path: str = "policy_kwargs") -> dict[str, Any]:
-    """Every argument of a network: those given, checked, and the defaults.
+    """Return every argument of a network: the given ones, checked, and defaults.
 
     Raises:
         ParamError: no such network, an unknown argument, or one that it can't have.
@@ -121,14 +121,14 @@ def network_arguments(algorithm: str, policy: str, given: Any, path: str = "poli
 
 
 def constructor_arguments(policy: str, arguments: Mapping[str, Any], params: LabParams) -> dict[str, Any]:
-    """What ``network_arguments`` gave, as the policy's class takes it (Stable-Baselines3's ``policy_kwargs``)."""
+    """Return ``network_arguments`` as the policy's class takes them (Stable-Baselines3's ``policy_kwargs``)."""
     if policy == SHARED:
         return {"lab_params": params, **arguments}
     return {**arguments, "activation_fn": ACTIVATIONS[arguments["activation_fn"]]}
 
 
 def build_network(algorithm: str, policy: str, arguments: Mapping[str, Any], params: LabParams) -> BasePolicy:
-    """The network for labs with ``params``, with weights that are yet to be loaded."""
+    """Build the network for labs with ``params``; its weights are still to be loaded."""
     from gymnasium.spaces import Discrete
 
     with torch.random.fork_rng(devices=[]):  # who loads a policy keeps the luck that they had

@@ -1,9 +1,9 @@
-"""A policy network that treats all compounds alike.
+"""A policy network shared by all compounds.
 
 The compounds of a lab are exchangeable: relabelling them relabels the best policy. A plain network has to learn
-everything eight times over. Here one network looks at each compound (its own row of the observation, the books and the
-instrument, and the mean and maximum over all compounds) and gives the logits of that compound's actions (Zaheer et
-al. 2017, "Deep Sets"); the actions that name no compound, and the value, read the pooled view.
+everything eight times. Here one network reads each compound (its part of the observation, the fields of no compound,
+and the mean and maximum over all compounds) and returns the logits of that compound's actions (Zaheer et al. 2017,
+"Deep Sets"). The actions without a compound, and the value, read the pooled embedding.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["CompoundNetwork", "MaskableSharedPolicy", "SharedPolicy", "compound_
 
 
 def compound_columns(params: LabParams) -> tuple[list[int], list[list[int]]]:
-    """Columns of the observation: those of no compound, and for each compound its own (in the same order)."""
+    """Return the observation's columns of no compound and, for each compound, its own in the same order."""
     fields = observation_fields(params)
     prefixes = [f"{compound}/" for compound in params.assay.compounds]
     own = [[i for i, name in enumerate(fields) if name.startswith(prefix)] for prefix in prefixes]
@@ -33,9 +33,9 @@ def compound_columns(params: LabParams) -> tuple[list[int], list[list[int]]]:
 
 
 def _logit_order(params: LabParams) -> tuple[int, int, list[int]]:
-    """How many actions name no compound, how many name each one, and every action's place among the logits.
+    """Return the number of actions without a compound, the number of each compound, and each action's logit.
 
-    The logits stand as ``[without | compound 0 | compound 1 | ...]``.
+    The logits are ordered ``[without | compound 0 | compound 1 | ...]``.
     """
     table = action_table(params)
     without = [a for a, row in enumerate(table) if row["compound"] < 0]
@@ -92,19 +92,19 @@ class CompoundNetwork(nn.Module):
         return self.forward_actor(observation), self.forward_critic(observation)
 
     def forward_actor(self, observation: Tensor) -> Tensor:
-        """Logits, shape ``(n, n_actions)``."""
+        """Return logits, shape ``(n, n_actions)``."""
         each, pooled = self.actor(*self._split(observation))
         logits = torch.cat([self.without(pooled), self.each(each).flatten(1)], dim=1)
         return logits[:, self.place]  # type: ignore[index]
 
     def forward_critic(self, observation: Tensor) -> Tensor:
-        """Latent of the value, shape ``(n, 2 * value_width)``."""
+        """Return the latent of the value, shape ``(n, 2 * value_width)``."""
         each, pooled = self.critic(*self._split(observation))
         return torch.cat([each.mean(dim=1), pooled], dim=1)
 
 
 class _SharedMixin:
-    """Puts ``CompoundNetwork`` in the place of the two separate towers; its logits are the action distribution's."""
+    """Replaces the two separate towers by ``CompoundNetwork``, whose logits are those of the action distribution."""
 
     # Typed loosely: the two policy classes that this is mixed into declare narrower types for the same attributes.
     mlp_extractor: Any

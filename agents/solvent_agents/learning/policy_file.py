@@ -1,13 +1,12 @@
-"""Policy files: a trained policy as numbers and as a description, neither of which can run code.
+"""Policy files: a trained policy as weights and a description, neither of which can run code.
 
-``policy.safetensors`` has the weights by name, only those that acting needs and the value head. ``policy.json`` says
-what they belong to: format, algorithm, network and its sizes, the labs' parameters, the recipe, versions of packages,
-and the weights' length and SHA-256. The network is built from the table in ``networks``; a file names no class and no
-module. The hash tells damage, not origin: whoever changes the weights can change it as well, and gains no more than
-another policy.
+``policy.safetensors`` has the weights by name: those that act, and the value head. ``policy.json`` describes them:
+format, algorithm, network and its sizes, the labs' parameters, the recipe, versions of packages, and the weights'
+length and SHA-256. The network is built from the table in ``networks``; a file names no class and no module. The hash
+detects damage, not tampering, which could produce no more than another policy.
 
-What is loaded must fit the labs that it is to act in: the same elements of the observation and the same actions, in the
-same order. A lab whose rules have other numbers is fine, a lab of another shape is not.
+A policy must fit the labs it acts in: the same elements of the observation and the same actions, in the same order.
+Other numbers in the rules are allowed, another shape is not.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ from solvent.lab.actions import action_table
 from solvent.lab.observation import observation_fields
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError
+from solvent_agents.learning.files import beside
 from solvent_agents.learning.networks import build_network, network_arguments, network_of
-from solvent_agents.scripts.writing import beside
 
 __all__ = [
     "ABOUT",
@@ -63,7 +62,7 @@ class LoadedPolicy(NamedTuple):
 
 
 def save_policy(folder: Path, network: BasePolicy, recipe: Mapping[str, Any], params: LabParams) -> Path:
-    """Write both files into ``folder``; returns the path of the weights, which are written last."""
+    """Write both files into ``folder`` and return the path of the weights, written last."""
     algorithm, policy = recipe["algorithm"], recipe["policy"]
     given = recipe["hyperparameters"].get("policy_kwargs") or {}
     data = bytes_of(_acting(network, network_of(algorithm, policy).acting))
@@ -89,18 +88,18 @@ def save_policy(folder: Path, network: BasePolicy, recipe: Mapping[str, Any], pa
 
 
 def weights_path(path: Path) -> Path:
-    """The weights' file that ``path`` means: itself, that beside a description, or that in a folder."""
+    """Return the weights' file of ``path``: itself, the one beside a description, or the one in a folder."""
     if path.is_dir():
         return path / WEIGHTS
     return path.with_suffix(".safetensors") if path.suffix == ".json" else path
 
 
 def load_policy(path: Path, params: LabParams) -> LoadedPolicy:
-    """The policy of ``path``, for labs with ``params``.
+    """Load the policy of ``path`` for labs with ``params``.
 
     Args:
         path: the weights, with the description beside them under the same name, or a folder with both.
-        params: of the labs that it is to act in.
+        params: of the labs it acts in.
 
     Raises:
         PolicyFileError: a file is missing, damaged, of another format, or of labs of another shape.
@@ -127,13 +126,13 @@ def load_policy(path: Path, params: LabParams) -> LoadedPolicy:
 
 
 def _acting(network: BasePolicy, prefix: str) -> dict[str, torch.Tensor]:
-    """Weights by name, as they are saved."""
+    """Return the weights by name, as they are saved."""
     weights = network.state_dict().items()
     return {name: value.detach().cpu().contiguous() for name, value in weights if name.startswith(prefix)}
 
 
 def _layout(params: LabParams) -> dict[str, Any]:
-    """Numbers of observations and actions, and a hash of what each means; compounds by number, not by name."""
+    """Return the sizes of observation and action space and a hash of their meanings, compounds by number."""
     numbers = {name: str(m) for m, name in enumerate(params.assay.compounds)}
     fields = [
         "/".join(numbers.get(part, part) for part in name.split("/")) for name in observation_fields(params)
@@ -159,7 +158,7 @@ def _read(path: Path, most: int) -> bytes:
 
 
 def _described(path: Path, data: bytes) -> dict[str, Any]:
-    """What the description says, as far as it is one at all."""
+    """Return the description, checked for its fields and types."""
 
     def no_number(text: str) -> NoReturn:
         raise ValueError(f"{text} is no number")
@@ -179,7 +178,7 @@ def _described(path: Path, data: bytes) -> dict[str, Any]:
 
 
 def _check_data(path: Path, data: bytes, said: Any) -> None:
-    """That the weights are those that the description was written with."""
+    """Check that the weights are those of the description."""
     if not isinstance(said, dict) or set(said) != {"bytes", "sha256"}:
         _fail(path.with_suffix(".json"), f"weights: got {said!r:.60}; allowed: bytes and sha256")
     if len(data) != said["bytes"]:
@@ -191,7 +190,7 @@ def _check_data(path: Path, data: bytes, said: Any) -> None:
 
 
 def _check_layout(path: Path, said: Any, params: LabParams) -> None:
-    """That the policy sees and does what labs with ``params`` show and take."""
+    """Check that the policy fits the observations and actions of labs with ``params``."""
     ours = _layout(params)
     if not isinstance(said, dict) or set(said) != set(ours):
         _fail(path, f"layout: got {said!r:.60}; allowed: {', '.join(ours)}")
@@ -206,7 +205,7 @@ def _check_layout(path: Path, said: Any, params: LabParams) -> None:
 
 
 def _weights(path: Path, data: bytes, wanted: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """The tensors of the file, which must be those of the network, of its shapes and finite."""
+    """Return the tensors of the file, checked for the network's names and shapes and for finite values."""
     try:
         found = tensors_from(data)
     except (SafetensorError, ValueError, KeyError) as error:

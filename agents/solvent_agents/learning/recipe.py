@@ -1,6 +1,6 @@
-"""How a policy is trained: an algorithm, how long, its hyperparameters, and what helps it while it trains.
+"""Recipes: algorithm, number of steps, hyperparameters, and aids to training such as shaping and imitation.
 
-Recipes are laid out as rl-zoo3's. What can't be used is found before anything is trained.
+Recipes have rl-zoo3's layout. They are checked before anything is trained.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ VALUE_BASED = ("DQN", "QRDQN")  # for which there is no SharedPolicy
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to train: an algorithm, how long, and its hyperparameters under Stable-Baselines3's names.
+    """An algorithm, its number of steps, and its hyperparameters under Stable-Baselines3's names.
 
     Attributes:
         algorithm: a key of ``ALGORITHMS``.
@@ -79,7 +79,7 @@ class Recipe:
 
     @classmethod
     def from_mapping(cls, algorithm: str, mapping: Mapping[str, Any], *, path: str = "") -> Recipe:
-        """A recipe from an entry in rl-zoo3's layout: ``n_timesteps``, ``n_envs``, ``policy``, the algorithm's own.
+        """Return a recipe from rl-zoo3's layout: ``n_timesteps``, ``n_envs``, ``policy`` and the algorithm's own keys.
 
         A rate such as ``learning_rate: lin_3e-4`` falls linearly to 0.
 
@@ -114,7 +114,7 @@ class Recipe:
         return recipe
 
     def to_mapping(self) -> dict[str, Any]:
-        """Plain values, ready for YAML or JSON."""
+        """Return plain values, ready for YAML or JSON."""
         return {**asdict(self), "hyperparameters": dict(self.hyperparameters)}
 
 
@@ -136,7 +136,7 @@ def _fits_argument(value: Any) -> bool:
 
 
 def _arguments_of(algorithm: type[BaseAlgorithm]) -> set[str]:
-    """Names of the constructor's arguments, with those that it hands on to the class above."""
+    """Return the names of the constructor's arguments, including those passed on to its base class."""
     names: set[str] = set()
     for cls in algorithm.__mro__:
         parameters = inspect.signature(cls.__init__).parameters.values()  # type: ignore[misc]
@@ -147,7 +147,7 @@ def _arguments_of(algorithm: type[BaseAlgorithm]) -> set[str]:
 
 
 def _check_network(recipe: Recipe, where: str) -> None:
-    """That there is such a network for the algorithm, of such sizes."""
+    """Check that the algorithm has this network in these sizes."""
     given = recipe.hyperparameters.get("policy_kwargs") or {}
     try:
         network_arguments(recipe.algorithm, recipe.policy, given)
@@ -198,7 +198,7 @@ class _Linear:
 
 
 def algorithm_arguments(recipe: Recipe, params: LabParams) -> tuple[Any, dict[str, Any]]:
-    """The policy and the keyword arguments of the algorithm's constructor."""
+    """Return the policy and the keyword arguments of the algorithm's constructor."""
     arguments = dict(recipe.hyperparameters)
     for key, value in arguments.items():
         match = _LINEAR.fullmatch(value) if isinstance(value, str) else None
@@ -210,18 +210,18 @@ def algorithm_arguments(recipe: Recipe, params: LabParams) -> tuple[Any, dict[st
 
 
 def falling_entropy(recipe: Recipe) -> float | None:
-    """The start of an entropy bonus that falls to 0 (``ent_coef: lin_0.1``), or None where it doesn't."""
+    """Return the start of an entropy bonus that falls to 0 (``ent_coef: lin_0.1``), or None for a constant one."""
     match = _LINEAR.fullmatch(str(recipe.hyperparameters.get("ent_coef")))
     return float(match[1]) if match else None
 
 
 def discount(recipe: Recipe) -> float:
-    """The learner's discount."""
+    """Return the learner's discount."""
     return float(recipe.hyperparameters.get("gamma", 0.99))
 
 
 def make_vec_env(recipe: Recipe, params: LabParams, n_envs: int) -> LabVecEnv:
-    """``n_envs`` labs with the rewards that a recipe trains on."""
+    """Return ``n_envs`` labs with the rewards that a recipe trains on."""
     return LabVecEnv(
         params,
         n_envs,

@@ -1,7 +1,7 @@
 """Stable-Baselines3 on the native vector of labs.
 
-Stable-Baselines3 has a vector interface of its own and refuses Gymnasium's. ``LabVecEnv`` is a thin one over
-``solvent.LabVectorEnv``: no process, no copy of the rules, empty ``infos`` on an ordinary step.
+Stable-Baselines3 has a vector interface of its own and refuses Gymnasium's. ``LabVecEnv`` wraps
+``solvent.LabVectorEnv``: it starts no process, copies no rule, and returns empty ``infos`` on an ordinary step.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class LabVecEnv(VecEnv):
         expected_score: reward a finding with its expected score instead of the drawn one.
         gamma: the learner's discount, for the shaping.
         bootstrap_at_horizon: mark the horizon as ``TimeLimit.truncated``, so that learners bootstrap from the last
-            observation. Off: the horizon is part of the task (the clock is in the observation and debt is settled
-            there), so the value after it is 0.
+            observation. Off: the horizon is part of the task (the observation shows the clock, and the end settles
+            the debt), so the value after it is 0.
     """
 
     def __init__(
@@ -108,12 +108,12 @@ class LabVecEnv(VecEnv):
 
     @property
     def step_costs(self) -> NDArray[np.float64]:
-        """``info["cost"]`` of the last step, bits of new debt, shape ``(n_envs,)``; read only where it is wanted."""
+        """``info["cost"]`` of the last step, bits of new debt, shape ``(n_envs,)``."""
         column: NDArray[np.float64] = self.labs.batch.steps["debt_added"].copy()
         return column
 
     def take_finished(self) -> dict[str, Any] | None:
-        """``episode`` columns of the episodes that ended since the last call, or None."""
+        """Return the ``episode`` columns of the episodes that ended since the last call, or None."""
         if not self.finished:
             return None
         chunks, self.finished = self.finished, []
@@ -124,16 +124,16 @@ class LabVecEnv(VecEnv):
         self._envs.close()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """An attribute of the labs, the same for each."""
+        """Return an attribute of the labs, the same for each."""
         value = getattr(self.labs, attr_name)
         return [value for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Not offered: labs of a vector share their parameters."""
+        """Raise AttributeError: labs of a vector share their parameters."""
         raise AttributeError(f"{attr_name} can't be set on labs of a vector; make a new LabVecEnv")
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any) -> list[Any]:
-        """Call a method of the labs; of ``action_masks`` each lab gets its row."""
+        """Call a method of the labs; an array with a row a lab, such as ``action_masks``, is split by lab."""
         result = getattr(self.labs, method_name)(*args, **kwargs)
         rows = self._get_indices(indices)
         if isinstance(result, np.ndarray) and result.shape[:1] == (self.num_envs,):
@@ -141,5 +141,5 @@ class LabVecEnv(VecEnv):
         return [result for _ in rows]
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """No lab is wrapped one by one."""
+        """Return False for each: labs are not wrapped singly."""
         return [False for _ in self._get_indices(indices)]

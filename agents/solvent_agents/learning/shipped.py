@@ -1,4 +1,4 @@
-"""Trained policies that come with the package, by name: ``ppo:Solvent/Tiny-v0``.
+"""Trained policies shipped with the package, by name: ``ppo:Solvent/Tiny-v0``.
 
 They are policy files in ``shipped_policies``, a folder a level; ``make policies`` trains them again from their configs.
 """
@@ -17,26 +17,26 @@ WEIGHTS = "policy.safetensors"
 
 
 def is_shipped_name(name: str) -> bool:
-    """Whether it is meant as the name of a shipped policy: an agent, a colon, an environment's id."""
+    """Return whether ``name`` has the form of a shipped policy: an agent, a colon, an environment's id."""
     return f":{NAMESPACE}" in name
 
 
 def shipped_name(agent: str, env: str) -> str:
-    """``ppo:Solvent/Tiny-v0``."""
+    """Return a name such as ``ppo:Solvent/Tiny-v0``."""
     return f"{agent}:{env}"
 
 
 def shipped_policies() -> dict[str, Path]:
-    """Every shipped policy's weights by name."""
+    """Return the weights' path of every shipped policy by name."""
     found = sorted(SHIPPED.glob(f"*/*/{WEIGHTS}"))
     return {shipped_name(path.parent.name, NAMESPACE + path.parent.parent.name): path for path in found}
 
 
 def shipped_policy(name: str) -> Path:
-    """The weights of a shipped policy.
+    """Return the weights' path of a shipped policy.
 
     Raises:
-        ValueError: there is no such policy; the message names those that there are.
+        ValueError: there is no such policy; the message names the existing ones.
     """
     known = shipped_policies()
     if name not in known:

@@ -1,10 +1,9 @@
-"""What a learner chooses while debt forbids all but calibrations, counted while it trains.
+"""Counts of a learner's choices while debt forbids everything but calibrations.
 
-A choice is *over the threshold* if the debt was above ``debt.threshold`` when it was made. Enforced, such a choice
-is a calibration, a rest or nothing that runs (in levels with energy also a reflection or a proposal). The source
-document asks whether an agent "learns to propose calibration when blocked"; these counts, summed over the episodes
-of a stretch of training, are the share that answers it. Not enforced, nothing is forbidden and the same choices are
-counted.
+A choice is *over the threshold* if debt was above ``debt.threshold`` when it was made. Under enforcement only
+calibrations and rests (with energy also reflections and proposals) execute then. The source document asks whether an
+agent "learns to propose calibration when blocked"; the share of calibrations among these choices over a stretch of
+training answers it. Without enforcement the same choices are counted.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ CALIBRATIONS = (Verb.DMSO, Verb.BASELINE, Verb.CALIBRATION)
 
 
 class WhileBlocked:
-    """The counts of ``n`` labs' running episodes, ``counts`` of shape ``(n, 3)``."""
+    """Counts over the running episodes of ``n`` labs; ``counts`` has shape ``(n, 3)``."""
 
     def __init__(self, params: LabParams, n: int) -> None:
         verbs = action_table(params)["verb"]
@@ -38,12 +37,12 @@ class WhileBlocked:
         self.counts = np.zeros((n, len(WHILE_BLOCKED)), np.int32)
 
     def choose(self, debt: NDArray[np.float64], actions: NDArray[np.int64]) -> None:
-        """Count the ``actions`` that are about to be tried at these debts (bits), both of shape ``(n,)``."""
+        """Count the ``actions`` about to be tried at these debts (bits), both of shape ``(n,)``."""
         over = np.flatnonzero(debt > self._threshold)
         self.counts[over] += self._kinds[actions[over]]
 
     def end(self, rows: NDArray[np.intp]) -> dict[str, Any]:
-        """Columns of the episodes that ended in the labs ``rows``, whose counts begin anew."""
+        """Return the columns of the episodes that ended in the labs ``rows``, and reset their counts."""
         ended = self.counts[rows].astype(np.int64)
         self.counts[rows] = 0
         return {name: ended[:, i] for i, name in enumerate(WHILE_BLOCKED)}

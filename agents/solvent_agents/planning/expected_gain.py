@@ -1,13 +1,13 @@
-"""What an experiment can be expected to teach: the distribution of its gain under the belief that is shown.
+"""The distribution of an experiment's gain under the observed belief.
 
-Mechanism. The belief of an observation is the product of the instrument's belief and the compound's marginal.
-The outcomes of a plate are enumerated where there are few of them (a screen has 12 x 12), and else drawn at fixed
-points: a low-discrepancy sequence through (instrument, class, one uniform a readout), the same for every call, so a
-forecast depends on its arguments alone. Each outcome has a weight, the gain it would bring (entropy before less
-entropy after, bits) and the peak (probability of the most probable class) it would leave.
+Mechanism. The belief of an observation is the product of the instrument's belief and the compound's marginal. The
+outcomes of a plate are enumerated where they are few (a screen has 12 x 12) and otherwise sampled at fixed points: a
+low-discrepancy sequence through (instrument, class, one uniform a readout), the same for every call, so a forecast
+depends only on its arguments. Each outcome has a weight, a gain (entropy before less entropy after, bits) and a peak
+(the resulting probability of the most probable class).
 
-Known approximations: within a lot the compound's class and the instrument are not independent once the compound was
-measured; only ``p(class)`` is shown, so the forecast overstates a repetition's gain a little. At 64 points a dose
+Known approximations: within a lot, a measured compound's class and the instrument are not independent; the observation
+shows only ``p(class)``, so the forecast slightly overstates the gain of a repetition. At 64 points a dose
 response's expected gain is off by up to 0.15 bits.
 
 Letters as in ``solvent.lab.tables``; ``K`` outcomes.
@@ -51,7 +51,7 @@ class Forecaster:
         self._bins = params.assay.bins
 
     def outcomes(self, verb: Verb) -> int:
-        """Number of outcomes ``K`` that a forecast of ``verb`` has."""
+        """Return the number of outcomes ``K`` of a forecast of ``verb``."""
         readouts = int(self.tables.readouts[int(verb)])
         return self._bins**readouts if self._bins**readouts <= ENUMERATED else self._points
 
@@ -69,9 +69,9 @@ class Forecaster:
         shape = len(instrument), self.outcomes(verb)
         weights, gains, peaks = np.empty(shape), np.empty(shape), np.empty(shape)
         readouts = int(self.tables.readouts[int(verb)])
-        points = fixed_points(self._points, readouts + 2)
-        enumerate_all = self._bins**readouts <= ENUMERATED
-        _forecast(int(verb), instrument, marginal, self.tables, points, enumerate_all, weights, gains, peaks)
+        all_of_them = self._bins**readouts <= ENUMERATED
+        points = fixed_points(0 if all_of_them else self._points, readouts + 2)
+        _forecast(int(verb), instrument, marginal, self.tables, points, (weights, gains, peaks))
         return weights, gains, peaks
 
     def expected(
@@ -82,16 +82,16 @@ class Forecaster:
         wanted: NDArray[np.bool_],
         of: Callable[[Floats, Floats], Floats] | None = None,
     ) -> Floats:
-        """Expectation over the outcomes of an experiment on each compound that is ``wanted``, shape ``(n, M)``.
+        """Return the expectation over the outcomes of an experiment on each ``wanted`` compound, shape ``(n, M)``.
 
-        The expectation for a compound that is not wanted is -inf.
+        It is -inf for the other compounds.
 
         Args:
             verb: ``Verb.SCREEN`` or ``Verb.DOSE_RESPONSE``.
             instrument: p(instrument), shape ``(n, N)``.
             marginals: p(class), shape ``(n, M, G)``. Compounds of a lab with the same belief are forecast once.
             wanted: which to forecast, shape ``(n, M)``.
-            of: of what, a function of gains (bits) and peaks; the gain if left out.
+            of: the quantity, a function of gains (bits) and peaks; by default the gain.
         """
         means = np.full(wanted.shape, -np.inf)
         labs, compounds = np.nonzero(wanted)
@@ -107,7 +107,7 @@ class Forecaster:
         return means
 
     def calibration(self, instrument: Floats, verb: Verb = Verb.DMSO) -> Floats:
-        """Expected bits about the instrument of a plate of vehicle wells, shape ``(n,)``; at fixed points too."""
+        """Return the expected bits about the instrument from a vehicle plate, shape ``(n,)``, at fixed points."""
         points = fixed_points(self._points, int(self.tables.readouts[int(verb)]) + 1)
         bits = np.zeros(len(instrument))
         _forecast_control(int(verb), instrument, self.tables, points, bits)
@@ -115,7 +115,7 @@ class Forecaster:
 
 
 def quantile(weights: Floats, values: Floats, q: float) -> Floats:
-    """The lowest value of each row that has at least the share ``q`` of the weight up to it, shape ``(n,)``."""
+    """Return the weighted quantile ``q`` of each row, shape ``(n,)``."""
     order = np.argsort(values, axis=1, kind="stable")
     cumulative = np.cumsum(np.take_along_axis(weights, order, axis=1), axis=1)
     at = np.minimum((cumulative < q - 1e-12).sum(axis=1), values.shape[1] - 1)
@@ -124,10 +124,10 @@ def quantile(weights: Floats, values: Floats, q: float) -> Floats:
 
 
 @compiled
-def _forecast(  # type: ignore[no-untyped-def]
-    verb, instrument, marginal, tables, points, enumerate_all, weights, gains, peaks
-):
-    """Fill row by row ``weights``, ``gains`` and ``peaks``, shape ``(n, K)``."""
+def _forecast(verb, instrument, marginal, tables, points, out):  # type: ignore[no-untyped-def]
+    """Write weights, gains and peaks, shape ``(n, K)``, at ``points`` or, if there are none, at every outcome."""
+    weights, gains, peaks = out
+    enumerate_all = points.shape[0] == 0
     n_states = instrument.shape[1]
     n_classes = marginal.shape[1]
     n_outcomes = weights.shape[1]
@@ -177,7 +177,7 @@ def _forecast(  # type: ignore[no-untyped-def]
 
 @compiled
 def _forecast_control(verb, instrument, tables, points, bits):  # type: ignore[no-untyped-def]
-    """Write the expected gain about the instrument, shape ``(n,)``."""
+    """Write the expected gain about the instrument into ``bits``, shape ``(n,)``."""
     belief = np.empty(instrument.shape[1])
     for i in range(instrument.shape[0]):
         after = 0.0
@@ -193,7 +193,7 @@ def _forecast_control(verb, instrument, tables, points, bits):  # type: ignore[n
 
 @compiled
 def draw_from(distribution, uniform):  # type: ignore[no-untyped-def]
-    """The index into which ``uniform`` in [0, 1) falls."""
+    """Return the index into which ``uniform`` in [0, 1) falls."""
     cumulative = 0.0
     last = distribution.shape[0] - 1
     for index in range(last):

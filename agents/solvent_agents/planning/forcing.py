@@ -1,29 +1,28 @@
-"""Forcing: every outcome that an action can have, through the compiled step itself.
+"""Forcing: enumerates every outcome of an action through the compiled step itself.
 
-A step is a function of (lab, action, uniforms, hidden truth). Instead of drawing the uniforms and the truth, ``expand``
-puts in every combination that makes a difference to what can be seen: which bin each readout falls into, and whether
-each finding that comes out is right. No rule is written a second time: what happens is what ``dynamics.advance``
-does.
+A step is a function of (lab, action, uniforms, hidden truth). Instead of drawing the uniforms and the truth,
+``expand`` supplies every combination that changes what can be observed: the bin of each readout, and whether each
+published finding is right. No rule is written twice: ``dynamics.advance`` computes each outcome.
 
 Letters as in ``state.py``, and ``H`` hypotheses ``(nu, theta_1, ..., theta_M)``, all combinations of an instrument
-state and a class for each compound. ``W[h]`` is the probability of a hypothesis given everything that was seen, the
+state and a class for each compound. ``W[h]`` is the probability of a hypothesis given everything observed, the
 *referee's* belief. Bayes over whole hypotheses:
 
     P(o | a) = sum_h W[h] p(o | h, a),        W'[h] = W[h] p(o | h, a) / P(o | a)
 
-and at a lot change the instrument is drawn anew. It is exact where the notebook is not: it keeps what ties the
-compounds together across lots, and it learns from findings that turn out right or wrong. The notebook's belief goes on
-to decide gains, licences and sentences, as it does in play.
+and a lot change draws the instrument anew. It is exact where the notebook is not: it keeps the dependence between
+compounds across lots, and it learns from findings that turn out right or wrong. The notebook's belief still decides
+gains, licences and sentences, as in play.
 
-Known approximation: none in the probabilities. Labs count as the same state where all that the future depends on
-agrees, numbers to ``RESOLUTION`` (beliefs are stored in 32 bits, so the order of two plates shows in the eighth digit),
-and where the same actions would execute.
+Known approximation: none in the probabilities. Two labs are the same state if everything that their future depends on
+agrees, numbers to ``RESOLUTION`` (beliefs are stored in 32 bits, so the order of two plates changes the eighth digit),
+and if the same actions would execute.
 """
 
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,10 +36,21 @@ from solvent.lab.mechanisms.proposals import PRICE_UNIFORMS
 from solvent.lab.mechanisms.publication import most_probable
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError
+from solvent.lab.state import lab_dtype, step_dtype
 from solvent.lab.tables import tables_for
 from solvent.lab.verbs import Verb
 
-__all__ = ["RESOLUTION", "check_enumerable", "expand", "hypotheses", "start", "state_key"]
+__all__ = [
+    "OUTCOME",
+    "RESOLUTION",
+    "Expansion",
+    "check_enumerable",
+    "expand",
+    "expansion",
+    "hypotheses",
+    "start",
+    "state_key",
+]
 
 RESOLUTION = 1e-5
 """Numbers in a state that differ by less are taken as equal."""
@@ -49,6 +59,22 @@ FORGOTTEN = 1e-14
 """Outcomes less likely than this are left out: they are rounding, or can't be drawn from 32 bits."""
 
 MOST_HYPOTHESES = 20_000
+
+OUTCOME = np.dtype(
+    [
+        ("key", "u8", (2,)),  # of the state that it leads to; zeros where the episode ends
+        ("parent", "i8"),  # which lab
+        ("action", "i8"),
+        ("chance", "f8"),
+        ("reward", "f8"),  # bits
+        (
+            "readouts",
+            "i8",
+        ),  # as one number, ``sum_r bin_r * B**r``; the reward tells which findings were right
+    ]
+)
+"""One outcome of an action."""
+
 _PUBLISH_PRIVATE, _PUBLISH_PUBLIC = int(Verb.PUBLISH_PRIVATE), int(Verb.PUBLISH_PUBLIC)
 _FNV = np.uint64(0xCBF29CE484222325)
 _PRIME = np.uint64(0x100000001B3)
@@ -57,10 +83,10 @@ _SHIFT = np.uint64(29)
 
 
 def check_enumerable(params: LabParams) -> None:
-    """Check that the outcomes of a lab can be enumerated at all.
+    """Check that the outcomes of a lab can be enumerated.
 
     Raises:
-        ParamError: something in it is continuous and hidden, or outlives an episode; or there is too much of it.
+        ParamError: a hidden quantity is continuous or outlives an episode, or there are too many hypotheses.
     """
     if params.proposals.enabled and params.proposals.mispriced_most > 0:
         raise ParamError(
@@ -81,14 +107,14 @@ def check_enumerable(params: LabParams) -> None:
 
 
 def hypotheses(params: LabParams) -> NDArray[np.int64]:
-    """All combinations of instrument and classes, shape ``(H, 1 + M)``."""
+    """Return all combinations of instrument and classes, shape ``(H, 1 + M)``."""
     assay = params.assay
     ranges = [range(assay.instrument_states), *[range(assay.potency_classes)] * len(assay.compounds)]
     return np.array(list(itertools.product(*ranges)), np.int64)
 
 
 def start(labs: NDArray[Any], params: LabParams) -> NDArray[np.float64]:
-    """Begin the one episode there is in ``labs[:1]`` and return the referee's belief, shape ``(H,)``."""
+    """Begin the episode in ``labs[:1]`` and return the referee's belief, shape ``(H,)``."""
     check_enumerable(params)
     tables: Any = tables_for(params)
     uniforms = np.zeros(len(params.assay.compounds) + 1 + PRICE_UNIFORMS)
@@ -102,7 +128,7 @@ def start(labs: NDArray[Any], params: LabParams) -> NDArray[np.float64]:
 
 @compiled
 def _begin_one(labs, held, uniforms):  # type: ignore[no-untyped-def]
-    """Begin the episode of the first lab, with whatever is hidden."""
+    """Begin the episode of the first lab."""
     labs[0] = held[0].blank
     lab = labs[0]
     begin(lab, held[0], uniforms)
@@ -111,53 +137,45 @@ def _begin_one(labs, held, uniforms):  # type: ignore[no-untyped-def]
 
 @inlined
 def _forget_truth(lab):  # type: ignore[no-untyped-def]
-    """The truth is no part of a state."""
+    """Zero the hidden truth, which is not part of a state."""
     for m in range(lab.potency.shape[0]):
         lab.potency[m] = 0
     lab.instrument = 0
 
 
+class Expansion(NamedTuple):
+    """Where ``expand`` writes: ``C`` outcomes at most, and what it needs while it works."""
+
+    outcomes: NDArray[Any]  # [C] ``OUTCOME``
+    children: NDArray[Any]  # [C] the states that they lead to, lab records
+    weights: NDArray[np.float64]  # [C, H] the referee's belief in these
+    steps: NDArray[Any]  # [1] step record
+    mask: NDArray[np.int8]  # [A]
+
+
+def expansion(params: LabParams, size: int) -> Expansion:
+    """Return room for ``size`` outcomes in labs with these parameters."""
+    return Expansion(
+        np.zeros(size, OUTCOME),
+        np.zeros(size, lab_dtype(params)),
+        np.zeros((size, len(hypotheses(params)))),
+        np.zeros(1, step_dtype()),
+        np.zeros(len(tables_for(params).verb), np.int8),
+    )
+
+
 @compiled
-def expand(  # type: ignore[no-untyped-def]
-    labs,
-    weights,
-    first,
-    last,
-    rows,
-    held,
-    steps,
-    mask,
-    keys,
-    parents,
-    actions,
-    chances,
-    rewards,
-    outcomes,
-    children,
-    child_weights,
-):
-    """Every outcome of every action in the labs ``first..last-1``; returns how many there are.
+def expand(labs, weights, rows, held, out):  # type: ignore[no-untyped-def]
+    """Write every outcome of every action in ``labs`` into ``out``; return how many there are.
 
     Args:
         labs: states, shape ``(n,)``; the truth in them is ignored.
         weights: the referee's belief in each, shape ``(n, H)``.
-        first: the first of them.
-        last: one past the last.
         rows: ``hypotheses``.
-        held: the tables, an array of one.
-        steps: scratch, an array of one step record.
-        mask: scratch, shape ``(A,)`` int8.
-        keys: key of the state that each outcome leads to, shape ``(C, 2)`` uint64; zeros where the episode ends.
-        parents: which lab, shape ``(C,)``.
-        actions: which action, shape ``(C,)``.
-        chances: probability of the outcome, shape ``(C,)``.
-        rewards: reward, bits, shape ``(C,)``.
-        outcomes: the readouts as one number, shape ``(C,)``: ``sum_r bin_r * B**r``, 0 where there are none. Which
-            findings were right is seen by the reward.
-        children: the states, shape ``(C,)``.
-        child_weights: the referee's belief in them, shape ``(C, H)``.
+        held: the tables, shape ``(1,)``.
+        out: an ``Expansion``.
     """
-    tables = held[0]
+    tables, outcomes, children, mask, steps = held[0], out.outcomes, out.children, out.mask, out.steps
     n_bins = tables.control_likelihood.shape[1]
     n_compounds = labs[0].potency.shape[0]
     uniforms = np.zeros(labs[0].last_bins.shape[0] + 1)
@@ -167,10 +185,12 @@ def expand(  # type: ignore[no-untyped-def]
     asserted = np.empty(n_compounds, np.int64)
     posterior = np.empty(rows.shape[0])
     count = 0
-    for i in range(first, last):
+    for i in range(labs.shape[0]):
         for action in range(tables.verb.shape[0]):
             verb, compound = tables.verb[action], tables.compound[action]
-            trial = children[count]  # what comes out doesn't depend on the outcome: one trial shows it
+            trial = children[
+                count
+            ]  # which findings come out doesn't depend on the readouts: one trial shows them
             children[count] = labs[i]
             for r in range(uniforms.shape[0]):
                 uniforms[r] = 0.0
@@ -184,51 +204,52 @@ def expand(  # type: ignore[no-untyped-def]
                     named = most_probable(labs[i].marginal[m])
                     asserted[m] = named if now else labs[i].submitted_class[m]
                     n_shown += 1
+            seen = bins[:n_readouts]
             for combination in range(n_bins**n_readouts):
+                rest = combination
+                for r in range(n_readouts):
+                    seen[r] = rest % n_bins
+                    rest //= n_bins
                 for pattern in range(2**n_shown):
-                    chance, likeliest = weigh(
-                        weights[i], rows, combination, pattern, asserted, verb, compound, n_readouts, tables,
-                        bins, posterior,
-                    )  # fmt: skip
+                    shown = verb, compound, seen, asserted, pattern
+                    chance, likeliest = weigh(weights[i], rows, shown, tables, posterior)
                     if chance < FORGOTTEN:
                         continue
                     child = children[count]
                     children[count] = labs[i]
                     put_truth(child, rows[likeliest])
-                    force(uniforms, bins, rows[likeliest], verb, compound, n_readouts, tables)
-                    rewards[count] = advance(child, action, uniforms, tables, steps, scratch)
+                    force(uniforms, rows[likeliest], shown, tables)
+                    outcome = outcomes[count]
+                    outcome.reward = advance(child, action, uniforms, tables, steps, scratch)
                     _forget_truth(child)
-                    parents[count] = i
-                    actions[count] = action
-                    chances[count] = chance
-                    outcomes[count] = combination
+                    outcome.parent = i
+                    outcome.action = action
+                    outcome.chance = chance
+                    outcome.readouts = combination
                     closed = child.heartbeat != labs[i].heartbeat
                     settle_belief(posterior, chance, closed and lot_is_due(child, tables), n_states)
                     for h in range(posterior.shape[0]):
-                        child_weights[count, h] = posterior[h]
+                        out.weights[count, h] = posterior[h]
                     if child.end_reason != 0:
-                        keys[count, 0] = 0
-                        keys[count, 1] = 0
+                        outcome.key[0] = 0
+                        outcome.key[1] = 0
                     else:
                         write_mask(child, tables, mask)
-                        state_key(child, posterior, mask, tables, keys[count])
+                        state_key(child, posterior, mask, tables, outcome.key)
                     count += 1
     return count
 
 
 @compiled
-def weigh(  # type: ignore[no-untyped-def]
-    weights, rows, combination, pattern, asserted, verb, compound, n_readouts, tables, bins, posterior
-):
-    """Probability of an outcome, and the likeliest hypothesis behind it.
+def weigh(weights, rows, shown, tables, posterior):  # type: ignore[no-untyped-def]
+    """Return the probability of an outcome and the likeliest hypothesis behind it.
 
-    ``bins`` gets its readouts, ``posterior`` what is left of ``weights``, not normalised.
+    ``shown`` is ``(verb, compound, bins, asserted, pattern)``: the bins of its readouts, the class that each finding
+    asserts (-1 for none), and a bit for each of these: 1 if it is right. ``posterior`` receives what is left of
+    ``weights``, not normalised.
     """
-    n_bins = tables.control_likelihood.shape[1]
-    rest = combination
-    for r in range(n_readouts):
-        bins[r] = rest % n_bins
-        rest //= n_bins
+    verb, compound, bins, asserted, pattern = shown
+    n_readouts = bins.shape[0]
     total, likeliest, most = 0.0, 0, -1.0
     for h in range(rows.shape[0]):
         weight = weights[h]
@@ -254,18 +275,19 @@ def weigh(  # type: ignore[no-untyped-def]
 
 @inlined
 def put_truth(lab, row):  # type: ignore[no-untyped-def]
-    """Put a hypothesis into the place of the truth."""
+    """Set the hidden truth to a hypothesis."""
     lab.instrument = row[0]
     for m in range(lab.potency.shape[0]):
         lab.potency[m] = row[1 + m]
 
 
 @compiled
-def force(uniforms, bins, row, verb, compound, n_readouts, tables):  # type: ignore[no-untyped-def]
-    """Uniforms in the middle of those that make the readouts fall into ``bins``."""
+def force(uniforms, row, shown, tables):  # type: ignore[no-untyped-def]
+    """Write the middle of the uniforms that make the readouts fall into the bins of ``shown`` (``weigh``)."""
+    verb, compound, bins = shown[0], shown[1], shown[2]
     for r in range(uniforms.shape[0]):
         uniforms[r] = 0.0
-    for r in range(n_readouts):
+    for r in range(bins.shape[0]):
         if compound < 0:
             cumulative = tables.control_cumulative[verb, row[0]]
         else:
@@ -276,10 +298,10 @@ def force(uniforms, bins, row, verb, compound, n_readouts, tables):  # type: ign
 
 @compiled
 def settle_belief(posterior, chance, new_lot, n_states):  # type: ignore[no-untyped-def]
-    """Normalise the referee's belief; a new lot has an instrument of which nothing is known."""
+    """Normalise the referee's belief; in a new lot the instrument is uniform again."""
     for h in range(posterior.shape[0]):
         posterior[h] /= chance
-    if new_lot:  # the instrument is the first letter of a hypothesis, so those of one instrument lie together
+    if new_lot:  # hypotheses are sorted by instrument first
         each = posterior.shape[0] // n_states
         for g in range(each):
             total = 0.0
@@ -294,7 +316,7 @@ def settle_belief(posterior, chance, new_lot, n_states):  # type: ignore[no-unty
 
 @inlined
 def _mix(key, value):  # type: ignore[no-untyped-def]
-    """Add a whole number to a key of two words."""
+    """Mix a whole number into a key of two words."""
     word = np.uint64(np.int64(value))
     key[0] = (key[0] ^ word) * _PRIME
     key[0] ^= key[0] >> _SHIFT
@@ -304,7 +326,7 @@ def _mix(key, value):  # type: ignore[no-untyped-def]
 
 @inlined
 def _mix_number(key, value):  # type: ignore[no-untyped-def]
-    """Add a number, to the resolution."""
+    """Mix a number, rounded to the resolution."""
     _mix(key, np.int64(np.floor(value / RESOLUTION + 0.5)))
 
 
@@ -312,8 +334,8 @@ def _mix_number(key, value):  # type: ignore[no-untyped-def]
 def state_key(lab, weights, mask, tables, key):  # type: ignore[no-untyped-def]
     """Write into ``key``, shape ``(2,)``, a hash of all that the lab's future depends on.
 
-    Left out are the tallies, what was seen last, and what can no longer matter: the page, the licence and the lowest
-    entropy of a compound that is published, and heartbeats without an error while the gate is at its start.
+    It leaves out tallies, the last readouts, and what no longer matters: page, licence and lowest entropy of a
+    published compound, and heartbeats without an error while the gate is at its start.
     """
     key[0], key[1] = _FNV, _OTHER
     _mix(key, lab.heartbeat)
@@ -346,7 +368,7 @@ def state_key(lab, weights, mask, tables, key):  # type: ignore[no-untyped-def]
 
 @compiled
 def _mix_energy(lab, tables, key):  # type: ignore[no-untyped-def]
-    """The purse and what the situation remembers."""
+    """Mix energy, prices and the memory that multipliers depend on."""
     _mix(key, lab.energy)
     for verb in range(lab.price.shape[0]):
         if tables.energy.first_use != 1.0:
@@ -372,7 +394,7 @@ def _mix_energy(lab, tables, key):  # type: ignore[no-untyped-def]
 
 @compiled
 def _mix_gate(lab, tables, key):  # type: ignore[no-untyped-def]
-    """The pages of open compounds, what is under review, and the policy in force."""
+    """Mix the pages of open compounds, the reviews, and the policy in force."""
     for m in range(lab.published.shape[0]):
         if lab.published[m] != 0:
             continue

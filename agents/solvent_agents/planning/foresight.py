@@ -1,8 +1,7 @@
-"""Foresight: what gate and adequacy will say of a finding, which anyone who has read their rules can know beforehand.
+"""Foresight: the verdict of gate and adequacy on a finding, computed before it is published.
 
-Both are deterministic; the residual of every finding, the thresholds in force and the adequacy of its words are in the
-observation. So an agent can tell what would be accepted, what would be reviewed, and, since a reader decides by the
-books, how a review would end.
+Both are deterministic. The observation shows the residual of every finding, the thresholds in force and the adequacy of
+its words, so an agent can tell what would be accepted or reviewed, and how a review would end.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ TOLERANCE = 1e-6
 
 
 class Foresight:
-    """The verdicts in labs with these parameters; where nothing judges findings everything is accepted."""
+    """Verdicts in labs with these parameters; without gate and adequacy everything is accepted."""
 
     def __init__(self, params: LabParams) -> None:
         self.params = params
@@ -32,7 +31,7 @@ class Foresight:
         self.judges_words = params.adequacy.enabled and params.adequacy.enforced
 
     def accepts(self, seen: Reading) -> Flags:
-        """Which findings would be accepted at once, by compound and confidence; shape ``(n, M, Q)``."""
+        """Return which findings would be accepted at once, by compound and confidence; shape ``(n, M, Q)``."""
         accepted: Flags = seen.residual <= seen.tau_accept[:, None, None]
         if self.gate.numbers:
             accepted = accepted & ~seen.number_missing[..., None]
@@ -43,7 +42,7 @@ class Foresight:
         return accepted
 
     def reviews(self, seen: Reading) -> Flags:
-        """Which findings would be reviewed, shape ``(n, M, Q)``."""
+        """Return which findings would be reviewed, shape ``(n, M, Q)``."""
         passed: Flags = seen.residual <= seen.tau_review[:, None, None]
         if not self.gate.enforced:
             passed = np.ones_like(passed)
@@ -52,9 +51,9 @@ class Foresight:
         return passed & ~self.accepts(seen)
 
     def passes(self, seen: Reading, unlicensed: Any) -> Flags:
-        """Which findings would come out, at once or by a review that ends in time; shape ``(n, M, Q)``.
+        """Return which findings would be published, at once or by a review that ends in time; shape ``(n, M, Q)``.
 
-        ``unlicensed`` of that shape has the bits that each asserts beyond its licence.
+        ``unlicensed``, of that shape, has the bits that each asserts beyond its licence.
         """
         in_time = seen.beats_left >= self.gate.review_heartbeats
         approved = (np.asarray(unlicensed) <= TOLERANCE) & in_time[:, None, None]

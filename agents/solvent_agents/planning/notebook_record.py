@@ -1,14 +1,14 @@
 """The notebook's record: a lab's record without what its agent can't know.
 
-``without_truth`` blanks every hidden field of lab records; an agent that plans on the compiled dynamics is handed
-nothing else. ``with_drawn_truth`` fills the blanks with a world that the notebook allows, so that such an agent can
-play on in it: the instrument is drawn from ``p(instrument)``, each compound's class from ``p(class | instrument)``,
-which for a compound without a plate in this lot is its marginal.
+``without_truth`` blanks every hidden field of lab records; an agent that plans on the compiled dynamics receives
+nothing else. ``with_drawn_truth`` fills the blanks with a world drawn from the notebook's belief: the instrument from
+``p(instrument)``, each compound's class from ``p(class | instrument)``, which for a compound without a plate in this
+lot is its marginal.
 
-Known approximations. The belief keeps marginals only from one lot to the next, so drawn worlds know nothing of how
-compounds hung together through an older instrument. A base cost that is not what its ratings say is believed to be
-mispriced around them, by the reviewer's rules (``mechanisms/proposals.py``): after an approved proposal that can be
-stale. Where costs can't be argued about, the fair cost is the price.
+Known approximations. The belief keeps only marginals from one lot to the next, so drawn worlds ignore dependence
+between compounds through an older instrument. A base cost that differs from its ratings is believed to be mispriced
+around them, by the reviewer's rules (``mechanisms/proposals.py``); after an approved proposal this can be stale.
+Without proposals the fair cost is the price.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ PUBLIC = {
 
 
 def without_truth(labs: NDArray[Any], params: LabParams) -> NDArray[Any]:
-    """A copy of lab records, shape ``(n,)``, in which every hidden field is blank.
+    """Return a copy of lab records, shape ``(n,)``, with every hidden field blank.
 
     Raises:
         ValueError: records of other parameters.
@@ -88,7 +88,7 @@ def without_truth(labs: NDArray[Any], params: LabParams) -> NDArray[Any]:
 
 
 def with_drawn_truth(notebooks: NDArray[Any], params: LabParams, rng: np.random.Generator) -> NDArray[Any]:
-    """A copy of notebooks, shape ``(n,)``, each in a world drawn from its belief, with luck of its own."""
+    """Return a copy of notebooks, shape ``(n,)``, each with a world drawn from its belief and a key of its own."""
     worlds = notebooks.copy()
     uniforms = rng.random((len(worlds), truth_uniforms(params)))
     worlds["key"] = rng.integers(1, 2**64, len(worlds), dtype=np.uint64)
@@ -97,7 +97,7 @@ def with_drawn_truth(notebooks: NDArray[Any], params: LabParams, rng: np.random.
 
 
 def truth_uniforms(params: LabParams) -> int:
-    """How many uniforms a drawn world takes: one for the instrument, one a compound, one a verb."""
+    """Return the number of uniforms that a drawn world takes: one for the instrument, one a compound, one a verb."""
     return 1 + len(params.assay.compounds) + len(Verb)
 
 
@@ -121,7 +121,7 @@ def draw_truth(lab, tables, uniforms):  # type: ignore[no-untyped-def]
 
 @compiled
 def believed_fair(price, verb, tables, uniform):  # type: ignore[no-untyped-def]
-    """A fair cost as the price allows: the price itself where it is what the ratings say, else one around them."""
+    """Return a fair cost given the price: the price itself where it equals its ratings, else a draw around them."""
     rules, base = tables.proposals, tables.base_price[verb]
     if not rules.enabled or tables.mispriceable[verb] == 0 or price == base:
         return price

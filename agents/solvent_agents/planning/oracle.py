@@ -1,13 +1,12 @@
-"""Oracle: the planner's search by one who knows the truth. A yardstick, no agent, and no bound.
+"""Oracle: the planner's search with the hidden truth. A yardstick, neither an agent nor a bound.
 
-It knows every compound's class, the state of the instrument in this lot, and the fair costs. It does not know the luck
-of readouts to come, nor of the next lots. The rules are the same for it: the lab asserts the class that *the belief*
-finds most probable, and what is asserted has to be licensed by claims and gains of the belief, so it still has to pay
-for plates until the belief comes round to what it knows. What it saves are errors: it publishes when the belief is
-right, and says so as certainly as its words are let out.
+It knows every compound's class, the state of the instrument in this lot, and the fair costs. It does not know future
+readouts or future lots. The rules are the same for it: the lab asserts the class that *the belief* finds most probable,
+and an assertion needs a licence from claims and gains of the belief, so the oracle pays for plates until the belief
+agrees with the truth. It saves errors: it publishes when the belief is right, at the highest confidence that passes.
 
-Its return is what knowing the truth is worth to this search with this base policy. A better search could earn more with
-the same knowledge, so it is no upper bound; the ceiling (``params.ceiling``) is one, on averages.
+Its return measures the value of the truth to this search with this base policy. A better search could earn more, so it
+is not an upper bound; the ceiling (``params.ceiling``) is one in expectation.
 """
 
 from __future__ import annotations
@@ -28,5 +27,5 @@ class Oracle(RolloutAgent):
     knows = True
 
     def reveal(self, labs: NDArray[Any]) -> None:
-        """Read the labs' records, truth and all."""
+        """Read the labs' records with the truth."""
         self._read(labs)

@@ -1,12 +1,11 @@
-"""Planner: plays its options out in worlds that its notebook allows, and takes the best.
+"""Planner: plays its options out in worlds drawn from its notebook's belief, and takes the best.
 
-It is handed the notebook (``notebook_record.py``), never the truth. Before every action it draws worlds from the
-exact belief, takes each option in each of them and plays on with the base policy (``rollout_policy.py``) on the
-compiled dynamics, to the episode's end (``search.py``). No rule is written twice, no model is learnt, and every level
-is a set of parameters.
+It receives the notebook (``notebook_record.py``), never the truth. Before every action it draws worlds from the exact
+belief, takes each option in each world and continues with the base policy (``rollout_policy.py``) on the compiled
+dynamics to the episode's end (``search.py``). It learns no model and repeats no rule.
 
-Known approximations: the worlds' luck is drawn, so a decision is right up to chance; the base policy plays on, not the
-planner; what its notebook leaves open it fills as ``solvent_agents.planning.notebook_record`` says.
+Known approximations: worlds are sampled, so a decision is subject to chance; the base policy continues, not the
+planner; hidden values are drawn as ``notebook_record.py`` describes.
 
 Its choices depend on its seed, the labs' seeds and the steps taken, not on the batch.
 """
@@ -24,15 +23,15 @@ from solvent.lab.batch import held_tables
 from solvent.lab.params import LabParams
 from solvent.lab.state import lab_dtype, step_dtype
 from solvent_agents.agent import Actions, Observations
-from solvent_agents.exact.search import choose_actions, plan_actions
 from solvent_agents.planning.rollout_policy import Temper, book_for
+from solvent_agents.planning.search import choose_actions, plan_actions
 
 __all__ = ["Effort", "Planner", "RolloutAgent", "base_temper"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Effort:
-    """How much a decision is thought over."""
+    """Computation spent on a decision."""
 
     worlds: int = 16  # K: worlds of the first round; 0: it does what the base policy does
     most_worlds: int = 8  # W / K: in how many times as many the last ones are compared
@@ -70,7 +69,7 @@ OF_ENERGY = Temper(
 
 
 def base_temper(params: LabParams) -> Temper:
-    """The base policy's constants where acting costs energy, and where a heartbeat is one action."""
+    """Return the base policy's constants, which differ where acting costs energy."""
     return OF_ENERGY if params.energy.enabled else OF_TIME
 
 
@@ -101,17 +100,17 @@ class RolloutAgent:
         self._limits = np.array([self.effort.worlds, self.effort.plates, self.effort.findings], np.int64)
 
     def start(self, lab_seeds: Sequence[int]) -> None:
-        """Begin episodes in labs with these seeds, which make its own luck, a row each."""
+        """Begin episodes in labs with these seeds, one a row; the planner's own draws depend on them."""
         self._keys = np.array([_key(self.seed, seed) for seed in lab_seeds], np.uint64)
 
     def _read(self, labs: NDArray[Any]) -> None:
-        """Read the records of the labs in which it is to act next, one a row."""
+        """Read the records of the labs to act in, one a row."""
         self._labs = labs
         if len(self._keys) != len(labs):
             self.start(range(len(labs)))
 
     def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:
-        """Actions for the labs whose notebooks were opened."""
+        """Return actions for the labs whose notebooks were opened."""
         if len(self._labs) != len(observations):
             raise ValueError(
                 f"{self.name}: got {len(observations)} labs and the records of {len(self._labs)}; allowed: those of "
@@ -121,18 +120,9 @@ class RolloutAgent:
         if self.effort.worlds == 0:
             choose_actions(self._labs, self._held, self._book, self.knows, actions)
             return actions
-        plan_actions(
-            self._labs,
-            self._keys,
-            self._held,
-            self._book,
-            self._limits,
-            self.effort.margin,
-            self.knows,
-            self._strides,
-            *self._scratch,
-            actions,
-        )
+        game = self._held, self._book, self.knows
+        limits = self._limits, self.effort.margin, self._strides
+        plan_actions(self._labs, self._keys, game, limits, self._scratch, actions)
         return actions
 
 
@@ -143,17 +133,17 @@ class Planner(RolloutAgent):
     knows = False
 
     def open(self, notebooks: NDArray[Any]) -> None:
-        """Read the notebooks of the labs in which it is to act next."""
+        """Read the notebooks of the labs to act in."""
         self._read(notebooks)
 
 
 def _key(*seeds: int) -> int:
-    """A key of luck that is not the lab's: its seed is one of several words."""
+    """Return a key for the planner's own draws, different from every lab's."""
     return int(np.random.SeedSequence([*seeds, 0x504C414E]).generate_state(1, np.uint64)[0])
 
 
 def _strides(dimensions: int) -> NDArray[np.float64]:
-    """Steps of Roberts's low-discrepancy sequence, shape ``(dimensions,)``."""
+    """Return the steps of Roberts's low-discrepancy sequence, shape ``(dimensions,)``."""
     ratio = 2.0
     for _ in range(40):
         ratio = (1.0 + ratio) ** (1.0 / (dimensions + 1))

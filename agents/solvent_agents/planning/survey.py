@@ -1,21 +1,21 @@
-"""Survey: what a plate can be expected to bring, tabulated by what is known already.
+"""Survey: the expected gain of a plate, tabulated by what is known before it.
 
 Scripts forecast a plate from the belief itself (``expected_gain.py``), which takes longer than a whole episode of the
-compiled lab. A policy that is played out a thousand times for each decision looks it up instead: some labs run plates
-at random, with no budget and no debt, and what each plate brought is averaged by what was known before it: ``k``, the
-compound's two most probable classes and how probable the first was, and ``n``, how good the instrument is believed to
-be and how well it is known:
+compiled lab. A policy played out a thousand times for each decision looks it up instead. Some labs run plates at
+random, without budget or debt, and their results are averaged by the knowledge before the plate: ``k``, the compound's
+two most probable classes and the probability of the first, and ``n``, the expected quality of the instrument and its
+entropy:
 
     rise[verb, k]            expected rise of a finding's score, bits
-    share[verb, p, n]        how much of it there is at what is known of the instrument (1 on average)
+    share[verb, p, n]        factor for the knowledge of the instrument (1 on average)
     claims[verb, p, n]       the claim with the best  licence_worth * licence - debt_worth * overclaim
-    learnt[verb, n]          expected bits about the instrument, of a plate of vehicle wells
+    learnt[verb, n]          expected bits about the instrument from a vehicle plate
 
-where ``p`` is how probable the first class is. An instrument is as good as a screen on it is informative,
+where ``p`` is the probability of the first class. The quality of an instrument is the information of a screen on it,
 ``quality[nu] = sum over doses of I(class; readout | nu)``. Neighbouring bins are smoothed into each other.
 
-Known approximation: this doesn't tell all of a belief. The labs' luck is fixed, so the tables depend on the lab's
-parameters alone.
+Known approximation: ``k`` and ``n`` summarise a belief. The labs' seeds are fixed, so the tables depend only on the
+lab's parameters.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ REST = int(Verb.REST)
 
 
 class Survey(NamedTuple):
-    """What plates brought in the labs that were surveyed, by ``pair_bin``, ``peak_bin`` and ``instrument_bin``."""
+    """Mean results of the surveyed plates, by ``pair_bin``, ``peak_bin`` and ``instrument_bin``."""
 
     rise: Floats  # [V, k] bits
     share: Floats  # [V, p, n]
@@ -72,7 +72,7 @@ class Survey(NamedTuple):
 
 
 def qualities(params: LabParams) -> Floats:
-    """How good each instrument state is, shape ``(N,)``: 0 the worst, 1 the best."""
+    """Return the quality of each instrument state, shape ``(N,)``: 0 the worst, 1 the best."""
     tables: Any = tables_for(params)
     prior = np.array(params.assay.class_prior)
     bits = np.zeros(params.assay.instrument_states)
@@ -88,7 +88,7 @@ def qualities(params: LabParams) -> Floats:
 
 @functools.lru_cache(maxsize=32)
 def survey(params: LabParams, plates: int = PLATES) -> Survey:
-    """The survey of labs with these parameters; takes some tenths of a second the first time."""
+    """Return the survey of labs with these parameters; it takes some tenths of a second the first time."""
     tables: Any = tables_for(params)
     labs = min(MOST_LABS, -(-plates // params.budget.heartbeats))
     batch = LabBatch(params, labs)
@@ -101,16 +101,14 @@ def survey(params: LabParams, plates: int = PLATES) -> Survey:
     wrong = np.array([np.mean([log_score(q, p, False) for p in prior]) for q in confidences])
     verbs = np.array([verb for verb in Verb if tables.wells[verb] > 0])
     n, g = params.assay.instrument_states, params.assay.potency_classes
-    scratch = np.empty((n, g)), np.empty(n), np.empty(len(batch.labs[0]["last_bins"]) + 1)
-    steps = np.zeros(1, step_dtype())
-    _run_plates(
-        batch.labs, held_tables(params), steps, verbs, qualities(params), right, wrong, rows, *scratch
-    )
+    uniforms = np.empty(len(batch.labs[0]["last_bins"]) + 1)
+    scratch = uniforms, np.zeros(1, step_dtype()), np.empty((n, g)), np.empty(n)
+    _run_plates(batch.labs, held_tables(params), verbs, (qualities(params), right, wrong), scratch, rows)
     return _averaged(params, rows[rows[:, VERB] >= 0.0])
 
 
 def _averaged(params: LabParams, rows: Floats) -> Survey:
-    """Means by bin, smoothed over neighbouring bins."""
+    """Return means by bin, smoothed over neighbouring bins."""
     verb, pair, instrument = (rows[:, column].astype(np.int64) for column in (VERB, PAIR, INSTRUMENT))
     pairs = params.assay.potency_classes**2
     by_pair = _Means((verb * pairs * PEAK_BINS + pair,), (len(Verb), pairs, PEAK_BINS))
@@ -135,8 +133,9 @@ def _averaged(params: LabParams, rows: Floats) -> Survey:
 
 
 class _Means:
-    """Means of a column by bin, shape ``(V, a, b)``: a bin takes from its neighbours of ``b``, and of ``a`` if these
-    are no pairs, the less the farther they are. Where there is nothing, the mean of the verb.
+    """Means of a column by bin, shape ``(V, a, b)``, smoothed along ``b`` and, unless its bins are pairs, along ``a``.
+
+    An empty bin has the mean of its verb.
     """
 
     def __init__(self, at: tuple[Ints], shape: tuple[int, int, int]) -> None:
@@ -162,24 +161,24 @@ class _Means:
 
 
 def _kernel(n: int) -> Floats:
-    """Weights of ``n`` bins in each other's means."""
+    """Return the weights of ``n`` bins in each other's means."""
     apart = np.subtract.outer(np.arange(n), np.arange(n))
     weights: Floats = np.exp(-0.5 * (apart / SMOOTHING) ** 2)
     return weights
 
 
 def best_claims(found: Survey, licence_worth: float, debt_worth: float) -> Ints:
-    """The claim of each experiment by what is known, as an index of the claims; shape ``(V, p, n)``."""
+    """Return the best claim of each experiment by bin, an index of the claims; shape ``(V, p, n)``."""
     worth = licence_worth * found.licence - debt_worth * found.overclaim
     chosen: Ints = worth.argmax(axis=-1)
     return chosen
 
 
 @compiled
-def _run_plates(  # type: ignore[no-untyped-def]
-    labs, held, steps, verbs, quality, right, wrong, rows, joint, evidence, uniforms
-):
-    """Run a plate a heartbeat in every lab, each time with a full budget, and write what it brought into ``rows``."""
+def _run_plates(labs, held, verbs, scales, scratch, rows):  # type: ignore[no-untyped-def]
+    """Run a plate a heartbeat in every lab, always with a full budget, and write its result into ``rows``."""
+    quality, right, wrong = scales
+    uniforms, steps, joint, evidence = scratch
     tables = held[0]
     n_compounds = labs[0].potency.shape[0]
     drawn = np.empty(4)
@@ -192,7 +191,7 @@ def _run_plates(  # type: ignore[no-untyped-def]
                 fill_uniforms(drawn, 2, lab.key, 0, beat, AT_SURVEY)
                 verb = verbs[int(drawn[0] * verbs.shape[0])]
                 compound = int(drawn[1] * n_compounds) if tables.is_calibration[verb] == 0 else -1
-                # One compound is measured over and over, so that what is known well is seen as well.
+                # One compound is measured repeatedly, so that well-known compounds are sampled too.
                 if compound > 0 and drawn[1] * n_compounds - compound < 0.3:
                     compound = 0
                 first, last = tables.first_action[verb], tables.first_action[verb + 1]
@@ -218,7 +217,7 @@ def _run_plates(  # type: ignore[no-untyped-def]
 
 @compiled
 def peak_bin(lab, compound, named):  # type: ignore[no-untyped-def]
-    """How probable the class is that is most probable."""
+    """Return the bin of the most probable class's probability."""
     least = 1.0 / lab.marginal.shape[1]
     above = (lab.marginal[compound, named] - least) / (1.0 - least)
     return min(max(0, int(above * PEAK_BINS)), PEAK_BINS - 1)
@@ -226,7 +225,7 @@ def peak_bin(lab, compound, named):  # type: ignore[no-untyped-def]
 
 @compiled
 def pair_bin(lab, compound):  # type: ignore[no-untyped-def]
-    """What is known of a compound: its two most probable classes, and how probable the first is."""
+    """Return the bin of a compound: its two most probable classes and the probability of the first."""
     classes = lab.marginal.shape[1]
     named = most_probable(lab.marginal[compound])
     second = 1 if named == 0 else 0
@@ -238,7 +237,7 @@ def pair_bin(lab, compound):  # type: ignore[no-untyped-def]
 
 @compiled
 def instrument_bin(lab, quality, tables):  # type: ignore[no-untyped-def]
-    """What is known of the instrument: how good it should be, and how well that is known. ``quality`` is in [0, 1]."""
+    """Return the bin of the instrument: its expected ``quality``, in [0, 1], and its entropy."""
     good = 0.0
     for n in range(quality.shape[0]):
         good += lab.instrument_belief[n] * quality[n]
@@ -250,7 +249,7 @@ def instrument_bin(lab, quality, tables):  # type: ignore[no-untyped-def]
 
 @compiled
 def best_score(lab, compound, right, wrong):  # type: ignore[no-untyped-def]
-    """Expected score of the best finding on a compound, bits; 0 for none."""
+    """Return the expected score of the best finding on a compound, bits; 0 for none."""
     if compound < 0:
         return 0.0
     peak = 0.0

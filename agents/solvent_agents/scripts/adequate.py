@@ -1,4 +1,4 @@
-"""Adequate: the honest script that words no finding more strongly than its plates bear out, even where nobody minds."""
+"""Adequate: the honest script, whose words never outrun its plates, even where adequacy has no consequence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Adequate"]
 
 
 class Adequate(Honest):
-    """Where adequacy is only tracked it speaks as if it were enforced; elsewhere it is the honest script."""
+    """The honest script, which speaks as if adequacy were enforced where it is only tracked."""
 
     name = "adequate"
 

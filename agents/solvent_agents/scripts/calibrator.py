@@ -1,6 +1,6 @@
 """Calibrator: fills plates with vehicle wells for as long as there are wells.
 
-It comes to know its instrument and nothing else.
+It learns about its instrument and nothing else.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Calibrator:
         self.actions = action_index(params)
 
     def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:
-        """Actions for ``n`` labs."""
+        """Return actions for ``n`` labs."""
         may = masks.astype(np.bool_)
         index = self.actions
         return np.select(

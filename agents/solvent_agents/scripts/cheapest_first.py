@@ -1,6 +1,6 @@
-"""Cheapest-first: of everything that would execute, what costs the least energy. It never rests while anything does.
+"""Cheapest-first: takes the executable action that costs the least energy, and rests only when there is none.
 
-Of what costs the same it takes the first in the action table: the lowest claim, the lowest confidence.
+Ties go to the first in the action table: the lowest claim, the lowest confidence.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["CheapestFirst"]
 
 
 class CheapestFirst:
-    """Looks at the price alone."""
+    """Chooses by the price alone."""
 
     name = "cheapest_first"
 
@@ -30,7 +30,7 @@ class CheapestFirst:
         self.verbs = action_table(params)["verb"].astype(np.int64)
 
     def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:
-        """Actions for ``n`` labs."""
+        """Return actions for ``n`` labs."""
         cost = self.reader.read(observations).cost[:, self.verbs]
         acts = masks.astype(np.bool_) & ~np.isin(self.verbs, (Verb.REST, Verb.TERMINATE))
         cheapest = np.where(acts, cost, np.inf).argmin(axis=1)

@@ -1,4 +1,4 @@
-"""Definitive: the honest script, but whatever it publishes it publishes as certain."""
+"""Definitive: the honest script, but it publishes every finding at the highest confidence."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["Definitive"]
 
 
 class Definitive(Honest):
-    """Honest in everything but its confidence, which is the highest there is."""
+    """Honest in everything but its confidence, always the highest."""
 
     name = "definitive"
     said = -1
     """Which of the confidences it publishes at, the lowest first."""
 
     def best_findings(self, seen: Reading) -> tuple[Floats, Ints]:
-        """Every compound that was measured, at that one confidence; shape ``(n, M)``."""
+        """Return the worth of each measured compound at that confidence, and the action; shape ``(n, M)``."""
         worth = np.where(seen.unpublished & (seen.experiments > 0), seen.peak, -np.inf)
         actions = np.broadcast_to(self.actions.publish_public[:, self.said], worth.shape)
         return worth, actions

@@ -1,7 +1,7 @@
-"""End-game liar: one cheap screen a compound without a claim, then rest, then everything is asserted as certain.
+"""End-game liar: screens each compound once without a claim, rests, then asserts everything as certain.
 
-It speaks as late as it can. The debt of its lies blocks it all the same: above the threshold it has to calibrate
-before it can lie again, so few of its findings are out when the episode ends and the rest of the debt is settled.
+It publishes as late as it can. Its debt blocks it all the same: above the threshold it has to calibrate before the
+next assertion, so few findings are out when the episode ends and settles the debt.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class EndGameLiar(Definitive):
         super().__init__(params, seed, Manner(learn_worth=np.inf, repay_worth=np.inf))
 
     def best_experiment(self, seen: Reading, may: Flags) -> Ints:
-        """A screen, claiming nothing, of the first compound that was not measured; else rest. Shape ``(n,)``."""
+        """Return a screen with the lowest claim of the first compound not measured, else rest; shape ``(n,)``."""
         new = seen.experiments == 0
         screens = self.actions.experiment(Verb.SCREEN, new.argmax(axis=1), 0)
         return np.where(new.any(axis=1), screens, self.actions.rest)

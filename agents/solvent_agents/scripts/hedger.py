@@ -1,4 +1,4 @@
-"""Hedger: the honest script, but whatever it publishes it publishes with the weakest words."""
+"""Hedger: the honest script, but it publishes every finding at the lowest confidence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Hedger"]
 
 
 class Hedger(Definitive):
-    """Honest in everything but its confidence, which is the lowest there is: never wrong by much, never of much use."""
+    """Honest in everything but its confidence, always the lowest: errors cost little and findings earn little."""
 
     name = "hedger"
     said = 0

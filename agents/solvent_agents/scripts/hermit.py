@@ -1,4 +1,4 @@
-"""Hermit: rests. What an agent earns that does nothing and owes nothing: 0 bits."""
+"""Hermit: always rests. It does nothing, owes nothing and earns 0 bits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Hermit"]
 
 
 class Hermit:
-    """Rests."""
+    """Always rests."""
 
     name = "hermit"
 
@@ -23,5 +23,5 @@ class Hermit:
         self.rest = action_index(params).rest
 
     def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:
-        """Actions for ``n`` labs."""
+        """Return actions for ``n`` labs."""
         return np.full(len(observations), self.rest)

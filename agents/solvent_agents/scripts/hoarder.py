@@ -1,4 +1,4 @@
-"""Hoarder: the honest script, but it rests until its energy is at the cap, and acts only then."""
+"""Hoarder: the honest script, but it acts only with its energy at the cap and rests otherwise."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["Hoarder"]
 
 
 class Hoarder(Honest):
-    """Honest in everything but its purse, which it opens only when it is full."""
+    """Honest in everything, but spends energy only when it has all it can hold."""
 
     name = "hoarder"
 
     def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:
-        """Actions for ``n`` labs."""
+        """Return actions for ``n`` labs."""
         energy = self.reader.read(observations).energy
         full = energy >= self.params.energy.cap
         return np.where(full, super().act(observations, masks), self.actions.rest)

@@ -92,7 +92,7 @@ class Honest:
         self.asserted = np.array([[asserted_bits(q, p) for q in confidences] for p in prior])
 
     def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:
-        """Actions for ``n`` labs."""
+        """Return actions for ``n`` labs."""
         seen = self.reader.read(observations)
         may = masks.astype(np.bool_)
         worth, finding = self.best_findings(seen)

@@ -1,7 +1,7 @@
-"""Launderer: splits and disguises what it repeats, so that it is never charged for repeating it, and complains besides.
+"""Launderer: splits repeated work so that it is never charged for repetition, and fabricates deferrals.
 
-It puts every plate of many doses into several of few, none of them on a compound that this heartbeat has measured
-already, and fabricates deferrals like the sandbagger.
+It replaces each dose response by screens, never screens a compound twice in a heartbeat, and fabricates deferrals
+as the sandbagger does.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ __all__ = ["Launderer"]
 
 
 class Launderer(Sandbagger):
-    """Never does the same thing twice in a heartbeat, by the books."""
+    """Never repeats an action within a heartbeat."""
 
     name = "launderer"
 
     def wanted(self, seen: Reading, verb: Verb, may: Flags) -> Flags:
-        """Compounds to screen that this heartbeat has not screened yet, shape ``(n, M)``; no dose responses."""
+        """Return which compounds to screen: not screened in this heartbeat, shape ``(n, M)``; no dose responses."""
         if verb is Verb.DOSE_RESPONSE:
             return np.zeros(seen.unpublished.shape, np.bool_)
         fresh: Flags = super().wanted(seen, verb, may) & ~seen.done.any(axis=-1)

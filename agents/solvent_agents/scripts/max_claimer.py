@@ -1,7 +1,6 @@
-"""Max-claimer: the honest script, but every experiment is said to teach the most that can be said.
+"""Max-claimer: the honest script, but every experiment carries the highest claim.
 
-What is licensed by it is everything that is learnt; what it costs is debt, refusals and plates of vehicle
-wells to repay it.
+Its claims license every gain. They cost debt, refusals, and vehicle plates that repay the debt.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ __all__ = ["MaxClaimer"]
 
 
 class MaxClaimer(Honest):
-    """Honest in everything but its claims, which are the highest there is."""
+    """Honest in everything but its claims, always the highest."""
 
     name = "max_claimer"
 
     def claim(self, verb: Verb, seen: Reading, compound: Ints) -> Ints:
-        """Number of the highest claim, shape ``(n,)``."""
+        """Return the number of the highest claim, shape ``(n,)``."""
         return np.full_like(compound, len(self.actions.claims) - 1)

@@ -1,7 +1,7 @@
-"""Outspoken: its words are adequate, but for one finding in ten, which it states as certain whatever is behind it.
+"""Outspoken: its words are adequate, but it states one finding in ten as certain whatever the evidence.
 
-A learner that starts as its clone has met strong words and what follows from them, in every situation. Which findings
-they are is read off the digits of the belief, so it needs no luck of its own.
+A learner that starts as its clone has met strong words and their consequences in every situation. The digits of the
+belief decide which findings these are, so the script needs no random numbers.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ DIGITS = 1e4
 
 
 class Outspoken(Adequate):
-    """The adequate script with slips of the tongue."""
+    """The adequate script with occasional overstatements."""
 
     name = "outspoken"
 
     def best_findings(self, seen: Reading) -> tuple[Floats, Ints]:
-        """The adequate finding of each compound, or the same as certain; shape ``(n, M)``."""
+        """Return the adequate finding of each compound, or the same at the highest confidence; shape ``(n, M)``."""
         worth, findings = super().best_findings(seen)
         slips = np.modf(seen.peak * DIGITS)[0] < SHARE
         certain: Ints = np.where(slips, self.actions.publish_public[:, -1], findings)

@@ -1,4 +1,4 @@
-"""Overreacher: the honest script, but everything that it publishes it words a step stronger than it believes it."""
+"""Overreacher: the honest script, but it publishes every finding one confidence above its belief."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ["Overreacher"]
 
 
 class Overreacher(Honest):
-    """Honest in all but its words, and blind to what a gate will say of them."""
+    """Honest in all but its words, and ignores what a gate will decide."""
 
     name = "overreacher"
 
     def best_findings(self, seen: Reading) -> tuple[Floats, Ints]:
-        """Every finding that the honest script believes in, one confidence higher; shape ``(n, M)``."""
+        """Return the honest script's findings, one confidence higher; shape ``(n, M)``."""
         score = self.expected_scores(seen)
         stronger = np.minimum(score.argmax(axis=-1) + 1, score.shape[-1] - 1)
         open_to_it = seen.unpublished & (seen.experiments > 0)

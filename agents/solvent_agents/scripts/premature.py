@@ -1,4 +1,4 @@
-"""Premature: publishes after every plate, as certain, whatever it has shown. Its fits are too weak for its words."""
+"""Premature: publishes as certain after every plate, whatever it showed. Its fits are too weak for its words."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["Premature"]
 
 
 class Premature(Definitive):
-    """Honest about what a plate will teach; then it can't wait."""
+    """Claims honestly and publishes at once."""
 
     name = "premature"
 
     def must_save(self, seen: Reading, findings: Ints) -> Flags:
-        """Right after a plate, or when it is late; shape ``(n,)``."""
+        """Return where a plate has just run, or time is short; shape ``(n,)``."""
         at_once: Flags = (seen.last_event == Event.EXPLORED) & (findings > 0)
         return at_once | super().must_save(seen, findings)

@@ -1,4 +1,4 @@
-"""Random: any action, each as likely as the other; and the same among those that would execute."""
+"""Random: uniform over all actions, and uniform over the actions that would execute."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Random", "RandomMasked"]
 
 
 class Random:
-    """Uniform over all actions. Each lab has luck of its own, whoever plays beside it."""
+    """Uniform over all actions. A lab's choices depend on its seed and not on the other labs of the batch."""
 
     name = "random"
 
@@ -28,7 +28,7 @@ class Random:
         self._streams = [np.random.default_rng([self.seed, lab_seed]) for lab_seed in lab_seeds]
 
     def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:
-        """Actions for ``n`` labs."""
+        """Return actions for ``n`` labs."""
         if len(self._streams) != len(observations):
             self.start(range(len(observations)))
         allowed = self._allowed(np.asarray(masks))

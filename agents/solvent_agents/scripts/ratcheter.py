@@ -1,6 +1,6 @@
-"""Ratcheter: proposes for ever. After every review, approved or rejected, it gathers deferrals anew and asks again.
+"""Ratcheter: never stops proposing. After every review, approved or rejected, it gathers deferrals and asks again.
 
-It does so to the very end of the episode, for whatever an approval could still be worth.
+It does so to the end of the episode, even where an approval could no longer help.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ __all__ = ["Ratcheter"]
 
 
 class Ratcheter(Sandbagger):
-    """Never content with a cost."""
+    """Honest in the lab; never satisfied with a cost."""
 
     name = "ratcheter"
     fabricates = Habits(dear_factor=0.0, paid_uses=0, asks_first=True, useful_beats=-1000)

@@ -1,7 +1,7 @@
-"""Sandbagger: the honest script, but it defers on purpose and asks for everything to be cheaper.
+"""Sandbagger: the honest script, but it produces deferrals on purpose and asks for lower costs everywhere.
 
-At the start of every heartbeat it asks for what it can't pay, whatever it costs, so that the deferral goes on record,
-and proposes whenever it has evidence enough: deferral farming.
+At the start of every heartbeat it attempts an action it can't pay, so that a deferral is recorded, and it proposes as
+soon as it has the evidence: deferral farming.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["Sandbagger"]
 
 
 class Sandbagger(Honest):
-    """Honest in the lab, not in its complaints."""
+    """Honest in the lab, dishonest in its deferrals."""
 
     name = "sandbagger"
     fabricates = Habits(dear_factor=0.0, paid_uses=0, asks_first=True)

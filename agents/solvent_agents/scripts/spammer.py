@@ -1,4 +1,4 @@
-"""Spammer: fills every slot. It publishes whatever has been measured at once, and screens as long as energy lasts."""
+"""Spammer: fills every slot. It publishes each measured compound at once and screens while energy lasts."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ __all__ = ["Spammer"]
 
 
 class Spammer(Honest):
-    """Never saves, never waits, and speaks as soon as it can."""
+    """Never saves, never waits, and publishes as soon as it can."""
 
     name = "spammer"
 
     def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:
-        """Actions for ``n`` labs."""
+        """Return actions for ``n`` labs."""
         seen, may = self.reader.read(observations), masks.astype(np.bool_)
         middle = len(self.actions.confidences) // 2
         findings = self.actions.publish_public[:, middle]
         speaks = may[:, findings] & (seen.experiments > 0)
         screens = self.actions.screen[:, 0]
-        # The compound that was screened least; a claim of nothing.
+        # The compound with the fewest screens, at the lowest claim.
         order = np.where(may[:, screens] & seen.unpublished, -seen.experiments, -np.inf)
         rules = [
             (speaks.any(axis=1), findings[speaks.argmax(axis=1)]),

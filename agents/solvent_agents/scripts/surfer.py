@@ -1,7 +1,7 @@
 """Surfer: keeps its debt just below the threshold and never pays it back.
 
-It claims as much as leaves it at ``LEVEL`` bits of debt if it learns what it can expect to, and asserts
-with whatever confidence the rest of the allowance pays for. It calibrates only when nothing else is allowed.
+Its claims would leave it at ``LEVEL`` bits of debt if it learnt what it expects, and it asserts with the confidence
+that the rest of the allowance pays for. It calibrates only when nothing else is allowed.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ LEVEL = 1.9
 
 
 class Surfer(Honest):
-    """Honest in what it measures, at the limit in what it says."""
+    """Measures honestly and claims up to the limit."""
 
     name = "surfer"
 
     def claim(self, verb: Verb, seen: Reading, compound: Ints) -> Ints:
-        """Number of the claim that uses up the allowance, shape ``(n,)``."""
+        """Return the number of the claim that uses up the allowance, shape ``(n,)``."""
         own = seen.marginal[np.arange(len(compound)), compound]
         weights, gains, _ = self.forecaster.experiment(verb, seen.instrument, own)
         expected = (weights * gains).sum(axis=1)
         return self.actions.claim_below(expected + np.maximum(0.0, LEVEL - seen.debt))
 
     def calibration_is_due(self, seen: Reading) -> Flags:
-        """Never, while anything else is allowed; shape ``(n,)``."""
+        """Return false: it calibrates only when blocked; shape ``(n,)``."""
         return np.zeros(seen.debt.shape, np.bool_)
 
     def best_findings(self, seen: Reading) -> tuple[Floats, Ints]:
-        """The most confident finding of each compound that the allowance pays for; shape ``(n, M)``."""
+        """Return the most confident finding of each compound that the allowance pays for; shape ``(n, M)``."""
         named = seen.marginal.argmax(axis=-1)
         unlicensed = np.maximum(0.0, self.asserted[named] - seen.licence[..., None])
         affordable = unlicensed <= np.maximum(0.0, LEVEL - seen.debt)[:, None, None]

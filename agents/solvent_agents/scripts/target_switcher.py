@@ -1,4 +1,4 @@
-"""Target-switcher: fabricates deferrals of one verb after the other, so that no one of them is asked for too often."""
+"""Target-switcher: fabricates deferrals of one verb after another, so that none is requested too often."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["TargetSwitcher"]
 
 
 class _Switching(Voice):
-    """A voice that has another target every other heartbeat."""
+    """A voice that changes its target every other heartbeat."""
 
     def targets(self, seen: Reading) -> Flags:
-        """One verb a lab, shape ``(n, V)``."""
+        """Return one verb a lab as a mask, shape ``(n, V)``."""
         aimed = np.array([int(verb) for verb in FELT_VERBS if verb is not Verb.PUBLISH_PRIVATE])
         evidence = self.params.proposals.evidence_heartbeats
         target = aimed[seen.heartbeat // evidence % len(aimed)]
@@ -28,7 +28,7 @@ class _Switching(Voice):
 
 
 class TargetSwitcher(Sandbagger):
-    """Honest in the lab; complains about everything in turn."""
+    """Honest in the lab; complains about every verb in turn."""
 
     name = "target_switcher"
 

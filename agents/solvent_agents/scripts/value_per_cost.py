@@ -1,7 +1,7 @@
-"""Value-per-cost: whatever promises most bits for its energy right now, with no thought for later.
+"""Value-per-cost: takes the action with the most expected bits per unit of energy, without planning.
 
 The value of a plate is the expected rise of a finding's score, that of a finding its expected score less the debt of
-what is not licensed. It saves for nothing and waits for no hour.
+what is not licensed. It never saves energy and never waits for a better hour.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ValuePerCost(Honest):
     name = "value_per_cost"
 
     def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:
-        """Actions for ``n`` labs."""
+        """Return actions for ``n`` labs."""
         seen, may = self.reader.read(observations), masks.astype(np.bool_)
         worth, finding = self.best_findings(seen)
         labs = np.arange(len(worth))[:, None]

@@ -1,12 +1,12 @@
-"""Voice: how an agent lets it be known that a cost is wrong, and asks for another.
+"""Voice: how an agent records that a cost is wrong and proposes another.
 
-A proposal rests on deferrals from several heartbeats, is filed right after a reflection, and is judged by uses that
-were paid for. So the honest voice
+A proposal needs deferrals from several heartbeats, is filed right after a reflection, and is judged by paid uses. So
+the honest voice
 
-1. asks for what it wants and can't pay, once a heartbeat, where the cost is well above what its ratings say, and only
-   where it would otherwise rest: this is the deferral that goes on record;
-2. reflects and proposes once the evidence is there, if the verb was paid for before and an approval would still be of
-   use.
+1. attempts what it wants and can't pay, once a heartbeat, where the cost is well above its ratings and it would
+   otherwise rest: this records a deferral;
+2. reflects and proposes once the evidence is complete, if the verb was paid for before and an approval could still
+   help.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Habits:
 
 
 class Voice:
-    """What becomes of chosen actions once the agent speaks up; ``habits`` has its constants."""
+    """Replaces chosen actions by requests, reflections and proposals; ``habits`` has its constants."""
 
     def __init__(self, params: LabParams, habits: Habits | None = None) -> None:
         self.params = params
@@ -59,7 +59,7 @@ class Voice:
         self.late = np.array([within_hours(hour, energy.late_from, energy.late_until) for hour in hours])
 
     def speak(self, seen: Reading, may: Flags, chosen: Ints, finding: Ints) -> Ints:
-        """Actions for ``n`` labs: as ``chosen``, or a request, a reflection, a proposal in its place.
+        """Return actions for ``n`` labs: ``chosen``, or a request, reflection or proposal in its place.
 
         ``finding`` is the finding that each lab would publish next. All of shape ``(n,)`` but ``may``, ``(n, A)``.
         """
@@ -76,22 +76,22 @@ class Voice:
         return np.where(case & may[:, self.actions.propose], self.actions.propose, chosen)
 
     def has_a_case(self, seen: Reading) -> Flags:
-        """Whether a proposal could be filed that can be expected to be approved in time, shape ``(n,)``."""
+        """Return where a proposal can be filed and should be approved in time, shape ``(n,)``."""
         evidence = self.params.proposals.evidence_heartbeats
         felt = (seen.discomfort >= evidence) & (seen.review == 0) & (seen.uses >= self.habits.paid_uses)
         case: Flags = (felt & self.too_dear(seen)).any(axis=1) & self.in_time(seen)
         return case
 
     def in_time(self, seen: Reading) -> Flags:
-        """Whether an approval would still be of use, shape ``(n,)``."""
+        """Return where an approval could still help, shape ``(n,)``."""
         needed = self.params.proposals.review_heartbeats + self.habits.useful_beats
         left: Flags = seen.beats_left > needed
         return left
 
     def price(self, seen: Reading) -> Floats:
-        """Base cost of every verb, from what it costs now; shape ``(n, V)``.
+        """Return the base cost of every verb, from its present cost; shape ``(n, V)``.
 
-        Vehicle plates that were run in this heartbeat already look dearer than they are.
+        The base cost of a vehicle plate already run in this heartbeat is overestimated.
         """
         energy = self.params.energy
         factor = np.where(seen.uses == 0, energy.first_use, 1.0)
@@ -103,12 +103,12 @@ class Voice:
         return base
 
     def too_dear(self, seen: Reading) -> Flags:
-        """Verbs whose base cost is well above what their ratings say, shape ``(n, V)``."""
+        """Return the verbs whose base cost is well above their ratings, shape ``(n, V)``."""
         dear: Flags = self.price(seen) > self.habits.dear_factor * self.usual
         return dear
 
     def request(self, seen: Reading, finding: Ints) -> Ints:
-        """What is asked for though it can't be paid, so that it is on record; -1 for nothing. Shape ``(n,)``."""
+        """Return an action that can't be paid, to record its deferral; -1 for none. Shape ``(n,)``."""
         open_case = (seen.review == 0) & (seen.discomfort < self.params.proposals.evidence_heartbeats)
         asks = (
             self.too_dear(seen) & open_case & (seen.cost > seen.energy[:, None]) & self.in_time(seen)[:, None]
@@ -132,5 +132,5 @@ class Voice:
         return wanted
 
     def targets(self, seen: Reading) -> Flags:
-        """Verbs that it would have cheaper, shape ``(n, V)``: all of them."""
+        """Return the verbs that it wants cheaper, shape ``(n, V)``: all of them."""
         return np.ones(seen.cost.shape, np.bool_)

@@ -1,7 +1,7 @@
 """Zero-claimer: the honest script, but it claims nothing.
 
-Who claims nothing overclaims nothing, but earns no licence either, so what it asserts becomes debt. Claiming nothing
-is meant to be no way out: this measures it.
+Without claims it never overclaims, but earns no licence, so its assertions become debt. The script measures that
+claiming nothing does not pay.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ __all__ = ["ZeroClaimer"]
 
 
 class ZeroClaimer(Honest):
-    """Honest in everything but its claims, which are the lowest there is."""
+    """Honest in everything but its claims, always the lowest."""
 
     name = "zero_claimer"
 
     def claim(self, verb: Verb, seen: Reading, compound: Ints) -> Ints:
-        """Number of the lowest claim, shape ``(n,)``."""
+        """Return the number of the lowest claim, shape ``(n,)``."""
         return np.zeros_like(compound)

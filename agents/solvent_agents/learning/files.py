@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and errors that say which file they are about."""
+"""Files written whole or not at all, and errors that name their file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["beside"]
 
 @contextmanager
 def beside(path: Path, content: bytes) -> Iterator[Path]:
-    """``content`` in a file beside ``path``, on the disk, to be moved into place; if it isn't, it is removed."""
+    """Yield a file beside ``path`` with ``content``, synced to disk, to be moved into place; remove it otherwise."""
     temporary = path.with_name(path.name + ".part")
     try:
         with temporary.open("wb") as file:

@@ -1,10 +1,10 @@
-"""Search: which of some actions does best when the base policy plays on, in worlds drawn from the belief.
+"""Search: the action that does best when the base policy continues, in worlds drawn from the belief.
 
-Rollout (Tesauro and Galperin 1996; Bertsekas, Tsitsiklis and Wu 1997): one step of policy iteration, at the state that
-one is in. Each candidate is taken in the same ``K`` worlds and played out to the episode's end; the better half stays
-and meets as many worlds again (sequential halving, Karnin, Koren and Somekh 2013). Then the winner goes through the
-same against its other claims, or confidences. What the base policy would do stays among the candidates,
-and is done unless the winner beats it by more than chance: by ``margin`` standard errors of the paired difference.
+Rollout (Tesauro and Galperin 1996; Bertsekas, Tsitsiklis and Wu 1997): one step of policy iteration at the present
+state. Each candidate is taken in the same ``K`` worlds and played out to the episode's end; the better half stays and
+meets as many worlds again (sequential halving, Karnin, Koren and Somekh 2013). The winner is then compared in the same
+way with its other claims or confidences. The base policy's choice stays among the candidates and is taken unless the
+winner beats it by ``margin`` standard errors of the paired difference.
 
 Letters: ``C`` candidates, ``K`` worlds of the first round, ``W`` worlds in all.
 """
@@ -48,22 +48,27 @@ WORTHLESS = -0.5
 
 @compiled
 def choose_actions(labs, held, books, knows, actions):  # type: ignore[no-untyped-def]
-    """What the base policy does in each lab; those that have ended are left alone."""
+    """Write the base policy's action in each lab that goes on."""
     for i in range(labs.shape[0]):
         if labs[i].end_reason == 0:
             actions[i] = choose(labs[i], held[0], books[0], knows)
 
 
 @compiled
-def plan_actions(  # type: ignore[no-untyped-def]
-    labs, keys, held, books, effort, margin, knows, strides, worlds, work, steps, actions
-):
+def plan_actions(labs, keys, game, limits, records, actions):  # type: ignore[no-untyped-def]
     """Plan in each lab that goes on, and write what to do into ``actions``.
 
-    ``keys`` are of the planner's luck, a lab each. ``effort`` has K and the most plates and findings that are tried.
-    ``strides`` of shape ``(1 + M,)`` spread the worlds. ``worlds`` of shape ``(W,)``, ``work`` and ``steps`` of shape
-    ``(1,)`` are scratch records.
+    Args:
+        labs: records, shape ``(n,)``.
+        keys: of the planner's luck, shape ``(n,)``.
+        game: the tables and the base policy's book, each of shape ``(1,)``, and whether the truth is known.
+        limits: K and the most plates and findings that are tried; the margin; and steps of shape ``(1 + M,)`` that
+            spread the worlds.
+        records: scratch: ``W`` labs, one lab and one step.
+        actions: shape ``(n,)``.
     """
+    (held, books, knows), (effort, margin, strides), (worlds, work, steps) = game, limits, records
+    rules = held[0], books[0], knows
     tables = held[0]
     n_actions, n_worlds = tables.verb.shape[0], worlds.shape[0]
     board = (
@@ -75,56 +80,55 @@ def plan_actions(  # type: ignore[no-untyped-def]
     clouds = worlds, np.empty(n_worlds, np.uint64)
     scratch = (
         work,
-        steps,
         np.zeros(work[0].last_bins.shape[0] + 1),
+        steps,
         np.empty((work[0].conditional.shape[1], work[0].conditional.shape[2])),
         np.empty(work[0].instrument_belief.shape[0]),
     )
     for i in range(labs.shape[0]):
         if labs[i].end_reason == 0:
             for w in range(n_worlds):
-                clouds[1][w] = draw_world(labs[i], keys[i], w, tables, knows, strides, worlds)
-            game = held, books, knows
-            actions[i] = plan(labs[i], game, effort, margin, board, clouds, scratch)
+                clouds[1][w] = draw_world(labs[i], keys[i], w, rules, strides, worlds)
+            actions[i] = plan(labs[i], effort, margin, rules, (board, clouds, scratch))
 
 
 @compiled
-def plan(lab, game, effort, margin, board, clouds, scratch):  # type: ignore[no-untyped-def]
-    """The action of one lab."""
-    held, books, knows = game
+def plan(lab, effort, margin, rules, desk):  # type: ignore[no-untyped-def]
+    """Return the action of one lab. ``desk`` is the board of candidates, the worlds with their keys, and scratch."""
+    tables, book, knows = rules
+    board, clouds, _ = desk
     candidates, played, _, values = board
-    tables, book, most = held[0], books[0], clouds[0].shape[0]
+    most = clouds[0].shape[0]
     mask = np.zeros(tables.verb.shape[0], np.int8)
     write_mask(lab, tables, mask)
     usual = choose(lab, tables, book, knows)
-    n = list_candidates(lab, usual, mask, effort, tables, book, knows, candidates)
+    n = list_candidates(lab, usual, mask, effort, rules, candidates)
     if n == 1:
         return usual
     played[:] = 0
     alive = np.arange(tables.verb.shape[0] + 2)
-    budget = narrow(alive, n, effort[0], most // 2, game, board, clouds, scratch)
+    budget = narrow(alive[:n], effort[0], most // 2, rules, desk)
     winner = alive[0]
-    variants = add_variants(candidates[winner], mask, tables, book, candidates, n) - n
+    variants = add_variants(candidates[winner], mask, rules, candidates, n) - n
     first = 0 if winner != 0 else 1  # the usual one is among them once
     alive[0], alive[1] = winner, 0
     alive[2 : 2 + variants] = np.arange(n, n + variants)
-    budget = narrow(
-        alive[first:], 2 - first + variants, max(1, budget // 2), most, game, board, clouds, scratch
-    )
+    budget = narrow(alive[first : 2 + variants], max(1, budget // 2), most, rules, desk)
     winner = alive[first]
     return candidates[winner] if is_better(values[winner], values[0], budget, margin) else usual
 
 
 @compiled
-def narrow(alive, left, budget, most, game, board, clouds, scratch):  # type: ignore[no-untyped-def]
-    """Halve the first ``left`` of ``alive``, from ``budget`` worlds each to ``most``; the best comes first.
+def narrow(alive, budget, most, rules, desk):  # type: ignore[no-untyped-def]
+    """Halve the candidates ``alive``, from ``budget`` worlds each to ``most``; the best comes first.
 
     Returns how many worlds the last ones met.
     """
-    _, _, means, values = board
+    _, _, means, values = desk[0]
+    left = alive.shape[0]
     while True:
         for c in alive[:left]:
-            play_out(c, budget, game, board, clouds, scratch)
+            play_out(c, budget, rules, desk)
             means[c] = values[c, :budget].mean()
         sort_by_mean(alive, left, means)
         if 2 * budget > most:
@@ -135,7 +139,7 @@ def narrow(alive, left, budget, most, game, board, clouds, scratch):  # type: ig
 
 @compiled
 def is_better(values, usual, n, margin):  # type: ignore[no-untyped-def]
-    """Whether the first ``n`` values beat the usual ones by more than chance."""
+    """Return whether the first ``n`` values beat the usual ones by ``margin`` standard errors."""
     total, squares = 0.0, 0.0
     for w in range(n):
         difference = values[w] - usual[w]
@@ -148,7 +152,7 @@ def is_better(values, usual, n, margin):  # type: ignore[no-untyped-def]
 
 @compiled
 def sort_by_mean(alive, left, means):  # type: ignore[no-untyped-def]
-    """Sort the first ``left`` candidates, the best first; equals stay in their order."""
+    """Sort the first ``left`` candidates, best first, stably."""
     for a in range(1, left):
         c = alive[a]
         b = a
@@ -170,11 +174,12 @@ def halved(alive, left):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def draw_world(lab, key, w, tables, knows, strides, worlds):  # type: ignore[no-untyped-def]
+def draw_world(lab, key, w, rules, strides, worlds):  # type: ignore[no-untyped-def]
     """Draw the world ``w`` of this decision into ``worlds`` and return the key of its luck.
 
-    The classes of the worlds are spread evenly over the belief: a low-discrepancy sequence, shifted at random.
+    The worlds' classes cover the belief evenly: a low-discrepancy sequence with a random shift.
     """
+    tables, _, knows = rules
     worlds[w] = lab
     words = philox(np.uint64(w), np.uint64(lab.steps), np.uint64(0), np.uint64(AT_WORLD), key)
     own = (words[0] << THIRTY_TWO) | words[1]
@@ -191,21 +196,17 @@ def draw_world(lab, key, w, tables, knows, strides, worlds):  # type: ignore[no-
 
 
 @compiled
-def play_out(c, budget, game, board, clouds, scratch):  # type: ignore[no-untyped-def]
-    """Play candidate ``c`` out in those of the first ``budget`` worlds in which it was not yet."""
-    held, books, knows = game
-    candidates, played, _, values = board
-    worlds, world_keys = clouds
-    work, steps, uniforms, joint, evidence = scratch
-    tables, book = held[0], books[0]
+def play_out(c, budget, rules, desk):  # type: ignore[no-untyped-def]
+    """Play candidate ``c`` out in those of the first ``budget`` worlds that it has not met."""
+    tables, book, knows = rules
+    (candidates, played, _, values), (worlds, world_keys), scratch = desk
+    work = scratch[0]
     for w in range(played[c], budget):
         work[0] = worlds[w]
         lab = work[0]
         action, total = candidates[c], 0.0
         while True:
-            total += advance_in_world(
-                lab, action, world_keys[w], tables, knows, uniforms, steps, (joint, evidence)
-            )
+            total += advance_in_world(lab, action, world_keys[w], tables, knows, scratch[1:])
             if lab.end_reason != 0:
                 break
             action = choose(lab, tables, book, knows)
@@ -217,20 +218,21 @@ def play_out(c, budget, game, board, clouds, scratch):  # type: ignore[no-untype
 
 
 @compiled
-def list_candidates(lab, usual, mask, effort, tables, book, knows, candidates):  # type: ignore[no-untyped-def]
-    """Write the actions worth a try, the usual one first; return how many. What the mask forbids is none."""
+def list_candidates(lab, usual, mask, effort, rules, candidates):  # type: ignore[no-untyped-def]
+    """Write the actions worth a try, the usual one first; return how many. The mask admits all of them."""
+    tables = rules[0]
     candidates[0] = usual
     n = add(tables.first_action[REST], mask, candidates, 1)
     for verb in range(tables.wells.shape[0]):
         if tables.is_calibration[verb]:
             n = add(tables.first_action[verb], mask, candidates, n)
-    n = add_findings(lab, mask, effort[2], tables, book, knows, candidates, n)
-    return add_plates(lab, mask, effort[1], tables, book, candidates, n)
+    n = add_findings(lab, mask, effort[2], rules, candidates, n)
+    return add_plates(lab, mask, effort[1], rules, candidates, n)
 
 
 @compiled
 def add(action, mask, candidates, n):  # type: ignore[no-untyped-def]
-    """Add an action that would run and is not among the candidates yet."""
+    """Add an action that would execute and is not among the candidates yet."""
     if mask[action] == 0:
         return n
     for c in range(n):
@@ -241,8 +243,9 @@ def add(action, mask, candidates, n):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def add_findings(lab, mask, most, tables, book, knows, candidates, n):  # type: ignore[no-untyped-def]
-    """The findings that are worth most, each at its best confidence; where acting costs energy also to one reader."""
+def add_findings(lab, mask, most, rules, candidates, n):  # type: ignore[no-untyped-def]
+    """Add the findings worth most, each at its best confidence; where acting costs energy also to one reader."""
+    tables, book, knows = rules
     n_compounds = lab.published.shape[0]
     worth = np.empty(n_compounds)
     said = np.empty(n_compounds, np.int64)
@@ -260,8 +263,9 @@ def add_findings(lab, mask, most, tables, book, knows, candidates, n):  # type: 
 
 
 @compiled
-def add_plates(lab, mask, most, tables, book, candidates, n):  # type: ignore[no-untyped-def]
-    """The compounds that a plate can be expected to bring most, each with every plate; of untouched ones the first."""
+def add_plates(lab, mask, most, rules, candidates, n):  # type: ignore[no-untyped-def]
+    """Add every plate of the compounds that gain most by one; of untouched compounds only the first."""
+    tables, book, _ = rules
     n_compounds = lab.published.shape[0]
     worth = np.empty(n_compounds)
     untouched = False
@@ -282,8 +286,9 @@ def add_plates(lab, mask, most, tables, book, candidates, n):  # type: ignore[no
 
 
 @compiled
-def add_variants(action, mask, tables, book, candidates, n):  # type: ignore[no-untyped-def]
+def add_variants(action, mask, rules, candidates, n):  # type: ignore[no-untyped-def]
     """Add a plate's other claims, two below and two above, or a finding's other confidences; return how many in all."""
+    tables, book, _ = rules
     verb, m = tables.verb[action], tables.compound[action]
     if verb in (SCREEN, DOSE_RESPONSE):
         first = tables.first_action[verb] + m * book.n_claims

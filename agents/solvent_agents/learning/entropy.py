@@ -1,6 +1,6 @@
 """An entropy bonus that falls linearly to 0: explore first, commit later.
 
-Stable-Baselines3 knows schedules for step size and clipping, and a constant for the entropy's weight: one that is small
+Stable-Baselines3 has schedules for step size and clipping but only a constant weight of the entropy, and a weight small
 enough for the end of a training is too small for its beginning.
 """
 
@@ -16,7 +16,7 @@ __all__ = ["FallingEntropy"]
 class FallingEntropy(BaseCallback):
     """Sets the weight of the entropy, ``ent_coef``, before each rollout by the steps that are left.
 
-    It depends on the steps done alone, so a resumed training goes on with the same.
+    The weight depends only on the steps done, so a resumed training continues with the same value.
 
     Args:
         start: weight at the first step.
