@@ -137,7 +137,6 @@ def direct(function: Any, *arguments: Any) -> Callable[..., Any]:
 
 
 @functools.cache
-@functools.cache
 def plain(function: Any) -> Callable[..., Any]:
     """Return the Python source of a compiled rule, with the rules it calls in Python too.
 

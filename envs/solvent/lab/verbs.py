@@ -63,9 +63,6 @@ VERBS = {
     ),
 }
 
-INTENTS = ("cognition", "exploration", "maintenance", "social", "meta")
-"""Intent classes of the source document, in its order. Energy summaries use them; no rule does."""
-
 TEMPLATES = (Verb.DMSO, Verb.BASELINE, Verb.CALIBRATION, Verb.SCREEN, Verb.DOSE_RESPONSE)
 """Verbs that run a plate."""
 
