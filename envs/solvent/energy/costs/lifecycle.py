@@ -28,7 +28,7 @@ class Status(enum.StrEnum):
 
 
 class Reviewer(enum.StrEnum):
-    """Who ended a review: a person, a rule of the system, or nobody in time."""
+    """The reviewer: a person, a rule of the system, or a timeout."""
 
     USER = "user"
     SYSTEM = "system"
