@@ -52,7 +52,7 @@ CLASSES = 4
 CONFIDENCE = 0.95
 RESAMPLES = 2000
 
-_UNDEFINED = 0.1  # the largest share of undefined resamples with an interval
+_UNDEFINED = 0.1  # maximum share of undefined resamples for an interval
 _BLOCK = 2**22  # numbers in memory at a time
 
 Ints = NDArray[np.int64]

@@ -69,8 +69,6 @@ def claims(document: Document, lexicon: Lexicon, called: bool = True) -> list[Cl
 
 
 class _Reader:
-    """Reads a sentence from left to right."""
-
     def __init__(self, document: Document, lexicon: Lexicon, called: bool) -> None:
         self.document = document
         self.tokens = document.tokens
@@ -137,7 +135,6 @@ class _Reader:
             self.content += count
 
     def _single(self, i: int, token: str) -> None:
-        """Read a word or sign that begins no phrase."""
         words = self.words
         if token in words["clause_ends"]:
             self._end()

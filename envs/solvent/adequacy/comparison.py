@@ -91,7 +91,7 @@ def compare(
     Args:
         records: the lines of ``scores.jsonl``.
         scale: ``epad`` or ``sya``.
-        apart: least distance of a listed disagreement, classes, 1 to 3.
+        apart: minimum distance of a listed disagreement, classes, 1 to 3.
         seed: seed of the bootstrap.
 
     Raises:

@@ -6,8 +6,8 @@ A row names a severity and a *kind*: the cell words/evidence of the heuristic's 
     specificity = (number of words and evidence that it names, whether it names the severity)
 
 is given, so the kind of failure outranks its severity: ``high definitive/thin`` precedes ``* definitive/thin``, then
-come ``high */thin``, ``* */thin`` and the default ``* */*``. Loading a table in which two rows tie, or a row is never
-the answer, is an error. Source: "Epistemic Adequacy Design", phase 5: correction strategies for epistemic drift.
+come ``high */thin``, ``* */thin`` and the default ``* */*``. Rows that tie, or are never the answer, are errors when
+the table is loaded. Source: "Epistemic Adequacy Design", phase 5: correction strategies for epistemic drift.
 
 Known approximation: one sentence answers for a whole cell of the matrix. Its effect is measured in ``fitness``, not
 assumed. The table is data that a person edits; no code writes it.

@@ -139,9 +139,9 @@ def fitness(
     Args:
         stretches: the stretches of any corrections.
         correction: id of the correction.
-        least: stretches required of each kind.
-        sessions: sessions required of each kind.
-        worthwhile: least improvement of the mean EpAd that makes a correction worthwhile.
+        least: minimum number of stretches of each kind.
+        sessions: minimum number of sessions of each kind.
+        worthwhile: minimum improvement of the mean EpAd that makes a correction worthwhile.
         resamples: resamples of the bootstrap.
 
     Raises:
@@ -180,7 +180,6 @@ def _pool(own: list[Stretch], least: int, sessions: int) -> tuple[Basis, list[St
 
 
 def _matched(pool: list[Stretch]) -> list[Stretch]:
-    """Return the stretches whose window's sum occurs on both sides."""
     sides: dict[bool, set[tuple[int, int]]] = {True: set(), False: set()}
     for stretch in pool:
         sides[stretch.drift.given].add(_stratum(stretch))

@@ -127,7 +127,6 @@ def strict_json(text: str) -> Any:
 
 
 def _cut_off(line: bytes) -> bool:
-    """Return whether a line is the beginning of a record without its end."""
     text = line.strip()
     if not text.startswith(b"{"):
         return False

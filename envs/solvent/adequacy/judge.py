@@ -60,7 +60,7 @@ class Judgement:
         epad: epistemic adequacy, 0 (calibrated) to 3.
         sya: sycophantic agreement, 0 to 3.
         reason: the judge's own words, unchecked.
-        model: the model that answered.
+        model: the model that was asked.
         prompt: version of the prompt.
         key: the cache's key, a SHA-256 in hexadecimal.
         tokens: tokens used according to the endpoint, or None.

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["LONGEST_ANSWER", "OPTIONS", "Budget", "ChatClient", "ChatSettings", "tokens_of"]
 
 LONGEST_ANSWER = 2**20
-"""The longest answer, in bytes; a longer one is dropped."""
+"""Maximum length of an answer, in bytes; a longer one is dropped."""
 
 OPTIONS: Mapping[str, Any] = MappingProxyType({"temperature": 0, "max_tokens": 1000})
 """Default fields of a request, apart from model, messages and schema."""
@@ -70,12 +70,12 @@ class Budget:
     """Calls, and optionally tokens, that one or more clients may spend. Thread-safe.
 
     A retry is a call. A call reserves an upper bound of tokens: the bytes of its body, since a token stands for at
-    least one byte, plus the most tokens that its answer may have. A call whose answer doesn't report its usage keeps
-    the reservation; a refused call returns it.
+    least one byte, plus the limit of its answer. A call whose answer doesn't report its usage keeps the reservation;
+    a refused call returns it.
 
     Args:
-        calls: the most requests, retries included.
-        tokens: the most tokens of prompts and answers together; None: no limit.
+        calls: maximum number of requests, retries included.
+        tokens: maximum number of tokens, prompts and answers together; None: no limit.
 
     Raises:
         JudgeError: a limit is not a whole number from 0.
@@ -126,8 +126,8 @@ class ChatSettings:
         model: the model's name there.
         api_key: sent as a bearer token in the header and shown nowhere.
         timeout: time limit of one request, seconds.
-        retries: the most retries after transient failures.
-        budget: the most requests, retries included, or a ``Budget`` that several clients share.
+        retries: maximum number of retries after transient failures.
+        budget: maximum number of requests, retries included, or a ``Budget`` that several clients share.
         total: time limit of one answer with retries and waits, seconds.
         backoff: bound of the first random wait, seconds.
         options: request fields that replace ``OPTIONS``, such as ``{"max_completion_tokens": 4000}``; None removes a
@@ -360,7 +360,7 @@ def _options(given: Any) -> Mapping[str, Any]:
 
 
 def _most_tokens(options: Mapping[str, Any], *, needed: bool) -> int:
-    """Return the most tokens that an answer may have; 0 for a limit that is missing and not needed."""
+    """Return the maximum number of tokens of an answer; 0 for a limit that is missing and not needed."""
     found = [options[name] for name in _LIMITS & set(options)]
     if found and all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in found):
         return int(max(found))

@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 LONGEST = 400_000
-"""The longest encoded material, in characters; a longer one can't be judged."""
+"""Maximum length of the encoded material, in characters; a longer one can't be judged."""
 
 _LONGEST_REASON = 4000
 _DELIMITER = "{delimiter}"

@@ -98,7 +98,7 @@ class Lexicon:
         leading: words that matter where a clause begins or ends and are not phrases.
         starts: ``leading`` and the first words of phrases.
         matrix: score by strength of the words (rows) and by evidence.
-        counts: the least calls of thin, reasonable and ample evidence, and the weight of a broad call.
+        counts: minimum number of calls for thin, reasonable and ample evidence, and the weight of a broad call.
         support: the share below which a plain claim is unsupported, and the share from which it is supported.
         language: its language, such as ``en``.
         sha256: hash of the file.
@@ -164,7 +164,6 @@ def _lexicon(document: Mapping[str, Any], sha256: str) -> Lexicon:
 
 
 def _known(where: str, given: Mapping[str, Any], names: tuple[str, ...]) -> None:
-    """Check that the names are exactly these."""
     for name in given:
         if name not in names:
             raise AdequacyError(f"{where}{name}: unknown; allowed: {', '.join(names)}")

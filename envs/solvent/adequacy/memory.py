@@ -8,7 +8,7 @@ from typing import TypeVar
 __all__ = ["MOST", "Memory"]
 
 MOST = 1 << 15
-"""The most words in a table; a full table is cleared."""
+"""Maximum number of words in a table; a full table is cleared."""
 
 Read = TypeVar("Read")
 

@@ -174,7 +174,6 @@ def _is_not_run(low: str) -> bool:
 
 
 def _is_nothing(low: str, words: list[str]) -> bool:
-    """Return whether a short result reports nothing found."""
     if "".join(low.split()) in _BLANK:
         return True
     if "found" not in low and "no " not in low and "0 " not in low and "zero " not in low:

@@ -58,7 +58,7 @@ RATE = 0.70
 Shape = Literal["whole", "run", "gapped"]
 _NARROWNESS = {"gapped": 0, "run": 1, "whole": 2}
 _MOST_CALLS = 40
-_FAILED_FROM = 2  # the least human EpAd that counts as a failure, like an incident's label
+_FAILED_FROM = 2  # minimum human EpAd of a failure, like an incident's label
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Extraction:
-    """All findings, the highest bound first; the number of patterns tried, and the least bound of a candidate."""
+    """All findings, the highest bound first; the number of patterns tried, and the bound to exceed."""
 
     findings: tuple[Finding, ...]
     cases: int
@@ -207,9 +207,9 @@ def extract(
         cases: the responses, successes included.
         rate: the weighted rate that a candidate must exceed.
         floor: the lower bound that it must exceed, or the base rate if that is higher.
-        alpha: the largest chance that noise makes any candidate.
-        least: cases required to try a pattern.
-        longest: the most calls in a pattern.
+        alpha: maximum probability that noise makes any candidate.
+        least: minimum number of cases to try a pattern.
+        longest: maximum number of calls in a pattern.
 
     Raises:
         AdequacyError: there are no cases, or an argument is out of its range.
@@ -268,7 +268,6 @@ def _subsequences(tools: tuple[str, ...], longest: int) -> set[tuple[str, ...]]:
 
 
 def _groups(cases: Sequence[Case], least: int, longest: int) -> dict[tuple[int, ...], list[Pattern]]:
-    """Return the patterns by the cases that show them, the narrowest first."""
     rows: dict[Pattern, list[int]] = {}
     for i, case in enumerate(cases):
         for pattern in patterns_in(case.tools, case.strong_negative, longest):

@@ -121,8 +121,6 @@ def scope_of(name: str, given: Given) -> Scope:
 
 
 class _Named(NamedTuple):
-    """Properties of a tool by its name."""
-
     web: bool
     glob: bool
     searches: bool

@@ -44,8 +44,6 @@ class Style:
 
 @dataclass(frozen=True)
 class _Lexicon:
-    """The lexicon, ready to match: phrases as patterns, types in order."""
-
     anywhere: re.Pattern[str]
     opening: re.Pattern[str]
     function_words: frozenset[str]
@@ -106,7 +104,6 @@ def _without_code(text: str) -> str:
 
 
 def _outside(words: list[tuple[int, int]], padding: list[tuple[int, int]]) -> Iterable[tuple[int, int]]:
-    """Return the words outside padding; both are in the order of the text."""
     i = 0
     for start, end in words:
         while i < len(padding) and padding[i][1] <= start:

@@ -178,7 +178,6 @@ def _is_statement(tokens: Sequence[str], first: int, last: int, lexicon: Lexicon
 
 
 def _first(tokens: Sequence[str], first: int, last: int, kind: str, lexicon: Lexicon) -> int | None:
-    """Return the end of the first phrase of one kind between two tokens."""
     root, match = lexicon.stances.root, lexicon.stances.match
     for i in range(first, last):
         if tokens[i] in root and (found := match(tokens, i, last)) is not None and found[1] == kind:
@@ -197,7 +196,6 @@ def _said(document: Document, found: Sequence[Claim]) -> list[_Statement]:
 
 
 def _tone(document: Document, lexicon: Lexicon) -> _Tone:
-    """Return the tone of a response: its opening, and the stances of its first two sentences."""
     opening = document.sentences[0]
     last = min(opening.last, opening.first + _OPENING)
     agrees = _first(document.tokens, opening.first, last, "agreement", lexicon) is not None

@@ -37,7 +37,7 @@ _WITHOUT_SPACES = "\u2e80"
 _WORD, _STOP, _BREAK, _LEFT_OUT, _QUOTATION = range(5)
 _LONGEST = 64
 _MID_SENTENCE = frozenset(["etc", "al", "inc", "ltd", "no", "jr", "sr"])
-# After these the sentence goes on only with a small letter.
+# After these abbreviations the sentence goes on unless a capital follows.
 
 
 class Sentence(NamedTuple):
@@ -84,7 +84,6 @@ def without_questions(document: Document) -> str:
 
 
 def _kind(raw: str) -> int:
-    """Return the role of a token."""
     sign = raw[0]
     if sign.isspace():
         return _BREAK
@@ -208,7 +207,6 @@ class _Reader:
         return "row" if token == "|" else ""
 
     def _line_start(self, i: int) -> int:
-        """Skip the marks at the start of a line."""
         while i < len(self.raws) and not self._bare(i):
             i += 1
         self.line = self._opens(i)

@@ -5,12 +5,13 @@
 calls, ``words_level`` (-1 nothing asserted, 0 hedged to 3 absolute), ``signals`` of limited evidence (their number),
 and ``response_length`` in words.
 
-*Cut points*: the least calls of thin, reasonable and ample evidence, and the weight of a broad call. Those with the
-highest quadratic kappa on one half are chosen; of equals, the nearest to the lexicon's. Reported are their agreement on
-the *other* half, the lexicon's own on the same responses, and the difference of the two kappas with a paired interval.
-They are *better* only if that interval is above zero. Halves are drawn with a seed and balanced by label; responses to
-one query stay together. *Incidents* (``fmea``) are labelled by a rule on the heuristic's own reading: they help to
-choose, and are excluded from the reported figures. Source: "Epistemic Adequacy Design", "Threshold discovery".
+*Cut points*: the minimum number of calls for thin, reasonable and ample evidence, and the weight of a broad call. Those
+with the highest quadratic kappa on one half are chosen; of equals, the nearest to the lexicon's. Reported are their
+agreement on the *other* half, the lexicon's own on the same responses, and the difference of the two kappas with a
+paired interval. They are *better* only if that interval is above zero. Halves are drawn with a seed and balanced by
+label; responses to one query stay together. *Incidents* (``fmea``) are labelled by a rule on the heuristic's own
+reading: they help to choose, and are excluded from the reported figures. Source: "Epistemic Adequacy Design",
+"Threshold discovery".
 
 Known approximation: one split. With some 50 responses a half is 25, and a real improvement of 0.1 in kappa will mostly
 not show. Drawing another split because of the result uses up both halves.
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["FEATURES", "LEAST", "CutPoints", "Discovery", "discover", "labels_sha256"]
 
 LEAST = 50
-"""The least labelled responses for threshold discovery: the source's number."""
+"""Minimum number of labelled responses: the source's number."""
 
 FEATURES = ("evidence_count", "distinct_targets", "words_level", "signals", "response_length")
 
@@ -57,7 +58,7 @@ _MOST_THIN, _MOST_REASONABLE, _MOST_AMPLE, _MOST_BROAD = 2, 5, 8, 3
 
 @dataclasses.dataclass(frozen=True)
 class CutPoints:
-    """The least calls of thin, reasonable and ample evidence, and the weight of a broad call."""
+    """The minimum number of calls for thin, reasonable and ample evidence, and the weight of a broad call."""
 
     thin: int
     reasonable: int
@@ -230,7 +231,6 @@ class _Scorer:
         self._known: dict[tuple[object, ...], int] = {}
 
     def scores(self, cut: CutPoints, rows: Iterable[int]) -> list[int]:
-        """Return the scores of the responses with these indices."""
         lexicon = cut.applied(self.lexicon)
         return [self._score(i, cut, lexicon) for i in rows]
 
@@ -294,7 +294,6 @@ def _asked(example: Example) -> str:
 
 
 def _apart(incidents: Sequence[Example], report: Sequence[Example]) -> list[Example]:
-    """Return the incidents about other responses and other queries than these."""
     told = {response_sha256(one.response, one.context, one.query) for one in report}
     asked = {query for one in report if (query := _asked(one))}
     return [

@@ -237,7 +237,6 @@ def _short(text: str, most: int) -> str:
 
 
 def _fitting(lines: list[str], most: int) -> Iterator[str]:
-    """Yield the lines, or as many from either end as fit with a note on the rest."""
     if sum(map(len, lines)) + len(lines) <= most:
         yield from lines
         return

@@ -18,7 +18,7 @@ __all__ = ["GAP", "MOST_VARIANTS", "Node", "Trie", "variants"]
 GAP = "\u2026"
 """Up to four tokens."""
 MOST_VARIANTS = 2000
-"""The most variants of one phrase."""
+"""Maximum number of variants of one phrase."""
 
 _LONGEST_GAP = 4
 _MOST_FILLERS = 2

@@ -31,7 +31,7 @@ class EpistemicController:
     Args:
         params: the lab whose debt rules apply; by default the source's (preset ``source``). The threshold is not one of
             them: as in the source, it is an argument of ``should_refuse_action``.
-        learnable_bits: the most that one action can teach, bits. A larger claim is an error.
+        learnable_bits: maximum gain of one action, bits. A larger claim is an error.
 
     Raises:
         ValueError: ``learnable_bits`` is not above 0 and at most 1000.

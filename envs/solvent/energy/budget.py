@@ -52,7 +52,7 @@ class EnergyBudget:
     Args:
         start: energy at the start, at most ``cap``.
         regeneration: income per heartbeat, energy.
-        cap: the most energy that carries over, above 0.
+        cap: maximum balance that carries over, above 0.
 
     Raises:
         ValueError: a number is negative, not finite or above a million, or ``start`` is above ``cap``.
@@ -91,7 +91,7 @@ class EnergyBudget:
 
     @property
     def cap(self) -> float:
-        """The most energy that carries over."""
+        """Maximum balance that carries over."""
         return self._cap / UNIT
 
     @property

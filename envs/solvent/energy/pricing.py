@@ -115,8 +115,6 @@ class ToolEnergy:
 
 
 class _Hints(NamedTuple):
-    """The four hints; None if the server doesn't give one."""
-
     read_only: bool | None
     destructive: bool | None
     idempotent: bool | None
@@ -234,7 +232,6 @@ def _hints(annotations: object, reasons: list[str]) -> _Hints:
 def _categorise(
     name: str, reading: Reading, hints: _Hints, fields: Fields, reasons: list[str]
 ) -> tuple[str, bool]:
-    """Return the most expensive category that any source suggests, and whether the sources leave doubt."""
     by_name = _by_name(reading, fields, reasons)
     if is_disguised(name):
         said = "Its name has hidden or look-alike characters, or is very long: nothing it says is believed."

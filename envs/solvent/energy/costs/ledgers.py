@@ -106,7 +106,6 @@ def _lines(path: Path, kind: str) -> Iterator[tuple[str, LedgerLine, Mapping[str
 
 
 def _values(place: str, row: Mapping[str, Any], readers: Mapping[str, Reader]) -> dict[str, Any]:
-    """Return the columns of a row. A missing optional column keeps its default."""
     values = {}
     for key, (read, allowed) in readers.items():
         value = row.get(key)
