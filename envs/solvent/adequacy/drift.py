@@ -4,7 +4,7 @@
     at most once in `horizon` responses of an agent in a session
 
 An event's *kind* is the heuristic's rule with the worst score in the window (the latest of equals); its severity comes
-from the mean. The two look up the correction among those not retired (``corrections``).
+from the mean. Both select the correction among those not retired (``corrections``).
 
 The effect of a correction can only be judged against events without it, because scores that set off an event are high
 partly by chance and fall by themselves. So each correction is *withheld* with probability ``withhold``, by a draw that

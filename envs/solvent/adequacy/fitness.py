@@ -100,7 +100,7 @@ class Fitness:
 def stretches_of(
     drifts: Iterable[Drift], scores: Mapping[tuple[str, str], Sequence[int]], horizon: int
 ) -> list[Stretch]:
-    """Return the stretches of the events that ``horizon`` responses follow; later events of a session are left out.
+    """Return the stretches of the events, without those that fewer than ``horizon`` responses follow.
 
     Args:
         drifts: the events.

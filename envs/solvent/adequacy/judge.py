@@ -93,7 +93,7 @@ class Judgement:
 
 
 class Judge:
-    """Asks a model for judgements. Thread-safe, and callable where an event loop runs.
+    """Asks a model for judgements. Thread-safe, and callable inside a running event loop.
 
     Args:
         settings: endpoint, model, time limits and budget.

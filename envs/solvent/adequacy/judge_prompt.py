@@ -6,10 +6,10 @@ bidirectional mark, a look-alike of a delimiter, ``<|im_end|>`` or ``[INST]`` oc
 The delimiter around the line is derived from the material's own SHA-256. The same material is therefore always sent as
 the same bytes, and no material can contain its own delimiter.
 
-The answer must be one complete choice whose content is exactly ``Grades``. Refused are ``true``, ``"2"`` and ``2.0`` as
-a score, additional or duplicate keys, ``NaN``, a fence of backticks and words around the object. An answer that needs
-repair comes from a judge that ignored the schema; no score is clamped. The envelope may have additional fields, since
-servers add some. Source: "Epistemic Adequacy Design", LLM-as-judge approach.
+The answer must be one complete choice whose content is exactly ``Grades``. The scores ``true``, ``"2"`` and ``2.0``,
+additional or duplicate keys, ``NaN``, a fence of backticks and words around the object are refused. An answer that
+needs repair comes from a judge that ignored the schema; no score is clamped. The envelope may have additional fields,
+since servers add some. Source: "Epistemic Adequacy Design", LLM-as-judge approach.
 
 Known approximation: the encoding marks data as data, but data may still influence a model. An escape takes up to six
 characters, so text in other scripts costs more tokens. A judge may give a wrong score in the right form.

@@ -2,9 +2,9 @@
 
 Both are cut into words, numbers, identifiers and paths (and their pieces). Words of the query or of the call's own
 arguments don't count, nor do function words. A shared *mark* (a number of two digits or more, an identifier, a path, a
-name) counts two, another shared word one. Words are compared by their first letters, so *potent* matches *potency*. A
-response refers to a result of up to 60 words from a sum of two on, and to a longer one, which shares words by chance,
-from three or four. A response that denies something refers to a result that reports nothing found.
+name) counts as two, another shared word as one. Words are compared by their first letters, so *potent* matches
+*potency*. A response refers to a result of up to 60 words if the sum is two or more; a longer result, which shares
+words by chance, requires three or four. A response that denies something refers to a result that reports nothing found.
 
 Calls keep their words as sets, so the time is linear in the lengths.
 

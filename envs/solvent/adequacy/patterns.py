@@ -5,7 +5,7 @@ failed. A *pattern* is one of three shapes, each with or without "then a strong 
 
     whole    exactly these calls (including no call)
     run      these calls in a row
-    gapped   these calls in this order, with others between
+    gapped   these calls in this order, possibly with others between
 
 With weights ``w`` (a failure's severity, scaled so that failures average 1; every other case 1) over the cases that
 show a pattern, its rate, its effective number of cases (Kish) and the lower bound of its rate are

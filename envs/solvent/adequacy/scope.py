@@ -1,8 +1,8 @@
 """The scope of a tool call, everything or a part, and its targets.
 
-Broad are a recursive search of the root (``grep -r``, ``rg`` or ``git grep`` without a path, ``find .``), a glob that
-starts with ``**``, a code search without a path, and a query over a whole table. All other calls are narrow, including
-every web search, which shows one page of hits.
+These calls are broad: a recursive search of the root (``grep -r``, ``rg`` or ``git grep`` without a path, ``find .``),
+a glob that starts with ``**``, a code search without a path, and a query over a whole table. All others are narrow,
+including every web search, which shows one page of hits.
 
 Known approximation: it reads names and arguments of common tools; a tool with another name is narrow. A caller that
 knows the scope can give it.

@@ -115,7 +115,7 @@ class ScoreRecord:
 
 
 def record_of(response: str, context: ToolContext, query: str | None, adequacy: Adequacy) -> ScoreRecord:
-    """Return the record of a response with the heuristic's score, in shadow mode, at the present time.
+    """Return the record of a response with the heuristic's score, in shadow mode, at the current time.
 
     Its id is the first 16 digits of the SHA-256. ``dataclasses.replace`` can add labels, the judge's scores, an id,
     agent and session.
@@ -153,7 +153,7 @@ def response_sha256(response: str, context: ToolContext, query: str | None) -> s
 
 
 def now() -> str:
-    """Return the present time, ISO 8601 in UTC, to the second."""
+    """Return the current time, ISO 8601 in UTC, to the second."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 

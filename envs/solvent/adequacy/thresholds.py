@@ -5,13 +5,12 @@
 calls, ``words_level`` (-1 nothing asserted, 0 hedged to 3 absolute), ``signals`` of limited evidence (their number),
 and ``response_length`` in words.
 
-*Cut points*: the minimum number of calls for thin, reasonable and ample evidence, and the weight of a broad call. Those
-with the highest quadratic kappa on one half are chosen; of equals, the nearest to the lexicon's. Reported are their
-agreement on the *other* half, the lexicon's own on the same responses, and the difference of the two kappas with a
-paired interval. They are *better* only if that interval is above zero. Halves are drawn with a seed and balanced by
-label; responses to one query stay together. *Incidents* (``fmea``) are labelled by a rule on the heuristic's own
-reading: they help to choose, and are excluded from the reported figures. Source: "Epistemic Adequacy Design",
-"Threshold discovery".
+*Cut points*: the minimum number of calls for thin, reasonable and ample evidence, and the weight of a broad call. One
+half chooses those with the highest quadratic kappa; of equals, the nearest to the lexicon's. The *other* half gives
+their agreement, the lexicon's own, and the difference of the two kappas with a paired interval. They are *better* only
+if that interval is above zero. The halves are drawn with a seed and balanced by label; responses to one query stay
+together. *Incidents* (``fmea``) are labelled by a rule on the heuristic's own reading: they help to choose, and are
+excluded from the reported figures. Source: "Epistemic Adequacy Design", "Threshold discovery".
 
 Known approximation: one split. With some 50 responses a half is 25, and a real improvement of 0.1 in kappa will mostly
 not show. Drawing another split because of the result uses up both halves.

@@ -100,7 +100,7 @@ class ToolCall:
         return self.result is None or bool(self.result.strip()) or self.returned.is_search
 
     def identity(self) -> str:
-        """Name and arguments as one text, equal for equal calls."""
+        """Return name and arguments as one text, equal for equal calls."""
         return f"{self.name} {_written(self.arguments)}"
 
     def to_dict(self) -> dict[str, Any]:
