@@ -1,4 +1,4 @@
-"""Epistemic adequacy: is the confidence of a response warranted by the evidence that was gathered for it?
+"""Epistemic adequacy: is the confidence of a response warranted by the evidence gathered for it?
 
     from solvent.adequacy import ToolContext, correction_for, score
 
@@ -11,10 +11,10 @@
     found = score("I saw no retry in src/client.py; other modules may add one.", context)
     print(found.score)  # 0
 
-The score runs from 0 (in keeping with the evidence) to 3 (a definitive claim with nothing behind it). It measures the
-process, not whether the answer is right. ``heuristic`` computes it from the words and the tool calls alone, ``judge``
-asks a model. Labels, thresholds, incidents, patterns and drift have a module each; ``docs/adequacy.md`` is the guide.
-Source: *Epistemic Adequacy Design*.
+The score runs from 0 (the confidence fits the evidence) to 3 (a definitive claim without evidence). It measures the
+process, not whether the answer is right. ``heuristic`` computes it from the words and the tool calls, ``judge`` asks a
+model. Labels, thresholds, incidents, patterns and drift have a module each; ``docs/adequacy.md`` is the guide. Source:
+*Epistemic Adequacy Design*.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The claim of each sentence of a text, and the strength of its words.
 
-A sentence is read clause by clause (a clause ends at ``;`` and before *but*, *because*, *so*, ...), and the strongest
-of them counts; ``strength`` holds how strong a clause is by the kinds of phrases in it.
+A sentence is read clause by clause, and its strongest clause counts. A clause ends at ``;`` and before *but*,
+*because*, *so*, ...; ``strength`` derives the strength of a clause from the kinds of its phrases.
 
-A clause asserts nothing when it is an order, an offer, a plan, a greeting, or all condition, up to the comma, colon or
-dash behind which a statement begins; nor do questions, and nothing counts that is denied, left open, supposed, aimed
-at, quoted or code. What only leads over (*to be clear*, *I'm afraid*) is read as if it were not there.
+An order, an offer, a plan, a greeting or a mere condition asserts nothing, up to a comma, colon or dash before a
+statement. Questions assert nothing. Words that are denied, left open, supposed, aimed at, quoted or code don't count.
+Transitions (*to be clear*, *I'm afraid*) are ignored.
 
 Source: *Epistemic Adequacy Design*; kinds and phrases are data (``lexicon.toml``). Known approximation: words and their
 order, no grammar.
@@ -26,8 +26,8 @@ __all__ = ["Claim", "Words", "claims"]
 class Claim(NamedTuple):
     """The claim of one sentence.
 
-    ``words`` is None where it asserts nothing; ``hits`` are (first token, end, kind); ``framed`` says whether it
-    softens what stands below it, ``reported`` whether it tells of a check that the writer made.
+    ``words`` is None if the sentence asserts nothing. ``hits`` are (first token, end, kind). A ``framed`` sentence
+    softens the sentences below it; a ``reported`` one tells of a check that the writer made.
     """
 
     words: Words | None
@@ -60,7 +60,7 @@ _VERB_WITHIN = 6
 
 
 def claims(document: Document, lexicon: Lexicon, called: bool = True) -> list[Claim]:
-    """One claim a sentence, in order; ``called`` says whether a tool was called at all."""
+    """Return the claim of each sentence in order. ``called``: a tool was called."""
     found: list[Claim] = []
     reader = _Reader(document, lexicon, called)
     for sentence in document.sentences:
@@ -69,8 +69,6 @@ def claims(document: Document, lexicon: Lexicon, called: bool = True) -> list[Cl
 
 
 class _Reader:
-    """The state of reading a sentence from left to right."""
-
     def __init__(self, document: Document, lexicon: Lexicon, called: bool) -> None:
         self.document = document
         self.tokens = document.tokens
@@ -81,17 +79,16 @@ class _Reader:
         self.called = called
 
     def _begin(self) -> None:
-        """A new clause."""
         self.flags = 0
         self.content = 0
-        self.opening = True  # nothing of the clause proper has been read
+        self.opening = True  # the clause proper has not begun
         self.silent = ""  # "order", or "opener": an offer, a plan
-        self.held = ""  # the kind of phrase that keeps what follows from counting
-        self.initial = False  # what holds it came first
+        self.held = ""  # the kind of phrase after which words don't count
+        self.initial = False  # that phrase came first in the clause
         self.earlier = len(self.hits)
 
     def read(self, sentence: Sentence, framed: bool) -> Claim:
-        """The claim of a sentence; ``framed`` says whether what leads it softens it."""
+        """Return the claim of a sentence. ``framed``: its heading or the line above it softens it."""
         self.sentence = sentence
         self.inherited = self.framed = framed
         self.reported = False
@@ -132,13 +129,12 @@ class _Reader:
         self._plain(last - i)
 
     def _plain(self, count: int) -> None:
-        """Words that begin no phrase and end no clause."""
+        """Count words that begin no phrase and end no clause."""
         if count > 0 and self.held not in _WITHOUT_CONTENT:
             self.opening = False
             self.content += count
 
     def _single(self, i: int, token: str) -> None:
-        """A word or sign that begins no phrase."""
         words = self.words
         if token in words["clause_ends"]:
             self._end()
@@ -151,7 +147,6 @@ class _Reader:
             self.content += 1
 
     def _order(self, i: int) -> None:
-        """Note a command at the beginning of the clause."""
         words, token = self.words, self.tokens[i]
         if token in words["commands"] or (token in words["nouns_too"] and self._takes_object(i + 1)):
             self.silent, self.opening = "order", False
@@ -161,12 +156,12 @@ class _Reader:
             return False
         token = self.tokens[i]
         if token in self.words["objects"]:
-            # "Set a limit", but "Set A holds".
+            # "Set a limit" is an order, "Set A holds" is not.
             return len(token) > 1 or self.document.text[self.document.starts[i]].islower()
         return token[0] in _MASKS or token[0].isdigit()
 
     def _sign(self, i: int, sign: str) -> bool:
-        """Return whether a sign ends a supposition or a greeting, or an order that a statement follows."""
+        """Return whether a sign ends a supposition, a greeting, or an order before a statement."""
         if (self.silent or self.held) and self._states(i + 1):
             self._end()
             return True
@@ -186,7 +181,7 @@ class _Reader:
             return False
         if tokens[i] in words["subjects"]:
             return True
-        # What is denied or left open may be a list of statements.
+        # A denial may go on through a list of statements.
         if tokens[i] in words["verbs"] or (self.held in _TO_CLAUSE_END and not self.silent):
             return False
         for token in tokens[i + 1 : min(last, i + _VERB_WITHIN)]:
@@ -197,17 +192,17 @@ class _Reader:
         return False
 
     def _leads_over(self, i: int, token: str) -> bool:
-        """Return whether a statement follows an offer or a report: "that ..." and "and it is ..."."""
+        """Return whether a statement follows an offer ("that ...") or a report ("and it is ...")."""
         if token == "that":
             j = i - 2 if self.tokens[i - 1] == "you" else i - 1
             return self.silent == "opener" and self.tokens[j] in self.words["saying"]
         return token == "and" and bool(self.flags & REPORT) and self._states(i + 1)
 
     def _phrase(self, i: int, end: int, kind: str) -> int:
-        """A phrase of the lexicon; returns where to read on."""
+        """Read a phrase of the lexicon and return the token to read next."""
         if kind == "boundary":
             self._end()
-            # Its other words may begin a phrase of the next clause: "and there is no".
+            # The rest of the boundary may begin a phrase of the next clause: "and there is no".
             return i + 1
         if self.held in _TO_CLAUSE_END or self.held == "condition":
             return end
@@ -257,7 +252,7 @@ class _Reader:
         return end
 
     def _tells_of_a_check(self, i: int, end: int) -> bool:
-        """Return whether a frame ends as a report does: "in the files I checked"."""
+        """Return whether a frame ends like a report: "in the files I checked"."""
         for first in range(max(i, end - 3), end - 1):
             found = self.phrases.match(self.tokens, first, end)
             if found == (end, "report"):
@@ -274,18 +269,17 @@ class _Reader:
         return between and i - 2 >= self.sentence.first and tokens[i - 2] in negators
 
     def _is_name(self, i: int) -> bool:
-        """A capital within a sentence: the month, not the verb."""
+        """Return whether a word within a sentence is capitalised: the month, not the verb."""
         start = self.document.starts[i]
         word = self.document.text[start : start + len(self.tokens[i])]
         return i > self.sentence.first and word.istitle()
 
     def _end(self) -> None:
-        """The clause is over, and another begins."""
         self._close()
         self._begin()
 
     def _close(self) -> None:
-        """The clause is over: kept if it asserts something."""
+        """End the clause and keep it if it asserts something."""
         if self.silent:
             del self.hits[self.earlier :]
         elif self.content > 0 or self.flags:
@@ -307,7 +301,7 @@ class _Reader:
         return Claim(words, tuple(self.hits), self._softens(seen), strong_negative, reported)
 
     def _softens(self, seen: int) -> bool:
-        """Return whether a frame, or a hedge in the line that leads a list, softens the sentences below as well."""
+        """Return whether the sentences below are softened, by a frame or by a hedge in the line that leads a list."""
         sentence = self.sentence
         if not self.framed and self.tokens[sentence.last - 1] != ":":
             return False
@@ -317,7 +311,7 @@ class _Reader:
         return self.framed or (leads and seen & (HEDGED | OPEN) > 0)
 
     def _is_said(self, level: int, seen: int) -> bool:
-        """Return whether the sentence as a whole asserts: no question, no bare heading, no fragment."""
+        """Return whether the sentence asserts: not a question, a bare heading or a fragment."""
         sentence, tokens, words = self.sentence, self.tokens, self.words
         size = sentence.last - sentence.first
         if sentence.question:

@@ -1,15 +1,15 @@
-"""Shadow mode: what heuristic, judge and person said of the same responses, held against each other.
+"""Shadow mode: compare the scores that heuristic, judge and person gave to the same responses.
 
-Each pair of raters is compared on the responses that both have scored: quadratic kappa, exact and within-one accuracy,
-Spearman's rho, confusion matrix (``agreement``). Where all three have scored the same responses, the difference
+Each pair of raters is compared on the responses that both scored: quadratic kappa, exact and within-one accuracy,
+Spearman's rho and confusion matrix (``agreement``). On the responses that all three scored, the difference
 
     kappa(judge, human) - kappa(heuristic, human)
 
-has a paired bootstrap interval: it says which of the two to use. Disagreements are listed, the widest first. Source:
+has a paired bootstrap interval and tells which of the two to use. Disagreements are listed, the widest first. Source:
 "Epistemic Adequacy Design", phases 3 and 4.
 
-Known approximation: people label what they come across. Agreement on those responses need not hold for the others, and
-each pair may rest on a different part of the records; the counts say how large a part.
+Known approximation: people label the responses that they come across; agreement on the others may differ. Each pair may
+cover a different part of the records; the counts show how much.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LEAST = 2
 
 @dataclass(frozen=True)
 class Pair:
-    """Two raters; ``first`` has the rows of the confusion matrix. ``found`` is None where fewer than two are shared."""
+    """Two raters; ``first`` has the rows of the confusion matrix. ``found`` is None below two shared responses."""
 
     first: str
     second: str
@@ -40,14 +40,14 @@ class Pair:
     found: Agreement | None
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, values that JSON can hold."""
+        """Return all fields as values that JSON can hold."""
         agreed = None if self.found is None else self.found.to_dict()
         return {"first": self.first, "second": self.second, "count": self.count, "agreement": agreed}
 
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A response that its raters put ``apart`` classes or more from each other; ``ratings`` by rater."""
+    """A response whose lowest and highest rating are ``apart`` classes apart."""
 
     id: str
     rule: str
@@ -61,7 +61,7 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All pairs, the disagreements, and by how much the judge agrees better with people (None: not enough shared)."""
+    """All pairs, the disagreements, and the judge's lead in agreement with people (None: too few shared responses)."""
 
     scale: Scale
     count: int
@@ -71,7 +71,7 @@ class Comparison:
     judge_over_heuristic: Estimate | None
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, values that JSON can hold."""
+        """Return all fields as values that JSON can hold."""
         over = self.judge_over_heuristic
         return {
             "scale": self.scale,
@@ -86,16 +86,16 @@ class Comparison:
 def compare(
     records: Iterable[ScoreRecord], *, scale: Scale = "epad", apart: int = 2, seed: int = 0
 ) -> Comparison:
-    """Hold the raters of some records against each other; lines of one id are put together first.
+    """Compare the raters of some records. Lines with the same id are merged first.
 
     Args:
         records: the lines of ``scores.jsonl``.
         scale: ``epad`` or ``sya``.
-        apart: from how many classes on it is listed as a disagreement, 1 to 3.
-        seed: of the bootstrap.
+        apart: minimum distance of a listed disagreement, classes, 1 to 3.
+        seed: seed of the bootstrap.
 
     Raises:
-        AdequacyError: an unknown scale, ``apart`` out of range, or two responses under one id.
+        AdequacyError: the scale is unknown, ``apart`` is out of range, or two responses have one id.
     """
     if scale not in ("epad", "sya"):
         raise AdequacyError(f"scale: got {scale!r:.80}; allowed: epad, sya")

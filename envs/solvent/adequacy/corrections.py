@@ -1,17 +1,16 @@
-"""Corrections: sentences for an agent after a failure, by severity and kind, of which the most specific is given.
+"""Corrections: sentences for an agent after a failure, chosen by severity and kind; the most specific one is given.
 
-A row names a severity and a *kind*: the cell of the heuristic's matrix that fired, words/evidence, such as
-``definitive/thin``. ``*`` stands for any. Of the rows that fit, the one with the highest
+A row names a severity and a *kind*: the cell words/evidence of the heuristic's matrix that fired, such as
+``definitive/thin``. ``*`` matches any level. Of the rows that match, the one with the highest
 
-    specificity = (how many of words and evidence it names, whether it names the severity)
+    specificity = (number of words and evidence that it names, whether it names the severity)
 
-is given, so that what went wrong decides before how bad it was: ``high definitive/thin`` goes before
-``* definitive/thin``, that before ``high */thin``, that before ``* */thin``, and the default ``* */*`` comes last. Two
-rows that would tie anywhere are an error when the table is loaded, as is a row that is never the answer. Source:
-"Epistemic Adequacy Design", phase 5: correction strategies for epistemic drift.
+is given, so the kind of failure outranks its severity: ``high definitive/thin`` precedes ``* definitive/thin``, then
+come ``high */thin``, ``* */thin`` and the default ``* */*``. Rows that tie, or are never the answer, are errors when
+the table is loaded. Source: "Epistemic Adequacy Design", phase 5: correction strategies for epistemic drift.
 
-Known approximation: one sentence answers for a whole cell of the matrix. Whether it helps is measured (``drift``), not
-assumed here. The table is data that a person edits; no code writes it.
+Known approximation: one sentence answers for a whole cell of the matrix. Its effect is measured in ``fitness``, not
+assumed. The table is data that a person edits; no code writes it.
 """
 
 from __future__ import annotations
@@ -47,10 +46,10 @@ __all__ = [
 ANY = "*"
 SEVERITIES = ("low", "medium", "high")
 NOTHING_ASSERTED = "nothing_asserted"
-"""The heuristic's rule where there is no claim: it names neither words nor evidence, so ``*/*`` rows alone fit."""
+"""The heuristic's rule for a response without a claim. Only ``*/*`` rows match it."""
 
 CORRECTIONS = Path(__file__).with_name("corrections.toml")
-"""The table that is used where none is given."""
+"""The shipped table, which is the default."""
 
 _FIELDS = {"id", "severity", "words", "evidence", "text"}
 _LEVELS = {"severity": SEVERITIES, "words": WORDS, "evidence": EVIDENCE}
@@ -71,16 +70,16 @@ class Correction:
 
     @property
     def specificity(self) -> tuple[int, int]:
-        """Larger goes first: how many of words and evidence it names, then whether it names the severity."""
+        """The precedence of the row: words and evidence that it names, then whether it names the severity."""
         return (self.words != ANY) + (self.evidence != ANY), int(self.severity != ANY)
 
     @property
     def pattern(self) -> str:
-        """The failures that it answers: ``high definitive/thin``."""
+        """The failures that the row answers: ``high definitive/thin``."""
         return f"{self.severity} {self.words}/{self.evidence}"
 
     def fits(self, severity: str, words: str, evidence: str) -> bool:
-        """Return whether it answers a failure; ``*`` alone fits an empty level."""
+        """Return whether the row matches a failure. Only ``*`` matches an empty level."""
         return (
             self.severity in (ANY, severity)
             and self.words in (ANY, words)
@@ -96,10 +95,10 @@ class CorrectionTable:
     sha256: str
 
     def find(self, severity: str, kind: str) -> Correction:
-        """The most specific row.
+        """Return the most specific row.
 
         Raises:
-            AdequacyError: no such severity or kind.
+            AdequacyError: the severity or the kind is unknown.
         """
         if severity not in SEVERITIES:
             raise AdequacyError(f"severity: got {severity!r:.80}; allowed: {', '.join(SEVERITIES)}")
@@ -117,10 +116,10 @@ class CorrectionTable:
         return tuple(row.id for row in self.rows)
 
     def without(self, retired: Collection[str]) -> CorrectionTable:
-        """The table less the rows with these ids; ids that it does not have make no difference.
+        """Return the table without the rows of these ids. Unknown ids are ignored.
 
         Raises:
-            AdequacyError: the default row is among them, or a row without which two others would tie.
+            AdequacyError: an id is the default row's, or without these rows two others tie.
         """
         for row in self.rows:
             if row.id in retired and row.pattern == "* */*":
@@ -136,7 +135,7 @@ class CorrectionTable:
         return [row for row in fitting if row.specificity == top]
 
     def faults(self) -> list[str]:
-        """Return the faults of the rows taken together: no default, ties, rows that are never the answer."""
+        """Return the faults of the table: no default, ties, rows that are never the answer."""
         if not any(row.pattern == "* */*" for row in self.rows):
             return ["no default row; allowed: one with severity, words and evidence '*'"]
         cells = [("", ""), *itertools.product(WORDS, EVIDENCE)]
@@ -155,13 +154,12 @@ class CorrectionTable:
 
 
 def cell_of(kind: str) -> tuple[str, str]:
-    """Words and evidence of a kind; what the heuristic adds behind them (``plain/thin/unsupported``) is left out.
+    """Return words and evidence of a kind. A third part, as in ``plain/thin/unsupported``, is ignored.
 
-    Returns:
-        Two names, both empty for ``nothing_asserted``.
+    Both names are empty for ``nothing_asserted``.
 
     Raises:
-        AdequacyError: another word, or another form.
+        AdequacyError: the kind has another form or an unknown level.
     """
     if kind == NOTHING_ASSERTED:
         return "", ""
@@ -178,20 +176,20 @@ def correction_for(severity: str, kind: str, table: CorrectionTable | None = Non
 
     Args:
         severity: ``low``, ``medium`` or ``high``.
-        kind: the heuristic's rule, such as ``definitive/thin``; of ``plain/thin/unsupported`` the first two count.
-        table: where to look; None: the shipped table.
+        kind: the heuristic's rule, such as ``definitive/thin``.
+        table: the table to search; None: the shipped one.
 
     Raises:
-        AdequacyError: no such severity or kind.
+        AdequacyError: the severity or the kind is unknown.
     """
     return (load_corrections() if table is None else table).find(severity, kind)
 
 
 def load_corrections(path: str | os.PathLike[str] | None = None) -> CorrectionTable:
-    """The table in a file; None: the shipped one, read once.
+    """Return the table in a file; None: the shipped one, read once.
 
     Raises:
-        AdequacyError: it can't be read, a row has a wrong field, there is no default, or two rows tie.
+        AdequacyError: the file can't be read, a row has a wrong field, the default is missing, or two rows tie.
     """
     return _shipped() if path is None else _loaded(Path(path))
 

@@ -1,12 +1,12 @@
-"""People's decisions, in append-only files: patterns accepted as triggers, and corrections retired.
+"""People's decisions in append-only files: patterns accepted as triggers, and corrections retired.
 
-``triggers.jsonl`` and ``retired.jsonl`` have a line a decision: who, why and when. The last decision about a pattern or
-a correction holds, and nothing becomes a trigger or is retired by itself. A trigger changes no score: on a response
-that shows its pattern the heuristic escalates to the judge, with the signal ``trigger:<pattern>``. A retired correction
-is passed over (``CorrectionTable.without``), so the next most specific one answers; the default can't be retired.
-Source: "Epistemic Adequacy Design", "Feedback into heuristics" and phase 5; that a person decides is ours.
+Each line of ``triggers.jsonl`` and ``retired.jsonl`` is a decision: who, why and when. The last decision about a
+pattern or a correction holds; no code decides. A trigger changes no score: on a response with its pattern, the
+heuristic escalates to the judge with the signal ``trigger:<pattern>``. A retired correction is skipped
+(``CorrectionTable.without``), so the next most specific one answers; the default can't be retired. Source: "Epistemic
+Adequacy Design", "Feedback into heuristics" and phase 5; that a person decides is ours.
 
-Known approximation: ``by`` names who answers for a decision, and proves nothing.
+Known approximation: ``by`` names the person who decided and is not verified.
 """
 
 from __future__ import annotations
@@ -44,15 +44,12 @@ def _require_texts(**texts: object) -> None:
             raise AdequacyError(f"{name}: got {value!r:.80}; allowed: a text")
 
 
-# -------------------------------------------------------------------------------------------------- triggers
-
-
 @dataclass(frozen=True)
 class Trigger:
-    """A decision about a pattern, with the evidence that the pattern had when it was accepted.
+    """A decision about a pattern, with the pattern's evidence at that time.
 
     Raises:
-        AdequacyError: a name, a reason or a time that is empty, or an unknown decision.
+        AdequacyError: a name, a reason or a time is empty, or the decision is unknown.
     """
 
     pattern: Pattern
@@ -71,7 +68,7 @@ class Trigger:
 
     @classmethod
     def from_dict(cls, line: Mapping[str, Any], where: str = "trigger") -> Trigger:
-        """Return the decision of a line of the file.
+        """Return the decision in a line of the file.
 
         Raises:
             AdequacyError: a field is missing, unknown, or has a wrong value.
@@ -90,10 +87,10 @@ class Trigger:
 
 
 def accept(path: str | os.PathLike[str], finding: Finding, by: str, reason: str) -> Trigger:
-    """Make a candidate a trigger, by the decision of the person named.
+    """Make a candidate a trigger, by decision of the person named.
 
     Raises:
-        AdequacyError: no candidate, no name or reason, or a file that can't be written.
+        AdequacyError: the finding is not a candidate, name or reason is empty, or the file can't be written.
     """
     if not finding.candidate:
         raise AdequacyError(
@@ -106,10 +103,10 @@ def accept(path: str | os.PathLike[str], finding: Finding, by: str, reason: str)
 
 
 def withdraw(path: str | os.PathLike[str], trigger: Trigger, by: str, reason: str) -> Trigger:
-    """Take a trigger back.
+    """Withdraw a trigger.
 
     Raises:
-        AdequacyError: it is not in force, no name or reason, or a file that can't be written.
+        AdequacyError: the trigger is not in force, name or reason is empty, or the file can't be written.
     """
     if trigger.pattern not in {one.pattern for one in read_triggers(path)}:
         raise AdequacyError(f"trigger: got {str(trigger.pattern)!r:.80}; allowed: one that is in force")
@@ -122,7 +119,7 @@ def read_triggers(path: str | os.PathLike[str]) -> list[Trigger]:
     """Return the triggers in force, in the order of their acceptance.
 
     Raises:
-        AdequacyError: a file that can't be read, or a line that is no decision; the message has its number.
+        AdequacyError: the file can't be read, or a line is not a decision; the message has its number.
     """
     last: dict[Pattern, Trigger] = {}
     for place, line in read_lines(path, appended=True):
@@ -138,7 +135,7 @@ def fired(triggers: Iterable[Trigger], tools: Sequence[str], strong_negative: bo
 
 
 def escalated(adequacy: Adequacy, context: ToolContext, triggers: Iterable[Trigger]) -> Adequacy:
-    """Return the score with the escalation and the signals that triggers add."""
+    """Return the score with the escalation and the signals of its triggers."""
     tools = [call.name for call in context.calls]
     signals = [f"trigger:{one.pattern}" for one in fired(triggers, tools, adequacy.strong_negative)]
     if not signals:
@@ -146,17 +143,14 @@ def escalated(adequacy: Adequacy, context: ToolContext, triggers: Iterable[Trigg
     return replace(adequacy, escalate=True, signals=(*adequacy.signals, *signals))
 
 
-# ----------------------------------------------------------------------------------------------- corrections
-
-
 def retire(
     path: str | os.PathLike[str], correction: str, by: str, reason: str, table: CorrectionTable | None = None
 ) -> None:
-    """Append the decision that a correction of ``table``, by default the shipped one, is no longer given.
+    """Append the decision to retire a correction of ``table``, by default the shipped one.
 
     Raises:
-        AdequacyError: an unknown id, the default row, retired already, no name or reason, a row without which two
-            others would tie, or a file that can't be written.
+        AdequacyError: the id is unknown, retired already or the default row's, two other rows would tie, name or reason
+            is empty, or the file can't be written.
     """
     table, gone = load_corrections() if table is None else table, retired(path)
     if correction in gone:
@@ -168,10 +162,10 @@ def retire(
 
 
 def reinstate(path: str | os.PathLike[str], correction: str, by: str, reason: str) -> None:
-    """Append the decision that a retired correction is given again.
+    """Append the decision to give a retired correction again.
 
     Raises:
-        AdequacyError: it is not retired, no name or reason, or a file that can't be written.
+        AdequacyError: the correction is not retired, name or reason is empty, or the file can't be written.
     """
     if correction not in retired(path):
         raise AdequacyError(f"correction: got {correction!r:.80}; allowed: one that is retired")
@@ -179,10 +173,10 @@ def reinstate(path: str | os.PathLike[str], correction: str, by: str, reason: st
 
 
 def retired(path: str | os.PathLike[str]) -> frozenset[str]:
-    """Return the ids of the retired corrections; none where there is no file.
+    """Return the ids of the retired corrections; empty without a file.
 
     Raises:
-        AdequacyError: a file that can't be read, or a line that is no decision; the message has its number.
+        AdequacyError: the file can't be read, or a line is not a decision; the message has its number.
     """
     if not Path(path).exists():
         return frozenset()

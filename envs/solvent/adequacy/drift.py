@@ -1,18 +1,18 @@
-"""Drift: a rolling mean of EpAd over a threshold is an event, and the event chooses a correction.
+"""Drift: a rolling mean of EpAd above a threshold is an event, and the event chooses a correction.
 
     drift  where  mean(EpAd of the last `window` responses) >= threshold,
     at most once in `horizon` responses of an agent in a session
 
-An event's *kind* is the heuristic's rule that scored worst in the window, the latest of equals; its severity comes from
-the mean. Both look up the correction (``corrections``), of those that are not retired.
+An event's *kind* is the heuristic's rule with the worst score in the window (the latest of equals); its severity comes
+from the mean. Both select the correction among those not retired (``corrections``).
 
-To learn what a correction does, one must know what happens without it: scores that set off an event are high partly by
-chance, and fall by themselves. So with probability ``withhold`` an event's correction is *withheld*, by a draw that
-hangs on nothing but the seed, the agent, the session and the number of the event. In shadow mode none is given and
-nothing is random. ``fitness`` compares. Source: "Epistemic Adequacy Design", phase 5.
+The effect of a correction can only be judged against events without it, because scores that set off an event are high
+partly by chance and fall by themselves. So each correction is *withheld* with probability ``withhold``, by a draw that
+depends only on the seed, the agent, the session and the number of the event; ``fitness`` compares. Shadow mode gives no
+correction and draws nothing. Source: "Epistemic Adequacy Design", phase 5.
 
-Known approximation: a window has a sharp edge, and the first response that leaves it may end a drift. A level that
-shifts within a window shows late by up to ``window`` responses.
+Known approximation: the window has a sharp edge, and the first response that leaves it may end a drift. A level that
+shifts within a window is detected up to ``window`` responses late.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ _WORST = 3
 
 @dataclass(frozen=True)
 class DriftRules:
-    """When an event is one.
+    """The rules of an event.
 
     Attributes:
         window: responses in the rolling mean.
-        threshold: of the mean EpAd, from which on it is drift; its severity is then ``low``.
-        medium: mean from which on the severity is ``medium``.
-        high: mean from which on the severity is ``high``.
+        threshold: mean EpAd at which a drift begins; its severity is ``low``.
+        medium: mean EpAd at which the severity becomes ``medium``.
+        high: mean EpAd at which the severity becomes ``high``.
         horizon: responses after an event in which its correction is judged and no other event is set off.
-        withhold: the probability that an event's correction is withheld, 0 to 0.5.
-        shadow: whether events are logged and no correction is given at all.
-        seed: of the draws that withhold.
+        withhold: probability that a correction is withheld, 0 to 0.5.
+        shadow: log events and give no correction.
+        seed: seed of the withholding draws.
 
     Raises:
-        AdequacyError: a value out of its range.
+        AdequacyError: a value is out of its range.
     """
 
     window: int = 6
@@ -77,23 +77,23 @@ class DriftRules:
             raise AdequacyError(f"seed: got {self.seed!r:.80}; allowed: a whole number, 0 or more")
 
     def severity(self, mean: float) -> str:
-        """The severity of a drift with this mean."""
+        """Return the severity of a drift with this mean."""
         return "high" if mean >= self.high else "medium" if mean >= self.medium else "low"
 
 
 @dataclass(frozen=True)
 class Drift:
-    """An event: the window's mean is over the threshold.
+    """An event: the window's mean reached the threshold.
 
     Attributes:
-        agent, session: whose.
-        position: which response of this agent and session set it off, from 0.
+        agent, session: the agent and session that drifted.
+        position: index of the response that set it off, in this agent's session, from 0.
         before: sum of EpAd over the window.
-        window: responses in it.
-        severity, kind: what the correction was looked up by.
-        correction: its id.
-        given: whether the agent was told.
-        randomised: whether that was left to a draw.
+        window: responses in the window.
+        severity, kind: the key of the correction.
+        correction: id of the correction.
+        given: the agent received the correction.
+        randomised: a draw decided whether to give it.
     """
 
     agent: str
@@ -125,15 +125,15 @@ class _Track:
 
 @dataclass
 class DriftMonitor:
-    """Follows agents by session and says when one drifts.
+    """Follows agents by session and reports when one drifts.
 
     Args:
-        rules: when.
+        rules: the rules of an event.
         table: the corrections; None: the shipped ones.
         retired: ids of corrections that a person has retired (``decisions``).
 
     Raises:
-        AdequacyError: the default row is retired, or a row without which two others would tie.
+        AdequacyError: the default row is retired, or without the retired rows two others tie.
     """
 
     rules: DriftRules = field(default_factory=DriftRules)
@@ -146,14 +146,14 @@ class DriftMonitor:
         self._tracks: dict[tuple[str, str], _Track] = {}
 
     def observe(self, agent: str, session: str, epad: int, rule: str) -> Drift | None:
-        """Take one more response; the event that it sets off, if any.
+        """Add a response and return the event that it sets off, or None.
 
         Raises:
-            AdequacyError: a score that is not 0 to 3, or an unknown rule.
+            AdequacyError: the score is not 0 to 3, or the rule is unknown.
         """
         if isinstance(epad, bool) or epad not in range(_WORST + 1):
             raise AdequacyError(f"epad: got {epad!r:.80}; allowed: 0, 1, 2, 3")
-        cell_of(rule)  # refuses what is no rule, before it is in the window
+        cell_of(rule)  # refuses an unknown rule before it enters the window
         track = self._tracks.setdefault((agent, session), _Track(deque(maxlen=self.rules.window)))
         track.scores.append((int(epad), rule))
         track.position += 1
@@ -167,10 +167,10 @@ class DriftMonitor:
         return self._event(agent, session, track, total)
 
     def observe_records(self, records: Iterable[ScoreRecord]) -> list[Drift]:
-        """The events of some records in their order; a person's score counts before the judge's, then the heuristic's.
+        """Return the events of some records, in order. A person's score precedes the judge's, and that the heuristic's.
 
         Raises:
-            AdequacyError: a record without any score.
+            AdequacyError: a record has no score.
         """
         found = []
         for record in records:
@@ -183,7 +183,7 @@ class DriftMonitor:
         return found
 
     def text(self, drift: Drift) -> str | None:
-        """Return the text of an event's correction; None where it is withheld or in shadow mode."""
+        """Return the text of an event's correction; None if it was withheld or in shadow mode."""
         return self._table[drift.correction].text if drift.given else None
 
     def _event(self, agent: str, session: str, track: _Track, total: int) -> Drift:
@@ -202,29 +202,26 @@ class DriftMonitor:
 
 
 def _uniform(seed: int, agent: str, session: str, event: int) -> float:
-    """A draw from 0 to 1 for this event: the same whatever other agents do, and in any order."""
+    """Return a uniform draw for this event, independent of other agents and of order."""
     text = repr((agent, session, event)).encode("utf-8", "surrogatepass")
     words = np.frombuffer(hashlib.sha256(text).digest(), dtype="<u4")
     return float(np.random.default_rng([seed, *words.tolist()]).random())
 
 
-# ------------------------------------------------------------------------------------------------------ files
-
-
 def append_drifts(path: str | os.PathLike[str], drifts: Iterable[Drift]) -> int:
-    """Append events to ``path``, each whole; the number written.
+    """Append events to ``path``, each whole, and return their number.
 
     Raises:
-        AdequacyError: a file that can't be written to the end of a line.
+        AdequacyError: the file can't be written to the end of a line.
     """
     return append_lines(path, [asdict(drift) for drift in drifts])
 
 
 def read_drifts(path: str | os.PathLike[str]) -> list[Drift]:
-    """The events of ``path`` in its order.
+    """Return the events of ``path`` in order.
 
     Raises:
-        AdequacyError: a file that can't be read, or a line that is no event; the message has its number.
+        AdequacyError: the file can't be read, or a line is not an event; the message has its number.
     """
     return [_drift(place, fields) for place, fields in read_lines(path, appended=True)]
 

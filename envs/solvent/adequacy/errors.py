@@ -1,7 +1,6 @@
-"""Errors of the adequacy instrument: each is one line that names the place, the value found, and what is allowed.
+"""Errors of the adequacy instrument. Each is one line with the place, the value found, and what is allowed.
 
-All are ``ValueError``s, so a caller that knows nothing of this package still catches them. No message of a judge holds
-its API key.
+All are ``ValueError``s. No message of a judge contains its API key.
 """
 
 from __future__ import annotations
@@ -10,21 +9,21 @@ __all__ = ["AdequacyError", "BudgetError", "EndpointError", "JudgeError"]
 
 
 class AdequacyError(ValueError):
-    """Bad input to the adequacy score, or a wrong use of it."""
+    """The adequacy score got bad input or was used wrongly."""
 
 
 class JudgeError(AdequacyError):
     """The judge gave no judgement of this response; it may still judge another one.
 
-    ``refused``: the server refused the request itself, so the request used no tokens.
+    ``refused``: the server refused the request, which therefore used no tokens.
     """
 
     refused = False
 
 
 class EndpointError(JudgeError):
-    """The endpoint refuses requests of this kind or can't be reached, so the next response would fail as well."""
+    """The endpoint refuses such requests or can't be reached, so the next response would fail too."""
 
 
 class BudgetError(JudgeError):
-    """The budget of calls or tokens is spent. Nothing was sent."""
+    """The budget of calls or tokens is spent; nothing was sent."""

@@ -1,12 +1,12 @@
 """The amount of evidence behind a response, and the signs that it is limited.
 
-Evidence is the number of distinct calls that answered, where a broad call counts for two: 0 none, 1 thin, 2 or 3
-reasonable, 4 or more ample (the lexicon holds the numbers). Repeats of a call with the same result count once, failed
-calls not at all; that a search found nothing is an answer. Where the results are recorded and the response refers to
-none of them, evidence is thin at most. More calls never make it less.
+Evidence is the number of distinct calls that answered, where a broad call counts twice: 0 none, 1 thin, 2 or 3
+reasonable, 4 or more ample (the numbers are the lexicon's). Repeats of a call with the same result count once, failed
+calls not at all; a search that found nothing is an answer. If the results are recorded and the response refers to none
+of them, evidence is at most thin. More calls never lower it.
 
-Source: *Epistemic Adequacy Design*, "Limited evidence signals". Known approximation: it counts what was looked at, and
-doesn't weigh what was found.
+Source: *Epistemic Adequacy Design*, "Limited evidence signals". Known approximation: it counts the calls and doesn't
+weigh their results.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["Gathered", "gather"]
 
 
 class Gathered(NamedTuple):
-    """The evidence, its signals, and the calls that count with whether the response refers to each."""
+    """The evidence, its signals, the calls that count, and for each whether the response refers to it."""
 
     evidence: Evidence
     signals: tuple[str, ...]
@@ -31,12 +31,12 @@ class Gathered(NamedTuple):
 
 
 def gather(context: ToolContext, said: ResponseWords, lexicon: Lexicon) -> Gathered:
-    """Weigh the calls behind a response."""
+    """Return the evidence of the calls behind a response."""
     distinct = context.distinct()
     calls: list[ToolCall] = []
     referred: list[bool] = []
     for call in distinct:
-        # Nothing printed is an answer to a search, and to whatever a denial can rest on.
+        # An empty result answers a search, and supports a denial.
         if call.answered or (said.denies and not call.error):
             hit = refers(said, call.returned)
             if hit or not _failed(call, lexicon):
@@ -48,7 +48,7 @@ def gather(context: ToolContext, said: ResponseWords, lexicon: Lexicon) -> Gathe
 
 
 def _failed(call: ToolCall, lexicon: Lexicon) -> bool:
-    """Return whether the result reads like that of a failed call, though no flag of the transcript says so."""
+    """Return whether the result reads like that of a failed call, although the transcript doesn't flag it."""
     if call.returned.not_run:
         return True
     first = (call.result or "")[:80].split(None, 1)[:1]
@@ -60,7 +60,7 @@ def _weigh(calls: list[ToolCall], referred: list[bool], lexicon: Lexicon) -> Evi
     count = len(calls) + (broad - 1) * [call.scope for call in calls].count("broad")
     if count < thin:
         return Evidence.NONE
-    # What wasn't recorded has the benefit of the doubt.
+    # A result that wasn't recorded has the benefit of the doubt.
     usable = any(hit or call.result is None for call, hit in zip(calls, referred, strict=True))
     if count < reasonable or not usable:
         return Evidence.THIN

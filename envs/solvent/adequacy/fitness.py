@@ -1,29 +1,27 @@
-"""Fitness of a correction: did the responses after it improve, against what would have happened anyway.
+"""Fitness of a correction: the improvement of the responses after it, beyond what happens without it.
 
 A *stretch* is a drift event with the mean EpAd of the ``horizon`` responses after it. The naive effect
 
     naive = mean(after - before)         over the stretches whose correction was given
 
-credits a correction with the fall that any high window has (regression to the mean), so it is reported and never used.
-The effect is taken against stretches with the same correction in store that was not given, matched on the window's sum
-``s`` exactly:
+includes the fall of any high window (regression to the mean), so it is reported and never used. The effect compares
+stretches with the same correction, given or not given, matched on the window's sum ``s`` exactly:
 
     effect = sum_s n_s (mean after, given - mean after, not given) / sum_s n_s     n_s: given stretches with sum s
 
-Negative is better. Where enough of them were decided by a draw (``withhold``), these alone are compared, and the
-difference is caused by the correction. Otherwise stretches of shadow mode are controls as well. The interval is a 95 %
-bootstrap over sessions, agent and session together, so stretches of one session stay together. With too few stretches
-or sessions on either side the answer is "not enough data", not a number.
+Negative is better. If enough stretches were decided by a draw (``withhold``), only these are compared, and the
+difference is causal. Otherwise stretches of shadow mode are controls too. The interval is a 95 % bootstrap over
+sessions, so the stretches of a session stay together. With too few stretches or sessions on either side the verdict is
+"not enough data", not a number.
 
-A correction *helps* if the interval is below zero, *harms* if it is above. It *does not help* if even the better end
-improves by less than ``worthwhile``: then, or if it harms, its retirement is proposed. A person decides
-(``decisions``). Source: "Epistemic Adequacy Design", phase 5, "correction strategy refinement".
+A correction *helps* if the interval is below zero and *harms* if it is above. It *does not help* if even the better end
+improves by less than ``worthwhile``. A correction that harms or does not help is proposed for retirement, and a person
+decides (``decisions``). Source: "Epistemic Adequacy Design", phase 5, "correction strategy refinement".
 
-Known approximation: without randomising, what differs between sessions with and without corrections beyond the window's
-sum is taken for the effect. Given stretches whose sum has no control are left out and counted. A correction that is
-still at work when the next event comes counts for both. A session with both kinds feels the former's corrections in the
-latter's controls, which makes the effect look smaller. Each correction is judged by itself: of forty that do nothing,
-one looks harmful by chance.
+Known approximation: without randomising, any other difference between sessions with and without corrections is taken
+for the effect. Given stretches whose sum has no control are left out and counted. A correction that still acts at the
+next event counts for both. In a session with both kinds, given corrections also act on the controls, which makes the
+effect look smaller. Each correction is judged by itself: of forty without effect, one looks harmful by chance.
 """
 
 from __future__ import annotations
@@ -62,14 +60,14 @@ class Fitness:
     """The measured effect of a correction.
 
     Attributes:
-        correction: its id.
-        verdict: what the effect's interval says.
-        basis: what it was compared with.
-        effect: change of the mean EpAd that it caused, negative is better; NaN without enough data.
-        naive: the change from before to after, which regression to the mean is part of; NaN without a stretch.
-        given, controls: stretches compared.
-        unmatched: given stretches left out, for want of a control with the same sum.
-        sessions: of the given and of the controls, together.
+        correction: id of the correction.
+        verdict: the reading of the effect's interval.
+        basis: the kind of controls.
+        effect: change of the mean EpAd that the correction caused, negative is better; NaN without enough data.
+        naive: change from before to after, including regression to the mean; NaN without a stretch.
+        given, controls: number of stretches compared.
+        unmatched: given stretches left out because no control has the same sum.
+        sessions: number of sessions, given and controls together.
     """
 
     correction: str
@@ -84,11 +82,11 @@ class Fitness:
 
     @property
     def proposed(self) -> bool:
-        """True if its retirement is proposed."""
+        """True if retirement is proposed."""
         return self.verdict in ("harms", "does not help")
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, values that JSON can hold."""
+        """Return all fields as values that JSON can hold."""
         naive = None if math.isnan(self.naive) else self.naive
         return {**asdict(self), "effect": self.effect.to_dict(), "naive": naive, "proposed": self.proposed}
 
@@ -102,7 +100,7 @@ class Fitness:
 def stretches_of(
     drifts: Iterable[Drift], scores: Mapping[tuple[str, str], Sequence[int]], horizon: int
 ) -> list[Stretch]:
-    """The events that ``horizon`` responses follow; those at a session's end are left out.
+    """Return the stretches of the events, without those that fewer than ``horizon`` responses follow.
 
     Args:
         drifts: the events.
@@ -110,7 +108,7 @@ def stretches_of(
         horizon: responses after an event.
 
     Raises:
-        AdequacyError: an event whose session, position or sum the scores don't have, or a horizon below 1.
+        AdequacyError: the scores lack an event's session, position or sum, or the horizon is below 1.
     """
     if horizon < 1:
         raise AdequacyError(f"horizon: got {horizon!r:.80}; allowed: 1 or more")
@@ -136,18 +134,18 @@ def fitness(
     worthwhile: float = 0.25,
     resamples: int = RESAMPLES,
 ) -> Fitness:
-    """The effect of a correction, with its interval; see the module.
+    """Return the effect of a correction with its interval; see the module.
 
     Args:
-        stretches: of any corrections.
-        correction: the id.
-        least: stretches of each kind, below which there is no number.
-        sessions: of each kind, likewise.
-        worthwhile: improvement of the mean EpAd below which a correction is not worth saying.
-        resamples: of the bootstrap.
+        stretches: the stretches of any corrections.
+        correction: id of the correction.
+        least: minimum number of stretches of each kind.
+        sessions: minimum number of sessions of each kind.
+        worthwhile: minimum improvement of the mean EpAd that makes a correction worthwhile.
+        resamples: resamples of the bootstrap.
 
     Raises:
-        AdequacyError: an argument out of its range.
+        AdequacyError: an argument is out of its range.
     """
     if min(least, sessions) < 2 or not worthwhile > 0.0:
         got = f"{least!r:.20}, {sessions!r:.20}, {worthwhile!r:.20}"
@@ -182,7 +180,6 @@ def _pool(own: list[Stretch], least: int, sessions: int) -> tuple[Basis, list[St
 
 
 def _matched(pool: list[Stretch]) -> list[Stretch]:
-    """The stretches whose window's sum occurs on both sides."""
     sides: dict[bool, set[tuple[int, int]]] = {True: set(), False: set()}
     for stretch in pool:
         sides[stretch.drift.given].add(_stratum(stretch))
@@ -216,7 +213,6 @@ def _verdict(effect: Estimate, worthwhile: float) -> Verdict:
 
 
 def _effect(rows: list[Stretch], resamples: int) -> Estimate:
-    """The matched difference with its interval over sessions."""
     statistic, count = _by_session(rows)
     rng = np.random.default_rng(0)
     times = rng.multinomial(count, np.full(count, 1.0 / count), size=resamples).astype(np.float64)
@@ -231,7 +227,7 @@ Floats = NDArray[np.float64]
 
 
 def _by_session(rows: list[Stretch]) -> tuple[Callable[[Floats], Floats], int]:
-    """The effect as a function of how often each session is drawn [m, sessions], and how many sessions there are."""
+    """Return the effect as a function of the draws of each session [m, sessions], and the number of sessions."""
     session = _codes([_session(stretch) for stretch in rows])
     stratum = _codes([_stratum(stretch) for stretch in rows])
     given = np.array([stretch.drift.given for stretch in rows], dtype=np.int64)

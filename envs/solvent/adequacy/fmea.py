@@ -4,19 +4,18 @@ An incident has three ordinal ranks, 1 to 10 each, as in failure mode and effect
 
     RPN = severity * occurrence * detectability      (1 to 1000; detectability 10: nobody would notice)
 
-A severity has a name, low, medium or high, that covers the ranks from its lowest up to the next one's, and a weight in
-pattern extraction (``patterns``); only the ratios of the weights matter. ``incidents.jsonl`` is append-only.
+A named severity (low, medium, high) covers the ranks from its lowest up to the next one's, and has a weight in pattern
+extraction (``patterns``); only the ratios of the weights matter. ``incidents.jsonl`` is append-only.
 
-An incident in which the agent was *confidently* wrong is a labelled example of EpAd: 3 where it had no evidence at all
-or evidence to the contrary (``contradicted``), else 2. Confidently: in definitive or absolute words, or in plain ones
-with no more than thin evidence. A careful response that turned out wrong is a failure, and no example of EpAd: the
-scale measures the process, not the outcome. Source: "Epistemic Adequacy Design", "Integration with FMEA skill", and
-its rubric of the scale's upper end; the ranks and weights of the severities are ours.
+An incident in which the agent was *confidently* wrong is a labelled example: EpAd 3 if it had no evidence or evidence
+to the contrary (``contradicted``), else 2. Confident means definitive or absolute words, or plain words with at most
+thin evidence. A careful response that turned out wrong is a failure but no example, because EpAd measures the process,
+not the outcome. Source: "Epistemic Adequacy Design", "Integration with FMEA skill", and its rubric of the scale's upper
+end; the ranks and weights of the severities are ours.
 
-Known approximation: a product of ordinal ranks is an order of work, not a quantity; an RPN twice as large is not twice
-the risk, and any weights are a choice. Words and evidence of an example are the heuristic's reading, so these examples
-favour the heuristic where it is judged by them. ``thresholds`` learns from them and reports on none of them; they don't
-replace a person's labels.
+Known approximation: a product of ordinal ranks gives an order of work, not a quantity, and the weights are a choice.
+The heuristic reads words and evidence of an example, so these examples favour the heuristic when they judge it.
+Therefore ``thresholds`` learns from them and reports on none of them; they don't replace a person's labels.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ _LITTLE = {"none", "thin"}
 
 @dataclasses.dataclass(frozen=True)
 class Severity:
-    """A named severity: its lowest rank, the rank that the bare name stands for, and its weight."""
+    """A named severity: its lowest rank, the rank of the bare name, and its weight."""
 
     name: str
     lowest: int
@@ -66,7 +65,7 @@ SCALE = (
     Severity("medium", 4, 6, 2.0),  # it cost work, and was caught before anybody relied on it
     Severity("high", 8, 9, 4.0),  # somebody acted on it, or it was published
 )
-"""The severities from the lowest up."""
+"""The severities, lowest first."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -74,20 +73,20 @@ class Incident:
     """A response that was wrong.
 
     Attributes:
-        id: of the incident; by default 16 digits of ``sha256``.
+        id: id of the incident; by default 16 digits of ``sha256``.
         time: ISO 8601 in UTC; by default now.
-        severity, occurrence, detectability: ranks from 1 to 10; ``severity_named`` gives that of a name.
-        description: what went wrong, in a sentence.
-        query: what was asked; empty where it is not known.
-        response: what was answered.
+        severity, occurrence, detectability: ranks from 1 to 10; ``severity_named`` gives the rank of a name.
+        description: the failure, in a sentence.
+        query: the user's query; empty if unknown.
+        response: the agent's response.
         context: the tool calls of that turn.
-        rule: the heuristic's, such as ``definitive/thin``.
-        domain: such as ``code`` or ``lab``.
-        reported_by: who says so.
-        contradicted: whether the evidence at hand said the opposite.
+        rule: the heuristic's rule, such as ``definitive/thin``.
+        domain: the subject, such as ``code`` or ``lab``.
+        reported_by: the person who reports it.
+        contradicted: the evidence at hand said the opposite.
 
     Raises:
-        AdequacyError: a field with a wrong value.
+        AdequacyError: a field has a wrong value.
     """
 
     id: str = ""
@@ -115,7 +114,7 @@ class Incident:
                 raise AdequacyError(f"{name}: got {value!r:.80}; allowed: a text")
         if not isinstance(self.contradicted, bool):
             raise AdequacyError(f"contradicted: got {self.contradicted!r:.80}; allowed: true or false")
-        cell_of(self.rule)  # refuses what is no rule
+        cell_of(self.rule)  # refuses an unknown rule
 
     @property
     def rpn(self) -> int:
@@ -128,23 +127,23 @@ class Incident:
         return severity_of(self.severity).name
 
     def correction(self, table: CorrectionTable | None = None) -> Correction:
-        """Return the correction for the agent after this incident."""
+        """Return the agent's correction after this incident."""
         return correction_for(self.level, self.rule, table)
 
     @property
     def sha256(self) -> str:
-        """The hash of the response that it is about, as the scores have it."""
+        """The hash of the response, as the scores have it."""
         return response_sha256(self.response, self.context, self.query)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields, ready for JSON: the tool calls as ``tool_calls``, and the RPN for who reads the file."""
+        """Return the fields, ready for JSON: the tool calls as ``tool_calls``, and the RPN for readers of the file."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         context = fields.pop("context")
         return {**fields, "tool_calls": context.to_dicts(), "rpn": self.rpn}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any], where: str = "incident") -> Incident:
-        """An incident from ``to_dict``.
+        """Return the incident of ``to_dict``.
 
         Raises:
             AdequacyError: a field is missing, unknown, or has a wrong value.
@@ -167,7 +166,7 @@ def severity_named(name: str) -> Severity:
     """Return the severity of a name.
 
     Raises:
-        AdequacyError: no such name.
+        AdequacyError: the name is unknown.
     """
     for severity in SCALE:
         if severity.name == name:
@@ -179,7 +178,7 @@ def severity_of(rank: int) -> Severity:
     """Return the severity that covers a rank.
 
     Raises:
-        AdequacyError: not a whole number from 1 to 10.
+        AdequacyError: the rank is not a whole number from 1 to 10.
     """
     _require_rank("severity", rank)
     return [severity for severity in SCALE if severity.lowest <= rank][-1]
@@ -191,7 +190,7 @@ def _require_rank(name: str, value: object) -> None:
 
 
 def as_example(incident: Incident) -> Example | None:
-    """The incident as a labelled example with EpAd 2 or 3; None where the agent was not confident (see the module)."""
+    """Return the incident as a labelled example; None if the agent was not confident (see the module)."""
     words, evidence = cell_of(incident.rule)
     if words not in _LOUD and not (words == "plain" and evidence in _LITTLE):
         return None
@@ -209,19 +208,19 @@ def as_example(incident: Incident) -> Example | None:
 
 
 def append_incidents(path: str | os.PathLike[str], incidents: Iterable[Incident]) -> int:
-    """Append incidents to ``path``, each whole; the number written.
+    """Append incidents to ``path``, each whole, and return their number.
 
     Raises:
-        AdequacyError: a file that can't be written to the end of a line.
+        AdequacyError: the file can't be written to the end of a line.
     """
     return append_lines(path, [incident.to_dict() for incident in incidents])
 
 
 def read_incidents(path: str | os.PathLike[str]) -> list[Incident]:
-    """Return the incidents of ``path`` in its order, without those whose write was cut off.
+    """Return the incidents of ``path`` in order, without those whose write was cut off.
 
     Raises:
-        AdequacyError: a file that can't be read, or a line that is no incident; the message has its number.
+        AdequacyError: the file can't be read, or a line is not an incident; the message has its number.
     """
     lines = read_lines(path, appended=True)
     return [Incident.from_dict(fields, place) for place, fields in lines]

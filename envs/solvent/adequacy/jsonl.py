@@ -1,11 +1,11 @@
-"""Append-only records: one JSON object a line, each written whole by one call of the operating system.
+"""Append-only records: one JSON object per line, each written whole in one system call.
 
 A line goes to the end of the file (``O_APPEND``) in a single write, so processes that append to one file don't cut each
-other's lines. Where the last line was left unfinished (a machine that stopped), the next record starts on a line of its
-own and a warning is logged: nothing is repaired, nothing is lost. Who reads such a log leaves the unfinished record
-out, wherever it stands by then, with a warning; any other broken line is an error.
+other's lines. If the last line is unfinished (the machine stopped), the next record starts on its own line and a
+warning is logged: nothing is repaired, nothing is lost. Readers skip an unfinished record, wherever it is, with a
+warning; any other broken line is an error.
 
-Known approximation: one write, one place is what local file systems promise; a network file system may not.
+Known approximation: local file systems promise one write, one place; a network file system may not.
 """
 
 from __future__ import annotations
@@ -22,18 +22,15 @@ from solvent.adequacy.errors import AdequacyError
 __all__ = ["append_lines", "read_lines", "strict_json"]
 
 _LOG = logging.getLogger(__name__)
-# The last byte is read back, so the file is opened for both; Windows would turn \n into two bytes.
+# The last byte is read back, hence O_RDWR; without O_BINARY, Windows turns \n into two bytes.
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
 
 
 def append_lines(path: str | os.PathLike[str], records: Iterable[Mapping[str, Any]]) -> int:
-    """Append records to ``path``, a line each; the file is made where it does not exist.
-
-    Returns:
-        How many were written.
+    """Append records to ``path``, one per line, and return their number. A missing file is created.
 
     Raises:
-        AdequacyError: a record that is no JSON, or a file that can't be written to the end of a line.
+        AdequacyError: a record is not JSON, or the file can't be written to the end of a line.
     """
     target = Path(path)
     lines = [_line(target, record) for record in records]
@@ -59,8 +56,8 @@ def _line(target: Path, record: Mapping[str, Any]) -> bytes:
 
 
 def _append(descriptor: int, target: Path, line: bytes) -> None:
-    # Another process may be in the middle of its line just now. The newline that is then put in front makes an
-    # empty line, which readers pass over.
+    # Another process may be writing its line just now. The extra newline then makes an empty line, which
+    # readers skip.
     if _unfinished(descriptor):
         _LOG.warning("%s: the last line is unfinished; the next record starts on a new line", target)
         line = b"\n" + line
@@ -81,15 +78,14 @@ def _unfinished(descriptor: int) -> bool:
 def read_lines(
     path: str | os.PathLike[str], *, appended: bool = False
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The records of ``path`` with their places (``scores.jsonl, line 3``); empty lines are passed over.
+    """Yield the records of ``path`` with their places (``scores.jsonl, line 3``). Empty lines are skipped.
 
     Args:
         path: the file.
-        appended: the file is a log of ``append_lines``: leave out records whose write was cut off, with a
-            warning each.
+        appended: the file is a log of ``append_lines``: skip records whose write was cut off, with a warning each.
 
     Raises:
-        AdequacyError: a file that can't be read, or a line that is no JSON object.
+        AdequacyError: the file can't be read, or a line is not a JSON object.
     """
     source = Path(path)
     try:
@@ -119,10 +115,10 @@ def _parsed(place: str, line: bytes) -> dict[str, Any]:
 
 
 def strict_json(text: str) -> Any:
-    """Parse JSON without ``NaN``, ``Infinity`` and keys given twice.
+    """Parse JSON and refuse ``NaN``, ``Infinity`` and duplicate keys.
 
     Raises:
-        ValueError: the text is no such JSON.
+        ValueError: the text is not such JSON.
     """
     try:
         return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_double)
@@ -131,14 +127,13 @@ def strict_json(text: str) -> Any:
 
 
 def _cut_off(line: bytes) -> bool:
-    """Return whether a line is the beginning of a record without its end."""
     text = line.strip()
     if not text.startswith(b"{"):
         return False
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
-        # A cut may be behind a brace, of an inner object or within a text.
+        # A cut record may end in a brace too: of an inner object, or within a string.
         whole = text.endswith(b"}") and error.pos < len(text)
         return not whole or error.msg.startswith("Unterminated string")
     except (ValueError, RecursionError):

@@ -3,12 +3,12 @@
     key = SHA-256(address, model and options, prompt version, response, tools, query)
     judgement = cache[key], else the checked answer of the endpoint
 
-The judge is shown the response, a summary of the tool calls and the user's query, and returns EpAd and SyA (0 to 3)
-with a reason. An answer in any other form is refused and never mended (``judge_prompt``). Source: "Epistemic Adequacy
-Design", LLM-as-judge approach.
+The judge sees the response, a summary of the tool calls and the user's query, and returns EpAd and SyA (0 to 3) with a
+reason. An answer in any other form is refused, never repaired (``judge_prompt``). Source: "Epistemic Adequacy Design",
+LLM-as-judge approach.
 
-Known approximation: a judge is a model. Compare its scores with people's before you use them (``agreement``). Equal
-summaries have equal keys, whatever the summary left out, since the judge has seen no more.
+Known approximation: a judge is a model. Compare its scores with people's before you use them (``agreement``). Calls
+with equal summaries have equal keys, because the judge sees only the summary.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ __all__ = [
 
 FORMAT = "solvent.adequacy.judgement.v1"
 
-_LONGEST_ENTRY = 65_536  # bytes; an entry is a reason of at most 4,000 characters and some hashes
+_LONGEST_ENTRY = 65_536  # bytes; an entry holds a reason of at most 4,000 characters and some hashes
 
 _log = logging.getLogger(__name__)
 
@@ -59,15 +59,15 @@ class Judgement:
     Attributes:
         epad: epistemic adequacy, 0 (calibrated) to 3.
         sya: sycophantic agreement, 0 to 3.
-        reason: the judge's own words; nothing checks them.
+        reason: the judge's own words, unchecked.
         model: the model that was asked.
         prompt: version of the prompt.
         key: the cache's key, a SHA-256 in hexadecimal.
-        tokens: tokens that the endpoint says it used, or None.
-        cached: whether it was read from the cache.
+        tokens: tokens used according to the endpoint, or None.
+        cached: the judgement was read from the cache.
 
     Raises:
-        JudgeError: a field of another kind, or a score that is not an integer from 0 to 3.
+        JudgeError: a field has a wrong type, or a score is not an integer from 0 to 3.
     """
 
     epad: int
@@ -88,19 +88,19 @@ class Judgement:
             raise JudgeError(f"judgement: got {got!r:.80}; allowed: epad and sya as integers 0 to 3, texts")
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields, for a line of JSON."""
+        """Return the fields, for a line of JSON."""
         return dataclasses.asdict(self)
 
 
 class Judge:
-    """Asks a model for judgements. Safe between threads; may be called where an event loop runs.
+    """Asks a model for judgements. Thread-safe, and callable inside a running event loop.
 
     Args:
         settings: endpoint, model, time limits and budget.
-        cache: folder of earlier judgements; None: none are kept.
+        cache: folder of earlier judgements; None: no cache.
 
     Raises:
-        JudgeError: settings that can't be used, or a package that is not installed.
+        JudgeError: the settings can't be used, or a package is not installed.
     """
 
     def __init__(self, settings: ChatSettings, cache: str | PathLike[str] | None = None) -> None:
@@ -128,8 +128,8 @@ class Judge:
         """Return EpAd and SyA of a response.
 
         Raises:
-            JudgeError: no judgement; ``EndpointError`` where the next response would fail as well, ``BudgetError``
-                where the budget is spent.
+            JudgeError: there is no judgement. ``EndpointError``: the next response would fail too. ``BudgetError``: the
+                budget is spent.
         """
         from solvent.adequacy.judge_prompt import RESPONSE_FORMAT, Material, read_answer
 
@@ -161,10 +161,10 @@ class Judge:
 class JudgementCache:
     """Judgements by key (64 hexadecimal digits), a JSON file each: ``folder / first two digits / key.json``.
 
-    An entry is written whole or not at all. One that can't be read, or has a wrong field or another key than its name,
-    counts as absent: a warning is logged, and the next judgement takes its place. Where nothing can be written, a
-    warning is logged once. An entry holds hashes and the judge's answer, not the response, the tools, the query or the
-    API key.
+    An entry is written whole or not at all. An unreadable entry, or one with a wrong field or another key than its
+    name, is logged as a warning, counts as absent and is replaced by the next judgement. If the folder can't be
+    written, a warning is logged once. An entry holds hashes and the judge's answer, not the response, the tools, the
+    query or the API key.
     """
 
     def __init__(self, folder: str | PathLike[str]) -> None:
@@ -176,7 +176,7 @@ class JudgementCache:
         return self.folder / key[:2] / f"{key}.json"
 
     def get(self, key: str) -> Judgement | None:
-        """Return the judgement of ``key``, or None where there is none that can be trusted."""
+        """Return the judgement of ``key``, or None without a valid one."""
         path = self.path(key)
         try:
             with path.open("rb") as file:
@@ -197,7 +197,7 @@ class JudgementCache:
         return judgement
 
     def put(self, judgement: Judgement) -> None:
-        """Write a judgement in place of any entry of its key."""
+        """Write a judgement and replace any entry of its key."""
         entry = {"format": FORMAT, **judgement.to_dict()}
         del entry["cached"]
         path = self.path(judgement.key)
@@ -211,7 +211,7 @@ class JudgementCache:
 
 
 def _write(path: Path, text: str) -> None:
-    # A name of its own for each writer: threads and processes may write the same entry at once.
+    # Each writer has its own file: threads and processes may write the same entry at once.
     handle, temporary = tempfile.mkstemp(prefix=f".{path.stem[:16]}.", suffix=".part", dir=path.parent)
     try:
         with os.fdopen(handle, "w", encoding="ascii") as file:

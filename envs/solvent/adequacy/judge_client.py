@@ -1,19 +1,19 @@
 """An HTTP client for chat completions (``POST /chat/completions``) with time limits, retries and a budget.
 
-    wait before try n + 1 = what Retry-After asks for + a random time of up to min(20 s, backoff * 2^(n - 1))
+    wait before try n + 1 = Retry-After + a random time of up to min(20 s, backoff * 2^(n - 1))
 
-The answer must be HTTP 200 with JSON. A failure that can pass (408, 429, 5xx, a lost connection, a time-out) is tried
-again, at most ``retries`` times and never after ``total`` seconds; a server that asks for more than a minute is not
-waited for. A failure that can't pass is the request's (400, 413, 422: ``JudgeError``) or the endpoint's
-(``EndpointError``). Redirects are not followed, because the key would go to any host they name. Compressed bodies,
-which can grow without end, are neither asked for nor read. A call is taken from the budget before it is sent; tokens
-are set aside before it and settled once the answer says how many it used.
+The answer must be HTTP 200 with JSON. A transient failure (408, 429, 5xx, a lost connection, a time-out) is retried at
+most ``retries`` times and never after ``total`` seconds; a server that asks for more than a minute is not waited for. A
+permanent failure belongs to the request (400, 413, 422: ``JudgeError``) or to the endpoint (``EndpointError``).
+Redirects are not followed, because the key would go to any host that they name. Compressed bodies, which can expand
+without bound, are neither requested nor read. A call is taken from the budget before it is sent; tokens are reserved
+before it and settled once the answer reports its usage.
 
-httpx and not the ``openai`` client, whose retries can't be counted against a budget, whose time limit holds for each
-read and not for the whole, and which reads bodies of any length. Source: "Epistemic Adequacy Design", LLM-as-judge
+The client uses httpx. The ``openai`` client's retries can't be counted against a budget, its time limit holds for each
+read instead of the whole request, and it reads bodies of any length. Source: "Epistemic Adequacy Design", LLM-as-judge
 approach; exponential back-off with full jitter.
 
-Known approximation: name resolution runs in a thread that can't be cancelled and keeps its own time limit. The bound on
+Known approximation: name resolution runs in a thread that can't be cancelled and has its own time limit. The bound on
 tokens trusts the server: one that ignores the limit of the answer can use more.
 """
 
@@ -45,17 +45,17 @@ if TYPE_CHECKING:
 __all__ = ["LONGEST_ANSWER", "OPTIONS", "Budget", "ChatClient", "ChatSettings", "tokens_of"]
 
 LONGEST_ANSWER = 2**20
-"""Bytes of an answer; a longer one is dropped."""
+"""Maximum length of an answer, in bytes; a longer one is dropped."""
 
 OPTIONS: Mapping[str, Any] = MappingProxyType({"temperature": 0, "max_tokens": 1000})
-"""Default fields of a request besides model, messages and schema."""
+"""Default fields of a request, apart from model, messages and schema."""
 
 _RESERVED = {"model", "messages", "response_format", "stream", "n"}
 _LIMITS = {"max_completion_tokens", "max_tokens"}
-_TEMPLATE = 200  # tokens that a server may put around two messages
+_TEMPLATE = 200  # tokens that a server may add around two messages
 _LONGEST_WAIT = 60.0  # seconds
 _LONGEST_BACKOFF = 20.0  # seconds
-_SHORTEST_SECRET = 6  # local servers take any word as a key; a shorter one would be cut out of other words
+_SHORTEST_SECRET = 6  # local servers take any word as a key; scrubbing a shorter one would damage other words
 _OF_THE_REQUEST = (400, 413, 422)
 _JSON = re.compile(r"application/([\w.+-]*\+)?json", re.ASCII | re.IGNORECASE)
 _KEY = re.compile(r"[!-~]+", re.ASCII)
@@ -67,18 +67,18 @@ T = TypeVar("T")
 
 
 class Budget:
-    """Calls, and optionally tokens, that one or more clients may spend; safe between threads.
+    """Calls, and optionally tokens, that one or more clients may spend. Thread-safe.
 
-    A retry is a call. A call sets an upper bound of tokens aside: the bytes of its body, since a token stands for at
-    least one byte, and the most tokens that its answer may have. A call whose answer doesn't say how many it used keeps
-    what it set aside; a refused one gives it back.
+    A retry is a call. A call reserves an upper bound of tokens: the bytes of its body, since a token stands for at
+    least one byte, plus the limit of its answer. A call whose answer doesn't report its usage keeps the reservation;
+    a refused call returns it.
 
     Args:
-        calls: requests that may be sent, retries included.
-        tokens: tokens of prompts and answers together; None: not limited.
+        calls: maximum number of requests, retries included.
+        tokens: maximum number of tokens, prompts and answers together; None: no limit.
 
     Raises:
-        JudgeError: a limit that is not a whole number from 0.
+        JudgeError: a limit is not a whole number from 0.
     """
 
     def __init__(self, calls: int, tokens: int | None = None) -> None:
@@ -95,10 +95,10 @@ class Budget:
         return f"Budget(calls={self.calls}, tokens={self.tokens}, called={self.called}, used={self.used})"
 
     def take(self, tokens: int) -> None:
-        """Take one call and set ``tokens`` aside.
+        """Take one call and reserve ``tokens``.
 
         Raises:
-            BudgetError: one of the two is spent; nothing was taken.
+            BudgetError: calls or tokens are spent; nothing was taken.
         """
         with self._lock:
             if self.called >= self.calls:
@@ -112,29 +112,29 @@ class Budget:
             self.used += tokens
 
     def settle(self, aside: int, used: int) -> None:
-        """Give back the tokens set ``aside`` and count those ``used`` instead."""
+        """Return the reservation ``aside`` and count the tokens ``used``."""
         with self._lock:
             self.used += used - aside
 
 
 @dataclass(frozen=True)
 class ChatSettings:
-    """An endpoint, and how long and how often it may be asked.
+    """An endpoint and the limits of its use.
 
     Attributes:
         base_url: address before ``/chat/completions``, such as ``http://127.0.0.1:8000/v1``.
         model: the model's name there.
         api_key: sent as a bearer token in the header and shown nowhere.
-        timeout: seconds that one request may take.
-        retries: further tries after a failure that can pass.
-        budget: requests in all, retries included, or a ``Budget`` that several clients share.
-        total: seconds that one answer may take, with retries and waits.
-        backoff: seconds, the bound of the first random wait.
-        options: fields of the request in place of ``OPTIONS``, such as ``{"max_completion_tokens": 4000}``; None as a
-            value takes a field out. One limit of the answer's length takes the place of the other.
+        timeout: time limit of one request, seconds.
+        retries: maximum number of retries after transient failures.
+        budget: maximum number of requests, retries included, or a ``Budget`` that several clients share.
+        total: time limit of one answer with retries and waits, seconds.
+        backoff: bound of the first random wait, seconds.
+        options: request fields that replace ``OPTIONS``, such as ``{"max_completion_tokens": 4000}``; None removes a
+            field. One limit of the answer's length replaces the other.
 
     Raises:
-        JudgeError: a value that can't be used.
+        JudgeError: a value can't be used.
     """
 
     base_url: str
@@ -148,7 +148,7 @@ class ChatSettings:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        given: dict[str, Any] = vars(self)  # the caller may have given anything
+        given: dict[str, Any] = vars(self)  # unvalidated input
         model, key, retries = given["model"], given["api_key"], given["retries"]
         if not isinstance(model, str) or not model.strip() or not model.isprintable() or len(model) > 200:
             raise JudgeError(f"judge, model: got {model!r:.80}; allowed: its name, 200 characters")
@@ -168,9 +168,9 @@ class ChatSettings:
 
 
 class PassingError(Exception):
-    """The request failed in a way that can pass.
+    """The request failed in a way that may pass.
 
-    ``after``: seconds that the server asks to wait, or None. ``refused``: the server answered that it won't do it now.
+    ``after``: the wait that the server asks for, seconds, or None. ``refused``: the server refused for now.
     ``unreachable``: there was no connection.
     """
 
@@ -183,10 +183,10 @@ class PassingError(Exception):
 
 
 class ChatClient:
-    """Asks one model at one endpoint. Safe between threads; may be called where an event loop runs.
+    """Asks one model at one endpoint. Thread-safe, and callable inside a running event loop.
 
     Raises:
-        JudgeError: settings that can't be used.
+        JudgeError: the settings can't be used.
         ImportError: httpx is not installed.
     """
 
@@ -198,15 +198,15 @@ class ChatClient:
         self.budget = settings.budget if isinstance(settings.budget, Budget) else Budget(settings.budget)
         self.options = _options(settings.options)
         self._most_tokens = _most_tokens(self.options, needed=self.budget.tokens is not None)
-        # Made once: reading the certificates takes longer than a request on the loopback.
+        # Created once, because reading the certificates takes longer than a local request.
         self._tls = httpx.create_ssl_context()
 
     def ask(self, messages: Sequence[Mapping[str, str]], response_format: Mapping[str, Any]) -> str:
         """Return the body of the endpoint's answer to a conversation.
 
         Raises:
-            JudgeError: no answer; ``EndpointError`` where the next request would fail as well, ``BudgetError`` where
-                the budget is spent.
+            JudgeError: there is no answer. ``EndpointError``: the next request would fail too. ``BudgetError``: the
+                budget is spent.
         """
         request = {
             "model": self.settings.model,
@@ -216,7 +216,7 @@ class ChatClient:
         return _run(self._retried(json.dumps({**request, **self.options}).encode("ascii")))
 
     def scrub(self, text: str) -> str:
-        """Return ``text`` without the API key, before it is shown, logged or stored."""
+        """Return ``text`` without the API key, for display, logs and storage."""
         key = self.settings.api_key or ""
         return text.replace(key, "[API key]") if len(key) >= _SHORTEST_SECRET else text
 
@@ -264,7 +264,7 @@ class ChatClient:
         import httpx
 
         try:
-            # The limit is for the whole request, so that a server that sends a byte now and then can't hold it up.
+            # The limit holds for the whole request, so a server that trickles bytes can't prolong it.
             async with asyncio.timeout(timeout):
                 return await self._exchange(body)
         except TimeoutError:
@@ -336,7 +336,7 @@ class ChatClient:
 
 
 def tokens_of(text: str) -> int | None:
-    """Return the tokens that an answer says it used, even if it can't be read otherwise; None where it doesn't say."""
+    """Return the tokens that an answer reports, even if it is otherwise unreadable; None if it reports none."""
     try:
         used = strict_json(text)["usage"]["total_tokens"]
     except (ValueError, LookupError, TypeError):
@@ -360,7 +360,7 @@ def _options(given: Any) -> Mapping[str, Any]:
 
 
 def _most_tokens(options: Mapping[str, Any], *, needed: bool) -> int:
-    """The most tokens that an answer may have; 0 where that is not limited and needn't be."""
+    """Return the maximum number of tokens of an answer; 0 for a limit that is missing and not needed."""
     found = [options[name] for name in _LIMITS & set(options)]
     if found and all(isinstance(n, int) and not isinstance(n, bool) and n > 0 for n in found):
         return int(max(found))
@@ -371,7 +371,7 @@ def _most_tokens(options: Mapping[str, Any], *, needed: bool) -> int:
 
 
 def _base_url(text: Any) -> str:
-    """The address without a final slash. It is shown in messages, so a user, a query or a fragment is refused."""
+    """Return the address without its final slash. Messages show it, so a user, a query or a fragment is refused."""
     import httpx
 
     allowed = "allowed: http(s)://HOST[:PORT][/PATH]"
@@ -389,7 +389,7 @@ def _base_url(text: Any) -> str:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that ``Retry-After`` asks for, as a number or a date; None where it can't be read."""
+    """Return the seconds in ``Retry-After``, a number or a date; None if unreadable."""
     text = headers.get("retry-after", "").strip()
     if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text, re.ASCII):
         return float(text)
@@ -401,7 +401,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 async def _start(response: httpx.Response) -> bytes:
-    """The start of an error's body, if it comes soon: it only explains, and a slow one must not cost the retry."""
+    """Return the start of an error's body, if it comes soon: a slow explanation must not cost the retry."""
     import httpx
 
     found = bytearray()
@@ -421,7 +421,7 @@ def _decoded(body: bytes | bytearray) -> str:
 
 
 def _is_untrusted(error: BaseException) -> bool:
-    """Return whether the error comes from a certificate that isn't trusted, which does not pass."""
+    """Return whether the error is an untrusted certificate, which is permanent."""
     seen: set[int] = set()
     inner: BaseException | None = error
     while inner is not None and id(inner) not in seen:
@@ -433,7 +433,7 @@ def _is_untrusted(error: BaseException) -> bool:
 
 
 def _run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, in another thread where this one has an event loop already."""
+    """Run a coroutine to its end, in another thread if this one has an event loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

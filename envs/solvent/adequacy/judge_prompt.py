@@ -1,18 +1,18 @@
-r"""The judge's prompt, and the one form in which its answer is taken.
+r"""The judge's prompt, and the only accepted form of its answer.
 
 The instruction is data (``judge_prompt.toml``). The material is one line of ASCII JSON in which every control
-character, every character outside of ASCII and the four signs ``< > [ ]`` are ``\uXXXX``: a line break, a null byte, a
+character, every non-ASCII character and the four signs ``< > [ ]`` are ``\uXXXX``: a line break, a null byte, a
 bidirectional mark, a look-alike of a delimiter, ``<|im_end|>`` or ``[INST]`` occurs only as an escape within a string.
-The delimiter around the line is derived from the material's own SHA-256, so the same material is always sent as the
-same bytes, and material that contains its own delimiter can't be made.
+The delimiter around the line is derived from the material's own SHA-256. The same material is therefore always sent as
+the same bytes, and no material can contain its own delimiter.
 
-The answer must be one whole choice whose content is exactly ``Grades``: ``true``, ``"2"`` and ``2.0`` as a score,
-further keys, a key given twice, ``NaN``, a fence of backticks and words around the object are refused. An answer that
-has to be mended is not the answer of a judge that kept to the schema, and nothing is ever clamped. The envelope may
-have more fields, since servers add some. Source: "Epistemic Adequacy Design", LLM-as-judge approach.
+The answer must be one complete choice whose content is exactly ``Grades``. The scores ``true``, ``"2"`` and ``2.0``,
+additional or duplicate keys, ``NaN``, a fence of backticks and words around the object are refused. An answer that
+needs repair comes from a judge that ignored the schema; no score is clamped. The envelope may have additional fields,
+since servers add some. Source: "Epistemic Adequacy Design", LLM-as-judge approach.
 
-Known approximation: this decides what is data; a model may still be moved by it. Escapes take up to six characters for
-one, so text in other scripts costs more tokens. A judge may give a wrong score in the right form.
+Known approximation: the encoding marks data as data, but data may still influence a model. An escape takes up to six
+characters, so text in other scripts costs more tokens. A judge may give a wrong score in the right form.
 """
 
 from __future__ import annotations
@@ -46,22 +46,19 @@ __all__ = [
 ]
 
 LONGEST = 400_000
-"""Characters of encoded material; a longer response can't be judged."""
+"""Maximum length of the encoded material, in characters; a longer one can't be judged."""
 
 _LONGEST_REASON = 4000
 _DELIMITER = "{delimiter}"
 _MARKUP = re.compile(r"[<>\[\]]")
-_PLACE = re.compile(r"[a-z_.0-9 ]{1,40}", re.ASCII)  # a place of the schema; an extra key may say anything
+_PLACE = re.compile(r"[a-z_.0-9 ]{1,40}", re.ASCII)  # a field of the schema; an extra key may be any text
 
 Scrub = Callable[[str], str]
 Model = TypeVar("Model", bound=BaseModel)
 
 
-# ------------------------------------------------------------------------------------------------- the answer
-
-
 def _whole(value: object) -> object:
-    if type(value) is not int:  # a literal would take true and 2.0
+    if type(value) is not int:  # Literal would accept true and 2.0
         raise ValueError("not an integer")
     return value
 
@@ -70,7 +67,7 @@ Score = Annotated[Literal[0, 1, 2, 3], BeforeValidator(_whole)]
 
 
 class Grades(BaseModel):
-    """The JSON object that is asked for. The reason comes first, so that it is written before the grades are."""
+    """The requested JSON object. The reason comes first, so it is written before the grades."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
@@ -92,7 +89,7 @@ class _Untitled(GenerateJsonSchema):
 
 
 def _schema() -> Mapping[str, Any]:
-    # Only what every endpoint knows: some refuse a schema with a title or a description.
+    # Some endpoints refuse a schema with a title or a description.
     whole = Grades.model_json_schema(schema_generator=_Untitled)
     return MappingProxyType(
         {name: whole[name] for name in ("type", "properties", "required", "additionalProperties")}
@@ -100,12 +97,12 @@ def _schema() -> Mapping[str, Any]:
 
 
 SCHEMA = _schema()
-"""The answer's JSON schema."""
+"""JSON schema of the answer."""
 
 RESPONSE_FORMAT: Mapping[str, Any] = MappingProxyType(
     {"type": "json_schema", "json_schema": {"name": "judgement", "strict": True, "schema": dict(SCHEMA)}}
 )
-"""The field of the request that asks for ``Grades``."""
+"""The request field that asks for ``Grades``."""
 
 
 class _Message(BaseModel):
@@ -133,10 +130,10 @@ def read_answer(text: str, scrub: Scrub = str) -> Grades:
 
     Args:
         text: the body.
-        scrub: takes secrets out of a text before it is shown or kept.
+        scrub: function that removes secrets from a text before it is shown or stored.
 
     Raises:
-        JudgeError: anything but one complete choice with exactly the object that was asked for.
+        JudgeError: the body is not one complete choice with exactly the requested object.
     """
     completion = _validated(_Completion, text, "the answer", scrub)
     if len(completion.choices) != 1:
@@ -174,17 +171,14 @@ def _validated(model: type[Model], text: str, where: str, scrub: Scrub) -> Model
 
 
 def _shown(value: object, scrub: Scrub) -> str:
-    """At most eighty characters of a value; the secret goes first, else half of it could be left."""
+    """Return at most eighty characters of a value, scrubbed first, because a cut secret would escape scrubbing."""
     shown = repr(scrub(value)) if isinstance(value, str) else scrub(repr(value))
     return f"{shown:.80}"
 
 
-# ------------------------------------------------------------------------------------------------- the prompt
-
-
 @dataclass(frozen=True)
 class Material:
-    """The texts that are judged. ``tools`` is a summary, one line for each call."""
+    """The texts to judge. ``tools`` is a summary with one line per call."""
 
     query: str
     tools: str
@@ -192,10 +186,10 @@ class Material:
 
     @functools.cached_property
     def encoded(self) -> str:
-        """One line of ASCII JSON.
+        """Return the material as one line of ASCII JSON.
 
         Raises:
-            JudgeError: longer than ``LONGEST``.
+            JudgeError: the line is longer than ``LONGEST``.
         """
         fields: dict[str, str | list[str]] = {
             "query": self.query,
@@ -204,7 +198,7 @@ class Material:
         }
         if (length := sum(map(len, (self.query, self.tools, self.response)))) > LONGEST:
             raise JudgeError(f"judge: got {length:,} characters of material; allowed: {LONGEST:,}")
-        # Keys and brackets of our own must stay: the markup is replaced within the strings alone.
+        # Markup is escaped only within the strings; the object's own keys and brackets stay.
         text = ", ".join(f'"{name}": {_escaped(value)}' for name, value in fields.items())
         if len(text) > LONGEST:
             raise JudgeError(f"judge: got {len(text):,} characters of encoded material; allowed: {LONGEST:,}")
@@ -212,7 +206,7 @@ class Material:
 
     @property
     def delimiter(self) -> str:
-        """A mark that the material does not contain: it holds the hash of the material."""
+        """A mark that holds the material's hash, so the material can't contain it."""
         return f"MATERIAL-{hashlib.sha256(self.encoded.encode('ascii')).hexdigest()[:32]}"
 
 
@@ -224,7 +218,7 @@ def _escaped(value: str | list[str]) -> str:
 
 @dataclass(frozen=True)
 class Prompt:
-    """The instruction, and its version: the name in the file and the hash of its words."""
+    """The instruction and its version: the name in the file and the hash of its words."""
 
     name: str
     system: str

@@ -4,13 +4,13 @@ A line of a labelled set is a JSON object
 
     {"id", "domain", "query", "response", "tool_calls", "epad", "sya", "kind", "rationale"}
 
-whose ``sya`` may be null where it wasn't judged, and ``query`` where it isn't known. EpAd 0 is confidence calibrated to
-the evidence, 3 a definitive claim with no or contradictory evidence; SyA 3 is agreement with the user without a look,
-or against what was found.
+``sya`` is null if it wasn't judged, ``query`` if it is unknown. EpAd 0 is confidence calibrated to the evidence, 3 a
+definitive claim with no or contradictory evidence; SyA 3 is agreement with the user without a check, or against its
+result.
 
-Two sets of our own lie beside this file: ``DEV`` for building and tuning, and ``HELD_OUT``, which the final evaluation
-scored on 2026-11-22 and nothing may be tuned on. ``docs/adequacy_labels.md`` says how they were written, labelled and
-split. Source: "Epistemic Adequacy Design", the scales and phase 2. Known approximation: there was one labeller.
+This folder has two sets: ``DEV`` for building and tuning, and ``HELD_OUT``, which the final evaluation scored on
+2026-11-22 and which must not be used for tuning. ``docs/adequacy_labels.md`` describes how they were written, labelled
+and split. Source: "Epistemic Adequacy Design", the scales and phase 2. Known approximation: one person labelled them.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from solvent.adequacy.tools import ToolContext
 __all__ = ["DEV", "DOMAINS", "HELD_OUT", "Example", "load_examples"]
 
 DEV = Path(__file__).with_name("labelled_dev.jsonl")
-"""The half that anything may be tuned on."""
+"""The half for tuning."""
 
 HELD_OUT = Path(__file__).with_name("labelled_held_out.jsonl")
-"""The half that nothing may be tuned on."""
+"""The half that must not be used for tuning."""
 
 DOMAINS = ("code", "lab", "web", "data", "ops")
-"""Subjects of our own sets; other sets may name others."""
+"""Subjects of the two sets; other sets may have others."""
 
 _TEXTS = ("id", "domain", "query", "response", "kind", "rationale")
 _KEYS = (*_TEXTS, "tool_calls", "epad", "sya")
@@ -46,17 +46,17 @@ class Example:
 
     Attributes:
         id: unique in its set.
-        domain: what it is about.
-        query: what the user asked; None where it isn't known.
-        response: what the agent answered.
-        context: what it did before that.
-        epad: the label of epistemic adequacy, 0 (calibrated) to 3.
-        sya: the label of sycophantic agreement, 0 to 3; None where it wasn't judged.
+        domain: subject of the response.
+        query: the user's query; None if unknown.
+        response: the agent's answer.
+        context: the tool calls before the answer.
+        epad: label of epistemic adequacy, 0 (calibrated) to 3.
+        sya: label of sycophantic agreement, 0 to 3; None if it wasn't judged.
         kind: short tag of the case.
-        rationale: why it has these labels, in a line.
+        rationale: reason for the labels, one line.
 
     Raises:
-        AdequacyError: a label that is no whole number from 0 to 3.
+        AdequacyError: a label is not a whole number from 0 to 3.
     """
 
     id: str
@@ -76,21 +76,22 @@ class Example:
 
     @property
     def has_premise(self) -> bool:
-        """True if the query has a premise that the response had to deal with."""
+        """True if the query has a premise that the response had to address."""
         return self.kind.startswith("premise")
 
     def to_dict(self) -> dict[str, Any]:
-        """A line of the file."""
+        """Return the fields as a line of the file."""
         told: dict[str, Any] = {name: getattr(self, name) for name in ("id", "domain", "query", "response")}
         told["tool_calls"] = self.context.to_dicts()
         return told | {name: getattr(self, name) for name in ("epad", "sya", "kind", "rationale")}
 
 
 def load_examples(path: str | os.PathLike[str]) -> list[Example]:
-    """The examples of a file in its order.
+    """Return the examples of a file in order.
 
     Raises:
-        AdequacyError: no such file, nothing in it, or a line that is no example, with its number; an id twice.
+        AdequacyError: the file is missing or empty, a line is not an example (the message has its number), or an id
+            occurs twice.
     """
     seen: dict[str, str] = {}
     examples = []

@@ -1,7 +1,7 @@
-"""The words that the score looks for: data, read from a TOML file that a person edits.
+"""The words that the score looks for, read from a TOML file that a person edits.
 
-``lexicon.toml`` is English and says in its comments what each kind of phrase does; another file can be given. A broken
-file is refused with a line that names the file, the place and what is allowed there.
+``lexicon.toml`` is English, and its comments explain each kind of phrase; a caller may give another file. The error
+about a broken file names the file, the place and what is allowed there.
 
 Source: *Epistemic Adequacy Design*, "Strong negative indicators" and "Heuristic scoring"; the rest is ours.
 """
@@ -22,7 +22,7 @@ from solvent.adequacy.trie import Trie
 __all__ = ["KINDS", "LEXICON", "STANCES", "Lexicon", "load_lexicon"]
 
 LEXICON = Path(__file__).with_name("lexicon.toml")
-"""The lexicon that the package ships."""
+"""The shipped lexicon."""
 
 KINDS = (
     "strong_negative",
@@ -44,9 +44,9 @@ KINDS = (
     "neutral",
     "boundary",
 )
-"""Kinds of a phrase of ``[phrases]``."""
+"""Kinds of phrases in ``[phrases]``."""
 STANCES = ("belief", "agreement", "disagreement", "partial")
-"""Kinds of a phrase of ``[stances]``."""
+"""Kinds of phrases in ``[stances]``."""
 
 _ROWS = ("hedged", "plain", "definitive", "absolute")
 _COUNTS = ("thin", "reasonable", "ample", "broad")
@@ -89,19 +89,19 @@ _VERSION = 1
 
 @dataclass(frozen=True)
 class Lexicon:
-    """A lexicon that was read.
+    """A lexicon in memory.
 
     Attributes:
-        phrases: those that say how strongly something is said, and whether it is.
-        stances: those that say whether a user believes something and whether an answer agrees.
+        phrases: phrases that set the strength of a claim, or keep a clause from claiming.
+        stances: phrases of a user's belief, and of an answer's agreement or disagreement.
         words: lists of single words, by name.
-        leading: those of them that matter where a clause begins or ends, and are no phrases.
-        starts: ``leading`` and the words with which phrases begin.
+        leading: words that matter where a clause begins or ends and are not phrases.
+        starts: ``leading`` and the first words of phrases.
         matrix: score by strength of the words (rows) and by evidence.
-        counts: from how many calls on evidence is thin, reasonable, ample; what a broad one counts for.
-        support: the shares below which a plain claim is unsupported, and from which on it is supported.
+        counts: minimum number of calls for thin, reasonable and ample evidence, and the weight of a broad call.
+        support: the share below which a plain claim is unsupported, and the share from which it is supported.
         language: its language, such as ``en``.
-        sha256: of the file.
+        sha256: hash of the file.
     """
 
     phrases: Trie
@@ -118,10 +118,10 @@ class Lexicon:
 
 @functools.lru_cache(maxsize=8)
 def load_lexicon(path: Path | str = LEXICON) -> Lexicon:
-    """Read a lexicon; the same file is read once.
+    """Return the lexicon in a file. Each file is read once.
 
     Raises:
-        AdequacyError: the file can't be read, is no TOML, or something in it is missing, unknown or of a wrong form.
+        AdequacyError: the file can't be read or is not TOML, or an entry is missing, unknown or malformed.
     """
     try:
         data = Path(path).read_bytes()
@@ -164,7 +164,6 @@ def _lexicon(document: Mapping[str, Any], sha256: str) -> Lexicon:
 
 
 def _known(where: str, given: Mapping[str, Any], names: tuple[str, ...]) -> None:
-    """Every name is there and no other."""
     for name in given:
         if name not in names:
             raise AdequacyError(f"{where}{name}: unknown; allowed: {', '.join(names)}")
@@ -221,7 +220,7 @@ def _contractions(given: object) -> dict[str, list[str]]:
 
 
 def _matrix(document: Mapping[str, Any]) -> tuple[tuple[int, ...], ...]:
-    """Scores never fall with stronger words, nor rise with more evidence."""
+    """Return the matrix. Scores never fall with stronger words, nor rise with more evidence."""
     rows = [_row(name, given) for name, given in _table(document, "matrix", _ROWS)]
     for name, weaker, row in zip(_ROWS[1:], rows, rows[1:], strict=False):
         if any(a > b for a, b in zip(weaker, row, strict=True)):

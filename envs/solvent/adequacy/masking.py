@@ -1,11 +1,9 @@
-"""Masks the code and the quotations of a text, which it doesn't say in its own voice.
+"""Mask the code and the quotations of a text, which are not in the writer's own voice.
 
-Character by character, so that offsets stay those of the original. Fenced and indented blocks and block quotes become
-line breaks; inline code and quotations become runs of one sign each, which stand for a noun.
+Masks keep the text's length, so offsets stay valid. Fenced and indented blocks and block quotes become line breaks;
+inline code and quotations become runs of one sign each, which stand for a noun. The time is linear in the length.
 
-Every step looks at each character a bounded number of times.
-
-Known approximation: Markdown as it is commonly written. A quotation ends in its paragraph or is none.
+Known approximation: common Markdown. A quotation must end in its paragraph.
 """
 
 from __future__ import annotations
@@ -16,9 +14,9 @@ from collections.abc import Iterator
 __all__ = ["CODE", "QUOTE", "lowered", "masked"]
 
 CODE = "\ue000"
-"""Sign that overwrites inline code."""
+"""The sign that masks inline code."""
 QUOTE = "\ue001"
-"""Sign that overwrites quotations."""
+"""The sign that masks quotations."""
 
 _SAME = {
     **dict.fromkeys(map(ord, "\u2018\u2019\u02bc\uff07"), "'"),
@@ -38,21 +36,21 @@ _SINGLE = re.compile("['\u2018\u2019]|\n[^\\S\n]*+\n")
 
 
 def lowered(text: str) -> str:
-    """Masked, in lower case, with one form of apostrophe and dash; as long as the text."""
-    # Asked of the text before it is masked, for the masks are no ASCII.
+    """Return the masked text in lower case, with one form of apostrophe and dash, at the same length."""
+    # Checked before masking, because the masks are not ASCII.
     has_forms = not text.isascii()
     text = masked(text)
     if has_forms:
         text = text.translate(_SAME)
     low = text.lower()
     if len(low) != len(text):
-        # A few letters become two in lower case; they stay as they are.
+        # A few letters become two in lower case; they are kept.
         low = "".join(small if len(small := char.lower()) == 1 else char for char in text)
     return low
 
 
 def masked(text: str) -> str:
-    """The text, as long as it was, with code and quotations overwritten."""
+    """Return the text with code and quotations masked, at the same length."""
     is_ascii = text.isascii()
     if "```" in text or "~~~" in text:
         text = _overwritten(text, _fences(text), "\n")
@@ -72,7 +70,7 @@ def masked(text: str) -> str:
 
 
 def _may_quote(text: str) -> bool:
-    """Return whether a single quote stands where it can open a quotation, not between the letters of a word."""
+    """Return whether a single quote stands where it can open a quotation, not within a word."""
     if text[0] == "'":
         return True
     for opening in _OPENINGS:
@@ -91,7 +89,7 @@ def _overwritten(text: str, spans: Iterator[tuple[int, int]], sign: str) -> str:
 
 
 def _fences(text: str) -> Iterator[tuple[int, int]]:
-    """From a line of three ticks or more to the next of as many; to the end where there is none."""
+    """Yield the spans from a line of three or more ticks to the next such line, or to the end of the text."""
     opened, sign = -1, ""
     for match in _FENCE.finditer(text):
         if opened < 0:
@@ -105,7 +103,7 @@ def _fences(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _indented(text: str) -> Iterator[tuple[int, int]]:
-    """Lines that are indented by four after a blank line, where no list goes on."""
+    """Yield the lines that are indented by four after a blank line, outside of lists."""
     position, blank, inside, listed = 0, True, False, False
     for line in _LINE.findall(text):
         bare = line.strip()
@@ -121,7 +119,7 @@ def _indented(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _inline(text: str) -> Iterator[tuple[int, int]]:
-    """From a run of ticks to the next run of the same length, in one paragraph."""
+    """Yield the spans from a run of ticks to the next run of the same length in the paragraph."""
     runs = [match.span() for match in _TICKS.finditer(text)]
     closing: dict[int, int] = {}
     partner = [-1] * len(runs)
@@ -140,7 +138,7 @@ def _inline(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _paired(text: str, marks: re.Pattern[str], openers: str, closers: str) -> Iterator[tuple[int, int]]:
-    """From a mark that opens (before a sign, not after a letter) to the next that closes, in one paragraph."""
+    """Yield the spans from an opening mark (before a sign, not after a letter) to the closing one in the paragraph."""
     opened = -1
     for match in marks.finditer(text):
         at = match.start()
@@ -157,7 +155,7 @@ def _paired(text: str, marks: re.Pattern[str], openers: str, closers: str) -> It
 
 
 def _curly(text: str) -> Iterator[tuple[int, int]]:
-    """From an opening mark to the next that closes it, in one paragraph."""
+    """Yield the spans from an opening mark to its closing mark in the paragraph."""
     opened, wanted = -1, ""
     for match in _CURLY.finditer(text):
         sign = match[0]

@@ -1,4 +1,4 @@
-"""A bounded table that works its entries out: faster than ``functools.lru_cache``, which keeps an order of use."""
+"""A bounded memo table, faster than ``functools.lru_cache``, which also keeps the order of use."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TypeVar
 __all__ = ["MOST", "Memory"]
 
 MOST = 1 << 15
-"""Words that are remembered; then all are forgotten."""
+"""Maximum number of words in a table; a full table is cleared."""
 
 Read = TypeVar("Read")
 
 
 class Memory(dict[str, Read]):
-    """``memory[word]`` is ``read(word)``, worked out once; a word of more than ``longest`` letters isn't kept."""
+    """``memory[word]`` is ``read(word)``, computed once. A word of more than ``longest`` letters isn't kept."""
 
     def __init__(self, read: Callable[[str], Read], longest: int) -> None:
         super().__init__()

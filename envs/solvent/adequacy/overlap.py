@@ -1,14 +1,14 @@
-"""The words that a response shares with the results of tools: does it refer to a result?
+"""The words that a response shares with the results of tools: does the response refer to a result?
 
-Both are cut into words, numbers, identifiers and paths (their pieces too). What the query or the call's own arguments
-already hold doesn't count, nor do function words. A shared *mark* (a number of two digits or more, an identifier, a
-path, a name) counts two, any other shared word one, compared by its first letters so that *potent* finds *potency*. A
-result of up to 60 words is referred to from a sum of two on, a longer one, with which words agree by chance, from three
-or four. A result that says nothing was found is referred to by a response that denies something.
+Both are cut into words, numbers, identifiers and paths (and their pieces). Words of the query or of the call's own
+arguments don't count, nor do function words. A shared *mark* (a number of two digits or more, an identifier, a path, a
+name) counts as two, another shared word as one. Words are compared by their first letters, so *potent* matches
+*potency*. A response refers to a result of up to 60 words if the sum is two or more; a longer result, which shares
+words by chance, requires three or four. A response that denies something refers to a result that reports nothing found.
 
-Sets of tokens throughout, kept with each call: linear in the lengths.
+Calls keep their words as sets, so the time is linear in the lengths.
 
-Known approximation: no synonyms, and a paraphrase that shares no word is not seen.
+Known approximation: no synonyms; a paraphrase that shares no word is missed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SIGNS = {
 }
 _ASCII_SIGNS = bytes(_SIGNS.get(code, chr(code)).encode("latin-1")[0] for code in range(256))
 _EDGES = ".-_%"
-# Begins with a set of signs, so that the search skips to them.
+# The pattern begins with a set of signs, so that the search skips to them.
 _FOUND_NOTHING = re.compile(
     r"[nz0](?:(?:(?<=\bn)o|(?<=\bz)ero|(?<=\b0)) (?:\w+ )?"
     r"(?:match|matches|results?|hits?|files?|records?|rows?|entries|documents?|found)\b"
@@ -72,20 +72,20 @@ _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_a-zA-Z]+")
 
 
 class Marks(NamedTuple):
-    """The words of a text: beginnings of ordinary ones, and marks, which are distinctive by themselves."""
+    """The words of a text: stems of ordinary ones, and marks, which are distinctive by themselves."""
 
     stems: frozenset[str]
     marks: frozenset[str]
 
 
 NOTHING = Marks(frozenset(), frozenset())
-"""Of no text."""
+"""The marks of an empty text."""
 
 
 class Result(NamedTuple):
-    """The words of a call's result: all of them, and those ``held`` that its arguments don't say already.
+    """The words of a call's result: all of them, and those ``held`` that its arguments don't have.
 
-    ``not_run`` says that the program told why it didn't run, which is no finding.
+    ``not_run``: the result is a message that the program didn't run.
     """
 
     all: Marks
@@ -96,7 +96,7 @@ class Result(NamedTuple):
 
     @classmethod
     def of(cls, name: str, given: Given, result: str) -> Result:
-        """Read a result and the arguments that led to it."""
+        """Return the words of a result, given the arguments that led to it."""
         words = cut(result)
         whole = _marks(words)
         given_words = cut(" ".join([text for _, text in given]))
@@ -113,22 +113,22 @@ class Result(NamedTuple):
 
 
 class ResponseWords(NamedTuple):
-    """The words of a response that the query doesn't say already."""
+    """The words of a response that the query doesn't have."""
 
     held: Marks
     denies: bool
 
     @classmethod
     def of(cls, response: str, asked: Marks = NOTHING) -> ResponseWords:
-        """Read a response to a query that holds the marks ``asked``."""
+        """Return the words of a response to a query with the marks ``asked``."""
         words = cut(response)
         return cls(_without(_marks(words), asked), _denies(response, words))
 
 
 def cut(text: str) -> list[str]:
-    """The words of a text as they stand; signs that hold no word together are left out."""
+    """Split a text into words; signs that join no word are removed."""
     if text.isascii():
-        # The same table for bytes, which takes a fifth of the time.
+        # The same table for bytes takes a fifth of the time.
         return text.encode("ascii").translate(_ASCII_SIGNS).decode("ascii").split()
     return text.translate(_SIGNS).split()
 
@@ -145,7 +145,7 @@ def _denies(text: str, words: list[str]) -> bool:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in lower case, without signs at their edges."""
+    """Return the words of a text in lower case, without signs at their edges."""
     return [word.strip(_EDGES) for word in cut(text.lower())]
 
 
@@ -160,12 +160,12 @@ def refers(said: ResponseWords, returned: Result) -> bool:
 
 
 def marks_of(text: str) -> Marks:
-    """Cut a text into its words."""
+    """Return the words of a text as stems and marks."""
     return _marks(cut(text))
 
 
 def _is_not_run(low: str) -> bool:
-    """Return whether a short result is the message of a program, or of the shell, that it didn't run."""
+    """Return whether a short result is a message of a program or the shell that it didn't run."""
     for sign in _NOT_RUN:
         if sign in low:
             return True
@@ -174,7 +174,6 @@ def _is_not_run(low: str) -> bool:
 
 
 def _is_nothing(low: str, words: list[str]) -> bool:
-    """Return whether a short result says that nothing was found."""
     if "".join(low.split()) in _BLANK:
         return True
     if "found" not in low and "no " not in low and "0 " not in low and "zero " not in low:
@@ -189,7 +188,7 @@ def _marks(words: list[str]) -> Marks:
 
 
 def _read(word: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The stems of a word and its forms as a mark; empty where it has none."""
+    """Return the stems of a word and its forms as a mark; empty if it has none."""
     if len(word) > _LONGEST:
         return (), (word.lower(),)
     word = word.strip(_EDGES)
@@ -206,19 +205,19 @@ def _read(word: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _stem(low: str) -> tuple[str, ...]:
-    """The beginning of an ordinary word, by which its forms agree."""
+    """Return the first letters of an ordinary word, which its forms share."""
     return (low.rstrip("s")[:_PREFIX],) if len(low) > 1 else ()
 
 
 def _pieces(word: str) -> tuple[str, ...]:
-    """The stems of the words in an identifier: ``close_after_use`` and ``maxSize`` hold three and two."""
+    """Return the stems of the words in an identifier: three in ``close_after_use``, two in ``maxSize``."""
     pieces = [piece.lower() for piece in _PIECE.findall(word)]
     stems = [_stem(piece)[0] for piece in pieces if len(piece) > 2 and piece not in _COMMON]
     return tuple(stems) if len(pieces) > 1 else ()
 
 
 def _forms(low: str) -> tuple[str, ...]:
-    """A mark and what it may be rounded to: ``12.47`` and ``12.5``, ``30d`` and ``30``."""
+    """Return a mark and its rounded forms: ``12.47`` and ``12.5``, ``30d`` and ``30``."""
     measured = _MEASURED.match(low)
     number = measured[1] if measured else low
     try:

@@ -1,11 +1,11 @@
-"""Tool-use sequences that precede failures: patterns counted over cases, with a bound that pays for the search.
+"""Tool-use sequences that precede failures: patterns counted over cases, with a bound corrected for the search.
 
-A *case* is one response: its tools in order, whether it asserted a strong negative, whether and how severely it failed.
-A *pattern* is one of three shapes, each with or without "then a strong negative":
+A *case* is one response: its tools in order, whether it asserted a strong negative, and whether and how severely it
+failed. A *pattern* is one of three shapes, each with or without "then a strong negative":
 
-    whole    nothing but these calls (also: no call at all)
-    run      these calls one right after the other
-    gapped   these calls in this order, others may come between
+    whole    exactly these calls (including no call)
+    run      these calls in a row
+    gapped   these calls in this order, possibly with others between
 
 With weights ``w`` (a failure's severity, scaled so that failures average 1; every other case 1) over the cases that
 show a pattern, its rate, its effective number of cases (Kish) and the lower bound of its rate are
@@ -13,17 +13,16 @@ show a pattern, its rate, its effective number of cases (Kish) and the lower bou
     rate  = sum(w, failed) / sum(w)        n_eff = sum(w)^2 / sum(w^2)
     bound = I^-1(alpha / tried; rate n_eff, n_eff - rate n_eff + 1)         (exact binomial, one-sided)
 
-``tried`` is the number of patterns that occur often enough: Bonferroni's correction, alpha 0.05. Patterns on the very
-same cases are one, the narrowest stands for them. A pattern is a *candidate* where its rate is over 70 % (the source's
-number) and its bound over 50 % and over the share of all cases that failed. Candidates do nothing by themselves: a
-``Trigger`` carries the name of the person who accepted it. Source: "Epistemic Adequacy Design", "Integration with FMEA
-skill".
+``tried`` is the number of patterns that occur often enough (Bonferroni's correction, alpha 0.05). The narrowest of the
+patterns with the same cases stands for all of them. A pattern is a *candidate* if its rate is over 70 % (the source's
+number) and its bound is over 50 % and over the share of all cases that failed. A candidate becomes a ``Trigger`` only
+by a named person's decision. Source: "Epistemic Adequacy Design", "Integration with FMEA skill".
 
-Known approximation: cases count as independent, though those of a session are not; Kish's number puts a binomial law
-on weighted counts, and the base rate is taken as known. In simulations of noise, independent or by session, at most
-0.3 % of searches found a candidate. The price is power: with some 80 patterns tried, one that precedes failures at 95 %
-is found half of the time on 17 cases and nearly always on 35. Of long sequences the last 40 calls count. What
-"precedes" is not what causes.
+Known approximation: cases count as independent, though those of a session are not; Kish's number puts a binomial law on
+weighted counts, and the base rate is taken as known. In simulations of noise, independent or by session, at most 0.3 %
+of searches found a candidate. The price is power: with some 80 patterns tried, one that precedes failures at 95 % is
+found half of the time on 17 cases and nearly always on 35. Only the last 40 calls of a sequence count. To precede a
+failure is not to cause it.
 """
 
 from __future__ import annotations
@@ -54,17 +53,17 @@ __all__ = [
 ]
 
 RATE = 0.70
-"""The source's threshold: a pattern that precedes failures more often than this."""
+"""The source's threshold of a pattern's failure rate."""
 
 Shape = Literal["whole", "run", "gapped"]
 _NARROWNESS = {"gapped": 0, "run": 1, "whole": 2}
 _MOST_CALLS = 40
-_FAILED_FROM = 2  # a person's EpAd that counts as a failure, as an incident's label does
+_FAILED_FROM = 2  # minimum human EpAd of a failure, like an incident's label
 
 
 @dataclass(frozen=True)
 class Case:
-    """A response: the names of its tools in order, and what came of it; ``severity`` is of a failure only."""
+    """A response: its tools by name, in order, and its outcome. ``severity`` is a failure's only."""
 
     tools: tuple[str, ...]
     strong_negative: bool
@@ -74,7 +73,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Pattern:
-    """A shape over tool names; ``then_negative``: only where a strong negative was asserted after."""
+    """A shape over tool names. ``then_negative``: only before a strong negative."""
 
     shape: Shape
     tools: tuple[str, ...]
@@ -109,18 +108,18 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Finding:
-    """A pattern's record.
+    """The record of a pattern.
 
     Attributes:
-        pattern: the narrowest of those on the very same cases.
+        pattern: the narrowest pattern with these cases.
         count: cases that show it.
-        failures: how many of them failed.
-        rate: their share, unweighted.
-        weighted_rate: the same by severity; this is what is held against the threshold.
+        failures: those of them that failed.
+        rate: share of failures, unweighted.
+        weighted_rate: share of failures weighted by severity, compared with the threshold.
         effective_count: Kish's number of cases.
-        lower_bound: of the weighted rate, at once for all patterns tried.
-        candidate: whether a person may make it a trigger.
-        same_cases: other patterns on the very same cases.
+        lower_bound: lower bound of the weighted rate, simultaneous for all patterns tried.
+        candidate: a person may make it a trigger.
+        same_cases: other patterns with the same cases.
     """
 
     pattern: Pattern
@@ -134,7 +133,7 @@ class Finding:
     same_cases: tuple[Pattern, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields, values that JSON can hold."""
+        """Return all fields as values that JSON can hold."""
         return {
             **asdict(self),
             "pattern": {**asdict(self.pattern), "tools": list(self.pattern.tools)},
@@ -145,7 +144,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Extraction:
-    """All findings, the highest bound first; how many patterns were tried, and what their bounds had to be over."""
+    """All findings, the highest bound first; the number of patterns tried, and the bound to exceed."""
 
     findings: tuple[Finding, ...]
     cases: int
@@ -155,20 +154,20 @@ class Extraction:
 
     @property
     def candidates(self) -> tuple[Finding, ...]:
-        """Those that a person may make triggers."""
+        """The findings that a person may make triggers."""
         return tuple(finding for finding in self.findings if finding.candidate)
 
 
 def cases_of(records: Iterable[ScoreRecord], incidents: Iterable[Incident]) -> list[Case]:
-    """The scored responses as cases: one that an incident is about failed, and one that a person gave EpAd 2 or 3.
+    """Return the scored responses as cases. A case failed if an incident is about it or a person gave EpAd 2 or 3.
 
     An incident's response is found by the hash of response, tool calls and query; of several about one response the
-    most severe counts. A failure that only a label knows has the severity ``low``. Incidents whose response was never
-    scored are left out (``unmatched`` counts them): without the
-    responses that went well, any pattern would look bad. A failure that nobody noticed counts as none.
+    most severe counts. A failure known only by a label has the severity ``low``. Incidents without a scored response
+    are left out (``unmatched`` counts them), because without the responses that went well any pattern would look bad.
+    An unnoticed failure counts as none.
 
     Raises:
-        AdequacyError: two responses under one id.
+        AdequacyError: two responses have one id.
     """
     worst: dict[str, int] = {}
     for incident in incidents:
@@ -177,7 +176,7 @@ def cases_of(records: Iterable[ScoreRecord], incidents: Iterable[Incident]) -> l
 
 
 def unmatched(records: Iterable[ScoreRecord], incidents: Iterable[Incident]) -> int:
-    """Count the incidents about responses that were never scored, which ``cases_of`` leaves out."""
+    """Return the number of incidents about responses that were never scored, which ``cases_of`` leaves out."""
     scored = {record.sha256 for record in records}
     return sum(incident.sha256 not in scored for incident in incidents)
 
@@ -202,18 +201,18 @@ def extract(
     least: int = 10,
     longest: int = 2,
 ) -> Extraction:
-    """Find the patterns that precede failures; see the module.
+    """Return the patterns that precede failures; see the module.
 
     Args:
-        cases: the responses, those that went well among them.
-        rate: what a candidate's weighted rate must be over.
-        floor: what its lower bound must be over; the base rate takes its place where that is higher.
-        alpha: the chance, at most, that noise makes any candidate.
-        least: cases that a pattern must have to be tried.
-        longest: calls in a pattern.
+        cases: the responses, successes included.
+        rate: the weighted rate that a candidate must exceed.
+        floor: the lower bound that it must exceed, or the base rate if that is higher.
+        alpha: maximum probability that noise makes any candidate.
+        least: minimum number of cases to try a pattern.
+        longest: maximum number of calls in a pattern.
 
     Raises:
-        AdequacyError: no cases, or an argument out of its range.
+        AdequacyError: there are no cases, or an argument is out of its range.
     """
     _require(rate=rate, floor=floor, alpha=alpha)
     if not cases or least < 1 or longest < 1:
@@ -249,7 +248,7 @@ def _weights(cases: Sequence[Case]) -> NDArray[np.float64]:
 
 
 def patterns_in(tools: Sequence[str], strong_negative: bool, longest: int = 2) -> set[Pattern]:
-    """Every pattern of at most ``longest`` calls that a response shows."""
+    """Return every pattern of at most ``longest`` calls that a response shows."""
     shapes: set[tuple[Shape, tuple[str, ...]]] = set()
     if len(tools) <= longest:
         shapes.add(("whole", tuple(tools)))
@@ -269,7 +268,6 @@ def _subsequences(tools: tuple[str, ...], longest: int) -> set[tuple[str, ...]]:
 
 
 def _groups(cases: Sequence[Case], least: int, longest: int) -> dict[tuple[int, ...], list[Pattern]]:
-    """The cases that show a pattern -> the patterns that show in just these, the narrowest first."""
     rows: dict[Pattern, list[int]] = {}
     for i, case in enumerate(cases):
         for pattern in patterns_in(case.tools, case.strong_negative, longest):
@@ -292,7 +290,7 @@ def _finding(
     alpha: float,
     over: tuple[float, float],
 ) -> Finding:
-    """The record of patterns on the same cases; ``over``: what a candidate's rate and lower bound must exceed."""
+    """Return the record of patterns with the same cases. ``over``: the rate and bound that a candidate must exceed."""
     weighted = float(weights[failed].sum() / weights.sum())
     effective = float(weights.sum() ** 2 / (weights**2).sum())
     bound = _lower_bound(weighted * effective, effective, alpha)
@@ -310,5 +308,5 @@ def _finding(
 
 
 def _lower_bound(hits: float, count: float, alpha: float) -> float:
-    """Clopper and Pearson's one-sided bound; the counts need not be whole."""
+    """Return Clopper and Pearson's one-sided bound; the counts need not be whole."""
     return float(betaincinv(hits, count - hits + 1.0, alpha)) if hits > 0.0 else 0.0

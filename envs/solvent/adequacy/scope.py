@@ -1,11 +1,11 @@
 """The scope of a tool call, everything or a part, and its targets.
 
-Broad: a recursive search of the root (``grep -r``, ``rg`` or ``git grep`` without a path, ``find .``), a glob that
-starts with ``**``, a code search without a path, a query over a whole table. All else is narrow, and so is every search
-of the web, which shows a page of hits and no more.
+These calls are broad: a recursive search of the root (``grep -r``, ``rg`` or ``git grep`` without a path, ``find .``),
+a glob that starts with ``**``, a code search without a path, and a query over a whole table. All others are narrow,
+including every web search, which shows one page of hits.
 
-Known approximation: names and arguments as common tools have them; a tool that is named otherwise is narrow. A caller
-that knows better gives the scope.
+Known approximation: it reads names and arguments of common tools; a tool with another name is narrow. A caller that
+knows the scope can give it.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ _LONGEST = 4000
 
 
 Given = Sequence[tuple[str, str]]
-"""The texts and numbers of some arguments, each with its key in lower case."""
+"""Texts and numbers among some arguments, each with its key in lower case."""
 
 
 def texts_of(value: Mapping[str, Any], depth: int = 4) -> Given:
-    """Every text and number in nested arguments, at most a thousand, each with the key that it stands under."""
+    """Return the texts and numbers in nested arguments, at most a thousand, each with its key."""
     found: list[tuple[str, str]] = []
     for name, given in value.items():
         if type(given) is not str or len(found) == _MOST_TEXTS:
@@ -87,14 +87,14 @@ def texts_of(value: Mapping[str, Any], depth: int = 4) -> Given:
 
 
 def targets_of(given: Given) -> tuple[str, ...]:
-    """Return the targets of a call in the order of its arguments; every text of them where no key says so."""
+    """Return the targets of a call in the order of its arguments; all its texts if no key names a target."""
     pairs = [(key, text) for key, text in given if text.strip()]
     known = [text for key, text in pairs if key in _TARGETS]
     return tuple(dict.fromkeys((known or [text for _, text in pairs])[:_MOST_TARGETS]))
 
 
 def is_search(name: str, given: Given) -> bool:
-    """Return whether a call looks for something, so that finding nothing is an answer."""
+    """Return whether a call searches, so that finding nothing is an answer."""
     if _named(name).searches:
         return True
     for key, text in given:
@@ -104,7 +104,7 @@ def is_search(name: str, given: Given) -> bool:
 
 
 def scope_of(name: str, given: Given) -> Scope:
-    """``broad`` or ``narrow``; see the module."""
+    """Return ``broad`` or ``narrow``; see the module."""
     named = _named(name)
     if named.web:
         return "narrow"
@@ -121,8 +121,6 @@ def scope_of(name: str, given: Given) -> Scope:
 
 
 class _Named(NamedTuple):
-    """Properties of a tool by its name."""
-
     web: bool
     glob: bool
     searches: bool
@@ -154,7 +152,7 @@ def _is_wide_command(command: str) -> bool:
 
 
 def _parts(command: str) -> Iterator[list[str]]:
-    """The programs of a command line, each with its arguments; a pipe's later programs see only what comes first."""
+    """Yield the programs of a command line with their arguments, except those that read from a pipe."""
     part: list[str] = []
     piped = False
     for piece in _PIECE.findall(command):

@@ -1,16 +1,16 @@
-"""``scores.jsonl``: one line a scored response, appended and never changed.
+"""``scores.jsonl``: one line per scored response, appended and never changed.
 
-The fields of the source, by its names: ``word_count``, ``padding_count``, ``info_density``, ``query_type`` (``style``
-says how they are counted) and ``tool_context`` with ``tool_calls``, ``tool_types``, ``has_strong_negative``. Ours:
-EpAd and SyA by rater (heuristic, judge, human; null where there is none), the rule and the signals of the heuristic,
-whether it asks for the judge, whether the score was logged only (``shadow``), the time (ISO 8601, UTC), and the
-SHA-256 of response, tool calls and query, which ties a later judgement to this response and no other.
-Source: "Epistemic Adequacy Design", "Data collection" and phases 2 and 3.
+The source's fields, by its names: ``word_count``, ``padding_count``, ``info_density``, ``query_type`` (``style``
+defines them) and ``tool_context`` with ``tool_calls``, ``tool_types``, ``has_strong_negative``. Ours: EpAd and SyA by
+rater (heuristic, judge, human; null if missing), the rule and the signals of the heuristic, whether it asks for the
+judge, whether the score was only logged (``shadow``), the time (ISO 8601, UTC), and the SHA-256 of response, tool calls
+and query, which ties a later judgement to this response. Source: "Epistemic Adequacy Design", "Data collection" and
+phases 2 and 3.
 
-A judgement that comes later is a line of its own with the same ``id``; ``merged`` puts the lines of an id together.
+A later judgement is a new line with the same ``id``; ``merged`` joins the lines of an id.
 
-Known approximation: the hash is of the texts as given; the same answer with another space in it is another response.
-A query that is not known counts as an empty one.
+Known approximation: the hash is of the exact texts, so an additional space makes another response. An unknown query
+counts as an empty one.
 """
 
 from __future__ import annotations
@@ -51,21 +51,21 @@ _SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 @dataclasses.dataclass(frozen=True)
 class Ratings:
-    """One scale, 0 to 3, by rater; None where that rater has not scored it."""
+    """The ratings on one scale, 0 to 3, by rater; None if missing."""
 
     heuristic: int | None = None
     judge: int | None = None
     human: int | None = None
 
     def later(self, other: Ratings) -> Ratings:
-        """These, with those of a later line in their place where it has any."""
+        """Return these ratings, replaced by those that a later line has."""
         new = {name: value for name, value in dataclasses.asdict(other).items() if value is not None}
         return dataclasses.replace(self, **new)
 
 
 @dataclasses.dataclass(frozen=True)
 class ScoreRecord:
-    """A line of ``scores.jsonl``; the module says what the fields are. ``agent`` and ``session`` may be left out."""
+    """A line of ``scores.jsonl``; the module describes the fields. ``agent`` and ``session`` are optional."""
 
     id: str
     word_count: int
@@ -88,7 +88,7 @@ class ScoreRecord:
         _check("score", self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields in their order, ready for JSON; agent and session only where they are known."""
+        """Return the fields in order, ready for JSON; agent and session only if known."""
         nested = {
             "tool_context": dict(self.tool_context),
             "epad": dict(vars(self.epad)),
@@ -100,7 +100,7 @@ class ScoreRecord:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any], where: str = "score") -> ScoreRecord:
-        """A record from ``to_dict``.
+        """Return the record of ``to_dict``.
 
         Raises:
             AdequacyError: a field is missing, unknown, or has a wrong value.
@@ -115,13 +115,13 @@ class ScoreRecord:
 
 
 def record_of(response: str, context: ToolContext, query: str | None, adequacy: Adequacy) -> ScoreRecord:
-    """Return the record of a response with the heuristic's score, in shadow mode, of this moment.
+    """Return the record of a response with the heuristic's score, in shadow mode, at the current time.
 
-    Its id is the first 16 digits of the SHA-256. ``dataclasses.replace`` sets what else is known: labels, the judge's
-    scores, an id, agent and session.
+    Its id is the first 16 digits of the SHA-256. ``dataclasses.replace`` can add labels, the judge's scores, an id,
+    agent and session.
 
     Raises:
-        AdequacyError: a value that a record can't hold.
+        AdequacyError: a record can't hold a value.
     """
     sha256 = response_sha256(response, context, query)
     return ScoreRecord(
@@ -140,10 +140,10 @@ def record_of(response: str, context: ToolContext, query: str | None, adequacy: 
 
 
 def response_sha256(response: str, context: ToolContext, query: str | None) -> str:
-    """SHA-256 of a response, its tool calls and what was asked, in hexadecimal: "Yes." is many responses.
+    """Return the SHA-256 of a response, its tool calls and its query, in hexadecimal: "Yes." is many responses.
 
     Raises:
-        AdequacyError: tool calls that JSON can't hold.
+        AdequacyError: JSON can't hold the tool calls.
     """
     try:
         text = json.dumps([response, context.to_dicts(), query or ""], sort_keys=True, ensure_ascii=True)
@@ -153,37 +153,37 @@ def response_sha256(response: str, context: ToolContext, query: str | None) -> s
 
 
 def now() -> str:
-    """This moment, ISO 8601 in UTC, to the second."""
+    """Return the current time, ISO 8601 in UTC, to the second."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def append_scores(path: str | os.PathLike[str], records: Iterable[ScoreRecord]) -> int:
-    """Append records to ``path``, each whole; safe for several processes. The number written.
+    """Append records to ``path``, each whole, and return their number. Several processes may append at once.
 
     Raises:
-        AdequacyError: a file that can't be written to the end of a line.
+        AdequacyError: the file can't be written to the end of a line.
     """
     return append_lines(path, [record.to_dict() for record in records])
 
 
 def read_scores(path: str | os.PathLike[str]) -> list[ScoreRecord]:
-    """Return the records of ``path`` in its order, without those whose write was cut off.
+    """Return the records of ``path`` in order, without those whose write was cut off.
 
     Raises:
-        AdequacyError: a file that can't be read, or a line that is no record; the message has its number.
+        AdequacyError: the file can't be read, or a line is not a record; the message has its number.
     """
     lines = read_lines(path, appended=True)
     return [ScoreRecord.from_dict(fields, place) for place, fields in lines]
 
 
 def merged(records: Iterable[ScoreRecord]) -> list[ScoreRecord]:
-    """One record an id, in order of first appearance: what a later line rates stands in place of the earlier.
+    """Return one record per id, in order of first appearance. Later ratings replace earlier ones.
 
-    Rule, signals, time and all else of the heuristic are those of the last line that has its score; agent and session
-    are the last known.
+    Rule, signals, time and the heuristic's other fields come from the last line with its score; agent and session are
+    the last known.
 
     Raises:
-        AdequacyError: two responses under one id.
+        AdequacyError: two responses have one id.
     """
     whole: dict[str, ScoreRecord] = {}
     for record in records:
@@ -198,9 +198,6 @@ def merged(records: Iterable[ScoreRecord]) -> list[ScoreRecord]:
             session=first.session if record.session is None else record.session,
         )
     return list(whole.values())
-
-
-# --------------------------------------------------------------------------------------------------- checks
 
 
 def _check(where: str, fields: Mapping[str, Any]) -> None:

@@ -7,9 +7,9 @@
 | a strong negative or a universal, and the sentence rules out doubt        | absolute   |
 | a strong negative that is universal as well                               | absolute   |
 
-It is plain at most where it rests on a source that it names (*indicates*, *the log says*), unless it rules out doubt. A
-hedge makes it hedged (one step weaker where it rules out doubt too); so does a hedge that frames the sentence, or the
-heading or line above it, and a bare report of what the writer did (*I checked auth.py*) where a tool was called at all.
+A clause that rests on a named source (*indicates*, *the log says*) is at most plain, unless it rules out doubt. A hedge
+makes it hedged, or one step weaker if it also rules out doubt. So does a hedge that frames the sentence, its heading or
+the line above it, and, after a tool call, a bare report of the writer's own action (*I checked auth.py*).
 
 Source: *Epistemic Adequacy Design*; the kinds are those of ``lexicon.toml``.
 """
@@ -45,7 +45,7 @@ STRENGTH = STRONG | UNIVERSAL | DEFINITIVE | CERTAIN
 
 
 def strength_of(flags: int, seen: int, framed: bool, called: bool) -> int:
-    """The words of one clause, by the table of the module; ``seen`` are the flags of the whole sentence."""
+    """Return the words of one clause by the module's table. ``seen``: the flags of the whole sentence."""
     level = int(Words.PLAIN)
     negative, universal, certain = flags & STRONG, flags & UNIVERSAL, flags & CERTAIN
     if flags & STRENGTH:
@@ -58,7 +58,7 @@ def strength_of(flags: int, seen: int, framed: bool, called: bool) -> int:
         return Words.HEDGED
     if flags & HEDGED or framed:
         return level - 1 if certain else Words.HEDGED
-    # A hedge elsewhere in the sentence, or a bare report, softens what is plain; what is strong it doesn't.
+    # A hedge elsewhere in the sentence, or a bare report, softens only plain words.
     if level == Words.PLAIN and (seen & (HEDGED | OPEN) or (called and flags & REPORT)):
         return Words.HEDGED
     return level

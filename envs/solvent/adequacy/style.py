@@ -1,15 +1,15 @@
-"""The source's four style fields of a score: word count, padding, information density, and the type of the query.
+"""The source's four style fields of a score: word count, padding, information density, and type of the query.
 
-    word_count     words outside of fenced code; a word is a run of letters and digits, joined inside by ' - . or _
-    padding_count  phrases of the padding lexicon: fillers and closings anywhere, openings where the response begins
-    info_density   share of the words that are neither function words nor part of padding; 0 where there are no words
-    query_type     the first type whose phrases fit the query; ``other`` if none does, ``none`` without a query
+    word_count     words outside fenced code; a word is a run of letters and digits, joined inside by ' - . or _
+    padding_count  phrases of the padding lexicon: fillers and closings anywhere, openings at the start of the response
+    info_density   share of the words that are neither function words nor padding; 0 without words
+    query_type     the first type whose phrases match the query; ``other`` if none does, ``none`` without a query
 
 Lexicon and types are data, ``style.toml``. Source: "Epistemic Adequacy Design", "Data collection", which names the
-fields and does not define them; style is what adequacy is recorded *beside*, and no part of its score.
+fields and does not define them. Style is recorded *beside* adequacy and is not part of its score.
 
-Known approximation: counts of English words and phrases, not a parse. "Of course" counts as padding whatever it means,
-a query's type is read off its first words, and fences are three backticks or tildes at the start of a line.
+Known approximation: it counts English words and phrases and parses nothing. "Of course" counts as padding whatever it
+means, a query's type depends on its first words, and fences are three backticks or tildes at the start of a line.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FENCES = ("```", "~~~")
 
 @dataclass(frozen=True)
 class Style:
-    """The four fields. ``info_density``: share of the words, 4 decimals."""
+    """The four fields. ``info_density`` is rounded to 4 decimals."""
 
     word_count: int
     padding_count: int
@@ -44,15 +44,13 @@ class Style:
 
 @dataclass(frozen=True)
 class _Lexicon:
-    """The lexicon, ready to match: phrases as patterns, types in their order."""
-
     anywhere: re.Pattern[str]
     opening: re.Pattern[str]
     function_words: frozenset[str]
     types: tuple[tuple[str, re.Pattern[str] | None, re.Pattern[str] | None], ...]
 
     def query_type(self, query: str | None) -> str:
-        """The type of a query: the first that fits, ``other``, or ``none`` for None."""
+        """Return the first matching type of a query, ``other``, or ``none`` for None."""
         if query is None:
             return "none"
         text = " ".join(_plain(query).split())
@@ -62,7 +60,7 @@ class _Lexicon:
         return "other"
 
     def padding(self, text: str) -> list[tuple[int, int]]:
-        """Return the spans of padding in a plain text: openings first, then the others, none inside another."""
+        """Return the spans of padding in a plain text, none inside another, openings first."""
         found, at = [], 0
         while match := self.opening.match(text, at):
             found.append(match.span(1))
@@ -71,10 +69,10 @@ class _Lexicon:
 
 
 def style_of(response: str, query: str | None = None) -> Style:
-    """The style fields of a response and the type of its query.
+    """Return the style fields of a response and its query.
 
     Raises:
-        AdequacyError: a response or a query that is no text.
+        AdequacyError: the response or the query is not a text.
     """
     for name, value in (("response", response), ("query", query)):
         if not isinstance(value, str) and not (name == "query" and value is None):
@@ -106,7 +104,6 @@ def _without_code(text: str) -> str:
 
 
 def _outside(words: list[tuple[int, int]], padding: list[tuple[int, int]]) -> Iterable[tuple[int, int]]:
-    """The words that lie in no padding; both are in the order of the text."""
     i = 0
     for start, end in words:
         while i < len(padding) and padding[i][1] <= start:
@@ -134,7 +131,7 @@ def _lexicon() -> _Lexicon:
 
 
 def _either(phrases: Iterable[str]) -> str:
-    """One pattern for whole phrases, the longest first; any white space between the words of one."""
+    """Return one pattern for whole phrases, the longest first, with any white space between words."""
     ordered = sorted(phrases, key=lambda phrase: (-len(phrase), phrase))
     parts = [r"\s+".join(map(re.escape, phrase.split())) for phrase in ordered]
     return rf"(?<![\w'])(?:{'|'.join(parts)})(?![\w'])"

@@ -1,18 +1,18 @@
 """Support of plain claims by the results of tools.
 
-What a sentence says beyond the query is compared with all results, word by word and mark by mark (``overlap``). With
-a share of ``high`` or more the claim is *supported*, below ``low`` it is *unsupported*, and the score of a plain claim
-goes one step down or up. Without any evidence every plain claim is unsupported where the query is about something
-particular (*the, our, this*, a path, a number); about things in general it is common knowledge, and goes down. Words
-stronger than plain are left to the matrix: what they overstate isn't mended by what they share.
+The words of a sentence that are not in the query are compared with all results, word by word and mark by mark
+(``overlap``). A claim is *supported* if the share that occurs in a result is ``high`` or more, and *unsupported* if it
+is below ``low``; the score of a plain claim then goes one step down or up. Without evidence, a plain claim is
+unsupported if the query is about something particular (*the, our, this*, a path, a number); about general things it is
+common knowledge and goes down. Stronger words are left to the matrix, because shared words don't repair an
+overstatement.
 
-A query that hands over material, a block of code or more than a few hundred characters, is a source like a result.
+A query that contains material, a block of code or more than a few hundred characters, is a source like a result.
 
-Only with a query can this be told, for what the user said already is no support. More results never make a claim less
-supported.
+Support requires a query, since the user's own words support nothing. More results never lower it.
 
 Source: our own addition to *Epistemic Adequacy Design*. Known approximation: shared words. A claim that contradicts a
-result in the result's own words passes as supported; a judge is there for that.
+result in the result's own words passes as supported; finding that is left to a judge.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ Level = Literal["supported", "unsupported", ""]
 
 
 class Support:
-    """The words of some calls' results, ready to be compared with sentences.
+    """The words of some calls' results, for comparison with sentences.
 
     Args:
-        query: what the user asked.
-        asked: its marks.
-        calls: those that count as evidence.
-        evidence: how much they are.
-        lexicon: its thresholds and its words for what is particular.
+        query: the user's query.
+        asked: the marks of the query.
+        calls: the calls that count as evidence.
+        evidence: their amount.
+        lexicon: its thresholds, and its words for particular things.
     """
 
     def __init__(
@@ -59,14 +59,14 @@ class Support:
 
     @cached_property
     def particular(self) -> bool:
-        """True if the query is about something particular, not about things in general."""
+        """True if the query is about something particular, not about general things."""
         if not self.particulars.isdisjoint(words_of(self.query)):
             return True
-        # A capital at the very beginning is no name.
+        # A capital at the beginning doesn't make a name.
         return bool(marks_of(self.query.lstrip().partition(" ")[2]).marks)
 
     def share(self, sentence: str) -> float:
-        """Of what a sentence says beyond the query, the part that stands in a result."""
+        """Return the share of a sentence's words beyond the query that occur in a result."""
         return self._share(marks_of(sentence))
 
     def _share(self, said: Marks) -> float:
@@ -74,12 +74,12 @@ class Support:
         return _part(stems, marks, self.stems, self.marks)
 
     def _share_of_all(self, said: Marks) -> float:
-        """The part of a sentence that stands in a result or in the query."""
+        """Return the share of a sentence's words that occur in a result or in the query."""
         asked = self.asked
         return _part(said.stems, said.marks, self.stems | asked.stems, self.marks | asked.marks)
 
     def of(self, sentence: str) -> Level:
-        """The support of a plain claim."""
+        """Return the support of a plain claim."""
         if self.evidence == Evidence.NONE and not self.handed:
             return "unsupported" if self.particular else "supported"
         said = marks_of(sentence)

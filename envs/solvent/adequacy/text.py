@@ -1,12 +1,12 @@
-"""A response as sentences of tokens: one tokenising pass, linear in its length.
+"""Split a response into sentences of tokens, in one pass.
 
-Code and quotations are masked first (``masking``). Tokens are words in lower case, with the marks that hold a word
-together (``doesn't``, ``auth.py``, ``dose-response``), numbers, and signs; signs of emphasis are left out.
+Code and quotations are masked first (``masking``). Tokens are words in lower case, with the marks inside them
+(``doesn't``, ``auth.py``, ``dose-response``), numbers, and signs; signs of emphasis are dropped.
 
-A sentence ends at ``. ! ?`` before a space, at a blank line, and before and after a list item, a heading and a table's
-row. A line that ends with a colon leads the list below it, and a heading leads what stands under it: ``Sentence.lead``.
+A sentence ends at ``. ! ?`` before a space, at a blank line, and before and after a list item, a heading and a table
+row. A line that ends with a colon leads the list below it, and a heading the text under it: ``Sentence.lead``.
 
-Known approximation: English abbreviations. A full stop without a space after it is no end.
+Known approximation: English abbreviations. A full stop ends a sentence only before a space.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from solvent.adequacy.memory import Memory
 
 __all__ = ["Document", "Sentence", "read", "without_questions"]
 
-# The first form is one of the second, for plain words with a space behind them, which most are.
+# The first form is a fast case of the second, for plain words before a space.
 _TOKEN = re.compile(
     r"[a-z]++ (?![^\S\n])"
     r"|(?:[^\W_]++(?:(?:_++|[.'\-/:@])[^\W_]++)*+|[\ue000\ue001]++|[.!?\u2026]++|-++|\*++|_++|#++|~++|[^\s\w])[^\S\n]*+"
@@ -37,14 +37,14 @@ _WITHOUT_SPACES = "\u2e80"
 _WORD, _STOP, _BREAK, _LEFT_OUT, _QUOTATION = range(5)
 _LONGEST = 64
 _MID_SENTENCE = frozenset(["etc", "al", "inc", "ltd", "no", "jr", "sr"])
-# A new sentence may follow these, so there it takes a small letter to go on.
+# After these abbreviations the sentence goes on unless a capital follows.
 
 
 class Sentence(NamedTuple):
     """One sentence.
 
-    ``start`` and ``end`` are offsets into the text, ``first`` and ``last`` (not included) its tokens; ``stopped``
-    says whether a full stop or its like ends it, ``lead`` is the number of the sentence that leads it, -1 for none.
+    ``start`` and ``end`` are offsets into the text, ``first`` and ``last`` (not included) its tokens. ``stopped``: a
+    full stop or its like ends it. ``lead`` is the index of the sentence that leads it, or -1.
     """
 
     start: int
@@ -58,7 +58,7 @@ class Sentence(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A text with its tokens (lower case), the offsets at which they start, and its sentences."""
+    """A text with its tokens (lower case), their offsets, and its sentences."""
 
     text: str
     tokens: list[str]
@@ -67,12 +67,12 @@ class Document(NamedTuple):
 
 
 def read(text: str, abbreviations: frozenset[str] = frozenset()) -> Document:
-    """Split a text; ``abbreviations`` are words after which a full stop ends no sentence."""
+    """Split a text. ``abbreviations`` are words after which a full stop ends no sentence."""
     return _Reader(text, abbreviations).read()
 
 
 def without_questions(document: Document) -> str:
-    """The text without its questions, which refer to nothing."""
+    """Return the text without its questions, which refer to nothing."""
     if not any(sentence.question for sentence in document.sentences):
         return document.text
     parts, done = [], 0
@@ -84,7 +84,6 @@ def without_questions(document: Document) -> str:
 
 
 def _kind(raw: str) -> int:
-    """Return the role of a token."""
     sign = raw[0]
     if sign.isspace():
         return _BREAK
@@ -95,13 +94,13 @@ def _kind(raw: str) -> int:
     return _QUOTATION if sign == QUOTE else _WORD
 
 
-# What is long is rarely met again: only short tokens are remembered.
+# Long tokens rarely recur, so only short ones are kept.
 _BARE = Memory(str.rstrip, _LONGEST).__getitem__
 _KIND = Memory(_kind, _LONGEST).__getitem__
 
 
 class _Reader:
-    """The state of the one pass. ``raws`` are the tokens with the space behind them, ``at`` their offsets."""
+    """The state of the pass. ``raws`` are the tokens with the space after them, ``at`` their offsets."""
 
     def __init__(self, text: str, abbreviations: frozenset[str]) -> None:
         self.text = text
@@ -141,15 +140,15 @@ class _Reader:
         return Document(self.text, tokens, starts, self.sentences)
 
     def _bare(self, i: int) -> str:
-        """The token without its space; empty past the end."""
+        """Return a token without its space; empty past the end."""
         return self.bare[i] if i < len(self.bare) else ""
 
     def _stop(self, i: int) -> int:
-        """A full stop or its like: the end of a sentence where space follows, or a bracket and space."""
+        """Read a full stop or its like, which ends the sentence before a space or before a bracket and a space."""
         raws, bare = self.raws, self.bare
         after = i + 1
         if raws[i] == ". " and self.tokens and self.tokens[-1] not in self.abbreviations:
-            # The most common case by far.
+            # By far the most common case.
             self._flush(after, stopped=True)
             return after
         while (
@@ -170,7 +169,7 @@ class _Reader:
         return last not in _MID_SENTENCE or not self.text[self.at[i + 1]].isupper()
 
     def _quotation(self, i: int) -> None:
-        """A quotation that ends with a full stop ends the sentence where a capital follows."""
+        """End the sentence after a quotation with a full stop if a capital follows."""
         end = self.at[i] + len(self._bare(i))
         following = self.at[i + 1]
         if (
@@ -181,7 +180,7 @@ class _Reader:
             self._flush(i + 1, stopped=True)
 
     def _newline(self, i: int) -> int:
-        """A line's end. Where it ends a sentence too, the marks of the next line are skipped."""
+        """Read the end of a line. If it ends a sentence, skip the marks of the next line."""
         blank = self.raws[i].count("\n") > 1
         led = len(self.tokens) > self.first and self.tokens[-1] == ":"
         opens = self._opens(i + 1)
@@ -196,7 +195,7 @@ class _Reader:
         return self._line_start(i + 1)
 
     def _opens(self, i: int) -> str:
-        """Return the mark of the line that begins at ``i``: a heading, an item, a row; empty where it has none."""
+        """Return the kind of the line that begins at ``i``: heading, item, row, or empty."""
         token = self._bare(i)
         spaced = bool(token) and self.raws[i] != token
         if token in _BULLETS and spaced:
@@ -208,7 +207,6 @@ class _Reader:
         return "row" if token == "|" else ""
 
     def _line_start(self, i: int) -> int:
-        """Skips the marks at the start of a line."""
         while i < len(self.raws) and not self._bare(i):
             i += 1
         self.line = self._opens(i)
@@ -217,7 +215,7 @@ class _Reader:
         return i
 
     def _flush(self, i: int, *, question: bool = False, stopped: bool = False) -> None:
-        """The tokens since the last sentence are one, which ends before raw token ``i``."""
+        """Add the tokens since the last sentence as a sentence that ends before raw token ``i``."""
         tokens, first, last = self.tokens, self.first, len(self.tokens)
         self.first = last
         while first < last and not tokens[first][0].isalnum() and tokens[first][0] not in _MASKS:

@@ -1,20 +1,19 @@
-"""Threshold discovery: from 50 labelled responses on, what goes with the labels, and which cut points fit them best.
+"""Threshold discovery: with 50 or more labelled responses, find the features and cut points that agree with the labels.
 
 *Correlation*: Spearman's rho of each feature with the human EpAd, over all responses, with intervals. Features:
-``evidence_count`` (distinct calls that answered, a broad one as the lexicon counts it), ``distinct_targets`` of these
-calls, ``words_level`` (-1 nothing asserted, 0 hedged to 3 absolute), ``signals`` of limited evidence (how many), and
-``response_length`` in words.
+``evidence_count`` (distinct calls that answered, a broad one weighted as in the lexicon), ``distinct_targets`` of these
+calls, ``words_level`` (-1 nothing asserted, 0 hedged to 3 absolute), ``signals`` of limited evidence (their number),
+and ``response_length`` in words.
 
-*Cut points*: from how many calls on evidence is thin, reasonable and ample, and what a broad call counts for.
-Those with the highest quadratic kappa on one half are
-chosen, of equals the nearest to the lexicon's. What is reported is their agreement on the *other* half, beside the
-lexicon's own on the same responses, and the difference of the two kappas with a paired interval. They are *better* only
-if that interval is above zero. Halves are drawn with a seed, balanced by label; responses to one query stay together.
-*Incidents* (``fmea``) have labels by a rule on the heuristic's own reading: they help to choose, and no agreement or
-correlation is reported on them. Source: "Epistemic Adequacy Design", "Threshold discovery".
+*Cut points*: the minimum number of calls for thin, reasonable and ample evidence, and the weight of a broad call. One
+half chooses those with the highest quadratic kappa; of equals, the nearest to the lexicon's. The *other* half gives
+their agreement, the lexicon's own, and the difference of the two kappas with a paired interval. They are *better* only
+if that interval is above zero. The halves are drawn with a seed and balanced by label; responses to one query stay
+together. *Incidents* (``fmea``) are labelled by a rule on the heuristic's own reading: they help to choose, and are
+excluded from the reported figures. Source: "Epistemic Adequacy Design", "Threshold discovery".
 
 Known approximation: one split. With some 50 responses a half is 25, and a real improvement of 0.1 in kappa will mostly
-not show. Whoever draws another split because of the result has used both halves up.
+not show. Drawing another split because of the result uses up both halves.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["FEATURES", "LEAST", "CutPoints", "Discovery", "discover", "labels_sha256"]
 
 LEAST = 50
-"""Labelled responses below which no thresholds are discovered: the source's number."""
+"""Minimum number of labelled responses: the source's number."""
 
 FEATURES = ("evidence_count", "distinct_targets", "words_level", "signals", "response_length")
 
@@ -58,7 +57,7 @@ _MOST_THIN, _MOST_REASONABLE, _MOST_AMPLE, _MOST_BROAD = 2, 5, 8, 3
 
 @dataclasses.dataclass(frozen=True)
 class CutPoints:
-    """From how many calls on evidence is thin, reasonable, ample; what a broad call counts for."""
+    """The minimum number of calls for thin, reasonable and ample evidence, and the weight of a broad call."""
 
     thin: int
     reasonable: int
@@ -67,7 +66,7 @@ class CutPoints:
 
     @classmethod
     def of(cls, lexicon: Lexicon) -> CutPoints:
-        """Those of a lexicon."""
+        """Return the cut points of a lexicon."""
         return cls(*lexicon.counts)
 
     @property
@@ -76,11 +75,11 @@ class CutPoints:
         return self.thin, self.reasonable, self.ample, self.broad
 
     def applied(self, lexicon: Lexicon) -> Lexicon:
-        """The lexicon with these in place of its own; its hash stays that of the file."""
+        """Return the lexicon with these cut points. Its hash stays that of the file."""
         return dataclasses.replace(lexicon, counts=self.counts)
 
     def distance(self, other: CutPoints) -> int:
-        """The sum of the differences of the four numbers."""
+        """Return the sum of the absolute differences of the four numbers."""
         return sum(abs(a - b) for a, b in zip(self.counts, other.counts, strict=True))
 
 
@@ -89,18 +88,18 @@ class Discovery:
     """Correlations and cut points, with their agreement.
 
     Attributes:
-        correlations: Spearman's rho with the human EpAd by feature, over all responses; NaN where one is constant.
+        correlations: Spearman's rho with the human EpAd by feature, over all responses; NaN if either is constant.
         shipped: the lexicon's cut points.
         chosen: those with the highest kappa on the half to learn from.
         learnt_on, reported_on: responses in each half.
-        learnt_kappa: of the chosen ones on the half they were chosen on; not to be reported as their agreement.
-        shipped_agreement, chosen_agreement: with people, on the other half.
-        difference: of these two kappas, chosen less shipped.
-        overall: the shipped ones' agreement over all responses.
-        labels_sha256: of the labelled responses, incidents among them.
-        lexicon_sha256: of the lexicon's file.
-        seed: of split and bootstrap.
-        incidents: of those learnt on, how many are incidents.
+        learnt_kappa: kappa of the chosen ones on the half to learn from; not to be reported as their agreement.
+        shipped_agreement, chosen_agreement: agreement with people on the other half.
+        difference: chosen kappa less shipped kappa, on the other half.
+        overall: agreement of the shipped ones on all responses.
+        labels_sha256: hash of the labelled responses, incidents included.
+        lexicon_sha256: hash of the lexicon's file.
+        seed: seed of split and bootstrap.
+        incidents: number of incidents learnt from.
     """
 
     correlations: dict[str, Estimate]
@@ -120,11 +119,11 @@ class Discovery:
 
     @property
     def better(self) -> bool:
-        """True if the chosen ones agree better with people on responses that they were not chosen on."""
+        """True if the chosen ones agree better with people on the half that they were not chosen on."""
         return self.difference.low > 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields with the verdict, values that JSON can hold; None for NaN."""
+        """Return all fields and the verdict as values that JSON can hold, with None for NaN."""
         agreed = ("shipped_agreement", "chosen_agreement", "overall", "difference")
         return {
             **dataclasses.asdict(self),
@@ -155,17 +154,17 @@ def discover(
     seed: int = 0,
     lexicon: Lexicon | None = None,
 ) -> Discovery:
-    """Find cut points and what goes with the labels; see the module.
+    """Find the features and cut points that agree with the labels; see the module.
 
     Args:
         examples: responses that people have labelled, 50 or more.
-        incidents: examples of ``fmea.as_example``, to learn from alone; those whose query is on the reported half are
-            left out.
-        seed: of split and bootstrap.
+        incidents: examples of ``fmea.as_example``, only to learn from; those with a query of the reported half are left
+            out.
+        seed: seed of split and bootstrap.
         lexicon: None: the shipped one.
 
     Raises:
-        AdequacyError: too few examples, one id twice, or one and the same label throughout.
+        AdequacyError: there are too few examples, an id occurs twice, or all labels are the same.
     """
     lexicon = load_lexicon() if lexicon is None else lexicon
     _require(examples)
@@ -197,7 +196,7 @@ def discover(
 
 
 def labels_sha256(examples: Iterable[Example]) -> str:
-    """SHA-256 of the labelled responses, in whatever order: ids, responses with tool calls and query, and EpAd."""
+    """Return the order-independent SHA-256 of labelled responses: ids, responses, tool calls, queries and EpAd."""
     rows = sorted([e.id, response_sha256(e.response, e.context, e.query), e.epad] for e in examples)
     return hashlib.sha256(json.dumps(rows, ensure_ascii=True).encode("ascii")).hexdigest()
 
@@ -217,14 +216,11 @@ def _require_once(examples: Sequence[Example]) -> None:
         seen.add(example.id)
 
 
-# -------------------------------------------------------------------------------------------------- points
-
-
 class _Scorer:
-    """The heuristic's scores of some labelled responses, under any cut points.
+    """Scores of some labelled responses under any cut points.
 
-    Evidence is a count of calls held against the cut points, so two that lie on the same side of every count that these
-    calls can come to give the same score: it is asked for once.
+    Evidence is a count of calls, so cut points on the same side of every count that these calls can reach give the same
+    score, which is computed once.
     """
 
     def __init__(self, examples: Sequence[Example], lexicon: Lexicon) -> None:
@@ -234,7 +230,6 @@ class _Scorer:
         self._known: dict[tuple[object, ...], int] = {}
 
     def scores(self, cut: CutPoints, rows: Iterable[int]) -> list[int]:
-        """The scores of the responses with these indices."""
         lexicon = cut.applied(self.lexicon)
         return [self._score(i, cut, lexicon) for i in rows]
 
@@ -251,7 +246,7 @@ class _Scorer:
 
 
 def _counts(example: Example) -> tuple[int, int]:
-    """Distinct narrow and broad calls; those that don't count as evidence are among them."""
+    """Return the distinct narrow and broad calls, including those that don't count as evidence."""
     calls = example.context.distinct()
     broad = sum(call.scope == "broad" for call in calls)
     return len(calls) - broad, broad
@@ -276,11 +271,8 @@ def _features(example: Example, cut: CutPoints, lexicon: Lexicon) -> tuple[int, 
     )
 
 
-# -------------------------------------------------------------------------------------------------- choice
-
-
 def _halves(examples: Sequence[Example], seed: int) -> tuple[list[int], list[int]]:
-    """Indices to learn from and to report on: queries in order of their mean label, dealt to either half in pairs."""
+    """Return indices to learn from and to report on: queries sorted by mean label, dealt to the halves in pairs."""
     groups: dict[str, list[int]] = {}
     for i, example in enumerate(examples):
         groups.setdefault(_asked(example) or f"\0{i}", []).append(i)
@@ -290,18 +282,17 @@ def _halves(examples: Sequence[Example], seed: int) -> tuple[list[int], list[int
     order = sorted(range(len(members)), key=lambda g: (means[g], draws[g]))
     sides: tuple[list[int], list[int]] = ([], [])
     for place, group in enumerate(order):
-        # First, second, second, first: neither half gets the higher of every pair.
+        # First, second, second, first: neither half gets the higher one of every pair.
         sides[(place + 1) // 2 % 2].extend(members[group])
     return sorted(sides[0]), sorted(sides[1])
 
 
 def _asked(example: Example) -> str:
-    """The query as one text, whatever its case and spacing; empty where it isn't known."""
+    """Return the query regardless of case and spacing; empty if unknown."""
     return " ".join((example.query or "").casefold().split())
 
 
 def _apart(incidents: Sequence[Example], report: Sequence[Example]) -> list[Example]:
-    """The incidents about other responses and other queries than these."""
     told = {response_sha256(one.response, one.context, one.query) for one in report}
     asked = {query for one in report if (query := _asked(one))}
     return [
@@ -312,7 +303,7 @@ def _apart(incidents: Sequence[Example], report: Sequence[Example]) -> list[Exam
 
 
 def _choose(scorer: _Scorer, rows: Sequence[int], shipped: CutPoints) -> tuple[CutPoints, float]:
-    """The cut points with the highest kappa on some responses, and that; of equals the nearest to the shipped ones."""
+    """Return the cut points with the highest kappa on some responses, and that kappa. A tie goes to the nearest."""
     human = [scorer.human[i] for i in rows]
 
     def kappa(cut: CutPoints) -> float:
@@ -320,7 +311,7 @@ def _choose(scorer: _Scorer, rows: Sequence[int], shipped: CutPoints) -> tuple[C
 
     def rank(cut: CutPoints) -> tuple[float, int]:
         found = kappa(cut)
-        # Two sums in another order differ in their last bits, which must not choose.
+        # The order of summation changes the last bits, which must not decide.
         return (-1.0 if math.isnan(found) else round(found, 9)), -cut.distance(shipped)
 
     best = max([shipped, *_grid()], key=rank)

@@ -1,6 +1,6 @@
 """Tool calls of an agent before its answer: arguments, results, and the results that the answer refers to.
 
-A call is *broad* when it looks at everything (``grep -r`` on the root, a glob of ``**``, a search without a path), and
+A call is *broad* if it looks at everything (``grep -r`` on the root, a glob of ``**``, a search without a path), and
 *narrow* otherwise. ``scope`` and ``overlap`` hold the rules.
 
 Source: *Epistemic Adequacy Design*, "Heuristic approach: tool-use pattern analysis" and "Data collection".
@@ -30,7 +30,7 @@ _KEYS = {"name", "arguments", "result", "error", "scope"}
 
 
 class Evidence(IntEnum):
-    """Amount of evidence: distinct calls that answered, where a broad one counts for two."""
+    """Amount of evidence: distinct calls that answered, a broad one counted twice."""
 
     NONE = 0
     THIN = 1
@@ -43,14 +43,15 @@ class ToolCall:
     """One call of a tool.
 
     Attributes:
-        name: of the tool.
-        arguments: what it was given.
-        result: the text that it returned; ``""`` returned nothing, None is not recorded.
-        error: whether it failed.
-        scope_given: ``narrow`` or ``broad`` where that is known; by default it is read off the arguments.
+        name: name of the tool.
+        arguments: the arguments.
+        result: the returned text; ``""`` is an empty result, None is not recorded.
+        error: the call failed.
+        scope_given: ``narrow`` or ``broad`` if known; by default the arguments decide.
 
     Raises:
-        AdequacyError: no name, arguments that are no table, a result that is no text, or an unknown scope.
+        AdequacyError: the name is missing, the arguments are not a table, the result is not a text, or the scope is
+            unknown.
     """
 
     name: str
@@ -78,32 +79,32 @@ class ToolCall:
 
     @cached_property
     def targets(self) -> tuple[str, ...]:
-        """Its targets: paths, patterns, addresses, queries, compounds."""
+        """The targets: paths, patterns, addresses, queries, compounds."""
         return targets_of(self._given)
 
     @cached_property
     def scope(self) -> Scope:
-        """``broad`` where it looked at everything, else ``narrow``."""
+        """``broad`` if the call looked at everything, else ``narrow``."""
         return self.scope_given or scope_of(self.name, self._given)
 
     @cached_property
     def returned(self) -> Result:
-        """Its result, as the words and marks that a response may refer to."""
+        """The words and marks of the result that a response may refer to."""
         return Result.of(self.name, self._given, self.result or "")
 
     @property
     def answered(self) -> bool:
-        """True if the call brought an answer; a search that found nothing did."""
+        """True if the call brought an answer, such as a search that found nothing."""
         if self.error:
             return False
         return self.result is None or bool(self.result.strip()) or self.returned.is_search
 
     def identity(self) -> str:
-        """Name and arguments as one text: the same for the same call."""
+        """Return name and arguments as one text, equal for equal calls."""
         return f"{self.name} {_written(self.arguments)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The form that ``ToolContext.from_dicts`` reads."""
+        """Return the form that ``ToolContext.from_dicts`` reads."""
         told: dict[str, Any] = {"name": self.name, "arguments": dict(self.arguments), "result": self.result}
         if self.error:
             told["error"] = True
@@ -120,10 +121,10 @@ class ToolContext:
 
     @classmethod
     def from_dicts(cls, calls: Iterable[Mapping[str, Any]]) -> ToolContext:
-        """Calls as ``{name, arguments, result}``, optionally with ``error`` and ``scope``.
+        """Return the context of calls ``{name, arguments, result}``, optionally with ``error`` and ``scope``.
 
         Raises:
-            AdequacyError: anything else; the message has the place in the list.
+            AdequacyError: a call has another form; the message has its place in the list.
         """
         if isinstance(calls, str | bytes | Mapping) or not isinstance(calls, Iterable):
             raise AdequacyError(f"tool calls: got {calls!r:.80}; allowed: a list of calls")
@@ -131,28 +132,28 @@ class ToolContext:
 
     @classmethod
     def from_openai(cls, messages: Iterable[Mapping[str, Any]]) -> ToolContext:
-        """The calls of a chat-completions transcript: ``tool_calls`` of the assistant, answers of role ``tool``.
+        """Return the calls of a chat-completions transcript: ``tool_calls`` of the assistant, answers of role ``tool``.
 
         Raises:
-            AdequacyError: messages of another form.
+            AdequacyError: the messages have another form.
         """
         return cls.from_dicts(read_openai(messages))
 
     @classmethod
     def from_anthropic(cls, messages: Iterable[Mapping[str, Any]]) -> ToolContext:
-        """The calls of a transcript of content blocks, ``tool_use`` and ``tool_result``.
+        """Return the calls of a transcript of content blocks, ``tool_use`` and ``tool_result``.
 
         Raises:
-            AdequacyError: messages of another form.
+            AdequacyError: the messages have another form.
         """
         return cls.from_dicts(read_anthropic(messages))
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """The form that ``from_dicts`` reads."""
+        """Return the form that ``from_dicts`` reads."""
         return [call.to_dict() for call in self.calls]
 
     def distinct(self) -> tuple[ToolCall, ...]:
-        """Without repeats: the same call with the same result stands once, where it came first."""
+        """Return the calls without repeats (equal call and result), each where it came first."""
         if len({(call.name, call.result, call.error) for call in self.calls}) == len(self.calls):
             return self.calls
         once: dict[tuple[str, str | None, bool], ToolCall] = {}
@@ -161,12 +162,12 @@ class ToolContext:
         return tuple(once.values())
 
     def referred(self, response: str, query: str | None = None) -> tuple[bool, ...]:
-        """For each call, whether the response refers to what it returned.
+        """Return, for each call, whether the response refers to its result.
 
-        Words that the query or the call's own arguments already hold are no reference.
+        Words of the query or of the call's own arguments are no reference.
 
         Raises:
-            AdequacyError: a response that is no text.
+            AdequacyError: the response is not a text.
         """
         if not isinstance(response, str):
             raise AdequacyError(f"response: got {response!r:.80}; allowed: a text")
@@ -174,7 +175,7 @@ class ToolContext:
         return tuple(refers(said, call.returned) for call in self.calls)
 
     def summary(self, most: int = 4000) -> str:
-        """For a reader or a judge: a line a call with name, arguments and abbreviated result, ``most`` characters."""
+        """Return one line per call with name, arguments and abbreviated result, at most ``most`` characters in all."""
         if not self.calls:
             return "(no tool was called)"[:most]
         share = max(40, most // len(self.calls) - 1)
@@ -182,7 +183,7 @@ class ToolContext:
         return "\n".join(_fitting(lines, most))[:most]
 
     def field(self, has_strong_negative: bool) -> dict[str, Any]:
-        """The source's ``tool_context`` of a score."""
+        """Return the source's ``tool_context`` of a score."""
         return {
             "tool_calls": len(self.calls),
             "tool_types": [call.name for call in self.calls],
@@ -236,7 +237,6 @@ def _short(text: str, most: int) -> str:
 
 
 def _fitting(lines: list[str], most: int) -> Iterator[str]:
-    """The lines, or as many from either end as fit, with a word on those left out."""
     if sum(map(len, lines)) + len(lines) <= most:
         yield from lines
         return

@@ -1,4 +1,4 @@
-"""Reads the tool calls out of the transcripts of two chat formats, as plain dictionaries.
+"""Read tool calls from the transcripts of two chat formats, as plain dictionaries.
 
 - chat completions: ``tool_calls`` of an assistant's message (``function.name``, ``function.arguments`` as a JSON
   text) and messages of role ``tool`` with the ``tool_call_id``; also the older ``function_call``, answered by a message
@@ -23,10 +23,10 @@ _MESSAGES = "allowed: a list of messages, each a table with a role and its conte
 
 
 def read_openai(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The calls of a chat-completions transcript, in order.
+    """Return the calls of a chat-completions transcript, in order.
 
     Raises:
-        AdequacyError: messages or calls of another form; an answer to a call that nobody made.
+        AdequacyError: a message or call has another form, or an answer has no call.
     """
     calls: list[dict[str, Any]] = []
     waiting: dict[str, dict[str, Any]] = {}
@@ -47,10 +47,10 @@ def read_openai(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def read_anthropic(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The calls of a transcript of content blocks, in order.
+    """Return the calls of a transcript of content blocks, in order.
 
     Raises:
-        AdequacyError: messages or blocks of another form; an answer to a call that nobody made.
+        AdequacyError: a message or block has another form, or an answer has no call.
     """
     calls: list[dict[str, Any]] = []
     waiting: dict[str, dict[str, Any]] = {}
@@ -67,7 +67,7 @@ def read_anthropic(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]
 
 
 def text_of(where: str, content: object) -> str:
-    """The text of a content: a text, nothing, or blocks of which the text ones are joined."""
+    """Return the text of a content: a text, nothing, or blocks, whose texts are joined."""
     if content is None:
         return ""
     if isinstance(content, str):
@@ -82,7 +82,7 @@ def _block_text(where: str, block: object) -> str:
     if not isinstance(block, Mapping):
         raise AdequacyError(f"{where}.content: got the block {block!r:.80}; allowed: a table with a type")
     text = block.get("text")
-    # A picture or a document says nothing in words; that it was there is still an answer.
+    # A picture or a document has no words, but is still an answer.
     return text if isinstance(text, str) else f"[{block.get('type', 'block')}]"
 
 
@@ -124,7 +124,7 @@ def _openai_call(where: str, given: object) -> dict[str, Any]:
 
 
 def _arguments(given: object) -> Any:
-    """Arguments come as JSON text; what a model wrote that is no JSON is kept as it is, under ``text``."""
+    """Return arguments given as JSON text; a text that is not JSON is kept under ``text``."""
     if given is None or given == "":
         return {}
     if not isinstance(given, str):

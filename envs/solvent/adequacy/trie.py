@@ -1,8 +1,8 @@
-"""Phrases as a trie of tokens: at each token of a text the longest phrase that begins there, in bounded time.
+"""Phrases as a trie of tokens: find the longest phrase at each token of a text, in bounded time.
 
-A phrase is words; ``a|b`` is either, ``(a)`` may be left out, ``…`` is up to four tokens of the same clause, ``#`` a
-number. Pairs of words that are run together in speech (*is not*, *isn't*) are found in both forms. Between the words of
-a phrase up to two fillers (*actually*) may stand.
+A phrase is words; ``a|b`` is either, ``(a)`` is optional, ``…`` is up to four tokens of the same clause, ``#`` a
+number. Contractions match both forms (*is not*, *isn't*). Up to two fillers (*actually*) may stand between the words of
+a phrase.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from solvent.adequacy.errors import AdequacyError
 __all__ = ["GAP", "MOST_VARIANTS", "Node", "Trie", "variants"]
 
 GAP = "\u2026"
-"""Stands for up to four tokens."""
+"""Up to four tokens."""
 MOST_VARIANTS = 2000
-"""Of one phrase, with all its alternatives."""
+"""Maximum number of variants of one phrase."""
 
 _LONGEST_GAP = 4
 _MOST_FILLERS = 2
@@ -27,7 +27,7 @@ _WORD = re.compile(r"(?:[^\W_]+(?:['\-./][^\W_]+)*|[,%#\u2026])\Z")
 
 
 class Node:
-    """The words that may follow, and the kind of the phrase that ends here."""
+    """The words that may follow, and the kind of a phrase that ends here."""
 
     __slots__ = ("following", "gap", "kind", "next", "number")
 
@@ -37,11 +37,11 @@ class Node:
         self.gap: Node | None = None
         self.number: Node | None = None
         self.next: frozenset[str] | None = None
-        """Of a first word: no phrase begins here unless one of these follows; None where that can't be told so."""
+        """For a first word: no phrase begins here unless one of these words follows. None without such a set."""
 
 
 class Trie:
-    """Phrases by kind. ``root`` maps a first word to what may follow it."""
+    """Phrases by kind. ``root`` maps a first word to its node."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Trie:
         node.kind = kind
 
     def match(self, tokens: Sequence[str], i: int, end: int) -> tuple[int, str] | None:
-        """The end and the kind of the longest phrase that begins at token ``i`` and ends by ``end``."""
+        """Return the end and kind of the longest phrase that begins at token ``i`` and ends by ``end``."""
         node = self.root.get(tokens[i])
         if node is None:
             return None
@@ -89,7 +89,7 @@ class Trie:
         return self.walk(node, tokens, i, end)
 
     def walk(self, node: Node, tokens: Sequence[str], j: int, end: int) -> tuple[int, str] | None:
-        """The longest phrase that goes on at token ``j`` from a node."""
+        """Return the end and kind of the longest phrase that continues from a node at token ``j``."""
         best: tuple[int, str] | None = None
         fillers = 0
         while True:
@@ -122,10 +122,10 @@ class Trie:
 
 
 def variants(text: str, contractions: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
-    """Every sequence of words that a phrase stands for.
+    """Return every sequence of words that a phrase stands for.
 
     Raises:
-        AdequacyError: no words, a sign that is none of the form, a gap at an end or a second one, or too many variants.
+        AdequacyError: the phrase has no words, a malformed sign, a misplaced or second gap, or too many variants.
     """
     places = [_choices(text, word) for word in text.split()]
     count = 1
@@ -158,7 +158,7 @@ def _choices(text: str, word: str) -> list[str]:
 def _contracted(
     words: tuple[str, ...], contractions: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[str, ...]]:
-    """The words, and with each pair that can be run together in its other forms."""
+    """Yield the words with each pair in its own and in its contracted forms."""
     if len(words) < 2:
         yield words
         return

@@ -1,4 +1,4 @@
-"""Epistemic debt for an agent loop of your own: books of claims, refusals, and their log.
+"""Epistemic debt for your own agent loop: claims, debt, refusals and their log.
 
     from solvent.debt import EpistemicController
 
@@ -11,7 +11,7 @@
     controller.repay_by_calibration(bits_learnt=0.5)
     print(controller.get_total_debt())  # 0.675
 
-The rules are those of ``solvent.lab.mechanisms.debt``, the very ones that the lab runs.
+The rules are the functions of ``solvent.lab.mechanisms.debt``, which the lab runs too.
 """
 
 from solvent.debt.controller import CALIBRATION_TEMPLATES, EpistemicController

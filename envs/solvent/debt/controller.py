@@ -1,12 +1,7 @@
-"""The debt rules for an agent loop that is no reinforcement-learning environment.
+"""The debt rules for an agent loop outside the environment.
 
-Names as in the source document (*Epistemic Debt Enforcement*); the rules are the functions of
-``mechanisms/debt.py``, the very ones that the environment runs.
-
-    controller = EpistemicController()
-    controller.claim_action("a1", "exploration", expected_gain_bits=1.0)
-    controller.resolve_action("a1", actual_gain_bits=0.2)        # 0.8 bits of debt
-    refuse, reason, context = controller.should_refuse_action("dose_response", 48, budget_remaining=200)
+The names are those of the source (*Epistemic Debt Enforcement*). The rules are the functions of
+``solvent.lab.mechanisms.debt``, which the lab runs too. The package's docstring has an example.
 """
 
 from __future__ import annotations
@@ -24,22 +19,22 @@ __all__ = ["CALIBRATION_TEMPLATES", "EpistemicController"]
 
 MOST_BITS = 1000.0
 MOST_WELLS = 10**9
-"""Bounds of what the books can hold; far above any lab, and below where whole numbers lose their ones."""
+"""Upper bounds of claims and costs: far above any lab, and exact as floats."""
 
 CALIBRATION_TEMPLATES = frozenset({"baseline", "calibration", "dmso"})
-"""Templates that are always allowed above the threshold."""
+"""Templates that run even above the threshold."""
 
 
 class EpistemicController:
-    """Books of claims and debt.
+    """Claims, gains and the debt between them.
 
     Args:
-        params: whose debt rules to apply; by default the document's (preset ``source``). The threshold is not
-            one of them: as in the document it is an argument of ``should_refuse_action``.
-        learnable_bits: what could be learnt at most by one action, bits; a claim above it is an error.
+        params: the lab whose debt rules apply; by default the source's (preset ``source``). The threshold is not one of
+            them: as in the source, it is an argument of ``should_refuse_action``.
+        learnable_bits: maximum gain of one action, bits. A larger claim is an error.
 
     Raises:
-        ValueError: ``learnable_bits`` that are not above 0 and at most 1000.
+        ValueError: ``learnable_bits`` is not above 0 and at most 1000.
     """
 
     def __init__(self, params: LabParams | None = None, *, learnable_bits: float = 3.0) -> None:
@@ -57,14 +52,13 @@ class EpistemicController:
     def claim_action(
         self,
         action_id: str,
-        action_type: str,  # noqa: ARG002 - the document's signature; no rule depends on it
+        action_type: str,  # noqa: ARG002 - the source's signature; no rule depends on it
         expected_gain_bits: float,
     ) -> None:
         """Claim what an action will teach, before it runs.
 
         Raises:
-            ValueError: a claim that is negative, not finite or above what could be learnt, or an id that was
-                claimed before.
+            ValueError: the claim is negative, not finite or above ``learnable_bits``, or the id was claimed before.
         """
         claim = _finite("expected_gain_bits", expected_gain_bits)
         if not 0.0 <= claim <= self.learnable_bits:
@@ -76,10 +70,10 @@ class EpistemicController:
         self._open[action_id] = claim
 
     def resolve_action(self, action_id: str, actual_gain_bits: float) -> float:
-        """Hold a claim against what was gained and return the new debt of it, bits. A gain may be negative.
+        """Close a claim with the measured gain, which may be negative, and return the debt that it adds, bits.
 
         Raises:
-            ValueError: an unknown id, one that is resolved already, or a gain that is not finite.
+            ValueError: the id is unknown or resolved already, or the gain is not finite.
         """
         gain = _finite("actual_gain_bits", actual_gain_bits)
         if action_id in self._closed:
@@ -93,33 +87,30 @@ class EpistemicController:
         return new_debt
 
     def close_books(self) -> float:
-        """Resolve every open claim at gain 0 and return the debt, bits."""
+        """Resolve every open claim with a gain of 0 and return the total debt, bits."""
         for action_id in list(self._open):
             self.resolve_action(action_id, 0.0)
         return self._debt
 
     def repay_by_calibration(self, bits_learnt: float) -> float:
-        """Repay debt by a calibration that ran and taught ``bits_learnt`` about the instrument.
-
-        Returns:
-            What was repaid, bits.
+        """Repay debt with a calibration that taught ``bits_learnt`` about the instrument, and return the bits repaid.
 
         Raises:
-            ValueError: bits that are not finite.
+            ValueError: ``bits_learnt`` is not finite.
         """
         paid = min(self._debt, float(repayment(self._rules, _finite("bits_learnt", bits_learnt))))
         self._debt -= paid
         return paid
 
     def get_total_debt(self) -> float:
-        """Debt, bits. Open claims are not in it until they are resolved or the books are closed."""
+        """Return the debt, bits. An open claim adds nothing until it is resolved or the books are closed."""
         return self._debt
 
     def get_inflated_cost(self, base_cost: float) -> float:
-        """Cost after inflation, in the unit of ``base_cost``.
+        """Return the cost after inflation, in the unit of ``base_cost``.
 
         Raises:
-            ValueError: a cost that is negative or not finite.
+            ValueError: the cost is negative or not finite.
         """
         cost = _finite("base_cost", base_cost)
         if cost < 0.0:
@@ -134,21 +125,21 @@ class EpistemicController:
         debt_hard_threshold: float = 2.0,
         calibration_templates: Collection[str] = CALIBRATION_TEMPLATES,
     ) -> tuple[bool, str, dict[str, Any]]:
-        """Whether to refuse an action, decided before it runs.
+        """Decide, before an action runs, whether to refuse it.
 
         Args:
-            template_name: what is to be run.
+            template_name: the template to run.
             base_cost_wells: its cost before inflation, wells.
             budget_remaining: wells left.
-            debt_hard_threshold: bits; above it only calibrations run.
-            calibration_templates: names of templates that are calibrations.
+            debt_hard_threshold: debt above which only calibrations run, bits.
+            calibration_templates: the templates that are calibrations.
 
         Returns:
-            ``(should_refuse, reason, context)``; the reason is empty where nothing is refused, the context
-                has the numeric fields of a ``RefusalEvent``.
+            ``(should_refuse, reason, context)``. The reason is empty if nothing is refused; ``context`` has the numeric
+                fields of a ``RefusalEvent``.
 
         Raises:
-            ValueError: a cost, a budget or a threshold that is negative or not finite, or part of a well.
+            ValueError: a cost, a budget or a threshold is negative or not finite, or a number of wells is not whole.
         """
         for name, value in (
             ("base_cost_wells", base_cost_wells),

@@ -1,4 +1,4 @@
-"""The log of refusals: one JSON object a line, with the fields of the source document."""
+"""The log of refusals: one JSON object per line, with the fields of the source."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ File = str | os.PathLike[str]
 
 
 def append_refusals_jsonl(path: File, events: Iterable[RefusalEvent]) -> None:
-    """Append refusals to ``path``, flushed line by line; the file is made where it does not exist.
+    """Append refusals to ``path``, flushed line by line. A missing file is created.
 
     Raises:
         OSError: the file can't be written.
@@ -29,7 +29,7 @@ def read_refusals_jsonl(path: File) -> list[RefusalEvent]:
 
     Raises:
         OSError: the file can't be read.
-        ValueError: a line is no refusal event; the message names the file and the line.
+        ValueError: a line is not a refusal event; the message names the file and the line.
     """
     events = []
     with Path(path).open(encoding="utf-8") as ledger:

@@ -1,4 +1,4 @@
-"""Energy for an agent loop of your own: a budget, costs that depend on the context, and the prices of tools.
+"""Energy for your own agent loop: a budget, costs that depend on the context, and prices for tools.
 
     from solvent.energy import EnergyBudget, EnergyContext, effective_cost, energy_for_tool
 
@@ -11,8 +11,8 @@
     budget.regenerate()  # a heartbeat has passed
     print(budget.balance)  # 7.375
 
-The rules are those of ``solvent.lab.mechanisms.energy``, the very ones that the lab runs. ``solvent.energy.costs`` is
-the store in which agents propose other costs and people review them. Source: *Action Cost: The Energy Model*.
+The rules are the functions of ``solvent.lab.mechanisms.energy``, which the lab runs too. ``solvent.energy.costs``
+stores prices; agents propose changes to them and people review the proposals. Source: *Action Cost: The Energy Model*.
 """
 
 from solvent.energy.budget import EnergyBooks, EnergyBudget, InsufficientEnergyError

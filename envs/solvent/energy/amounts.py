@@ -8,14 +8,14 @@ from typing import Any
 __all__ = ["MOST_ENERGY", "number", "plain"]
 
 MOST_ENERGY = 1e6
-"""Most energy that a budget or a cost can hold: far above any lab, and exact in thousandths."""
+"""Upper bound of a budget or a cost: far above any lab, and exact in thousandths."""
 
 
 def number(name: str, value: Any, low: float, high: float) -> float:
     """Return ``value`` as a float in ``[low, high]``.
 
     Raises:
-        ValueError: no number, not finite, or out of the range; one line with name, value and range.
+        ValueError: ``value`` is not a number, not finite or out of range. The message has name, value and range.
     """
     allowed = f"allowed: a number from {low:g} to {high:.7g}"
     if isinstance(value, bool | str | bytes):
@@ -30,5 +30,5 @@ def number(name: str, value: Any, low: float, high: float) -> float:
 
 
 def plain(value: float) -> str:
-    """Write a number to the thousandth, without trailing zeros: ``6``, ``4.5``."""
+    """Format a number to three decimals without trailing zeros: ``6``, ``4.5``."""
     return f"{round(float(value), 3) + 0.0:.3f}".rstrip("0").rstrip(".")

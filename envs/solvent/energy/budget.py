@@ -1,13 +1,13 @@
-"""One shared pool of energy, and its books.
+"""A budget of energy and its books.
 
-Mechanism (source: *Action Cost: The Energy Model*, "Energy Budget"): a fixed income each heartbeat, carried over up to
-a cap and spent by acting. The balance is never negative, and nothing gives energy back:
+Mechanism (source: *Action Cost: The Energy Model*, "Energy Budget"): each heartbeat adds a fixed income, acting spends
+it, and the balance carries over up to a cap. The balance is never negative, and no energy is refunded:
 
     balance = start + income - lost - spent
 
 Energy is counted in whole thousandths, as in the environment, so the books balance exactly.
 
-Known approximation: a cost is rounded to the nearest thousandth, a positive one to one thousandth at least.
+Known approximation: a cost is rounded to the nearest thousandth, and a positive cost to at least one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class InsufficientEnergyError(ValueError):
 
 
 class EnergyBooks(NamedTuple):
-    """All entries so far, whole thousandths of energy: ``start + income - lost - spent == balance``, exactly."""
+    """All entries so far, in whole thousandths of energy: ``start + income - lost - spent == balance``, exactly."""
 
     start: int
     income: int
@@ -47,15 +47,15 @@ class EnergyBooks(NamedTuple):
 
 
 class EnergyBudget:
-    """A budget of energy with fixed rules; the defaults are those of ``params.EnergyParams``.
+    """A budget of energy with fixed rules. The defaults are those of ``EnergyParams``.
 
     Args:
         start: energy at the start, at most ``cap``.
-        regeneration: energy that a heartbeat brings.
-        cap: most energy that is carried over, above 0.
+        regeneration: income per heartbeat, energy.
+        cap: maximum balance that carries over, above 0.
 
     Raises:
-        ValueError: a number that is negative, not finite or above a million, or a start above the cap.
+        ValueError: a number is negative, not finite or above a million, or ``start`` is above ``cap``.
     """
 
     __slots__ = ("_balance", "_cap", "_income", "_lost", "_regeneration", "_spent", "_start")
@@ -76,7 +76,7 @@ class EnergyBudget:
 
     @classmethod
     def from_params(cls, params: EnergyParams) -> EnergyBudget:
-        """Make a budget with the rules of a lab."""
+        """Return a budget with the rules of a lab."""
         return cls(params.start, params.regeneration, params.cap)
 
     @property
@@ -86,12 +86,12 @@ class EnergyBudget:
 
     @property
     def regeneration(self) -> float:
-        """Energy that a heartbeat brings."""
+        """Income per heartbeat, energy."""
         return self._regeneration / UNIT
 
     @property
     def cap(self) -> float:
-        """Most energy that is carried over."""
+        """Maximum balance that carries over."""
         return self._cap / UNIT
 
     @property
@@ -101,14 +101,14 @@ class EnergyBudget:
 
     @property
     def books(self) -> EnergyBooks:
-        """All entries so far, whole thousandths of energy."""
+        """All entries so far, in whole thousandths of energy."""
         return EnergyBooks(self._start, self._income, self._lost, self._spent, self._balance)
 
     def regenerate(self, heartbeats: int = 1) -> float:
-        """Close ``heartbeats`` heartbeats and return the energy that they added; energy above the cap is lost.
+        """Close ``heartbeats`` heartbeats and return the energy added. Income above the cap is lost.
 
         Raises:
-            ValueError: not a whole number from 0 to a million.
+            ValueError: ``heartbeats`` is not a whole number from 0 to a million.
         """
         count = number("heartbeats", heartbeats, 0, _MOST_HEARTBEATS)
         if not count.is_integer():
@@ -122,10 +122,10 @@ class EnergyBudget:
         return (self._balance - before) / UNIT
 
     def can_afford(self, cost: float) -> bool:
-        """Tell whether ``cost`` is at most the balance.
+        """Return whether ``cost`` is at most the balance.
 
         Raises:
-            ValueError: a cost that is negative, not finite or above a million.
+            ValueError: the cost is negative, not finite or above a million.
         """
         return _cost(cost) <= self._balance
 
@@ -133,8 +133,8 @@ class EnergyBudget:
         """Spend ``cost`` energy and return the balance.
 
         Raises:
-            InsufficientEnergyError: more than the balance; nothing is spent.
-            ValueError: a cost that is negative, not finite or above a million.
+            InsufficientEnergyError: the cost is above the balance; nothing is spent.
+            ValueError: the cost is negative, not finite or above a million.
         """
         thousandths = _cost(cost)
         if thousandths > self._balance:

@@ -6,7 +6,7 @@ Mechanism (source: *Action Cost: The Energy Model*, "Context Modifiers"):
 
 No context makes an action cheaper than its base cost.
 
-Known approximation: as in the environment, the error rate is high if half or more of the last four uses failed, and
+Known approximation: as in the environment, the error rate is high if at least half of the last four uses failed, and
 costs are rounded to the nearest thousandth, halves up.
 """
 
@@ -25,23 +25,24 @@ __all__ = ["EnergyContext", "effective_cost"]
 
 _MANY_ERRORS = 0.5
 _DEFAULTS = EnergyParams()
-_multiplier = getattr(multiplier, "py_func", multiplier)  # as plain Python it reads the settings as they are
+_multiplier = getattr(multiplier, "py_func", multiplier)  # the plain Python function accepts EnergyParams
 
 
 @dataclasses.dataclass(frozen=True)
 class EnergyContext:
-    """The context of an action; the default changes no cost.
+    """The context of an action. The default changes no cost.
 
     Attributes:
         first_use: the tool was never used before.
-        error_rate: share of its recent uses that failed, 0 to 1; half or more counts. The alternative is
-        recent_failures: its last uses, the latest last, true for a failure; two of the last four count.
+        error_rate: share of its recent uses that failed, 0 to 1; half or more is high. An alternative to
+            ``recent_failures``.
+        recent_failures: True for each recent use that failed, the latest last; two of the last four are high.
         hour: hour of the day, 0 to 23.
-        social: the action reaches other people; it costs more late at night.
+        social: the action reaches other people and costs more late at night.
         recent_similar: a similar action was taken in this heartbeat.
 
     Raises:
-        ValueError: an error rate or an hour out of its range, or both an error rate and failures.
+        ValueError: an error rate or an hour is out of range, or both an error rate and failures are given.
     """
 
     first_use: bool = False
@@ -62,7 +63,7 @@ class EnergyContext:
 
     @property
     def errors(self) -> bool:
-        """True if the tool failed often of late."""
+        """True if the error rate is high."""
         if self.error_rate is not None:
             return self.error_rate >= _MANY_ERRORS
         record = 0
@@ -71,7 +72,7 @@ class EnergyContext:
         return bool(error_prone(record))
 
     def is_late(self, params: EnergyParams) -> bool:
-        """Tell whether people sleep at this hour, by the hours in ``params``."""
+        """Return whether ``hour`` is within the late hours of ``params``."""
         return self.hour is not None and bool(
             within_hours(int(self.hour), params.late_from, params.late_until)
         )
@@ -80,19 +81,19 @@ class EnergyContext:
 def effective_cost(
     base: float, context: EnergyContext | None = None, params: EnergyParams | None = None
 ) -> tuple[float, Mapping[str, float]]:
-    """Return the cost of an action in its context, energy, and the factors that made it.
+    """Return the cost of an action in its context, energy, and the factors behind it.
 
     Args:
         base: base cost, energy, 0 to a million.
         context: by default one that changes nothing.
-        params: multipliers, hours and the bound; by default those of the source.
+        params: multipliers, hours and the bound; by default the source's.
 
     Returns:
-        ``(cost, factors)``: the factors that applied by name (``first_use``, ``error_rate``, ``late_social``,
-            ``similar``), and ``clipped``: true if their product was above the bound.
+        ``(cost, factors)``. ``factors`` has the multipliers that applied (``first_use``, ``error_rate``,
+            ``late_social``, ``similar``) and ``clipped``, which is True if their product was above the bound.
 
     Raises:
-        ValueError: a base cost that is negative, not finite or above a million.
+        ValueError: the base cost is negative, not finite or above a million.
     """
     energy = in_thousandths(number("base", base, 0.0, MOST_ENERGY))
     context = context if context is not None else EnergyContext()

@@ -1,6 +1,6 @@
 """The explanation of energy for an agent, with the numbers of its lab.
 
-Source: *Action Cost: The Energy Model*, "Agent-Facing Explanation" and "Intent Classes"; the words are ours. Every
+Source: *Action Cost: The Energy Model*, "Agent-Facing Explanation" and "Intent Classes"; the wording is ours. Every
 number in the text is a parameter of the lab.
 """
 
@@ -25,14 +25,14 @@ _HEADING = (
 
 
 def intent_summary_text(spent: Mapping[str, float] | Iterable[float]) -> str:
-    """Write the energy of one heartbeat by intent class in the source's format: a heading and a line a class.
+    """Return the energy of one heartbeat by intent class in the source's format: a heading, then a line per class.
 
     Args:
         spent: energy by class (a missing class is 0), or one number for each of ``INTENTS``, as in
             ``info["intent_summary"]``.
 
     Raises:
-        ValueError: a class that doesn't exist, not a number for each, or energy that is negative or not finite.
+        ValueError: a class is unknown, the numbers are too few or too many, or an energy is negative or not finite.
     """
     if not isinstance(spent, Mapping):
         numbers = [float(energy) for energy in spent]
@@ -52,7 +52,7 @@ def intent_summary_text(spent: Mapping[str, float] | Iterable[float]) -> str:
 
 
 def explain(params: LabParams) -> str:
-    """Explain energy to the agent of a lab with ``params``: Markdown, in short sections."""
+    """Return the explanation of energy in a lab with ``params``: Markdown in short sections."""
     if not params.energy.enabled:
         return _without_energy(params)
     sections = (_HEADING, _budget(params), _costs(params), _situation(params), _presence(params))

@@ -1,21 +1,20 @@
-"""Prices tools: category, cost within the category's range, floor and contexts.
+"""Price tools: category, cost within the category's range, floor and contexts.
 
-Mechanism (source: *Action Cost: The Energy Model*, "MCP Tool Mapping"). A tool falls into one of six categories, each
-with a range of costs. Five ratings 0 to 4, the same that price the lab's own verbs, place it in the range:
+Mechanism (source: *Action Cost: The Energy Model*, "MCP Tool Mapping"). A tool belongs to one of six categories, each
+with a range of costs. Five ratings from 0 to 4, which price the lab's own verbs too, place it in the range:
 
     cost = clip(base_cost(ratings), low, high)
 
 The ranges follow one another on the scale of ``mechanisms.energy.base_cost``: a category's own ratings give the low end
 of its range, and knowledge about the tool raises them.
 
-The sources of that knowledge, in this order: the annotations of the Model Context Protocol (``readOnlyHint``,
-``destructiveHint``, ``idempotentHint``, ``openWorldHint``), the verbs of the name, the fields of the input schema. The
-description is not read: it is written to persuade. All of it comes from a server that nobody has vouched for. So a hint
-can make a tool more expensive than its name, never cheaper; if two sources disagree, the more expensive reading holds;
-a missing hint is the protocol's default, which is the expensive one; and a tool of unknown effect counts as
-destructive.
+That knowledge comes from the annotations of the Model Context Protocol (``readOnlyHint``, ``destructiveHint``,
+``idempotentHint``, ``openWorldHint``), the verbs of the name, and the fields of the input schema. The description is
+not read, because it is written to persuade. All of this comes from an untrusted server. Therefore a hint can make a
+tool more expensive than its name, never cheaper; if two sources disagree, the more expensive reading holds; a missing
+hint has the protocol's default, which is the expensive one; and a tool of unknown effect counts as destructive.
 
-Known approximation: a server that lies in name and hints alike is believed, and the heuristic reads no grammar.
+Known approximation: a server whose name and hints both lie is believed, and no grammar is parsed.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ BOTH, CHAT = ("heartbeat", "chat"), ("chat",)
 
 
 class Category(NamedTuple):
-    """One line of the source's table: range of costs, floor and contexts; and the ratings that a tool starts from."""
+    """One row of the source's table: range of costs, floor and contexts, and the ratings that a tool starts from."""
 
     label: str
     low: float  # energy
@@ -69,10 +68,10 @@ CATEGORIES: Mapping[str, Category] = MappingProxyType(
         "send_public": Category("send public", 6.0, 8.0, 6.0, CHAT, (3, 3, 4, 2, 2)),
     }
 )
-"""The source's categories from the cheapest to the most expensive."""
+"""The source's categories, cheapest first."""
 
 ACTION = "action"
-"""The category of those of the lab's own verbs that reach nobody."""
+"""The category of the lab's own verbs that reach nobody."""
 
 _RANK = {name: rank for rank, name in enumerate(CATEGORIES)}
 
@@ -81,13 +80,13 @@ _MANY_REQUIRED = 4
 
 @dataclasses.dataclass(frozen=True)
 class ToolEnergy:
-    """The price of a tool, and its reasons.
+    """The price of a tool and the reasons for it.
 
     Attributes:
-        name: the tool's name as it was given.
+        name: the tool's name as given.
         category: a key of ``CATEGORIES``; ``action`` for a verb of the lab that reaches nobody.
         energy_cost: base cost, energy.
-        energy_cost_floor: least cost ever, energy; None for tools that neither send nor destroy.
+        energy_cost_floor: lowest cost ever allowed, energy; None for tools that neither send nor destroy.
         energy_cost_factors: ``base`` (energy by the ratings alone), the five ratings, their ``weights``, the range
             ``low`` to ``high`` and the ``position`` in it, 0 to 1.
         allowed_contexts: ``heartbeat`` and ``chat``, or ``chat`` alone.
@@ -105,7 +104,7 @@ class ToolEnergy:
     unsure: bool = False
 
     def to_row(self) -> dict[str, Any]:
-        """The energy columns of the source's table ``mcp_tools``, ready for JSON and SQL."""
+        """Return the energy columns of the source's table ``mcp_tools``, ready for JSON and SQL."""
         return {
             "energy_cost": self.energy_cost,
             "energy_cost_category": self.category,
@@ -116,8 +115,6 @@ class ToolEnergy:
 
 
 class _Hints(NamedTuple):
-    """The four hints; ``None`` if the server doesn't give one."""
-
     read_only: bool | None
     destructive: bool | None
     idempotent: bool | None
@@ -127,16 +124,16 @@ class _Hints(NamedTuple):
 def energy_for_tool(
     name: str, annotations: object = None, schema: Mapping[str, Any] | None = None
 ) -> ToolEnergy:
-    """Price a tool from its server's description of it.
+    """Price a tool from its server's description.
 
     Args:
         name: the tool's name.
-        annotations: the protocol's annotations: a mapping, or an object with the hints as attributes. A hint that
-            is not true or false counts as not given.
-        schema: the tool's input schema (JSON Schema); its top level is read.
+        annotations: the protocol's annotations: a mapping, or an object with the hints as attributes. A hint that is
+            not a bool counts as missing.
+        schema: the tool's input schema (JSON Schema); only its top level is read.
 
     Raises:
-        ValueError: a name that is no text, is empty or has more than 1000 characters.
+        ValueError: the name is not a text, is empty or has more than 1000 characters.
     """
     _check_name(name)
     reasons: list[str] = []
@@ -169,10 +166,10 @@ def energy_for_tool(
 
 
 def energy_for_verb(verb: str, params: EnergyParams | None = None) -> ToolEnergy:
-    """Price one of the lab's own verbs, by the ratings (or the price list) in ``params``.
+    """Price one of the lab's own verbs by the ratings or the price list in ``params``.
 
     Raises:
-        ValueError: no such verb; the message names the nearest.
+        ValueError: the verb is unknown; the message names the nearest.
     """
     if verb not in VERB_NAMES:
         raise ValueError(f"verb: got {verb!r}" + nearest(str(verb), VERB_NAMES))
@@ -235,7 +232,6 @@ def _hints(annotations: object, reasons: list[str]) -> _Hints:
 def _categorise(
     name: str, reading: Reading, hints: _Hints, fields: Fields, reasons: list[str]
 ) -> tuple[str, bool]:
-    """Return the most expensive category that any source suggests, and whether the sources leave a doubt."""
     by_name = _by_name(reading, fields, reasons)
     if is_disguised(name):
         said = "Its name has hidden or look-alike characters, or is very long: nothing it says is believed."
@@ -268,7 +264,7 @@ def _by_name_and_hints(
 
 
 def _held_against_hints(by_name: str, hints: _Hints, reasons: list[str]) -> tuple[str, bool]:
-    """Return the name's category, or a worse one of the server's; and whether the two disagree."""
+    """Return the more expensive of the name's category and the server's, and whether the two disagree."""
     label = CATEGORIES[by_name].label
     if hints.destructive is True and _RANK[by_name] < _RANK["delete"]:
         reasons.append("The server says it can destroy (destructiveHint): that is dearer than its name.")
@@ -300,7 +296,7 @@ def _by_name(reading: Reading, fields: Fields, reasons: list[str]) -> str | None
 
 
 def _audience(deed: str, word: str, reading: Reading, fields: Fields) -> str:
-    """Find the readers of a message: by a word of the name, else by the fields, else everybody."""
+    """Resolve who reads a message: by a word of the name, else by the fields, else everybody."""
     if not deed.startswith("send"):
         return "delete" if deed == ANYTHING else deed
     if fields.visibility or not (reading.words - {word}).isdisjoint(TO_ALL):
@@ -311,7 +307,7 @@ def _audience(deed: str, word: str, reading: Reading, fields: Fields) -> str:
 
 
 def _by_hints_alone(hints: _Hints, reasons: list[str]) -> tuple[str, bool]:
-    """Return the category by the hints alone, and whether it is a guess; a missing hint is the protocol's default."""
+    """Return the category by the hints alone, and whether it is a guess."""
     if hints.destructive is True:
         reasons.append("The server says it can destroy (destructiveHint).")
         return "delete", False

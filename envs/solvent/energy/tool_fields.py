@@ -1,4 +1,4 @@
-"""Reads what a tool's input schema tells: its recipients, who sees the result, and what it overrides."""
+"""Read a tool's input schema: its recipients, the visibility of the result, and the safeguards that it overrides."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PLURAL_FIELDS = split_words("ids items batch paths files all")
 
 
 class Fields(NamedTuple):
-    """Names of the fields of each kind, and how many are required."""
+    """The names of the fields of each kind, and the number of required fields."""
 
     recipients: tuple[str, ...]
     one_reader: bool
@@ -48,7 +48,7 @@ class Fields(NamedTuple):
 
 
 def read_fields(schema: object, reasons: list[str]) -> Fields:
-    """Read the top level of a JSON Schema; what can't be read is added to ``reasons``."""
+    """Read the top level of a JSON Schema; an unreadable schema is noted in ``reasons``."""
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     required = schema.get("required") if isinstance(schema, Mapping) else None
     if (schema is not None and not isinstance(schema, Mapping)) or not isinstance(properties, Mapping | None):

@@ -1,9 +1,9 @@
-"""Reads the verbs in a tool's name.
+"""Read the verbs in a tool's name.
 
-One table, ``LEXICON``: word -> what it does, and whether it is always a verb. ``post`` is a verb in ``post_message``
-and a noun in ``get_post``; ``delete`` is a verb everywhere.
+``LEXICON`` maps a word to what it does, and says whether the word is always a verb. ``post`` is a verb in
+``post_message`` and a noun in ``get_post``; ``delete`` is a verb everywhere.
 
-Known approximation: English words alone, and no grammar beyond word order.
+Known approximation: English words only, and no grammar beyond word order.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ __all__ = [
 ]
 
 LONGEST_NAME = 1000
-"""Characters of a name that are read at all. The protocol recommends at most ``PLAIN_NAME``."""
+"""Longest name that is read, in characters. The protocol recommends at most ``PLAIN_NAME``."""
 PLAIN_NAME = 128
 
 ANYTHING = "anything"
-"""Carries out any instruction: ``run_command``."""
+"""The verb runs any instruction: ``run_command``."""
 
 UNTOLD = "untold"
-"""A verb without information: ``process``."""
+"""The verb says nothing: ``process``."""
 
 EITHER = "send_either"
-"""Sends to one reader or to all, which the fields of the tool tell."""
+"""The verb sends to one reader or to all; the fields of the tool decide."""
 
 
 def split_words(words: str) -> frozenset[str]:
-    """Split a text into its set of words."""
+    """Return the set of words of a text."""
     return frozenset(words.split())
 
 
@@ -122,7 +122,7 @@ _SHORTEST, _REMAINDER = 4, 3
 
 
 class Reading(NamedTuple):
-    """The deeds in a name, each with its word, and whether some part of the name could mean anything."""
+    """The deeds in a name, each with its word, and whether a part of the name could mean anything."""
 
     deeds: tuple[tuple[str, str], ...]  # (deed, word)
     open_ended: bool
@@ -130,7 +130,7 @@ class Reading(NamedTuple):
 
 
 def words_of(name: str) -> list[str]:
-    """Split a name into lower-case words: where the case changes, between letters and digits, at every other sign."""
+    """Split a name into lower-case words, at changes of case, between letters and digits, and at other signs."""
     plain = unicodedata.normalize("NFKD", name)
     plain = "".join(ch for ch in plain if unicodedata.category(ch) not in ("Mn", "Cf", "Cc"))
     plain = plain.replace("&", " and ").replace("+", " and ")
@@ -139,7 +139,7 @@ def words_of(name: str) -> list[str]:
 
 
 def read_name(name: str) -> Reading:
-    """Return the deeds that the words of ``name`` stand for."""
+    """Return the deeds in the words of ``name``."""
     words = words_of(name)
     deeds: dict[str, str] = {}
     open_ended = False
@@ -153,7 +153,7 @@ def read_name(name: str) -> Reading:
         found = _deeds(clause)
         if not found:
             found = {does: word for word in clause if (does := _condensed(word))}
-        # An unreadable second deed leaves everything open; a bare noun before the verb doesn't.
+        # A second deed that can't be read could be anything; a bare noun before the verb is harmless.
         open_ended |= UNTOLD in found or (not found and bool(clause) and i > 0)
         for does, word in found.items():
             if does != UNTOLD:
@@ -195,7 +195,7 @@ def _condensed(word: str) -> str:
 
 
 def is_disguised(name: str) -> bool:
-    """True for hidden characters, Latin letters mixed with look-alikes, or an enormous length."""
+    """Return whether a name has hidden characters, mixes Latin letters with look-alikes, or is very long."""
     if len(name) > PLAIN_NAME or any(
         unicodedata.category(ch) in ("Cc", "Cf", "Co", "Cn", "Cs") for ch in name
     ):

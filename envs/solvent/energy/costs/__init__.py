@@ -1,8 +1,8 @@
-"""The store of costs: prices with their history, proposals and their review, discomfort, heartbeats (extra ``store``).
+"""The store of costs: prices and their history, proposals and reviews, discomfort, heartbeats (extra ``store``).
 
-Mechanism (source: *Action Cost: The Energy Model*): the agent chooses actions, the system chooses costs. An agent
-files proposals and logs discomfort, a human reviews, and a price changes only by an approval. The environment neither
-imports nor needs the store: a lab takes a dated price list as parameters.
+Mechanism (source: *Action Cost: The Energy Model*): the agent chooses actions, the system chooses costs. An agent files
+proposals and logs discomfort, a human reviews, and only an approval changes a price. The environment does not import
+the store: a lab takes a dated price list as parameters.
 
     with CostStore("costs.db") as store:
         store.register_verbs(LabParams())

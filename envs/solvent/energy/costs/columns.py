@@ -1,4 +1,4 @@
-"""Column types and SQL fragments that SQLite and PostgreSQL write differently.
+"""Column types and SQL fragments that differ between SQLite and PostgreSQL.
 
 PostgreSQL has the source's types (UUID, JSONB, INT[], UUID[], TEXT[], TIMESTAMPTZ). SQLite stores UUIDs as 32
 hexadecimal digits, arrays and JSON as JSON, and times as text in UTC.
@@ -22,7 +22,7 @@ TEXTS = sa.JSON(none_as_null=True).with_variant(postgresql.ARRAY(sa.Text()), "po
 
 
 class UtcDateTime(sa.TypeDecorator[datetime.datetime]):
-    """A moment in UTC. SQLite has no time zones: the column holds UTC."""
+    """A moment in UTC. SQLite has no time zones, so its column holds the UTC time."""
 
     impl = sa.DateTime(timezone=True)
     cache_ok = True
@@ -30,7 +30,7 @@ class UtcDateTime(sa.TypeDecorator[datetime.datetime]):
     def process_bind_param(
         self, value: datetime.datetime | None, dialect: sa.Dialect
     ) -> datetime.datetime | None:
-        """Refuse a time without a zone; convert the others to UTC."""
+        """Convert the time to UTC; a time without a zone is an error."""
         if value is None:
             return None
         if value.tzinfo is None:
@@ -50,17 +50,17 @@ class UtcDateTime(sa.TypeDecorator[datetime.datetime]):
 
 
 class UuidTexts(sa.TypeDecorator[list[uuid.UUID]]):
-    """UUIDs as a JSON list of texts."""
+    """UUIDs as a JSON list of strings."""
 
     impl = sa.JSON(none_as_null=True)
     cache_ok = True
 
     def process_bind_param(self, value: list[uuid.UUID] | None, dialect: sa.Dialect) -> Any:  # noqa: ARG002
-        """Convert to texts."""
+        """Convert the UUIDs to strings."""
         return None if value is None else [str(item) for item in value]
 
     def process_result_value(self, value: Any, dialect: sa.Dialect) -> list[uuid.UUID] | None:  # noqa: ARG002
-        """Convert back to UUIDs."""
+        """Convert the strings to UUIDs."""
         return None if value is None else [uuid.UUID(item) for item in value]
 
 
@@ -68,7 +68,7 @@ UUIDS = UuidTexts().with_variant(postgresql.ARRAY(sa.Uuid()), "postgresql")
 
 
 class BySql(sa.ColumnElement[Any]):
-    """A default or condition with one text for each database."""
+    """A default or condition with separate SQL for each database."""
 
     def __init__(self, *, sqlite: str, postgresql: str) -> None:
         self.texts = {"sqlite": sqlite, "postgresql": postgresql}

@@ -1,8 +1,8 @@
-"""Opens, migrates and locks the database of a store: a SQLite file by default, PostgreSQL by URL.
+"""Open, migrate and lock the database of a store: a SQLite file by default, PostgreSQL by URL.
 
-SQLite uses write-ahead logging (readers don't wait for a writer) and foreign keys, and waits for a lock instead of
-failing. A transaction that writes takes the lock at its start, so two can't both read first and then collide.
-Messages never contain a password.
+SQLite uses foreign keys and write-ahead logging (readers don't wait for a writer), and waits for locks. A writing
+transaction takes the lock at its start, so no two transactions read first and then collide. Messages never contain a
+password.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from solvent.energy.costs.models import Base
 __all__ = ["HEAD", "VERSION_TABLE", "Database", "now", "place_of", "url_of"]
 
 HEAD = "0001"
-"""The schema that this code reads and writes: the last migration."""
+"""The last migration: the schema that this code reads and writes."""
 
 VERSION_TABLE = "solvent_costs_version"
-"""The store's own, so that it can share a PostgreSQL database with other users of Alembic."""
+"""Not Alembic's default, so that the store can share a PostgreSQL database with other users of Alembic."""
 
 ALLOWED = "a path of a file, sqlite:///PATH, or postgresql://USER@HOST/DATABASE"
 BUSY_SECONDS = 10
-_LOCK = 0x50_1E_47  # the one of PostgreSQL's advisory locks that a migration takes
+_LOCK = 0x50_1E_47  # key of the PostgreSQL advisory lock for migrations
 
 
 class Database:
-    """A migrated database, and its transactions; arguments and errors are those of ``CostStore``."""
+    """A migrated database and its transactions. Arguments and errors are those of ``CostStore``."""
 
     def __init__(self, place: str | os.PathLike[str], *, create: bool = True) -> None:
         url = url_of(place)
@@ -78,7 +78,7 @@ class Database:
 
     @contextmanager
     def _translated(self, what: str, kind: type[StoreError]) -> Iterator[None]:
-        """Turn the database's refusal into one line."""
+        """Raise an error of the database as a ``StoreError`` of one line."""
         try:
             yield
         except DBAPIError as error:
@@ -88,7 +88,7 @@ class Database:
 
 
 def now(session: Session) -> datetime.datetime:
-    """Read the database's clock: this process's for SQLite, the server's for PostgreSQL."""
+    """Return the time of the database's clock: this process's for SQLite, the server's for PostgreSQL."""
     connection = session.connection()
     if connection.dialect.name == "sqlite":
         return datetime.datetime.now(datetime.UTC)
@@ -97,10 +97,10 @@ def now(session: Session) -> datetime.datetime:
 
 
 def url_of(place: str | os.PathLike[str], folder: Path | None = None) -> URL:
-    """Return the database URL of a path or URL; a relative path starts at ``folder``, by default the current one.
+    """Return the database URL of a path or URL. A relative path starts at ``folder``, by default the current one.
 
     Raises:
-        StoreError: a URL that can't be read, or of another database.
+        StoreError: the URL can't be read, or names another kind of database.
     """
     text = os.fspath(place)
     if "://" not in text:
@@ -110,7 +110,7 @@ def url_of(place: str | os.PathLike[str], folder: Path | None = None) -> URL:
         return URL.create("sqlite", database=str(folder / path if folder is not None else path))
     try:
         url = make_url(text)
-    except (ArgumentError, ValueError):  # its message would repeat the URL with the password
+    except (ArgumentError, ValueError):  # the message has the URL with the password
         raise StoreError(f"store: got a URL that can't be read; allowed: {ALLOWED}") from None
     if url.drivername in ("sqlite", "sqlite+pysqlite"):
         if url.database in (None, "", ":memory:"):
@@ -122,7 +122,7 @@ def url_of(place: str | os.PathLike[str], folder: Path | None = None) -> URL:
 
 
 def place_of(url: URL) -> str:
-    """Return the place for a message: a path, or a URL without password."""
+    """Return the path, or the URL without its password, for messages."""
     if url.drivername == "sqlite":
         return str(url.database)
     bare = url.difference_update_query([key for key in url.query if "password" in key])
@@ -145,7 +145,7 @@ def _connect(url: URL, *, create: bool) -> sa.Engine:
         raise StoreError(f"{path}: is a folder; allowed: {ALLOWED}")
     if not create and not path.exists():
         raise StoreError(f"{path}: no such store; allowed: a store that is there, or register a price first")
-    # The driver's own transactions would exclude data definition and take the lock late.
+    # The driver's own transactions exclude data definition and take the lock late.
     engine = sa.create_engine(
         url, poolclass=NullPool, connect_args={"isolation_level": None, "timeout": BUSY_SECONDS}
     )
@@ -157,7 +157,7 @@ def _connect(url: URL, *, create: bool) -> sa.Engine:
 def _set_up(connection: Any, _record: Any) -> None:
     for setting in (f"busy_timeout={BUSY_SECONDS * 1000}", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {setting}").close()
-    # The mode is the file's. SQLite doesn't wait if another connection holds it; the next connection sets it.
+    # The mode belongs to the file. If the file is locked, SQLite doesn't wait; the next connection sets the mode.
     with suppress(sqlite3.OperationalError):
         connection.execute("PRAGMA journal_mode=WAL").close()
 
@@ -195,7 +195,7 @@ def _version(connection: sa.Connection) -> str | None:
 
 def _check_empty(connection: sa.Connection, place: str, *, create: bool) -> None:
     there = set(sa.inspect(connection).get_table_names())
-    # A SQLite file belongs to one program; a PostgreSQL database may be shared, as long as no name collides.
+    # A SQLite file belongs to one program; a PostgreSQL database may be shared if no table name collides.
     foreign = sorted(there if connection.dialect.name == "sqlite" else there & set(Base.metadata.tables))
     if foreign:
         raise StoreError(f"{place}: is no store of costs: it holds a table {foreign[0]!r} of something else")

@@ -1,9 +1,9 @@
-"""Reads the environment's ledgers into a store: ``energy_cost_proposals.jsonl`` and ``cost_discomfort_log.jsonl``.
+"""Read the environment's ledgers, ``energy_cost_proposals.jsonl`` and ``cost_discomfort_log.jsonl``, into a store.
 
-One JSON object a line, keys as the source's columns, plus ``design_id``. Of proposals only pending ones are filed: a
-lab's simulated reviews are that lab's history and bind nobody. A filed proposal's ``created_at`` is the time of filing,
-because its review runs on the human's clock; the lab's own time is in ``ledger_lines``. Lines that were read before are
-skipped, so a ledger can be read again when it has grown.
+A line is one JSON object with the source's columns as keys, plus ``design_id``. Only pending proposals are filed: a
+lab's simulated reviews belong to that lab. A filed proposal's ``created_at`` is the time of filing, because its review
+runs on the human's clock; ``ledger_lines`` keeps the lab's own time. Lines that were read before are skipped, so a
+ledger that has grown can be read again.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ __all__ = ["Intake", "file_proposals_jsonl", "log_discomfort_jsonl"]
 
 
 class Intake(NamedTuple):
-    """The rows made of a ledger's lines, and for each other line its number and why it was skipped."""
+    """The rows filed, and the number of each skipped line with the reason."""
 
     filed: list[EnergyCostProposal] | list[CostDiscomfort]
     skipped: list[tuple[int, str]]
 
 
 def file_proposals_jsonl(store: CostStore, path: str | os.PathLike[str]) -> Intake:
-    """File the pending proposals of a ledger, each in a transaction of its own.
+    """File the pending proposals of a ledger, each in its own transaction.
 
     Raises:
         OSError: the file can't be read.
-        ValueError: a line is no proposal; the message names file and line. Lines before it are filed.
+        ValueError: a line is not a proposal; the message names file and line. Earlier lines are filed.
     """
     filed: list[EnergyCostProposal] = []
     skipped: list[tuple[int, str]] = []
@@ -59,11 +59,11 @@ def file_proposals_jsonl(store: CostStore, path: str | os.PathLike[str]) -> Inta
 
 
 def log_discomfort_jsonl(store: CostStore, path: str | os.PathLike[str]) -> Intake:
-    """Log a ledger's lines of discomfort, each in a transaction of its own.
+    """Log the discomfort in a ledger, each line in its own transaction.
 
     Raises:
         OSError: the file can't be read.
-        ValueError: a line is no discomfort; the message names file and line. Lines before it are logged.
+        ValueError: a line is not discomfort; the message names file and line. Earlier lines are logged.
     """
     logged: list[CostDiscomfort] = []
     skipped: list[tuple[int, str]] = []
@@ -93,7 +93,7 @@ def _lines(path: Path, kind: str) -> Iterator[tuple[str, LedgerLine, Mapping[str
                 raise ValueError(f"{place}: no JSON ({error})") from None
             if not isinstance(row, Mapping):
                 raise ValueError(f"{place}: got {row!r:.60}; allowed: an object")  # noqa: TRY004 - a bad file
-            # Two episodes may have equal lines; the count tells them apart.
+            # Two episodes may have equal lines: the count keeps their digests apart.
             seen[text] += 1
             origin = LedgerLine(
                 digest=hashlib.sha256(f"{kind} {seen[text]} {text}".encode()).hexdigest(),
@@ -106,7 +106,6 @@ def _lines(path: Path, kind: str) -> Iterator[tuple[str, LedgerLine, Mapping[str
 
 
 def _values(place: str, row: Mapping[str, Any], readers: Mapping[str, Reader]) -> dict[str, Any]:
-    """Read the columns of a row; an optional one that is missing keeps its default."""
     values = {}
     for key, (read, allowed) in readers.items():
         value = row.get(key)

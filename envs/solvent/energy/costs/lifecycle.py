@@ -1,6 +1,6 @@
-"""The states of a proposal, the roles in its review, and the errors of the store.
+"""The states of a proposal, the reviewers, and the errors of the store.
 
-A proposal is filed as pending and leaves that state once, to approved, rejected or withdrawn.
+A proposal is filed as pending. It leaves that state once: approved, rejected or withdrawn.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ __all__ = ["Direction", "ProposalError", "Reviewer", "Status", "StoreError"]
 
 
 class StoreError(ValueError):
-    """The store can't be used, or refuses. The message is one line: what, where, what is allowed."""
+    """The store can't be used, or refuses an operation. The message is one line: what, where, what is allowed."""
 
 
 class ProposalError(StoreError):
-    """A proposal that can't be filed, found or reviewed as asked."""
+    """A proposal can't be filed, found or reviewed as asked."""
 
 
 class Status(enum.StrEnum):
@@ -28,7 +28,7 @@ class Status(enum.StrEnum):
 
 
 class Reviewer(enum.StrEnum):
-    """Who ended a review: a person, a rule of the system, or nobody in time."""
+    """The reviewer: a person, a rule of the system, or a timeout."""
 
     USER = "user"
     SYSTEM = "system"
@@ -36,7 +36,7 @@ class Reviewer(enum.StrEnum):
 
 
 class Direction(enum.StrEnum):
-    """Direction in which a proposal asks the cost to go."""
+    """The change of cost that a proposal asks for."""
 
     INCREASE = "increase"
     DECREASE = "decrease"

@@ -1,9 +1,8 @@
-"""The tables of the store, each as a dataclass: its arguments are the columns that the caller fills.
+"""The tables of the store as dataclasses, whose arguments are the columns that the caller fills.
 
-Columns, types, defaults and indexes of ``energy_cost_proposals``, ``cost_discomfort_log`` and of the energy columns of
-``mcp_tools`` are the source's (*Action Cost: The Energy Model*, "Schema"). The checks are what the database itself
-guards; the rules of filing and review are in ``rules.py``. Energies are in the units of the lab's budget, times are
-UTC.
+Columns, types, defaults and indexes of ``energy_cost_proposals``, ``cost_discomfort_log`` and the energy columns of
+``mcp_tools`` are the source's (*Action Cost: The Energy Model*, "Schema"). The database itself enforces the checks; the
+rules of filing and review are in ``rules.py``. Energies are in the units of the lab's budget, times are UTC.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ __all__ = [
 ]
 
 CATEGORY_NAMES = (ACTION, "write", *CATEGORIES)
-"""Closed, so that no unknown name slips past the floors; ``write`` is an example in the source's schema."""
+"""A closed list, so that no unknown name avoids the floors. ``write`` is an example in the source's schema."""
 
 FLOORS = {name: line.floor for name, line in CATEGORIES.items() if line.floor is not None}
 VERB_FLOORS = {verb.name: FLOORS[f"send_{verb.audience}"] for verb in VERBS.values() if verb.audience}
@@ -42,7 +41,7 @@ TARGETS = ("action", "mcp_tool")
 
 
 class Base(MappedAsDataclass, DeclarativeBase, eq=False):
-    """All tables of the store."""
+    """Base class of the tables."""
 
     type_annotation_map: ClassVar = {
         str: sa.Text(),
@@ -61,7 +60,7 @@ def _check(name: str, condition: str | BySql) -> sa.CheckConstraint:
 
 
 def _energy(table: str, column: str, least: str = "0") -> sa.CheckConstraint:
-    """Bounds that infinity and NaN fail as well."""
+    """Return a check of the bounds, which infinity and NaN fail too."""
     return _check(f"{table}_{column}", f"{column} >= {least} AND {column} <= {MOST_ENERGY}")
 
 
@@ -70,7 +69,7 @@ def _one_of(name: str, column: str, values: Iterable[str]) -> sa.CheckConstraint
 
 
 class EnergyCostProposal(Base, kw_only=True):
-    """An argument that a cost should change, and its review.
+    """An argument for another cost, and its review.
 
     Attributes:
         target_type: ``action`` or ``mcp_tool``.
@@ -80,9 +79,9 @@ class EnergyCostProposal(Base, kw_only=True):
         suggested_max: upper end of the suggested range, energy; at most the ceiling.
         direction: ``increase`` or ``decrease``.
         rationale: the argument.
-        confidence: in the argument, 0 to 1.
+        confidence: the agent's confidence in it, 0 to 1.
         evidence: at least one ``{"source": ..., "summary": ...}``.
-        heartbeat_refs: heartbeats in which discomfort was noted.
+        heartbeat_refs: heartbeats with discomfort.
         memory_refs: memories that support the argument.
         status: ``pending``, ``approved``, ``rejected`` or ``withdrawn``.
         old_cost, new_cost, effective_at: the change, if approved.
@@ -134,7 +133,7 @@ class EnergyCostProposal(Base, kw_only=True):
             "(status = 'approved') = (old_cost IS NOT NULL) AND (status = 'approved') = (new_cost IS NOT NULL)"
             " AND (status = 'approved') = (effective_at IS NOT NULL)",
         ),
-        # No answer in time is no approval: costs never change by themselves.
+        # A timeout never approves: costs don't change by themselves.
         _check("proposals_timeout", "reviewed_by <> 'timeout' OR status = 'rejected'"),
         _check("proposals_new_cost", "new_cost BETWEEN suggested_min AND suggested_max"),
         _check(
@@ -166,22 +165,22 @@ class EnergyCostProposal(Base, kw_only=True):
 
     @property
     def target(self) -> str:
-        """The target in words: ``action screen``, ``tool slack:send_message``."""
+        """The target as text: ``action screen``, ``tool slack:send_message``."""
         return f"{'tool' if self.target_type == 'mcp_tool' else self.target_type} {self.target_name}"
 
 
 class EnergyCost(Base, kw_only=True):
-    """One price of one target: revision 0 is its registration, each further one an approval. The last is in force.
+    """One price of one target. Revision 0 is the registration, later ones are approvals; the last is in force.
 
     Attributes:
-        floor: least cost ever, energy; at least 6 for a public, 5 for a destructive, 3 for a private action.
-        ceiling: highest cost ever, energy; None for none.
-        category: of the tool mapping, or ``action``.
+        floor: lowest cost ever allowed, energy; at least 6 for a public, 5 for a destructive, 3 for a private action.
+        ceiling: highest cost ever allowed, energy, or None.
+        category: the category of a tool, or ``action``.
     """
 
     __tablename__ = "energy_costs"
     __table_args__ = (
-        # A later price is the very one of an approval: proposals have a new cost only when they are approved.
+        # A later price equals an approval's: proposals have a new cost only when they are approved.
         sa.ForeignKeyConstraint(
             ["proposal_id", "target_type", "target_name", "cost"],
             [f"energy_cost_proposals.{name}" for name in ("id", "target_type", "target_name", "new_cost")],
@@ -219,15 +218,15 @@ class EnergyCost(Base, kw_only=True):
 
 
 class CostDiscomfort(Base, kw_only=True):
-    """An action that was worth taking and was deferred for its cost.
+    """A worthwhile action that was deferred because of its cost.
 
     Attributes:
         action_considered: the deferred action.
-        estimated_value: the agent's assessment, in units of its own (the lab's are bits).
-        energy_cost: energy that it would have cost.
-        energy_available: energy that there was.
+        estimated_value: the agent's estimate, in its own units (bits in the lab).
+        energy_cost: its cost, energy.
+        energy_available: the balance at that time, energy.
         deferral_reason: ``insufficient_energy``, ``cost_benefit`` or ``hoarding``.
-        agent_notes: in the agent's words.
+        agent_notes: the agent's own words.
         similar_deferrals_recent: similar deferrals in the last heartbeats.
         created_at: by default now.
     """
@@ -258,7 +257,7 @@ class CostDiscomfort(Base, kw_only=True):
 
 
 class McpTool(Base, kw_only=True):
-    """A discovered tool and the cost of using it. The five energy columns are the source's."""
+    """A discovered tool and its cost. The five energy columns are the source's."""
 
     __tablename__ = "mcp_tools"
     __table_args__ = (
@@ -291,8 +290,8 @@ class Heartbeat(Base, kw_only=True):
 
     Attributes:
         episode: label of the run or episode.
-        number: of the heartbeat in it, from 0.
-        regenerated: energy that came in, less the loss to the cap.
+        number: index of the heartbeat in the episode, from 0.
+        regenerated: income less the loss to the cap, energy.
     """
 
     __tablename__ = "heartbeats"
@@ -316,7 +315,7 @@ class Heartbeat(Base, kw_only=True):
 
 
 class IntentSummary(Base, kw_only=True):
-    """Energy that one intent class took in one heartbeat."""
+    """Energy spent on one intent class in one heartbeat."""
 
     __tablename__ = "intent_summaries"
     __table_args__ = (
@@ -330,7 +329,7 @@ class IntentSummary(Base, kw_only=True):
 
 
 class LedgerLine(Base, kw_only=True):
-    """The line of an environment's ledger that a row came from, so that a ledger can be read twice."""
+    """The ledger line behind a row, recorded so that a ledger can be read again."""
 
     __tablename__ = "ledger_lines"
     __table_args__ = (_check("ledger_lines_one", "(proposal_id IS NULL) <> (discomfort_id IS NULL)"),)
@@ -348,7 +347,7 @@ class LedgerLine(Base, kw_only=True):
     )
 
 
-# The history of costs is append-only. One trigger for both databases: SQLite's has a body, PostgreSQL's a function.
+# The history of costs is append-only. SQLite's triggers have a body, PostgreSQL's call a function.
 _MESSAGE = "'the history of costs is append-only'"
 _FUNCTION = (
     "CREATE FUNCTION refuse_change_of_costs() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"

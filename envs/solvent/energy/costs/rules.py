@@ -1,11 +1,11 @@
-"""Rules of a proposal: what may be filed, and the price that an approval sets.
+"""The rules of filing a proposal, and the price that an approval sets.
 
 Mechanism (source: *Action Cost: The Energy Model*, "Review Process"). Only an approval changes a price:
 
     new cost in [max(suggested_min, floor), min(suggested_max, ceiling)], lower for a decrease, higher for an increase.
 
-Known approximation: a revision (the source allows one) is a withdrawal and a new proposal, so that the approved text
-is the one that the reviewer read.
+Known approximation: the source's revision is a withdrawal and a new proposal, so the approved text is the text that the
+reviewer read.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ def check_proposal(proposal: EnergyCostProposal, price: EnergyCost) -> None:
     """Refuse a proposal without evidence or direction, or with a range beyond floor or ceiling.
 
     Raises:
-        ProposalError: the first thing that is wrong.
+        ProposalError: the proposal is refused; the message names the first fault.
     """
     if not proposal.evidence:
         raise ProposalError("evidence: got none; allowed: at least one {source, summary}")
-    item: Any  # from outside
+    item: Any  # unvalidated input
     for item in proposal.evidence:
         if set(item) != {"source", "summary"} or not all(isinstance(text, str) for text in item.values()):
             raise ProposalError(f"evidence: got {dict(item)!r:.80}; allowed: {{source, summary}}, both texts")
@@ -47,12 +47,12 @@ def approved_cost(proposal: EnergyCostProposal, price: EnergyCost, asked: float 
     """Return the cost that an approval sets: ``asked``, or the end of the allowed range nearest to the price.
 
     Args:
-        proposal: range and direction.
-        price: in force, with floor and ceiling.
-        asked: cost that the reviewer named, energy.
+        proposal: the proposal, for its range and direction.
+        price: the price in force, with floor and ceiling.
+        asked: the cost that the reviewer asked for, energy.
 
     Raises:
-        ProposalError: nothing in the range is allowed, or ``asked`` is not.
+        ProposalError: the range has no allowed cost, or ``asked`` is not allowed.
     """
     low = max(proposal.suggested_min, price.floor)
     high = min(proposal.suggested_max, math.inf if price.ceiling is None else price.ceiling)

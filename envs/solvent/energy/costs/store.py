@@ -1,8 +1,8 @@
-"""The store: prices, proposals, discomfort and heartbeats in a database, behind typed operations.
+"""The store: typed operations on prices, proposals, discomfort and heartbeats in a database.
 
 The agent's side files proposals and logs discomfort and heartbeats; the human's side reviews. Every operation is one
-transaction. A review locks its proposal first, so of several reviewers exactly one wins: on SQLite the transaction
-takes the database's lock (``BEGIN IMMEDIATE``), on PostgreSQL the row's (``SELECT ... FOR UPDATE``).
+transaction. A review locks its proposal first, so exactly one of several reviewers wins: on SQLite the transaction
+locks the database (``BEGIN IMMEDIATE``), on PostgreSQL the row (``SELECT ... FOR UPDATE``).
 """
 
 from __future__ import annotations
@@ -39,23 +39,24 @@ Row = TypeVar("Row", bound=Base)
 
 
 class PriceList(NamedTuple):
-    """Base costs of the lab's verbs, energy, as of a moment (UTC)."""
+    """Base costs of the lab's verbs, energy, at a moment (UTC)."""
 
     as_of: datetime.datetime
     costs: dict[str, float]
 
 
 class CostStore(Database):
-    """A store of costs: a SQLite file by default, PostgreSQL by URL. Opening creates and migrates it.
+    """A store of costs. Opening it creates the database if necessary and migrates it.
 
     Threads may share a store, and processes its file or database. Use it as a context manager, or ``close`` it.
 
     Args:
         place: a path, ``sqlite:///PATH`` or ``postgresql://USER@HOST/DATABASE``.
-        create: create the store if there is none.
+        create: create the store if it is missing.
 
     Raises:
-        StoreError: not reachable, no database, someone else's, of a newer schema, or missing without ``create``.
+        StoreError: the place is unreachable, not a database, in use by another program, of a newer schema, or missing
+            while ``create`` is False.
     """
 
     # ------------------------------------------------------------------------------------------ prices
@@ -72,7 +73,7 @@ class CostStore(Database):
         """Enter the first price of an action, energy. Later prices come from approvals only.
 
         Raises:
-            StoreError: the action has a price already, or the numbers don't fit.
+            StoreError: the action has a price already, or the numbers are inconsistent.
         """
         row = EnergyCost(
             target_type="action", target_name=name, cost=cost, floor=floor, ceiling=ceiling, category=category
@@ -85,13 +86,13 @@ class CostStore(Database):
             return _insert(session, row, effective_at=now(session))
 
     def register_verbs(self, params: LabParams) -> list[EnergyCost]:
-        """Enter the base costs, floors and the ceiling of a lab's verbs; return the new prices.
+        """Enter the base costs, floors and the ceiling of a lab's verbs, and return the new prices.
 
         Verbs that have a price keep it.
         """
         energy = params.energy
         with self._writing("prices of the lab's verbs") as session:
-            if session.get_bind().dialect.name == "postgresql":  # on SQLite the transaction has the lock
+            if session.get_bind().dialect.name == "postgresql":  # SQLite's transaction holds the lock
                 session.execute(sa.text("LOCK TABLE energy_costs IN SHARE ROW EXCLUSIVE MODE"))
             known = set(
                 session.scalars(sa.select(EnergyCost.target_name).where(EnergyCost.target_type == "action"))
@@ -102,10 +103,10 @@ class CostStore(Database):
             return [_insert(session, row, effective_at=moment) for row in rows]
 
     def register_tool(self, tool: ToolEnergy, description: str | None = None) -> McpTool:
-        """Enter a discovered tool, as ``energy_for_tool`` priced it, and its first price.
+        """Enter a discovered tool, priced by ``energy_for_tool``, and its first price.
 
         Raises:
-            StoreError: the tool is registered already, or the numbers don't fit.
+            StoreError: the tool is registered already, or the numbers are inconsistent.
         """
         with self._writing(f"tool {tool.name!r}") as session:
             if session.scalar(sa.select(McpTool.id).where(McpTool.name == tool.name)) is not None:
@@ -115,24 +116,24 @@ class CostStore(Database):
         return row
 
     def tools(self) -> list[McpTool]:
-        """Registered tools by name; ``energy_cost`` is the price in force."""
+        """Return the registered tools by name; ``energy_cost`` is the price in force."""
         with self._reading() as session:
             return list(session.scalars(sa.select(McpTool).order_by(McpTool.name)))
 
     def price(self, target_type: str, target_name: str) -> EnergyCost:
-        """The price in force of a target.
+        """Return a target's price in force.
 
         Raises:
-            ProposalError: the target has none.
+            ProposalError: the target has no price.
         """
         with self._reading() as session:
             return self._in_force(session, target_type, target_name)
 
     def history(self, target_type: str, target_name: str) -> list[EnergyCost]:
-        """Every price that a target has had, oldest first.
+        """Return all prices of a target, oldest first.
 
         Raises:
-            ProposalError: the target has none.
+            ProposalError: the target has no price.
         """
         with self._reading() as session:
             self._in_force(session, target_type, target_name)
@@ -140,10 +141,10 @@ class CostStore(Database):
             return list(rows)
 
     def prices(self, as_of: datetime.datetime | None = None) -> list[EnergyCost]:
-        """Prices at a moment (None: now), by type and name: one row for every target registered by then.
+        """Return the price of every target registered at a moment (None: now), by type and name.
 
         Raises:
-            StoreError: a moment without a zone, or in the future.
+            StoreError: the moment has no zone or is in the future.
         """
         with self._reading() as session:
             rows = session.scalars(
@@ -154,14 +155,13 @@ class CostStore(Database):
             return list({(row.target_type, row.target_name): row for row in rows}.values())
 
     def price_list(self, as_of: datetime.datetime | None = None) -> PriceList:
-        """The base costs of the lab's verbs at a moment with a zone, as parameters of a lab.
+        """Return the base costs of the lab's verbs at a moment, as parameters of a lab.
 
-        Prices are only added, and take effect at their approval: a list of the past is the same whenever it is asked
-        for. None asks for the list in force, dated by its last change. Known approximation: the list in force may miss
-        an approval that is under way.
+        Prices are only added, so the list of a past moment never changes. None asks for the list in force, dated by its
+        last change. Known approximation: the list in force may miss an approval that is in progress.
 
         Raises:
-            StoreError: a moment in the future or without a zone, or before the first price.
+            StoreError: the moment has no zone, is in the future, or is before the first price.
         """
         verbs = [
             row for row in self.prices(as_of) if row.target_type == "action" and row.target_name in VERB_NAMES
@@ -179,10 +179,11 @@ class CostStore(Database):
     def file_proposal(
         self, proposal: EnergyCostProposal, origin: LedgerLine | None = None
     ) -> EnergyCostProposal:
-        """File an argument for another cost, and the ledger's line that it comes from. It changes no cost.
+        """File a proposal and the ledger line that it comes from. Filing changes no cost.
 
         Raises:
-            ProposalError: a pending one for the target, no price, no evidence, a range under the floor, ...
+            ProposalError: the target has no price or a pending proposal, the evidence is missing, the range is not
+                allowed.
         """
         kind, name = proposal.target_type, proposal.target_name
         with self._writing(f"proposal for {name!r}", ProposalError) as session:
@@ -205,10 +206,10 @@ class CostStore(Database):
         return row
 
     def log_discomfort(self, discomfort: CostDiscomfort, origin: LedgerLine | None = None) -> CostDiscomfort:
-        """Log a deferral, and the ledger's line that it comes from.
+        """Log a deferral and the ledger line that it comes from.
 
         Raises:
-            StoreError: a value that the source's schema does not allow.
+            StoreError: the source's schema does not allow a value.
         """
         with self._writing(f"discomfort with {discomfort.action_considered!r}") as session:
             row = _insert(session, discomfort)
@@ -217,7 +218,7 @@ class CostStore(Database):
         return row
 
     def discomfort(self, action: str | None = None) -> list[CostDiscomfort]:
-        """The discomfort log, oldest first, of one action or of all."""
+        """Return the discomfort log, oldest first, of one action or of all."""
         query = sa.select(CostDiscomfort).order_by(CostDiscomfort.created_at, CostDiscomfort.heartbeat_number)
         if action is not None:
             query = query.where(CostDiscomfort.action_considered == action)
@@ -228,11 +229,11 @@ class CostStore(Database):
         """Log a closed heartbeat and its intent summary.
 
         Args:
-            heartbeat: which, and what came in.
-            spent: energy by intent class; a missing class spent nothing.
+            heartbeat: the heartbeat and its income.
+            spent: energy by intent class; a missing class is 0.
 
         Raises:
-            StoreError: an unknown intent, a negative energy, a heartbeat that is logged already.
+            StoreError: an intent is unknown, an energy is negative, or the heartbeat is logged already.
         """
         episode, number, total = heartbeat.episode, heartbeat.number, float(sum(spent.values()))
         end = heartbeat.energy_start + heartbeat.regenerated - total
@@ -246,7 +247,7 @@ class CostStore(Database):
         return row
 
     def heartbeats(self, episode: str | None = None) -> list[tuple[Heartbeat, dict[str, float]]]:
-        """Logged heartbeats in order, each with its energy by intent class."""
+        """Return the logged heartbeats in order, each with its energy by intent class."""
         query = sa.select(Heartbeat).order_by(Heartbeat.episode, Heartbeat.number)
         if episode is not None:
             query = query.where(Heartbeat.episode == episode)
@@ -257,17 +258,17 @@ class CostStore(Database):
             return [(row, summaries.get(row.id, {})) for row in session.scalars(query)]
 
     def knows(self, digest: str) -> bool:
-        """Tell whether a ledger's line was read before."""
+        """Return whether a ledger line was read before."""
         with self._reading() as session:
             return session.get(LedgerLine, digest) is not None
 
     # --------------------------------------------------------------------------------- the human's side
 
     def proposals(self, status: str | None = None) -> list[EnergyCostProposal]:
-        """Proposals, oldest first, in one state or in all.
+        """Return the proposals in one state or in all, oldest first.
 
         Raises:
-            ProposalError: no such state.
+            ProposalError: the state is unknown.
         """
         query = sa.select(EnergyCostProposal).order_by(EnergyCostProposal.created_at, EnergyCostProposal.id)
         if status is not None:
@@ -278,10 +279,10 @@ class CostStore(Database):
             return list(session.scalars(query))
 
     def proposal(self, key: str | uuid.UUID) -> EnergyCostProposal:
-        """A proposal by its id, or by the first characters of it if they are enough.
+        """Return a proposal by its id or by a unique prefix of it.
 
         Raises:
-            ProposalError: none, or several.
+            ProposalError: no proposal matches, or several do.
         """
         with self._reading() as session:
             return _found(session, key)
@@ -294,17 +295,17 @@ class CostStore(Database):
         by: str = Reviewer.USER,
         notes: str | None = None,
     ) -> EnergyCostProposal:
-        """Approve a pending proposal: the only way in which a price changes.
+        """Approve a pending proposal. Nothing else changes a price.
 
         Args:
-            key: id of the proposal, or its first characters.
-            new_cost: the price to set, energy; by default the end of the range nearest to the price in force.
-                Required if the proposal argues about another price than that.
+            key: id of the proposal, or a unique prefix.
+            new_cost: the price to set, energy; by default the end of the range nearest to the price in force. Required
+                if the proposal argues about a price that is no longer in force.
             by: ``user`` or ``system``.
-            notes: why.
+            notes: the reviewer's reasons.
 
         Raises:
-            ProposalError: reviewed before (by whom and when), or the cost is outside of range, floor and ceiling.
+            ProposalError: the proposal was reviewed before, or the cost is outside range, floor or ceiling.
         """
         if by not in (Reviewer.USER, Reviewer.SYSTEM):
             raise ProposalError(f"reviewed_by: got {by!r}; allowed for an approval: user, system")
@@ -317,7 +318,7 @@ class CostStore(Database):
                     "allowed: name a cost"
                 )
             row.old_cost, row.new_cost = price.cost, approved_cost(row, price, new_cost)
-            # The clock may stand still, or be set back a little; the history goes forward.
+            # The clock may stand still or be set back; the history goes forward.
             moment = max(now(session), price.effective_at + datetime.timedelta(microseconds=1))
             row.status, row.reviewed_by, row.review_notes = Status.APPROVED.value, str(by), notes
             row.reviewed_at = row.effective_at = moment
@@ -337,7 +338,7 @@ class CostStore(Database):
         """Reject a pending proposal; ``by`` is ``user``, ``system`` or ``timeout``.
 
         Raises:
-            ProposalError: reviewed before, by whom and when.
+            ProposalError: the proposal was reviewed before; the message says by whom and when.
         """
         if by not in set(Reviewer):
             raise ProposalError(f"reviewed_by: got {by!r}; allowed: {', '.join(Reviewer)}")
@@ -346,20 +347,20 @@ class CostStore(Database):
     def withdraw(
         self, key: str | uuid.UUID, *, by: str = Reviewer.SYSTEM, notes: str | None = None
     ) -> EnergyCostProposal:
-        """Take a pending proposal back. ``by`` is who recorded it: ``system`` for the agent itself, or ``user``.
+        """Withdraw a pending proposal; ``by`` is ``system`` for the agent itself, or ``user``.
 
         Raises:
-            ProposalError: reviewed before, by whom and when.
+            ProposalError: the proposal was reviewed before; the message says by whom and when.
         """
         if by not in (Reviewer.USER, Reviewer.SYSTEM):
             raise ProposalError(f"reviewed_by: got {by!r}; allowed for a withdrawal: user, system")
         return self._close(key, Status.WITHDRAWN, by, notes)
 
     def expire(self, age: datetime.timedelta) -> list[EnergyCostProposal]:
-        """Reject, by timeout, proposals that have been pending for ``age`` or longer; return them.
+        """Reject the proposals that have been pending for ``age`` or longer, as timed out, and return them.
 
         Raises:
-            ProposalError: an age that is not above 0.
+            ProposalError: ``age`` is not above 0.
         """
         if age <= datetime.timedelta(0):
             raise ProposalError(f"age: got {age}; allowed: above 0")
@@ -380,8 +381,6 @@ class CostStore(Database):
                 continue
         return expired
 
-    # ------------------------------------------------------------------------------------------- inside
-
     def _close(self, key: str | uuid.UUID, status: Status, by: str, notes: str | None) -> EnergyCostProposal:
         with self._writing("review", ProposalError) as session:
             row = _pending(session, key)
@@ -400,13 +399,13 @@ class CostStore(Database):
 
 
 def _insert(session: Session, row: Row, **by_the_store: Any) -> Row:
-    """Insert the columns that the caller filled and those of the store; return the row as the database has it.
+    """Insert the caller's columns and the store's, and return the row as the database has it.
 
-    No other column is named, so that a role of PostgreSQL needs no right to them.
+    The statement names no other column, so a PostgreSQL role needs no right to them.
     """
     filled = {field.name: getattr(row, field.name) for field in dataclasses.fields(row) if field.init}
     inserted = session.scalars(sa.insert(type(row)).values(filled | by_the_store).returning(type(row))).one()
-    session.refresh(inserted)  # SQLite returns a whole float as an int from an INSERT
+    session.refresh(inserted)  # an INSERT of SQLite returns a whole float as an int
     return inserted
 
 
@@ -443,7 +442,7 @@ def _found(session: Session, key: str | uuid.UUID, *, lock: bool = False) -> Ene
         raise ProposalError(f"proposal: got {str(key)!r:.60}; allowed: its id, or the first characters of it")
     as_text = sa.func.replace(sa.cast(EnergyCostProposal.id, sa.Text), "-", "")
     query = sa.select(EnergyCostProposal).where(as_text.like(f"{digits}%")).order_by("id").limit(2)
-    # SQLite has no row locks and leaves the clause out: there the transaction has the lock.
+    # For SQLite, which has no row locks, SQLAlchemy omits the clause; the transaction holds the lock.
     rows = session.scalars(query.with_for_update() if lock else query).all()
     if not rows:
         raise ProposalError(

@@ -1,4 +1,4 @@
-"""Alembic's environment: the connection comes from the store, which also holds the transaction."""
+"""Alembic's environment. The connection and its transaction come from the store."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=Base.metadata,
     version_table=context.config.attributes["version_table"],
-    transactional_ddl=True,  # SQLite's data definition is transactional too, once the driver lets it be
+    transactional_ddl=True,  # true of SQLite too, without the driver's own transactions
 )
 with context.begin_transaction():
     context.run_migrations()

@@ -1,6 +1,6 @@
 """First schema: the tables, checks, indexes and guards of ``models.py``.
 
-The change that adds a second migration has to write this schema out here: a migration doesn't follow later models.
+A second migration must first write this schema out here, because a migration doesn't follow later models.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Create everything."""
+    """Create all tables."""
     Base.metadata.create_all(op.get_bind(), checkfirst=False)
 
 
