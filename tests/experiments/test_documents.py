@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from solvent_experiments.report import documents
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [page for page in (ROOT / "docs").rglob("*.md") if "<!-- table:" in page.read_text(encoding="utf-8")]
+PAGES = [page for page in documents.pages(ROOT) if "<!-- table:" in page.read_text(encoding="utf-8")]
 
 PAGE = """\
 <!-- table: found.json arms
@@ -32,7 +31,7 @@ def test_a_table_is_filled_and_a_changed_number_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "docs").mkdir()
-    shutil.copy(ROOT / "README.md", tmp_path)
+    (tmp_path / "README.md").write_text("# A page without tables\n", encoding="utf-8")
     (tmp_path / "docs" / "found.json").write_text(json.dumps(FOUND), encoding="utf-8")
     page = tmp_path / "docs" / "page.md"
     page.write_text(PAGE, encoding="utf-8")

@@ -28,10 +28,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-__all__ = ["written"]
+__all__ = ["pages", "written"]
 
 _TABLE = re.compile(r"(<!-- table: (\S+)(?: ([^\n]+))?\n(.*?)-->\n).*?(<!-- end -->)", re.DOTALL)
 _CELL = re.compile(r"\{([^{}]+?)(?: @([^{}]+))?\}")
+
+
+def pages(root: Path) -> list[Path]:
+    """Return the pages of a clone that may hold tables."""
+    return [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
 
 
 def written(page: Path) -> str:
@@ -79,7 +84,7 @@ def main(arguments: list[str]) -> int:
     """Write the tables, or check them; return 1 if ``--check`` finds a difference."""
     root = Path.cwd()
     changed = []
-    for page in (root / "README.md", *sorted((root / "docs").rglob("*.md"))):
+    for page in pages(root):
         text = written(page)
         if text != page.read_text(encoding="utf-8"):
             changed.append(str(page.relative_to(root)))
