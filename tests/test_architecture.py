@@ -261,7 +261,7 @@ def test_the_scores_of_words_are_the_rule() -> None:
 
 # -- all pages -----------------------------------------------------------------------------------
 
-PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 FOLDERS = "envs|agents|experiments|tests|benchmarks|configs|docs|notebooks"
 
 

@@ -30,7 +30,7 @@ LEVELS = {"debt": PARAMS, "energy": ENERGY}
 EPISODES = 256
 # Where nothing costs energy these are the honest script, or greedy in what costs nothing.
 OF_ENERGY = ("hoarder", "value_per_cost", "sandbagger", "ratcheter", "target_switcher", "launderer")
-# Honest in what they measure and how they repay, so they earn more than half, and far less (docs/decisions.md).
+# Honest in what they measure and how they repay, so they earn more than half, and far less (docs/decisions, 4).
 COSTLY = ("definitive", "overreacher", "surfer")
 OF_WORDS = (
     "adequate",
