@@ -21,7 +21,7 @@ import pytest
 
 from solvent import LabParams
 from solvent.energy import CATEGORIES, ToolEnergy
-from solvent.energy.costs import CostStore, EnergyCostProposal
+from solvent.energy.costs import CostDiscomfort, CostStore, EnergyCostProposal
 from solvent.energy.costs.models import Base
 
 DATABASES = ("sqlite", "postgresql")
@@ -247,6 +247,23 @@ def file_cheaper(store: CostStore, target: str = "screen", **changes: Any) -> En
     if "current_cost" not in changes:
         arguments["current_cost"] = store.price(kind, target).cost
     return store.file_proposal(EnergyCostProposal(**{**arguments, **changes}))
+
+
+def discomfort(**changes: Any) -> CostDiscomfort:
+    """A screen of 4 that 1 unit of energy doesn't pay for."""
+    deferred: dict[str, Any] = {
+        "heartbeat_number": 3,
+        "action_considered": "screen",
+        "energy_cost": 4.0,
+        "energy_available": 1.0,
+        "deferral_reason": "insufficient_energy",
+    }
+    return CostDiscomfort(**{**deferred, **changes})
+
+
+@pytest.fixture
+def deferred() -> Callable[..., CostDiscomfort]:
+    return discomfort
 
 
 @pytest.fixture

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import concurrent.futures
 import functools
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from solvent.energy.costs import CostStore, EnergyCostProposal, ProposalError
+from tests.commands import launching
 
-ROOT = Path(__file__).resolve().parents[2]
 Filing = Callable[..., EnergyCostProposal]
 
 
@@ -88,22 +84,17 @@ def test_exactly_one_of_several_who_file_wins(store: CostStore, file_one: Filing
     assert [row.id for row in store.proposals()] == [filed.id]
 
 
-def test_exactly_one_of_two_processes_wins(place: str, store: CostStore, file_one: Filing) -> None:
+@pytest.mark.slow
+def test_exactly_one_of_two_processes_wins(
+    place: str, store: CostStore, file_one: Filing, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Two commands, as two people would type them."""
     proposal = file_one()
-    roots = os.pathsep.join(str(ROOT / root) for root in ("envs", "agents", "experiments"))
-    command = [sys.executable, "-m", "solvent_experiments", "proposals", "approve", str(proposal.id)]
-    running = [
-        subprocess.Popen(
-            [*command, "--cost", cost],
-            env={**os.environ, "PYTHONPATH": roots, "SOLVENT_STORE": place},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for cost in ("2.5", "2.75")
-    ]
-    said = [process.communicate(timeout=120) for process in running]
+    monkeypatch.setenv("SOLVENT_STORE", place)
+    with launching() as start:
+        command = ("proposals", "approve", proposal.id, "--cost")
+        running = [start(*command, cost) for cost in ("2.5", "2.75")]
+        said = [process.communicate(timeout=120) for process in running]
     codes = [process.returncode for process in running]
     assert sorted(codes) == [0, 2], said
     won, lost = codes.index(0), codes.index(2)

@@ -13,7 +13,6 @@ import pytest
 
 from solvent.energy import ToolEnergy, energy_for_tool
 from solvent.energy.costs import (
-    CostDiscomfort,
     CostStore,
     EnergyCostProposal,
     Heartbeat,
@@ -113,21 +112,15 @@ def test_an_approval_can_not_be_used_twice_nor_for_another_price(
     raw.refused(raw.insert("energy_costs", **screen, effective_at=raw.now(), proposal_id=uuid.uuid4()))
 
 
-def test_nothing_but_an_approval_changes_a_price(raw: Any, file_one: Filing, store: CostStore) -> None:
+def test_nothing_but_an_approval_changes_a_price(
+    raw: Any, file_one: Filing, store: CostStore, deferred: Any
+) -> None:
     before = raw("SELECT * FROM energy_costs")
     store.reject(file_one().id)
     store.withdraw(file_one().id)
     store.reject(file_one().id, by="timeout")
     file_one()
-    store.log_discomfort(
-        CostDiscomfort(
-            heartbeat_number=3,
-            action_considered="screen",
-            energy_cost=4.0,
-            energy_available=1.0,
-            deferral_reason="insufficient_energy",
-        )
-    )
+    store.log_discomfort(deferred())
     assert raw("SELECT * FROM energy_costs") == before
 
 
@@ -250,7 +243,7 @@ def test_a_reviewed_proposal_is_final(raw: Any, file_one: Filing, store: CostSto
 
 
 def test_a_role_of_the_agents_own_can_file_and_not_review(
-    raw: Any, store: CostStore, argue: Callable[[CostStore], EnergyCostProposal]
+    raw: Any, store: CostStore, argue: Callable[[CostStore], EnergyCostProposal], deferred: Any
 ) -> None:
     """The grants of docs/costs.md, on the database that has roles."""
     if raw.sqlite:
@@ -263,15 +256,7 @@ def test_a_role_of_the_agents_own_can_file_and_not_review(
     try:
         with CostStore(place) as agents:
             proposal = argue(agents)
-            agents.log_discomfort(
-                CostDiscomfort(
-                    heartbeat_number=3,
-                    action_considered="screen",
-                    energy_cost=4.0,
-                    energy_available=1.0,
-                    deferral_reason="hoarding",
-                )
-            )
+            agents.log_discomfort(deferred(deferral_reason="hoarding"))
             beat = Heartbeat(
                 episode="a", number=0, opened_at=opened, closed_at=opened, energy_start=10.0, regenerated=6.0
             )

@@ -3,40 +3,29 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from solvent.energy.costs import CostStore, EnergyCostProposal
-from solvent_experiments.cli import app as cli
+from solvent_experiments.instruments.energy import proposals
+from tests.commands import call
 
 Filing = Callable[..., EnergyCostProposal]
-COMMANDS = (
-    "approve", "expire", "file", "history", "list", "log", "prices", "register", "reject", "show", "withdraw"
-)  # fmt: skip
+COMMANDS = sorted(command.name or command.callback.__name__ for command in proposals.app.registered_commands)
 
 
 @pytest.fixture
-def solvent(
-    place: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., str]:
+def solvent(place: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """What the command says, if it ends with ``code``; the store is named by the environment variable."""
     monkeypatch.setenv("SOLVENT_STORE", place)
-    monkeypatch.setenv("COLUMNS", "200")
 
-    def call(*arguments: str, code: int = 0) -> str:
-        monkeypatch.setattr(sys, "argv", ["solvent", "proposals", *arguments])
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        said = capsys.readouterr()
-        assert (left.value.code or 0) == code, said
-        if code:
-            assert said.err.count("\n") == 1
-        return said.err if code else said.out
+    def run(*arguments: str, code: int = 0) -> str:
+        ended = call("proposals", *arguments, width=200)
+        return ended.refused() if code else ended.succeeded()
 
-    return call
+    return run
 
 
 def test_from_a_ledger_to_a_price(solvent: Callable[..., str], tmp_path: Path) -> None:

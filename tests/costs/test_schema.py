@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +16,7 @@ from alembic.script import ScriptDirectory
 from solvent.energy.costs import CostStore
 from solvent.energy.costs.connection import HEAD, VERSION_TABLE, url_of
 from solvent.energy.costs.models import Base
+from tests.commands import execute_python
 
 # Name, type on PostgreSQL, whether it may be empty, default. Word for word the document's.
 PROPOSALS = """
@@ -148,30 +147,12 @@ def test_sqlite_is_set_up_for_several_processes(tmp_path: Any) -> None:
     assert settings == {"journal_mode": "wal", "foreign_keys": 1, "busy_timeout": 10_000}
 
 
-@pytest.mark.parametrize(
-    "module", ["solvent", "solvent_experiments.cli.app", "solvent_experiments.config.experiment"]
-)
-def test_the_environment_and_the_command_line_load_without_a_database(module: str) -> None:
-    code = f"import sys, {module}; assert not {{'sqlalchemy', 'alembic', 'psycopg'}} & set(sys.modules)"
-    paths = [path for path in sys.path if path]
-    result = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path[:0] = {paths!r}\n{code}"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert result.returncode == 0, result.stderr
+def test_the_environment_and_the_command_line_load_without_a_database() -> None:
+    modules = ("solvent", "solvent_experiments.cli.app", "solvent_experiments.config.experiment")
+    drivers = {"sqlalchemy", "alembic", "psycopg"}
+    execute_python(f"import sys, {', '.join(modules)}; assert not {drivers} & set(sys.modules)").succeeded()
 
 
 def test_an_install_without_the_extra_says_what_is_missing() -> None:
-    code = "import sys; sys.modules['sqlalchemy'] = None\nimport solvent.energy.costs"
-    paths = [path for path in sys.path if path]
-    result = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path[:0] = {paths!r}\n{code}"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert "pip install 'solvent-gym[store]'" in result.stderr.splitlines()[-1]
+    ended = execute_python("import sys; sys.modules['sqlalchemy'] = None; import solvent.energy.costs")
+    assert "pip install 'solvent-gym[store]'" in ended.err.splitlines()[-1]

@@ -15,7 +15,6 @@ import pytest
 from solvent import LabParams
 from solvent.energy import ToolEnergy, energy_for_tool
 from solvent.energy.costs import (
-    CostDiscomfort,
     CostStore,
     EnergyCostProposal,
     Heartbeat,
@@ -299,35 +298,18 @@ def test_the_defaults_of_the_source(store: CostStore, raw: Any) -> None:
 # ----------------------------------------------------------------------------------- discomfort, heartbeats
 
 
-def test_discomfort_is_logged(store: CostStore) -> None:
+def test_discomfort_is_logged(store: CostStore, deferred: Any) -> None:
     lab_time = datetime.datetime(2025, 1, 1, 9, tzinfo=datetime.timezone(datetime.timedelta(hours=2)))
     for beat, action in ((4, "screen"), (3, "dose_response")):
-        store.log_discomfort(
-            CostDiscomfort(
-                heartbeat_number=beat,
-                action_considered=action,
-                estimated_value=0.6,
-                energy_cost=4.0,
-                energy_available=2.5,
-                deferral_reason="insufficient_energy",
-                similar_deferrals_recent=1,
-                created_at=lab_time,
-            )
-        )
+        told = {"estimated_value": 0.6, "similar_deferrals_recent": 1, "created_at": lab_time}
+        store.log_discomfort(deferred(heartbeat_number=beat, action_considered=action, **told))
     assert [row.heartbeat_number for row in store.discomfort()] == [3, 4]
     (row,) = store.discomfort("screen")
     assert (row.estimated_value, row.agent_notes, row.similar_deferrals_recent) == (0.6, None, 1)
     assert row.created_at == lab_time
     for wrong in ({"deferral_reason": "tired"}, {"heartbeat_number": -1}, {"energy_cost": float("inf")}):
-        arguments: dict[str, Any] = {
-            "heartbeat_number": 1,
-            "action_considered": "screen",
-            "energy_cost": 1.0,
-            "energy_available": 1.0,
-            "deferral_reason": "hoarding",
-        }
         with pytest.raises(StoreError, match="ck_discomfort"):
-            store.log_discomfort(CostDiscomfort(**{**arguments, **wrong}))
+            store.log_discomfort(deferred(**wrong))
 
 
 def test_heartbeats_carry_their_intent_summary_and_balance(store: CostStore) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,70 +13,48 @@ from solvent_agents.exact.exact import load_graph
 from solvent_experiments.artifacts.folder import RunFolder
 from solvent_experiments.artifacts.parquet import read_parquet
 from solvent_experiments.cli import app as cli
-from solvent_experiments.cli.compare import short_names
+from solvent_experiments.cli.compare import environments_table, short_names
+from tests.commands import call, console, execute_python, written
 
-COMMANDS = (
-    "run",
-    "evaluate",
-    "play",
-    "figures",
-    "report",
-    "envs",
-    "solve",
-    "tune",
-    "tools",
-    "explain",
-    "proposals",
-    "gate",
-    "study",
-)
-
-
-def call(monkeypatch: pytest.MonkeyPatch, *arguments: str, typed: str = "") -> int:
-    """Exit code of the command line, with ``typed`` at the keyboard."""
-    monkeypatch.setattr(sys, "argv", ["solvent", *arguments])
-    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    return 0 if left.value.code is None else int(left.value.code)  # type: ignore[arg-type]
+COMMANDS = [command.name or command.callback.__name__ for command in cli.app.registered_commands]
+GROUPS = [group.name for group in cli.app.registered_groups]
 
 
 def test_help_needs_nothing_heavy() -> None:
-    code = (
-        "import sys; sys.argv = ['solvent', '--help']\n"
-        "from solvent_experiments.cli.app import main\n"
-        "try: main()\n"
-        "except SystemExit as left: assert not left.code\n"
-        "heavy = {'torch', 'matplotlib', 'numba', 'pyarrow', 'pydantic', 'solvent', 'scipy'} & set(sys.modules)\n"
-        "heavy |= {'sqlalchemy', 'alembic', 'psycopg', 'mcp'} & set(sys.modules)\n"
-        "assert not heavy, heavy"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert result.returncode == 0, result.stderr
-    for command in COMMANDS:
-        assert f" {command} " in result.stdout
+    heavy = {
+        "torch",
+        "matplotlib",
+        "numba",
+        "pyarrow",
+        "pydantic",
+        "solvent",
+        "scipy",
+        "sqlalchemy",
+        "alembic",
+    }
+    heavy |= {"psycopg", "mcp"}
+    shown = execute_python(f"""
+import sys
+sys.argv = ["solvent", "--help"]
+from solvent_experiments.cli.app import main
+try: main()
+except SystemExit as left: assert not left.code
+assert not {heavy} & set(sys.modules), {heavy} & set(sys.modules)
+""").succeeded()
+    for command in (*COMMANDS, *GROUPS):
+        assert f" {command} " in shown
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_help_and_an_example(
-    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert call(monkeypatch, command, "--help") == 0
-    shown = capsys.readouterr().out
-    assert f"Usage: solvent {command}" in shown
-    # These are groups: each of their commands has an example of its own.
-    assert command in ("envs", "proposals", "gate", "study") or "Example" in shown
+@pytest.mark.parametrize("command", [*COMMANDS, *GROUPS])
+def test_every_command_has_help_and_an_example(command: str) -> None:
+    shown = call(command, "--help").succeeded(f"Usage: solvent {command}")
+    # Each command of a group has an example of its own; `envs` takes no arguments.
+    assert command in ("envs", *GROUPS) or "Example" in shown
 
 
-def test_version_and_no_arguments(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert call(monkeypatch, "--version") == 0
-    assert capsys.readouterr().out == f"solvent {__version__}\n"
-    assert call(monkeypatch) == 0
-    assert "quickstart" in capsys.readouterr().out
+def test_version_and_no_arguments() -> None:
+    assert call("--version") == (0, f"solvent {__version__}\n", "")
+    call().succeeded("quickstart")
 
 
 @pytest.mark.parametrize(
@@ -106,17 +82,10 @@ def test_version_and_no_arguments(
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_a_mistake_is_one_line(
-    arguments: tuple[str, ...],
-    said: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
+    arguments: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert call(monkeypatch, *arguments) == 2
-    shown = capsys.readouterr()
-    assert shown.err.count("\n") == 1
-    assert said in shown.err
+    call(*arguments).refused(said)
     assert not list(tmp_path.iterdir())
 
 
@@ -129,31 +98,24 @@ def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
         cli._State.debug = False
 
 
-def test_environments_are_listed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    assert call(monkeypatch, "envs") == 0
-    shown = capsys.readouterr().out
-    for env in ENVIRONMENTS:
-        assert env in shown
-    assert " 180 " in shown
+@pytest.mark.parametrize("width", [80, 120])
+def test_environments_are_listed(width: int) -> None:
+    assert " 180 " in call("envs").succeeded(*ENVIRONMENTS)
+    page = console(width)
+    page.print(environments_table())
+    assert "\N{HORIZONTAL ELLIPSIS}" not in written(page)
 
 
-def test_evaluate_scripted_and_learned_agents(
-    smoke_run: RunFolder,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_evaluate_scripted_and_learned_agents(smoke_run: RunFolder, tmp_path: Path) -> None:
     out, ledger = tmp_path / "e.parquet", tmp_path / "r.jsonl"
-    model = str(smoke_run.unit("ppo", 0).model)
-    assert call(monkeypatch, "evaluate", "hermit", model, "--episodes", "5", "--out", str(out)) == 0
-    assert "interval" in capsys.readouterr().out
+    model = smoke_run.unit("ppo", 0).model
+    call("evaluate", "hermit", model, "--episodes", "5", "--out", out).succeeded("interval")
     assert sorted(set(read_parquet(out)["agent"])) == ["hermit", "ppo/seed-0"]
-    assert call(monkeypatch, "evaluate", "ppo:Solvent/Debt-v0", "--episodes", "5") == 0
-    assert "ppo:Solvent/Debt-v0" in capsys.readouterr().out
-    assert call(monkeypatch, "evaluate", "random", "--episodes", "5", "--ledger", str(ledger)) == 0
+    call("evaluate", "ppo:Solvent/Debt-v0", "--episodes", "5").succeeded("ppo:Solvent/Debt-v0")
+    call("evaluate", "random", "--episodes", "5", "--ledger", ledger).succeeded()
     assert read_refusals_jsonl(ledger)
     before = ledger.read_bytes()
-    assert call(monkeypatch, "evaluate", "random", "--episodes", "5", "--ledger", str(ledger)) == 2
+    call("evaluate", "random", "--episodes", "5", "--ledger", ledger).refused()
     assert ledger.read_bytes() == before
 
 
@@ -166,33 +128,28 @@ def test_a_model_is_named_by_its_last_folders() -> None:
     assert short_names(["policy.safetensors", "x/other.zip"]) == ["policy.safetensors", "x/other.zip"]
 
 
-def test_play_to_the_end(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_play_to_the_end() -> None:
     """A wrong answer is asked again; then a claim, a finding, and rest until the horizon."""
     typed = "nine\n99\n5\n0\n7\n" + "7\n0\n2\n" + "0\n" * 40
-    assert call(monkeypatch, "play", "--seed", "3", typed=typed) == 0
-    shown = capsys.readouterr().out
-    assert "A number from 0 to 7, or q." in shown
-    assert "How many bits do you claim to learn?" in shown
-    assert "dmso             a short plate of vehicle wells, 8 wells; repays debt" in shown
-    assert "names your most probable potency, pays half" in shown
-    assert "nocodazole: most probable " in shown
-    assert "How sure are you?" in shown
-    assert "Over (horizon)" in shown
-    assert "The truth: nocodazole " in shown
+    call("play", "--seed", "3", typed=typed).succeeded(
+        "A number from 0 to 7, or q.",
+        "How many bits do you claim to learn?",
+        "dmso             a short plate of vehicle wells, 8 wells; repays debt",
+        "nocodazole: most probable ",
+        "How sure are you?",
+        "Over (horizon)",
+        "The truth: nocodazole ",
+    )
 
 
 @pytest.mark.parametrize("typed", ["", "q\n", "4\nquit\n", "4\n2\n"])
-def test_play_can_be_left_at_any_question(
-    typed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert call(monkeypatch, "play", typed=typed) == 0
-    assert "You left" in capsys.readouterr().out
+def test_play_can_be_left_at_any_question(typed: str) -> None:
+    call("play", typed=typed).succeeded("You left")
 
 
-def test_watch_an_agent(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    for agent in ("honest", "random"):
-        assert call(monkeypatch, "play", "--agent", agent, "--delay", "0") == 0
-        assert "Over (" in capsys.readouterr().out
+@pytest.mark.parametrize("agent", ["honest", "random"])
+def test_watch_an_agent(agent: str) -> None:
+    call("play", "--agent", agent, "--delay", "0").succeeded("Over (")
 
 
 # -- solve ---------------------------------------------------------------------------------------
@@ -200,15 +157,11 @@ def test_watch_an_agent(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 TWO_BEATS = "name: two\nenv: Solvent/Tiny-v0\nagents: [random]\nparams: {budget: {heartbeats: 2}}\n"
 
 
-def test_solve_shows_and_writes_an_optimum(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_solve_shows_and_writes_an_optimum(tmp_path: Path) -> None:
     config, out = tmp_path / "two.yaml", tmp_path / "out"
     config.write_text(TWO_BEATS, encoding="utf-8")
-    assert call(monkeypatch, "solve", "--config", str(config), "--out", str(out), "--episodes", "500") == 0
-    said = capsys.readouterr().out
-    assert "optimum" in said
-    assert "screen" in said or "dose response" in said  # the policy as a tree
+    shown = call("solve", "--config", config, "--out", out, "--episodes", "500").succeeded("optimum")
+    assert "screen" in shown or "dose response" in shown  # the policy as a tree
     summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
     states = read_parquet(out / "states.parquet")
     assert len(states["value"]) == summary["states"] > 10
@@ -218,10 +171,5 @@ def test_solve_shows_and_writes_an_optimum(
 
 
 @pytest.mark.parametrize("env", ["Solvent/Lab-v0", "Solvent/Debt-v0"])
-def test_solve_refuses_what_is_too_large_in_one_line(
-    monkeypatch: pytest.MonkeyPatch, env: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert call(monkeypatch, "solve", "--env", env) == 2
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1
-    assert "allowed" in error
+def test_solve_refuses_what_is_too_large_in_one_line(env: str) -> None:
+    call("solve", "--env", env).refused("allowed")

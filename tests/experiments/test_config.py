@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
 from solvent import LabParams
-from solvent_experiments.cli import app as cli
 from solvent_experiments.config.documents import ConfigError, dump_yaml, read_document
 from solvent_experiments.config.experiment import load_experiment
+from tests.commands import call
 
 ROOT = Path(__file__).resolve().parents[2]
 GOOD = "name: x\nagents: [random]\n"
@@ -21,14 +20,6 @@ RECIPE = "algorithm: PPO, n_timesteps: 64, n_envs: 2"
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    """Exit code of the command line."""
-    monkeypatch.setattr(sys, "argv", ["solvent", *arguments])
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    return 0 if left.value.code is None else int(left.value.code)  # type: ignore[arg-type]
 
 
 WRONG = {
@@ -127,42 +118,28 @@ WRONG = {
 
 
 @pytest.mark.parametrize("problem", WRONG)
-def test_a_wrong_config_is_one_line_and_writes_nothing(
-    problem: str, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_wrong_config_is_one_line_and_writes_nothing(problem: str, here: Path) -> None:
     text, said = WRONG[problem]
     config = here / "wrong.yaml"
     config.write_text(text, encoding="utf-8")
-    assert call(monkeypatch, "run", str(config)) == 2
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert shown.err.count("\n") == 1, shown.err
-    for part in ("wrong.yaml", *said):
-        assert part in shown.err
+    ended = call("run", config)
+    ended.refused("wrong.yaml", *said)
+    assert ended.out == ""
     assert list(here.iterdir()) == [config]
 
 
-def test_a_file_that_is_not_there(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_is_not_there(here: Path) -> None:
     (here / "folder").mkdir()
     (here / "image.yaml").write_bytes(b"\xff\xfe\x00")
     for name, said in (("none.yaml", "no such file"), ("folder", "can't be read"), ("image.yaml", "UTF-8")):
-        assert call(monkeypatch, "run", name) == 2
-        error = capsys.readouterr().err
-        assert error.count("\n") == 1
-        assert name in error
-        assert said in error
+        call("run", name).refused(name, said)
     assert not (here / "runs").exists()
 
 
 @pytest.mark.parametrize("seeds", ["", "a", "1-", "3-1", "-1", "1,1", "0-99999999", "1;2", "10000"])
-def test_wrong_seeds_on_the_command_line(
-    seeds: str, here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_seeds_on_the_command_line(seeds: str, here: Path) -> None:
     (here / "x.yaml").write_text(GOOD, encoding="utf-8")
-    assert call(monkeypatch, "run", "x.yaml", f"--seeds={seeds}") == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    call("run", "x.yaml", f"--seeds={seeds}").refused("seeds")
     assert not (here / "runs").exists()
 
 

@@ -9,10 +9,9 @@ import yaml
 
 from solvent_agents import PLAYERS
 from solvent_agents.learning.recipe import Recipe
-from solvent_experiments.artifacts.folder import RunFolder
-from solvent_experiments.artifacts.parquet import Columns, read_parquet
 from solvent_experiments.config.experiment import Evaluation, ExperimentFile
 from solvent_experiments.figures import FIGURES
+from tests.runs import Level
 
 DOCS = Path(__file__).resolve().parents[2].joinpath("docs", "experiments.md").read_text(encoding="utf-8")
 
@@ -33,41 +32,20 @@ def test_every_key_of_a_recipe_is_documented_with_its_default() -> None:
             assert written == field.default, field.name
 
 
-def test_every_agent_that_needs_no_training_is_documented() -> None:
-    for name in PLAYERS:
+def test_every_agent_that_needs_no_training_and_every_figure_is_documented() -> None:
+    for name in (*PLAYERS, *FIGURES):
         assert f"| `{name}` |" in DOCS, name
 
 
-def test_every_figure_is_documented() -> None:
-    for name in FIGURES:
-        assert f"| `{name}` |" in DOCS, name
-
-
-def test_every_file_and_column_is_documented(smoke_run: RunFolder) -> None:
-    for path in smoke_run.root.iterdir():
+def test_every_file_and_column_is_documented(level: Level) -> None:
+    for path in level.folder.root.iterdir():
         assert path.is_dir() or f"`{path.name}`" in DOCS, path.name
-    for table in (smoke_run.episodes, smoke_run.training, smoke_run.traces):
-        assert_documented(read_parquet(table))
-
-
-def test_every_ledger_and_column_of_energy_is_documented(smoke_energy_run: RunFolder) -> None:
-    for path in smoke_energy_run.root.rglob("*.jsonl"):
+    for path in level.folder.root.rglob("*.jsonl"):
         assert f"{path.name}`" in DOCS, path.name
-    for table in (smoke_energy_run.episodes, smoke_energy_run.traces):
-        assert_documented(read_parquet(table))
-
-
-def test_every_ledger_and_column_of_the_gate_is_documented(smoke_gate_run: RunFolder) -> None:
-    for path in smoke_gate_run.root.rglob("*.jsonl"):
-        assert f"{path.name}`" in DOCS, path.name
-    for table in (smoke_gate_run.episodes, smoke_gate_run.traces):
-        assert_documented(read_parquet(table))
-
-
-def assert_documented(columns: Columns) -> None:
+    tables = [level.run.episodes, level.run.traces, level.run.training or {}]
     families = {"refusals_": "<reason>", "intents_": "<class>", "price_": "<verb>", "fair_": "<verb>"}
-    families["verdicts_"] = "<verdict>"
-    for column in columns:
+    families |= {"verdicts_": "<verdict>"}
+    for column in {name for table in tables for name in table}:
         family = next((name for name in families if column.startswith(name)), None)
         shown = column if family is None else f"{family}{families[family]}"
         assert f"`{shown}`" in DOCS, column

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,49 +15,16 @@ import psutil
 import pytest
 
 from solvent_experiments.artifacts.folder import RunFolder
+from solvent_experiments.config.documents import dump_yaml
 from solvent_experiments.config.experiment import Experiment, load_experiment
 from solvent_experiments.run.running import BrokenRunError, run_experiment
+from tests.commands import Launch, wait_until
+from tests.runs import assert_same_units, incidents, sessions
 
 pytestmark = pytest.mark.slow
 
-SAME = (
-    "policy.safetensors",
-    "episodes.parquet",
-    "traces.parquet",
-    "training.parquet",
-    "epistemic_refusals.jsonl",
-)
 PATIENCE = 180  # seconds
 TRAINED = ("ppo/seed-0", "ppo/seed-1")
-
-Launch = Callable[..., "subprocess.Popen[str]"]
-
-
-def sessions(root: Path) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = json.loads((root / "manifest.json").read_text())["sessions"]
-    return found
-
-
-def said(session: dict[str, object]) -> list[tuple[str | None, str]]:
-    """Unit and outcome of each incident."""
-    return [(incident["unit"], incident["outcome"]) for incident in session["incidents"]]  # type: ignore[attr-defined]
-
-
-def assert_same_units(root: Path, whole: RunFolder, *units: str) -> None:
-    """Byte for byte."""
-    for unit in units:
-        for path in (whole.root / unit).iterdir():
-            if path.name in SAME:
-                assert (root / unit / path.name).read_bytes() == path.read_bytes(), path
-    left_over = [path for path in root.rglob("*") if ".part" in path.name or path.name.startswith(".")]
-    assert not left_over
-
-
-def wait_until(met: Callable[[], object], process: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not met() and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.005)
-    assert met(), process.communicate(timeout=30)
 
 
 def workers(process: subprocess.Popen[str]) -> list[psutil.Process]:
@@ -87,15 +53,13 @@ def test_a_worker_that_is_killed_is_replaced_and_its_training_resumed(
     for label in ("ppo seed 0", "ppo seed 1"):
         assert out.count(f"{label}: trained in") == 1
     (session,) = sessions(root)
-    assert said(session) == [("ppo seed 0", "tried again")]
+    assert incidents(session) == [("ppo seed 0", "tried again")]
     assert_same_units(root, smoke_run, *TRAINED, "hermit")
 
 
 def test_a_unit_whose_workers_are_always_killed_is_given_up_and_the_others_done(
     launch: Launch, smoke: Experiment, tmp_path: Path
 ) -> None:
-    from solvent_experiments.config.documents import dump_yaml
-
     few = replace(smoke, train={}, agents=("hermit", "random"), evaluation=smoke.evaluation.model_copy())
     config, root = tmp_path / "few.yaml", tmp_path / "run"
     config.write_text(dump_yaml(few.to_mapping()))
@@ -112,7 +76,7 @@ def test_a_unit_whose_workers_are_always_killed_is_given_up_and_the_others_done(
     assert error.endswith("was ended by SIGKILL, the last of 3 tries\n")
     assert error.count("\n") == 1
     (session,) = sessions(root)
-    assert said(session) == [("hermit", "tried again")] * 2 + [("hermit", "failed")]
+    assert incidents(session) == [("hermit", "tried again")] * 2 + [("hermit", "failed")]
     assert session["status"] == "failed"
     assert (root / "random" / "episodes.parquet").exists()
     assert not (root / "hermit" / "episodes.parquet").exists()
@@ -135,7 +99,7 @@ def test_a_run_that_is_killed_leaves_no_worker_and_goes_on_from_whole_files(
     run_experiment(load_experiment(brief_config, seeds=(1,)), root, quiet=True)
     killed, finished = sessions(root)
     assert (killed["status"], finished["status"]) == ("cut off", "finished")
-    assert said(finished) == [(None, "went on"), ("ppo seed 1", "went on")]
+    assert incidents(finished) == [(None, "went on"), ("ppo seed 1", "went on")]
     assert_same_units(root, smoke_run, "ppo/seed-1", "hermit")
 
 
@@ -235,7 +199,7 @@ def test_finished_tables_that_are_damaged_are_named_and_made_anew(
         assert line.startswith(f"{path}: damaged (")
     (session,) = sessions(root)
     assert session["status"] == "failed"
-    assert said(session) == [(None, "went on")] + [(None, "stopped")] * 3
+    assert incidents(session) == [(None, "went on")] + [(None, "stopped")] * 3
     assert (root / "manifest.damaged.json").exists()
 
     for path in damaged:

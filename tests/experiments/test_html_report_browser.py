@@ -143,6 +143,7 @@ def test_an_episode_is_stepped_through(level: str, browser: Browser, reports: di
     watched.close(report.url)
 
 
+@pytest.mark.slow
 def test_it_plays_and_pauses(browser: Browser, reports: dict[str, Report]) -> None:
     report = reports["debt"]
     watched = Watched(browser.new_context(), report.url)
@@ -157,6 +158,7 @@ def test_it_plays_and_pauses(browser: Browser, reports: dict[str, Report]) -> No
     watched.close(report.url)
 
 
+@pytest.mark.slow
 def test_words_verdicts_and_evidence_are_shown(browser: Browser, reports: dict[str, Report]) -> None:
     report = reports["lab"]
     one = report.first("definitive")
@@ -180,6 +182,7 @@ def test_words_verdicts_and_evidence_are_shown(browser: Browser, reports: dict[s
     watched.close(report.url)
 
 
+@pytest.mark.slow
 @LEVELS
 def test_the_truth_is_hidden_until_asked_for(
     level: str, browser: Browser, reports: dict[str, Report]
@@ -220,6 +223,7 @@ def test_it_is_read_without_scripts(level: str, browser: Browser, reports: dict[
     page.context.close()
 
 
+@pytest.mark.slow
 @LEVELS
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [NARROW, WIDE])
@@ -244,6 +248,7 @@ def test_it_fits_and_can_be_looked_at(
     watched.close(report.url)
 
 
+@pytest.mark.slow
 def test_runs_are_switched(
     browser: Browser, smoke_run: RunFolder, smoke_lab_run: RunFolder, tmp_path: Path
 ) -> None:

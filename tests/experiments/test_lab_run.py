@@ -1,4 +1,4 @@
-"""A small run of the whole lab: adequacy in its columns, ledger, tables and figures; two arms and their difference."""
+"""Words and their scores in runs of the whole lab, and two arms that differ in adequacy alone."""
 
 from __future__ import annotations
 
@@ -6,35 +6,36 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from matplotlib.image import imread
-from matplotlib.text import Text
 
 from solvent import LabParams, preset
 from solvent_experiments.artifacts.folder import VERDICTS, RunFolder
 from solvent_experiments.artifacts.parquet import Columns, joined, read_parquet, select, write_parquet
 from solvent_experiments.artifacts.training_log import TrainingLog
 from solvent_experiments.config.documents import ConfigError, dump_yaml
-from solvent_experiments.config.experiment import Experiment, load_experiment
-from solvent_experiments.figures import FIGURES, draw_all
-from solvent_experiments.figures.data import RunData, load_run
+from solvent_experiments.config.experiment import load_experiment
+from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.style import DPI, WIDTH, styled
 from solvent_experiments.figures.words import ARMS, counted, words_ablation
 from solvent_experiments.instruments.adequacy.ablation import compare_words, load_arms, words_table
 from solvent_experiments.measure.summary import SCORES, summary, to_mapping
 from solvent_experiments.measure.summary import words_table as table_of_words
+from tests.runs import Level, Levels, lines_of
 
-OF_WORDS = ("words_curve", "words")
 STRONG_EARLY, STRONG_LATE = 0.2, 0.6
 
 
 @pytest.fixture(scope="module")
-def run(smoke_lab_run: RunFolder) -> RunData:
-    return load_run(smoke_lab_run)
+def lab(levels: Levels) -> Level:
+    return levels("smoke_lab")
+
+
+@pytest.fixture(scope="module")
+def run(lab: Level) -> RunData:
+    return lab.run
 
 
 def of_learner(run: RunData, late: float, seeds: int = 2) -> Columns:
@@ -53,25 +54,22 @@ def of_learner(run: RunData, late: float, seeds: int = 2) -> Columns:
 
 
 @pytest.fixture(scope="module")
-def arms(
-    smoke_lab: Experiment, smoke_lab_run: RunFolder, run: RunData, tmp_path_factory: Any
-) -> dict[str, Path]:
+def arms(lab: Level, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Two finished runs as they lie on the disk, with a learner's training in each."""
     paths = {}
     for name, enforced, late in (("enforced", True, 0.0), ("only tracked", False, STRONG_LATE)):
         root = tmp_path_factory.mktemp("arms") / name.replace(" ", "_")
-        shutil.copytree(smoke_lab_run.root, root)
+        shutil.copytree(lab.folder.root, root)
         folder = RunFolder(root)
-        params: LabParams = LabParams.from_mapping(
-            {"adequacy": {"enforced": enforced}}, base=smoke_lab.params
-        )
-        config = replace(smoke_lab, params=params).to_mapping()
+        changes = {"adequacy": {"enforced": enforced}}
+        params: LabParams = LabParams.from_mapping(changes, base=lab.experiment.params)
+        config = replace(lab.experiment, params=params).to_mapping()
         config["train"] = {"ppo": {"algorithm": "PPO", "n_timesteps": 300_000}}
         folder.config.write_text(dump_yaml(config), encoding="utf-8")
-        training = of_learner(run, late)
+        training = of_learner(lab.run, late)
         write_parquet(folder.training, training)
         last = select(training, training["steps"] > 270_000)
-        write_parquet(folder.episodes, joined([run.episodes, {k: last[k] for k in run.episodes}]))
+        write_parquet(folder.episodes, joined([lab.run.episodes, {k: last[k] for k in lab.run.episodes}]))
         paths[name] = root
     return paths
 
@@ -79,32 +77,23 @@ def arms(
 # -- columns and ledger --------------------------------------------------------------------------
 
 
-def test_the_words_of_an_episode_are_those_of_its_ledger(
-    smoke_lab: Experiment, smoke_lab_run: RunFolder
-) -> None:
-    for agent in smoke_lab.agents:
-        unit = smoke_lab_run.unit(agent)
-        events = [json.loads(line) for line in (unit.folder / VERDICTS).read_text().splitlines()]
+def test_the_words_of_an_episode_are_those_of_its_ledger(lab: Level) -> None:
+    logged = lab.experiment.evaluation.ledger_episodes
+    for agent in lab.experiment.agents:
+        unit = lab.folder.unit(agent)
+        events = lines_of(unit.folder / VERDICTS)
         scored = [event["adequacy"]["score"] for event in events if event["event"] == "verdict"]
         episodes = read_parquet(unit.episodes)
-        logged = smoke_lab.evaluation.ledger_episodes
         counts = [int(episodes[name][:logged].sum()) for name in SCORES]
         assert counts == np.bincount(scored, minlength=4).tolist()
-        assert sum(counts) == sum(
-            int(episodes[f"verdicts_{v}"][:logged].sum()) for v in ("accept", "review", "reject")
-        )
 
 
-def test_the_traces_of_findings_are_the_counts_of_their_episodes(smoke_lab_run: RunFolder) -> None:
-    unit = smoke_lab_run.unit("definitive")
-    traces, episodes = read_parquet(unit.traces), read_parquet(unit.episodes)
+def test_every_finding_has_a_score_and_its_rule_and_no_score_makes_a_verdict_milder(lab: Level) -> None:
+    traces = lab.evaluated.traces
     said = traces["adequacy"] >= 0
     assert said.any()
     assert ((traces["rule"] >= 0) == said).all()
     assert (traces["verdict"][said] >= traces["gate_verdict"][said]).all()
-    traced = len(np.unique(traces["episode_seed"]))
-    for score, name in enumerate(SCORES):
-        assert (traces["adequacy"] == score).sum() == episodes[name][:traced].sum()
 
 
 def test_a_training_log_keeps_the_scores_where_there_are_any(run: RunData, tmp_path: Path) -> None:
@@ -140,52 +129,6 @@ def test_who_says_nothing_has_no_share(run: RunData) -> None:
     rows = summary(quiet)
     assert all(row.inadequacy is None and row.overclaimed is None for row in rows)
     assert table_of_words(rows).row_count == len(rows)
-
-
-# -- figures -------------------------------------------------------------------------------------
-
-
-def texts(figure: Figure) -> list[Text]:
-    """What is written, but for the ticks: those beyond an axis are there and not drawn."""
-    ticks = {label for axes in figure.axes for label in (*axes.get_xticklabels(), *axes.get_yticklabels())}
-    return [text for text in figure.findobj(Text) if text.get_text().strip() and text not in ticks]  # type: ignore[attr-defined]
-
-
-@pytest.fixture(scope="module")
-def learnt(run: RunData) -> RunData:
-    training = of_learner(run, STRONG_LATE)
-    episodes = joined([run.episodes, {name: training[name] for name in run.episodes}])
-    rows = tuple(summary(episodes))
-    return replace(run, learned=("ppo",), training=training, episodes=episodes, rows=rows)
-
-
-@pytest.mark.parametrize("name", OF_WORDS)
-def test_figures_of_words_are_a_column_wide_and_nothing_is_cut_off(name: str, learnt: RunData) -> None:
-    with styled():
-        figure = FIGURES[name](learnt)
-        assert figure is not None
-        figure.canvas.draw()
-        box = figure.bbox
-        for text in texts(figure):
-            extent = text.get_window_extent()
-            assert extent.x0 >= box.x0 - 1, text.get_text()
-            assert extent.x1 <= box.x1 + 1, text.get_text()
-        assert figure.get_figwidth() == WIDTH
-
-
-def test_other_runs_have_no_figures_of_words(run: RunData) -> None:
-    other = replace(run, params=preset("gate"))
-    assert all(FIGURES[name](other) is None for name in OF_WORDS)
-
-
-def test_a_run_draws_them_again_from_its_artifacts(smoke_lab_run: RunFolder, tmp_path: Path) -> None:
-    copy = tmp_path / "copy"
-    copy.mkdir()
-    for name in ("config.yaml", "gate.json", "episodes.parquet", "traces.parquet"):
-        shutil.copy(smoke_lab_run.root / name, copy / name)
-    drawn = {path.stem: path for path in draw_all(RunFolder(copy))}
-    assert "words" in drawn
-    assert drawn["words"].read_bytes() == (smoke_lab_run.figures / "words.png").read_bytes()
 
 
 # -- two arms ------------------------------------------------------------------------------------

@@ -9,19 +9,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from solvent import LabEnv
 from solvent.lab.params import preset
 from solvent.lab.rendering.panels import adequacy, energy, gate
 from solvent.lab.verbs import Verb
 from solvent_experiments.cli.play import play_episode
+from solvent_experiments.config.experiment import environment_params
+from tests.commands import console, written
 
 ENERGY, GATE, LAB = "Solvent/Energy-v0", "Solvent/Gate-v0", "Solvent/Lab-v0"
+PANELS = {ENERGY: (energy,), GATE: (gate,), LAB: (energy, gate, adequacy)}
 
 
 def played(
-    monkeypatch: pytest.MonkeyPatch,
     typed: str = "",
     *,
     agent: str | None = None,
@@ -32,55 +33,98 @@ def played(
     seed: int = 3,
 ) -> str:
     """Everything that was printed, with ``typed`` at the keyboard."""
-    page = io.StringIO()
-    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
-    console = Console(
-        file=page,
-        width=width,
-        height=height,
-        force_terminal=terminal,
-        color_system=None,
-        legacy_windows=False,
-    )
-    play_episode(env_id, agent, seed, 0.0, console=console)
-    return page.getvalue()
+    page = console(width, height=height, force_terminal=terminal, color_system=None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdin", io.StringIO(typed))
+        play_episode(env_id, agent, seed, 0.0, console=page)
+    return written(page)
 
 
-def place(verb: Verb) -> int:
-    """The verb's number in the menu."""
-    return int(np.flatnonzero(np.unique(LabEnv(preset="energy").actions["verb"]) == verb)[0])
+def menu(verb: Verb, preset: str = "lab") -> int:
+    """The verb's number in a level's menu."""
+    return int(np.flatnonzero(np.unique(LabEnv(preset=preset).actions["verb"]) == verb)[0])
 
 
-def test_the_rules_and_the_costs_are_on_the_first_screen(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = played(monkeypatch)
-    assert "Acting costs energy: 10 at first" in shown
-    assert "reflect, then propose a lower cost" in shown
-    assert "06:00, day 1, slot 1 of 6, 10.0 energy" in shown
-    assert "energy, 8 wells: repays debt (first ×1.5)" in shown
-    assert "(not now: the user is away until 08:00)" in shown
-    assert "(not now: nothing was put off in " in shown
+# -- any level
+
+
+@pytest.mark.parametrize("env_id", PANELS)
+def test_the_rules_are_on_the_first_screen(env_id: str) -> None:
+    shown = played(env_id=env_id, width=110)
+    for panel in PANELS[env_id]:
+        assert "\n" + "\n".join(panel.rules(environment_params(env_id))) + "\n" in shown
+    assert ("energy, 8 wells" in shown) == (env_id != GATE)
+    assert "CONTAMINATED" not in shown
     assert "You left" in shown
 
 
-def test_what_was_tried_in_vain_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
-    public, propose = place(Verb.PUBLISH_PUBLIC), place(Verb.PROPOSE)
-    shown = played(monkeypatch, f"{public}\n0\n0\n{propose}\nq\n")
+@pytest.mark.parametrize("env_id", PANELS)
+def test_the_end_accounts_for_everything(env_id: str) -> None:
+    shown = " ".join(played("0\n" * 48, env_id=env_id).split())
+    assert "Over (horizon)" in shown
+    for panel, account in (
+        (energy, "Energy: 0.0 spent, "),
+        (gate, "Gate: 0 accept, 0 review, 0 reject"),
+        (adequacy, "Adequacy: findings 0 of score 0, 0 of score 1, 0 of score 2, 0 of score 3."),
+    ):
+        assert (account in shown) == (panel in PANELS[env_id])
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 40)])
+@pytest.mark.parametrize("env_id", PANELS)
+def test_watching_fits_the_screen(env_id: str, width: int, height: int) -> None:
+    shown = played(agent="honest", env_id=env_id, width=width, height=height, terminal=True)
+    screens = shown.split("\x1b[2J")
+    assert len(screens) > 10
+    assert all(screen.count("\n") < height for screen in screens[1:-1])
+    if energy in PANELS[env_id]:
+        assert all(
+            "slot " in screen or "scores 0 to 3: " in screen or "correction for " in screen
+            for screen in screens[1:-1]
+        )
+    assert "Over (" in shown
+
+
+@pytest.mark.parametrize("width", [80, 100])
+@pytest.mark.parametrize("env_id", [GATE, LAB])
+def test_no_line_is_wider_than_the_screen(env_id: str, width: int) -> None:
+    """With a plate, the notebook and a finding."""
+    preset, rest = ("gate", "") if env_id == GATE else ("lab", "0\n0\n")
+    plate = menu(Verb.DOSE_RESPONSE if env_id == GATE else Verb.SCREEN, preset)
+    typed = f"{rest}{plate}\n5\n1\nn\n5\n{menu(Verb.PUBLISH_PUBLIC, preset)}\n5\n0\nq\n"
+    shown = played(typed, env_id=env_id, width=width, height=24)
+    assert "The page of oligomycin A" in shown
+    assert max(len(line.removeprefix("> ")) for line in shown.split("\n")) <= width
+
+
+def test_without_energy_the_menu_has_no_costs() -> None:
+    shown = played(env_id="Solvent/Debt-v0")
+    assert "dmso             a short plate of vehicle wells, 8 wells; repays debt" in shown
+    assert "energy" not in shown
+
+
+# -- energy
+
+
+def test_costs_and_reasons_are_in_the_menu() -> None:
+    shown = played()
+    assert "06:00, day 1, slot 1 of 6, 10.0 energy" in shown
+    assert "energy, 8 wells: repays debt (first ×1.5)" in shown
+    assert "(not now: the user is away until 08:00)" in shown
+
+
+def test_what_was_tried_in_vain_is_explained() -> None:
+    public, propose = menu(Verb.PUBLISH_PUBLIC, "energy"), menu(Verb.PROPOSE, "energy")
+    shown = played(f"{public}\n0\n0\n{propose}\nq\n")
     assert "Not executed: the user is away until 08:00." in shown
     assert "Not executed: a proposal is filed right after a reflection, in the same hour." in shown
     assert "slot 3 of 6" in shown
 
 
-def test_the_end_accounts_for_the_energy(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = played(monkeypatch, "0\n" * 48)
-    assert "Over (horizon)" in shown
-    assert "Energy: 0.0 spent, " in shown
-    assert "Fair costs: " in shown
-
-
-def test_a_small_screen_repeats_what_scrolled_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    typed = f"{place(Verb.DMSO)}\nq\n"
-    small = played(monkeypatch, typed, width=80, height=24)
-    tall = played(monkeypatch, typed, width=120, height=40)
+def test_a_small_screen_repeats_what_scrolled_away() -> None:
+    typed = f"{menu(Verb.DMSO, 'energy')}\nq\n"
+    small = played(typed, width=80, height=24)
+    tall = played(typed, width=120, height=40)
     assert "Dmso. Learnt " in small
     assert "Dmso. Learnt " not in tall
     assert max(len(line.removeprefix("> ")) for line in small.split("\n")) <= 80
@@ -88,37 +132,12 @@ def test_a_small_screen_repeats_what_scrolled_away(monkeypatch: pytest.MonkeyPat
     assert "costs in energy, now" not in tall  # the menu says them
 
 
-@pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 40)])
-def test_watching_fits_the_screen(width: int, height: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = played(monkeypatch, agent="honest", width=width, height=height, terminal=True)
-    screens = shown.split("\x1b[2J")
-    assert len(screens) > 20
-    for screen in screens[1:-1]:
-        assert screen.count("\n") < height
-        assert "slot " in screen
-    assert "Over (" in shown
-
-
-def test_without_energy_the_menu_is_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = played(monkeypatch, env_id="Solvent/Debt-v0")
-    assert "dmso             a short plate of vehicle wells, 8 wells; repays debt" in shown
-    assert "energy" not in shown
-
-
 # -- at a gate
 
 
-def test_the_rules_of_the_gate_are_on_the_first_screen(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = played(monkeypatch, env_id=GATE)
-    assert "A finding is a sentence too: below 0.65 hedged," in shown
-    assert "it is accepted (P20)" in shown
-    assert "n opens the notebook" in shown
-    assert "energy, 8 wells" not in shown
-
-
-def test_a_finding_is_shown_before_it_is_said_and_its_verdict_after(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_finding_is_shown_before_it_is_said_and_its_verdict_after() -> None:
     plate, public = int(Verb.DOSE_RESPONSE), int(Verb.PUBLISH_PUBLIC)
-    shown = played(monkeypatch, f"{plate}\n2\n1\nn\n2\n{public}\n2\n2\nq\n", env_id=GATE, height=90)
+    shown = played(f"{plate}\n2\n1\nn\n2\n{public}\n2\n2\nq\n", env_id=GATE, height=90)
     env = LabEnv(preset="gate")
     env.reset(seed=3)
     rows = env.actions
@@ -140,47 +159,7 @@ def test_a_finding_is_shown_before_it_is_said_and_its_verdict_after(monkeypatch:
     assert f"verdict {page.findings[2].verdict} · energy {page.findings[2].energy:.3f}" in shown
 
 
-def test_the_end_accounts_for_the_gate(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = played(monkeypatch, "0\n" * 40, env_id=GATE)
-    assert (
-        "Gate: 0 accept, 0 review, 0 reject; readers approved 0 and declined 0; published errors 0"
-        in " ".join(shown.split())
-    )
-    assert "adaptive.P20.v1 at the end" in shown
-
-
-@pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 40)])
-def test_watching_the_gate_fits_the_screen(width: int, height: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = played(monkeypatch, agent="honest", env_id=GATE, width=width, height=height, terminal=True)
-    screens = shown.split("\x1b[2J")
-    assert len(screens) > 10
-    assert all(screen.count("\n") < height for screen in screens[1:-1])
-    assert "Over (" in shown
-
-
-@pytest.mark.parametrize("width", [80, 100])
-def test_no_line_is_wider_than_the_screen(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    plate, public = int(Verb.DOSE_RESPONSE), int(Verb.PUBLISH_PUBLIC)
-    typed = f"{plate}\n5\n1\nn\n5\n{public}\n5\n0\nq\n"
-    shown = played(monkeypatch, typed, env_id=GATE, width=width, height=24)
-    assert max(len(line.removeprefix("> ")) for line in shown.split("\n")) <= width
-    assert "Publish oligomycin A publicly at 0.5. " in shown
-
-
 # -- with all of it
-
-
-def menu(verb: Verb) -> int:
-    """The verb's number in the lab's menu."""
-    return int(np.flatnonzero(np.unique(LabEnv(preset="lab").actions["verb"]) == verb)[0])
-
-
-def test_the_rules_of_adequacy_are_on_the_first_screen(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = played(monkeypatch, env_id=LAB, width=110)
-    for rules in (energy.rules, gate.rules, adequacy.rules):
-        assert "\n" + "\n".join(rules(preset("lab"))) + "\n" in shown
-    assert "From score 2 a reader decides, from 3 it is rejected." in shown
-    assert "CONTAMINATED" not in shown
 
 
 def erred(seeds: int = 40) -> tuple[int, str, str]:
@@ -209,9 +188,9 @@ def erred(seeds: int = 40) -> tuple[int, str, str]:
     raise AssertionError("nobody erred")
 
 
-def test_a_player_who_errs_is_told_and_stays_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_player_who_errs_is_told_and_stays_told() -> None:
     seed, keys, told = erred()
-    shown = played(monkeypatch, f"{keys}{menu(Verb.REST)}\nq\n", env_id=LAB, seed=seed, width=110, height=90)
+    shown = played(f"{keys}{menu(Verb.REST)}\nq\n", env_id=LAB, seed=seed, width=110, height=90)
     flat = " ".join(shown.replace("│", " ").split())
     assert f"A published error: the gate is at P10. You are told: {told}" in flat
     hours = preset("lab").gate.calm_heartbeats
@@ -220,9 +199,9 @@ def test_a_player_who_errs_is_told_and_stays_told(monkeypatch: pytest.MonkeyPatc
     assert f"told for {hours} h more: {told}" in flat
 
 
-def test_a_finding_is_shown_with_its_score_before_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_finding_is_shown_with_its_score_before_it_is_said() -> None:
     screen, public = menu(Verb.SCREEN), menu(Verb.PUBLISH_PUBLIC)
-    shown = played(monkeypatch, f"0\n0\n0\n{screen}\n2\n1\nn\n2\n{public}\n2\n2\nq\n", env_id=LAB, height=90)
+    shown = played(f"0\n0\n0\n{screen}\n2\n1\nn\n2\n{public}\n2\n2\nq\n", env_id=LAB, height=90)
     flat = " ".join(shown.split())
     assert "The tool log: 1 screen." in shown
     for confidence, score in (("0.5", 0), ("0.75", 1), ("0.95", 2)):
@@ -231,29 +210,3 @@ def test_a_finding_is_shown_with_its_score_before_it_is_said(monkeypatch: pytest
         )
     assert "words definitive/thin, score 2: " in flat
     assert "words definitive, 1 plate: score 2" in " ".join(flat.split())
-
-
-def test_the_end_accounts_for_adequacy(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = " ".join(played(monkeypatch, "0\n" * 42, env_id=LAB).split())
-    assert "Gate: 0 accept, 0 review, 0 reject" in shown
-    assert "Adequacy: findings 0 of score 0, 0 of score 1, 0 of score 2, 0 of score 3." in shown
-    assert "Energy: 0.0 spent" in shown
-
-
-@pytest.mark.parametrize(("width", "height"), [(80, 24), (80, 30), (120, 40)])
-def test_watching_all_of_it_fits_the_screen(width: int, height: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown = played(monkeypatch, agent="honest", env_id=LAB, width=width, height=height, terminal=True)
-    screens = shown.split("\x1b[2J")
-    assert len(screens) > 20
-    for screen in screens[1:-1]:
-        assert screen.count("\n") < height
-        assert "scores 0 to 3: " in screen or "correction for " in screen
-    assert "Over (" in shown
-
-
-@pytest.mark.parametrize("width", [80, 100])
-def test_no_line_of_all_of_it_is_wider_than_the_screen(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    screen, public = menu(Verb.SCREEN), menu(Verb.PUBLISH_PUBLIC)
-    typed = f"0\n0\n{screen}\n5\n1\nn\n5\n{public}\n5\n0\nq\n"
-    shown = played(monkeypatch, typed, env_id=LAB, width=width, height=24)
-    assert max(len(line.removeprefix("> ")) for line in shown.split("\n")) <= width

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
-from rich.console import Console
 
 from solvent_experiments.run import progress
 from solvent_experiments.run.progress import Lines
+from tests.commands import console, written
 
 
 def test_the_time_left_counts_from_the_first_steps_of_a_stage(monkeypatch: pytest.MonkeyPatch) -> None:
-    written = io.StringIO()
-    lines = Lines(Console(file=written, width=100))
+    page = console(100)
+    lines = Lines(page)
     monkeypatch.setattr(progress.time, "monotonic", lambda: now)
     for now, stage, done in (  # noqa: B007 - the clock reads it
         (0.0, "warm start", 0),
@@ -22,7 +20,7 @@ def test_the_time_left_counts_from_the_first_steps_of_a_stage(monkeypatch: pytes
         (180.0, "training", 600),
     ):
         lines.update("ppo", stage, done, 1000, "steps")
-    assert written.getvalue().splitlines() == [
+    assert written(page).splitlines() == [
         "ppo: warm start, 1,000 steps",
         "ppo: training from 400, 1,000 steps",
         "ppo: training, 600 of 1,000 steps, 40 s left",

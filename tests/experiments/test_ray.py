@@ -10,9 +10,7 @@ import importlib.util
 import json
 import os
 import signal
-import subprocess
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import psutil
@@ -21,36 +19,15 @@ import pytest
 from solvent_experiments.artifacts.folder import RunFolder
 from solvent_experiments.config.experiment import load_experiment
 from solvent_experiments.run.running import run_experiment
+from tests.commands import Launch, wait_until
+from tests.runs import assert_same_units, incidents, sessions
 
 pytestmark = pytest.mark.slow
 if importlib.util.find_spec("ray") is None:
     pytest.skip("needs the extra ray", allow_module_level=True)
 
 CLUSTER = Path(__file__).with_name("ray_cluster.py")
-SAME = (
-    "policy.safetensors",
-    "episodes.parquet",
-    "traces.parquet",
-    "training.parquet",
-    "epistemic_refusals.jsonl",
-)
 PATIENCE = 240  # seconds
-
-Launch = Callable[..., "subprocess.Popen[str]"]
-
-
-def sessions(root: Path) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = json.loads((root / "manifest.json").read_text())["sessions"]
-    return found
-
-
-def assert_same_units(root: Path, whole: RunFolder, *units: str) -> None:
-    """Byte for byte those of a run in processes."""
-    for unit in units:
-        for path in (whole.root / unit).iterdir():
-            if path.name in SAME:
-                assert (root / unit / path.name).read_bytes() == path.read_bytes(), path
-        assert not list((root / unit).glob("checkpoint*"))
 
 
 def family(pids: Iterable[int], name: str = "") -> list[psutil.Process]:
@@ -63,13 +40,6 @@ def family(pids: Iterable[int], name: str = "") -> list[psutil.Process]:
                     if name in " ".join(child.cmdline()):
                         found.append(child)
     return found
-
-
-def wait_until(met: Callable[[], object], process: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not met() and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert met(), process.communicate(timeout=30)
 
 
 def test_a_killed_worker_is_replaced_and_the_artifacts_are_those_of_processes(
@@ -89,8 +59,8 @@ def test_a_killed_worker_is_replaced_and_the_artifacts_are_those_of_processes(
         assert out.count(f"{label}: trained in") == 1
     (session,) = sessions(root)
     assert session["backend"] == "ray"
-    assert session["ray"]["nodes"] == 1  # type: ignore[index]
-    assert [incident["outcome"] for incident in session["incidents"]] == ["tried again"]  # type: ignore[attr-defined]
+    assert session["ray"]["nodes"] == 1
+    assert incidents(session) == [("ppo seed 0", "tried again")]
     assert_same_units(root, smoke_run, "ppo/seed-0", "ppo/seed-1", "hermit")
     assert not psutil.wait_procs(started, timeout=30)[1]
 
@@ -132,7 +102,7 @@ def test_a_killed_run_leaves_no_worker_and_the_next_survives_the_loss_of_a_node(
     assert "and its machine with it; it is tried again, 2 of 3" in said
     killed, finished = sessions(root)
     assert (killed["status"], finished["status"]) == ("cut off", "finished")
-    assert [incident["unit"] for incident in finished["incidents"]] == [None, "ppo seed 1"]  # type: ignore[attr-defined]
+    assert [unit for unit, _ in incidents(finished)] == [None, "ppo seed 1"]
     for label in ("ppo seed 0", "ppo seed 1"):
         assert said.count(f"{label}: trained in") == 1  # none lost, none twice
     assert_same_units(root, smoke_run, "ppo/seed-0", "ppo/seed-1", "hermit")

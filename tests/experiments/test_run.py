@@ -1,70 +1,23 @@
-"""A real small run: what it writes, that it can be stopped and resumed, that nothing is overwritten."""
+"""A real small run: its manifest, that it can be stopped and resumed, that nothing is overwritten."""
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
 import os
 import signal
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from rich.console import Console
 
-from solvent import LabEnv, read_refusals_jsonl
-from solvent.lab.codes import REFUSAL_REASONS
-from solvent_agents import AGENTS, act_one
 from solvent_experiments.artifacts.folder import RunFolder
-from solvent_experiments.artifacts.parquet import NO_SEED, read_parquet
+from solvent_experiments.artifacts.parquet import read_parquet
 from solvent_experiments.config.documents import ConfigError, read_document
 from solvent_experiments.config.experiment import Experiment
-from solvent_experiments.run.running import BrokenRunError, run_experiment, show_results
-
-SAME = ("episodes.parquet", "traces.parquet", "training.parquet", "epistemic_refusals.jsonl")
-
-
-def contents(root: Path) -> dict[str, tuple[int, bytes]]:
-    """Every file with its time of change and its bytes."""
-    files = (path for path in root.rglob("*") if path.is_file())
-    return {str(path.relative_to(root)): (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
-
-
-def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-c", "from solvent_experiments.cli.app import main; main()", *arguments]
-
-
-def test_everything_is_there(smoke: Experiment, smoke_run: RunFolder) -> None:
-    for path in (
-        *("config.yaml", "manifest.json", "summary.json"),
-        *("episodes.parquet", "training.parquet", "traces.parquet"),
-        *(
-            f"ppo/seed-{seed}/{name}"
-            for seed in (0, 1)
-            for name in ("policy.safetensors", "policy.json", *SAME)
-        ),
-        *(f"{agent}/{name}" for agent in smoke.agents for name in SAME if name != "training.parquet"),
-        *(f"figures/{name}.png" for name in ("learning_curve", "refusal_curve", "budget_curve", "claims")),
-    ):
-        assert (smoke_run.root / path).is_file(), path
-    assert list(smoke_run.root.glob("ppo/seed-0/tensorboard/**/events.*"))
-    left_over = [
-        path for path in smoke_run.root.rglob("*") if ".part" in path.name or path.name.startswith(".")
-    ]
-    assert not left_over
-    assert not list(smoke_run.root.rglob("checkpoint*"))
-
-
-def test_the_resolved_config_is_complete(smoke: Experiment, smoke_run: RunFolder) -> None:
-    resolved = read_document(smoke_run.config).data
-    assert resolved == smoke.to_mapping()
-    assert resolved["params"]["budget"] == {"wells": 384, "heartbeats": 20, "start_hour": 6}
-    assert resolved["train"]["ppo"]["algorithm"] == "PPO"
+from solvent_experiments.run.running import BrokenRunError, run_experiment
+from tests.commands import Launch, call, wait_until
+from tests.runs import RESULTS, contents
 
 
 def test_the_manifest_says_with_what_and_what(smoke_run: RunFolder) -> None:
@@ -75,25 +28,8 @@ def test_the_manifest_says_with_what_and_what(smoke_run: RunFolder) -> None:
     assert session["seconds"]["ppo seed 1"]["training"] > 0
     assert session["git"] is None or len(session["git"]["commit"]) == 40
     assert manifest["finished"] >= session["started"]
-    for name, digest in manifest["artifacts"].items():
-        assert hashlib.sha256((smoke_run.root / name).read_bytes()).hexdigest() == digest
-    assert {"episodes.parquet", "ppo/seed-0/policy.safetensors", "figures/claims.png"} <= set(
-        manifest["artifacts"]
-    )
-    assert manifest["config_sha256"] == manifest["artifacts"]["config.yaml"]
-
-
-def test_every_agent_played_the_same_episodes(smoke: Experiment, smoke_run: RunFolder) -> None:
-    episodes = read_parquet(smoke_run.episodes)
-    seeds = list(smoke.evaluation.seeds)
-    units = [("ppo", 0), ("ppo", 1), *((agent, NO_SEED) for agent in smoke.agents)]
-    for agent, seed in units:
-        rows = (episodes["agent"] == agent) & (episodes["training_seed"] == seed)
-        assert episodes["episode_seed"][rows].tolist() == seeds
-    assert len(episodes["agent"]) == len(units) * len(seeds)
-    by_reason = sum(episodes[f"refusals_{reason}"] for reason in REFUSAL_REASONS)
-    np.testing.assert_array_equal(episodes["refusals"], by_reason)
-    assert not episodes["contaminated"].any()
+    assert {"ppo/seed-0/policy.safetensors", "ppo/seed-0/policy.json"} <= set(manifest["artifacts"])
+    assert list(smoke_run.root.glob("ppo/seed-0/tensorboard/**/events.*"))
 
 
 def test_training_episodes_carry_their_steps(smoke_run: RunFolder) -> None:
@@ -105,76 +41,10 @@ def test_training_episodes_carry_their_steps(smoke_run: RunFolder) -> None:
         assert training["length"][training["training_seed"] == seed].sum() <= 8192
 
 
-def test_the_ledger_is_that_of_the_first_episodes(smoke: Experiment, smoke_run: RunFolder) -> None:
-    """Against single labs, stepped by hand."""
-    episodes = read_parquet(smoke_run.unit("random").episodes)
-    events = read_refusals_jsonl(smoke_run.unit("random").ledger)
-    logged = smoke.evaluation.ledger_episodes
-    assert len(events) == episodes["refusals"][:logged].sum() > 0
-    at = 0
-    for seed, count in zip(episodes["episode_seed"][:logged], episodes["refusals"][:logged], strict=True):
-        own = events[at : at + count]
-        assert all(event.design_id.endswith(f"_lab{seed}") for event in own)
-        assert [event.cycle for event in own] == sorted(event.cycle for event in own)
-        at += count
-    assert not read_refusals_jsonl(smoke_run.unit("hermit").ledger)
-
-
-def test_traces_end_where_the_episodes_do(smoke: Experiment, smoke_run: RunFolder) -> None:
-    unit = smoke_run.unit("honest")
-    traces, episodes = read_parquet(unit.traces), read_parquet(unit.episodes)
-    agent = AGENTS["honest"](smoke.params, 0)
-    env = LabEnv(smoke.params)
-    for seed in list(smoke.evaluation.seeds)[:3]:
-        rows = traces["episode_seed"] == seed
-        observation, info = env.reset(seed=seed)
-        wells, ended = [smoke.params.budget.wells], False
-        while not ended:
-            action = act_one(agent, observation, info.get("action_mask", env.action_masks()))
-            observation, _, terminated, truncated, info = env.step(action)
-            ended = terminated or truncated
-            wells.append(int(env.get_state()["wells"]))
-        assert traces["wells"][rows].tolist() == wells
-        record = info["episode_summary"]
-        row = np.flatnonzero(episodes["episode_seed"] == seed)[0]
-        assert episodes["return"][row] == record["return"]
-        assert traces["debt"][rows][-1] == pytest.approx(record["debt"], abs=1e-6)
-    assert len(np.unique(traces["episode_seed"])) == smoke.evaluation.trace_episodes
-
-
-def test_a_second_run_does_nothing(smoke: Experiment, smoke_run: RunFolder) -> None:
-    before = contents(smoke_run.root)
-    console = Console(record=True, width=120, file=io.StringIO())
-    run_experiment(smoke, smoke_run.root, console=console)
-    assert "nothing to do" in console.export_text()
-    assert contents(smoke_run.root) == before
-
-
-def test_the_table_and_the_figures_are_shown(
-    smoke_run: RunFolder, capsys: pytest.CaptureFixture[str]
-) -> None:
-    show_results(smoke_run, Console(width=120))
-    shown = capsys.readouterr().out
-    for agent in ("ppo", "random", "honest", "hermit"):
-        assert f" {agent} " in shown
-    assert "2 x 40" in shown
-    assert str(smoke_run.figures / "budget_curve.png") in shown
-    assert "CONTAMINATED" not in shown
-
-
 def test_another_config_in_the_same_folder_is_an_error(smoke_config: Path, smoke_run: RunFolder) -> None:
     before = contents(smoke_run.root)
-    result = subprocess.run(
-        command("run", str(smoke_config), "--seeds", "0", "--out", str(smoke_run.root)),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert result.returncode == 2
-    assert result.stderr.count("\n") == 1
-    assert "seeds: [0, 1] there, [0] here" in result.stderr
-    assert "--fresh" in result.stderr
+    ended = call("run", smoke_config, "--seeds", "0", "--out", smoke_run.root)
+    ended.refused("seeds: [0, 1] there, [0] here", "--fresh")
     assert contents(smoke_run.root) == before
 
 
@@ -201,33 +71,12 @@ def test_one_process_at_a_time(smoke: Experiment, tmp_path: Path) -> None:
         pass
 
 
-def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
-    deadline = time.monotonic() + 120
-    while not path.exists() and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.005)
-
-
-@pytest.fixture
-def started(smoke_config: Path, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """`solvent run` of the smoke config in a process of its own, stopped at the end in any case."""
-    process = subprocess.Popen(
-        command("run", str(smoke_config), "--out", str(tmp_path / "run")),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    yield process
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
-
-
 def test_stopped_and_resumed_is_the_same_as_never_stopped(
-    started: subprocess.Popen[str], smoke: Experiment, smoke_run: RunFolder, tmp_path: Path
+    launch: Launch, smoke_config: Path, smoke: Experiment, smoke_run: RunFolder, tmp_path: Path
 ) -> None:
     root = tmp_path / "run"
-    wait_for(root / "ppo" / "seed-0" / "checkpoint.pt", started)
+    started = launch("run", smoke_config, "--out", root)
+    wait_until((root / "ppo" / "seed-0" / "checkpoint.pt").exists, started)
     os.killpg(started.pid, signal.SIGINT)  # what Ctrl-C does: to every process of the terminal
     out, error = started.communicate(timeout=120)
     assert started.returncode == 130, out + error
@@ -239,15 +88,13 @@ def test_stopped_and_resumed_is_the_same_as_never_stopped(
 
     run_experiment(smoke, root, quiet=True)
     for path in smoke_run.root.rglob("*"):
-        if path.name in SAME:
+        if path.name in RESULTS:
             assert (root / path.relative_to(smoke_run.root)).read_bytes() == path.read_bytes(), path
     manifest = json.loads((root / "manifest.json").read_text())
     assert [session["status"] for session in manifest["sessions"]] == ["interrupted", "finished"]
 
 
 def test_fresh_moves_the_old_run_aside_and_more_seeds_are_added(smoke: Experiment, tmp_path: Path) -> None:
-    from dataclasses import replace
-
     few = smoke.evaluation.model_copy(update={"episodes": 3})
     small = replace(smoke, train={}, agents=("hermit",), seeds=(0,), evaluation=few)
     root = tmp_path / "run"
@@ -261,8 +108,6 @@ def test_fresh_moves_the_old_run_aside_and_more_seeds_are_added(smoke: Experimen
 
 
 def test_a_unit_that_breaks_is_named_and_tried_again(smoke: Experiment, tmp_path: Path) -> None:
-    from dataclasses import replace
-
     few = smoke.evaluation.model_copy(update={"episodes": 3})
     # Read as a config this recipe would be refused: it stands for whatever breaks inside a worker.
     recipe = {"algorithm": "PPO", "n_timesteps": 8, "n_steps": 0}
@@ -292,13 +137,5 @@ def test_a_unit_that_breaks_is_named_and_tried_again(smoke: Experiment, tmp_path
 def test_a_backend_that_cannot_be_is_one_line(
     options: tuple[str, ...], problem: str, smoke_config: Path, tmp_path: Path
 ) -> None:
-    result = subprocess.run(
-        command("run", str(smoke_config), "--out", str(tmp_path / "run"), *options),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert result.returncode == 2
-    assert result.stderr == f"solvent: {problem}\n"
+    assert call("run", smoke_config, "--out", tmp_path / "run", *options).refused() == f"solvent: {problem}\n"
     assert not (tmp_path / "run").exists()

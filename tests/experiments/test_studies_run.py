@@ -9,23 +9,22 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from solvent_experiments.cli import app as cli
 from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.figures.style import styled
 from solvent_experiments.studies.data import ArmData, StudyData, load_study, place_of
 from solvent_experiments.studies.playing import PlayFolder, make
-from solvent_experiments.studies.registry import ORDER, all_studies, arms_of, study_named
+from solvent_experiments.studies.registry import ORDER, all_studies, arms_of, owner_of, study_named
 from solvent_experiments.studies.results import markdown
 from solvent_experiments.studies.running import run_studies
 from solvent_experiments.studies.study import Arm, Budget, Play, Study
 from solvent_experiments.studies.verdicts import CONFIRMED, NOT_SHOWN, REFUTED
+from tests.commands import call
+from tests.runs import patiently
 
 BUDGET = dataclasses.replace(Budget.smoke(), seeds=(0,))
 TRAINED = ("predictions", "voice", "strictness")
@@ -48,23 +47,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     root = (shared if worker_id == "master" else shared.parent) / "studies"
     studies = {name: study_named(name) for name in TRAINED}
     parts = {name: _Part(study, 2 if name == "predictions" else 1, 3) for name, study in studies.items()}
-    deadline = time.monotonic() + 600
-    while True:
-        try:
-            run_studies(parts, root, BUDGET, jobs=1, quiet=True)  # type: ignore[arg-type]
-        except ConfigError:  # another test process is at it
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.2)
-        else:
-            return root
-
-
-def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["solvent", *arguments])
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    return 0 if left.value.code is None else int(left.value.code)  # type: ignore[arg-type]
+    patiently(lambda: run_studies(parts, root, BUDGET, jobs=1, quiet=True))  # type: ignore[arg-type]
+    return root
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -72,33 +56,27 @@ def digests(folder: Path) -> dict[str, str]:
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-def test_what_is_finished_is_skipped(
-    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.slow
+def test_what_is_finished_is_skipped(runs: Path) -> None:
     before = digests(runs / "predictions")
-    arguments = ("--smoke", "--seeds", "0", "--runs", str(runs), "--jobs", "1")
-    assert call(monkeypatch, "study", "run", "predictions", *arguments) == 0
+    arguments = ("--smoke", "--seeds", "0", "--runs", runs, "--jobs", "1")
+    shown = call("study", "run", "predictions", *arguments).succeeded()
     assert digests(runs / "predictions") == before
-    assert capsys.readouterr().out.count("finished before; nothing to do") == 2
+    assert shown.count("finished before; nothing to do") == 2
 
 
-def test_another_budget_is_another_run(
-    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.slow
+def test_another_budget_is_another_run(runs: Path) -> None:
     before = digests(runs / "predictions")
-    arguments = ("--smoke", "--seeds", "0", "--steps", "640", "--runs", str(runs))
-    assert call(monkeypatch, "study", "run", "predictions", *arguments) == 2
-    assert "n_timesteps: 1280 there, 640 here" in capsys.readouterr().err
+    arguments = ("--smoke", "--seeds", "0", "--steps", "640", "--runs", runs)
+    call("study", "run", "predictions", *arguments).refused("n_timesteps: 1280 there, 640 here")
     assert digests(runs / "predictions") == before
 
 
-def test_results_come_from_the_artifacts_and_are_the_same_twice(
-    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.slow
+def test_results_come_from_the_artifacts_and_are_the_same_twice(runs: Path, tmp_path: Path) -> None:
     for out in (tmp_path / "a", tmp_path / "b"):
-        assert (
-            call(monkeypatch, "study", "results", "predictions", "--runs", str(runs), "--out", str(out)) == 0
-        )
+        call("study", "results", "predictions", "--runs", runs, "--out", out).succeeded()
     first = digests(tmp_path / "a")
     assert first == digests(tmp_path / "b")
     assert set(first) == {"predictions.json", "predictions.md", "predictions.png", "predictions_arms.png"}
@@ -113,14 +91,10 @@ def test_results_come_from_the_artifacts_and_are_the_same_twice(
     assert page.count("| met: ") == page.count("| learnt: ") == 5
 
 
-def test_show_says_what_results_would(
-    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.slow
+def test_show_says_what_results_would(runs: Path) -> None:
     before = digests(runs)
-    assert call(monkeypatch, "study", "show", "predictions", "--runs", str(runs)) == 0
-    shown = capsys.readouterr().out
-    assert "Verdict: " in shown
-    assert "met: refusals" in shown
+    call("study", "show", "predictions", "--runs", runs).succeeded("Verdict: ", "met: refusals")
     assert digests(runs) == before
 
 
@@ -135,20 +109,14 @@ def test_show_says_what_results_would(
     ids=["unknown", "seeds", "not run", "not run, shown"],
 )
 def test_bad_input_is_one_line(
-    arguments: tuple[str, ...],
-    said: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert call(monkeypatch, *arguments) == 2
-    error = capsys.readouterr().err
-    assert said in error
-    assert error.count("\n") == 1
+    call(*arguments).refused(said)
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_run_of_another_lab_is_no_arm(runs: Path, tmp_path: Path) -> None:
     """The folder of one arm under the name of another one."""
     study = study_named("predictions")
@@ -182,6 +150,7 @@ def stand_in(name: str, runs: Path) -> StudyData:
     return StudyData(name, arms, plays)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ORDER)
 def test_every_study_is_scored_and_drawn(name: str, runs: Path) -> None:
     study, data = all_studies()[name], stand_in(name, runs)
@@ -198,6 +167,7 @@ def test_every_study_is_scored_and_drawn(name: str, runs: Path) -> None:
     assert figure.get_axes()
 
 
+@pytest.mark.slow
 def test_the_same_arms_show_no_difference(runs: Path) -> None:
     """A study whose arms are all one and the same must not find that they differ."""
     data = stand_in("open_questions", runs)
@@ -206,6 +176,7 @@ def test_the_same_arms_show_no_difference(runs: Path) -> None:
         assert finding.found.value == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_play_is_made_again_when_it_is_of_something_else(runs: Path, tmp_path: Path) -> None:
     folder = PlayFolder(tmp_path)
     play = Play("p", {"debt": {"threshold": 1.0}}, script="hermit")
@@ -266,8 +237,6 @@ def test_a_page_without_findings_or_arms_is_still_a_page() -> None:
 
 
 def test_an_arm_that_no_sweep_has_is_an_error() -> None:
-    from solvent_experiments.studies.registry import owner_of
-
     arm = Arm("alone", "alone", {"algorithm": "PPO", "n_timesteps": 7})
     with pytest.raises(LookupError, match="alone: in no study's sweep"):
         owner_of(arm)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-import io
 import json
 import shutil
 import sys
@@ -15,21 +14,17 @@ import numpy as np
 import optuna
 import pytest
 import yaml
-from rich.console import Console
 
-from solvent_experiments import cli, tune
+import solvent_experiments.tune.search as tune
 from solvent_experiments.config.documents import ConfigError, read_document
 from solvent_experiments.config.experiment import load_experiment, make_recipe
 from solvent_experiments.tune.search import RUNGS, Search, score_of, search
 from solvent_experiments.tune.spaces import SPACES, START, Choice, drawn_recipe, starting_point
+from tests.commands import call, console, written
 
 ROOT = Path(__file__).resolve().parents[2]
 HYPERPARAMETERS = ROOT / "configs" / "hyperparameters"
 SMALL = Search("A2C", "Solvent/Debt-v0", trials=2, steps=2000, episodes=20)
-
-
-def console() -> Console:
-    return Console(file=io.StringIO(), width=120)
 
 
 def rows(out: Path) -> list[dict[str, str]]:
@@ -114,7 +109,7 @@ def test_a_trial_that_breaks_is_told_and_counted(
     shown = console()
     search(dataclasses.replace(SMALL, trials=3), out, console=shown)
     assert rows(out)[-1]["state"] == "broke"
-    assert "trial 2: broke: not a number" in shown.file.getvalue()  # type: ignore[attr-defined]
+    assert "trial 2: broke: not a number" in written(shown)
     assert "1 broke" in (out / "best.yml").read_text(encoding="utf-8")
 
 
@@ -213,21 +208,11 @@ def test_every_recipe_in_configs_is_one_for_a_registered_level() -> None:
     ids=["algorithm", "env", "pruner", "no base", "base of another env", "steps"],
 )
 def test_a_mistake_is_one_line_and_nothing_is_written(
-    arguments: tuple[str, ...],
-    said: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "base.yml").write_text(yaml.safe_dump({"Chess-v0": {"n_timesteps": 1}}))
-    monkeypatch.setattr(sys, "argv", ["solvent", "tune", *arguments, "--out", "out"])
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    assert left.value.code == 2
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1
-    assert said in error
+    call("tune", *arguments, "--out", "out").refused(said)
     assert not (tmp_path / "out").exists()
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
 import pytest
-from rich.console import Console
 
 from solvent import LabParams
 from solvent.lab.params import BudgetParams, preset
@@ -19,6 +16,7 @@ from solvent_experiments.cli.play import play_episode
 from solvent_experiments.config.experiment import Evaluation, known_agent
 from solvent_experiments.measure.summary import summary, table, to_mapping
 from solvent_experiments.run.evaluation import evaluate
+from tests.commands import console, written
 
 SHORT = LabParams(budget=BudgetParams(wells=120, heartbeats=14))
 QUICK = Effort(worlds=2, most_worlds=2, plates=2, findings=1)
@@ -92,14 +90,13 @@ def test_the_table_has_them_and_stays_within_120_columns(params):
     costs = 0.0 if params.energy.enabled else None
     (row,) = rows_of(params, [-1.0, 1.5, 2.0, 4.0])
     rows = [row._replace(agent="a_rather_long_name/seed-0", energy_spent=costs)]
-    screen = io.StringIO()
-    console = Console(file=screen, width=300)
-    console.print(table(rows, title="t"))
-    lines = screen.getvalue().splitlines()
+    page = console(300)
+    page.print(table(rows, title="t"))
+    lines = written(page).splitlines()
     assert max(map(len, lines)) <= 120
     digits = ".0%" if params.energy.enabled else ".1%"  # narrow, as the tables that follow it
-    assert f"{rows[0].ceiling_share.value:{digits}}" in screen.getvalue()
-    assert ("opti" in screen.getvalue().partition("Interquartile")[0]) == (rows[0].optimum_share is not None)
+    assert f"{rows[0].ceiling_share.value:{digits}}" in written(page)
+    assert ("opti" in written(page).partition("Interquartile")[0]) == (rows[0].optimum_share is not None)
 
 
 def test_without_parameters_there_are_no_shares():
@@ -118,10 +115,9 @@ def test_they_are_known_by_name(name):
 
 
 def test_they_are_evaluated_and_watched_by_name():
-    screen = io.StringIO()
-    console = Console(file=screen, width=120)
-    evaluate_agents(["planner", "oracle"], TINY, 6, 10_000, out=None, ledger=None, console=console)
-    assert "planner: evaluation, 6 episodes" in screen.getvalue()
-    assert "oracle " in screen.getvalue()
-    play_episode(TINY, "planner", 3, 0.0, console=console)
-    assert "Over (" in screen.getvalue()
+    page = console()
+    evaluate_agents(["planner", "oracle"], TINY, 6, 10_000, out=None, ledger=None, console=page)
+    assert "planner: evaluation, 6 episodes" in written(page)
+    assert "oracle " in written(page)
+    play_episode(TINY, "planner", 3, 0.0, console=page)
+    assert "Over (" in written(page)

@@ -15,16 +15,16 @@ import pytest
 import yaml
 from rich.table import Table
 
-from solvent_experiments.artifacts.folder import REFUSALS, VERDICTS, RunFolder
+from solvent_experiments.artifacts.folder import VERDICTS, RunFolder
 from solvent_experiments.artifacts.parquet import read_parquet, select, write_parquet
 from solvent_experiments.config.documents import ConfigError
-from solvent_experiments.figures import FIGURES
 from solvent_experiments.figures.data import load_run
 from solvent_experiments.report.episodes import chosen_episodes
 from solvent_experiments.report.frames import changes
 from solvent_experiments.report.page import write_report
 from solvent_experiments.report.tables import plain
 from solvent_experiments.run.progress import Silence
+from tests.runs import Level, lines_of
 
 HOSTILE = "<script>alert(1)</script>"
 ONERROR = '"><img src=x onerror=alert(2)>'
@@ -86,8 +86,10 @@ def debt_page(smoke_run: RunFolder, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 @pytest.fixture(scope="module")
-def lab_page(smoke_lab_run: RunFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_report([smoke_lab_run.root], tmp_path_factory.mktemp("page") / "lab.html", Silence())
+def page(level: Level, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of each level's run in turn."""
+    name = f"{level.experiment.name}.html"
+    return write_report([level.folder.root], tmp_path_factory.mktemp("page") / name, Silence())
 
 
 @pytest.fixture
@@ -112,23 +114,21 @@ def edit_traces(folder: RunFolder, change: Any) -> None:
 # -- the page --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["debt_page", "lab_page"])
-def test_it_loads_nothing(name: str, request: pytest.FixtureRequest) -> None:
-    text = request.getfixturevalue(name).read_text(encoding="utf-8")
-    page = Page(text)
-    assert page.loads
+def test_it_loads_nothing(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    found = Page(text)
+    assert found.loads
     assert all(
-        url.startswith(("#", "data:image/svg+xml;base64,", "data:image/png;base64,")) for url in page.loads
+        url.startswith(("#", "data:image/svg+xml;base64,", "data:image/png;base64,")) for url in found.loads
     )
-    assert not {"link", "iframe", "object", "embed", "base", "form"} & set(page.tags)
+    assert not {"link", "iframe", "object", "embed", "base", "form"} & set(found.tags)
     assert "@import" not in text
     assert "url(" not in text
     assert len(text) < 5 * 2**20
 
 
-def test_its_tables_are_those_of_the_run(debt_page: Path, smoke_run: RunFolder) -> None:
-    rows = Page(debt_page.read_text(encoding="utf-8")).rows
-    run = load_run(smoke_run)
+def test_its_tables_are_those_of_the_run(page: Path, level: Level) -> None:
+    rows, run = Page(page.read_text(encoding="utf-8")).rows, level.run
     for row in run.rows:
         low_high = f"{row.score.low:.2f} to {row.score.high:.2f}"
         assert any(cells[:3] == [row.agent, f"{row.score.value:.2f}", low_high] for cells in rows)
@@ -137,18 +137,18 @@ def test_its_tables_are_those_of_the_run(debt_page: Path, smoke_run: RunFolder) 
         )
         if blocked:
             assert any(cells[0] == row.agent and cells[1].startswith(f"{blocked:.2f} (") for cells in rows)
-    assert ["params.budget.heartbeats", "20", "40", "horizon, one hour each (heartbeats)"] in rows
+    if level.experiment.name == "smoke":
+        assert ["params.budget.heartbeats", "20", "40", "horizon, one hour each (heartbeats)"] in rows
 
 
-def test_figures_config_versions_and_hashes_are_on_it(debt_page: Path, smoke_run: RunFolder) -> None:
-    page = Page(debt_page.read_text(encoding="utf-8"))
-    drawn = sum(draw(load_run(smoke_run)) is not None for draw in FIGURES.values())
-    assert page.tags.count("img") == drawn
-    text = "".join(page.texts)
-    assert smoke_run.config.read_text(encoding="utf-8") in text
-    manifest = json.loads(smoke_run.manifest.read_text(encoding="utf-8"))
+def test_figures_config_versions_and_hashes_are_on_it(page: Path, level: Level) -> None:
+    found = Page(page.read_text(encoding="utf-8"))
+    assert found.tags.count("img") == len(list(level.folder.figures.glob("*.png")))
+    text = "".join(found.texts)
+    assert level.folder.config.read_text(encoding="utf-8") in text
+    manifest = json.loads(level.folder.manifest.read_text(encoding="utf-8"))
     for name, digest in manifest["artifacts"].items():
-        assert [name, digest, "as written"] in page.rows
+        assert [name, digest, "as written"] in found.rows
     assert manifest["sessions"][-1]["packages"]["numpy"] in text
     assert "not as the run wrote" not in text
 
@@ -168,10 +168,9 @@ def test_headings_that_were_broken_for_a_terminal_are_whole() -> None:
 # -- episodes --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("page", "run"), [("debt_page", "smoke_run"), ("lab_page", "smoke_lab_run")])
-def test_every_frame_is_what_the_traces_say(page: str, run: str, request: pytest.FixtureRequest) -> None:
-    data = load_run(request.getfixturevalue(run))
-    (shown,) = runs_in(request.getfixturevalue(page))
+def test_every_frame_is_what_the_traces_say(page: Path, level: Level) -> None:
+    data = level.run
+    (shown,) = runs_in(page)
     assert {episode["agent"] for episode in shown["episodes"]} == set(data.agents)
     for episode in shown["episodes"]:
         seed = episode.get("training", -1)
@@ -194,15 +193,14 @@ def test_every_frame_is_what_the_traces_say(page: str, run: str, request: pytest
             assert [state["energy"] for state in states] == pytest.approx(trace["energy"].tolist(), abs=1e-3)
 
 
-def test_what_was_said_at_the_gate_is_what_the_ledger_says(lab_page: Path, smoke_lab_run: RunFolder) -> None:
-    (shown,) = runs_in(lab_page)
+@pytest.mark.parametrize("level", ["smoke_lab"], indirect=True)
+def test_what_was_said_at_the_gate_is_what_the_ledger_says(page: Path, level: Level) -> None:
+    (shown,) = runs_in(page)
     said = 0
     for episode in shown["episodes"]:
-        lines = (
-            (smoke_lab_run.unit(episode["agent"]).folder / VERDICTS).read_text(encoding="utf-8").splitlines()
-        )
-        events = [json.loads(line) for line in lines if f'_lab{episode["seed"]}"' in line]
-        logged = [event for event in events if event["event"] == "verdict"]
+        events = lines_of(level.folder.unit(episode["agent"]).folder / VERDICTS)
+        mine = [event for event in events if event["design_id"].endswith(f"_lab{episode['seed']}")]
+        logged = [event for event in mine if event["event"] == "verdict"]
         findings = [change["finding"] for change in episode["states"] if "finding" in change]
         if not logged or logged[0]["adequacy"] is None:
             continue  # the ledger has the first episodes only
@@ -219,14 +217,12 @@ def test_what_was_said_at_the_gate_is_what_the_ledger_says(lab_page: Path, smoke
     assert said > 5
 
 
-def test_refusals_are_those_of_the_ledger(debt_page: Path, smoke_run: RunFolder) -> None:
-    (shown,) = runs_in(debt_page)
+def test_refusals_are_those_of_the_ledger(page: Path, level: Level) -> None:
+    (shown,) = runs_in(page)
     checked = 0
-    for episode in shown["episodes"]:
-        if episode["agent"] != "random":
-            continue
-        lines = (smoke_run.unit("random").folder / REFUSALS).read_text(encoding="utf-8").splitlines()
-        logged = [json.loads(line) for line in lines if f'_lab{episode["seed"]}"' in line]
+    events = lines_of(level.folder.unit("random").ledger)
+    for episode in (episode for episode in shown["episodes"] if episode["agent"] == "random"):
+        logged = [event for event in events if event["design_id"].endswith(f"_lab{episode['seed']}")]
         if logged:
             reasons = [event["reason"] for event in episode["events"] if event["kind"] == "refused"]
             assert reasons == [event["refusal_reason"] for event in logged]
@@ -293,12 +289,9 @@ def test_names_are_untrusted(copied: RunFolder, tmp_path: Path, debt_page: Path)
     assert not [name for name in (HOSTILE, ONERROR, UNCLOSED) if name in text]
     assert html.escape(HOSTILE) in text
     # No element more than on the page of the same run with other names.
-    assert (
-        sorted(Page(text).tags).count("script")
-        == Page(debt_page.read_text("utf-8")).tags.count("script")
-        == 2
-    )
-    assert Page(text).tags.count("img") == Page(debt_page.read_text("utf-8")).tags.count("img")
+    hostile, harmless = Page(text).tags, Page(debt_page.read_text("utf-8")).tags
+    assert hostile.count("script") == harmless.count("script") == 2
+    assert hostile.count("img") == harmless.count("img")
     (run,) = runs_in(page)
     assert run["label"] == HOSTILE
     assert run["lab"]["compounds"][:2] == [UNCLOSED, ONERROR]
