@@ -13,7 +13,7 @@ SOURCES := $(shell find $(SOURCE_ROOTS) -name '*.py' 2>/dev/null)
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart policies test test-compiled test-plain totals public-data browser lint format format-check types bench figures constraints clean
+.PHONY: help quickstart policies test test-all test-plain totals public-data browser lint format format-check types bench figures constraints clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -68,20 +68,22 @@ policies: $(VENV)/.installed-all $(VENV)/.compiled-is-current ## train a policy 
 	done
 
 # ------------------------------------------------------------------------------------------------- tests
-# Both passes run even if the first fails; the totals are counted from their reports.
+# Both passes run even if the first fails; the totals are counted from their reports. `worksteal` gives each process
+# a run of neighbouring tests, so that what a file makes once and what a level compiles is not made in both.
 
-test: $(VENV)/.installed-dev ## the whole suite compiled, then the mechanisms as plain Python
+test: MARKED := -m "not slow"
+test test-all: $(VENV)/.installed-dev browser
 	@rm -rf $(REPORTS); status=0; \
-	$(MAKE) --no-print-directory test-compiled || status=1; \
+	echo "== compiled: $(if $(MARKED),all but the slow tests,the whole suite)"; \
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(MARKED) --junitxml=$(REPORTS)/compiled.xml $(ARGS) || status=1; \
 	$(MAKE) --no-print-directory test-plain || status=1; \
 	$(MAKE) --no-print-directory --silent totals || status=1; \
 	exit $$status
 
-test-compiled: $(VENV)/.installed-dev browser ## only the first pass
-	@echo "== compiled: the whole suite"
-	$(BIN)/python -m pytest -n $(WORKERS) --junitxml=$(REPORTS)/compiled.xml $(ARGS)
+test: ## all but the slow tests, compiled; then the mechanisms as plain Python
+test-all: ## every test: what the continuous integration runs
 
-test-plain: $(VENV)/.installed-dev ## only the second pass
+test-plain: $(VENV)/.installed-dev ## only the mechanisms as plain Python
 	@echo "== plain Python: mechanisms and dynamics, nothing compiled"
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "plain and not slow" --junitxml=$(REPORTS)/plain.xml $(ARGS)
 

@@ -1,4 +1,4 @@
-"""docs/architecture.md, docs/debt.md and docs/levels.md are true, and so is the docstring of LabEnv."""
+"""The tables, code blocks, names and links of the documents, and the docstring of LabEnv, against the code."""
 
 from __future__ import annotations
 
@@ -8,23 +8,19 @@ import pkgutil
 import re
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
 
-import solvent.debt
 from solvent import LabEnv
 from solvent.debt import RefusalEvent
-from solvent.lab.codes import REFUSAL_REASONS, VERDICTS
+from solvent.lab.codes import REFUSAL_REASONS
 from solvent.lab.info import infos_of
 from solvent.lab.mechanisms import MECHANISMS
 from solvent.lab.mechanisms.adequacy import EVIDENCE, WORDS, words_score
 from solvent.lab.params import preset
 from solvent.lab.registration import ENVIRONMENTS
 from solvent.lab.verbs import Verb
-from solvent.lab.words.rows import STRENGTHS
-from solvent.lab.words.sentences import corrections_of, policies_of
 
 ROOT = Path(__file__).resolve().parents[1]
 LAB = ROOT / "envs" / "solvent" / "lab"
@@ -59,7 +55,7 @@ def test_every_file_that_is_named_exists() -> None:
     named = [
         name for name in CODE if re.fullmatch(r"[\w/.]+(\.(py|npz|md|toml)|/)|(envs|agents)/[\w/]+", name)
     ]
-    assert len(named) > 50
+    assert named
     assert [name for name in named if found(name) is None] == []
 
 
@@ -86,32 +82,10 @@ def test_the_functions_in_the_life_of_an_action_are_in_their_files(row: list[str
     assert set(names(row[1])) <= functions(path).keys()
 
 
-def test_what_a_step_calls_is_in_its_life_in_the_order_of_the_code() -> None:
-    order = [name for row in LIFE for name in names(row[1])]
-    step = functions(LAB / "dynamics.py")["advance"]
-    calls = sorted(
-        (node.lineno, node.func.id)
-        for node in ast.walk(step)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id != "speaks"
-    )
-    assert {name for _, name in calls} <= set(order)
-    outer = [
-        name
-        for _, name in calls
-        if name in ("open_step", "refuse", "spend_energy", "close_slot", "close_step")
-    ]
-    assert outer == sorted(outer, key=order.index)
-
-
 # -- docs/debt.md --------------------------------------------------------------------------------
 
 DEBT = (ROOT / "docs" / "debt.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", DEBT, re.DOTALL)
-
-
-def test_the_page_on_debt_begins_with_the_lines_of_the_package() -> None:
-    assert DEBT.split("\n\n")[1].startswith("```python\n" + BLOCKS[0].split("\n\n")[0])
-    assert textwrap.indent(BLOCKS[0], "    ") in str(solvent.debt.__doc__)
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
@@ -138,14 +112,6 @@ def test_its_tables_are_the_codes() -> None:
         assert ("/ 100" in row[1]) == (debt.inflation == "two_tier")
         assert row[2] == ("the same" if debt.calibration_cap is None else f"at most {debt.calibration_cap:g}")
         assert row[3] == ("the cheapest calibration" if debt.reserve else "nothing")
-
-
-def test_its_numbers_are_the_defaults() -> None:
-    debt = preset("source").debt
-    assert f"`base * (1 + {debt.sensitivity:g} * debt)`" in DEBT
-    repaid = f"min({debt.repay_max:g}, {debt.repay_base:g} + min({debt.repay_learnt_max:g}, {debt.repay_per_bit:g} *"
-    assert repaid in DEBT
-    assert f"`debt_hard_threshold`, {debt.threshold:g} bits" in DEBT
 
 
 # -- the docstring of LabEnv and docs/levels.md --------------------------------------------------
@@ -182,7 +148,6 @@ def test_the_docstring_is_a_specification_in_a_fixed_order() -> None:
         "Arguments",
         "Version history",
     ]
-    assert len(text.splitlines()) <= 70
     assert info_keys(LabEnv()) <= set(re.findall(r"``(\w+)``", text))
 
 
@@ -203,7 +168,6 @@ def test_its_table_of_levels_is_the_spaces_and_the_clock() -> None:
 def test_the_elements_that_a_level_adds_are_counted(title: str) -> None:
     env, below = MORE[title]
     more = len(set(env.observation_fields).difference(*(other.observation_fields for other in below)))
-    assert f"{more} more elements" in section(title)
     assert sum(product(row[1]) for row in rows(section(title), "elements | number")) == more
 
 
@@ -220,43 +184,11 @@ def test_the_energies_are_the_base_costs() -> None:
     assert said == {verb: ENERGY.params.energy.base_cost(verb) for verb in verbs}
 
 
-def test_the_numbers_of_energy_are_the_parameters() -> None:
-    text, energy = " ".join(section("Energy").split()), ENERGY.params.energy
-    assert f"at most {energy.slots} actions" in text
-    assert f"brings {energy.regeneration:g} energy; at most {energy.cap:g} are kept" in text
-    assert f"at {ENERGY.params.budget.start_hour:02d}:00 with {energy.start:g}" in text
-    assert f"{energy.present_from:02d}:00 to {energy.present_until:02d}:00" in text
-
-
-def test_the_numbers_of_the_gate_are_the_parameters() -> None:
-    text, gate = " ".join(section("Gate").split()), GATE.params.gate
-    policies = policies_of(GATE.params)
-    assert f"each of the {len(GATE.params.doses)} doses and up to {len(STRENGTHS)} for the fit" in text
-    assert f"hedged below {gate.plain_from:g}, plain, definitive from {gate.definitive_from:g}" in text
-    assert f"decides {gate.review_heartbeats} heartbeats later" in text
-    assert f"{gate.calm_heartbeats} heartbeats without one relax" in text
-    first, last = (policies[i].label for i in (0, -1))
-    assert f"{len(policies)} policies, from `{first}` to `{last}`; the start is `{gate.policy}`" in text
-    assert [policy.tau_review for policy in policies] == pytest.approx(
-        [1.25 * policy.tau_accept for policy in policies], abs=1e-6
-    )
-    assert "up to 1.25 times that" in text
-    assert [row[0].strip("`") for row in rows(section("Gate"), "verdict | energy | consequence")] == list(
-        VERDICTS
-    )
-
-
 def test_the_scores_of_words_are_the_rule() -> None:
     said = rows(section("Lab"), "words | no plate | 1 | 2 or 3 | 4 or more")
     for words, row in enumerate(said):
         assert WORDS[words] in row[0]
         assert [int(score) for score in row[1:]] == [words_score(words, e) for e in range(len(EVIDENCE))]
-    params = WHOLE.params
-    passes = f"Scores 0 and {params.adequacy.review_from - 1} pass, {params.adequacy.review_from} calls for a reader"
-    assert f"{passes}, {params.adequacy.reject_from} is rejected" in section("Lab")
-    text = " ".join(section("Lab").split())
-    assert f"one of {len(corrections_of(params))} sentences" in text
-    assert f"until {params.gate.calm_heartbeats} heartbeats have passed" in text
 
 
 # -- all pages -----------------------------------------------------------------------------------

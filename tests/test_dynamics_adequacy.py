@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 
 import numpy as np
 import pytest
@@ -16,9 +15,8 @@ from solvent.lab.mechanisms.adequacy import RULES
 from solvent.lab.params import PRESETS, LabParams
 from solvent.lab.verbs import Verb
 from solvent.lab.words.measured import load_measured
+from tests.labs import DEFINITIVE, HEDGED, PLAIN, PLAINLY, merged, open_lab, put, shown, study, take
 
-PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
-HEDGED, PLAINLY, DEFINITIVE = 0.5, 0.75, 0.95
 P20 = load_measured().policies[1]
 ACCEPTED, REVIEWED, REJECTED = 0, round(5e5 * (P20.tau_accept + P20.tau_review)), 999_999
 """Residuals in millionths that the policy at the start accepts, reviews and rejects (held below)."""
@@ -31,21 +29,15 @@ BASIS = {
 }
 
 
-@pytest.fixture
-def judged(bench):
-    """``judged(adequacy={...}, gate={...})``: a lab where findings are judged."""
-
-    def make(seed=0, preset="gate", **params):
-        wanted = {group: {**BASIS.get(group, {}), **params.get(group, {})} for group in BASIS | params}
-        return bench(wanted, preset=preset, seed=seed)
-
-    return make
+def judged(seed=0, preset="gate", **params):
+    """A lab where findings are judged."""
+    return open_lab(merged(BASIS, params), preset, seed)
 
 
 def wrong_finding(lab, compound=0, verb=Verb.PUBLISH_PUBLIC, confidence=PLAINLY, screens=4, named=4):
     """Publish what is wrong and passes both gate and adequacy; what the step says of it."""
-    lab.study(compound, screens=screens, named=named, right=False)
-    told = lab.take(verb, compound, confidence=confidence)
+    study(lab, compound, screens=screens, named=named, right=False)
+    told = take(lab, verb, compound, confidence=confidence)
     assert told[1]["event"] == Event.PUBLISHED
     assert not told[1]["right"]
     return told
@@ -54,11 +46,11 @@ def wrong_finding(lab, compound=0, verb=Verb.PUBLISH_PUBLIC, confidence=PLAINLY,
 # -- the more severe of the two ------------------------------------------------------------------
 
 
-def test_the_residuals_of_this_file_are_what_they_are_called(judged):
+def test_the_residuals_of_this_file_are_what_they_are_called():
     for residual, verdict in ((ACCEPTED, "accept"), (REVIEWED, "review"), (REJECTED, "reject")):
         lab = judged()
-        lab.study(screens=4, gap=residual)
-        info, *_ = lab.take(Verb.PUBLISH_PUBLIC, confidence=HEDGED)
+        study(lab, screens=4, gap=residual)
+        info, *_ = take(lab, Verb.PUBLISH_PUBLIC, confidence=HEDGED)
         assert (info["gate_verdict"], info["verdict"], info["adequacy"]) == (verdict, verdict, 0)
 
 
@@ -69,10 +61,10 @@ SEVERITY = ("accept", "review", "reject")
 
 
 @pytest.mark.parametrize(("words", "gate"), list(itertools.product(SEVERITY, repeat=2)))
-def test_the_verdict_is_the_more_severe_of_both(judged, words, gate):
+def test_the_verdict_is_the_more_severe_of_both(words, gate):
     lab = judged()
-    lab.study(2, screens=WORDS_SAY[words], gap=GATE_SAYS[gate], named=0, right=True)
-    info, step, after = lab.take(Verb.PUBLISH_PUBLIC, 2, confidence=DEFINITIVE)
+    study(lab, 2, screens=WORDS_SAY[words], gap=GATE_SAYS[gate], named=0, right=True)
+    info, step, after = take(lab, Verb.PUBLISH_PUBLIC, 2, confidence=DEFINITIVE)
     verdict = max(SEVERITY.index(words), SEVERITY.index(gate))
     assert info["gate_verdict"] == gate
     assert info["verdict"] == SEVERITY[verdict]
@@ -85,12 +77,12 @@ def test_the_verdict_is_the_more_severe_of_both(judged, words, gate):
     assert step["published_bits"] == (pytest.approx(math.log2(0.95 * 8)) if verdict == 0 else 0.0)
 
 
-def test_a_number_that_is_missing_is_reviewed_at_best_whatever_the_words(judged):
+def test_a_number_that_is_missing_is_reviewed_at_best_whatever_the_words():
     for screens, verdict in ((4, "review"), (2, "review"), (1, "reject")):
         lab = judged()
-        lab.study(screens=screens, named=0)
-        lab.put(0, unsupported=1)
-        info, *_ = lab.take(Verb.PUBLISH_PUBLIC, confidence=DEFINITIVE)
+        study(lab, screens=screens, named=0)
+        put(lab, 0, unsupported=1)
+        info, *_ = take(lab, Verb.PUBLISH_PUBLIC, confidence=DEFINITIVE)
         assert (info["gate_verdict"], info["verdict"]) == ("review", verdict)
 
 
@@ -103,14 +95,14 @@ THRESHOLDS = [(low, high) for low, high in itertools.product(range(5), repeat=2)
 
 
 @pytest.mark.parametrize(("review_from", "reject_from"), THRESHOLDS[::3] if PLAIN else THRESHOLDS)
-def test_every_score_under_every_pair_of_thresholds(judged, review_from, reject_from):
+def test_every_score_under_every_pair_of_thresholds(review_from, reject_from):
     lab = judged(adequacy={"review_from": review_from, "reject_from": reject_from})
     compound = 0
     for wording, named, plates in itertools.product(range(3), (0, 5), (1, 2, 3, 4, 9)):
-        lab.put(heartbeat=0, published=0, decision_at=0)
-        lab.study(compound, screens=plates, named=named)
+        put(lab, heartbeat=0, published=0, decision_at=0)
+        study(lab, compound, screens=plates, named=named)
         confidence = (HEDGED, PLAINLY, DEFINITIVE)[wording]
-        info, step, _ = lab.take(Verb.PUBLISH_PRIVATE, compound, confidence=confidence)
+        info, step, _ = take(lab, Verb.PUBLISH_PRIVATE, compound, confidence=confidence)
         score = score_of(wording, named, plates)
         verdict = "reject" if score >= reject_from else "review" if score >= review_from else "accept"
         assert (info["adequacy"], info["verdict"], info["gate_verdict"]) == (score, verdict, "accept")
@@ -122,9 +114,9 @@ def test_every_score_under_every_pair_of_thresholds(judged, review_from, reject_
     [(HEDGED, 1), (PLAINLY, 2), (DEFINITIVE, 3)],
     ids=["hedged", "plain", "definitive"],
 )
-def test_without_a_plate_the_words_are_scored_and_the_gate_rejects(judged, confidence, score):
+def test_without_a_plate_the_words_are_scored_and_the_gate_rejects(confidence, score):
     lab = judged()
-    info, step, after = lab.take(Verb.PUBLISH_PUBLIC, 3, confidence=confidence)
+    info, step, after = take(lab, Verb.PUBLISH_PUBLIC, 3, confidence=confidence)
     # At the prior all classes are as likely and the first is asserted: inactive.
     assert step["asserted"] == 0
     words = {HEDGED: "hedged", PLAINLY: "plain", DEFINITIVE: "absolute"}[confidence]
@@ -136,11 +128,11 @@ def test_without_a_plate_the_words_are_scored_and_the_gate_rejects(judged, confi
 @pytest.mark.parametrize(
     ("screens", "gap", "verdict"), [(4, ACCEPTED, 0), (2, ACCEPTED, 1), (1, ACCEPTED, 2)]
 )
-def test_what_is_not_licensed_becomes_debt_whatever_the_verdict(judged, screens, gap, verdict):
+def test_what_is_not_licensed_becomes_debt_whatever_the_verdict(screens, gap, verdict):
     for licence in (0.0, 1.0, 2.5, 3.0):
         lab = judged()
-        lab.study(screens=screens, gap=gap, named=0, licence=licence)
-        _, step, after = lab.take(Verb.PUBLISH_PUBLIC, confidence=DEFINITIVE)
+        study(lab, screens=screens, gap=gap, named=0, licence=licence)
+        _, step, after = take(lab, Verb.PUBLISH_PUBLIC, confidence=DEFINITIVE)
         asserted = 0.95 * math.log2(0.95 * 8) + 0.05 * math.log2(0.05 * 8 / 7)
         assert step["verdict"] == verdict
         assert step["claim"] == pytest.approx(asserted)
@@ -153,11 +145,11 @@ def test_what_is_not_licensed_becomes_debt_whatever_the_verdict(judged, screens,
 
 @pytest.mark.parametrize("gap", [ACCEPTED, REVIEWED, REJECTED])
 @pytest.mark.parametrize("enabled", [False, True])
-def test_where_the_gate_is_not_enforced_any_evidence_lets_a_finding_out(judged, gap, enabled):
+def test_where_the_gate_is_not_enforced_any_evidence_lets_a_finding_out(gap, enabled):
     lab = judged(gate={"enforced": False}, adequacy={"enabled": enabled})
-    lab.study(screens=4, gap=gap)
-    lab.put(0, unsupported=1)
-    info, step, after = lab.take(Verb.PUBLISH_PUBLIC, confidence=DEFINITIVE)
+    study(lab, screens=4, gap=gap)
+    put(lab, 0, unsupported=1)
+    info, step, after = take(lab, Verb.PUBLISH_PUBLIC, confidence=DEFINITIVE)
     assert (info["verdict"], step["event"], after["published"][0]) == ("accept", Event.PUBLISHED, 2)
     assert info["hallucination_energy"] == gap / 1e6
     expected = "reject" if gap == REJECTED else "review"
@@ -166,17 +158,17 @@ def test_where_the_gate_is_not_enforced_any_evidence_lets_a_finding_out(judged, 
 
 
 @pytest.mark.parametrize("enabled", [False, True])
-def test_even_then_a_finding_with_no_evidence_is_rejected(judged, enabled):
+def test_even_then_a_finding_with_no_evidence_is_rejected(enabled):
     lab = judged(gate={"enforced": False}, adequacy={"enabled": enabled})
-    info, step, after = lab.take(Verb.PUBLISH_PUBLIC, 1, confidence=HEDGED)
+    info, step, after = take(lab, Verb.PUBLISH_PUBLIC, 1, confidence=HEDGED)
     assert (info["verdict"], step["event"], after["published"][1]) == ("reject", Event.REJECTED, 0)
 
 
 @pytest.mark.parametrize(("screens", "verdict"), [(4, "accept"), (2, "review"), (1, "reject")])
-def test_then_words_alone_decide(judged, screens, verdict):
+def test_then_words_alone_decide(screens, verdict):
     lab = judged(gate={"enforced": False})
-    lab.study(screens=screens, named=0, gap=REJECTED)
-    info, *_ = lab.take(Verb.PUBLISH_PUBLIC, confidence=DEFINITIVE)
+    study(lab, screens=screens, named=0, gap=REJECTED)
+    info, *_ = take(lab, Verb.PUBLISH_PUBLIC, confidence=DEFINITIVE)
     assert (info["verdict"], info["gate_verdict"]) == (verdict, "reject")
 
 
@@ -185,13 +177,13 @@ def test_then_words_alone_decide(judged, screens, verdict):
 
 def rule_now(lab, compound=0, confidence=PLAINLY):
     """The rule that a finding would meet now; the lab is left as it is."""
-    state = lab.env.get_state()
+    state = lab.get_state()
     # Its page and its belief may be anything: the gate, debt and reviews must not stand in the way.
-    lab.put(debt=0.0, decision_at=0, published=0)
-    if lab.env.params.energy.enabled:
-        lab.put(energy=20_000, heartbeat=4)
-    info, *_ = lab.take(Verb.PUBLISH_PRIVATE, compound, confidence=confidence)
-    lab.env.set_state(state)
+    put(lab, debt=0.0, decision_at=0, published=0)
+    if lab.params.energy.enabled:
+        put(lab, energy=20_000, heartbeat=4)
+    info, *_ = take(lab, Verb.PUBLISH_PRIVATE, compound, confidence=confidence)
+    lab.set_state(state)
     return info["adequacy_rule"]
 
 
@@ -205,10 +197,10 @@ def rule_now(lab, compound=0, confidence=PLAINLY):
     ],
     ids=["screens", "dose responses", "by turns", "mixed"],
 )
-def test_plates_of_either_kind_count_and_four_are_ample(judged, verbs):
+def test_plates_of_either_kind_count_and_four_are_ample(verbs):
     lab = judged()
     for run, verb in enumerate(verbs, start=1):
-        *_, after = lab.take(verb, 5, claim=0.0)
+        *_, after = take(lab, verb, 5, claim=0.0)
         counts = [verbs[:run].count(Verb.SCREEN), verbs[:run].count(Verb.DOSE_RESPONSE)]
         assert after["plates"][5].tolist() == counts
         assert after["plates"].sum() == run
@@ -217,68 +209,68 @@ def test_plates_of_either_kind_count_and_four_are_ample(judged, verbs):
         assert rule_now(lab, 4) == "plain/none"
 
 
-def test_calibrations_are_no_plates_of_a_compound(judged):
+def test_calibrations_are_no_plates_of_a_compound():
     lab = judged()
     for verb in (Verb.DMSO, Verb.BASELINE, Verb.CALIBRATION):
-        *_, after = lab.take(verb)
+        *_, after = take(lab, verb)
     assert not after["plates"].any()
     assert rule_now(lab) == "plain/none"
 
 
-def test_a_refused_plate_does_not_count(judged):
+def test_a_refused_plate_does_not_count():
     lab = judged()
-    lab.take(Verb.SCREEN, claim=0.0)
-    lab.put(debt=2.5)
-    _, step, after = lab.take(Verb.DOSE_RESPONSE, claim=0.0)
+    take(lab, Verb.SCREEN, claim=0.0)
+    put(lab, debt=2.5)
+    _, step, after = take(lab, Verb.DOSE_RESPONSE, claim=0.0)
     assert step["refusal"] == Refusal.EPISTEMIC_DEBT_ACTION_BLOCKED
     assert after["plates"][0].tolist() == [1, 0]
     assert rule_now(lab) == "plain/thin"
     with pytest.raises(ValueError, match="1 of 1 plates on nocodazole came with set_state"):
-        lab.env.tool_log(0)  # its state was put: a log is of the steps since
-    lab.put(debt=0.0, wells=9)
-    _, step, after = lab.take(Verb.DOSE_RESPONSE, claim=0.0)
+        lab.tool_log(0)  # its state was put: a log is of the steps since
+    put(lab, debt=0.0, wells=9)
+    _, step, after = take(lab, Verb.DOSE_RESPONSE, claim=0.0)
     assert step["refusal"] == Refusal.EPISTEMIC_DEBT_BUDGET_EXCEEDED
     assert after["plates"][0].tolist() == [1, 0]
 
 
-def test_a_deferred_plate_does_not_count(judged):
+def test_a_deferred_plate_does_not_count():
     lab = judged(preset="lab")
-    lab.put(energy=0)
-    _, step, after = lab.take(Verb.SCREEN, claim=0.0)
+    put(lab, energy=0)
+    _, step, after = take(lab, Verb.SCREEN, claim=0.0)
     assert step["obstacle"] == Obstacle.INSUFFICIENT_ENERGY
     assert not after["plates"].any()
     assert rule_now(lab) == "plain/none"
-    assert lab.env.tool_log(0) == []
+    assert lab.tool_log(0) == []
 
 
-def test_a_plate_out_of_context_does_not_count(judged):
+def test_a_plate_out_of_context_does_not_count():
     lab = judged(preset="lab", energy={"chat_only": ["screen", "publish_private", "publish_public"]})
-    _, step, after = lab.take(Verb.SCREEN, claim=0.0)
+    _, step, after = take(lab, Verb.SCREEN, claim=0.0)
     assert step["obstacle"] == Obstacle.CONTEXT_NOT_ALLOWED
     assert not after["plates"].any()
-    assert lab.env.tool_log(0) == []
+    assert lab.tool_log(0) == []
 
 
-def test_submitting_leaves_the_log_as_it_is(judged):
+def test_submitting_leaves_the_log_as_it_is():
     lab = judged()
-    lab.take(Verb.SCREEN, claim=0.0)
-    log = lab.env.tool_log(0)
+    take(lab, Verb.SCREEN, claim=0.0)
+    log = lab.tool_log(0)
     for verb in (Verb.PUBLISH_PRIVATE, Verb.PUBLISH_PUBLIC):
-        *_, after = lab.take(verb, confidence=DEFINITIVE)
+        *_, after = take(lab, verb, confidence=DEFINITIVE)
         assert after["plates"][0].tolist() == [1, 0]
-    assert lab.env.tool_log(0) == log != []
+    assert lab.tool_log(0) == log != []
 
 
-def test_plates_outlive_a_new_lot_and_not_the_episode(judged):
+def test_plates_outlive_a_new_lot_and_not_the_episode():
     lab = judged()
-    lab.take(Verb.SCREEN, claim=0.0)
+    take(lab, Verb.SCREEN, claim=0.0)
     for _ in range(13):
-        *_, after = lab.take(Verb.REST)
+        *_, after = take(lab, Verb.REST)
     assert after["plates"][0].tolist() == [1, 0]
-    assert len(lab.env.tool_log(0)) == 1
-    lab.env.reset()
-    assert not lab.env.get_state()["plates"].any()
-    assert lab.env.tool_log(0) == []
+    assert len(lab.tool_log(0)) == 1
+    lab.reset()
+    assert not lab.get_state()["plates"].any()
+    assert lab.tool_log(0) == []
 
 
 # -- corrections ---------------------------------------------------------------------------------
@@ -301,7 +293,7 @@ ERRORS = [
 
 def correction_shown(lab):
     """Ids of the corrections that the observation shows."""
-    on = {name: value for name, value in lab.seen.items() if name.startswith("correction/") and value}
+    on = {name: value for name, value in shown(lab).items() if name.startswith("correction/") and value}
     assert set(on.values()) <= {1.0}
     return [name.removeprefix("correction/") for name in on]
 
@@ -310,134 +302,134 @@ def correction_shown(lab):
     ("screens", "named", "confidence", "rule", "told"), ERRORS, ids=[e[3] for e in ERRORS]
 )
 def test_an_error_that_all_saw_is_answered_by_the_correction_for_its_rule(
-    judged, screens, named, confidence, rule, told
+    screens, named, confidence, rule, told
 ):
     lab = judged(adequacy={"review_from": 4, "reject_from": 4})
-    lab.study(screens=screens, named=named, right=False)
-    info, step, _ = lab.take(Verb.PUBLISH_PUBLIC, confidence=confidence)
+    study(lab, screens=screens, named=named, right=False)
+    info, step, _ = take(lab, Verb.PUBLISH_PUBLIC, confidence=confidence)
     assert (info["verdict"], info["adequacy_rule"], info["correction"]) == ("accept", rule, TEXT[told])
-    assert lab.env.correction == TEXT[told]
+    assert lab.correction == TEXT[told]
     assert correction_shown(lab) == [told]
     assert step["incident"] == 1
-    info, *_ = lab.take(Verb.REST)
+    info, *_ = take(lab, Verb.REST)
     assert "correction" not in info
-    assert lab.env.correction == TEXT[told]
+    assert lab.correction == TEXT[told]
 
 
-def test_a_right_finding_is_not_answered(judged):
+def test_a_right_finding_is_not_answered():
     lab = judged()
-    lab.study(screens=4)
-    info, *_ = lab.take(Verb.PUBLISH_PUBLIC, confidence=DEFINITIVE)
+    study(lab, screens=4)
+    info, *_ = take(lab, Verb.PUBLISH_PUBLIC, confidence=DEFINITIVE)
     assert info["verdict"] == "accept"
     assert "correction" not in info
-    assert (lab.env.correction, correction_shown(lab)) == ("", [])
+    assert (lab.correction, correction_shown(lab)) == ("", [])
 
 
-def test_nor_is_a_wrong_one_that_does_not_come_out(judged):
+def test_nor_is_a_wrong_one_that_does_not_come_out():
     lab = judged()
-    lab.study(screens=1, named=0, right=False)
-    info, *_ = lab.take(Verb.PUBLISH_PUBLIC, confidence=DEFINITIVE)
+    study(lab, screens=1, named=0, right=False)
+    info, *_ = take(lab, Verb.PUBLISH_PUBLIC, confidence=DEFINITIVE)
     assert info["verdict"] == "reject"
-    lab.study(1, screens=1, right=False, licence=0.0)
-    info, *_ = lab.take(Verb.PUBLISH_PUBLIC, 1, confidence=DEFINITIVE)
-    lab.put(debt=0.0)
+    study(lab, 1, screens=1, right=False, licence=0.0)
+    info, *_ = take(lab, Verb.PUBLISH_PUBLIC, 1, confidence=DEFINITIVE)
+    put(lab, debt=0.0)
     assert info["verdict"] == "review"
     for _ in range(6):  # declined meanwhile
-        info, *_ = lab.take(Verb.REST)
+        info, *_ = take(lab, Verb.REST)
         assert "correction" not in info
-    assert lab.env.get_state()["decided"].tolist() == [1, 0]
-    assert (lab.env.correction, correction_shown(lab)) == ("", [])
+    assert lab.get_state()["decided"].tolist() == [1, 0]
+    assert (lab.correction, correction_shown(lab)) == ("", [])
 
 
 @pytest.mark.parametrize("governance", [True, False])
 @pytest.mark.parametrize("calm", [1, 2, 12])
-def test_a_correction_holds_for_exactly_so_many_heartbeats(judged, governance, calm):
+def test_a_correction_holds_for_exactly_so_many_heartbeats(governance, calm):
     lab = judged(gate={"governance": governance, "calm_heartbeats": calm})
     _, _, after = wrong_finding(lab)
     assert after["calm"] == 0  # the heartbeat of the error is none of them
     for _ in range(calm):
-        assert lab.env.correction == TEXT["question_the_method"]
+        assert lab.correction == TEXT["question_the_method"]
         assert correction_shown(lab) == ["question_the_method"]
-        info, step, _ = lab.take(Verb.REST)
+        info, step, _ = take(lab, Verb.REST)
         assert "correction" not in info
     assert step["correction"] == -1
     for _ in range(3):
-        assert (lab.env.correction, correction_shown(lab)) == ("", [])
-        lab.take(Verb.REST)
+        assert (lab.correction, correction_shown(lab)) == ("", [])
+        take(lab, Verb.REST)
 
 
-def test_where_governance_is_off_the_gate_stays_and_the_correction_comes(judged):
+def test_where_governance_is_off_the_gate_stays_and_the_correction_comes():
     lab = judged(gate={"governance": False})
     for m in range(3):
         _, step, after = wrong_finding(lab, m)
         assert (step["strictness"], after["tightenings"]) == (1, 0)
-        assert lab.env.correction == TEXT["question_the_method"]
+        assert lab.correction == TEXT["question_the_method"]
 
 
-def test_a_later_error_replaces_it_and_starts_the_count_again(judged):
+def test_a_later_error_replaces_it_and_starts_the_count_again():
     lab = judged()
     wrong_finding(lab, 0)
     for _ in range(7):
-        lab.take(Verb.REST)
+        take(lab, Verb.REST)
     info, *_ = wrong_finding(lab, 1, screens=1)
     assert info["correction"] == TEXT["second_look"]
     for _ in range(12):
         assert correction_shown(lab) == ["second_look"]
-        lab.take(Verb.REST)
+        take(lab, Verb.REST)
     assert correction_shown(lab) == []
 
 
-def test_the_same_error_again_is_told_again_and_starts_the_count_again(judged):
+def test_the_same_error_again_is_told_again_and_starts_the_count_again():
     lab = judged()
     wrong_finding(lab, 0)
     for _ in range(11):
-        lab.take(Verb.REST)
+        take(lab, Verb.REST)
     info, *_ = wrong_finding(lab, 1)
     assert info["correction"] == TEXT["question_the_method"]
     for _ in range(12):
         assert correction_shown(lab) == ["question_the_method"]
-        lab.take(Verb.REST)
+        take(lab, Verb.REST)
     assert correction_shown(lab) == []
 
 
-def test_a_right_finding_in_between_changes_nothing(judged):
+def test_a_right_finding_in_between_changes_nothing():
     lab = judged()
     wrong_finding(lab, 0)
-    lab.study(1, screens=1)
-    lab.take(Verb.PUBLISH_PUBLIC, 1, confidence=HEDGED)
+    study(lab, 1, screens=1)
+    take(lab, Verb.PUBLISH_PUBLIC, 1, confidence=HEDGED)
     assert correction_shown(lab) == ["question_the_method"]
     for _ in range(10):
-        lab.take(Verb.REST)
+        take(lab, Verb.REST)
     assert correction_shown(lab) == ["question_the_method"]
-    lab.take(Verb.REST)
+    take(lab, Verb.REST)
     assert correction_shown(lab) == []
 
 
-def test_the_error_of_one_reader_is_not_answered_and_does_not_prolong(judged):
+def test_the_error_of_one_reader_is_not_answered_and_does_not_prolong():
     lab = judged()
     info, step, after = wrong_finding(lab, 0, verb=Verb.PUBLISH_PRIVATE)
     assert "correction" not in info
-    assert (step["correction"], after["incidents"].tolist(), lab.env.correction) == (-1, [1, 0], "")
+    assert (step["correction"], after["incidents"].tolist(), lab.correction) == (-1, [1, 0], "")
     wrong_finding(lab, 1, screens=1)
     for i in range(11):
-        lab.put(decision_at=0)
-        lab.study(2, screens=4, right=False)
-        lab.put(2, published=0)
-        info, *_ = lab.take(Verb.PUBLISH_PRIVATE, 2, confidence=HEDGED) if i % 2 else lab.take(Verb.REST)
+        put(lab, decision_at=0)
+        study(lab, 2, screens=4, right=False)
+        put(lab, 2, published=0)
+        info, *_ = take(lab, Verb.PUBLISH_PRIVATE, 2, confidence=HEDGED) if i % 2 else take(lab, Verb.REST)
         assert "correction" not in info
         assert correction_shown(lab) == ["second_look"]
-    lab.take(Verb.REST)
+    take(lab, Verb.REST)
     assert correction_shown(lab) == []
 
 
-def test_a_review_that_is_approved_and_wrong_is_answered_by_its_rule_at_submission(judged):
+def test_a_review_that_is_approved_and_wrong_is_answered_by_its_rule_at_submission():
     """Three plates more while the reader reads: definitive on one plate it was, and is."""
     lab = judged()
-    lab.study(screens=1, right=False)
-    info, *_ = lab.take(Verb.PUBLISH_PUBLIC, confidence=DEFINITIVE)
+    study(lab, screens=1, right=False)
+    info, *_ = take(lab, Verb.PUBLISH_PUBLIC, confidence=DEFINITIVE)
     assert (info["verdict"], info["adequacy_rule"]) == ("review", "definitive/thin")
     for left in (2, 1, 0):
-        info, step, after = lab.take(Verb.SCREEN, claim=0.0)
+        info, step, after = take(lab, Verb.SCREEN, claim=0.0)
         assert ("correction" in info) == (left == 0)
     assert (step["approved"], step["incident"]) == (1, 1)
     assert after["plates"][0].tolist() == [4, 0]
@@ -446,79 +438,79 @@ def test_a_review_that_is_approved_and_wrong_is_answered_by_its_rule_at_submissi
     assert correction_shown(lab) == ["replicate_before_claiming"]
     for _ in range(12):
         assert correction_shown(lab) == ["replicate_before_claiming"]
-        lab.take(Verb.REST)
+        take(lab, Verb.REST)
     assert correction_shown(lab) == []
 
 
-def test_a_submission_in_the_step_of_a_decision_does_not_lend_its_rule(judged):
+def test_a_submission_in_the_step_of_a_decision_does_not_lend_its_rule():
     """Another compound's finding is judged in the very step in which the review is decided."""
     lab = judged()
-    lab.study(0, screens=1, right=False)
-    lab.take(Verb.PUBLISH_PUBLIC, 0, confidence=DEFINITIVE)
+    study(lab, 0, screens=1, right=False)
+    take(lab, Verb.PUBLISH_PUBLIC, 0, confidence=DEFINITIVE)
     for _ in range(2):
-        lab.take(Verb.REST)
-    lab.study(1, screens=4)
-    info, step, _ = lab.take(Verb.PUBLISH_PUBLIC, 1, confidence=HEDGED)
+        take(lab, Verb.REST)
+    study(lab, 1, screens=4)
+    info, step, _ = take(lab, Verb.PUBLISH_PUBLIC, 1, confidence=HEDGED)
     assert (info["adequacy_rule"], info["adequacy"]) == ("hedged/ample", 0)
     assert (step["approved"], step["event"], bool(step["right"])) == (1, Event.PUBLISHED, True)
     assert info["correction"] == TEXT["replicate_before_claiming"]
 
 
-def test_of_two_errors_in_a_step_the_later_is_what_holds(judged):
+def test_of_two_errors_in_a_step_the_later_is_what_holds():
     lab = judged()
-    lab.study(0, screens=1, right=False)
-    lab.take(Verb.PUBLISH_PUBLIC, 0, confidence=DEFINITIVE)
+    study(lab, 0, screens=1, right=False)
+    take(lab, Verb.PUBLISH_PUBLIC, 0, confidence=DEFINITIVE)
     for _ in range(2):
-        lab.take(Verb.REST)
+        take(lab, Verb.REST)
     info, step, after = wrong_finding(lab, 1)
     assert step["incident"] == 2
     assert info["correction"] == TEXT["replicate_before_claiming"]  # readers decide as the heartbeat closes
     assert after["incidents"].tolist() == [0, 2]
 
 
-def test_a_private_review_that_is_wrong_is_not_answered(judged):
+def test_a_private_review_that_is_wrong_is_not_answered():
     lab = judged()
-    lab.study(screens=1, right=False)
-    lab.take(Verb.PUBLISH_PRIVATE, confidence=DEFINITIVE)
+    study(lab, screens=1, right=False)
+    take(lab, Verb.PUBLISH_PRIVATE, confidence=DEFINITIVE)
     for _ in range(4):
-        info, *_ = lab.take(Verb.REST)
+        info, *_ = take(lab, Verb.REST)
         assert "correction" not in info
-    assert lab.env.get_state()["incidents"].tolist() == [1, 0]
-    assert lab.env.correction == ""
+    assert lab.get_state()["incidents"].tolist() == [1, 0]
+    assert lab.correction == ""
 
 
-def test_in_shadow_mode_nothing_is_told(judged):
+def test_in_shadow_mode_nothing_is_told():
     lab = judged(adequacy={"enforced": False})
     info, step, after = wrong_finding(lab)
     assert "correction" not in info
-    assert (lab.env.correction, correction_shown(lab)) == ("", [])
+    assert (lab.correction, correction_shown(lab)) == ("", [])
     assert (step["incident"], step["correction"], after["correction"]) == (1, -1, -1)
     assert after["tightenings"] == 1  # the gate's governance is no part of it
 
 
-def test_a_new_episode_starts_without_one(judged):
+def test_a_new_episode_starts_without_one():
     lab = judged()
     wrong_finding(lab)
-    _, info = lab.env.reset()
+    _, info = lab.reset()
     assert "correction" not in info
-    assert (lab.env.correction, correction_shown(lab)) == ("", [])
-    state = lab.env.get_state()
+    assert (lab.correction, correction_shown(lab)) == ("", [])
+    state = lab.get_state()
     assert (state["correction"], state["scores"].any(), state["plates"].any()) == (-1, False, False)
     assert (state["submitted_rule"] == -1).all()
-    info, *_ = lab.take(Verb.REST)
+    info, *_ = take(lab, Verb.REST)
     assert "correction" not in info
 
 
-def test_within_a_heartbeat_of_several_actions_a_correction_comes_at_once_and_counts_from_its_end(judged):
+def test_within_a_heartbeat_of_several_actions_a_correction_comes_at_once_and_counts_from_its_end():
     lab = judged(preset="lab", gate={"calm_heartbeats": 3}, energy={"regeneration": 20.0})
-    lab.put(heartbeat=4, energy=20_000)
-    lab.study(screens=4, right=False)
-    info, step, _ = lab.take(Verb.PUBLISH_PUBLIC, confidence=PLAINLY)
+    put(lab, heartbeat=4, energy=20_000)
+    study(lab, screens=4, right=False)
+    info, step, _ = take(lab, Verb.PUBLISH_PUBLIC, confidence=PLAINLY)
     assert (bool(step["closed"]), info["correction"]) == (False, TEXT["question_the_method"])
     held = []
     for _ in range(5):
-        held.append(lab.env.correction != "")
-        _, step, _ = lab.take(Verb.REST)
+        held.append(lab.correction != "")
+        _, step, _ = take(lab, Verb.REST)
         assert step["closed"]
     # The rest of its own heartbeat, then three.
     assert held == [True, True, True, True, False]

@@ -12,7 +12,11 @@ from hypothesis import strategies as st
 
 from solvent import LabEnv
 from solvent.lab.verbs import Verb
+from tests.labs import PLAIN
 
+pytestmark = (
+    [] if PLAIN else [pytest.mark.slow]
+)  # half a minute to compile this shape; the plain pass has it too
 COMPOUNDS, CLASSES = 2, 3
 GAINS, PLATE_SDS = (0.7, 1.2), (0.1, 0.3)
 STATES = [(gain, sd) for gain in GAINS for sd in PLATE_SDS]

@@ -15,10 +15,22 @@ from hypothesis import strategies as st
 from solvent import LabEnv
 from solvent.lab.codes import Deferral, Event, Obstacle
 from solvent.lab.verbs import INTENTS, VERBS, Verb
+from tests.labs import (
+    ABOVE,
+    PLAIN,
+    REST,
+    SOCIAL,
+    by_verb,
+    changed_fields,
+    find,
+    merged,
+    open_lab,
+    put,
+    shown,
+    take,
+)
 
-PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 EXAMPLES = settings(max_examples=4 if PLAIN else 40)
-ABOVE = float(np.nextafter(2.0, 3.0))
 MORNING, FIRST_CHAT, NOON, TEN_AT_NIGHT = 0, 2, 6, 16  # heartbeats: 06:00, 08:00, 12:00, 22:00
 COSTS = {
     Verb.REFLECT: 2000,
@@ -30,8 +42,6 @@ COSTS = {
     Verb.PUBLISH_PRIVATE: 5000,
     Verb.PUBLISH_PUBLIC: 7000,
 }
-SOCIAL = (Verb.PUBLISH_PRIVATE, Verb.PUBLISH_PUBLIC)
-REST = 0
 
 
 # The numbers that the tests below are worked with, whatever the level is tuned to.
@@ -53,48 +63,7 @@ BASIS = {
 
 def lab(seed=0, **params):
     """A lab in which every price is the base cost, unless mispricing is asked for."""
-    merged = {group: {**BASIS.get(group, {}), **params.get(group, {})} for group in BASIS | params}
-    env = LabEnv(merged, preset="energy", detailed_info=True)
-    env.reset(seed=seed)
-    return env
-
-
-def find(env, verb, compound=0, **wanted):
-    """The index of an action: find(env, Verb.SCREEN, 0, claim=0.5); the first of those that fit."""
-    rows = env.actions["verb"] == verb
-    if (env.actions["compound"][rows] >= 0).all():
-        rows &= env.actions["compound"] == compound
-    for name, value in wanted.items():
-        rows &= env.actions[name] == value
-    return int(np.flatnonzero(rows)[0])
-
-
-def put(env, **fields):
-    """Change fields of the lab's record, as if it had come so far."""
-    state = env.get_state()
-    for name, value in fields.items():
-        state[name] = value
-    env.set_state(state)
-    return state
-
-
-def by_verb(values):
-    """A row of the record from a mapping of verbs."""
-    return [values.get(verb, 0) for verb in Verb]
-
-
-def take(env, verb, compound=0, **wanted):
-    """Take an action; return its info, its step record and the lab's record."""
-    *_, info = env.step(find(env, verb, compound, **wanted))
-    return info, env.batch.steps[0].copy(), env.get_state()
-
-
-def shown(env):
-    return dict(zip(env.observation_fields, env.batch.observations[0].tolist(), strict=True))
-
-
-def changed_fields(before, after):
-    return {name for name in before.dtype.names if not np.array_equal(before[name], after[name])}
+    return open_lab(merged(BASIS, params), "energy", seed, detailed_info=True)
 
 
 def ready(**fields):

@@ -21,12 +21,22 @@ from solvent.lab.params import PRESETS
 from solvent.lab.vector import LabVectorEnv
 from solvent.lab.verbs import Verb
 from solvent.lab.words.measured import load_measured
+from tests.labs import (
+    ABOVE,
+    DEFINITIVE,
+    HEDGED,
+    PLAIN,
+    PLAINLY,
+    REST,
+    SOCIAL,
+    find,
+    merged,
+    open_lab,
+    put,
+    shown,
+    take,
+)
 
-PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
-REST = 0
-ABOVE = float(np.nextafter(2.0, 3.0))
-SOCIAL = (Verb.PUBLISH_PRIVATE, Verb.PUBLISH_PUBLIC)
-HEDGED, PLAINLY, DEFINITIVE = 0.5, 0.75, 0.95
 P30, P20, P10, P5, P1 = range(5)
 FIT = {"poor": 0, "rough": 1, "good": 2, "precise": 3}
 COMPOUNDS = PRESETS["gate"].assay.compounds
@@ -51,43 +61,8 @@ BASIS = {
 }
 
 
-def worked_with(params):
-    return {group: {**BASIS.get(group, {}), **params.get(group, {})} for group in BASIS | params}
-
-
 def lab(seed=0, **params):
-    env = LabEnv(worked_with(params), preset="gate", detailed_info=True)
-    env.reset(seed=seed)
-    return env
-
-
-def find(env, verb, compound=0, **wanted):
-    """The index of an action: find(env, Verb.SCREEN, 0, claim=0.5); the first of those that fit."""
-    rows = env.actions["verb"] == verb
-    if (env.actions["compound"][rows] >= 0).all():
-        rows &= env.actions["compound"] == compound
-    for name, value in wanted.items():
-        rows &= env.actions[name] == value
-    return int(np.flatnonzero(rows)[0])
-
-
-def put(env, **fields):
-    """Change fields of the lab's record, as if it had come so far."""
-    state = env.get_state()
-    for name, value in fields.items():
-        state[name] = value
-    env.set_state(state)
-    return state
-
-
-def take(env, verb, compound=0, **wanted):
-    """Take an action; return its info, its step record and the lab's record."""
-    *_, info = env.step(find(env, verb, compound, **wanted))
-    return info, env.batch.steps[0].copy(), env.get_state()
-
-
-def shown(env):
-    return dict(zip(env.observation_fields, env.batch.observations[0].tolist(), strict=True))
+    return open_lab(merged(BASIS, params), "gate", seed, detailed_info=True)
 
 
 def believe(env, compound, named, peak=0.9):
@@ -482,7 +457,7 @@ def test_the_rule_holds_where_acting_costs_energy():
         "debt": {"enforced": False},
         "energy": {"start": 20.0, "regeneration": 20.0},
     }
-    env = LabEnv(worked_with(params), preset="energy", detailed_info=True)
+    env = LabEnv(merged(BASIS, params), preset="energy", detailed_info=True)
     seen = watched(env, seed=3, steps=60 if PLAIN else 1500)
     assert PLAIN or (seen["verdicts"][[0, 2]] > 0).all()
 
@@ -1095,7 +1070,7 @@ def test_the_same_bits_over_a_hundred_runs():
 
 def test_a_vector_is_its_single_labs():
     n, steps = 4, 25 if PLAIN else 80
-    vector = LabVectorEnv(n, worked_with(FREE), preset="gate")
+    vector = LabVectorEnv(n, merged(BASIS, FREE), preset="gate")
     vector.reset(seed=list(range(n)))
     singles = [lab(seed=seed, **FREE) for seed in range(n)]
     rngs = [np.random.default_rng(seed) for seed in range(n)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 
 import numpy as np
 import pytest
@@ -14,8 +13,8 @@ from solvent import LabEnv
 from solvent.lab.mechanisms.debt import decide, multiplier
 from solvent.lab.tables import debt_rules
 from solvent.lab.verbs import Verb
+from tests.labs import PLAIN
 
-PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 EXAMPLES = settings(max_examples=12 if PLAIN else 100)
 STEPS = 60
 

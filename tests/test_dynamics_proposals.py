@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 
 import numpy as np
 import pytest
@@ -13,15 +12,12 @@ from hypothesis import strategies as st
 from solvent import LabEnv
 from solvent.lab.codes import Deferral, Event, Obstacle
 from solvent.lab.verbs import VERBS, Verb
+from tests.labs import ABOVE, PLAIN, SOCIAL, by_verb, find, merged, open_lab, put, shown, take
 
-PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 EXAMPLES = settings(max_examples=3 if PLAIN else 30)
-ABOVE = float(np.nextafter(2.0, 3.0))
 NOON = 6
-SOCIAL = (Verb.PUBLISH_PRIVATE, Verb.PUBLISH_PUBLIC)
 FELT = (Verb.SCREEN, Verb.DOSE_RESPONSE, *SOCIAL)
 FOUR = ("screen", "dose_response", "publish_private", "publish_public")
-REST = 0
 
 # The numbers that the tests below are worked with, whatever the level is tuned to.
 BASIS = {
@@ -44,44 +40,7 @@ BASIS = {
 
 def lab(seed=0, **params):
     """A lab in which every price is the base cost, unless mispricing is asked for."""
-    merged = {group: {**BASIS.get(group, {}), **params.get(group, {})} for group in BASIS | params}
-    env = LabEnv(merged, preset="energy", detailed_info=True)
-    env.reset(seed=seed)
-    return env
-
-
-def find(env, verb, compound=0, **wanted):
-    """The index of an action: find(env, Verb.SCREEN, 0, claim=0.5); the first of those that fit."""
-    rows = env.actions["verb"] == verb
-    if (env.actions["compound"][rows] >= 0).all():
-        rows &= env.actions["compound"] == compound
-    for name, value in wanted.items():
-        rows &= env.actions[name] == value
-    return int(np.flatnonzero(rows)[0])
-
-
-def put(env, **fields):
-    """Change fields of the lab's record, as if it had come so far."""
-    state = env.get_state()
-    for name, value in fields.items():
-        state[name] = value
-    env.set_state(state)
-    return state
-
-
-def by_verb(values, otherwise=0):
-    """A row of the record from a mapping of verbs."""
-    return [values.get(verb, otherwise) for verb in Verb]
-
-
-def take(env, verb, compound=0, **wanted):
-    """Take an action; return its info, its step record and the lab's record."""
-    *_, info = env.step(find(env, verb, compound, **wanted))
-    return info, env.batch.steps[0].copy(), env.get_state()
-
-
-def shown(env):
-    return dict(zip(env.observation_fields, env.batch.observations[0].tolist(), strict=True))
+    return open_lab(merged(BASIS, params), "energy", seed, detailed_info=True)
 
 
 def poor(**fields):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from importlib.resources import files
 
@@ -16,8 +15,8 @@ from solvent.lab.codes import Event, Verdict
 from solvent.lab.params import PRESETS, LabParams
 from solvent.lab.verbs import VERBS, Verb
 from solvent_agents import AGENTS, act_one
+from tests.labs import PLAIN, play
 
-PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 LAB = PRESETS["lab"]
 # Nothing but the gate and adequacy stands in the way of a finding.
 FREE = {
@@ -124,11 +123,11 @@ OTHER_SHAPES = {
 }
 
 
-def witnessed(bench, assay, steps, seed):
+def witnessed(assay, steps, seed):
     """Play in such a lab, every finding held against the heuristic."""
     env = LabEnv(LabParams.from_mapping(assay, base=LabParams.from_mapping(FREE, base=LAB)))
     witness = Witness(env)
-    for *_, (*_, terminated, truncated, info), _, _ in bench.play(env, steps, seed=seed):
+    for *_, (*_, terminated, truncated, info), _, _ in play(env, steps, seed=seed):
         witness.follow(info)
         if terminated or truncated:
             witness.begin()
@@ -136,9 +135,9 @@ def witnessed(bench, assay, steps, seed):
 
 
 @pytest.mark.parametrize("assay", SAME_SHAPE)
-def test_what_a_step_says_of_a_finding_is_what_the_heuristic_says_of_its_sentence_and_log(bench, assay):
+def test_what_a_step_says_of_a_finding_is_what_the_heuristic_says_of_its_sentence_and_log(assay):
     steps = 100 if PLAIN else 900
-    witness = witnessed(bench, SAME_SHAPE[assay], steps, seed=len(assay))
+    witness = witnessed(SAME_SHAPE[assay], steps, seed=len(assay))
     assert witness.findings > steps // 12
     if assay == "default" and not PLAIN:
         assert {wording for wording, *_ in witness.met} == {0, 1, 2}
@@ -151,8 +150,8 @@ def test_what_a_step_says_of_a_finding_is_what_the_heuristic_says_of_its_sentenc
     not PLAIN, reason="every shape takes half a minute to compile; the plain pass has them all"
 )
 @pytest.mark.parametrize("assay", OTHER_SHAPES)
-def test_so_it_is_in_labs_of_other_compounds_classes_doses_and_confidences(bench, assay):
-    witness = witnessed(bench, OTHER_SHAPES[assay], 250, seed=len(assay))
+def test_so_it_is_in_labs_of_other_compounds_classes_doses_and_confidences(assay):
+    witness = witnessed(OTHER_SHAPES[assay], 250, seed=len(assay))
     assert witness.findings >= 5 * len(witness.plates)
 
 

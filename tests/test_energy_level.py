@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import hashlib
-import json
 import re
 
 import gymnasium
@@ -16,6 +14,7 @@ from solvent import LabEnv, LabVectorEnv
 from solvent.lab.columns import episode_columns, episode_record, join_columns
 from solvent.lab.mechanisms.proposals import DiscomfortEvent, ProposalEvent, ReviewEvent
 from solvent.lab.verbs import INTENTS, VERBS, Verb
+from tests.labs import lines
 
 # Columns of the source document's tables. Identifiers are the database's own; `design_id` is the lab's.
 DISCOMFORT_LOG = [
@@ -73,10 +72,6 @@ PATHS = {
 
 def ledgers(folder):
     return {argument: folder / name for argument, name in PATHS.items()}
-
-
-def lines(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def by_verbs(actions, rng):
@@ -228,87 +223,6 @@ def test_a_proposal_and_its_review_are_two_lines_of_one_design(tmp_path):
             assert when == before + hours
 
 
-def test_the_logs_are_append_only_and_the_same_bytes_for_the_same_seed(tmp_path):
-    written = {}
-    for run in range(2):
-        folder = tmp_path / str(run)
-        folder.mkdir()
-        (folder / PATHS["proposals_path"]).write_text("earlier\n", encoding="utf-8")
-        tell(talkative(**ledgers(folder)), episodes=2)
-        once = {name: (folder / name).read_bytes() for name in PATHS.values()}
-        assert once[PATHS["proposals_path"]].startswith(b"earlier\n")
-        tell(talkative(**ledgers(folder)), seed=1, episodes=2)
-        for name, before in once.items():
-            after = (folder / name).read_bytes()
-            assert after.startswith(before)
-            assert len(after) > len(before)
-            assert after.endswith(b"\n")
-        written[run] = {name: (folder / name).read_bytes() for name in PATHS.values()}
-    assert written[0] == written[1]
-
-
-def test_an_event_is_on_disk_when_the_step_returns(tmp_path):
-    env = talkative(**ledgers(tmp_path))
-    env.reset(seed=0)
-    screen = int(np.flatnonzero(env.actions["verb"] == Verb.SCREEN)[0])
-    for n in range(1, 4):
-        state = env.get_state()
-        state["energy"] = 0
-        env.set_state(state)
-        env.step(screen)
-        assert len(lines(tmp_path / PATHS["discomfort_path"])) == n
-        env.step(0)
-
-
-@pytest.mark.parametrize("argument", PATHS)
-def test_each_log_is_kept_alone_or_not_at_all(tmp_path, monkeypatch, argument):
-    monkeypatch.chdir(tmp_path)
-    tell(talkative(), episodes=1)
-    assert not list(tmp_path.iterdir())
-    path = tmp_path / "log.jsonl"
-    tell(talkative(**{argument: path}), episodes=2)
-    assert list(tmp_path.iterdir()) == [path]
-    assert len(lines(path)) > 0
-    with pytest.raises(OSError, match="no such"):
-        talkative(**{argument: tmp_path / "no such" / "folder.jsonl"})
-
-
-@pytest.mark.parametrize("mode", ["SameStep", "NextStep"])
-def test_a_vectors_logs_name_the_lab_and_hold_what_single_labs_hold(tmp_path, mode):
-    together = tmp_path / "together"
-    together.mkdir()
-    labs = LabVectorEnv(3, TALKATIVE, preset="energy", autoreset_mode=mode, **ledgers(together))
-    rng = np.random.default_rng(5)
-    labs.reset(seed=20)
-    actions = []
-    for _ in range(600):
-        seen = zip(labs.action_masks(), labs.get_state(), strict=True)
-        actions.append(np.array([wanted(labs.actions, mask, one, rng) for mask, one in seen]))
-        labs.step(actions[-1])
-    for lab in range(3):
-        alone = tmp_path / str(lab)
-        alone.mkdir()
-        env = talkative(**ledgers(alone))
-        env.reset(seed=20 + lab)
-        over = False
-        for action in np.array(actions)[:, lab]:
-            if over and mode == "NextStep":
-                env.reset()
-                over = False
-                continue
-            *_, terminated, truncated, _ = env.step(action)
-            over = terminated or truncated
-            if over and mode == "SameStep":
-                env.reset()
-        for name in PATHS.values():
-            mine = [row for row in lines(together / name) if row["design_id"].endswith(f"_lab{lab}")]
-            expected = [row | {"design_id": f"{row['design_id']}_lab{lab}"} for row in lines(alone / name)]
-            assert mine == expected
-            assert mine
-    told = sum(len(lines(together / name)) for name in PATHS.values())
-    assert told == sum(len(lines(tmp_path / str(i) / name)) for name in PATHS.values() for i in range(3))
-
-
 # -- the record of an episode --------------------------------------------------------------------
 
 
@@ -432,60 +346,3 @@ def test_debts_elements_come_first_and_are_the_same():
     debt, energy = LabEnv().observation_fields, talkative().observation_fields
     assert set(debt) < set(energy)
     assert [name for name in energy if name in set(debt)] == list(debt)
-
-
-# -- the levels before ---------------------------------------------------------------------------
-
-# Of the environment before energy was added.
-DEBT_GOLDEN = "5bff89c9b3d7ea9e31b114ff87cf1143f2961f4d088db96e9d3d1ba086792711"
-DEBT_FIELDS = (
-    *("episode", "heartbeat", "potency", "instrument", "instrument_belief", "instrument_entropy"),
-    *("conditional", "marginal", "entropy", "lowest_entropy", "coupled", "wells", "debt", "licence"),
-    *("experiments", "published", "last_event", "last_action", "last_bins", "score", "published_bits"),
-    *("settled", "settled_at_end", "debt_added", "debt_repaid", "debt_at_start", "debt_peak", "claimed"),
-    *("gained", "wells_spent", "accepted", "wrong", "rejected", "not_executed", "refusals"),
-    *(
-        "refusals_in_a_row",
-        "calibrations",
-        "bankruptcies",
-        "beats_over_threshold",
-        "longest_streak",
-        "end_reason",
-    ),
-)
-
-
-def test_debt_v0_plays_as_it_did_before_energy():
-    """64 labs, 120 steps, half of them by the mask. float64 is rounded at 1e-9: another machine's logarithms."""
-    envs = gymnasium.make_vec(
-        "Solvent/Debt-v0", num_envs=64, vectorization_mode="vector_entry_point"
-    ).unwrapped
-    digest = hashlib.sha256()
-
-    def fold(array):
-        if array.dtype.kind == "f" and array.dtype.itemsize == 8:
-            array = np.round(array, 9) + 0.0
-        elif array.dtype.kind in "iub":
-            array = array.astype(np.int64)
-        digest.update(np.ascontiguousarray(array).tobytes())
-
-    observations, _ = envs.reset(seed=2025)
-    fold(observations)
-    rng = np.random.default_rng(7)
-    for _ in range(120):
-        masks = envs.action_masks()
-        able = rng.random(64) < 0.5
-        actions = np.array(
-            [
-                rng.choice(np.flatnonzero(m)) if by_mask else rng.integers(180)
-                for m, by_mask in zip(masks, able, strict=True)
-            ]
-        )
-        *arrays, _ = envs.step(actions)
-        for array in (*arrays, envs.action_masks()):
-            fold(array)
-        labs = envs.get_state()
-        for name in DEBT_FIELDS:
-            fold(labs[name])
-    assert (labs["episode"] > 1).all()
-    assert digest.hexdigest() == DEBT_GOLDEN

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import copy
 import itertools
-import os
 import pickle
-import subprocess
-import sys
 
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import AutoresetMode
 
 from solvent import LabEnv, LabVectorEnv
 from solvent.adequacy.corrections import load_corrections
@@ -22,14 +19,12 @@ from solvent.lab.columns import episode_columns, join_columns
 from solvent.lab.mechanisms.adequacy import RULES
 from solvent.lab.params import PRESETS
 from solvent.lab.registration import ENVIRONMENTS
-from solvent.lab.verbs import Verb
 from solvent_agents import AGENTS, episodes
 from solvent_agents.rollout import TRACED_ADEQUACY
+from tests.labs import assert_equal, play, talk, talk_all
 
 LAB = PRESETS["lab"]
 COMPOUNDS = LAB.assay.compounds
-SAYING = (Verb.PUBLISH_PRIVATE, Verb.PUBLISH_PUBLIC)
-PLATES = (Verb.SCREEN, Verb.DOSE_RESPONSE)
 OWN_INFOS = {"gate_verdict", "adequacy", "adequacy_rule", "correction"}
 MODES = [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP]
 IDS = ("second_look", "seek_disproof", "question_the_method", "replicate_before_claiming")
@@ -84,17 +79,17 @@ def test_all_four_mechanisms_are_in_it_and_of_consequence():
         ("adequacy", "enabled"),
     ],
 )
-def test_each_can_be_switched_off(bench, group, setting):
+def test_each_can_be_switched_off(group, setting):
     env = LabEnv({**TALKATIVE, group: {**TALKATIVE.get(group, {}), setting: False}}, preset="lab")
-    assert sum(step["verdict"] != Verdict.NONE for *_, step in bench.play(env, 60)) > 3
+    assert sum(step["verdict"] != Verdict.NONE for *_, step in play(env, 60)) > 3
 
 
 # -- the tool log --------------------------------------------------------------------------------
 
 
-def test_a_log_can_be_asked_for_by_name_or_index_and_is_a_copy(bench):
+def test_a_log_can_be_asked_for_by_name_or_index_and_is_a_copy():
     env = LabEnv(FREE, preset="lab")
-    for _ in bench.play(env, 40):
+    for _ in play(env, 40):
         pass
     m = int(env.get_state()["experiments"].argmax())
     log = env.tool_log(m)
@@ -121,9 +116,9 @@ def test_what_has_no_log_says_so():
     assert debt.correction == ""
 
 
-def test_a_log_of_plates_that_came_with_a_state_is_refused_and_a_copy_keeps_its_own(bench):
+def test_a_log_of_plates_that_came_with_a_state_is_refused_and_a_copy_keeps_its_own():
     env = LabEnv(FREE, preset="lab")
-    for _ in bench.play(env, 40):
+    for _ in play(env, 40):
         pass
     m = int(env.get_state()["experiments"].argmax())
     log = env.tool_log(m)
@@ -140,90 +135,6 @@ def test_a_log_of_plates_that_came_with_a_state_is_refused_and_a_copy_keeps_its_
         else:
             assert env.tool_log(name) == []
     assert env.get_state()["plates"].any()
-
-
-# -- a vector is its single labs -----------------------------------------------------------------
-
-
-def same(expected, found, where):
-    """Equal in type and value at any depth."""
-    assert type(expected) is type(found), where
-    if isinstance(expected, dict):
-        assert expected.keys() == found.keys(), (where, expected.keys() ^ found.keys())
-        for key in expected:
-            same(expected[key], found[key], f"{where}/{key}")
-    elif isinstance(expected, tuple):
-        assert len(expected) == len(found), where
-        for i, (one, other) in enumerate(zip(expected, found, strict=True)):
-            same(one, other, f"{where}[{i}]")
-    elif isinstance(expected, np.ndarray):
-        assert (expected.dtype, expected.shape) == (found.dtype, found.shape), where
-        if expected.dtype == object:
-            same(tuple(expected), tuple(found), where)
-        else:
-            assert expected.tobytes() == found.tobytes(), where
-    else:
-        assert expected == found, where
-
-
-def talk_all(bench, labs, rng):
-    known = labs.get_state()["experiments"]
-    masks = labs.action_masks()
-    return np.array(
-        [bench.talk(labs.actions, mask, row, rng) for mask, row in zip(masks, known, strict=True)]
-    )
-
-
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("shadow", [False, True], ids=["enforced", "shadow"])
-def test_the_infos_of_a_vector_are_those_of_single_labs(bench, mode, shadow):
-    budget, energy = {**TALKATIVE["budget"], "heartbeats": 5}, {**TALKATIVE["energy"], "slots": 4}
-    params = {**TALKATIVE, "adequacy": {"enforced": not shadow}, "budget": budget, "energy": energy}
-    arguments = {"params": params, "preset": "lab"}
-    singles = SyncVectorEnv([lambda: LabEnv(**arguments) for _ in range(12)], autoreset_mode=mode)
-    labs = LabVectorEnv(12, autoreset_mode=mode, **arguments)
-    expected, found = singles.reset(seed=3), labs.reset(seed=3)
-    same(expected, found, "reset")
-    rng, told, finals = np.random.default_rng(1), set(), set()
-    for t in range(130):
-        actions = talk_all(bench, labs, rng)
-        expected, found = singles.step(actions), labs.step(actions)
-        for name, a, b in zip(
-            ("observation", "reward", "terminated", "truncated"), expected, found, strict=False
-        ):
-            same(a, b, f"step {t}: {name}")
-        same(expected[4], found[4], f"step {t}: infos")
-        told |= found[4].keys()
-        finals |= found[4].get("final_info", {}).keys()
-    wanted = OWN_INFOS - ({"correction"} if shadow else set())
-    assert told >= wanted
-    assert ("correction" in told) != shadow
-    assert mode is not AutoresetMode.SAME_STEP or finals >= {"adequacy", "verdict"}
-    assert ("contaminated" in told) == shadow
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_neither_the_number_of_labs_nor_the_place_among_them_matters(bench, mode):
-    arguments = {"params": TALKATIVE, "preset": "lab", "autoreset_mode": mode}
-    many, backwards, few = (LabVectorEnv(n, **arguments) for n in (9, 9, 2))
-    threads = LabVectorEnv(9, threads=3, **arguments)
-    many.reset(seed=list(range(9)))
-    threads.reset(seed=0)
-    backwards.reset(seed=list(range(8, -1, -1)))
-    few.reset(seed=[3, 7])
-    rng = np.random.default_rng(2)
-    for _ in range(100):
-        actions = talk_all(bench, many, rng)
-        many.step(actions)
-        threads.step(actions)
-        backwards.step(actions[::-1])
-        few.step(actions[[3, 7]])
-        whole = many.get_state()
-        assert whole.tobytes() == threads.get_state().tobytes()
-        assert (whole == backwards.get_state()[::-1]).all()
-        assert (whole[[3, 7]] == few.get_state()).all()
-    threads.close()
-    assert whole["scores"].any()
 
 
 # -- the observation -----------------------------------------------------------------------------
@@ -258,11 +169,11 @@ def test_the_elements_are_named_and_thirty_at_the_default(reject_from, correctio
 
 
 @pytest.mark.parametrize("params", [{}, {"adequacy": {"reject_from": 4}}, {"adequacy": {"enforced": False}}])
-def test_what_the_elements_say_is_what_the_record_says(bench, params):
+def test_what_the_elements_say_is_what_the_record_says(params):
     env = LabEnv({**TALKATIVE, **params}, preset="lab")
     text = {row.id: row.text for row in load_corrections().rows}
     corrected, values = set(), set()
-    for _, _, (observation, *_), lab, _ in bench.play(env, 700, seed=4):
+    for _, _, (observation, *_), lab, _ in play(env, 700, seed=4):
         assert env.observation_space.contains(observation)
         seen = dict(zip(env.observation_fields, observation.tolist(), strict=True))
         for m, name in enumerate(COMPOUNDS):
@@ -281,11 +192,11 @@ def test_what_the_elements_say_is_what_the_record_says(bench, params):
     assert bool(corrected) == (params.get("adequacy", {}).get("enforced", True))
 
 
-def test_a_score_that_is_shown_is_the_score_that_is_given(bench):
+def test_a_score_that_is_shown_is_the_score_that_is_given():
     env = LabEnv(TALKATIVE, preset="lab")
     env.reset(seed=0)
     checked, seen = 0, None
-    for _, action, (observation, *_, info), _, step in bench.play(env, 500, seed=6):
+    for _, action, (observation, *_, info), _, step in play(env, 500, seed=6):
         if "adequacy" in info and seen is not None:
             words = ("hedged", "plain", "definitive")[step["wording"]]
             name = COMPOUNDS[env.actions[action]["compound"]]
@@ -297,29 +208,13 @@ def test_a_score_that_is_shown_is_the_score_that_is_given(bench):
     assert checked > 50
 
 
-def test_no_element_is_constant_over_play(bench):
-    gate = {**TALKATIVE["gate"], "enforced": False}
-    adequacy = {"review_from": 4, "reject_from": 4}
-    labs = LabVectorEnv(32, {**TALKATIVE, "gate": gate, "adequacy": adequacy}, preset="lab")
-    observations, _ = labs.reset(seed=1)
-    low = high = observations
-    rng = np.random.default_rng(0)
-    for _ in range(150):
-        observations, *_ = labs.step(talk_all(bench, labs, rng))
-        low, high = np.minimum(low, observations), np.maximum(high, observations)
-    constant = np.array(labs.observation_fields)[(low.min(axis=0) == high.max(axis=0))]
-    still = set(constant.tolist()) & set(names_of(IDS))
-    assert len(still) <= 2  # errors of some kinds are rare
-    assert all(name.startswith("correction/") for name in still)
-
-
 # -- masks ---------------------------------------------------------------------------------------
 
 
-def test_the_mask_says_exactly_which_actions_execute(bench):
+def test_the_mask_says_exactly_which_actions_execute():
     env = LabEnv(TALKATIVE, preset="lab")
     rng, states = np.random.default_rng(0), []
-    for i, (*_, (*_, terminated, truncated, _), after, _) in enumerate(bench.play(env, 160, seed=2)):
+    for i, (*_, (*_, terminated, truncated, _), after, _) in enumerate(play(env, 160, seed=2)):
         if i % 20 == 13 and not (terminated or truncated):
             states.append(after)
     assert len(states) >= 6
@@ -349,12 +244,10 @@ BOOKS = {
 
 
 @pytest.mark.parametrize("books", BOOKS)
-def test_wells_energy_and_debt_are_conserved_and_the_counts_add_up(bench, books):
+def test_wells_energy_and_debt_are_conserved_and_the_counts_add_up(books):
     env = LabEnv(BOOKS[books], preset="lab")
     params, rewards = env.params, 0.0
-    for before, _, (_, reward, terminated, truncated, info), after, step in bench.play(
-        env, 400, seed=len(books)
-    ):
+    for before, _, (_, reward, terminated, truncated, info), after, step in play(env, 400, seed=len(books)):
         assert after["wells"] == before["wells"] - step["wells_charged"]
         assert params.budget.wells - after["wells_spent"] == after["wells"] >= 0
         assert after["energy"] == before["energy"] - step["energy_spent"] + step["energy_gained"] >= 0
@@ -391,102 +284,20 @@ def test_wells_energy_and_debt_are_conserved_and_the_counts_add_up(bench, books)
 
 # -- reproducible --------------------------------------------------------------------------------
 
-# Twelve labs that talk, for episodes on end; prints a hash of everything told, and the rules that were met.
-PROGRAM = """
-import hashlib, sys
-import numpy as np
-import solvent
-from solvent.lab.verbs import Verb
-
-def fold(value):
-    if isinstance(value, dict):
-        for key in sorted(value):
-            digest.update(key.encode())
-            fold(value[key])
-    elif isinstance(value, np.ndarray) and value.dtype != object:
-        digest.update(str(value.dtype).encode() + value.tobytes())
-    else:
-        digest.update(repr(value.tolist() if isinstance(value, np.ndarray) else value).encode())
-
-params = {
-    "budget": {"heartbeats": 14, "wells": 3000},
-    "debt": {"threshold": 6.0},
-    "energy": {"start": 20.0, "regeneration": 12.0},
-    "gate": {"policy": "adaptive.P30", "review_heartbeats": 2, "calm_heartbeats": 3},
-    "adequacy": {"reject_from": 4},
-}
-digest, rules, told = hashlib.sha256(), set(), set()
-for mode in ("SameStep", "NextStep"):
-    labs = solvent.LabVectorEnv(12, params, preset="lab", autoreset_mode=mode, detailed_info=True)
-    fold(labs.reset(seed=2025)[0])
-    rng, table = np.random.default_rng(6), labs.actions
-    says, plates = np.isin(table["verb"], [8, 9]), np.isin(table["verb"], [6, 7]) & (table["claim"] == 0.25)
-    says = np.isin(table["verb"], [Verb.PUBLISH_PRIVATE, Verb.PUBLISH_PUBLIC])
-    plates = np.isin(table["verb"], [Verb.SCREEN, Verb.DOSE_RESPONSE]) & (table["claim"] == 0.25)
-    for _ in range(45):
-        wanted = []
-        for mask, known in zip(labs.action_masks().astype(bool), labs.get_state()["experiments"]):
-            pool = mask & (says & (known[table["compound"]] > 0) if rng.random() < 0.5 else plates)
-            wanted.append(rng.choice(np.flatnonzero(pool if pool.any() else mask)))
-        outcome = labs.step(np.array(wanted))
-        for part in outcome:
-            fold(part)
-        fold(labs.get_state())
-        rules |= set(labs.batch.steps["rule"].tolist())
-        told |= outcome[4].keys()
-assert len(rules) > 8 and "correction" in told, (rules, told)
-single = solvent.LabEnv(params, preset="lab")
-single.reset(seed=1)
-for action in (100, 60, 100, 120, 3):
-    fold(single.step(action))
-fold([single.tool_log(m) for m in range(8)])
-print(digest.hexdigest())
-"""
-
-
-def run(**environment):
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", PROGRAM],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
-
-
-def test_compiled_and_plain_python_and_any_hash_seed_agree_to_the_last_bit():
-    here = run(PYTHONHASHSEED="1")
-    assert len(here) == 64
-    assert run(NUMBA_DISABLE_JIT="1", PYTHONHASHSEED="4242") == here
-
-
-def test_a_seed_is_a_trajectory(bench):
-    def told(seed):
-        env = LabEnv(TALKATIVE, preset="lab")
-        return [
-            (outcome[0].tobytes(), outcome[1], sorted(outcome[4]))
-            for _, _, outcome, *_ in bench.play(env, 120, seed)
-        ]
-
-    assert told(12) == told(12)
-    assert told(12) != told(13)
-
 
 @pytest.mark.parametrize(
     "through", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))], ids=["copy", "pickle"]
 )
-def test_a_copy_continues_identically_and_apart(bench, through):
+def test_a_copy_continues_identically_and_apart(through):
     env = LabEnv(TALKATIVE, preset="lab", detailed_info=True)
-    for _ in bench.play(env, 60, seed=8):
+    for _ in play(env, 60, seed=8):
         pass
     twin, rng = through(env), np.random.default_rng(1)
     assert twin.correction == env.correction
     for _ in range(80):
-        action = bench.talk(env.actions, env.action_masks(), env.get_state()["experiments"], rng)
+        action = talk(env.actions, env.action_masks(), env.get_state()["experiments"], rng)
         expected, found = env.step(action), twin.step(action)
-        same(expected[4], found[4], "info")
+        assert_equal(expected[4], found[4], "info")
         assert expected[0].tobytes() == found[0].tobytes()
         assert env.get_state().tobytes() == twin.get_state().tobytes()
         assert [env.tool_log(m) for m in range(8)] == [twin.tool_log(m) for m in range(8)]
@@ -495,30 +306,14 @@ def test_a_copy_continues_identically_and_apart(bench, through):
             twin.reset()
 
 
-def test_a_pickled_vector_continues_identically(bench):
-    labs = LabVectorEnv(5, TALKATIVE, preset="lab")
-    labs.reset(seed=2)
-    rng = np.random.default_rng(3)
-    for _ in range(30):
-        labs.step(talk_all(bench, labs, rng))
-    twin = pickle.loads(pickle.dumps(labs))
-    for _ in range(40):
-        actions = talk_all(bench, labs, rng)
-        expected, found = labs.step(actions), twin.step(actions)
-        same(expected[4], found[4], "infos")
-        assert labs.get_state().tobytes() == twin.get_state().tobytes()
-
-
 # -- states --------------------------------------------------------------------------------------
 
 
-def test_a_state_continues_identically_wherever_it_is_put(bench):
+def test_a_state_continues_identically_wherever_it_is_put():
     env, other = (LabEnv(TALKATIVE, preset="lab") for _ in range(2))
     other.reset(seed=99)
     rng = np.random.default_rng(5)
-    for i, (_, _, (observation, *_, terminated, truncated, _), after, _) in enumerate(
-        bench.play(env, 200, seed=9)
-    ):
+    for i, (_, _, (observation, *_, terminated, truncated, _), after, _) in enumerate(play(env, 200, seed=9)):
         if terminated or truncated or i % 11:
             continue
         assert other.set_state(after).tobytes() == observation.tobytes()
@@ -526,9 +321,9 @@ def test_a_state_continues_identically_wherever_it_is_put(bench):
         assert other.correction == env.correction
         assert (other.action_masks() == env.action_masks()).all()
         twin = copy.deepcopy(env)
-        action = bench.talk(env.actions, env.action_masks(), after["experiments"], rng)
+        action = talk(env.actions, env.action_masks(), after["experiments"], rng)
         expected, found = twin.step(action), other.step(action)
-        same(expected[4], found[4], "info")
+        assert_equal(expected[4], found[4], "info")
         assert twin.get_state().tobytes() == other.get_state().tobytes()
 
 
@@ -540,28 +335,28 @@ def refused(env, state):
     assert env.get_state().tobytes() == kept.tobytes()
 
 
-def lived(bench, params, seed=1):
+def lived(params, seed=1):
     """A lab with these parameters that has judged findings, has one under review, and gave a correction, if it does."""
     env = LabEnv({**TALKATIVE, **params}, preset="lab")
-    for *_, (*_, terminated, truncated, _), after, _ in bench.play(env, 2000, seed=seed):
+    for *_, (*_, terminated, truncated, _), after, _ in play(env, 2000, seed=seed):
         if not (terminated or truncated) and after["incidents"][1] and after["decision_at"].any():
             return env
     raise AssertionError("no lab came so far")
 
 
-def test_a_state_of_a_lab_without_findings_is_refused(bench):
+def test_a_state_of_a_lab_without_findings_is_refused():
     """Of the same size, from a level without a gate."""
     other = LabEnv({"gate": {"enabled": False}, "adequacy": {"enabled": False}}, preset="lab")
-    for _ in bench.play(other, 30):
+    for _ in play(other, 30):
         pass
     env = LabEnv(preset="lab")
     env.reset(seed=1)
     refused(env, other.get_state())
 
 
-def test_a_state_whose_findings_were_never_scored_is_refused(bench):
+def test_a_state_whose_findings_were_never_scored_is_refused():
     """Its review would be answered by a rule that there is not."""
-    other, env = lived(bench, {"adequacy": {"enabled": False}}), LabEnv(TALKATIVE, preset="lab")
+    other, env = lived({"adequacy": {"enabled": False}}), LabEnv(TALKATIVE, preset="lab")
     env.reset(seed=1)
     refused(env, other.get_state())
 
@@ -570,8 +365,8 @@ def test_a_state_whose_findings_were_never_scored_is_refused(bench):
     ("name", "wrong"),
     [("correction", 6), ("correction", -2), ("submitted_rule", 17), ("submitted_rule", -2)],
 )
-def test_a_state_with_codes_that_there_are_not_is_refused(bench, name, wrong):
-    env = lived(bench, {})
+def test_a_state_with_codes_that_there_are_not_is_refused(name, wrong):
+    env = lived({})
     state = env.get_state()
     state[name] = wrong
     refused(env, state)
@@ -600,7 +395,7 @@ SHADOWS = {
 
 
 @pytest.mark.parametrize("shadow", SHADOWS)
-def test_every_info_and_record_says_what_is_of_no_consequence(bench, shadow):
+def test_every_info_and_record_says_what_is_of_no_consequence(shadow):
     params = {
         group: {**TALKATIVE.get(group, {}), **SHADOWS[shadow].get(group, {})}
         for group in TALKATIVE | SHADOWS[shadow]
@@ -609,7 +404,7 @@ def test_every_info_and_record_says_what_is_of_no_consequence(bench, shadow):
     assert env.params.unenforced == tuple(shadow.split("+"))
     assert env.reset(seed=0)[1]["contaminated"] is True
     records = []
-    for *_, (*_, info), _, _ in bench.play(env, 120):
+    for *_, (*_, info), _, _ in play(env, 120):
         assert info["contaminated"] is True
         records += [info["episode_summary"]] if "episode_summary" in info else []
     assert records
@@ -641,10 +436,10 @@ def test_what_is_not_there_or_has_its_consequences_contaminates_nothing(preset, 
 # -- records, metrics, traces --------------------------------------------------------------------
 
 
-def test_the_record_of_an_episode_counts_scores(bench):
+def test_the_record_of_an_episode_counts_scores():
     env = LabEnv(TALKATIVE, preset="lab")
     counts, ended = [0] * 4, 0
-    for *_, (*_, info), _, _ in bench.play(env, 500, seed=5):
+    for *_, (*_, info), _, _ in play(env, 500, seed=5):
         if "adequacy" in info:
             counts[info["adequacy"]] += 1
         if "episode_summary" in info:
@@ -654,12 +449,12 @@ def test_the_record_of_an_episode_counts_scores(bench):
     assert ended > 5
 
 
-def test_columns_of_many_labs_are_those_records(bench):
+def test_columns_of_many_labs_are_those_records():
     labs = LabVectorEnv(4, TALKATIVE, preset="lab")
     labs.reset(seed=0)
     rng = np.random.default_rng(0)
     for _ in range(12):
-        labs.step(talk_all(bench, labs, rng))
+        labs.step(talk_all(labs, rng))
     columns = episode_columns(labs.params, labs.get_state())
     assert np.array(list(columns["adequacy"].values())).T.tolist() == labs.get_state()["scores"].tolist()
     joined = join_columns([columns, columns])
@@ -705,12 +500,12 @@ OLDER = [name for name in ENVIRONMENTS if name not in ("Solvent/Lab-v0", "Solven
 
 
 @pytest.mark.parametrize("env_id", OLDER)
-def test_older_levels_have_none_of_it(bench, env_id):
+def test_older_levels_have_none_of_it(env_id):
     env = gymnasium.make(env_id).unwrapped
     assert not env.params.adequacy.enabled
     assert not any("adequacy" in name or name.startswith("correction") for name in env.observation_fields)
     keys, ended = set(), 0
-    for *_, (*_, info), after, step in bench.play(env, 250, seed=1):
+    for *_, (*_, info), after, step in play(env, 250, seed=1):
         keys |= info.keys()
         ended += "episode_summary" in info
         assert "adequacy" not in info.get("episode_summary", {})
@@ -719,12 +514,3 @@ def test_older_levels_have_none_of_it(bench, env_id):
         assert env.correction == ""
     assert ended
     assert not keys & OWN_INFOS
-    labs = LabVectorEnv(4, preset=ENVIRONMENTS[env_id]["preset"])
-    labs.reset(seed=1)
-    rng = np.random.default_rng(0)
-    for _ in range(60):
-        assert not labs.step(talk_all(bench, labs, rng))[4].keys() & OWN_INFOS
-    agent = AGENTS["honest"](env.params, 0)
-    columns = episodes(agent, env.params, range(2), trace=True)
-    assert "adequacy" not in columns
-    assert not set(TRACED_ADEQUACY) & columns["trace"].keys()

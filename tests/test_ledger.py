@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import itertools
-import json
 import re
 
 import numpy as np
@@ -14,12 +13,12 @@ import pytest
 from solvent import (
     LabEnv,
     LabParams,
-    LabVectorEnv,
     RefusalEvent,
     append_refusals_jsonl,
     read_refusals_jsonl,
 )
 from solvent.lab.info import names_of
+from tests.labs import lines
 
 # "Refusal Log Format" of the source document.
 FIELDS = [
@@ -59,24 +58,19 @@ EVENT = RefusalEvent(
 
 
 def play(env, seed=1, episodes=3):
-    """Random actions, which overclaim and are refused soon. Returns the infos of refused steps."""
+    """Random actions, which overclaim and are refused soon; return (info, record before, step record) of refusals."""
     rng = np.random.default_rng(seed)
     env.reset(seed=seed)
-    refused = []
-    for _ in range(episodes):
-        over = False
-        while not over:
-            state = env.get_state()
-            *_, terminated, truncated, info = env.step(rng.integers(env.action_space.n))
-            over = terminated or truncated
-            if "refusal" in info:
-                refused.append((info, state, env.batch.steps[0].copy()))
-        env.reset()
+    refused, left = [], episodes
+    while left:
+        before = env.get_state()
+        *_, terminated, truncated, info = env.step(rng.integers(env.action_space.n))
+        if "refusal" in info:
+            refused.append((info, before, env.batch.steps[0].copy()))
+        if terminated or truncated:
+            env.reset()
+            left -= 1
     return refused
-
-
-def lines(path):
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 # -- the document's event ------------------------------------------------------------------------
@@ -158,70 +152,6 @@ def test_the_linear_cost_of_an_event_can_be_recomputed_from_it(tmp_path):
         assert event.inflated_cost_wells == pytest.approx(expected, abs=1e-9)
 
 
-def test_types_in_the_file_are_the_documents(tmp_path):
-    path = tmp_path / "refusals.jsonl"
-    play(LabEnv(ledger_path=path), episodes=1)
-    whole = {"cycle", "proposed_wells", "base_cost_wells", "budget_remaining"}
-    for line in lines(path):
-        assert list(line) == FIELDS
-        for name, value in line.items():
-            if name in whole:
-                assert type(value) is int
-            elif name.startswith("blocked"):
-                assert type(value) is bool
-            elif name in ("debt_bits", "inflated_cost_wells", "debt_threshold"):
-                assert type(value) in (int, float)
-            else:
-                assert type(value) is str
-                assert value
-
-
-def test_two_runs_of_a_seed_write_the_same_bytes(tmp_path):
-    written = []
-    for name in ("one", "two"):
-        path = tmp_path / f"{name}.jsonl"
-        play(LabEnv(ledger_path=path))
-        written.append(path.read_bytes())
-    assert written[0] == written[1]
-    assert written[0].endswith(b"\n")
-    play(LabEnv(ledger_path=tmp_path / "three.jsonl"), seed=2)
-    assert (tmp_path / "three.jsonl").read_bytes() != written[0]
-
-
-def test_the_ledger_is_append_only_across_resets_and_environments(tmp_path):
-    path = tmp_path / "refusals.jsonl"
-    path.write_text(json.dumps(EVENT.to_dict()) + "\n", encoding="utf-8")
-    before = path.read_bytes()
-    for seed in (1, 2):
-        play(LabEnv(ledger_path=path), seed=seed, episodes=2)
-        after = path.read_bytes()
-        assert after.startswith(before)
-        assert len(after) > len(before)
-        before = after
-
-
-def test_an_event_is_on_disk_when_the_step_returns(tmp_path):
-    path = tmp_path / "refusals.jsonl"
-    env = LabEnv(ledger_path=path)
-    env.reset(seed=0)
-    state = env.get_state()
-    state["debt"] = 3.0
-    env.set_state(state)
-    for n in range(1, 4):
-        env.step(60)
-        assert len(read_refusals_jsonl(path)) == n
-
-
-def test_no_ledger_is_written_without_a_path_and_it_is_empty_without_a_refusal(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    play(LabEnv())
-    assert not list(tmp_path.iterdir())
-    env = LabEnv(ledger_path=tmp_path / "refusals.jsonl")
-    env.reset(seed=0)
-    env.step(0)
-    assert read_refusals_jsonl(tmp_path / "refusals.jsonl") == []
-
-
 # -- time ----------------------------------------------------------------------------------------
 
 
@@ -255,44 +185,6 @@ def test_a_lab_that_plays_for_ages_does_not_run_out_of_dates():
 
 
 # -- vectors -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("mode", ["SameStep", "NextStep"])
-def test_a_vectors_ledger_names_the_lab_and_holds_what_single_labs_hold(tmp_path, mode):
-    path = tmp_path / "vector.jsonl"
-    labs = LabVectorEnv(3, ledger_path=path, autoreset_mode=mode)
-    actions = np.random.default_rng(3).integers(0, 180, (100, 3))
-    labs.reset(seed=20)
-    told = 0
-    for action in actions:
-        *_, infos = labs.step(action)
-        for where in (infos, infos.get("final_info", {})):
-            told += int(where.get("_refusal", np.zeros(1)).sum())
-    events = read_refusals_jsonl(path)
-    assert len(events) == told > 20
-    assert {event.design_id.rsplit("_", 1)[1] for event in events} == {"lab0", "lab1", "lab2"}
-
-    for lab in range(3):
-        alone = tmp_path / f"single_{lab}.jsonl"
-        env = LabEnv(ledger_path=alone)
-        env.reset(seed=20 + lab)
-        over = False
-        for action in actions[:, lab]:
-            if over and mode == "NextStep":
-                env.reset()
-                over = False
-                continue
-            *_, terminated, truncated, _ = env.step(action)
-            over = terminated or truncated
-            if over and mode == "SameStep":
-                env.reset()
-        suffix = f"_lab{lab}"
-        mine = [event for event in events if event.design_id.endswith(suffix)]
-        named = [
-            dataclasses.replace(event, design_id=event.design_id + suffix)
-            for event in read_refusals_jsonl(alone)
-        ]
-        assert mine == named
 
 
 # -- trouble -------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from solvent.lab.words.measured import SHIPPED, load_measured
 from solvent.lab.words.notebook import NO_PLATE, UNWEIGHED, page_of, rows_of, weigh
 from solvent.lab.words.rows import STRENGTHS, WORDINGS, finding_row
 from solvent.lab.words.sentences import policies_of, sentences_of
+from tests.labs import open_lab, put, study, take
 
 
 def played(seed, steps=24):
@@ -183,18 +184,25 @@ SHADOWS = {
 
 
 @pytest.mark.parametrize("shadow", SHADOWS)
-def test_the_more_severe_verdict_is_foretold_and_given(bench, shadow):
-    made = bench({**ALL_DAY, **SHADOWS[shadow]})
+def test_the_more_severe_verdict_is_foretold_and_given(shadow):
+    made = open_lab({**ALL_DAY, **SHADOWS[shadow]}, "lab")
     told = set()
     for plates, named, gap in itertools.product((0, 1, 2, 5), (0, 4), (0, 80_000, 400_000)):
         for confidence, wording in ((0.95, 2), (0.75, 1), (0.5, 0)):
-            made.put(published=0, decision_at=0, energy=20_000, debt=0.0)
-            made.put(
-                residual=1_000_000, fit_class=-1, plates=0, experiments=0, strictness=1, heartbeat=0, slot=0
+            put(made, published=0, decision_at=0, energy=20_000, debt=0.0)
+            put(
+                made,
+                residual=1_000_000,
+                fit_class=-1,
+                plates=0,
+                experiments=0,
+                strictness=1,
+                heartbeat=0,
+                slot=0,
             )
-            made.study(3, dose_responses=plates, named=named, gap=gap)
-            finding = made.env.notebook(3).findings[wording]
-            info, _, _ = made.take(Verb.PUBLISH_PUBLIC, 3, confidence=confidence)
+            study(made, 3, dose_responses=plates, named=named, gap=gap)
+            finding = made.notebook(3).findings[wording]
+            info, _, _ = take(made, Verb.PUBLISH_PUBLIC, 3, confidence=confidence)
             assert (info["verdict"], info["gate_verdict"]) == (finding.verdict, finding.gate_verdict)
             assert (info["adequacy"], info["adequacy_rule"]) == (finding.adequacy, finding.rule)
             assert info["hallucination_energy"] == finding.energy
@@ -232,45 +240,45 @@ def test_who_decides(gate, score, plates, shadow, weighed):
     assert weigh(resolve_params(SHADOWS[shadow], "lab"), gate, score, plates) == weighed
 
 
-def test_a_person_can_read_who_decides_and_what_the_words_rest_on(bench):
-    made = bench(ALL_DAY)
-    assert "The tool log: empty." in str(made.env.notebook(3))
-    made.study(3, screens=2, dose_responses=1)
-    page = made.env.notebook(3)
+def test_a_person_can_read_who_decides_and_what_the_words_rest_on():
+    made = open_lab(ALL_DAY, "lab")
+    assert "The tool log: empty." in str(made.notebook(3))
+    study(made, 3, screens=2, dose_responses=1)
+    page = made.notebook(3)
     assert (page.plates, page.calls) == ((("screen", 2), ("dose_response", 1)), 3)
     assert "The tool log: 2 screens, 1 dose response." in str(page)
-    made.study(3, screens=1)
-    page = str(made.env.notebook(3))
+    study(made, 3, screens=1)
+    page = str(made.notebook(3))
     assert "energy 0.000; words hedged/thin, score 0: accept\n" in page
     assert (
         "energy 0.000; words definitive/thin, score 2: review by its words (the gate alone: accept)" in page
     )
-    made.study(3, screens=1, gap=400_000)
-    assert "words definitive/thin, score 2: reject by the gate" in str(made.env.notebook(3))
+    study(made, 3, screens=1, gap=400_000)
+    assert "words definitive/thin, score 2: reject by the gate" in str(made.notebook(3))
     assert "Not enforced" not in page
-    shadow = bench({"gate": {"enforced": False}, "adequacy": {"enforced": False}})
-    shadow.study(3, screens=1, named=0, gap=400_000)
-    page = str(shadow.env.notebook(3))
+    shadow = open_lab({"gate": {"enforced": False}, "adequacy": {"enforced": False}}, "lab")
+    study(shadow, 3, screens=1, named=0, gap=400_000)
+    page = str(shadow.notebook(3))
     assert "words absolute/thin, score 3: accept (the gate alone: reject)" in page
     assert "Not enforced: gate, adequacy." in page
 
 
-def test_the_page_counts_what_the_tool_log_holds(bench):
-    made = bench()
+def test_the_page_counts_what_the_tool_log_holds():
+    made = open_lab(preset="lab")
     counts = []
     for verb in (Verb.SCREEN, Verb.SCREEN, Verb.DOSE_RESPONSE):
-        lab = made.env.batch.labs
+        lab = made.batch.labs
         lab["energy"], lab["debt"] = 20_000, 0.0  # set_state would empty the log
-        made.take(verb, 5, claim=0.0)
-        page, log = made.env.notebook(5), [call["name"] for call in made.env.tool_log(5)]
+        take(made, verb, 5, claim=0.0)
+        page, log = made.notebook(5), [call["name"] for call in made.tool_log(5)]
         assert dict(page.plates) == {name: log.count(name) for name in ("screen", "dose_response")}
         counts.append(page.calls)
     assert counts == [1, 2, 3]
 
 
-def test_a_gate_alone_scores_nothing(bench):
-    made = bench(preset="gate")
-    made.study(3, screens=1)
-    for finding in made.env.notebook(3).findings:
+def test_a_gate_alone_scores_nothing():
+    made = open_lab(preset="gate")
+    study(made, 3, screens=1)
+    for finding in made.notebook(3).findings:
         assert (finding.adequacy, finding.rule) == (UNWEIGHED, "")
         assert finding.verdict == finding.gate_verdict

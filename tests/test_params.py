@@ -591,30 +591,6 @@ def test_the_documents_numbers_are_the_defaults():
     assert params.plates.dose_response.wells == 48
 
 
-def test_the_worlds_numbers_are_the_defaults():
-    params = LabParams()
-    assert params.ceiling == 24.0
-    assert params.assay.prior_entropy == 3.0
-    assert params.assay.instrument_states == 15
-    assert params.budget.heartbeats == 40
-    assert params.assay.lot_heartbeats == 12
-    assert [params.plates.dmso.wells, params.plates.calibration.wells, params.plates.screen.wells] == [
-        8,
-        24,
-        8,
-    ]
-    assert params.assay.compounds == (
-        "nocodazole",
-        "paclitaxel",
-        "tunicamycin",
-        "thapsigargin",
-        "CCCP",
-        "oligomycin A",
-        "etoposide",
-        "MG-132",
-    )
-
-
 def test_the_documents_multipliers_and_floors_are_the_defaults():
     energy = preset("energy").energy
     assert (energy.first_use, energy.error_rate, energy.late_social, energy.similar) == (1.5, 1.5, 2.0, 1.2)
