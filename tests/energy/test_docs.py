@@ -19,23 +19,23 @@ TEXT = (Path(__file__).resolve().parents[2] / "docs" / "energy.md").read_text(en
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 
 
-def rows(heading: str) -> list[list[str]]:
+def rows(heading):
     """The cells of the table whose first heading this is."""
     table = TEXT.split(f"| {heading} |")[1].split("\n\n")[0].splitlines()[2:]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
 
 
-def test_it_begins_with_the_lines_of_the_package() -> None:
+def test_it_begins_with_the_lines_of_the_package():
     assert TEXT.split("\n\n")[1].startswith("```python\n" + BLOCKS[0].split("\n\n")[0])
     assert textwrap.indent(BLOCKS[0], "    ") in str(solvent.energy.__doc__)
 
 
-def test_there_are_blocks_to_run() -> None:
+def test_there_are_blocks_to_run():
     assert len(BLOCKS) == 5
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
-def test_its_code_runs_and_prints_what_it_says(block: str, tmp_path: Path) -> None:
+def test_its_code_runs_and_prints_what_it_says(block, tmp_path):
     result = subprocess.run(
         [sys.executable, "-W", "error", "-c", block],
         cwd=tmp_path,
@@ -47,7 +47,7 @@ def test_its_code_runs_and_prints_what_it_says(block: str, tmp_path: Path) -> No
     assert result.stdout.splitlines() == re.findall(r"print\(.*?\)  # (.*)", block)
 
 
-def test_its_categories_are_the_codes() -> None:
+def test_its_categories_are_the_codes():
     said = {row[0].strip("`"): tuple(row[1:3]) for row in rows("category")}
     assert said == {
         name: (f"{plain(line.low)} to {plain(line.high)}", "" if line.floor is None else plain(line.floor))
@@ -55,7 +55,7 @@ def test_its_categories_are_the_codes() -> None:
     }
 
 
-def test_its_multipliers_are_the_defaults() -> None:
+def test_its_multipliers_are_the_defaults():
     params = EnergyParams()
     multipliers = [params.first_use, params.error_rate, params.late_social, params.similar]
     assert [row[2] for row in rows("context")] == [plain(multiplier) for multiplier in multipliers]
@@ -64,7 +64,7 @@ def test_its_multipliers_are_the_defaults() -> None:
     assert fields == set(EnergyContext.__dataclass_fields__)
 
 
-def test_its_commands_and_options_are_there() -> None:
+def test_its_commands_and_options_are_there():
     from solvent_experiments.cli.app import app
 
     known = {

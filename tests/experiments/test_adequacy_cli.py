@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -38,37 +37,35 @@ LINES: list[dict[str, Any]] = [
 
 
 @pytest.fixture(autouse=True)
-def own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def own(monkeypatch, tmp_path):
     monkeypatch.setenv("SOLVENT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.delenv("SOLVENT_JUDGE_KEY", raising=False)
     monkeypatch.chdir(tmp_path)
 
 
-def call(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> int:
+def call(monkeypatch, *arguments):
     """Exit code of the command line."""
     monkeypatch.setattr(sys, "argv", ["solvent", "adequacy", *map(str, arguments)])
     with pytest.raises(SystemExit) as left:
         cli.main()
-    return 0 if left.value.code is None else int(left.value.code)  # type: ignore[arg-type]
+    return 0 if left.value.code is None else int(left.value.code)
 
 
-def write(path: Path, lines: Sequence[Mapping[str, Any] | str]) -> Path:
+def write(path, lines):
     path.write_text("".join((x if isinstance(x, str) else json.dumps(x)) + "\n" for x in lines))
     return path
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path):
     return write(tmp_path / "responses.jsonl", LINES)
 
 
 # ------------------------------------------------------------------------------------------------------ score
 
 
-def test_the_group_and_every_command_have_help_and_an_example(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_group_and_every_command_have_help_and_an_example(monkeypatch, capsys):
     assert call(monkeypatch) == 0
     shown = capsys.readouterr().out
     for command in COMMANDS:
@@ -79,9 +76,7 @@ def test_the_group_and_every_command_have_help_and_an_example(
         assert "Example" in told
 
 
-def test_scores_are_shown_and_appended(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path
-) -> None:
+def test_scores_are_shown_and_appended(monkeypatch, capsys, file):
     assert call(monkeypatch, "score", file) == 0
     shown = capsys.readouterr()
     assert "judge: none" in shown.out
@@ -96,9 +91,7 @@ def test_scores_are_shown_and_appended(
     assert records[0].tool_context == {"tool_calls": 0, "tool_types": [], "has_strong_negative": True}
 
 
-def test_the_same_answer_to_other_queries_is_another_response(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_same_answer_to_other_queries_is_another_response(monkeypatch, tmp_path):
     queries = [{"query": "Is it there?"}, {"query": "Is it safe?"}, {}]
     path = write(tmp_path / "yes.jsonl", [{"response": "Yes.", "tool_calls": [], **one} for one in queries])
     assert call(monkeypatch, "score", path) == 0
@@ -106,9 +99,7 @@ def test_the_same_answer_to_other_queries_is_another_response(
     assert len({record.id for record in records}) == len({record.sha256 for record in records}) == 3
 
 
-def test_a_trigger_that_a_person_accepted_asks_for_a_judge(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, file: Path
-) -> None:
+def test_a_trigger_that_a_person_accepted_asks_for_a_judge(monkeypatch, capsys, tmp_path, file):
     cases = [Case(("Read", "Grep"), False, True)] * 30 + [Case(("Web",), False, False)] * 30
     pattern = Pattern("whole", ("Read", "Grep"), then_negative=False)
     (found,) = (one for one in extract(cases).findings if pattern in (one.pattern, *one.same_cases))
@@ -133,9 +124,7 @@ def test_a_trigger_that_a_person_accepted_asks_for_a_judge(
     assert "nowhere.jsonl: not read" in capsys.readouterr().err
 
 
-def test_a_write_that_was_cut_off_stops_nobody(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path
-) -> None:
+def test_a_write_that_was_cut_off_stops_nobody(monkeypatch, capsys, file):
     assert call(monkeypatch, "score", file) == 0
     scores = Path("scores.jsonl")
     scores.write_bytes(scores.read_bytes()[:-40])
@@ -147,9 +136,7 @@ def test_a_write_that_was_cut_off_stops_nobody(
         assert len(read_scores(scores)) == known + 4
 
 
-def test_arguments_that_are_nested_too_deeply_are_a_broken_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_arguments_that_are_nested_too_deeply_are_a_broken_line(monkeypatch, capsys, tmp_path):
     for depth in (90, 150, 500, 900, 100_000):
         deep = "[" * depth + "]" * depth
         calls = f'[{{"name": "R", "arguments": {{"x": {deep}}}, "result": "r"}}]'
@@ -174,9 +161,7 @@ def test_arguments_that_are_nested_too_deeply_are_a_broken_line(
             assert ("skipped: line 2: " in capsys.readouterr().err) == (code == 2)
 
 
-def test_scored_again_the_file_grows_and_says_so(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path
-) -> None:
+def test_scored_again_the_file_grows_and_says_so(monkeypatch, capsys, file):
     for _ in range(2):
         assert call(monkeypatch, "score", file, "-q") == 0
     assert "4 had scores before" in capsys.readouterr().out
@@ -184,9 +169,7 @@ def test_scored_again_the_file_grows_and_says_so(
     assert len(merged(read_scores("scores.jsonl"))) == 4
 
 
-def test_shadow_does_nothing_and_acting_is_exit_code_1_where_one_is_3(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_shadow_does_nothing_and_acting_is_exit_code_1_where_one_is_3(monkeypatch, capsys, tmp_path):
     bad, good = write(tmp_path / "bad.jsonl", LINES[:1]), write(tmp_path / "good.jsonl", LINES[2:])
     assert call(monkeypatch, "score", bad, "--shadow") == 0
     assert call(monkeypatch, "score", bad, "--act") == 1
@@ -195,9 +178,7 @@ def test_shadow_does_nothing_and_acting_is_exit_code_1_where_one_is_3(
     assert [record.shadow for record in read_scores("scores.jsonl")] == [True, False, False, False]
 
 
-def test_both_chat_formats_are_read_and_only_the_last_turn_counts(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_both_chat_formats_are_read_and_only_the_last_turn_counts(monkeypatch, tmp_path):
     function = {"name": "Read", "arguments": '{"path": "a.py"}'}
     openai = [
         {"role": "user", "content": "Look at b."},
@@ -259,8 +240,8 @@ BROKEN: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("bad", "said"), BROKEN, ids=range(len(BROKEN)))
 def test_a_broken_line_is_reported_with_its_number_and_skipped_only_when_asked(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, bad: Any, said: str
-) -> None:
+    monkeypatch, capsys, tmp_path, bad, said
+):
     path = write(tmp_path / "r.jsonl", [LINES[0], bad, LINES[1]])
     assert call(monkeypatch, "score", path) == 2
     shown = capsys.readouterr()
@@ -283,22 +264,14 @@ def test_a_broken_line_is_reported_with_its_number_and_skipped_only_when_asked(
     ],
     ids=range(4),
 )
-def test_a_file_without_a_response_is_one_line(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    lines: list[str],
-    said: str,
-) -> None:
+def test_a_file_without_a_response_is_one_line(monkeypatch, capsys, tmp_path, lines, said):
     assert call(monkeypatch, "score", write(tmp_path / "r.jsonl", lines)) == 2
     shown = capsys.readouterr().err
     assert re.search(said, shown)
     assert len(shown.splitlines()) == 1
 
 
-def test_files_that_cannot_be(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, file: Path
-) -> None:
+def test_files_that_cannot_be(monkeypatch, capsys, tmp_path, file):
     before = file.read_bytes()
     other = write(tmp_path / "other.jsonl", [{"a": 1}])
     for arguments, said in (
@@ -317,9 +290,7 @@ def test_files_that_cannot_be(
     assert json.loads(other.read_text()) == {"a": 1}
 
 
-def test_an_id_that_stands_for_another_response_in_the_scores_is_refused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, file: Path
-) -> None:
+def test_an_id_that_stands_for_another_response_in_the_scores_is_refused(monkeypatch, capsys, tmp_path, file):
     assert call(monkeypatch, "score", file) == 0
     other = write(tmp_path / "other.jsonl", [{**LINES[0], "response": "Something else."}])
     assert call(monkeypatch, "score", other) == 2
@@ -327,9 +298,7 @@ def test_an_id_that_stands_for_another_response_in_the_scores_is_refused(
     assert len(read_scores("scores.jsonl")) == 4
 
 
-def test_what_a_response_says_does_not_reach_the_terminal_as_it_is(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_what_a_response_says_does_not_reach_the_terminal_as_it_is(monkeypatch, capsys, tmp_path):
     said = "\x1b[2J\x1b]0;title\x07[bold red]It \u202edoes not exist\x00 \ud800."
     path = write(tmp_path / "r.jsonl", [{"id": "\x1b[31mid[/bold]", "response": said, "tool_calls": []}])
     assert call(monkeypatch, "score", path) == 0
@@ -340,7 +309,7 @@ def test_what_a_response_says_does_not_reach_the_terminal_as_it_is(
         assert ch not in shown
 
 
-def test_labels_in_the_file_are_a_person_s(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_labels_in_the_file_are_a_person_s(monkeypatch, tmp_path):
     assert call(monkeypatch, "score", DEV, "-q") == 0
     records = read_scores("scores.jsonl")
     lines = [json.loads(line) for line in DEV.read_text(encoding="utf-8").splitlines()]
@@ -350,9 +319,7 @@ def test_labels_in_the_file_are_a_person_s(monkeypatch: pytest.MonkeyPatch, tmp_
 # ------------------------------------------------------------------------------------------------------ judge
 
 
-def test_the_judge_s_scores_stand_beside(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path
-) -> None:
+def test_the_judge_s_scores_stand_beside(monkeypatch, capsys, file):
     monkeypatch.setenv("SOLVENT_JUDGE_KEY", f" {KEY}\n")
     with running(grades(1, 2)) as server:
         judge = ("--judge-url", server.url, "--judge-model", "small")
@@ -371,9 +338,7 @@ def test_the_judge_s_scores_stand_beside(
         assert not path.is_file() or KEY.encode() not in path.read_bytes()
 
 
-def test_only_what_should_be_looked_at_is_asked(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path
-) -> None:
+def test_only_what_should_be_looked_at_is_asked(monkeypatch, capsys, file):
     with running(grades(1, 0)) as server:
         judge = ("--judge-url", server.url, "--judge-model", "small", "--judge-escalated")
         assert call(monkeypatch, "score", file, *judge) == 0
@@ -382,7 +347,7 @@ def test_only_what_should_be_looked_at_is_asked(
     assert [record.epad.judge is not None for record in records] == [record.escalate for record in records]
 
 
-def test_acting_goes_by_the_judge_where_there_is_one(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
+def test_acting_goes_by_the_judge_where_there_is_one(monkeypatch, file):
     with running(grades(0, 0)) as server:
         judge = ("--judge-url", server.url, "--judge-model", "small")
         assert call(monkeypatch, "score", file, "--act", *judge) == 0
@@ -391,7 +356,7 @@ def test_acting_goes_by_the_judge_where_there_is_one(monkeypatch: pytest.MonkeyP
         assert call(monkeypatch, "score", file, "--act", *judge) == 1
 
 
-def test_acting_goes_by_a_person_s_score_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_acting_goes_by_a_person_s_score_first(monkeypatch, tmp_path):
     for human, code in ((0, 0), (3, 1)):
         path = write(tmp_path / f"{human}.jsonl", [{**LINES[0], "epad": human, "id": f"h{human}"}])
         with running(grades(3 - human, 0)) as server:
@@ -399,9 +364,7 @@ def test_acting_goes_by_a_person_s_score_first(monkeypatch: pytest.MonkeyPatch, 
             assert call(monkeypatch, "score", path, "--act", *judge) == code
 
 
-def test_a_spent_budget_leaves_the_rest_to_the_heuristic(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path
-) -> None:
+def test_a_spent_budget_leaves_the_rest_to_the_heuristic(monkeypatch, capsys, file):
     with running(grades(1, 0)) as server:
         judge = ("--judge-url", server.url, "--judge-model", "small", "--judge-budget", "2")
         assert call(monkeypatch, "score", file, *judge, "--judge-jobs", "1") == 0
@@ -413,8 +376,8 @@ def test_a_spent_budget_leaves_the_rest_to_the_heuristic(
 
 
 def test_an_endpoint_that_refuses_is_asked_no_more_and_is_an_error_after_the_scores(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path
-) -> None:
+    monkeypatch, capsys, file
+):
     with running(reply(401, body=b'{"error": "no such key"}')) as server:
         judge = ("--judge-url", server.url, "--judge-model", "small", "--judge-jobs", "1")
         assert call(monkeypatch, "score", file, *judge, "-q") == 2
@@ -425,9 +388,7 @@ def test_an_endpoint_that_refuses_is_asked_no_more_and_is_an_error_after_the_sco
     assert [record.epad.judge for record in read_scores("scores.jsonl")] == [None] * 4
 
 
-def test_an_answer_that_is_refused_costs_only_its_own_response(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path
-) -> None:
+def test_an_answer_that_is_refused_costs_only_its_own_response(monkeypatch, capsys, file):
     with running(text("I say 2."), grades(1, 0)) as server:
         judge = ("--judge-url", server.url, "--judge-model", "small", "--judge-jobs", "1")
         assert call(monkeypatch, "score", file, *judge) == 0
@@ -438,7 +399,7 @@ def test_an_answer_that_is_refused_costs_only_its_own_response(
     assert [record.epad.judge for record in merged(read_scores("scores.jsonl"))] == [None, 1, 1, 1]
 
 
-def test_an_interrupt_does_not_wait_for_the_judge_and_loses_no_score(file: Path) -> None:
+def test_an_interrupt_does_not_wait_for_the_judge_and_loses_no_score(file):
     code = (
         "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
         "from solvent_experiments.__main__ import main; sys.argv[0] = 'solvent'; main()"
@@ -472,13 +433,7 @@ def test_an_interrupt_does_not_wait_for_the_judge_and_loses_no_score(file: Path)
     ],
     ids=range(8),
 )
-def test_a_judge_that_cannot_be_is_one_line(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    file: Path,
-    arguments: tuple[str, ...],
-    said: str,
-) -> None:
+def test_a_judge_that_cannot_be_is_one_line(monkeypatch, capsys, file, arguments, said):
     assert call(monkeypatch, "score", file, *arguments) == 2
     shown = capsys.readouterr().err
     assert said in shown
@@ -499,16 +454,16 @@ AT_A_TERMINAL = (
 class Typist:
     """A command in a terminal of its own, and somebody at the keys."""
 
-    def __init__(self, master: int, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, master, process):
         self.master, self.process, self.raw = master, process, b""
         self._told = 0
 
     @property
-    def seen(self) -> str:
+    def seen(self):
         """All that was shown, without colours."""
         return re.sub(r"\x1b\[[0-9;]*m", "", self.raw.decode("utf-8", "replace"))
 
-    def until(self, text: str) -> str:
+    def until(self, text):
         """What was shown since the last time, up to ``text``."""
         begun = time.monotonic()
         while text not in self.seen[self._told :]:
@@ -517,7 +472,7 @@ class Typist:
         start, self._told = self._told, self.seen.index(text, self._told) + len(text)
         return self.seen[start : self._told]
 
-    def _read(self) -> bool:
+    def _read(self):
         """Whether there is more to come."""
         if not select.select([self.master], [], [], 1.0)[0]:
             return self.process.poll() is None
@@ -528,10 +483,10 @@ class Typist:
         self.raw += data
         return bool(data)
 
-    def type(self, keys: str) -> None:
+    def type(self, keys):
         os.write(self.master, keys.encode())
 
-    def leave(self) -> int:
+    def leave(self):
         """Exit code, once it has ended."""
         begun = time.monotonic()
         while self._read():
@@ -540,7 +495,7 @@ class Typist:
 
 
 @contextmanager
-def typist(*arguments: Any) -> Iterator[Typist]:
+def typist(*arguments):
     master, slave = pty.openpty()
     command = [sys.executable, "-c", AT_A_TERMINAL, "adequacy", "label", *map(str, arguments)]
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "50"}
@@ -557,11 +512,11 @@ def typist(*arguments: Any) -> Iterator[Typist]:
         os.close(master)
 
 
-def humans() -> dict[str, int | None]:
+def humans():
     return {record.id: record.epad.human for record in merged(read_scores("scores.jsonl"))}
 
 
-def test_labels_are_given_by_keys_and_the_heuristic_s_score_is_not_shown(file: Path) -> None:
+def test_labels_are_given_by_keys_and_the_heuristic_s_score_is_not_shown(file):
     with typist(file) as session:
         shown = session.until("EpAd of this response?")
         assert "Is it there?" in shown
@@ -586,7 +541,7 @@ def test_labels_are_given_by_keys_and_the_heuristic_s_score_is_not_shown(file: P
     assert (record.epad.heuristic, record.shadow) == (3, True)
 
 
-def test_a_session_goes_on_where_the_last_one_was_left(file: Path) -> None:
+def test_a_session_goes_on_where_the_last_one_was_left(file):
     for expected, keys in (("1 of 4", "0q"), ("1 of 3", "1sq")):
         with typist(file) as session:
             assert expected in session.until("EpAd of this response?")
@@ -603,7 +558,7 @@ def test_a_session_goes_on_where_the_last_one_was_left(file: Path) -> None:
         assert "labelled 0, skipped 0, left 0 of 4" in session.seen
 
 
-def test_undo_goes_back_and_the_later_label_counts(file: Path) -> None:
+def test_undo_goes_back_and_the_later_label_counts(file):
     with typist(file) as session:
         session.until("EpAd of this response?")
         session.type("u")
@@ -617,7 +572,7 @@ def test_undo_goes_back_and_the_later_label_counts(file: Path) -> None:
     assert len(read_scores("scores.jsonl")) == 4  # nothing is taken out of the file
 
 
-def test_both_scales(file: Path) -> None:
+def test_both_scales(file):
     with typist(file, "--sya") as session:
         session.until("EpAd of this response?")
         session.type("3")
@@ -630,7 +585,7 @@ def test_both_scales(file: Path) -> None:
     assert (record.id, record.epad.human, record.sya.human) == ("none", 2, 1)
 
 
-def test_an_interrupt_keeps_what_was_labelled(file: Path) -> None:
+def test_an_interrupt_keeps_what_was_labelled(file):
     with typist(file) as session:
         session.until("EpAd of this response?")
         session.type("2")
@@ -641,7 +596,7 @@ def test_an_interrupt_keeps_what_was_labelled(file: Path) -> None:
     assert humans() == {"none": 2}
 
 
-def test_what_is_shown_does_not_steer_the_terminal(tmp_path: Path) -> None:
+def test_what_is_shown_does_not_steer_the_terminal(tmp_path):
     said = "\x1b[2J\x1b]0;title\x07[bold]A\u202e\nsecond line"
     call_ = {"name": "Read", "arguments": {"path": "\x1b[31m"}, "result": "\x9b31m"}
     path = write(tmp_path / "r.jsonl", [{"response": said, "query": "\x1b[5mq", "tool_calls": [call_]}])
@@ -655,7 +610,7 @@ def test_what_is_shown_does_not_steer_the_terminal(tmp_path: Path) -> None:
         assert code not in session.raw.decode()
 
 
-def test_keys_that_send_more_than_one_character_are_no_labels(file: Path) -> None:
+def test_keys_that_send_more_than_one_character_are_no_labels(file):
     with typist(file) as session:
         session.until("EpAd of this response?")
         session.type("\x1b[3~\x1b[A\x1bOPé1")
@@ -665,7 +620,7 @@ def test_keys_that_send_more_than_one_character_are_no_labels(file: Path) -> Non
     assert humans() == {"none": 1}
 
 
-def test_some_in_another_order(file: Path) -> None:
+def test_some_in_another_order(file):
     with typist(file, "--seed", "3", "--most", "2") as session:
         session.until("1 of 2")
         session.type("01")
@@ -673,9 +628,7 @@ def test_some_in_another_order(file: Path) -> None:
         assert "labelled 2, skipped 0, left 2 of 4" in session.seen
 
 
-def test_a_label_leaves_the_heuristic_s_score_as_it_was_logged(
-    monkeypatch: pytest.MonkeyPatch, file: Path
-) -> None:
+def test_a_label_leaves_the_heuristic_s_score_as_it_was_logged(monkeypatch, file):
     assert call(monkeypatch, "score", file, "-q") == 0
     scores = Path("scores.jsonl")
     first, *rest = map(json.loads, scores.read_text().splitlines())
@@ -689,7 +642,7 @@ def test_a_label_leaves_the_heuristic_s_score_as_it_was_logged(
     assert record.epad.heuristic == first["epad"]["heuristic"]
 
 
-def test_without_a_terminal_it_is_one_line(file: Path) -> None:
+def test_without_a_terminal_it_is_one_line(file):
     command = [sys.executable, "-m", "solvent_experiments", "adequacy", "label", str(file)]
     done = subprocess.run(command, input="3", capture_output=True, text=True, check=False)
     assert done.returncode == 2

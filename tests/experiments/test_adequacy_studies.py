@@ -38,21 +38,21 @@ STRONG = "only Grep, then a strong negative"
 
 
 @pytest.fixture(autouse=True)
-def own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def own(monkeypatch, tmp_path):
     monkeypatch.setenv("SOLVENT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.chdir(tmp_path)
 
 
-def call(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> int:
+def call(monkeypatch, *arguments):
     """Exit code of the command line."""
     monkeypatch.setattr(sys, "argv", ["solvent", "adequacy", *map(str, arguments)])
     with pytest.raises(SystemExit) as left:
         cli.main()
-    return 0 if left.value.code is None else int(left.value.code)  # type: ignore[arg-type]
+    return 0 if left.value.code is None else int(left.value.code)
 
 
-def discovery(path: str) -> dict[str, Any]:
+def discovery(path):
     """What `thresholds --out` wrote."""
     document = json.loads(Path(path).read_text())
     assert document["format"] == "solvent.adequacy.thresholds.v2"
@@ -60,7 +60,7 @@ def discovery(path: str) -> dict[str, Any]:
     return found
 
 
-def assert_figure(stem: Path) -> None:
+def assert_figure(stem):
     """A column wide, with ink to its middle and none on its edges, where it would be cut off."""
     image = imread(stem.with_suffix(".png"))[:, :, :3]
     assert image.shape[1] == round(WIDTH * DPI)
@@ -74,7 +74,7 @@ def assert_figure(stem: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def live(tmp_path_factory):
     """Scores, incidents and events of an agent that denies after one search, and does so less once it is told."""
     root, luck = tmp_path_factory.mktemp("live"), random.Random(0)
     monitor = DriftMonitor(DriftRules(withhold=0.5))
@@ -118,7 +118,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def here(live: Path, tmp_path: Path) -> Path:
+def here(live, tmp_path):
     for path in live.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
     return tmp_path
@@ -127,9 +127,7 @@ def here(live: Path, tmp_path: Path) -> Path:
 # ----------------------------------------------------------------------------------------------- thresholds
 
 
-def test_thresholds_are_learnt_from_labels_and_the_raters_are_compared(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_thresholds_are_learnt_from_labels_and_the_raters_are_compared(monkeypatch, capsys, tmp_path):
     with running(grades(1, 0)) as server:
         judge = ("--judge-url", server.url, "--judge-model", "small", "-q", "--show", "0")
         assert call(monkeypatch, "score", DEV, *judge) == 0
@@ -158,9 +156,7 @@ def test_thresholds_are_learnt_from_labels_and_the_raters_are_compared(
     assert (Path("t.json").read_bytes(), Path("t.png").read_bytes()) == before
 
 
-def test_labels_in_the_scores_go_before_those_in_the_file(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_labels_in_the_scores_go_before_those_in_the_file(monkeypatch, capsys, tmp_path):
     lines = [json.loads(line) for line in DEV.read_text(encoding="utf-8").splitlines()]
     bare = tmp_path / "bare.jsonl"
     kept = ("id", "query", "response", "tool_calls")
@@ -176,9 +172,7 @@ def test_labels_in_the_scores_go_before_those_in_the_file(
     assert a == b
 
 
-def test_incidents_are_examples_too(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], here: Path
-) -> None:
+def test_incidents_are_examples_too(monkeypatch, capsys, here):
     few = here / "few.jsonl"
     lines = DEV.read_text(encoding="utf-8").splitlines()
     few.write_text("".join(f"{line}\n" for line in lines[:45]))
@@ -195,7 +189,7 @@ def test_incidents_are_examples_too(
     assert f"and {count:,} incidents, reported on {found['reported_on']:,} others" in capsys.readouterr().out
 
 
-def test_of_an_incident_what_is_not_known_stays_unknown(tmp_path: Path) -> None:
+def test_of_an_incident_what_is_not_known_stays_unknown(tmp_path):
     wrong = [
         Incident(
             response=said,
@@ -217,9 +211,7 @@ def test_of_an_incident_what_is_not_known_stays_unknown(tmp_path: Path) -> None:
     assert incident_examples(None, []) == []
 
 
-def test_raters_are_compared_without_people_s_labels(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_raters_are_compared_without_people_s_labels(monkeypatch, capsys, tmp_path):
     kept = ("id", "query", "response", "tool_calls")
     lines = [json.loads(line) for line in DEV.read_text(encoding="utf-8").splitlines()[:30]]
     bare = tmp_path / "bare.jsonl"
@@ -239,9 +231,7 @@ def test_raters_are_compared_without_people_s_labels(
     assert not Path("t.json").exists()
 
 
-def test_a_label_belongs_to_its_response_alone(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_label_belongs_to_its_response_alone(monkeypatch, capsys, tmp_path):
     path, queries = tmp_path / "yes.jsonl", ["Is it there?", "Is it safe?"]
     lines = [{"response": "Yes.", "query": query, "tool_calls": []} for query in queries]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -254,7 +244,7 @@ def test_a_label_belongs_to_its_response_alone(
     assert [(one.query, one.epad) for one in examples] == [("Is it there?", 0)]
 
 
-def test_what_has_no_interval_says_so() -> None:
+def test_what_has_no_interval_says_so():
     assert estimate(Estimate(0.5, math.nan, math.nan)) == "0.50, no interval"
     assert estimate(Estimate(math.nan, math.nan, math.nan)) == "undefined"
     assert estimate(Estimate(0.5, 0.25, 0.75)) == "0.50 [0.25, 0.75]"
@@ -264,8 +254,8 @@ def test_what_has_no_interval_says_so() -> None:
 
 
 def test_a_pattern_that_precedes_failures_is_a_candidate_and_a_person_makes_it_a_trigger(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], here: Path
-) -> None:
+    monkeypatch, capsys, here
+):
     assert call(monkeypatch, "patterns", "--incidents", "incidents.jsonl", "--out", "p.json") == 0
     shown = capsys.readouterr().out
     assert re.search(rf"{STRONG} .*yes", shown)
@@ -285,9 +275,7 @@ def test_a_pattern_that_precedes_failures_is_a_candidate_and_a_person_makes_it_a
     assert (str(trigger.pattern), trigger.accepted_by) == (STRONG, "A person")
 
 
-def test_incidents_about_no_scored_response_are_counted(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], here: Path
-) -> None:
+def test_incidents_about_no_scored_response_are_counted(monkeypatch, capsys, here):
     lines = (here / "incidents.jsonl").read_text().splitlines()
     other = [json.loads(line) | {"query": "Is it safe?"} for line in lines[:7]]
     (here / "i.jsonl").write_text("".join(f"{x}\n" for x in (*map(json.dumps, other), *lines[7:])))
@@ -304,9 +292,7 @@ def test_incidents_about_no_scored_response_are_counted(
 # ---------------------------------------------------------------------------------------------------- drift
 
 
-def test_drift_is_followed_and_what_helped_is_measured(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], here: Path
-) -> None:
+def test_drift_is_followed_and_what_helped_is_measured(monkeypatch, capsys, here):
     assert call(monkeypatch, "drift", "--out", "a.json", "--show", "2") == 0
     shown = capsys.readouterr().out
     assert "1,200 responses in 50 sessions, 50 of them of 6 or more" in shown
@@ -324,9 +310,7 @@ def test_drift_is_followed_and_what_helped_is_measured(
     assert_figure(here / "b")
 
 
-def test_a_correction_is_retired_by_a_person_alone(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], here: Path
-) -> None:
+def test_a_correction_is_retired_by_a_person_alone(monkeypatch, capsys, here):
     assert call(monkeypatch, "drift", "--out", "a.json") == 0
     name = json.loads(Path("a.json").read_text())["events"][0]["correction"]
     assert call(monkeypatch, "drift", "--retire", name) == 2
@@ -340,9 +324,7 @@ def test_a_correction_is_retired_by_a_person_alone(
     assert name not in after
 
 
-def test_without_agents_and_sessions_all_is_one(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_without_agents_and_sessions_all_is_one(monkeypatch, capsys, tmp_path):
     assert call(monkeypatch, "score", DEV, "-q", "--show", "0") == 0
     assert call(monkeypatch, "drift", "--out", "d.json", "--threshold", "2.6") == 0
     shown = capsys.readouterr().out
@@ -355,9 +337,7 @@ def test_without_agents_and_sessions_all_is_one(
 # -------------------------------------------------------------------------------------------------- files
 
 
-def test_nothing_is_written_over_that_is_something_else(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], here: Path
-) -> None:
+def test_nothing_is_written_over_that_is_something_else(monkeypatch, capsys, here):
     (here / "notes.json").write_text("{}")
     (here / "fine.png").write_text("a picture of somebody's")
     before = {path: path.read_bytes() for path in here.iterdir() if path.is_file()}
@@ -385,9 +365,7 @@ def test_nothing_is_written_over_that_is_something_else(
     assert {path: path.read_bytes() for path in here.iterdir() if path.is_file()} == before
 
 
-def test_events_of_other_scores_are_refused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], here: Path
-) -> None:
+def test_events_of_other_scores_are_refused(monkeypatch, capsys, here):
     lines = (here / "scores.jsonl").read_text().splitlines()
     (here / "other.jsonl").write_text("".join(f"{line}\n" for line in lines[:100]))
     assert call(monkeypatch, "drift", "--scores", "other.jsonl", "--events", "drifts.jsonl") == 2

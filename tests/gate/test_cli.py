@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,16 +19,16 @@ from solvent_experiments.cli import app as cli
 COMMANDS = ("sweep", "check", "eval", "plot", "build")
 
 
-def call(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> int:
+def call(monkeypatch, *arguments):
     """Exit code of the command line."""
     monkeypatch.setattr(sys, "argv", ["solvent", "gate", *map(str, arguments)])
     with pytest.raises(SystemExit) as left:
         cli.main()
-    return 0 if left.value.code is None else int(left.value.code)  # type: ignore[arg-type]
+    return 0 if left.value.code is None else int(left.value.code)
 
 
 @pytest.fixture(scope="module")
-def folder(embedder: Any, small: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(embedder, small, tmp_path_factory):
     """A folder with a data set, a sweep and its policies, an evaluation, and another file; no test changes it."""
     pytest.importorskip("sklearn")
     root = tmp_path_factory.mktemp("gate")
@@ -46,15 +44,13 @@ def folder(embedder: Any, small: list[dict[str, Any]], tmp_path_factory: pytest.
 
 
 @pytest.fixture
-def here(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def here(folder, monkeypatch, tmp_path):
     monkeypatch.setenv("SOLVENT_CACHE", str(folder / "cache"))
     monkeypatch.chdir(tmp_path)
     return folder
 
 
-def test_the_group_and_every_command_have_help_and_an_example(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_group_and_every_command_have_help_and_an_example(monkeypatch, capsys):
     assert call(monkeypatch) == 0
     shown = capsys.readouterr().out
     for command in COMMANDS:
@@ -65,7 +61,7 @@ def test_the_group_and_every_command_have_help_and_an_example(
         assert "Example" in told
 
 
-def test_a_sweep_writes_its_file_its_manifest_and_policies(folder: Path) -> None:
+def test_a_sweep_writes_its_file_its_manifest_and_policies(folder):
     out = folder / "out"
     sweep = json.loads((out / "sweep.json").read_text())
     manifest = json.loads((out / "sweep.manifest.json").read_text())
@@ -89,9 +85,7 @@ def test_a_sweep_writes_its_file_its_manifest_and_policies(folder: Path) -> None
     }
 
 
-def test_a_sweep_says_what_it_found(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_sweep_says_what_it_found(here, monkeypatch, capsys):
     assert call(monkeypatch, "sweep", "--dataset", here / "claims.jsonl", "--out", "s.json", "--n", "60") == 0
     shown = capsys.readouterr()
     for said in (
@@ -105,9 +99,7 @@ def test_a_sweep_says_what_it_found(
     assert "claims measured" in shown.err
 
 
-def test_check_exits_1_where_an_item_fails_and_says_which(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_exits_1_where_an_item_fails_and_says_which(here, monkeypatch, capsys):
     sweep = here / "out" / "sweep.json"
     assert call(monkeypatch, "check", sweep) == 1  # ninety claims don't show stability
     shown = capsys.readouterr().out
@@ -121,9 +113,7 @@ def test_check_exits_1_where_an_item_fails_and_says_which(
     assert "From the text" in items[4]["note"]
 
 
-def test_check_exits_0_where_all_hold(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_exits_0_where_all_hold(here, monkeypatch, capsys):
     content = json.loads((here / "out" / "sweep.json").read_text())
     samples = (content["samples"] * 2)[:100]
     for i, sample in enumerate(samples):
@@ -135,16 +125,12 @@ def test_check_exits_0_where_all_hold(
     assert "fails" not in capsys.readouterr().out
 
 
-def test_check_sweeps_a_data_set_first(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_sweeps_a_data_set_first(here, monkeypatch, capsys):
     assert call(monkeypatch, "check", here / "claims.jsonl", "-q") == 1
     assert "From the text" in capsys.readouterr().out
 
 
-def test_eval_shows_intervals(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_eval_shows_intervals(here, monkeypatch, capsys):
     document = json.loads((here / "out" / "eval.json").read_text())
     measures = {row["measure"] for row in document["comparisons"]}
     assert measures == {"residual", "gap", "cosine", "tfidf", "checks", "spans"}
@@ -162,9 +148,7 @@ def test_eval_shows_intervals(
     assert not list(Path().iterdir())
 
 
-def test_plots_are_drawn_and_repeat(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_plots_are_drawn_and_repeat(here, monkeypatch, capsys):
     arguments = ("plot", here / "out" / "sweep.json", "--eval", here / "out" / "eval.json", "--out")
     assert call(monkeypatch, *arguments, "a") == 0
     drawn = capsys.readouterr().out.split()
@@ -176,9 +160,7 @@ def test_plots_are_drawn_and_repeat(
     assert len(list(Path("a").iterdir())) == 8
 
 
-def test_broken_lines_are_skipped_under_the_flag_alone(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_broken_lines_are_skipped_under_the_flag_alone(here, monkeypatch, capsys):
     text = (here / "claims.jsonl").read_text()
     Path("broken.jsonl").write_text(f"{text}{{\n{text}")
     arguments = ("sweep", "--dataset", "broken.jsonl", "--out", "s.json", "-q")
@@ -251,13 +233,7 @@ def test_broken_lines_are_skipped_under_the_flag_alone(
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_a_mistake_is_one_line(
-    arguments: tuple[str, ...],
-    said: str,
-    here: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_mistake_is_one_line(arguments, said, here, monkeypatch, capsys):
     out = here / "out"
     places = {"CLAIMS": here / "claims.jsonl", "OTHER": out / "other.json", "SWEEP": out / "sweep.json"}
     before = {path: path.read_bytes() for path in places.values()}
@@ -277,13 +253,7 @@ PRECIOUS = '{"mine": "since 1998"}'
 
 @pytest.mark.parametrize("name", ["s.json", "s.manifest.json", "p.json"])
 @pytest.mark.parametrize("command", ["sweep", "eval"])
-def test_a_file_of_the_users_is_refused_before_anything_is_read(
-    command: str,
-    name: str,
-    here: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_file_of_the_users_is_refused_before_anything_is_read(command, name, here, monkeypatch, capsys):
     Path(name).write_text(PRECIOUS)
     policies = ("--policies", "p.json") if command == "sweep" else ()
     # The data set is not there, and would be the error if it were looked at first.
@@ -295,16 +265,14 @@ def test_a_file_of_the_users_is_refused_before_anything_is_read(
     assert Path(name).read_text() == PRECIOUS
 
 
-def test_a_manifest_of_another_file_is_refused(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_manifest_of_another_file_is_refused(here, monkeypatch, capsys):
     Path("sweep.manifest.json").write_bytes((here / "out" / "sweep.manifest.json").read_bytes())
     assert call(monkeypatch, "sweep", "--dataset", here / "claims.jsonl", "--out", "sweep.txt", "-q") == 2
     assert "sweep.manifest.json exists and is another kind of file" in capsys.readouterr().err
     assert not Path("sweep.txt").exists()
 
 
-def test_a_sweep_of_the_same_name_is_made_anew(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sweep_of_the_same_name_is_made_anew(here, monkeypatch):
     for name in ("sweep.json", "sweep.manifest.json", "policies.json"):
         Path(name).write_bytes((here / "out" / name).read_bytes())
     arguments = ("--dataset", here / "claims.jsonl", "--out", "sweep.json", "--n", "60", "-q")
@@ -330,13 +298,7 @@ def test_a_sweep_of_the_same_name_is_made_anew(here: Path, monkeypatch: pytest.M
         (lambda d: [row["auroc"].update(value=None) for row in d["comparisons"]], "could be compared"),
     ],
 )
-def test_a_strangers_evaluation_is_one_line(
-    change: Callable[[Any], Any],
-    said: str,
-    here: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_strangers_evaluation_is_one_line(change, said, here, monkeypatch, capsys):
     document = json.loads((here / "out" / "eval.json").read_text())
     change(document)
     Path("eval.json").write_text(json.dumps(document))
@@ -348,12 +310,7 @@ def test_a_strangers_evaluation_is_one_line(
 
 
 @pytest.mark.public_data
-def test_the_quick_start_on_a_published_set(
-    here: Path,
-    public_data: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_quick_start_on_a_published_set(here, public_data, monkeypatch, capsys):
     data = public_data / "fever_symmetric" / "norm.jsonl"
     assert call(monkeypatch, "sweep", "--dataset", data, "--out", "sweep.json", "-q") == 0
     assert "100 of 1,420 claims of norm" in capsys.readouterr().out
@@ -361,16 +318,14 @@ def test_the_quick_start_on_a_published_set(
 
 
 @pytest.mark.slow
-def test_the_shipped_gate_is_what_would_be_built_now(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], embedder: Any
-) -> None:
+def test_the_shipped_gate_is_what_would_be_built_now(monkeypatch, capsys, embedder):
     assert call(monkeypatch, "build", "--check") == 0
     assert "differs" not in capsys.readouterr().out
 
 
 def test_other_words_make_another_gate_and_change_nothing_that_is_shipped(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, embedder: Any
-) -> None:
+    monkeypatch, capsys, tmp_path, embedder
+):
     text = CATALOGUE.read_text(encoding="utf-8")
     words = tmp_path / "words.toml"
     assert "There is a hint" in text
@@ -399,9 +354,7 @@ def test_other_words_make_another_gate_and_change_nothing_that_is_shipped(
     assert "differs  sentences" in capsys.readouterr().out
 
 
-def test_a_gate_is_not_built_over_the_shipped_one_by_default(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_gate_is_not_built_over_the_shipped_one_by_default(monkeypatch, capsys):
     shipped = SHIPPED.read_bytes()
     assert call(monkeypatch, "build") == 2
     assert "--out: got nothing; allowed: the folder to write the files to" in capsys.readouterr().err

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +17,7 @@ BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 OURS = ("sweep", "check", "eval", "plot")
 
 
-def test_its_code_runs_and_prints_what_it_says(embedder: Any, tmp_path: Path) -> None:
+def test_its_code_runs_and_prints_what_it_says(embedder, tmp_path):
     assert BLOCKS
     for block in BLOCKS:
         result = subprocess.run(
@@ -34,14 +33,14 @@ def test_its_code_runs_and_prints_what_it_says(embedder: Any, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("command", OURS)
-def test_every_command_is_there(command: str) -> None:
+def test_every_command_is_there(command):
     assert f"solvent gate {command}" in TEXT
     assert command in {
         found.name or getattr(found.callback, "__name__", "") for found in app.registered_commands
     }
 
 
-def test_every_option_is_an_option() -> None:
+def test_every_option_is_an_option():
     source = Path(sys.modules["solvent_experiments.instruments.gate.command"].__file__ or "").read_text(
         encoding="utf-8"
     )
