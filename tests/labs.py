@@ -1,0 +1,212 @@
+"""What tests of the lab share: put a lab into a situation, act in it by name, read what it showed and wrote."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from solvent import LabEnv
+from solvent.lab.verbs import Verb
+
+PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+"""Whether this is the pass in plain Python."""
+ABOVE = float(np.nextafter(2.0, 3.0))
+"""The first debt above the default threshold."""
+SOCIAL = (Verb.PUBLISH_PRIVATE, Verb.PUBLISH_PUBLIC)
+PLATES = (Verb.SCREEN, Verb.DOSE_RESPONSE)
+HEDGED, PLAINLY, DEFINITIVE = 0.5, 0.75, 0.95
+REST = 0
+
+
+# -- a situation ---------------------------------------------------------------------------------
+
+
+def merged(basis: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """Return the groups of ``basis`` with the settings that ``changes`` sets."""
+    return {group: {**basis.get(group, {}), **changes.get(group, {})} for group in basis | changes}
+
+
+def open_lab(params: Any = None, preset: str = "default", seed: int = 0, **arguments: Any) -> LabEnv:
+    """Return a lab that was reset; ``arguments`` are those of ``LabEnv``."""
+    env = LabEnv(params, preset=preset, **arguments)
+    env.reset(seed=seed)
+    return env
+
+
+def put(env: LabEnv, compound: Any = slice(None), /, **fields: Any) -> Any:
+    """Change fields of the lab's record, of all compounds or of one, and return the record."""
+    state = env.get_state()
+    for name, value in fields.items():
+        if state[name].shape:
+            state[name][compound] = value
+        else:
+            state[name] = value
+    env.set_state(state)
+    return state
+
+
+def study(
+    env: LabEnv,
+    compound: int = 0,
+    *,
+    screens: int = 0,
+    dose_responses: int = 0,
+    named: int = 4,
+    right: bool = True,
+    gap: int = 0,
+    licence: float = 3.0,
+) -> None:
+    """Give a compound a page as so many plates would leave it: a belief, a fit and a residual of ``gap``."""
+    classes = env.params.assay.potency_classes
+    belief = [0.1 / (classes - 1)] * classes
+    belief[named] = 0.9
+    measured = {"fit_class": named, "fit_strength": 3, "residual": gap, "unsupported": 0}
+    put(
+        env,
+        compound,
+        plates=(screens, dose_responses),
+        experiments=screens + dose_responses,
+        licence=licence,
+        marginal=belief,
+        conditional=belief,
+        coupled=1,
+        named=named,
+        potency=named if right else (named + 3) % classes,
+        **(measured if screens + dose_responses else {}),
+    )
+
+
+# -- an action -----------------------------------------------------------------------------------
+
+
+def find(env: Any, verb: int, compound: int = 0, **wanted: float) -> int:
+    """Return the first action of these columns: ``find(env, Verb.SCREEN, 0, claim=0.5)``."""
+    actions = env.unwrapped.actions
+    fits = (actions["verb"] == verb) & ((actions["compound"] == compound) | (actions["compound"] < 0))
+    for name, value in wanted.items():
+        fits &= actions[name] == value
+    return int(fits.nonzero()[0][0])
+
+
+def take(env: LabEnv, verb: int, compound: int = 0, **wanted: float) -> tuple[dict[str, Any], Any, Any]:
+    """Take an action; return its info, its step record and the lab's record."""
+    *_, info = env.step(find(env, verb, compound, **wanted))
+    return info, env.batch.steps[0].copy(), env.get_state()
+
+
+def talk(table: Any, mask: Any, known: Any, rng: np.random.Generator) -> int:
+    """Return an action that makes a lab talk.
+
+    Findings about what has a page, plates of a few compounds, and now and then any action, whether it would run or not.
+    """
+    draw, mask = rng.random(), mask.astype(bool)
+    says = (table["verb"] == Verb.PUBLISH_PRIVATE) | (table["verb"] == Verb.PUBLISH_PUBLIC)
+    plates = (table["verb"] == Verb.SCREEN) | (table["verb"] == Verb.DOSE_RESPONSE)
+    plates &= mask & ((table["claim"] == 0.25) | (table["claim"] == 1.0))
+    if rng.random() < 0.7:
+        plates &= table["compound"] < 3
+    said = mask & says & (known[table["compound"]] > 0)
+    pools = ((0.35, said), (0.8, plates), (0.85, says), (0.97, mask), (1.0, (table["verb"] >= 0)))
+    pool = next(pool for limit, pool in pools if draw < limit)
+    return int(rng.choice((pool if pool.any() else (table["verb"] >= 0)).nonzero()[0]))
+
+
+def talk_all(labs: Any, rng: np.random.Generator) -> Any:
+    """Return an action of ``talk`` for each lab of a vector."""
+    known, masks = labs.get_state()["experiments"], labs.action_masks()
+    return np.array([talk(labs.actions, mask, row, rng) for mask, row in zip(masks, known, strict=True)])
+
+
+def play(env: LabEnv, steps: int, seed: int = 0) -> Iterator[tuple[Any, int, Any, Any, Any]]:
+    """Talk over episodes.
+
+    Yields for each step the record before, the action, what ``step`` returned, the record after and the step record.
+    """
+    rng = np.random.default_rng(seed)
+    env.reset(seed=seed)
+    for _ in range(steps):
+        before = env.get_state()
+        action = talk(env.actions, env.action_masks(), before["experiments"], rng)
+        outcome = env.step(action)
+        yield before, action, outcome, env.get_state(), env.batch.steps[0].copy()
+        if outcome[2] or outcome[3]:
+            env.reset()
+
+
+def replay(env: LabEnv, actions: Sequence[int], seed: int, mode: Any) -> Iterator[tuple[int, Any]]:
+    """Take the actions that a lab of a vector took in this reset mode; yield the place and the outcome of each step.
+
+    In the mode ``NextStep`` the action after an episode's end only resets, and yields nothing.
+    """
+    env.reset(seed=seed)
+    over = False
+    for t, action in enumerate(actions):
+        if over and getattr(mode, "value", mode) == "NextStep":
+            env.reset()
+            over = False
+            continue
+        if over:
+            env.reset()
+        outcome = env.step(action)
+        over = outcome[2] or outcome[3]
+        yield t, outcome
+
+
+# -- what a lab shows and writes -----------------------------------------------------------------
+
+
+def shown(env: Any) -> dict[str, float]:
+    """Return the observation by the names of its elements."""
+    return dict(zip(env.observation_fields, env.batch.observations[0].tolist(), strict=True))
+
+
+def changed_fields(before: Any, after: Any) -> set[str]:
+    """Return the names of the fields in which two records differ."""
+    return {name for name in before.dtype.names if not np.array_equal(before[name], after[name])}
+
+
+def by_verb(values: dict[Verb, int], otherwise: int = 0) -> list[int]:
+    """Return a row of the record from a mapping of verbs."""
+    return [values.get(verb, otherwise) for verb in Verb]
+
+
+def lines(path: Path) -> list[Any]:
+    """Return the objects in a file of JSON lines."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def uncoloured(text: str) -> str:
+    """Return the text without its colours."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def unframed(text: str) -> str:
+    """Return a terminal's text without colours and frame, its lines joined."""
+    return re.sub(r" *│\n│ +", " ", uncoloured(text))
+
+
+def assert_equal(left: Any, right: Any, where: str = "") -> None:
+    """Assert the same types, keys and bits at any depth."""
+    assert type(left) is type(right), where
+    if isinstance(left, dict):
+        assert left.keys() == right.keys(), f"{where}: {left.keys() ^ right.keys()}"
+        for key in left:
+            assert_equal(left[key], right[key], f"{where}/{key}")
+    elif isinstance(left, (tuple, list)):
+        assert len(left) == len(right), where
+        for i, (a, b) in enumerate(zip(left, right, strict=True)):
+            assert_equal(a, b, f"{where}[{i}]")
+    elif isinstance(left, np.ndarray):
+        assert (left.dtype, left.shape) == (right.dtype, right.shape), where
+        if left.dtype == object:
+            assert_equal(left.tolist(), right.tolist(), where)
+        else:
+            assert left.tobytes() == right.tobytes(), (where, left, right)
+    else:
+        assert left == right, where
