@@ -9,11 +9,12 @@ import pytest
 
 from solvent import ENVIRONMENTS, LabEnv, ParamError, preset
 from solvent.lab.codes import EndReason
+from solvent.lab.params import VocabularyParams
 from solvent.lab.vector import LabVectorEnv
 from solvent_agents import AGENTS, PLAYERS, YARDSTICKS, Agent, act_one, episodes
 from solvent_agents.agent import SeesTruth, show_labs
 from solvent_agents.rollout import DrawsLots
-from solvent_agents.scripts.random_agent import RandomMasked
+from tests.agents.random_play import another_truth, random_play
 from tests.labs import assert_equal
 
 SEEDS = [7, 3, 10_000, 4]
@@ -27,6 +28,10 @@ def brief(params):
 
 
 LEVELS = {env: brief(preset(about["preset"])) for env, about in ENVIRONMENTS.items()}
+LEVELS["may terminate"] = dataclasses.replace(
+    LEVELS["Solvent/Debt-v0"], vocabulary=VocabularyParams(terminate=True)
+)
+PLAYED = [*ENVIRONMENTS, pytest.param("may terminate", marks=pytest.mark.slow)]
 NAMES = [*AGENTS, *(pytest.param(name, marks=pytest.mark.slow) for name in YARDSTICKS)]
 
 
@@ -54,7 +59,7 @@ def play_single(agent, params, seed):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", PLAYED)
 def test_an_agent_plays_to_the_end_and_the_same_again_in_any_batch(name, level):
     params = LEVELS[level]
     agent = made(name, params)
@@ -70,52 +75,40 @@ def test_an_agent_plays_to_the_end_and_the_same_again_in_any_batch(name, level):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_agent_with_luck_of_its_own_may_play_again(name):
-    """Its luck is of its seed and the labs', not of what it has played before."""
+def test_an_agent_does_not_remember_other_episodes(name):
     params = LEVELS["Solvent/Tiny-v0"]
     agent = made(name, params)
-    if isinstance(agent, DrawsLots):
-        assert_equal(episodes(agent, params, SEEDS), episodes(agent, params, SEEDS))
+    first = episodes(agent, params, SEEDS)
+    episodes(agent, params, [5])
+    assert_equal(first, episodes(agent, params, SEEDS))
 
 
-@pytest.fixture(scope="module", params=LEVELS)
+@pytest.fixture(scope="module", params=ENVIRONMENTS)
 def lived(request):
     """Labs of a level after some random play, and the same labs with another truth behind what they show."""
-    params, n = LEVELS[request.param], 24
-    envs, chance = LabVectorEnv(n, params), RandomMasked(params, 0)
-    observations, _ = envs.reset(seed=1)
-    for step in range(min(30, params.most_steps - 1)):
-        labs = envs.get_state()
-        labs["debt"] *= np.arange(n) % 4 == 0  # most forget their debt, so that they live on
-        observations = envs.set_state(labs)
-        actions = chance.act(observations, envs.action_masks())
-        actions[step:] = 0  # some have lived more than others
-        observations, *_ = envs.step(actions)
+    params = LEVELS[request.param]
+    envs, _ = random_play(params, 24, min(30, params.most_steps - 1), seed=1, forgiven=True)
     labs = envs.get_state()
-    other = labs.copy()
-    other["potency"] = (other["potency"] + 1) % params.assay.potency_classes
-    instruments = len(params.assay.gains) * len(params.assay.plate_sds)
-    other["instrument"] = (other["instrument"] + 1) % instruments
-    other["fair"] = other["fair"] * 2 // 3
-    other["key"] += 1
-    other["episode"] += 5
-    return params, labs, other
+    return params, labs, another_truth(labs, params)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_another_truth_behind_the_same_observation_changes_no_action(name, lived):
     params, *truths = lived
-    envs, told = LabVectorEnv(len(truths[0]), params), []
-    agent = made(name, params)
-    if isinstance(agent, SeesTruth):
+    if isinstance(made(name, params), SeesTruth):
         pytest.skip(f"{name} is shown the truth")
+    envs, told = LabVectorEnv(len(truths[0]), params), []
     for labs in truths:
         envs.reset(seed=1)
         observations, agent = envs.set_state(labs).copy(), made(name, params)
         masks = envs.action_masks()
         if isinstance(agent, DrawsLots):
             agent.start(range(len(labs)))
-        show_labs(agent, labs, params)
+        try:
+            show_labs(agent, labs, params)
+        except RuntimeError as error:
+            assert name in YARDSTICKS
+            pytest.skip(str(error))  # it plays only labs that it has followed from the start
         told.append((observations, masks, agent.act(observations, masks)))
     for ours, theirs in zip(*told, strict=True):
         np.testing.assert_array_equal(ours, theirs)
