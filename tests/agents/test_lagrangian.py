@@ -199,24 +199,3 @@ def test_in_the_lab_episodes_cost_less_than_ppos(tmp_path):
         played = episodes(LearnedAgent.load(path, PARAMS, deterministic=False), PARAMS, range(128))
         costs[algorithm] = played["debt_added"].mean()
     assert costs["PPOLagrangian"] < 0.7 * costs["PPO"]
-
-
-@pytest.mark.parametrize(
-    ("mapping", "words"),
-    [
-        ({"cost_limit": -1}, "cost_limit: got -1; allowed: bits of new debt"),
-        ({"cost_limit": "lin_1"}, "cost_limit"),
-        ({"lambda_lr": True}, "lambda_lr: got True; allowed: 0 to 100"),
-        ({"initial_lambda": None}, "initial_lambda"),
-        ({"cost_limits": 1}, "did you mean 'cost_limit'"),
-    ],
-    ids=["negative", "a rate", "a switch", "nothing", "misspelt"],
-)
-def test_its_keys_are_checked(mapping, words):
-    with pytest.raises(solvent.ParamError, match=words):
-        Recipe.from_mapping("PPOLagrangian", {"n_timesteps": 10, **mapping})
-
-
-def test_other_algorithms_have_no_limit():
-    with pytest.raises(solvent.ParamError, match="cost_limit: unknown key"):
-        Recipe.from_mapping("PPO", {"n_timesteps": 10, "cost_limit": 1})

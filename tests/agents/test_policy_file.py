@@ -282,32 +282,3 @@ def describe_from_scratch(folder):
     network = networks.build_network("PPO", "SharedPolicy", {"width": 8, "value_width": 8}, PARAMS)
     save_policy(folder, network, recipe.to_mapping(), PARAMS)
     (folder / "model.zip").unlink(missing_ok=True)
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "mapping", "words"),
-    [
-        ("PPO", {"policy_kwargs": {"widht": 3}}, "policy_kwargs.widht: unknown key; did you mean 'width'"),
-        (
-            "PPO",
-            {"policy_kwargs": {"width": 0}},
-            "policy_kwargs.width: got 0; allowed: a whole number, 1 to 2048",
-        ),
-        ("DQN", {"policy": "SharedPolicy"}, "DQN takes MlpPolicy; SharedPolicy is for on-policy algorithms"),
-        ("DQN", {"policy_kwargs": {"net_arch": {"pi": [8], "vf": [8]}}}, "net_arch: got"),
-        (
-            "A2C",
-            {"policy": "MlpPolicy", "policy_kwargs": {"activation_fn": "sin"}},
-            "allowed: elu, relu, tanh",
-        ),
-        ("DQN", {"imitation_episodes": 5}, "imitation_episodes: got 5; allowed: 0"),
-    ],
-    ids=["misspelt", "no width", "shared for DQN", "towers for DQN", "activation", "warm start of DQN"],
-)
-def test_a_recipe_is_checked_by_the_same_table(algorithm, mapping, words):
-    with pytest.raises(solvent.ParamError, match=words):
-        Recipe.from_mapping(algorithm, {"n_timesteps": 10, **mapping})
-
-
-def test_dqn_has_the_one_network_that_it_can_have():
-    assert Recipe.from_mapping("DQN", {"n_timesteps": 10}).policy == "MlpPolicy"
