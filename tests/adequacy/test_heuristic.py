@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import subprocess
-import sys
 import time
 
 import pytest
@@ -18,6 +15,7 @@ from solvent.adequacy.heuristic import Adequacy, Words, score, score_of
 from solvent.adequacy.tools import Evidence, ToolContext
 from solvent.lab.mechanisms.assay import AssayParams
 from solvent.lab.words.catalogue import load_catalogue
+from tests.commands import execute_python
 
 NOTHING = ToolContext()
 FILES = {
@@ -760,25 +758,18 @@ print(json.dumps([score(t, ToolContext.from_dicts(calls), "I think x is missing?
 """
 
 
-def test_the_score_is_the_same_whatever_the_hash_seed():
-    told = {
-        subprocess.run(
-            [sys.executable, "-c", SEEDED],
-            env=os.environ | {"PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("0", "1", "2")
-    }
+def test_the_score_is_the_same_whatever_the_hash_seed(monkeypatch):
+    told = set()
+    for seed in ("0", "1", "2"):
+        monkeypatch.setenv("PYTHONHASHSEED", seed)
+        told.add(execute_python(SEEDED).succeeded())
     assert len(told) == 1
     assert json.loads(told.pop())
 
 
 def test_the_core_loads_none_of_the_heavy_packages():
     code = "import sys, solvent.adequacy.heuristic as h; h.score('x', h.ToolContext()); print(*sorted(sys.modules))"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = {name.partition(".")[0] for name in run.stdout.split()}
+    loaded = {name.partition(".")[0] for name in execute_python(code).succeeded().split()}
     assert loaded.isdisjoint({"torch", "httpx", "sklearn", "pydantic", "typer"})
 
 

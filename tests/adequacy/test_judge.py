@@ -13,7 +13,6 @@ import shutil
 import socket
 import ssl
 import subprocess
-import sys
 import threading
 import time
 
@@ -44,6 +43,7 @@ from tests.adequacy.judge_server import (
     silence,
     text,
 )
+from tests.commands import execute_python
 
 RESPONSE, QUERY = "The function frobnicate does not exist in this codebase.", "Is there a frobnicate?"
 CONTEXT = ToolContext((ToolCall("Read", {"path": "a.py"}, "def foo(): pass"),))
@@ -153,31 +153,19 @@ def test_it_may_be_called_where_an_event_loop_runs():
 # --------------------------------------------------------------------------------------------- what can pass
 
 
-@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 529])
-def test_a_status_that_can_pass_is_asked_again(status):
-    with running(reply(status), reply(status), grades(3, 0)) as server:
-        found = asked(judge_of(server))
+PASSING = {
+    **{f"HTTP {status}": reply(status) for status in (408, 429, 500, 502, 503, 529)},
+    "a reset": reset,
+    "a timeout": silence,
+    "a body that ends too soon": reply(headers={"content-length": "5000"}, body=completion("{}")),
+}
+
+
+@pytest.mark.parametrize("act", PASSING.values(), ids=PASSING)
+def test_what_can_pass_is_asked_again(act):
+    with running(act, grades(3, 0)) as server:
+        found = asked(judge_of(server, timeout=2.0 if act is silence else 5.0))
     assert found.epad == 3
-    assert len(server.requests) == 3
-
-
-def test_a_connection_that_is_reset_is_asked_again():
-    with running(reset, grades(1, 0)) as server:
-        found = asked(judge_of(server))
-    assert found.epad == 1
-    assert len(server.requests) == 2
-
-
-def test_a_request_that_takes_too_long_is_asked_again():
-    with running(silence, grades(0, 0)) as server:
-        assert asked(judge_of(server, timeout=2.0)).epad == 0
-    assert len(server.requests) == 2
-
-
-def test_a_body_that_ends_too_soon_is_asked_again():
-    short = reply(headers={"content-length": "5000"}, body=completion("{}"))
-    with running(short, grades(2, 0)) as server:
-        assert asked(judge_of(server)).epad == 2
     assert len(server.requests) == 2
 
 
@@ -280,11 +268,6 @@ def test_a_content_type_with_a_charset_is_taken():
         assert asked(judge_of(server)).epad == 1
 
 
-def test_a_compressed_body_is_refused():
-    packed = gzip.compress(completion('{"epad": 1, "sya": 0, "reason": "ok"}'))
-    refused(reply(headers={"content-encoding": "gzip"}, body=packed), match="content encoding", tries=1)
-
-
 @pytest.mark.parametrize(
     "body",
     [b"", b"not JSON", b"{", b"[]", b"null", b"42", b'{"choices": "x"}', b"[" * 100_000, b"\xff\xfe\x00", b'{"a": NaN}',
@@ -295,12 +278,6 @@ def test_a_compressed_body_is_refused():
 )  # fmt: skip
 def test_a_body_that_is_no_completion_is_refused(body):
     refused(reply(body=body), match="allowed", tries=1)
-
-
-def test_several_choices_are_refused():
-    both = json.loads(completion("{}"))
-    both["choices"] *= 2
-    refused(reply(body=json.dumps(both).encode()), match="choices: got 2; allowed: 1", tries=1)
 
 
 @pytest.mark.parametrize("score", [4, -1, 99, 10**30, True, False, None, "2", 2.0, 2.5, [2], {}])
@@ -337,14 +314,25 @@ def test_a_content_that_is_not_what_was_asked_for_is_refused(content):
     refused(text(content), match="content", tries=1)
 
 
-def test_a_refusal_is_an_error():
-    refused(text(None, message={"refusal": "I can't grade this."}), match="refused: .*can't grade", tries=1)
+WHOLE = '{"epad": 1, "sya": 0, "reason": "x"}'
+UNUSABLE = {
+    "a refusal": (text(None, message={"refusal": "I can't grade this."}), "refused: .*can't grade"),
+    "cut off": (text(WHOLE, finish_reason="length"), r"cut off \(length\)"),
+    "filtered": (text(WHOLE, finish_reason="content_filter"), r"cut off \(content_filter\)"),
+    "compressed": (
+        reply(headers={"content-encoding": "gzip"}, body=gzip.compress(completion(WHOLE))),
+        "content encoding",
+    ),
+    "two choices": (
+        reply(body=json.dumps({"choices": json.loads(completion(WHOLE))["choices"] * 2}).encode()),
+        "choices: got 2; allowed: 1",
+    ),
+}
 
 
-@pytest.mark.parametrize("why", ["length", "content_filter"])
-def test_an_answer_that_was_cut_off_is_an_error(why):
-    whole = '{"epad": 1, "sya": 0, "reason": "x"}'
-    refused(text(whole, finish_reason=why), match=f"cut off \\({why}\\)", tries=1)
+@pytest.mark.parametrize(("act", "said"), UNUSABLE.values(), ids=UNUSABLE)
+def test_an_answer_that_cannot_be_used_is_an_error(act, said):
+    refused(act, match=said, tries=1)
 
 
 # ------------------------------------------------------------------------------------------ time, size, budget
@@ -640,10 +628,7 @@ def test_without_its_packages_it_can_be_imported_and_says_what_is_missing(packag
         "try: Judge(ChatSettings(base_url='http://127.0.0.1:1', model='m'))\n"
         "except JudgeError as error: print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert f"{package} is not installed" in done.stdout
-    assert "solvent-gym[judge]" in done.stdout
+    execute_python(code).succeeded(f"{package} is not installed", "solvent-gym[judge]")
 
 
 def test_importing_the_judge_imports_no_client():
@@ -651,5 +636,4 @@ def test_importing_the_judge_imports_no_client():
         "import sys, solvent.adequacy.judge as j\n"
         "print(*[name for name in ('httpx', 'pydantic') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == ""
+    assert execute_python(code).succeeded().strip() == ""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -15,6 +13,7 @@ from solvent.lab.mechanisms.energy import VERB_NAMES, EnergyParams, PriceParams
 from solvent.lab.mechanisms.proposals import ProposalParams
 from solvent.lab.verbs import INTENTS
 from solvent_experiments.config.experiment import environment_params
+from tests.commands import call, execute
 
 LAB = LabParams(
     energy=EnergyParams(
@@ -106,18 +105,12 @@ def test_every_environment_has_one(env):
 
 
 def test_the_command_writes_plain_markdown_into_a_file():
-    command = [sys.executable, "-m", "solvent_experiments", "explain", "--env", "Solvent/Debt-v0"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
-    assert result.stdout == explain(environment_params("Solvent/Debt-v0"))
+    shown = execute("explain", "--env", "Solvent/Debt-v0").succeeded()
+    assert shown == explain(environment_params("Solvent/Debt-v0"))
 
 
 def test_an_unknown_environment_is_an_error_of_one_line():
-    command = [sys.executable, "-m", "solvent_experiments", "explain", "--env", "Solvent/Enrgy-v0"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 2
-    assert len(result.stderr.splitlines()) == 1
-    assert "did you mean" in result.stderr
+    call("explain", "--env", "Solvent/Enrgy-v0").refused("did you mean")
 
 
 def test_the_sources_summary():

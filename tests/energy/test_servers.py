@@ -27,6 +27,7 @@ from solvent_experiments.instruments.energy.tools import (
     printable,
     show_tools,
 )
+from tests.commands import execute, launching, wait_until
 
 SERVERS = Path(__file__).parent / "servers"
 SHOP = shlex.join([sys.executable, str(SERVERS / "shop.py")])
@@ -59,11 +60,6 @@ def problem(server, timeout=PATIENT):
     assert text.startswith(printable(server))
     assert text.isprintable()  # one line, nothing that moves the cursor
     return caught.value.problem
-
-
-def solvent(*arguments, **more):
-    command = [sys.executable, "-m", "solvent_experiments", "tools", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
 
 # ------------------------------------------------------------------------------------------------ good ones
@@ -100,7 +96,7 @@ def test_over_streamable_http():
         port = free.getsockname()[1]
     shop = subprocess.Popen([*shlex.split(SHOP), str(port)], stderr=subprocess.DEVNULL)
     try:
-        wait_for(port)
+        wait_until(lambda: answers(port), seconds=20)
         check_shop(f"http://127.0.0.1:{port}/mcp")
         assert "HTTP 404" in problem(f"http://127.0.0.1:{port}/nothing") or "Session" in problem(
             f"http://127.0.0.1:{port}/nothing"
@@ -110,13 +106,10 @@ def test_over_streamable_http():
         shop.wait(10)
 
 
-def wait_for(port):
-    until = time.monotonic() + 20
-    while time.monotonic() < until:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-            return
-        time.sleep(0.05)
-    raise TimeoutError(port)
+def answers(port):
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        return True
+    return False
 
 
 def test_all_pages_are_read():
@@ -242,11 +235,9 @@ def test_a_server_that_will_not_go_is_ended_with_its_child(mode, tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to another process")
 def test_control_c_ends_it_too(tmp_path):
     file = tmp_path / "pids"
-    command = [sys.executable, "-m", "solvent_experiments", "tools", scripted("silent", str(file))]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
-        until = time.monotonic() + 30
-        while not (file.exists() and file.read_text()) and time.monotonic() < until:
-            time.sleep(0.05)
+    with launching() as start:
+        running = start("tools", scripted("silent", str(file)))
+        wait_until(lambda: file.exists() and file.read_text(), running)
         time.sleep(4.0)  # until the client waits for an answer; in the moment of the start it can end with 2
         running.send_signal(signal.SIGINT)
         _, errors = running.communicate(timeout=30)
@@ -276,27 +267,20 @@ def test_hostile_names_neither_colour_nor_break_the_table(width, capsys):
 
 
 def test_the_table_of_the_command():
-    result = solvent(TIME, "--why")
-    assert result.returncode == 0, result.stderr
-    assert result.stderr == ""
-    for said in (
-        "mcp-time",
-        "get_current_time",
-        "read / search",
-        "0.5",
-        "heartbeat, chat",
-        "The server says",
-    ):
-        assert said in result.stdout
+    ended = execute("tools", TIME, "--why")
+    ended.succeeded(
+        "mcp-time", "get_current_time", "read / search", "0.5", "heartbeat, chat", "The server says"
+    )
+    assert ended.err == ""
 
 
 def test_one_fails_and_the_others_are_shown():
-    result = solvent(scripted("dead"), scripted("ok"), scripted("echo"), "--json")
-    assert result.returncode == 2
-    dead, echo = result.stderr.splitlines()
+    result = execute("tools", scripted("dead"), scripted("ok"), scripted("echo"), "--json")
+    assert result.code == 2
+    dead, echo = result.err.splitlines()
     assert dead.endswith("it said: no licence for this machine")
     assert "answered with an error" in echo
-    (row,) = json.loads(result.stdout)
+    (row,) = json.loads(result.out)
     assert row["name"] == "get_time"
     assert row["energy_cost_category"] == "read"
     assert CATEGORIES["read"].low <= row["energy_cost"] <= CATEGORIES["read"].high

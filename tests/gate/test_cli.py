@@ -32,8 +32,8 @@ def folder(embedder, small, tmp_path_factory):
         patch.setenv("SOLVENT_CACHE", str(root / "cache"))
         data, out = ("--dataset", root / "claims.jsonl"), root / "out"
         policies = ("--policies", out / "policies.json", "--budget", "0.2")
-        assert call(patch, "sweep", *data, "--out", out / "sweep.json", "--n", "0", *policies, "-q") == 0
-        assert call(patch, "eval", *data, "--out", out / "eval.json", "--resamples", "100", "-q") == 0
+        gate("sweep", *data, "--out", out / "sweep.json", "--n", "0", *policies, "-q").succeeded()
+        gate("eval", *data, "--out", out / "eval.json", "--resamples", "100", "-q").succeeded()
     (out / "other.json").write_text("{\n}\n")
     return root
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import subprocess
-import sys
 import time
 import unicodedata
 from typing import Any
@@ -22,6 +20,7 @@ from solvent.gate.calibration import oracle_policy
 from solvent.gate.errors import ModelMissingError
 from solvent.gate.legibility import illegible
 from solvent.gate.policy import SEVERITY
+from tests.commands import execute_python
 
 Floats = NDArray[np.float64]
 KEYS = [
@@ -583,9 +582,6 @@ def test_a_missing_model_is_no_verdict():
 
 def test_the_verdict_loads_no_model():
     code = "import sys, solvent.gate as g; print(*g.__all__); print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
-    )
-    exported, loaded = (line.split() for line in done.stdout.splitlines())
+    exported, loaded = (line.split() for line in execute_python(code).succeeded().splitlines())
     assert exported == sorted(exported, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
     assert not {"torch", "sentence_transformers", "sklearn", "matplotlib", "transformers"} & set(loaded)
