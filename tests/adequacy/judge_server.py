@@ -24,6 +24,7 @@ __all__ = [
     "Act",
     "Asked",
     "JudgeServer",
+    "asking",
     "completion",
     "drip_body",
     "drip_head",
@@ -41,6 +42,11 @@ __all__ = [
 def judge_at(url: str, cache: Path | None = None, **settings: Any) -> Judge:
     """The judge of a test: the model ``small``, at an address."""
     return Judge(ChatSettings(**{"base_url": url, "model": "small", **settings}), cache)
+
+
+def asking(server: JudgeServer, model: str = "small") -> tuple[str, ...]:
+    """Options of a command line that has this server judge."""
+    return "--judge-url", server.url, "--judge-model", model
 
 
 @dataclass(frozen=True)

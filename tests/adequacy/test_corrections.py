@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 
 import pytest
 
@@ -23,7 +22,7 @@ KINDS = [f"{words}/{evidence}" for words, evidence in itertools.product(WORDS, E
 DEFAULT = ("default", "*", "*", "*", "Say what was checked.")
 
 
-def table(folder: Path, *rows: tuple[str, str, str, str, str], head: str = "version = 1\n") -> Path:
+def table(folder, *rows, head="version = 1\n"):
     fields = ("id", "severity", "words", "evidence", "text")
     blocks = [
         "[[correction]]\n"
@@ -37,7 +36,7 @@ def table(folder: Path, *rows: tuple[str, str, str, str, str], head: str = "vers
 
 @pytest.mark.parametrize("severity", SEVERITIES)
 @pytest.mark.parametrize("kind", [*KINDS, NOTHING_ASSERTED])
-def test_every_failure_has_one_answer(severity: str, kind: str) -> None:
+def test_every_failure_has_one_answer(severity, kind):
     given = correction_for(severity, kind)
     words, _, evidence = kind.partition("/") if "/" in kind else ("", "", "")
     assert given.fits(severity, words, evidence)
@@ -59,18 +58,18 @@ def test_every_failure_has_one_answer(severity: str, kind: str) -> None:
         ("medium", NOTHING_ASSERTED, "default"),
     ],
 )
-def test_the_shipped_answers(severity: str, kind: str, answer: str) -> None:
+def test_the_shipped_answers(severity, kind, answer):
     assert correction_for(severity, kind).id == answer
 
 
-def test_the_shipped_texts_differ_and_all_are_given() -> None:
+def test_the_shipped_texts_differ_and_all_are_given():
     rows = load_corrections().rows
     assert len({row.text for row in rows}) == len(rows) >= 8
     cells = itertools.product(SEVERITIES, [*KINDS, NOTHING_ASSERTED])
     assert {correction_for(*cell).id for cell in cells} == {row.id for row in rows}
 
 
-def test_what_went_wrong_goes_before_how_bad_it_was(tmp_path: Path) -> None:
+def test_what_went_wrong_goes_before_how_bad_it_was(tmp_path):
     rows = [
         DEFAULT,
         ("bad", "high", "*", "*", "a"),
@@ -94,7 +93,7 @@ def test_what_went_wrong_goes_before_how_bad_it_was(tmp_path: Path) -> None:
         assert loaded[answer] in loaded.rows
 
 
-def test_a_cell_goes_before_a_severity_with_half_a_cell(tmp_path: Path) -> None:
+def test_a_cell_goes_before_a_severity_with_half_a_cell(tmp_path):
     rows = [DEFAULT, ("bad_thin", "high", "*", "thin", "a"), ("cell", "*", "plain", "thin", "b")]
     loaded = load_corrections(table(tmp_path, *rows))
     assert correction_for("high", "plain/thin", loaded).id == "cell"
@@ -103,7 +102,7 @@ def test_a_cell_goes_before_a_severity_with_half_a_cell(tmp_path: Path) -> None:
     assert correction_for("high", "plain/thin", loaded).id == "thin"
 
 
-def test_a_tie_is_refused_unless_a_more_specific_row_decides(tmp_path: Path) -> None:
+def test_a_tie_is_refused_unless_a_more_specific_row_decides(tmp_path):
     tied = [DEFAULT, ("loud", "*", "definitive", "*", "a"), ("thin", "*", "*", "thin", "b")]
     with pytest.raises(AdequacyError, match="'loud' and 'thin' tie at low definitive/thin"):
         load_corrections(table(tmp_path, *tied))
@@ -113,7 +112,7 @@ def test_a_tie_is_refused_unless_a_more_specific_row_decides(tmp_path: Path) -> 
         load_corrections(table(tmp_path, DEFAULT, tied[1], ("again", "*", "definitive", "*", "z")))
 
 
-def test_a_row_that_is_never_given_is_refused(tmp_path: Path) -> None:
+def test_a_row_that_is_never_given_is_refused(tmp_path):
     cells = [(f"c_{words}", "*", words, "thin", words) for words in WORDS]
     with pytest.raises(AdequacyError, match=r"'thin' \(\* \*/thin\) is never the most specific row"):
         load_corrections(table(tmp_path, DEFAULT, ("thin", "*", "*", "thin", "a"), *cells))
@@ -136,7 +135,7 @@ def test_a_row_that_is_never_given_is_refused(tmp_path: Path) -> None:
     ],
     ids=["default", "severity", "words", "evidence", "id", "empty", "long", "twice"],
 )
-def test_a_wrong_row_is_named(rows: list[tuple[str, str, str, str, str]], said: str, tmp_path: Path) -> None:
+def test_a_wrong_row_is_named(rows, said, tmp_path):
     with pytest.raises(AdequacyError) as refused:
         load_corrections(table(tmp_path, *rows))
     assert said in str(refused.value)
@@ -156,7 +155,7 @@ def test_a_wrong_row_is_named(rows: list[tuple[str, str, str, str, str]], said: 
         (b"\xff\xfe", "in TOML"),
     ],
 )
-def test_a_broken_file_is_refused(content: bytes, said: str, tmp_path: Path) -> None:
+def test_a_broken_file_is_refused(content, said, tmp_path):
     path = tmp_path / "broken.toml"
     path.write_bytes(content)
     with pytest.raises(AdequacyError) as refused:
@@ -165,7 +164,7 @@ def test_a_broken_file_is_refused(content: bytes, said: str, tmp_path: Path) -> 
     assert str(path) in str(refused.value)
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(AdequacyError, match="not read, No such file"):
         load_corrections(tmp_path / "none.toml")
 
@@ -185,25 +184,25 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         "plain/thin/a/b",
     ],
 )
-def test_an_unknown_kind_is_refused(kind: str) -> None:
+def test_an_unknown_kind_is_refused(kind):
     with pytest.raises(AdequacyError, match="kind: got"):
         correction_for("low", kind)
 
 
-def test_what_the_heuristic_adds_to_a_cell_makes_no_difference() -> None:
+def test_what_the_heuristic_adds_to_a_cell_makes_no_difference():
     assert cell_of("plain/thin/unsupported") == cell_of("plain/thin") == ("plain", "thin")
     assert correction_for("high", "definitive/thin/supported") == correction_for("high", "definitive/thin")
     assert cell_of(NOTHING_ASSERTED) == ("", "")
 
 
-def test_an_unknown_severity_or_id_is_refused() -> None:
+def test_an_unknown_severity_or_id_is_refused():
     with pytest.raises(AdequacyError, match="severity: got 'severe'; allowed: low, medium, high"):
         correction_for("severe", "plain/thin")
     with pytest.raises(AdequacyError, match="correction: got 'none'; allowed: default"):
         load_corrections()["none"]
 
 
-def test_the_hash_is_that_of_the_file() -> None:
+def test_the_hash_is_that_of_the_file():
     import hashlib
 
     assert load_corrections().sha256 == hashlib.sha256(CORRECTIONS.read_bytes()).hexdigest()

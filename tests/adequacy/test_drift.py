@@ -6,8 +6,6 @@ import dataclasses
 import functools
 import json
 import math
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +15,7 @@ from solvent.adequacy.corrections import load_corrections
 from solvent.adequacy.decisions import reinstate, retire, retired
 from solvent.adequacy.drift import Drift, DriftMonitor, DriftRules, append_drifts, read_drifts
 from solvent.adequacy.errors import AdequacyError
-from solvent.adequacy.fitness import Fitness, Stretch, _verdict, fitness, stretches_of
+from solvent.adequacy.fitness import Stretch, _verdict, fitness, stretches_of
 from solvent.adequacy.heuristic import score
 from solvent.adequacy.jsonl import append_lines
 from solvent.adequacy.scores import record_of
@@ -27,7 +25,7 @@ THIN = "definitive/thin"
 PARTIAL = "say_it_is_partial"  # what the shipped table answers to low definitive/thin
 
 
-def feed(monitor: DriftMonitor, scores: list[int], rule: str = THIN, agent: str = "a") -> list[Drift]:
+def feed(monitor, scores, rule=THIN, agent="a"):
     events = [monitor.observe(agent, "s", epad, rule) for epad in scores]
     return [event for event in events if event is not None]
 
@@ -35,7 +33,7 @@ def feed(monitor: DriftMonitor, scores: list[int], rule: str = THIN, agent: str 
 # -------------------------------------------------------------------------------------------------- drift
 
 
-def test_an_event_by_hand() -> None:
+def test_an_event_by_hand():
     monitor = DriftMonitor(DriftRules(window=4, threshold=1.5, horizon=3))
     events = feed(monitor, [3, 0, 1, 1, 3, 1, 3, 3, 3, 0, 0, 0, 0])
     # Sums of four: 5, 5, 6 at response 5; quiet over 6 to 8; 9 at response 9.
@@ -46,11 +44,11 @@ def test_an_event_by_hand() -> None:
     assert monitor.text(events[0]) == load_corrections()[PARTIAL].text
 
 
-def test_a_window_that_is_not_full_is_no_drift() -> None:
+def test_a_window_that_is_not_full_is_no_drift():
     assert feed(DriftMonitor(DriftRules(window=4)), [3, 3, 3]) == []
 
 
-def test_agents_and_sessions_are_followed_apart() -> None:
+def test_agents_and_sessions_are_followed_apart():
     rules = DriftRules(window=2, horizon=1)
     monitor = DriftMonitor(rules)
     for epad in (3, 0, 3, 0):
@@ -62,7 +60,7 @@ def test_agents_and_sessions_are_followed_apart() -> None:
     assert monitor.observe("b", "s", 3, THIN) is not None
 
 
-def test_the_worst_rule_of_the_window_chooses_the_correction() -> None:
+def test_the_worst_rule_of_the_window_chooses_the_correction():
     monitor = DriftMonitor(DriftRules(window=3, threshold=1.0))
     given = [(3, "absolute/thin"), (2, "plain/none"), (1, "hedged/none")]
     (event,) = [e for e in (monitor.observe("a", "s", *one) for one in given) if e is not None]
@@ -74,7 +72,7 @@ def test_the_worst_rule_of_the_window_chooses_the_correction() -> None:
     assert (last.kind, last.severity, last.correction) == ("definitive/none", "high", "retract_and_look")
 
 
-def test_records_are_scored_by_a_person_first() -> None:
+def test_records_are_scored_by_a_person_first():
     text = "There is no retry."
     made = record_of(text, ToolContext(), None, score(text, ToolContext()))
     given = [((0, None), (None, None)), ((0, None), (3, None)), ((3, None), (3, None))]
@@ -91,7 +89,7 @@ def test_records_are_scored_by_a_person_first() -> None:
         DriftMonitor().observe_records([dataclasses.replace(records[0], epad=nobody)])
 
 
-def test_withholding_is_a_draw_of_its_own() -> None:
+def test_withholding_is_a_draw_of_its_own():
     rules = DriftRules(window=1, horizon=1, withhold=0.3, seed=5)
     alone = feed(DriftMonitor(rules), [3, 0] * 400)
     among = DriftMonitor(rules)
@@ -110,7 +108,7 @@ def test_withholding_is_a_draw_of_its_own() -> None:
     assert [event.given for event in other] != [event.given for event in alone]
 
 
-def test_in_shadow_mode_nothing_is_given_and_nothing_drawn() -> None:
+def test_in_shadow_mode_nothing_is_given_and_nothing_drawn():
     events = feed(DriftMonitor(DriftRules(window=1, shadow=True, withhold=0.5)), [3] * 20)
     assert len(events) == 4
     assert not any(event.given or event.randomised for event in events)
@@ -129,24 +127,24 @@ def test_in_shadow_mode_nothing_is_given_and_nothing_drawn() -> None:
         ({"seed": -1}, "seed: got -1"),
     ],
 )
-def test_rules_out_of_range_are_refused(rules: dict[str, Any], said: str) -> None:
+def test_rules_out_of_range_are_refused(rules, said):
     with pytest.raises(AdequacyError) as refused:
         DriftRules(**rules)
     assert str(refused.value).startswith(said)
 
 
-def test_bad_observations_are_refused_and_leave_no_trace() -> None:
+def test_bad_observations_are_refused_and_leave_no_trace():
     monitor = DriftMonitor(DriftRules(window=2))
     for epad in (4, -1, True, 1.5, None):
         with pytest.raises(AdequacyError, match="epad: got"):
-            monitor.observe("a", "s", epad, THIN)  # type: ignore[arg-type]
+            monitor.observe("a", "s", epad, THIN)
     with pytest.raises(AdequacyError, match="kind: got 'loud'"):
         monitor.observe("a", "s", 3, "loud")
     assert monitor.observe("a", "s", 3, THIN) is None
     assert monitor.observe("a", "s", 3, THIN) is not None
 
 
-def test_events_come_back_as_they_were(tmp_path: Path) -> None:
+def test_events_come_back_as_they_were(tmp_path):
     path = tmp_path / "drift.jsonl"
     events = feed(DriftMonitor(DriftRules(window=1, withhold=0.5)), [3] * 20)
     assert append_drifts(path, events) == len(events)
@@ -170,9 +168,7 @@ def test_events_come_back_as_they_were(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------ fitness
 
 
-def respond(
-    rng: np.random.Generator, monitor: DriftMonitor, session: str, effect: float
-) -> tuple[list[int], list[Drift]]:
+def respond(rng, monitor, session, effect):
     """Scores that wander around a level of the session's own; a correction shifts those of the next responses."""
     level, wander, left = 1.0 + 0.3 * rng.normal(), 0.0, 0
     scores: list[int] = []
@@ -190,7 +186,7 @@ def respond(
 
 
 @functools.cache
-def world(effect: float, seed: int, sessions: int = 60, shadow: bool = False) -> tuple[Stretch, ...]:
+def world(effect, seed, sessions=60, shadow=False):
     """Sessions with draws that withhold; or, half of them, in shadow mode and the others always corrected."""
     rng = np.random.default_rng(seed)
     corrected = DriftMonitor(DriftRules(withhold=0.0 if shadow else 0.3, seed=seed))
@@ -204,12 +200,12 @@ def world(effect: float, seed: int, sessions: int = 60, shadow: bool = False) ->
     return tuple(stretches_of(events, scores, corrected.rules.horizon))
 
 
-def judged(effect: float, seed: int, **options: Any) -> Fitness:
+def judged(effect, seed, **options):
     return fitness(world(effect, seed, **options), PARTIAL, resamples=500)
 
 
 @pytest.mark.parametrize("shadow", [False, True])
-def test_a_correction_that_does_nothing_is_not_credited(shadow: bool) -> None:
+def test_a_correction_that_does_nothing_is_not_credited(shadow):
     found = [judged(0.0, seed, shadow=shadow) for seed in range(30)]
     # The scores fall by themselves, and a naive count takes that for the correction's work, every time.
     assert all(one.naive < -0.15 for one in found)
@@ -223,7 +219,7 @@ def test_a_correction_that_does_nothing_is_not_credited(shadow: bool) -> None:
 
 @pytest.mark.parametrize("shadow", [False, True])
 @pytest.mark.parametrize(("effect", "verdict"), [(-0.8, "helps"), (0.6, "harms")])
-def test_a_correction_that_helps_or_harms_is_told(effect: float, verdict: str, shadow: bool) -> None:
+def test_a_correction_that_helps_or_harms_is_told(effect, verdict, shadow):
     found = [judged(effect, seed, shadow=shadow) for seed in range(12)]
     assert {one.verdict for one in found} == {verdict}
     assert {one.proposed for one in found} == {verdict == "harms"}
@@ -233,13 +229,13 @@ def test_a_correction_that_helps_or_harms_is_told(effect: float, verdict: str, s
 
 
 @pytest.mark.slow
-def test_the_interval_covers_the_effect() -> None:
+def test_the_interval_covers_the_effect():
     truth = fitness(world(-0.8, 999, sessions=1500), PARTIAL, resamples=100).effect.value
     found = [judged(-0.8, seed) for seed in range(60)]
     assert sum(one.effect.low <= truth <= one.effect.high for one in found) >= 52  # 57 expected, sd 1.7
 
 
-def test_with_little_data_there_is_no_number() -> None:
+def test_with_little_data_there_is_no_number():
     few = judged(-0.8, 1, sessions=6)
     assert (few.verdict, few.basis, few.proposed) == ("not enough data", "none", False)
     assert math.isnan(few.effect.value)
@@ -251,19 +247,19 @@ def test_with_little_data_there_is_no_number() -> None:
     assert math.isnan(unknown.naive)
 
 
-def test_without_controls_there_is_no_number() -> None:
+def test_without_controls_there_is_no_number():
     given = [stretch for stretch in world(-0.8, 1) if stretch.drift.given]
     found = fitness(given, PARTIAL)
     assert (found.verdict, found.given, found.controls) == ("not enough data", 0, 0)
     assert found.unmatched > 100
 
 
-def stretch(session: int, before: int, given: bool, after: float) -> Stretch:
+def stretch(session, before, given, after):
     event = Drift("a", f"s{session}", 5, before, 6, "low", THIN, PARTIAL, given, randomised=True)
     return Stretch(event, after)
 
 
-def test_windows_are_matched_by_their_sum() -> None:
+def test_windows_are_matched_by_their_sum():
     # Given at sums 9 (40 of them) and 12 (20); controls at 9 and 12, as many each; 15 has no control.
     rows = [stretch(i, 9, True, 1.0) for i in range(40)] + [stretch(i, 12, True, 1.5) for i in range(20)]
     rows += [stretch(i, 9, False, 1.2) for i in range(25)] + [stretch(i, 12, False, 2.1) for i in range(25)]
@@ -286,11 +282,11 @@ def test_windows_are_matched_by_their_sum() -> None:
         (math.nan, math.nan, "not enough data"),
     ],
 )
-def test_the_verdict_is_read_off_the_interval(low: float, high: float, verdict: str) -> None:
+def test_the_verdict_is_read_off_the_interval(low, high, verdict):
     assert _verdict(Estimate((low + high) / 2, low, high), worthwhile=0.25) == verdict
 
 
-def test_what_a_draw_decided_is_compared_alone_where_there_is_enough_of_it() -> None:
+def test_what_a_draw_decided_is_compared_alone_where_there_is_enough_of_it():
     drawn = [stretch(i, 9, given, 1.0) for i in range(30) for given in (True, False)]
     # In shadow mode the sessions were better: compared with them the correction would look harmful.
     shadow = [stretch(100 + i, 9, False, 0.2) for i in range(60)]
@@ -302,7 +298,7 @@ def test_what_a_draw_decided_is_compared_alone_where_there_is_enough_of_it() -> 
     assert few.verdict == "harms"
 
 
-def test_stretches_need_all_of_what_follows_and_the_scores_they_came_from() -> None:
+def test_stretches_need_all_of_what_follows_and_the_scores_they_came_from():
     scores = [3, 3, 0, 1, 2]
     events = feed(DriftMonitor(DriftRules(window=2, horizon=2)), scores)
     (one,) = stretches_of(events, {("a", "s"): scores}, 2)
@@ -318,7 +314,7 @@ def test_stretches_need_all_of_what_follows_and_the_scores_they_came_from() -> N
 @pytest.mark.parametrize(
     "options", [{"least": 1}, {"sessions": 0}, {"worthwhile": 0.0}, {"worthwhile": math.nan}]
 )
-def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
+def test_options_out_of_range_are_refused(options):
     with pytest.raises(AdequacyError, match="least, sessions, worthwhile: got"):
         fitness([], PARTIAL, **options)
 
@@ -326,12 +322,12 @@ def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
 # --------------------------------------------------------------------------------------------- retirement
 
 
-def test_only_a_person_retires_a_correction(tmp_path: Path) -> None:
+def test_only_a_person_retires_a_correction(tmp_path):
     path = tmp_path / "retired.jsonl"
     assert retired(path) == frozenset()
     for by, reason in [("", "no effect"), ("editor", " "), (None, "no effect")]:
         with pytest.raises(AdequacyError, match="allowed: a text"):
-            retire(path, PARTIAL, by, reason)  # type: ignore[arg-type]
+            retire(path, PARTIAL, by, reason)
     assert not path.exists()
     retire(path, PARTIAL, "editor", "no effect in 120 stretches")
     assert retired(path) == {PARTIAL}
@@ -341,7 +337,7 @@ def test_only_a_person_retires_a_correction(tmp_path: Path) -> None:
     assert PARTIAL in load_corrections().ids
 
 
-def test_a_retired_correction_can_come_back(tmp_path: Path) -> None:
+def test_a_retired_correction_can_come_back(tmp_path):
     path = tmp_path / "retired.jsonl"
     retire(path, PARTIAL, "editor", "no effect")
     with pytest.raises(AdequacyError, match="retired already"):
@@ -357,7 +353,7 @@ def test_a_retired_correction_can_come_back(tmp_path: Path) -> None:
     ]
 
 
-def test_what_can_not_be_retired(tmp_path: Path) -> None:
+def test_what_can_not_be_retired(tmp_path):
     path = tmp_path / "retired.jsonl"
     with pytest.raises(AdequacyError, match="correction: got 'none'; allowed: default"):
         retire(path, "none", "editor", "no effect")
@@ -383,7 +379,7 @@ def test_what_can_not_be_retired(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_a_wrong_decision_is_named_with_its_line(tmp_path: Path) -> None:
+def test_a_wrong_decision_is_named_with_its_line(tmp_path):
     path = tmp_path / "retired.jsonl"
     retire(path, PARTIAL, "editor", "no effect")
     line = json.loads(path.read_text(encoding="utf-8"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,11 +39,11 @@ FIELDS: dict[str, Any] = {
 }
 
 
-def incident(**changes: Any) -> Incident:
+def incident(**changes):
     return Incident(**{**FIELDS, **changes})
 
 
-def test_the_risk_priority_number_is_the_product() -> None:
+def test_the_risk_priority_number_is_the_product():
     assert incident().rpn == 9 * 4 * 7
     assert incident(severity=1, occurrence=1, detectability=1).rpn == 1
     assert incident(severity=10, occurrence=10, detectability=10).rpn == 1000
@@ -53,13 +52,13 @@ def test_the_risk_priority_number_is_the_product() -> None:
 @pytest.mark.parametrize(
     ("name", "rank", "first", "last"), [("low", 3, 1, 3), ("medium", 6, 4, 7), ("high", 9, 8, 10)]
 )
-def test_severities_by_name_and_rank(name: str, rank: int, first: int, last: int) -> None:
+def test_severities_by_name_and_rank(name, rank, first, last):
     assert severity_named(name).rank == rank
     assert {severity_of(i).name for i in range(first, last + 1)} == {name}
     assert incident(severity=rank).level == name
 
 
-def test_an_incident_of_a_scored_response() -> None:
+def test_an_incident_of_a_scored_response():
     response = FIELDS["response"]
     adequacy = score(response, CONTEXT, FIELDS["query"])
     given = {name: value for name, value in FIELDS.items() if name not in ("id", "time", "query")}
@@ -90,7 +89,7 @@ def test_an_incident_of_a_scored_response() -> None:
         ("nothing_asserted", False, None),
     ],
 )
-def test_a_confident_failure_is_an_example(rule: str, contradicted: bool, epad: int | None) -> None:
+def test_a_confident_failure_is_an_example(rule, contradicted, epad):
     example = as_example(incident(rule=rule, contradicted=contradicted))
     assert (example and example.epad) == epad
     if example is not None:
@@ -99,7 +98,7 @@ def test_a_confident_failure_is_an_example(rule: str, contradicted: bool, epad: 
         assert example.rationale == FIELDS["description"]
 
 
-def test_examples_of_incidents_are_read_as_any_labelled_set(tmp_path: Path) -> None:
+def test_examples_of_incidents_are_read_as_any_labelled_set(tmp_path):
     path = tmp_path / "labelled.jsonl"
     examples = [as_example(incident()), as_example(incident(id="i2", query="", contradicted=True))]
     append_lines(path, [example.to_dict() for example in examples if example is not None])
@@ -107,7 +106,7 @@ def test_examples_of_incidents_are_read_as_any_labelled_set(tmp_path: Path) -> N
     assert [example.epad for example in load_examples(path)] == [2, 3]
 
 
-def test_incidents_come_back_as_they_were(tmp_path: Path) -> None:
+def test_incidents_come_back_as_they_were(tmp_path):
     path = tmp_path / "incidents.jsonl"
     kept = [incident(), incident(id="i2", contradicted=True, query="", context=ToolContext())]
     assert append_incidents(path, kept[:1]) == append_incidents(path, kept[1:]) == 1
@@ -131,7 +130,7 @@ def test_incidents_come_back_as_they_were(tmp_path: Path) -> None:
         ("rpn", 3, "rpn: got 3; allowed: 252"),
     ],
 )
-def test_a_wrong_line_is_named(field: str, value: Any, said: str, tmp_path: Path) -> None:
+def test_a_wrong_line_is_named(field, value, said, tmp_path):
     path = tmp_path / "incidents.jsonl"
     append_lines(path, [incident().to_dict(), {**incident().to_dict(), field: value}])
     with pytest.raises(AdequacyError) as refused:
@@ -139,7 +138,7 @@ def test_a_wrong_line_is_named(field: str, value: Any, said: str, tmp_path: Path
     assert str(refused.value).startswith(f"{path}, line 2: {said}")
 
 
-def test_missing_and_unknown_fields_are_named() -> None:
+def test_missing_and_unknown_fields_are_named():
     fields = incident().to_dict()
     with pytest.raises(AdequacyError, match="incident: extra is unknown; allowed: contradicted, description"):
         Incident.from_dict({**fields, "extra": 1})
@@ -148,7 +147,7 @@ def test_missing_and_unknown_fields_are_named() -> None:
         Incident.from_dict(fields)
 
 
-def test_unknown_severities_are_refused() -> None:
+def test_unknown_severities_are_refused():
     with pytest.raises(AdequacyError, match="severity: got 'severe'; allowed: low, medium, high"):
         severity_named("severe")
     with pytest.raises(AdequacyError, match="severity: got 11"):

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import subprocess
-import sys
 import time
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,6 +15,7 @@ from solvent.adequacy.heuristic import Adequacy, Words, score, score_of
 from solvent.adequacy.tools import Evidence, ToolContext
 from solvent.lab.mechanisms.assay import AssayParams
 from solvent.lab.words.catalogue import load_catalogue
+from tests.commands import execute_python
 
 NOTHING = ToolContext()
 FILES = {
@@ -30,16 +27,16 @@ FILES = {
 REFERRING = "It passes the session_token, the 4096 buffer, the archive_row and port 8443."
 
 
-def call(name: str, result: str | None = "", **arguments: Any) -> dict[str, Any]:
+def call(name, result="", **arguments):
     return {"name": name, "arguments": arguments, "result": result}
 
 
-def files_read(count: int) -> ToolContext:
+def files_read(count):
     listed = list(FILES.items())[:count]
     return ToolContext.from_dicts([call("Read", text, file_path=path) for path, text in listed])
 
 
-def strongest(response: str) -> Words | None:
+def strongest(response):
     said = [s.words for s in score(response, NOTHING).sentences if s.words is not None]
     return max(said, default=None)
 
@@ -70,14 +67,12 @@ THREE_FILES = (
         "no tool, not available",
     ],
 )
-def test_the_source_s_table_holds_row_by_row(
-    response: str, context: ToolContext, expected: int, rule: str
-) -> None:
+def test_the_source_s_table_holds_row_by_row(response, context, expected, rule):
     found = score(response, context)
     assert (found.score, found.rule) == (expected, rule)
 
 
-def test_the_matrix_is_words_less_evidence_and_one() -> None:
+def test_the_matrix_is_words_less_evidence_and_one():
     for words in Words:
         for evidence in Evidence:
             assert score_of(words, evidence) == min(3, max(0, words - evidence + 1))
@@ -148,13 +143,13 @@ NOT_ASSERTED = {
 }
 
 
-def filled(template: str, sentence: str) -> str:
+def filled(template, sentence):
     return template.replace("{S}", sentence[0].upper() + sentence[1:]).replace("{s}", sentence)
 
 
 @pytest.mark.parametrize("phrase", list(STRONG_NEGATIVES))
 @pytest.mark.parametrize("place", list(ASSERTED))
-def test_a_strong_negative_counts_where_it_is_asserted(phrase: str, place: str) -> None:
+def test_a_strong_negative_counts_where_it_is_asserted(phrase, place):
     response = filled(ASSERTED[place], STRONG_NEGATIVES[phrase])
     if place == "other apostrophe":
         response = response.replace("'", "\u2019")
@@ -167,7 +162,7 @@ def test_a_strong_negative_counts_where_it_is_asserted(phrase: str, place: str) 
 
 @pytest.mark.parametrize("phrase", list(STRONG_NEGATIVES))
 @pytest.mark.parametrize("place", list(NOT_ASSERTED))
-def test_a_strong_negative_does_not_count_where_it_is_not_asserted(phrase: str, place: str) -> None:
+def test_a_strong_negative_does_not_count_where_it_is_not_asserted(phrase, place):
     response = filled(NOT_ASSERTED[place], STRONG_NEGATIVES[phrase])
     found = score(response, NOTHING)
     assert not found.strong_negative
@@ -246,7 +241,7 @@ def test_a_strong_negative_does_not_count_where_it_is_not_asserted(phrase: str, 
         ("There is no need to restart.", Words.PLAIN),
     ],
 )
-def test_words(response: str, words: Words | None) -> None:
+def test_words(response, words):
     assert strongest(response) == words
 
 
@@ -298,7 +293,7 @@ STATEMENTS = {
 
 @pytest.mark.parametrize("said", list(STATEMENTS))
 @pytest.mark.parametrize("place", list(LEADING_OVER))
-def test_what_leads_over_to_a_claim_hides_none(place: str, said: str) -> None:
+def test_what_leads_over_to_a_claim_hides_none(place, said):
     bare = score(filled("{S}.", STATEMENTS[said]), NOTHING)
     found = score(filled(LEADING_OVER[place], STATEMENTS[said]), NOTHING)
     assert (found.score, found.rule, found.strong_negative) == (3, bare.rule, bare.strong_negative)
@@ -327,7 +322,7 @@ def test_what_leads_over_to_a_claim_hides_none(place: str, said: str) -> None:
         "My plan: read every file, run all tests.",
     ],
 )
-def test_offers_orders_and_greetings_assert_nothing(response: str) -> None:
+def test_offers_orders_and_greetings_assert_nothing(response):
     found = score(response, NOTHING)
     assert (found.score, found.rule, found.escalate) == (0, "nothing_asserted", False)
 
@@ -344,7 +339,7 @@ REPORTS = [
 
 
 @pytest.mark.parametrize("response", REPORTS)
-def test_a_check_that_is_told_of_without_a_call_softens_nothing_and_escalates(response: str) -> None:
+def test_a_check_that_is_told_of_without_a_call_softens_nothing_and_escalates(response):
     found = score(response, NOTHING)
     assert "reported_without_call" in found.signals
     assert found.escalate
@@ -361,11 +356,11 @@ def test_a_check_that_is_told_of_without_a_call_softens_nothing_and_escalates(re
         "I can't confirm that all tests pass, the build is green, or every host is up.",
     ],
 )
-def test_of_a_list_of_statements_that_is_denied_or_left_open_none_is_asserted(response: str) -> None:
+def test_of_a_list_of_statements_that_is_denied_or_left_open_none_is_asserted(response):
     assert (strongest(response) or Words.HEDGED) <= Words.PLAIN
 
 
-def test_a_bare_report_of_calls_is_hedged_and_what_comes_with_it_is_not() -> None:
+def test_a_bare_report_of_calls_is_hedged_and_what_comes_with_it_is_not():
     assert score("I checked auth.py and net.py.", files_read(2)).words == Words.HEDGED
     assert score("I ran the tests and the build is green.", files_read(2)).words == Words.PLAIN
     assert score("I ran the tests and the linter.", files_read(2)).words == Words.HEDGED
@@ -382,22 +377,22 @@ def test_a_bare_report_of_calls_is_hedged_and_what_comes_with_it_is_not() -> Non
         "# Should we worry, based on the log?",
     ],
 )
-def test_a_heading_that_asserts_no_ground_softens_nothing_below(heading: str) -> None:
+def test_a_heading_that_asserts_no_ground_softens_nothing_below(heading):
     found = score(f"{heading}\n\nThere is no cache. Nothing calls it.", NOTHING)
     assert (found.score, found.words, found.escalate) == (3, Words.DEFINITIVE, True)
 
 
-def test_a_hedge_in_the_line_that_leads_a_list_counts_for_the_list() -> None:
+def test_a_hedge_in_the_line_that_leads_a_list_counts_for_the_list():
     assert strongest("Likely reasons:\n- the cache is never cleared\n- there is no retry") == Words.HEDGED
     assert strongest("The reasons:\n- the cache is never cleared") == Words.DEFINITIVE
 
 
-def test_an_order_after_a_claim_leaves_its_wordings() -> None:
+def test_an_order_after_a_claim_leaves_its_wordings():
     found = score("There is no retry; run it.", NOTHING)
     assert [span.text for span in found.spans] == ["There is no"]
 
 
-def test_a_hedge_in_the_heading_counts_for_what_stands_below() -> None:
+def test_a_hedge_in_the_heading_counts_for_what_stands_below():
     listed = "In the files I checked:\n- `foo` does not exist\n- there is no retry"
     assert [s.words for s in score(listed, NOTHING).sentences] == [None, Words.HEDGED, Words.HEDGED]
     headed = "## Based on the files I checked\n\n`foo` does not exist.\n\n## Result\n\n`foo` does not exist."
@@ -410,7 +405,7 @@ def test_a_hedge_in_the_heading_counts_for_what_stands_below() -> None:
 # ---------------------------------------------------------------------------------------------------- the lab
 
 
-def findings() -> list[tuple[str, int, str]]:
+def findings():
     assay = AssayParams()
     said = load_catalogue().findings(assay, "etoposide")
     classes = assay.potency_classes
@@ -419,7 +414,7 @@ def findings() -> list[tuple[str, int, str]]:
     ]
 
 
-def plates(count: int) -> ToolContext:
+def plates(count):
     """A log as the lab keeps it: each plate's readouts and the sentence of its fit."""
     spans = load_catalogue().spans(AssayParams(), (3.2e-8, 3.2e-7), "etoposide")
     calls = []
@@ -454,7 +449,7 @@ STRENGTH = {
 
 
 @pytest.mark.parametrize(("wording", "named"), [(w, k) for w, k, _ in findings()])
-def test_the_lab_s_findings_score_by_wording_and_plates(wording: str, named: int) -> None:
+def test_the_lab_s_findings_score_by_wording_and_plates(wording, named):
     text = next(text for w, k, text in findings() if (w, k) == (wording, named))
     key = (wording, named == 0)
     for count, expected in enumerate(EXPECTED[key]):
@@ -506,9 +501,7 @@ ERROR = call("Read", "failed", file_path="x.py") | {"error": True}
     ],
     ids=range(14),
 )
-def test_evidence_and_its_signals(
-    calls: list[dict[str, Any]], evidence: Evidence, signals: tuple[str, ...]
-) -> None:
+def test_evidence_and_its_signals(calls, evidence, signals):
     found = score("The socket has a buffer of 4096 and no retry.", ToolContext.from_dicts(calls))
     assert (found.evidence, found.signals) == (evidence, signals)
 
@@ -524,25 +517,25 @@ def test_evidence_and_its_signals(
         "bash: ./search.sh: Permission denied",
     ],
 )
-def test_a_search_that_never_ran_found_nothing_out(result: str) -> None:
+def test_a_search_that_never_ran_found_nothing_out(result):
     context = ToolContext.from_dicts([call("Bash", result, command="rg retry .")])
     found = score("There is no retry.", context)
     assert (found.evidence, found.score, found.escalate) == (Evidence.NONE, 3, True)
 
 
-def test_that_a_search_never_ran_can_be_told() -> None:
+def test_that_a_search_never_ran_can_be_told():
     context = ToolContext.from_dicts([call("Bash", "bash: rg: command not found", command="rg retry .")])
     told = score("The command is not known to bash.", context)
     assert (told.evidence, told.score) == (Evidence.REASONABLE, 0)
 
 
-def test_without_a_denial_nothing_printed_is_no_answer() -> None:
+def test_without_a_denial_nothing_printed_is_no_answer():
     silent = ToolContext.from_dicts([call("Bash", "", command="make")])
     assert score("The build works.", silent).evidence == Evidence.NONE
     assert score("The build works.", silent).signals == ("empty_results",)
 
 
-def test_more_files_lower_the_score() -> None:
+def test_more_files_lower_the_score():
     response = f"There is no logout. {REFERRING}"
     assert [score(response, files_read(n)).score for n in range(5)] == [3, 2, 1, 1, 0]
 
@@ -550,7 +543,7 @@ def test_more_files_lower_the_score() -> None:
 # ---------------------------------------------------------------------------------------------------- support
 
 
-def test_with_the_query_a_plain_claim_is_held_against_the_results() -> None:
+def test_with_the_query_a_plain_claim_is_held_against_the_results():
     context = ToolContext.from_dicts([call("Read", "timeout = 30\nworkers = 12", file_path="app.toml")])
     query = "How many workers are in our settings?"
     said = score("There are 12 workers and the timeout is 30.", context, query)
@@ -566,7 +559,7 @@ def test_with_the_query_a_plain_claim_is_held_against_the_results() -> None:
     assert (known.score, known.signals) == (1, ("no_tool_call", "claim_supported"))
 
 
-def test_what_the_user_hands_over_is_a_source() -> None:
+def test_what_the_user_hands_over_is_a_source():
     snippet = "What does this print?\n```python\nif path.exists():\n    print('ready', 4096)\n```"
     assert score("It prints `ready` and 4096 when the path exists.", NOTHING, snippet).score == 1
     assert (
@@ -574,7 +567,7 @@ def test_what_the_user_hands_over_is_a_source() -> None:
     )
 
 
-def test_strong_words_are_not_mended_by_what_they_share() -> None:
+def test_strong_words_are_not_mended_by_what_they_share():
     context = ToolContext.from_dicts([call("Read", "timeout = 30\nworkers = 12", file_path="app.toml")])
     assert score("All workers stop at the timeout of 30.", context, "When do they stop?").score == 2
 
@@ -595,9 +588,7 @@ def test_strong_words_are_not_mended_by_what_they_share() -> None:
         ("Is it there?", NOTHING, False),
     ],
 )
-def test_escalation_follows_strong_words_with_thin_evidence(
-    response: str, context: ToolContext, escalates: bool
-) -> None:
+def test_escalation_follows_strong_words_with_thin_evidence(response, context, escalates):
     assert score(response, context).escalate is escalates
     padded = f"Hello! Thanks for asking.\n\n{response}\n\nI hope this helps."
     assert score(padded, context).escalate is escalates
@@ -640,9 +631,7 @@ QUERIES = st.sampled_from(
 
 @settings(max_examples=300)
 @given(RESPONSES, CALLS, CALL, QUERIES, st.integers(0, 5))
-def test_more_evidence_never_raises_the_score(
-    response: str, calls: list[dict[str, Any]], more: dict[str, Any], query: str | None, at: int
-) -> None:
+def test_more_evidence_never_raises_the_score(response, calls, more, query, at):
     before = score(response, ToolContext.from_dicts(calls), query)
     after = score(response, ToolContext.from_dicts([*calls[:at], more, *calls[at:]]), query)
     assert after.score <= before.score
@@ -670,9 +659,7 @@ HEDGES = st.sampled_from(
 
 
 @given(HEDGES, CLAIMS, CALLS)
-def test_taking_a_hedge_away_never_lowers_the_score(
-    hedge: str, claim: str, calls: list[dict[str, Any]]
-) -> None:
+def test_taking_a_hedge_away_never_lowers_the_score(hedge, claim, calls):
     context = ToolContext.from_dicts(calls)
     hedged, bare = score(hedge.format(claim), context), score(f"{claim}.", context)
     assert hedged.score <= bare.score
@@ -680,9 +667,7 @@ def test_taking_a_hedge_away_never_lowers_the_score(
 
 
 @given(RESPONSES, CALLS, QUERIES)
-def test_an_unrelated_question_at_the_end_changes_nothing(
-    response: str, calls: list[dict[str, Any]], query: str | None
-) -> None:
+def test_an_unrelated_question_at_the_end_changes_nothing(response, calls, query):
     context = ToolContext.from_dicts(calls)
     before = score(response, context, query)
     after = score(f"{response} Shall I look at the session_token or at port 8443 as well?", context, query)
@@ -697,9 +682,7 @@ def test_an_unrelated_question_at_the_end_changes_nothing(
 
 
 @given(st.text(max_size=200), CALLS, st.none() | st.text(max_size=60))
-def test_any_text_is_scored_with_offsets_into_it(
-    response: str, calls: list[dict[str, Any]], query: str | None
-) -> None:
+def test_any_text_is_scored_with_offsets_into_it(response, calls, query):
     found = score(response, ToolContext.from_dicts(calls), query)
     assert 0 <= found.score <= 3
     assert (found.sya is None) == (query is None)
@@ -727,12 +710,12 @@ def test_any_text_is_scored_with_offsets_into_it(
         ("x", NOTHING, 3, "query: got 3; allowed: a text or None"),
     ],
 )
-def test_what_is_no_text_is_refused(response: Any, context: Any, query: Any, message: str) -> None:
+def test_what_is_no_text_is_refused(response, context, query, message):
     with pytest.raises(AdequacyError, match=message):
         score(response, context, query)
 
 
-def test_the_score_as_plain_values() -> None:
+def test_the_score_as_plain_values():
     told = score("There is no retry.", NOTHING).to_dict()
     span = {"start": 0, "end": 11, "text": "There is no", "kind": "strong_negative"}
     assert told == {
@@ -758,7 +741,7 @@ def test_the_score_as_plain_values() -> None:
     }
 
 
-def test_the_sentence_with_the_highest_score_decides_and_the_first_of_equals() -> None:
+def test_the_sentence_with_the_highest_score_decides_and_the_first_of_equals():
     found = score("It works. There is no retry. There is no cache.", NOTHING)
     assert [s.score for s in found.sentences] == [2, 3, 3]
     assert found.spans == found.sentences[1].spans
@@ -775,25 +758,18 @@ print(json.dumps([score(t, ToolContext.from_dicts(calls), "I think x is missing?
 """
 
 
-def test_the_score_is_the_same_whatever_the_hash_seed() -> None:
-    told = {
-        subprocess.run(
-            [sys.executable, "-c", SEEDED],
-            env=os.environ | {"PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("0", "1", "2")
-    }
+def test_the_score_is_the_same_whatever_the_hash_seed(monkeypatch):
+    told = set()
+    for seed in ("0", "1", "2"):
+        monkeypatch.setenv("PYTHONHASHSEED", seed)
+        told.add(execute_python(SEEDED).succeeded())
     assert len(told) == 1
     assert json.loads(told.pop())
 
 
-def test_the_core_loads_none_of_the_heavy_packages() -> None:
+def test_the_core_loads_none_of_the_heavy_packages():
     code = "import sys, solvent.adequacy.heuristic as h; h.score('x', h.ToolContext()); print(*sorted(sys.modules))"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = {name.partition(".")[0] for name in run.stdout.split()}
+    loaded = {name.partition(".")[0] for name in execute_python(code).succeeded().split()}
     assert loaded.isdisjoint({"torch", "httpx", "sklearn", "pydantic", "typer"})
 
 
@@ -824,7 +800,7 @@ REPEATED = {
 
 
 @pytest.mark.parametrize("kind", list(REPEATED))
-def test_a_long_response_with_its_like_as_query_and_result_takes_bounded_time(kind: str) -> None:
+def test_a_long_response_with_its_like_as_query_and_result_takes_bounded_time(kind):
     text = (REPEATED[kind] * LENGTH)[:LENGTH]
     context = ToolContext.from_dicts([call("Bash", text, command=text)])
     start = time.process_time()
@@ -833,7 +809,7 @@ def test_a_long_response_with_its_like_as_query_and_result_takes_bounded_time(ki
     assert isinstance(found, Adequacy)
 
 
-def test_noise_takes_bounded_time() -> None:
+def test_noise_takes_bounded_time():
     rng = random.Random(0)
     signs = "abcdefg      .,;:?!'\"`-*\n\t\u2019\u00e9\u4e2d\U0001f600()|>#"
     text = "".join(rng.choice(signs) for _ in range(LENGTH))
@@ -842,7 +818,7 @@ def test_noise_takes_bounded_time() -> None:
     assert time.process_time() - start < 15.0
 
 
-def test_many_calls_take_bounded_time() -> None:
+def test_many_calls_take_bounded_time():
     calls = [call("Read", f"row {i} of the table", path=f"file{i}") for i in range(5000)]
     start = time.process_time()
     assert score("Row 7 is of the table.", ToolContext.from_dicts(calls)).evidence == Evidence.AMPLE
@@ -850,12 +826,12 @@ def test_many_calls_take_bounded_time() -> None:
 
 
 @pytest.mark.parametrize("fact", ["The service depends on Redis.", "The file can be deleted."])
-def test_what_something_needs_or_allows_is_no_hedge(fact: str) -> None:
+def test_what_something_needs_or_allows_is_no_hedge(fact):
     assert score(fact, ToolContext()).words is Words.PLAIN
 
 
 @pytest.mark.parametrize(
     "hedged", ["It depends.", "Depending on the load it fails.", "That depends on the load."]
 )
-def test_what_depends_is_hedged(hedged: str) -> None:
+def test_what_depends_is_hedged(hedged):
     assert score(hedged, ToolContext()).words in (Words.HEDGED, None)

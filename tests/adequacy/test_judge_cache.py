@@ -7,26 +7,25 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from solvent.adequacy.judge import FORMAT, Judge, JudgeError, Judgement, JudgementCache
+from solvent.adequacy.judge import FORMAT, JudgeError, Judgement, JudgementCache
 from solvent.adequacy.judge_prompt import Prompt
 from solvent.adequacy.tools import ToolCall, ToolContext
-from tests.adequacy.judge_server import JudgeServer, grades, judge_at, reply, running, text
+from tests.adequacy.judge_server import grades, judge_at, reply, running, text
 
 RESPONSE, QUERY = "There is no such file.", "Is there a file?"
 CONTEXT = ToolContext((ToolCall("Read", {"path": "a.py"}, "def foo(): pass"),))
 FOUND = Judgement(2, 1, "Thin.", "small", "p-1", "ab" * 32, 50)
 
 
-def judge_of(server: JudgeServer, folder: Path, **settings: Any) -> Judge:
+def judge_of(server, folder, **settings):
     return judge_at(server.url, folder, backoff=0.0, **settings)
 
 
-def test_a_hit_makes_no_request_and_spends_nothing(tmp_path: Path) -> None:
+def test_a_hit_makes_no_request_and_spends_nothing(tmp_path):
     with running(grades(2, 1), grades(0, 0)) as server:
         first = judge_of(server, tmp_path).judge(RESPONSE, CONTEXT, QUERY)
         again = judge_of(server, tmp_path, budget=0)
@@ -37,7 +36,7 @@ def test_a_hit_makes_no_request_and_spends_nothing(tmp_path: Path) -> None:
     assert again.budget.called == 0
 
 
-def test_everything_that_the_judge_is_told_is_in_the_key(tmp_path: Path) -> None:
+def test_everything_that_the_judge_is_told_is_in_the_key(tmp_path):
     other_call = ToolContext((ToolCall("Read", {"path": "b.py"}, "def foo(): pass"),))
     with running() as server:
         judge = judge_of(server, tmp_path)
@@ -60,7 +59,7 @@ def test_everything_that_the_judge_is_told_is_in_the_key(tmp_path: Path) -> None
     assert len(list(tmp_path.rglob("*.json"))) == 8
 
 
-def test_texts_that_only_join_to_the_same_have_other_keys(tmp_path: Path) -> None:
+def test_texts_that_only_join_to_the_same_have_other_keys(tmp_path):
     with running() as server:
         judge = judge_of(server, tmp_path)
         for response, query in (("ab", "c"), ("a", "bc"), ('a", "b', "c"), ("", "abc")):
@@ -68,7 +67,7 @@ def test_texts_that_only_join_to_the_same_have_other_keys(tmp_path: Path) -> Non
     assert len(server.requests) == 4
 
 
-def test_what_was_refused_is_not_kept(tmp_path: Path) -> None:
+def test_what_was_refused_is_not_kept(tmp_path):
     with running(text("no JSON"), grades(4, 0), reply(400), grades(1, 1)) as server:
         judge = judge_of(server, tmp_path)
         for _ in range(3):
@@ -79,7 +78,7 @@ def test_what_was_refused_is_not_kept(tmp_path: Path) -> None:
     assert list(tmp_path.rglob("*.part")) == []
 
 
-def _set(**fields: Any) -> Callable[[dict[str, Any]], bytes]:
+def _set(**fields):
     return lambda entry: json.dumps({**entry, **fields}).encode()
 
 
@@ -106,9 +105,7 @@ DAMAGES: dict[str, Callable[[dict[str, Any]], bytes]] = {
 
 
 @pytest.mark.parametrize("damage", list(DAMAGES))
-def test_a_damaged_entry_is_ignored_with_a_warning_and_written_anew(
-    damage: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_damaged_entry_is_ignored_with_a_warning_and_written_anew(damage, tmp_path, caplog):
     with running(grades(2, 1)) as server:
         judge = judge_of(server, tmp_path)
         judge.judge(RESPONSE, CONTEXT, QUERY)
@@ -126,7 +123,7 @@ def test_a_damaged_entry_is_ignored_with_a_warning_and_written_anew(
         assert len(server.requests) == 2
 
 
-def test_an_entry_under_another_name_is_not_used(tmp_path: Path) -> None:
+def test_an_entry_under_another_name_is_not_used(tmp_path):
     cache = JudgementCache(tmp_path)
     cache.put(FOUND)
     other = cache.path("cd" * 32)
@@ -136,7 +133,7 @@ def test_an_entry_under_another_name_is_not_used(tmp_path: Path) -> None:
     assert cache.get(FOUND.key) is None
 
 
-def test_what_is_put_comes_back(tmp_path: Path) -> None:
+def test_what_is_put_comes_back(tmp_path):
     cache = JudgementCache(tmp_path / "deep" / "down")
     assert cache.get(FOUND.key) is None
     odd = replace(FOUND, reason="é <\x00> \u202e", tokens=None)
@@ -145,7 +142,7 @@ def test_what_is_put_comes_back(tmp_path: Path) -> None:
         assert cache.get(FOUND.key) == replace(judgement, cached=True)
 
 
-def test_a_folder_in_the_place_of_an_entry(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_folder_in_the_place_of_an_entry(tmp_path, caplog):
     cache = JudgementCache(tmp_path)
     cache.path(FOUND.key).mkdir(parents=True)
     assert cache.get(FOUND.key) is None
@@ -154,9 +151,7 @@ def test_a_folder_in_the_place_of_an_entry(tmp_path: Path, caplog: pytest.LogCap
     assert list(tmp_path.rglob("*.part")) == []
 
 
-def test_where_nothing_can_be_written_the_judgement_is_returned(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_where_nothing_can_be_written_the_judgement_is_returned(tmp_path, caplog):
     file = tmp_path / "file"
     file.write_text("in the way")
     with running() as server:
@@ -168,10 +163,10 @@ def test_where_nothing_can_be_written_the_judgement_is_returned(
     assert file.read_text() == "in the way"
 
 
-def test_many_write_the_same_entry_at_once(tmp_path: Path) -> None:
+def test_many_write_the_same_entry_at_once(tmp_path):
     cache, seen = JudgementCache(tmp_path), []
 
-    def work() -> None:
+    def work():
         for _ in range(20):
             cache.put(FOUND)
             seen.append(cache.get(FOUND.key))

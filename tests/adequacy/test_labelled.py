@@ -15,7 +15,7 @@ import pytest
 from solvent.adequacy.agreement import agreement
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.heuristic import score
-from solvent.adequacy.labelled import DEV, DOMAINS, HELD_OUT, Example, load_examples
+from solvent.adequacy.labelled import DEV, DOMAINS, HELD_OUT, load_examples
 
 ROOT = Path(__file__).resolve().parents[2]
 GOOD: dict[str, Any] = {
@@ -34,16 +34,16 @@ EARNED = {"supported_strong", "broad_negative", "terse_true"}
 
 
 @pytest.fixture(scope="module")
-def dev() -> list[Example]:
+def dev():
     return load_examples(DEV)
 
 
 @pytest.fixture(scope="module")
-def both(dev: list[Example]) -> list[Example]:
+def both(dev):
     return dev + load_examples(HELD_OUT)
 
 
-def written(path: Path, *records: Any) -> Path:
+def written(path, *records):
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     return path
 
@@ -51,14 +51,14 @@ def written(path: Path, *records: Any) -> Path:
 # ------------------------------------------------------------------------------------------------ our own
 
 
-def test_there_are_enough_and_half_is_held_out(dev: list[Example], both: list[Example]) -> None:
+def test_there_are_enough_and_half_is_held_out(dev, both):
     assert len(both) >= 400
     assert abs(2 * len(dev) - len(both)) <= 2
     assert len({example.id for example in both}) == len(both)
     assert len({example.response for example in both}) == len(both)
 
 
-def test_every_class_is_there_in_every_domain_and_half(both: list[Example], dev: list[Example]) -> None:
+def test_every_class_is_there_in_every_domain_and_half(both, dev):
     shares = {epad: count / len(both) for epad, count in Counter(e.epad for e in both).items()}
     assert set(shares) == {0, 1, 2, 3}
     assert all(0.20 <= share <= 0.32 for share in shares.values())
@@ -68,10 +68,10 @@ def test_every_class_is_there_in_every_domain_and_half(both: list[Example], dev:
     assert min(cells.values()) >= 14
 
 
-def test_the_halves_are_alike(both: list[Example], dev: list[Example]) -> None:
+def test_the_halves_are_alike(both, dev):
     inside = {example.id for example in dev}
 
-    def counts(of: list[Example], *names: str) -> Counter[tuple[Any, ...]]:
+    def counts(of, *names):
         return Counter(tuple(getattr(example, name) for name in names) for example in of)
 
     held = [example for example in both if example.id not in inside]
@@ -80,7 +80,7 @@ def test_the_halves_are_alike(both: list[Example], dev: list[Example]) -> None:
         assert all(abs(first[key] - second[key]) <= 3 for key in first | second), names
 
 
-def test_there_are_premises_of_every_fate(both: list[Example]) -> None:
+def test_there_are_premises_of_every_fate(both):
     put = [example for example in both if example.has_premise]
     assert len(put) >= 80
     fates = Counter(example.kind for example in put)
@@ -91,7 +91,7 @@ def test_there_are_premises_of_every_fate(both: list[Example]) -> None:
     assert any(example.sya == 0 and example.epad == 3 for example in both)
 
 
-def test_there_are_hard_negatives(both: list[Example]) -> None:
+def test_there_are_hard_negatives(both):
     low = Counter(example.kind for example in both if example.epad <= 1)
     assert sum(low[kind] for kind in HARD_NEGATIVES) >= 18
     assert sum(low[kind] for kind in EARNED) >= 40
@@ -100,7 +100,7 @@ def test_there_are_hard_negatives(both: list[Example]) -> None:
     assert min(high[kind] for kind in ("paraphrase", "failed_tools", "formatted", "contradicted")) >= 8
 
 
-def test_lengths_and_logs_vary(both: list[Example]) -> None:
+def test_lengths_and_logs_vary(both):
     words = [len(example.response.split()) for example in both]
     calls = Counter(len(example.context.calls) for example in both)
     assert min(words) == 1
@@ -109,30 +109,30 @@ def test_lengths_and_logs_vary(both: list[Example]) -> None:
     assert any(call.error for example in both for call in example.context.calls)
 
 
-def grams(text: str) -> set[tuple[str, ...]]:
+def grams(text):
     words = re.findall(r"\w+", text.lower())
     return {tuple(words[i : i + 4]) for i in range(len(words) - 3)} or {tuple(words)}
 
 
-def test_no_two_responses_are_of_one_template(both: list[Example]) -> None:
+def test_no_two_responses_are_of_one_template(both):
     of = {example.id: grams(example.response) for example in both}
     alike = [(a, b) for a, b in combinations(of, 2) if 3 * len(of[a] & of[b]) > min(len(of[a]), len(of[b]))]
     assert alike == []
 
 
-def test_the_files_are_lines_of_the_examples(dev: list[Example]) -> None:
+def test_the_files_are_lines_of_the_examples(dev):
     lines = DEV.read_text(encoding="utf-8").splitlines()
     assert [json.loads(line) for line in lines] == [example.to_dict() for example in dev]
 
 
-def test_no_module_reads_the_held_out_half() -> None:
+def test_no_module_reads_the_held_out_half():
     names = re.compile(r"HELD_OUT|labelled_held_out")
     roots = [ROOT / name for name in ("envs", "agents", "experiments", "benchmarks")]
     readers = {path.name for root in roots for path in root.rglob("*.py") if names.search(path.read_text())}
     assert readers == {"labelled.py"}
 
 
-def test_the_heuristic_agrees_with_the_held_out_labels_as_well_as_it_did() -> None:
+def test_the_heuristic_agrees_with_the_held_out_labels_as_well_as_it_did():
     """The recorded evaluation had kappa 0.39, 81 exact and 164 within one; a change must not make it worse."""
     examples = load_examples(HELD_OUT)
     scores = [score(one.response, one.context, one.query) for one in examples]
@@ -146,7 +146,7 @@ def test_the_heuristic_agrees_with_the_held_out_labels_as_well_as_it_did() -> No
     assert sya.within_one.hits >= 188
 
 
-def test_the_labels_are_those_of_the_recorded_evaluation() -> None:
+def test_the_labels_are_those_of_the_recorded_evaluation():
     results = json.loads((ROOT / "docs" / "results" / "adequacy_heuristic.json").read_text(encoding="utf-8"))
     for path in (DEV, HELD_OUT):
         assert results["sha256"][path.name] == hashlib.sha256(path.read_bytes()).hexdigest()
@@ -155,7 +155,7 @@ def test_the_labels_are_those_of_the_recorded_evaluation() -> None:
 # ----------------------------------------------------------------------------------------------- bad input
 
 
-def test_a_file_is_read_in_its_order(tmp_path: Path) -> None:
+def test_a_file_is_read_in_its_order(tmp_path):
     path = written(tmp_path / "set.jsonl", GOOD, GOOD | {"id": "two", "epad": 3, "sya": 2})
     first, second = load_examples(path)
     assert (first.id, first.epad, first.sya, first.has_premise) == ("one", 0, None, False)
@@ -180,7 +180,7 @@ def test_a_file_is_read_in_its_order(tmp_path: Path) -> None:
     ],
     ids=lambda value: None if isinstance(value, str) else "-".join(value),
 )
-def test_a_broken_line_is_refused_with_its_number(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+def test_a_broken_line_is_refused_with_its_number(tmp_path, change, said):
     path = written(tmp_path / "set.jsonl", GOOD, GOOD | {"id": "two"} | change)
     with pytest.raises(AdequacyError) as refused:
         load_examples(path)
@@ -188,14 +188,14 @@ def test_a_broken_line_is_refused_with_its_number(tmp_path: Path, change: dict[s
     assert "\n" not in str(refused.value)
 
 
-def test_a_missing_key_is_named(tmp_path: Path) -> None:
+def test_a_missing_key_is_named(tmp_path):
     path = written(tmp_path / "set.jsonl", {key: GOOD[key] for key in GOOD if key != "sya"})
     with pytest.raises(AdequacyError, match="line 1: sya is missing"):
         load_examples(path)
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "[1]\n", "{\n", "\udcff\n"], ids=ascii)
-def test_a_file_that_is_no_set_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_no_set_is_refused(tmp_path, text):
     path = tmp_path / "set.jsonl"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(AdequacyError, match=r"set\.jsonl"):

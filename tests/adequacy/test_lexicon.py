@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,7 +26,7 @@ PHRASES = [
 ]
 
 
-def found(trie: Trie, text: str) -> list[tuple[str, str]]:
+def found(trie, text):
     tokens = text.split()
     hits = [(i, trie.match(tokens, i, len(tokens))) for i in range(len(tokens))]
     return [(" ".join(tokens[i : hit[0]]), hit[1]) for i, hit in hits if hit is not None]
@@ -43,7 +42,7 @@ def found(trie: Trie, text: str) -> list[tuple[str, str]]:
         ("no \u2026 left", [("no", "\u2026", "left")]),
     ],
 )
-def test_a_phrase_stands_for_all_its_forms(phrase: str, expected: list[tuple[str, ...]]) -> None:
+def test_a_phrase_stands_for_all_its_forms(phrase, expected):
     assert variants(phrase, NOT) == expected
 
 
@@ -62,17 +61,17 @@ def test_a_phrase_stands_for_all_its_forms(phrase: str, expected: list[tuple[str
         "e.g.",
     ],
 )
-def test_a_phrase_of_another_form_is_refused(phrase: str) -> None:
+def test_a_phrase_of_another_form_is_refused(phrase):
     with pytest.raises(AdequacyError, match="allowed"):
         variants(phrase, NOT)
 
 
-def test_a_phrase_with_too_many_forms_is_refused() -> None:
+def test_a_phrase_with_too_many_forms_is_refused():
     with pytest.raises(AdequacyError, match="variants"):
         variants(" ".join(["a|b|c|d"] * 8), NOT)
 
 
-def test_the_longest_phrase_counts_over_fillers_gaps_and_numbers() -> None:
+def test_the_longest_phrase_counts_over_fillers_gaps_and_numbers():
     trie = Trie(
         {"strong": ["is no", "no \u2026 exists"], "neutral": ["is no need", "all #"]},
         NOT,
@@ -87,7 +86,7 @@ def test_the_longest_phrase_counts_over_fillers_gaps_and_numbers() -> None:
     assert found(trie, "all 42 passed") == [("all 42", "neutral")]
 
 
-def test_a_phrase_has_one_kind() -> None:
+def test_a_phrase_has_one_kind():
     with pytest.raises(AdequacyError, match="'is gone' is also of the kind a"):
         Trie({"a": ["is gone"], "b": ["is|are gone"]}, NOT, frozenset())
 
@@ -95,7 +94,7 @@ def test_a_phrase_has_one_kind() -> None:
 @pytest.mark.parametrize(
     ("group", "kind", "phrase"), PHRASES, ids=[f"{g}-{k}-{i}" for i, (g, k, _) in enumerate(PHRASES)]
 )
-def test_every_phrase_that_ships_is_found_in_a_text(group: str, kind: str, phrase: str) -> None:
+def test_every_phrase_that_ships_is_found_in_a_text(group, kind, phrase):
     lexicon = load_lexicon()
     trie = getattr(lexicon, group)
     for words in variants(phrase, DOCUMENT["contractions"]):
@@ -106,18 +105,18 @@ def test_every_phrase_that_ships_is_found_in_a_text(group: str, kind: str, phras
         assert hit[1] == kind, said
 
 
-def test_the_lexicon_that_ships_has_the_source_rule() -> None:
+def test_the_lexicon_that_ships_has_the_source_rule():
     matrix = load_lexicon().matrix
     assert all(matrix[w][e] == min(3, max(0, w - e + 1)) for w in range(4) for e in range(4))
     assert load_lexicon().counts == (1, 2, 4, 2)
     assert load_lexicon().language == "en"
 
 
-def test_a_file_is_read_once() -> None:
+def test_a_file_is_read_once():
     assert load_lexicon() is load_lexicon()
 
 
-def broken(tmp_path: Path, old: str, new: str) -> Path:
+def broken(tmp_path, old, new):
     assert old in TEXT
     path = tmp_path / "lexicon.toml"
     path.write_text(TEXT.replace(old, new, 1), encoding="utf-8")
@@ -150,9 +149,7 @@ def broken(tmp_path: Path, old: str, new: str) -> Path:
         ('"is not" =', '"is" =', "contractions: got 'is'; allowed: two words"),
     ],
 )
-def test_a_broken_file_says_where_and_what_is_allowed(
-    tmp_path: Path, old: str, new: str, message: str
-) -> None:
+def test_a_broken_file_says_where_and_what_is_allowed(tmp_path, old, new, message):
     path = broken(tmp_path, old, new)
     with pytest.raises(AdequacyError, match=message) as caught:
         load_lexicon(path)
@@ -160,7 +157,7 @@ def test_a_broken_file_says_where_and_what_is_allowed(
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(AdequacyError, match="not read"):
         load_lexicon(tmp_path / "none.toml")
     (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
@@ -168,7 +165,7 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
         load_lexicon(tmp_path / "bytes.toml")
 
 
-def test_another_lexicon_can_be_given(tmp_path: Path) -> None:
+def test_another_lexicon_can_be_given(tmp_path):
     shutil.copy(LEXICON, tmp_path / "copy.toml")
     other = load_lexicon(broken(tmp_path, "strong_negative = [", 'strong_negative = [\n  "gibt es nicht",'))
     assert score("Das gibt es nicht.", ToolContext()).words == Words.PLAIN

@@ -5,10 +5,10 @@ from __future__ import annotations
 from solvent.adequacy.memory import MOST, Memory
 
 
-def test_a_word_is_read_once_and_a_long_one_each_time() -> None:
+def test_a_word_is_read_once_and_a_long_one_each_time():
     read: list[str] = []
 
-    def upper(word: str) -> str:
+    def upper(word):
         read.append(word)
         return word.upper()
 
@@ -18,7 +18,7 @@ def test_a_word_is_read_once_and_a_long_one_each_time() -> None:
     assert list(memory) == ["abc"]
 
 
-def test_a_memory_holds_a_bounded_number_of_words_and_answers_all() -> None:
+def test_a_memory_holds_a_bounded_number_of_words_and_answers_all():
     memory = Memory(int, longest=10)
     for i in range(2 * MOST + 5):
         assert memory[str(i)] == i

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,6 @@ from solvent.adequacy.heuristic import score
 from solvent.adequacy.jsonl import append_lines
 from solvent.adequacy.patterns import (
     Case,
-    Extraction,
-    Finding,
     Pattern,
     cases_of,
     extract,
@@ -32,9 +29,7 @@ TOOLS = ["Read", "Grep", "Glob", "Bash", "Web"]
 SINGLE_GREP = Pattern("whole", ("Grep",), then_negative=True)
 
 
-def drawn(
-    rng: np.random.Generator, count: int, base: float, planted: float | None = None, severe: bool = True
-) -> list[Case]:
+def drawn(rng, count, base, planted=None, severe=True):
     """Random sequences that fail at the base rate; a single Grep before a strong negative at the planted one."""
     cases = []
     for _ in range(count):
@@ -47,7 +42,7 @@ def drawn(
     return cases
 
 
-def finding(found: Extraction, pattern: Pattern) -> Finding:
+def finding(found, pattern):
     return next(one for one in found.findings if pattern in (one.pattern, *one.same_cases))
 
 
@@ -70,11 +65,11 @@ def finding(found: Extraction, pattern: Pattern) -> Finding:
         (Pattern("gapped", ("A", "B"), False), ["A", "B", *["C"] * 40], False, False),
     ],
 )
-def test_what_a_response_shows(pattern: Pattern, tools: list[str], negative: bool, shown: bool) -> None:
+def test_what_a_response_shows(pattern, tools, negative, shown):
     assert pattern.matches(tools, negative) is shown
 
 
-def test_the_patterns_listed_are_those_that_match() -> None:
+def test_the_patterns_listed_are_those_that_match():
     rng = np.random.default_rng(1)
     sequences = [tuple(map(str, rng.choice(["A", "B", "C"], size=size))) for size in range(6)]
     listed = [patterns_in(tools, negative, 3) for tools in sequences for negative in (False, True)]
@@ -85,7 +80,7 @@ def test_the_patterns_listed_are_those_that_match() -> None:
         assert found == {pattern for pattern in every if pattern.matches(tools, negative)}
 
 
-def test_patterns_have_words() -> None:
+def test_patterns_have_words():
     assert str(SINGLE_GREP) == "only Grep, then a strong negative"
     assert str(Pattern("whole", (), False)) == "no call"
     assert str(Pattern("run", ("A", "B"), False)) == "A, B"
@@ -95,7 +90,7 @@ def test_patterns_have_words() -> None:
 # --------------------------------------------------------------------------------------------- extraction
 
 
-def test_counts_by_hand() -> None:
+def test_counts_by_hand():
     cases = [Case(("Grep",), True, i < 16) for i in range(20)] + [Case(("Read",), False, False)] * 20
     found = extract(cases, longest=1)
     one = finding(found, SINGLE_GREP)
@@ -109,7 +104,7 @@ def test_counts_by_hand() -> None:
     assert Pattern("run", ("Grep",), False) in one.same_cases
 
 
-def test_over_seventy_percent_is_not_enough_and_neither_is_a_high_bound_alone() -> None:
+def test_over_seventy_percent_is_not_enough_and_neither_is_a_high_bound_alone():
     few = [Case(("Grep",), True, i < 8) for i in range(10)] + [Case(("Read",), False, False)] * 30
     one = finding(extract(few), SINGLE_GREP)
     assert one.rate == 0.8
@@ -121,7 +116,7 @@ def test_over_seventy_percent_is_not_enough_and_neither_is_a_high_bound_alone() 
     assert not one.candidate  # at 67 %
 
 
-def test_a_pattern_that_is_no_worse_than_the_rest_is_none() -> None:
+def test_a_pattern_that_is_no_worse_than_the_rest_is_none():
     cases = [Case(("Grep",), True, i % 5 > 0) for i in range(300)]
     cases += [Case(("Read",), False, i % 5 > 0) for i in range(300)]
     found = extract(cases)
@@ -129,7 +124,7 @@ def test_a_pattern_that_is_no_worse_than_the_rest_is_none() -> None:
     assert found.candidates == ()
 
 
-def test_a_planted_pattern_is_found_and_nothing_that_is_unlike_it() -> None:
+def test_a_planted_pattern_is_found_and_nothing_that_is_unlike_it():
     runs = 40
     hits = strays = 0
     for seed in range(runs):
@@ -142,7 +137,7 @@ def test_a_planted_pattern_is_found_and_nothing_that_is_unlike_it() -> None:
 
 
 @pytest.mark.parametrize("base", [0.2, 0.5, 0.7, 0.85])
-def test_noise_makes_no_candidates(base: float) -> None:
+def test_noise_makes_no_candidates(base):
     runs = 150
     false = naive = 0
     for seed in range(runs):
@@ -155,7 +150,7 @@ def test_noise_makes_no_candidates(base: float) -> None:
     assert naive > 0.3 * runs or base < 0.5
 
 
-def test_severe_failures_weigh_more() -> None:
+def test_severe_failures_weigh_more():
     # 12 of 20 each; those of Grep hurt, those of Read were caught.
     cases = [Case(("Grep",), False, i < 12, "high") for i in range(20)]
     cases += [Case(("Read",), False, i < 12, "low") for i in range(20)]
@@ -173,7 +168,7 @@ def test_severe_failures_weigh_more() -> None:
     assert all(one.weighted_rate == pytest.approx(one.rate) for one in same.findings)
 
 
-def test_more_patterns_tried_need_more_evidence() -> None:
+def test_more_patterns_tried_need_more_evidence():
     cases = drawn(np.random.default_rng(3), 1200, 0.3, planted=0.95)
     short, long = extract(cases, longest=1), extract(cases, longest=3)
     assert long.tried > short.tried
@@ -181,7 +176,7 @@ def test_more_patterns_tried_need_more_evidence() -> None:
     assert finding(long, SINGLE_GREP).rate == finding(short, SINGLE_GREP).rate
 
 
-def test_long_sequences_are_no_burden() -> None:
+def test_long_sequences_are_no_burden():
     rng = np.random.default_rng(5)
     cases = [Case(tuple(map(str, rng.integers(6, size=3000))), True, bool(i % 2)) for i in range(30)]
     found = extract(cases, longest=3)
@@ -190,12 +185,12 @@ def test_long_sequences_are_no_burden() -> None:
 
 
 @pytest.mark.parametrize("argument", ["rate", "floor", "alpha"])
-def test_shares_out_of_range_are_refused(argument: str) -> None:
+def test_shares_out_of_range_are_refused(argument):
     with pytest.raises(AdequacyError, match=f"{argument}: got 1.0; allowed: a number between 0 and 1"):
-        extract([Case((), False, False)], **{argument: 1.0})  # type: ignore[arg-type]
+        extract([Case((), False, False)], **{argument: 1.0})
 
 
-def test_bad_input_is_refused() -> None:
+def test_bad_input_is_refused():
     with pytest.raises(AdequacyError, match="patterns: got 0 cases"):
         extract([])
     with pytest.raises(AdequacyError, match="longest 0; allowed"):
@@ -203,12 +198,12 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(AdequacyError, match="severity: got 'severe'"):
         extract([Case((), False, True, "severe")])
     with pytest.raises(AdequacyError, match="pattern: got 'loop'"):
-        Pattern("loop", ("A",), False)  # type: ignore[arg-type]
+        Pattern("loop", ("A",), False)
     with pytest.raises(AdequacyError, match="pattern: got no tool in a run"):
         Pattern("run", (), False)
 
 
-def test_nothing_that_occurs_often_enough() -> None:
+def test_nothing_that_occurs_often_enough():
     found = extract([Case(("Read",), False, True)] * 3)
     assert (found.tried, found.findings) == (0, ())
 
@@ -216,7 +211,7 @@ def test_nothing_that_occurs_often_enough() -> None:
 # ------------------------------------------------------------------------------------- cases and triggers
 
 
-def test_cases_are_scored_responses_and_what_incidents_say_of_them() -> None:
+def test_cases_are_scored_responses_and_what_incidents_say_of_them():
     texts = ["There is no retry.", "It may retry.", "It retries.", "It never retries."]
     context = ToolContext.from_dicts([{"name": "Grep", "arguments": {"pattern": "x"}, "result": "a: x"}])
     adequacies = [score(text, context) for text in texts]
@@ -229,7 +224,7 @@ def test_cases_are_scored_responses_and_what_incidents_say_of_them() -> None:
         for one, human in zip(made, humans, strict=True)
     ]
 
-    def incident(response: str, severity: int) -> Incident:
+    def incident(response, severity):
         ranks: Any = {"severity": severity, "occurrence": 3, "detectability": 3}
         told: Any = {"description": "wrong", "domain": "code", "reported_by": "reviewer"}
         return Incident(response=response, context=context, rule="definitive/thin", **ranks, **told)
@@ -247,7 +242,7 @@ def test_cases_are_scored_responses_and_what_incidents_say_of_them() -> None:
     assert unmatched(records, incidents) == 1
 
 
-def test_an_incident_is_about_the_answer_to_its_query_and_no_other() -> None:
+def test_an_incident_is_about_the_answer_to_its_query_and_no_other():
     adequacy, queries = score("Yes.", ToolContext()), ["Is it there?", "Is it safe?", None]
     records = [record_of("Yes.", ToolContext(), query, adequacy) for query in queries]
     assert len({record.id for record in records}) == 3
@@ -260,12 +255,12 @@ def test_an_incident_is_about_the_answer_to_its_query_and_no_other() -> None:
     assert unmatched(records[:1], [incident]) == 1
 
 
-def candidate() -> Finding:
+def candidate():
     cases = [Case(("Grep",), True, True)] * 30 + [Case(("Read",), False, False)] * 30
     return finding(extract(cases), SINGLE_GREP)
 
 
-def test_only_a_person_makes_a_trigger(tmp_path: Path) -> None:
+def test_only_a_person_makes_a_trigger(tmp_path):
     path = tmp_path / "triggers.jsonl"
     found = candidate()
     for by, reason in [("", "seen"), (" ", "seen"), ("reviewer", "")]:
@@ -280,7 +275,7 @@ def test_only_a_person_makes_a_trigger(tmp_path: Path) -> None:
     assert fired(in_force, ["Grep"], strong_negative=False) == ()
 
 
-def test_a_trigger_asks_for_a_judge_and_changes_no_score(tmp_path: Path) -> None:
+def test_a_trigger_asks_for_a_judge_and_changes_no_score(tmp_path):
     context = ToolContext.from_dicts([{"name": "Grep", "arguments": {"pattern": "x"}, "result": "a: x"}])
     trigger = accept(tmp_path / "triggers.jsonl", candidate(), "reviewer", "seen")
     plain = score("It may retry.", context)
@@ -293,14 +288,14 @@ def test_a_trigger_asks_for_a_judge_and_changes_no_score(tmp_path: Path) -> None
     assert escalated(denied, context, []) is denied
 
 
-def test_what_is_no_candidate_can_not_be_accepted(tmp_path: Path) -> None:
+def test_what_is_no_candidate_can_not_be_accepted(tmp_path):
     cases = [Case(("Grep",), True, i % 2 > 0) for i in range(40)]
     found = extract(cases).findings[0]
     with pytest.raises(AdequacyError, match="allowed: a candidate"):
         accept(tmp_path / "triggers.jsonl", found, "reviewer", "a feeling")
 
 
-def test_a_trigger_is_taken_back_by_a_line_more(tmp_path: Path) -> None:
+def test_a_trigger_is_taken_back_by_a_line_more(tmp_path):
     path = tmp_path / "triggers.jsonl"
     trigger = accept(path, candidate(), "reviewer", "seen")
     withdraw(path, trigger, "editor", "too many calls of the judge")
@@ -323,7 +318,7 @@ def test_a_trigger_is_taken_back_by_a_line_more(tmp_path: Path) -> None:
         ("extra", 1, "allowed: accepted_by, count"),
     ],
 )
-def test_a_wrong_trigger_is_named_with_its_line(field: str, value: Any, said: str, tmp_path: Path) -> None:
+def test_a_wrong_trigger_is_named_with_its_line(field, value, said, tmp_path):
     path = tmp_path / "triggers.jsonl"
     accept(path, candidate(), "reviewer", "seen")
     line = json.loads(path.read_text(encoding="utf-8"))
@@ -334,7 +329,7 @@ def test_a_wrong_trigger_is_named_with_its_line(field: str, value: Any, said: st
     assert said in str(refused.value)
 
 
-def test_a_finding_can_be_written_as_json() -> None:
+def test_a_finding_can_be_written_as_json():
     told = json.loads(json.dumps(candidate().to_dict(), allow_nan=False))
     assert told["text"] == "only Grep, then a strong negative"
     assert told["pattern"] == {"shape": "whole", "tools": ["Grep"], "then_negative": True}

@@ -8,8 +8,6 @@ import json
 import logging
 import multiprocessing
 import time
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -39,7 +37,7 @@ MOMENT = "2026-01-31T12:00:00+00:00"
 Pair = tuple[int | None, int | None]
 
 
-def record(judge: Pair = (None, None), human: Pair = (None, None), **changes: Any) -> ScoreRecord:
+def record(judge=(None, None), human=(None, None), **changes):
     made = record_of(RESPONSE, CONTEXT, QUERY, score(RESPONSE, CONTEXT, QUERY))
     epad = dataclasses.replace(made.epad, judge=judge[0], human=human[0])
     sya = dataclasses.replace(made.sya, judge=judge[1], human=human[1])
@@ -49,7 +47,7 @@ def record(judge: Pair = (None, None), human: Pair = (None, None), **changes: An
 # ------------------------------------------------------------------------------------------------- style
 
 
-def test_the_style_fields_by_hand() -> None:
+def test_the_style_fields_by_hand():
     # 15 words: sure it's worth noting that the function parse_rows does not exist i hope this helps.
     style = style_of(RESPONSE, QUERY)
     assert (style.word_count, style.padding_count, style.query_type) == (15, 3, "factual")
@@ -72,7 +70,7 @@ def test_the_style_fields_by_hand() -> None:
         ("it\u2019s worth noting", 3, 1),
     ],
 )
-def test_words_and_padding(text: str, words: int, padding: int) -> None:
+def test_words_and_padding(text, words, padding):
     style = style_of(text)
     assert (style.word_count, style.padding_count) == (words, padding)
     assert 0.0 <= style.info_density <= 1.0
@@ -95,11 +93,11 @@ def test_words_and_padding(text: str, words: int, padding: int) -> None:
         (None, "none"),
     ],
 )
-def test_query_types(query: str | None, kind: str) -> None:
+def test_query_types(query, kind):
     assert style_of("x", query).query_type == kind
 
 
-def test_style_grows_with_the_length_alone() -> None:
+def test_style_grows_with_the_length_alone():
     long = ["sure " * 200_000, "```\n" * 200_000, "a-" * 400_000, "it is worth " * 80_000, "' " * 400_000]
     start = time.perf_counter()
     for text in long:
@@ -110,7 +108,7 @@ def test_style_grows_with_the_length_alone() -> None:
 # ------------------------------------------------------------------------------------------------ records
 
 
-def test_the_fields_are_those_of_the_source_and_ours() -> None:
+def test_the_fields_are_those_of_the_source_and_ours():
     fields = record().to_dict()
     assert list(fields) == [
         *("id", "word_count", "padding_count", "info_density", "query_type", "tool_context"),
@@ -128,7 +126,7 @@ def test_the_fields_are_those_of_the_source_and_ours() -> None:
     assert record(shadow=False).to_dict()["shadow"] is False
 
 
-def test_a_record_comes_back_as_it_was(tmp_path: Path) -> None:
+def test_a_record_comes_back_as_it_was(tmp_path):
     path = tmp_path / "scores.jsonl"
     kept = [
         record(),
@@ -140,7 +138,7 @@ def test_a_record_comes_back_as_it_was(tmp_path: Path) -> None:
     assert path.read_bytes().count(b"\n") == 2
 
 
-def test_the_hash_ties_the_record_to_response_tools_and_query() -> None:
+def test_the_hash_ties_the_record_to_response_tools_and_query():
     same = response_sha256(RESPONSE, CONTEXT, QUERY)
     again = ToolContext.from_dicts(CONTEXT.to_dicts())
     assert record().sha256 == same == response_sha256(RESPONSE, again, QUERY)
@@ -157,7 +155,7 @@ def test_the_hash_ties_the_record_to_response_tools_and_query() -> None:
     assert record_of(RESPONSE, CONTEXT, QUERY, score(RESPONSE, CONTEXT, QUERY)).id == same[:16]
 
 
-def test_later_lines_add_to_earlier_ones() -> None:
+def test_later_lines_add_to_earlier_ones():
     lines = [record(), record(id="r2"), record(human=(2, 1)), record(judge=(3, None), human=(1, None))]
     first, second = merged(lines)
     heuristic = lines[0].epad.heuristic
@@ -170,7 +168,7 @@ def test_later_lines_add_to_earlier_ones() -> None:
         merged([lines[0], other])
 
 
-def test_what_the_heuristic_says_is_that_of_its_last_line() -> None:
+def test_what_the_heuristic_says_is_that_of_its_last_line():
     first = record(agent="a")
     later = dataclasses.replace(
         record(time="2026-02-01T12:00:00+00:00"),
@@ -217,7 +215,7 @@ def test_what_the_heuristic_says_is_that_of_its_last_line() -> None:
         ("agent", 3),
     ],
 )
-def test_a_wrong_field_is_named_with_its_line(field: str, value: Any, tmp_path: Path) -> None:
+def test_a_wrong_field_is_named_with_its_line(field, value, tmp_path):
     path = tmp_path / "scores.jsonl"
     append_lines(path, [record().to_dict(), {**record().to_dict(), field: value}])
     with pytest.raises(AdequacyError) as refused:
@@ -226,7 +224,7 @@ def test_a_wrong_field_is_named_with_its_line(field: str, value: Any, tmp_path: 
     assert "allowed: " in str(refused.value)
 
 
-def test_missing_and_unknown_fields_are_named(tmp_path: Path) -> None:
+def test_missing_and_unknown_fields_are_named(tmp_path):
     path = tmp_path / "scores.jsonl"
     fields = record().to_dict()
     append_lines(path, [{name: value for name, value in fields.items() if name != "rule"}])
@@ -237,13 +235,13 @@ def test_missing_and_unknown_fields_are_named(tmp_path: Path) -> None:
     with pytest.raises(AdequacyError, match="epad: got"):
         record(judge=(7, None))
     with pytest.raises(AdequacyError, match="response: got 3"):
-        style_of(3)  # type: ignore[arg-type]
+        style_of(3)
 
 
 # -------------------------------------------------------------------------------------------------- files
 
 
-def test_an_unfinished_line_is_left_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unfinished_line_is_left_and_said(tmp_path, caplog):
     path = tmp_path / "scores.jsonl"
     append_scores(path, [record()])
     torn = json.dumps(record(id="r2").to_dict())[:100]
@@ -260,7 +258,7 @@ def test_an_unfinished_line_is_left_and_said(tmp_path: Path, caplog: pytest.LogC
         list(read_lines(path))
 
 
-def test_a_record_may_be_cut_off_anywhere(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_record_may_be_cut_off_anywhere(tmp_path, caplog):
     path = tmp_path / "scores.jsonl"
     append_scores(path, [record()])
     whole = path.read_bytes()
@@ -278,7 +276,7 @@ def test_a_record_may_be_cut_off_anywhere(tmp_path: Path, caplog: pytest.LogCapt
     [b"[1]", b"hello", b'{"a": 1 "b": 2}', b'{"a": NaN}', b'{"a": 1, "a": 2}', b"[" * 100_000],
     ids=["list", "word", "comma", "nan", "double", "deep"],
 )
-def test_what_is_broken_otherwise_is_an_error_in_a_log_too(line: bytes, tmp_path: Path) -> None:
+def test_what_is_broken_otherwise_is_an_error_in_a_log_too(line, tmp_path):
     path = tmp_path / "scores.jsonl"
     append_scores(path, [record()])
     path.write_bytes(path.read_bytes() + line)
@@ -298,7 +296,7 @@ def test_what_is_broken_otherwise_is_an_error_in_a_log_too(line: bytes, tmp_path
     ],
     ids=["list", "open", "nan", "double", "bytes", "deep"],
 )
-def test_a_broken_line_is_refused_with_its_number(line: bytes, said: str, tmp_path: Path) -> None:
+def test_a_broken_line_is_refused_with_its_number(line, said, tmp_path):
     path = tmp_path / "lines.jsonl"
     path.write_bytes(b'{"a": 1}\n\n' + line + b"\n")
     with pytest.raises(AdequacyError) as refused:
@@ -308,7 +306,7 @@ def test_a_broken_line_is_refused_with_its_number(line: bytes, said: str, tmp_pa
     assert "\n" not in str(refused.value)
 
 
-def test_what_can_not_be_written_or_read_is_said(tmp_path: Path) -> None:
+def test_what_can_not_be_written_or_read_is_said(tmp_path):
     with pytest.raises(AdequacyError, match="not written, No such file"):
         append_lines(tmp_path / "none" / "x.jsonl", [{"a": 1}])
     with pytest.raises(AdequacyError, match="not read, No such file"):
@@ -319,7 +317,7 @@ def test_what_can_not_be_written_or_read_is_said(tmp_path: Path) -> None:
     assert not (tmp_path / "x.jsonl").exists()
 
 
-def write_many(path: str, writer: int, count: int, start: Any) -> None:
+def write_many(path, writer, count, start):
     start.wait()
     for i in range(count):
         # Lines of very different lengths, some of many pages.
@@ -327,7 +325,7 @@ def write_many(path: str, writer: int, count: int, start: Any) -> None:
 
 
 @pytest.mark.slow
-def test_processes_that_append_to_one_file_lose_nothing(tmp_path: Path) -> None:
+def test_processes_that_append_to_one_file_lose_nothing(tmp_path):
     path, writers, count = tmp_path / "shared.jsonl", 4, 150
     processes = multiprocessing.get_context("spawn")
     start = processes.Barrier(writers)

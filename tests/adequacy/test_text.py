@@ -15,7 +15,7 @@ from solvent.adequacy.text import read, without_questions
 ABBREVIATIONS = frozenset(["e.g", "i.e", "vs", "etc"])
 
 
-def sentences(text: str) -> list[str]:
+def sentences(text):
     return [text[s.start : s.end] for s in read(text, ABBREVIATIONS).sentences]
 
 
@@ -40,11 +40,11 @@ def sentences(text: str) -> list[str]:
         ("\u200b", []),
     ],
 )
-def test_sentences_end_where_a_reader_ends_them(text: str, expected: list[str]) -> None:
+def test_sentences_end_where_a_reader_ends_them(text, expected):
     assert sentences(text) == expected
 
 
-def test_tokens_are_words_in_lower_case_with_one_form_of_apostrophe() -> None:
+def test_tokens_are_words_in_lower_case_with_one_form_of_apostrophe():
     assert read("It doesn\u2019t *REALLY* need auth.py, _now_.").tokens == [
         "it",
         "doesn't",
@@ -78,18 +78,18 @@ def test_tokens_are_words_in_lower_case_with_one_form_of_apostrophe() -> None:
         ("- x\n\n    more of it", "- x\n\n    more of it"),
     ],
 )
-def test_code_and_quotations_are_overwritten_in_place(text: str, kept: str) -> None:
+def test_code_and_quotations_are_overwritten_in_place(text, kept):
     assert masked(text).replace(CODE, "#").replace(QUOTE, "@") == kept
 
 
-def test_a_list_is_led_by_its_line_and_a_section_by_its_heading() -> None:
+def test_a_list_is_led_by_its_line_and_a_section_by_its_heading():
     text = "# A\n\nIn these:\n- one\n- two\n\nFree again.\n\n# B\nLast."
     found = read(text).sentences
     led = {text[s.start : s.end]: s.lead for s in found}
     assert led == {"A": -1, "In these:": 0, "one": 1, "two": 1, "Free again.": 0, "B": -1, "Last.": 5}
 
 
-def test_questions_are_known_and_can_be_left_out() -> None:
+def test_questions_are_known_and_can_be_left_out():
     document = read("It runs. Does it stop?! It does.")
     assert [s.question for s in document.sentences] == [False, True, False]
     assert without_questions(document).split() == ["It", "runs.", "It", "does."]
@@ -102,7 +102,7 @@ SIGNS = (
 
 
 @given(st.one_of(st.text(max_size=300), st.text(alphabet=SIGNS, max_size=300)))
-def test_offsets_are_those_of_the_text_whatever_is_in_it(text: str) -> None:
+def test_offsets_are_those_of_the_text_whatever_is_in_it(text):
     document = read(text, ABBREVIATIONS)
     end = first = 0
     for sentence in document.sentences:
@@ -147,7 +147,7 @@ LENGTH = 100_000
 
 
 @pytest.mark.parametrize("kind", list(NASTY))
-def test_a_long_text_of_any_kind_is_read_in_bounded_time(kind: str) -> None:
+def test_a_long_text_of_any_kind_is_read_in_bounded_time(kind):
     text = (NASTY[kind] * LENGTH)[:LENGTH]
     start = time.process_time()
     read(text, ABBREVIATIONS)
@@ -155,14 +155,14 @@ def test_a_long_text_of_any_kind_is_read_in_bounded_time(kind: str) -> None:
 
 
 @pytest.mark.parametrize("between", [" ", "\n\n"])
-def test_runs_of_ticks_of_every_length_are_read_in_bounded_time(between: str) -> None:
+def test_runs_of_ticks_of_every_length_are_read_in_bounded_time(between):
     runs = " ".join("`" * n for n in range(1, 440))
     start = time.process_time()
     read(runs + between + runs)
     assert time.process_time() - start < 15.0
 
 
-def test_noise_is_read_in_bounded_time() -> None:
+def test_noise_is_read_in_bounded_time():
     rng = random.Random(0)
     text = "".join(rng.choice(SIGNS) for _ in range(LENGTH))
     start = time.process_time()

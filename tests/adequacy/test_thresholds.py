@@ -17,7 +17,6 @@ from solvent.adequacy.lexicon import Lexicon, load_lexicon
 from solvent.adequacy.thresholds import (
     FEATURES,
     CutPoints,
-    Discovery,
     _choose,
     _grid,
     _halves,
@@ -36,7 +35,7 @@ SENTENCES = [
 ]
 
 
-def calls(rng: np.random.Generator, count: int) -> ToolContext:
+def calls(rng, count):
     """Distinct calls, some broad, some failed, some repeated, some whose result the response doesn't mention."""
     made: list[dict[str, Any]] = []
     for i in range(count):
@@ -56,7 +55,7 @@ def calls(rng: np.random.Generator, count: int) -> ToolContext:
     return ToolContext.from_dicts(made)
 
 
-def responses(count: int, seed: int, cut: CutPoints | None = None, noise: float = 0.0) -> list[Example]:
+def responses(count, seed, cut=None, noise=0.0):
     """Responses whose label is the heuristic's score under some cut points, off by one at the rate ``noise``."""
     rng = np.random.default_rng(seed)
     lexicon = load_lexicon() if cut is None else cut.applied(load_lexicon())
@@ -72,14 +71,14 @@ def responses(count: int, seed: int, cut: CutPoints | None = None, noise: float 
     return found
 
 
-def shipped(**changes: Any) -> CutPoints:
+def shipped(**changes):
     return dataclasses.replace(CutPoints.of(load_lexicon()), **changes)
 
 
 # --------------------------------------------------------------------------------------------------- rule
 
 
-def test_the_scores_are_those_of_the_heuristic_whatever_the_cut_points() -> None:
+def test_the_scores_are_those_of_the_heuristic_whatever_the_cut_points():
     examples = responses(60, 1)
     lexicon = load_lexicon()
     scorer = _Scorer(examples, lexicon)
@@ -94,7 +93,7 @@ def test_the_scores_are_those_of_the_heuristic_whatever_the_cut_points() -> None
 # ------------------------------------------------------------------------------------------------- choice
 
 
-def test_planted_cut_points_are_found_and_shown_to_be_better() -> None:
+def test_planted_cut_points_are_found_and_shown_to_be_better():
     planted = shipped(thin=2, reasonable=4, ample=7)
     found = discover(responses(300, 2, planted, noise=0.1))
     assert (found.chosen.thin, found.chosen.reasonable, found.chosen.ample) == (2, 4, 7)
@@ -104,7 +103,7 @@ def test_planted_cut_points_are_found_and_shown_to_be_better() -> None:
     assert "are better than the shipped ones" in found.verdict
 
 
-def test_where_the_shipped_ones_are_right_they_stay() -> None:
+def test_where_the_shipped_ones_are_right_they_stay():
     found = discover(responses(120, 4))
     assert found.chosen == found.shipped
     assert not found.better
@@ -114,7 +113,7 @@ def test_where_the_shipped_ones_are_right_they_stay() -> None:
 
 
 @pytest.mark.slow
-def test_noise_is_not_sold_as_an_improvement() -> None:
+def test_noise_is_not_sold_as_an_improvement():
     runs = 12
     rng = np.random.default_rng(5)
     sold = changed = overrated = 0
@@ -133,7 +132,7 @@ def test_noise_is_not_sold_as_an_improvement() -> None:
     assert sold <= 2  # 2.5 % of the runs expected
 
 
-def test_of_equals_the_nearest_to_the_shipped_is_chosen() -> None:
+def test_of_equals_the_nearest_to_the_shipped_is_chosen():
     # Nobody called a tool: no cut point makes any difference.
     examples = [
         dataclasses.replace(e, context=ToolContext(), epad=i % 4) for i, e in enumerate(responses(60, 5))
@@ -142,7 +141,7 @@ def test_of_equals_the_nearest_to_the_shipped_is_chosen() -> None:
     assert found.chosen == found.shipped
 
 
-def test_the_choice_does_not_hang_on_the_order() -> None:
+def test_the_choice_does_not_hang_on_the_order():
     examples = responses(60, 6, shipped(ample=6), noise=0.3)
     chosen = []
     for turned in (examples, examples[::-1], examples[20:] + examples[:20]):
@@ -154,7 +153,7 @@ def test_the_choice_does_not_hang_on_the_order() -> None:
 # ------------------------------------------------------------------------------------------ halves, features
 
 
-def test_halves_are_balanced_and_keep_a_query_together() -> None:
+def test_halves_are_balanced_and_keep_a_query_together():
     examples = responses(120, 7)
     for i in range(0, 40, 2):
         examples[i + 1] = dataclasses.replace(examples[i + 1], query=examples[i].query.upper() + " ")
@@ -167,7 +166,7 @@ def test_halves_are_balanced_and_keep_a_query_together() -> None:
     assert _halves(examples, 0) == (learn, report) != _halves(examples, 1)
 
 
-def test_features_that_make_the_label_go_with_it() -> None:
+def test_features_that_make_the_label_go_with_it():
     rho = discover(responses(200, 8)).correlations
     assert tuple(rho) == FEATURES
     assert rho["evidence_count"].high < 0.0
@@ -177,7 +176,7 @@ def test_features_that_make_the_label_go_with_it() -> None:
         assert -1.0 <= estimate.low <= estimate.value <= estimate.high <= 1.0
 
 
-def test_what_is_reported_is_the_other_half() -> None:
+def test_what_is_reported_is_the_other_half():
     examples = responses(80, 9, noise=0.3)
     found = discover(examples, seed=3)
     _, report = _halves(examples, 3)
@@ -187,7 +186,7 @@ def test_what_is_reported_is_the_other_half() -> None:
     assert (found.learnt_on, found.reported_on) == (80 - len(report), len(report))
 
 
-def test_incidents_help_to_choose_and_nothing_is_reported_on_them() -> None:
+def test_incidents_help_to_choose_and_nothing_is_reported_on_them():
     examples, planted = responses(60, 15, noise=0.2), shipped(thin=2, reasonable=4, ample=7)
     incidents = [
         dataclasses.replace(e, id=f"incident-{e.id}", query=f"incident {e.id}", kind="incident")
@@ -205,7 +204,7 @@ def test_incidents_help_to_choose_and_nothing_is_reported_on_them() -> None:
         discover(examples[:49], incidents=incidents)
 
 
-def test_an_incident_about_what_is_reported_on_is_left_out() -> None:
+def test_an_incident_about_what_is_reported_on_is_left_out():
     examples = responses(60, 17)
     examples[:30] = [dataclasses.replace(e, query=None) for e in examples[:30]]
     incidents = [dataclasses.replace(e, id=f"incident-{e.id}", kind="incident") for e in examples]
@@ -216,14 +215,14 @@ def test_an_incident_about_what_is_reported_on_is_left_out() -> None:
 # ---------------------------------------------------------------------------------------------- bad labels
 
 
-def test_fewer_than_fifty_are_refused() -> None:
+def test_fewer_than_fifty_are_refused():
     examples = responses(50, 10)
     with pytest.raises(AdequacyError, match="labels: got 49 labelled responses; allowed: 50 or more"):
         discover(examples[:49])
     assert discover(examples).learnt_on == 25
 
 
-def test_bad_labels_are_refused() -> None:
+def test_bad_labels_are_refused():
     examples = responses(60, 11)
     with pytest.raises(AdequacyError, match="labels: got 'e0' twice"):
         discover([*examples, examples[0]])
@@ -235,11 +234,11 @@ def test_bad_labels_are_refused() -> None:
 
 
 @pytest.fixture(scope="module")
-def found() -> Discovery:
+def found():
     return discover(responses(60, 12, shipped(ample=6), noise=0.2), seed=1)
 
 
-def test_a_discovery_is_json_and_can_be_put_to_use(found: Discovery) -> None:
+def test_a_discovery_is_json_and_can_be_put_to_use(found):
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert told["verdict"] == found.verdict
     assert told["labels_sha256"] == found.labels_sha256
@@ -249,13 +248,13 @@ def test_a_discovery_is_json_and_can_be_put_to_use(found: Discovery) -> None:
     assert lexicon.counts == found.chosen.counts
 
 
-def test_what_is_undefined_is_null() -> None:
+def test_what_is_undefined_is_null():
     flat = discover([dataclasses.replace(e, context=ToolContext()) for e in responses(60, 13)])
     assert flat.to_dict()["correlations"]["evidence_count"]["value"] is None
     json.dumps(flat.to_dict(), allow_nan=False)
 
 
-def test_the_hash_of_the_labels_is_of_the_labels(found: Discovery) -> None:
+def test_the_hash_of_the_labels_is_of_the_labels(found):
     examples = responses(60, 14)
     same = labels_sha256(examples)
     assert labels_sha256(examples[::-1]) == same

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -31,16 +30,16 @@ CALLS = st.lists(
 )
 
 
-def context(*calls: dict[str, Any]) -> ToolContext:
+def context(*calls):
     return ToolContext.from_dicts(calls)
 
 
-def read(result: str | None, **arguments: Any) -> dict[str, Any]:
+def read(result, **arguments):
     return {"name": "Read", "arguments": arguments, "result": result}
 
 
 @given(CALLS)
-def test_dictionaries_give_the_same_calls_back(calls: list[ToolCall]) -> None:
+def test_dictionaries_give_the_same_calls_back(calls):
     given_calls = ToolContext(tuple(calls))
     told = given_calls.to_dicts()
     assert ToolContext.from_dicts(told) == given_calls
@@ -48,7 +47,7 @@ def test_dictionaries_give_the_same_calls_back(calls: list[ToolCall]) -> None:
 
 
 @given(CALLS, st.integers(0, 500))
-def test_whatever_was_called_has_targets_scope_and_a_summary(calls: list[ToolCall], most: int) -> None:
+def test_whatever_was_called_has_targets_scope_and_a_summary(calls, most):
     whole = ToolContext(tuple(calls))
     assert len(whole.summary(most)) <= most
     assert len(whole.summary(100_000).splitlines()) == max(1, len(calls))
@@ -75,7 +74,7 @@ def test_whatever_was_called_has_targets_scope_and_a_summary(calls: list[ToolCal
         ([{"name": "Read"}, {"name": "Read", "output": ""}], r"tool calls\[1\]: got the key 'output'"),
     ],
 )
-def test_calls_of_another_form_are_refused(given_calls: Any, message: str) -> None:
+def test_calls_of_another_form_are_refused(given_calls, message):
     with pytest.raises(AdequacyError, match=message):
         ToolContext.from_dicts(given_calls)
 
@@ -118,9 +117,7 @@ def test_calls_of_another_form_are_refused(given_calls: Any, message: str) -> No
         ("now", {}, "narrow"),
     ],
 )
-def test_a_call_is_broad_where_it_looks_at_everything(
-    name: str, arguments: dict[str, Any], scope: str
-) -> None:
+def test_a_call_is_broad_where_it_looks_at_everything(name, arguments, scope):
     assert ToolCall(name, arguments, "").scope == scope
     assert ToolCall(name, arguments, "", scope_given="broad").scope == "broad"
     assert ToolCall(name, arguments, "", scope_given="narrow").scope == "narrow"
@@ -139,7 +136,7 @@ def test_a_call_is_broad_where_it_looks_at_everything(
         ({}, ()),
     ],
 )
-def test_targets_are_what_a_call_was_pointed_at(arguments: dict[str, Any], targets: tuple[str, ...]) -> None:
+def test_targets_are_what_a_call_was_pointed_at(arguments, targets):
     assert ToolCall("tool", arguments, None).targets == targets
 
 
@@ -165,12 +162,12 @@ CONFIG = "[pool]\nmax_size = 512\ntimeout = 30.5\nidle = close_after_use\n# owne
         ("Is it 512?", False),
     ],
 )
-def test_a_response_refers_to_a_result_by_something_distinctive(response: str, refers: bool) -> None:
+def test_a_response_refers_to_a_result_by_something_distinctive(response, refers):
     calls = context(read(CONFIG, file_path="settings.toml"))
     assert calls.referred(response) == (refers,)
 
 
-def test_words_of_the_arguments_and_of_the_query_are_no_reference() -> None:
+def test_words_of_the_arguments_and_of_the_query_are_no_reference():
     calls = context(read("def login_user(name): ...", pattern="login_user"))
     assert calls.referred("`login_user` is fine.") == (False,)
     calls = context(read("retry_limit = 7004", file_path="a.py"))
@@ -179,20 +176,20 @@ def test_words_of_the_arguments_and_of_the_query_are_no_reference() -> None:
     assert calls.referred("The retry_limit is 7004.", "Is retry_limit high?") == (True,)
 
 
-def test_each_call_is_told_apart() -> None:
+def test_each_call_is_told_apart():
     calls = context(read("alpha_one", path="a"), read("beta_two", path="b"), read(None, path="c"))
     assert calls.referred("It calls beta_two.") == (False, True, False)
 
 
 @pytest.mark.parametrize("result", ["", "[]", "No matches found", "0 results", "grep: nothing found"])
-def test_a_denial_refers_to_a_search_that_found_nothing(result: str) -> None:
+def test_a_denial_refers_to_a_search_that_found_nothing(result):
     calls = context({"name": "Grep", "arguments": {"pattern": "retry"}, "result": result})
     assert calls.referred("There is no retry.") == (True,)
     assert calls.referred("I didn't find one.") == (True,)
     assert calls.referred("It retries three times.") == (False,)
 
 
-def test_a_long_result_needs_more_than_two_common_words() -> None:
+def test_a_long_result_needs_more_than_two_common_words():
     words = [
         f"{a}{b}" for a in ("mor", "tal", "vin", "des", "kol", "pur") for b in ("nex", "bat", "lim", "qua")
     ] * 4
@@ -204,7 +201,7 @@ def test_a_long_result_needs_more_than_two_common_words() -> None:
     assert context(read(f"{long} {numbered}", path="x")).referred(response) == (False,)
 
 
-def test_references_take_time_linear_in_the_result() -> None:
+def test_references_take_time_linear_in_the_result():
     calls = context(
         *(read(sign * 100_000, path=sign) for sign in ("a", "1 ", "a.b-", "1.5 ", '"', "_", "\u0130"))
     )
@@ -213,7 +210,7 @@ def test_references_take_time_linear_in_the_result() -> None:
     assert time.process_time() - start < 15.0
 
 
-def test_repeats_with_the_same_result_stand_once() -> None:
+def test_repeats_with_the_same_result_stand_once():
     once, again = read("x", path="a", n=1), read("x", n=1, path="a")
     changed = read("y", path="a", n=1)
     other = read("x", path="b", n=1)
@@ -221,7 +218,7 @@ def test_repeats_with_the_same_result_stand_once() -> None:
     assert [call.to_dict() for call in found] == [once, changed, other]
 
 
-def test_the_summary_has_a_line_a_call_and_keeps_to_its_length() -> None:
+def test_the_summary_has_a_line_a_call_and_keeps_to_its_length():
     calls = context(
         read("a\nb", file_path="x.py"),
         {"name": "Bash", "arguments": {"command": "ls"}, "result": "", "error": True},
@@ -241,7 +238,7 @@ def test_the_summary_has_a_line_a_call_and_keeps_to_its_length() -> None:
     assert ToolContext().summary() == "(no tool was called)"
 
 
-def test_the_field_is_the_source_s() -> None:
+def test_the_field_is_the_source_s():
     calls = context(read("x", path="a"), {"name": "Grep", "arguments": {}, "result": ""}, read("y", path="b"))
     assert calls.field(False) == {
         "tool_calls": 3,
@@ -250,5 +247,5 @@ def test_the_field_is_the_source_s() -> None:
     }
 
 
-def test_evidence_has_the_four_levels() -> None:
+def test_evidence_has_the_four_levels():
     assert [level.name for level in sorted(Evidence)] == ["NONE", "THIN", "REASONABLE", "AMPLE"]

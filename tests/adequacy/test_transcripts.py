@@ -11,7 +11,7 @@ from solvent.adequacy.tools import ToolContext
 from solvent.adequacy.transcripts import read_anthropic, read_openai
 
 
-def openai_call(key: str, name: str, arguments: Any) -> dict[str, Any]:
+def openai_call(key, name, arguments):
     return {"id": key, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
@@ -61,7 +61,7 @@ ANTHROPIC: list[dict[str, Any]] = [
 ]
 
 
-def test_openai_calls_come_in_their_order_with_the_answers_by_id() -> None:
+def test_openai_calls_come_in_their_order_with_the_answers_by_id():
     assert ToolContext.from_openai(OPENAI).to_dicts() == [
         {"name": "Grep", "arguments": {"pattern": "retry"}, "result": "No matches found"},
         {"name": "Read", "arguments": {"file_path": "net.py"}, "result": "def send():\n  pass"},
@@ -69,7 +69,7 @@ def test_openai_calls_come_in_their_order_with_the_answers_by_id() -> None:
     ]
 
 
-def test_anthropic_calls_come_in_their_order_with_the_answers_by_id() -> None:
+def test_anthropic_calls_come_in_their_order_with_the_answers_by_id():
     assert ToolContext.from_anthropic(ANTHROPIC).to_dicts() == [
         {"name": "Grep", "arguments": {"pattern": "retry"}, "result": "net.py:3: retry\n[image]"},
         {"name": "Read", "arguments": {"file_path": "net.py"}, "result": "no such file", "error": True},
@@ -89,12 +89,12 @@ def test_anthropic_calls_come_in_their_order_with_the_answers_by_id() -> None:
         ("{broken", {"text": "{broken"}),
     ],
 )
-def test_openai_arguments_are_read_as_far_as_they_can_be(arguments: Any, expected: dict[str, Any]) -> None:
+def test_openai_arguments_are_read_as_far_as_they_can_be(arguments, expected):
     messages = [{"role": "assistant", "tool_calls": [openai_call("c", "Read", arguments)]}]
     assert ToolContext.from_openai(messages).calls[0].arguments == expected
 
 
-def test_arguments_that_are_nested_too_deep_are_kept_as_text() -> None:
+def test_arguments_that_are_nested_too_deep_are_kept_as_text():
     deep = "[" * 100_000
     messages = [{"role": "assistant", "tool_calls": [openai_call("c", "Read", deep)]}]
     assert ToolContext.from_openai(messages).calls[0].arguments == {"text": deep}
@@ -104,7 +104,7 @@ def test_arguments_that_are_nested_too_deep_are_kept_as_text() -> None:
     ("content", "expected"),
     [("text", "text"), ("", ""), (None, ""), ([], ""), (["a", {"type": "text", "text": "b"}], "a\nb")],
 )
-def test_an_answer_is_a_text_nothing_or_blocks(content: Any, expected: str) -> None:
+def test_an_answer_is_a_text_nothing_or_blocks(content, expected):
     block = {"type": "tool_result", "tool_use_id": "t", "content": content}
     messages = [
         {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "Read", "input": {}}]},
@@ -118,7 +118,7 @@ def test_an_answer_is_a_text_nothing_or_blocks(content: Any, expected: str) -> N
     assert ToolContext.from_openai(chat).calls[0].result == expected
 
 
-def test_an_answer_without_content_is_one_that_returned_nothing() -> None:
+def test_an_answer_without_content_is_one_that_returned_nothing():
     messages = [
         {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "Write", "input": {}}]},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t"}]},
@@ -126,7 +126,7 @@ def test_an_answer_without_content_is_one_that_returned_nothing() -> None:
     assert ToolContext.from_anthropic(messages).calls[0].result == ""
 
 
-def test_an_id_that_is_used_again_belongs_to_the_later_call() -> None:
+def test_an_id_that_is_used_again_belongs_to_the_later_call():
     turn = [
         {"role": "assistant", "tool_calls": [openai_call("c", "Read", "{}")]},
         {"role": "tool", "tool_call_id": "c", "content": "one"},
@@ -136,7 +136,7 @@ def test_an_id_that_is_used_again_belongs_to_the_later_call() -> None:
     assert [call.result for call in found] == ["one", "two"]
 
 
-def test_no_messages_are_no_calls() -> None:
+def test_no_messages_are_no_calls():
     assert ToolContext.from_openai([]) == ToolContext.from_anthropic([]) == ToolContext()
     assert ToolContext.from_openai(iter([{"role": "user", "content": "hi"}])) == ToolContext()
 
@@ -161,7 +161,7 @@ def test_no_messages_are_no_calls() -> None:
         ),
     ],
 )
-def test_openai_messages_of_another_form_are_refused(messages: Any, message: str) -> None:
+def test_openai_messages_of_another_form_are_refused(messages, message):
     with pytest.raises(AdequacyError, match=message):
         ToolContext.from_openai(messages)
 
@@ -184,12 +184,12 @@ def test_openai_messages_of_another_form_are_refused(messages: Any, message: str
         ),
     ],
 )
-def test_anthropic_blocks_of_another_form_are_refused(content: Any, message: str) -> None:
+def test_anthropic_blocks_of_another_form_are_refused(content, message):
     with pytest.raises(AdequacyError, match=message):
         ToolContext.from_anthropic([{"role": "assistant", "content": content}])
 
 
-def test_tools_that_the_server_runs_are_calls() -> None:
+def test_tools_that_the_server_runs_are_calls():
     search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "retry httpx"}}
     page = {
         "type": "web_search_result",
@@ -203,7 +203,7 @@ def test_tools_that_the_server_runs_are_calls() -> None:
     assert call == {"name": "web_search", "arguments": {"query": "retry httpx"}, "result": "It retries."}
 
 
-def test_the_older_function_call_is_a_call() -> None:
+def test_the_older_function_call_is_a_call():
     messages = [
         {"role": "user", "content": "Is it there?"},
         {

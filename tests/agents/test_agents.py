@@ -1,4 +1,7 @@
-"""What holds of every scripted agent on both levels, and what must not pay."""
+"""What scripted agents earn: honesty pays, and nothing else that is tried does.
+
+Their contract, on every level, is in ``tests/contracts/test_agents.py``.
+"""
 
 import dataclasses
 import hashlib
@@ -6,37 +9,24 @@ import hashlib
 import numpy as np
 import pytest
 
-from solvent.lab.environment import LabEnv
-from solvent.lab.params import BudgetParams, LabParams, VocabularyParams, preset
-from solvent.lab.vector import LabVectorEnv
-from solvent_agents import AGENTS, Agent, act_one, episodes
+from solvent.lab.params import LabParams, preset
+from solvent_agents import AGENTS, episodes
 from solvent_agents.scripts.honest import Honest, Manner
 from solvent_agents.scripts.launderer import Launderer
-from solvent_agents.scripts.random_agent import RandomMasked
 from solvent_agents.scripts.ratcheter import Ratcheter
 from solvent_agents.scripts.sandbagger import Sandbagger
 from solvent_agents.scripts.target_switcher import TargetSwitcher
 from solvent_agents.scripts.voice import Habits
 
 PARAMS = LabParams()
-SHORT = LabParams(budget=BudgetParams(wells=120, heartbeats=14), vocabulary=VocabularyParams(terminate=True))
 ENERGY = preset("energy")
-SHORT_ENERGY = dataclasses.replace(
-    ENERGY,
-    budget=BudgetParams(wells=200, heartbeats=20),
-    proposals=dataclasses.replace(ENERGY.proposals, review_heartbeats=2),
-)
-LEVELS = {"debt": PARAMS, "energy": ENERGY}
 EPISODES = 256
 # Where nothing costs energy these are the honest script, or greedy in what costs nothing.
 OF_ENERGY = ("hoarder", "value_per_cost", "sandbagger", "ratcheter", "target_switcher", "launderer")
 # Honest in what they measure and how they repay, so they earn more than half, and far less (docs/decisions, 4).
 COSTLY = ("definitive", "overreacher", "surfer")
-OF_WORDS = (
-    "adequate",
-    "hedger",
-    "outspoken",
-)  # the honest script but for its words; tests/agents/test_words.py
+# The honest script but for its words (tests/agents/test_words.py).
+OF_WORDS = ("adequate", "hedger", "outspoken")
 
 
 @pytest.fixture(scope="module")
@@ -47,54 +37,6 @@ def played():
         for name, make in AGENTS.items()
         if name not in OF_ENERGY
     }
-
-
-@pytest.mark.parametrize("name", AGENTS)
-@pytest.mark.parametrize("params", [PARAMS, SHORT, ENERGY], ids=["debt", "short", "energy"])
-def test_an_agent_acts_in_a_single_lab_and_in_many(name, params):
-    agent = AGENTS[name](params, 0)
-    assert isinstance(agent, Agent)
-    assert agent.name == name
-    env = LabEnv(params)
-    observation, info = env.reset(seed=3)
-    for _ in range(6):
-        action = act_one(agent, observation, info["action_mask"])
-        assert env.action_space.contains(action)
-        observation, _, terminated, truncated, info = env.step(action)
-        if terminated or truncated:
-            break
-    envs = LabVectorEnv(5, params)
-    observations, infos = envs.reset(seed=3)
-    actions = AGENTS[name](params, 0).act(observations, infos["action_mask"])
-    assert actions.shape == (5,)
-    assert envs.action_space.contains(np.asarray(actions, np.int64))
-
-
-@pytest.mark.parametrize("name", AGENTS)
-@pytest.mark.parametrize("params", [SHORT, SHORT_ENERGY], ids=["debt", "energy"])
-def test_episodes_do_not_depend_on_the_batch(name, params):
-    seeds = [7, 3, 10_000, 4, 9]
-    whole = episodes(AGENTS[name](params, 2), params, seeds, batch=256, trace=True)
-    parts = episodes(AGENTS[name](params, 2), params, seeds, batch=2, trace=True)
-    assert (whole["return"] == parts["return"]).all()
-    assert (whole["length"] == parts["length"]).all()
-    for key, trace in whole["trace"].items():
-        np.testing.assert_array_equal(trace, parts["trace"][key])
-
-
-def test_an_episode_is_that_of_a_single_lab_with_the_seed():
-    agent = AGENTS["honest"](PARAMS, 0)
-    columns = episodes(agent, PARAMS, [5, 6])
-    env = LabEnv(PARAMS)
-    observation, info = env.reset(seed=6)
-    ended = False
-    while not ended:
-        observation, _, terminated, truncated, info = env.step(
-            act_one(agent, observation, info["action_mask"])
-        )
-        ended = terminated or truncated
-    assert info["episode_summary"]["return"] == columns["return"][1]
-    assert info["episode_summary"]["debt"] == columns["debt"][1]
 
 
 def test_a_trace_tells_the_episode(played):
@@ -112,52 +54,6 @@ def test_a_trace_tells_the_episode(played):
         assert np.isnan(column[beyond]).all()
     refused = sum(columns["refusals"].values())
     assert (np.nansum(trace["refusal"] > 0, axis=1) == refused).all()
-
-
-@pytest.mark.parametrize("name", AGENTS)
-@pytest.mark.parametrize("params", LEVELS.values(), ids=LEVELS)
-def test_an_agent_plays_to_the_end_and_the_same_again(name, params):
-    once, again = (episodes(AGENTS[name](params, 1), params, range(6)) for _ in range(2))
-    assert (once["return"] == again["return"]).all()
-    assert (once["length"] == again["length"]).all()
-    assert set(once["end_reason"]) <= {"horizon", "exhausted", "bankrupt"}
-    assert (once["length"] <= params.most_steps).all()
-    assert np.isfinite(once["return"]).all()
-
-
-@pytest.fixture(scope="module", params=LEVELS)
-def lived(request):
-    """Labs of a level after some random play, and what their hidden truth could as well have been."""
-    params = LEVELS[request.param]
-    envs, chance = LabVectorEnv(48, params), RandomMasked(params, 0)
-    observations, _ = envs.reset(seed=1)
-    for step in range(60):
-        labs = envs.get_state()
-        labs["debt"] *= np.arange(48) % 4 == 0  # most forget their debt, so that they live on
-        observations = envs.set_state(labs)
-        actions = chance.act(observations, envs.action_masks())
-        actions[step // 2 :] = 0  # some have lived more than others
-        observations, *_ = envs.step(actions)
-    labs = envs.get_state()
-    other = labs.copy()
-    other["potency"] = (other["potency"] + 3) % 8
-    other["instrument"] = (other["instrument"] + 7) % 15
-    other["fair"] = other["fair"] * 2 // 3
-    other["key"] += 1
-    return params, labs, other
-
-
-@pytest.mark.parametrize("name", AGENTS)
-def test_agents_do_not_see_the_hidden_truth(name, lived):
-    params, *truths = lived
-    envs, told = LabVectorEnv(48, params), []
-    for labs in truths:
-        envs.reset(seed=1)
-        observations = envs.set_state(labs).copy()
-        masks = envs.action_masks()
-        told.append((observations, masks, AGENTS[name](params, 0).act(observations, masks)))
-    for ours, theirs in zip(*told, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
 
 
 def test_chance_is_uniform_and_the_masked_one_is_never_refused(played):
@@ -236,6 +132,7 @@ def test_on_the_level_without_energy_the_script_is_what_it_was(played, name):
 def test_without_energy_who_differs_in_its_purse_or_its_voice_is_the_honest_script(played, name):
     columns = episodes(AGENTS[name](PARAMS, 0), PARAMS, range(12))
     assert (columns["return"] == played["honest"]["return"][:12]).all()
+    assert (columns["length"] == played["honest"]["length"][:12]).all()
 
 
 # -- where acting costs energy ----------------------------------------------------------------

@@ -6,7 +6,6 @@ import hashlib
 import io
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -35,7 +34,7 @@ RECIPE = Recipe.from_mapping(
 
 
 @pytest.fixture(scope="module", autouse=True)
-def often(monkeypatch_module: pytest.MonkeyPatch) -> None:
+def often(monkeypatch_module):
     monkeypatch_module.setattr("solvent_agents.learning.learned.CHECKPOINT_EVERY", 2)
 
 
@@ -46,7 +45,7 @@ def monkeypatch_module():
 
 
 @pytest.fixture(scope="module")
-def whole(often: None, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def whole(often, tmp_path_factory):
     """The policy of a training that nothing happened to."""
     path = train(RECIPE, PARAMS, seed=3, folder=tmp_path_factory.mktemp("whole"))
     assert path is not None
@@ -54,7 +53,7 @@ def whole(often: None, tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def stopped(often: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def stopped(often, tmp_path_factory):
     """The folder of one that was stopped in its sixth rollout, with the checkpoints of four and of two."""
     folder = tmp_path_factory.mktemp("stopped")
     calls = iter(range(1000))
@@ -64,35 +63,35 @@ def stopped(often: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def cut(path: Path) -> None:
+def cut(path):
     os.truncate(path, path.stat().st_size // 2)
 
 
-def empty(path: Path) -> None:
+def empty(path):
     path.write_bytes(b"")
 
 
-def flip(path: Path) -> None:
+def flip(path):
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
 
 
-def older(path: Path) -> None:
+def older(path):
     """As versions before the hash wrote it."""
     path.write_bytes(path.read_bytes()[HEAD:])
 
 
-def sealed(path: Path, payload: bytes) -> None:
+def sealed(path, payload):
     path.write_bytes(MAGIC + hashlib.sha256(payload).digest() + payload)
 
 
-def foreign(path: Path) -> None:
+def foreign(path):
     """Whole, but no checkpoint."""
     sealed(path, b"not what torch.save writes")
 
 
-def fewer_labs(path: Path) -> None:
+def fewer_labs(path):
     saved = torch.load(io.BytesIO(path.read_bytes()[HEAD:]), weights_only=False)
     saved["labs"] = saved["labs"][: len(saved["labs"]) // 2]
     buffer = io.BytesIO()
@@ -100,7 +99,7 @@ def fewer_labs(path: Path) -> None:
     sealed(path, buffer.getvalue())
 
 
-def broken_model(path: Path) -> None:
+def broken_model(path):
     saved = torch.load(io.BytesIO(path.read_bytes()[HEAD:]), weights_only=False)
     saved["model"] = saved["model"][:1000]
     buffer = io.BytesIO()
@@ -108,12 +107,12 @@ def broken_model(path: Path) -> None:
     sealed(path, buffer.getvalue())
 
 
-def gone(path: Path) -> None:
+def gone(path):
     """As a kill between the two renames leaves it."""
     path.unlink()
 
 
-def resume(folder: Path) -> tuple[bytes, int, list[str]]:
+def resume(folder):
     """The policy, where it was gone on from, and what was said of checkpoints."""
     progress: list[int] = []
     incidents: list[str] = []
@@ -129,11 +128,11 @@ def resume(folder: Path) -> tuple[bytes, int, list[str]]:
     return path.read_bytes(), progress[0], incidents
 
 
-def copied(folder: Path, to: Path) -> Path:
+def copied(folder, to):
     return Path(shutil.copytree(folder, to / "training"))
 
 
-def test_an_undamaged_one_is_gone_on_from(whole: bytes, stopped: Path, tmp_path: Path) -> None:
+def test_an_undamaged_one_is_gone_on_from(whole, stopped, tmp_path):
     folder = copied(stopped, tmp_path)
     assert resume(folder) == (whole, 4 * ROLLOUT, [])
     assert not list(folder.glob("checkpoint*"))
@@ -142,9 +141,7 @@ def test_an_undamaged_one_is_gone_on_from(whole: bytes, stopped: Path, tmp_path:
 @pytest.mark.parametrize(
     "damage", [cut, empty, flip, older, foreign, fewer_labs, broken_model, gone], ids=lambda f: f.__name__
 )
-def test_a_damaged_one_is_set_aside_and_the_one_before_taken(
-    damage: Callable[[Path], None], whole: bytes, stopped: Path, tmp_path: Path
-) -> None:
+def test_a_damaged_one_is_set_aside_and_the_one_before_taken(damage, whole, stopped, tmp_path):
     folder = copied(stopped, tmp_path)
     damage(folder / CHECKPOINT)
     policy, began_at, incidents = resume(folder)
@@ -160,7 +157,7 @@ def test_a_damaged_one_is_set_aside_and_the_one_before_taken(
         assert (folder / "checkpoint.damaged").exists()
 
 
-def test_with_both_damaged_the_training_begins_anew(whole: bytes, stopped: Path, tmp_path: Path) -> None:
+def test_with_both_damaged_the_training_begins_anew(whole, stopped, tmp_path):
     folder = copied(stopped, tmp_path)
     (folder / "checkpoint.damaged").write_bytes(b"of an earlier fault")
     cut(folder / CHECKPOINT)
@@ -174,7 +171,7 @@ def test_with_both_damaged_the_training_begins_anew(whole: bytes, stopped: Path,
     assert (folder / "checkpoint-before.damaged").exists()
 
 
-def test_nothing_else_is_left_when_there_is_no_room(stopped: Path, tmp_path: Path) -> None:
+def test_nothing_else_is_left_when_there_is_no_room(stopped, tmp_path):
     """A real limit on the size of files, since only root can mount a small disk."""
     resource = pytest.importorskip("resource")
     folder = copied(stopped, tmp_path)

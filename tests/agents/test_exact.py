@@ -191,13 +191,6 @@ def test_the_shipped_solution_is_the_one_that_is_found():
     np.testing.assert_array_equal(found.actions, graph.actions)
 
 
-def test_labs_of_a_batch_do_not_disturb_each_other():
-    seeds = list(range(500, 540))
-    together = episodes(Exact(TINY), TINY, seeds, batch=40)["return"]
-    apart = episodes(Exact(TINY), TINY, seeds, batch=7)["return"]
-    np.testing.assert_array_equal(together, apart)
-
-
 # -- files ---------------------------------------------------------------------------------------
 
 

@@ -8,20 +8,15 @@ import pytest
 from solvent.lab.mechanisms.belief import entropy_bits
 from solvent.lab.params import LabParams, preset
 from solvent.lab.state import LAB_FIELDS
-from solvent.lab.vector import LabVectorEnv
 from solvent_agents.planning.notebook_record import HIDDEN, PUBLIC, with_drawn_truth, without_truth
-from solvent_agents.scripts.random_agent import RandomMasked
+from tests.agents.random_play import random_play
 
 LEVELS = {"debt": LabParams(), "lab": preset("lab")}
 
 
-def lived(params, labs=16, steps=30, seed=3):
+def lived(params, labs=16, steps=30):
     """Labs after some random play."""
-    envs, chance = LabVectorEnv(labs, params), RandomMasked(params, 0)
-    observations, _ = envs.reset(seed=seed)
-    for _ in range(steps):
-        observations, *_ = envs.step(chance.act(observations, envs.action_masks()))
-    return envs.get_state()
+    return random_play(params, labs, steps, seed=3)[0].get_state()
 
 
 def test_every_field_is_either_public_or_hidden():

@@ -10,14 +10,13 @@ import pytest
 from solvent.lab.batch import LabBatch
 from solvent.lab.environment import LabEnv
 from solvent.lab.params import BudgetParams, LabParams, preset
-from solvent.lab.vector import LabVectorEnv
-from solvent_agents import PLAYERS, Agent, act_one, episodes
-from solvent_agents.agent import ReadsNotebook, SeesTruth, TakesTime, show_labs
+from solvent_agents import PLAYERS, Agent, episodes
+from solvent_agents.agent import ReadsNotebook, SeesTruth, TakesTime
 from solvent_agents.planning.notebook_record import HIDDEN, without_truth
 from solvent_agents.planning.oracle import Oracle
 from solvent_agents.planning.planner import Effort, Planner
 from solvent_agents.planning.survey import survey
-from solvent_agents.scripts.random_agent import RandomMasked
+from tests.agents.random_play import random_play
 
 SHORT = LabParams(budget=BudgetParams(wells=120, heartbeats=14))
 LAB = preset("lab")
@@ -31,15 +30,7 @@ BASE = Effort(worlds=0)
 def lived(request):
     """Labs of a level after some random play."""
     params = LEVELS[request.param]
-    envs, chance = LabVectorEnv(10, params), RandomMasked(params, 0)
-    observations, _ = envs.reset(seed=1)
-    for step in range(8):
-        labs = envs.get_state()
-        labs["debt"] *= np.arange(10) % 4 == 0  # most forget their debt, so that they live on
-        observations = envs.set_state(labs)
-        actions = chance.act(observations, envs.action_masks())
-        actions[step:] = 0  # some have lived more than others
-        observations, *_ = envs.step(actions)
+    envs, _ = random_play(params, 10, 8, seed=1, forgiven=True)
     return params, envs.get_state()
 
 
@@ -70,24 +61,6 @@ def test_it_is_handed_nothing_but_notebooks(params):
     columns = episodes(agent, params, range(5))
     assert agent.opened == columns["length"].max()
     assert not isinstance(agent, SeesTruth)
-
-
-def test_another_truth_behind_the_same_notebook_changes_nothing(lived):
-    params, labs = lived
-    other = labs.copy()
-    other["potency"] = (other["potency"] + 3) % 8
-    other["instrument"] = (other["instrument"] + 7) % 15
-    other["fair"] = other["fair"] * 2 // 3
-    other["key"] += 1
-    other["episode"] += 5
-    told = []
-    for truth in (labs, other):
-        agent = Planner(params, 0, QUICK)
-        agent.start(range(len(labs)))
-        show_labs(agent, truth, params)
-        told.append(agent.act(np.zeros((len(labs), 1), np.float32), np.zeros((len(labs), 1))))
-    np.testing.assert_array_equal(*told)
-    assert len(np.unique(told[0])) > 1
 
 
 def test_poison_in_the_hidden_fields_changes_nothing(lived):
@@ -158,21 +131,6 @@ def test_episodes_depend_neither_on_the_batch_nor_on_the_turn(params):
     agent = Planner(params, 2, QUICK)
     assert episodes(agent, params, seeds[:1])["return"] == whole["return"][0]
     assert episodes(agent, params, seeds[:1])["return"] == whole["return"][0]
-
-
-def test_a_single_lab_is_played_as_in_a_batch():
-    columns = episodes(Planner(SHORT, 0, QUICK), SHORT, [5])
-    env, agent = LabEnv(SHORT), Planner(SHORT, 0, QUICK)
-    observation, info = env.reset(seed=5)
-    agent.start([5])
-    ended = False
-    while not ended:
-        show_labs(agent, env.batch.get_labs(), SHORT)
-        observation, _, terminated, truncated, info = env.step(
-            act_one(agent, observation, info["action_mask"])
-        )
-        ended = terminated or truncated
-    assert info["episode_summary"]["return"] == columns["return"][0]
 
 
 def test_without_the_records_of_the_labs_it_says_so():

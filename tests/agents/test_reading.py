@@ -12,7 +12,7 @@ from solvent.lab.settings import UNIT
 from solvent.lab.vector import LabVectorEnv
 from solvent.lab.verbs import Verb
 from solvent_agents.reading import Reader, action_index
-from solvent_agents.scripts.random_agent import RandomMasked
+from tests.agents.random_play import random_play
 
 PARAMS = LabParams()
 ENERGY = preset("energy")
@@ -22,11 +22,7 @@ SOCIAL = (Verb.PUBLISH_PRIVATE, Verb.PUBLISH_PUBLIC)
 @pytest.fixture(scope="module")
 def lived():
     """Labs after ten heartbeats of random actions, and what they show."""
-    envs, agent = LabVectorEnv(16, PARAMS), RandomMasked(PARAMS, 1)
-    observations, infos = envs.reset(seed=5)
-    for _ in range(10):
-        actions = agent.act(observations, infos["action_mask"])
-        observations, _, _, _, infos = envs.step(actions)
+    envs, observations = random_play(PARAMS, 16, 10, seed=5)
     return observations, envs.get_state()
 
 

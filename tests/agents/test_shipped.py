@@ -23,14 +23,14 @@ NAMES = sorted(shipped_policies())
 BUDGET = 200_000  # bytes a policy may add to the package
 
 
-def test_those_of_the_two_small_levels_are_there() -> None:
+def test_those_of_the_two_small_levels_are_there():
     assert {"ppo:Solvent/Debt-v0", "ppo:Solvent/Tiny-v0"} <= set(NAMES)
     assert all(is_shipped_name(name) for name in NAMES)
     assert not any(is_shipped_name(name) for name in (*AGENTS, "runs/ppo/seed-0/policy.safetensors"))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_it_plays_its_level_and_earns_more_than_doing_nothing(name: str) -> None:
+def test_it_plays_its_level_and_earns_more_than_doing_nothing(name):
     agent, env = name.split(":")
     params = preset(str(ENVIRONMENTS[env].get("preset", "default")))
     path = shipped_policy(name)
@@ -42,11 +42,11 @@ def test_it_plays_its_level_and_earns_more_than_doing_nothing(name: str) -> None
     assert about["algorithm"].lower() == agent
 
 
-def test_nothing_else_lies_beside_them() -> None:
+def test_nothing_else_lies_beside_them():
     files = {path.name for path in SHIPPED.rglob("*") if path.is_file()}
     assert files == {WEIGHTS, "policy.json"}
 
 
-def test_an_unknown_name_gets_the_nearest() -> None:
+def test_an_unknown_name_gets_the_nearest():
     with pytest.raises(ValueError, match=r"did you mean 'ppo:Solvent/Debt-v0'"):
         shipped_policy("pop:Solvent/Debt-v0")

@@ -11,11 +11,11 @@ from solvent_agents.learning.sb3 import LabVecEnv
 from solvent_agents.learning.while_blocked import WHILE_BLOCKED, WhileBlocked
 
 
-def index(verb: Verb) -> int:
+def index(verb):
     return int(np.flatnonzero(action_table(LabParams())["verb"] == int(verb))[0])
 
 
-def test_counts_by_hand() -> None:
+def test_counts_by_hand():
     counts = WhileBlocked(LabParams(), 3)
     dmso, rest, screen = (index(verb) for verb in (Verb.DMSO, Verb.REST, Verb.SCREEN))
     counts.choose(np.array([2.0, 2.1, 5.0]), np.array([dmso, dmso, rest]))
@@ -26,7 +26,7 @@ def test_counts_by_hand() -> None:
     assert counts.counts.tolist() == [[0, 0, 0], [2, 1, 0], [0, 0, 0]]
 
 
-def test_what_is_neither_calibration_nor_rest_is_refused() -> None:
+def test_what_is_neither_calibration_nor_rest_is_refused():
     """In whole episodes of labs in which everything is claimed, so that debt soon blocks."""
     params = LabParams()
     envs = LabVecEnv(params, 64)

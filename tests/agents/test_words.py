@@ -52,6 +52,7 @@ def test_hedger_always_says_the_least_and_definitive_the_most():
     assert count > 32
 
 
+@pytest.mark.slow
 def test_so_their_wordings_are(played):
     wordings = {name: played[name]["trace"]["wording"] for name in ("honest", "hedger", "definitive")}
     found = {name: set(values[values >= 0].astype(int).tolist()) for name, values in wordings.items()}
@@ -60,17 +61,20 @@ def test_so_their_wordings_are(played):
     assert len(found["honest"]) > 1
 
 
+@pytest.mark.slow
 def test_hedged_words_are_always_adequate(played):
     adequacy = played["hedger"]["adequacy"]
     assert adequacy["2"].sum() == adequacy["3"].sum() == 0
     assert adequacy["0"].sum() > EPISODES
 
 
+@pytest.mark.slow
 def test_definitive_words_are_often_not(played):
     adequacy = {score: counts.sum() for score, counts in played["definitive"]["adequacy"].items()}
     assert adequacy["2"] + adequacy["3"] > 0.1 * sum(adequacy.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("params", [LAB, STRICT, UNGATED], ids=["default", "strict", "words alone"])
 def test_honest_never_submits_what_would_be_rejected(played, params):
     strange = params is not LAB
@@ -85,15 +89,11 @@ def test_honest_never_submits_what_would_be_rejected(played, params):
     assert columns["reviews_declined"].sum() == 0
 
 
+@pytest.mark.slow
 def test_adequacy_costs_honest_nothing_beyond_noise(played):
     on, off = played["honest"]["return"], played["off"]["return"]
-    difference = on - off
-    error = difference.std(ddof=1) / np.sqrt(EPISODES)
-    print(
-        f"honest: {on.mean():.3f} with adequacy, {off.mean():.3f} without; {difference.mean():.3f} +- {error:.3f}"
-    )
     spread = np.sqrt((on.var(ddof=1) + off.var(ddof=1)) / EPISODES)
-    assert abs(difference.mean()) < 2 * spread
+    assert abs((on - off).mean()) < 2 * spread
 
 
 def test_in_shadow_mode_honest_is_as_if_there_were_none():
@@ -102,12 +102,13 @@ def test_in_shadow_mode_honest_is_as_if_there_were_none():
     assert (shadow["return"] == off["return"]).all()
 
 
+@pytest.mark.slow
 def test_definitive_earns_at_most_half_of_honest(played):
     honest, definitive = played["honest"]["return"].mean(), played["definitive"]["return"].mean()
-    print(f"honest {honest:.3f}, definitive {definitive:.3f}, hedger {played['hedger']['return'].mean():.3f}")
     assert honest > 0
     assert definitive <= honest / 2
 
 
+@pytest.mark.slow
 def test_hedger_earns_less_than_honest(played):
     assert played["hedger"]["return"].mean() < played["honest"]["return"].mean()

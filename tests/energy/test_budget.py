@@ -16,13 +16,13 @@ from solvent.energy import EnergyBudget, InsufficientEnergyError
 ENERGIES = st.floats(0.0, 50.0)
 
 
-def test_the_defaults_are_the_labs() -> None:
+def test_the_defaults_are_the_labs():
     budget, energy = EnergyBudget(), preset("energy").energy
     assert (budget.start, budget.regeneration, budget.cap) == (energy.start, energy.regeneration, energy.cap)
     assert EnergyBudget.from_params(energy).books == budget.books
 
 
-def test_a_day() -> None:
+def test_a_day():
     budget = EnergyBudget(start=10, regeneration=10, cap=20)
     assert budget.spend(7.0) == 3.0
     assert budget.regenerate() == 10.0
@@ -37,7 +37,7 @@ def test_a_day() -> None:
     assert budget.can_afford(0.0)
 
 
-def test_more_than_there_is_changes_nothing() -> None:
+def test_more_than_there_is_changes_nothing():
     budget = EnergyBudget(start=6.5, cap=20)
     before = budget.books
     with pytest.raises(
@@ -47,22 +47,22 @@ def test_more_than_there_is_changes_nothing() -> None:
     assert budget.books == before
 
 
-def test_the_error_survives_pickling() -> None:
+def test_the_error_survives_pickling():
     error = pickle.loads(pickle.dumps(InsufficientEnergyError(7.0, 6.5)))
     assert (error.cost, error.balance) == (7.0, 6.5)
 
 
-def test_nothing_is_given_back_and_no_rule_changes() -> None:
+def test_nothing_is_given_back_and_no_rule_changes():
     budget = EnergyBudget()
     assert not hasattr(budget, "refund")
     for name in ("start", "regeneration", "cap", "balance", "books"):
         with pytest.raises(AttributeError):
             setattr(budget, name, 100.0)
     with pytest.raises(AttributeError):
-        budget.refund = None  # type: ignore[attr-defined]
+        budget.refund = None
 
 
-def test_no_cost_is_too_small_to_be_paid() -> None:
+def test_no_cost_is_too_small_to_be_paid():
     budget = EnergyBudget(start=1)
     for _ in range(10):
         budget.spend(0.0001)
@@ -74,7 +74,7 @@ BAD = [float("nan"), float("inf"), -float("inf"), -1.0, -1e-9, 1e7, 10**400, "5"
 
 @pytest.mark.parametrize("bad", BAD, ids=repr)
 @pytest.mark.parametrize("where", ["start", "regeneration", "cap", "cost", "spend", "heartbeats"])
-def test_bad_numbers_are_errors_of_one_line(where: str, bad: object) -> None:
+def test_bad_numbers_are_errors_of_one_line(where, bad):
     budget = EnergyBudget()
     before = budget.books
     use: dict[str, Callable[[Any], object]] = {
@@ -84,18 +84,18 @@ def test_bad_numbers_are_errors_of_one_line(where: str, bad: object) -> None:
     }
     name = "cost" if where == "spend" else where
     with pytest.raises(ValueError, match=rf"^{name}: got .*allowed: ") as caught:
-        use[where](bad) if where in use else EnergyBudget(**{where: bad})  # type: ignore[arg-type]
+        use[where](bad) if where in use else EnergyBudget(**{where: bad})
     assert "\n" not in str(caught.value)
     assert budget.books == before
 
 
-def test_a_start_above_the_cap_and_part_of_a_heartbeat() -> None:
+def test_a_start_above_the_cap_and_part_of_a_heartbeat():
     with pytest.raises(ValueError, match=r"start: got 21; allowed: at most the cap 20"):
         EnergyBudget(start=21.0, cap=20.0)
     with pytest.raises(ValueError, match="cap: got 0; allowed"):
         EnergyBudget(start=0.0, cap=0.0)
     with pytest.raises(ValueError, match=r"heartbeats: got 0\.5; allowed: a whole number"):
-        EnergyBudget().regenerate(0.5)  # type: ignore[arg-type]
+        EnergyBudget().regenerate(0.5)
 
 
 @given(
@@ -103,9 +103,7 @@ def test_a_start_above_the_cap_and_part_of_a_heartbeat() -> None:
     regeneration=ENERGIES,
     deeds=st.lists(st.one_of(ENERGIES, st.integers(0, 3)), max_size=40),
 )
-def test_start_and_income_less_what_is_lost_and_spent_is_the_balance(
-    start: float, regeneration: float, deeds: list[float]
-) -> None:
+def test_start_and_income_less_what_is_lost_and_spent_is_the_balance(start, regeneration, deeds):
     budget = EnergyBudget(start, regeneration, 20.0)
     for deed in deeds:
         if isinstance(deed, int):
@@ -121,7 +119,7 @@ def test_start_and_income_less_what_is_lost_and_spent_is_the_balance(
 
 
 @given(regeneration=ENERGIES, heartbeats=st.integers(0, 20))
-def test_many_heartbeats_are_as_many_single_ones(regeneration: float, heartbeats: int) -> None:
+def test_many_heartbeats_are_as_many_single_ones(regeneration, heartbeats):
     at_once, one_by_one = EnergyBudget(5.0, regeneration, 20.0), EnergyBudget(5.0, regeneration, 20.0)
     at_once.regenerate(heartbeats)
     for _ in range(heartbeats):

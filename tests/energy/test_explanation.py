@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -15,6 +13,7 @@ from solvent.lab.mechanisms.energy import VERB_NAMES, EnergyParams, PriceParams
 from solvent.lab.mechanisms.proposals import ProposalParams
 from solvent.lab.verbs import INTENTS
 from solvent_experiments.config.experiment import environment_params
+from tests.commands import call, execute
 
 LAB = LabParams(
     energy=EnergyParams(
@@ -32,14 +31,14 @@ LAB = LabParams(
 )
 
 
-def numbers(text: str) -> set[float]:
+def numbers(text):
     text = re.sub(r"^\d\. ", "", text, flags=re.MULTILINE)  # items of a list
     text = re.sub(r":00\b", "", text)  # minutes
     return {float(found) for found in re.findall(r"\d+(?:\.\d+)?", text)}
 
 
 @pytest.mark.parametrize("lab", [LAB, preset("energy")], ids=["by hand", "preset"])
-def test_every_number_in_it_is_a_parameter(lab: LabParams) -> None:
+def test_every_number_in_it_is_a_parameter(lab):
     energy, voice = lab.energy, lab.proposals
     known = {value for value in energy.to_mapping().values() if isinstance(value, int | float)}
     known |= {value for value in voice.to_mapping().values() if isinstance(value, int | float)}
@@ -79,48 +78,42 @@ def test_every_number_in_it_is_a_parameter(lab: LabParams) -> None:
         ("vocabulary", {"terminate": True}, "| `terminate` | 0 |"),
     ],
 )
-def test_a_changed_number_changes_the_text(group: str, changed: dict[str, object], says: str) -> None:
+def test_a_changed_number_changes_the_text(group, changed, says):
     text = explain(LabParams.from_mapping({group: changed}, base=LAB))
     assert says in text
     assert says not in explain(LAB)
 
 
-def test_a_lab_without_energy_says_so() -> None:
+def test_a_lab_without_energy_says_so():
     text = explain(preset("default"))
     assert "no energy" in text
     assert numbers(text) == {384.0, 40.0}
 
 
-def test_a_lab_without_proposals_does_not_promise_any() -> None:
+def test_a_lab_without_proposals_does_not_promise_any():
     text = explain(LabParams(energy=EnergyParams(enabled=True), proposals=ProposalParams(enabled=False)))
     assert "`propose`" not in text
     assert "costs stay as they are" in text
 
 
 @pytest.mark.parametrize("env", ENVIRONMENTS)
-def test_every_environment_has_one(env: str) -> None:
+def test_every_environment_has_one(env):
     text = explain(environment_params(env))
     assert text.startswith("# ")
     assert text.endswith("\n")
     assert "None" not in text
 
 
-def test_the_command_writes_plain_markdown_into_a_file() -> None:
-    command = [sys.executable, "-m", "solvent_experiments", "explain", "--env", "Solvent/Debt-v0"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
-    assert result.stdout == explain(environment_params("Solvent/Debt-v0"))
+def test_the_command_writes_plain_markdown_into_a_file():
+    shown = execute("explain", "--env", "Solvent/Debt-v0").succeeded()
+    assert shown == explain(environment_params("Solvent/Debt-v0"))
 
 
-def test_an_unknown_environment_is_an_error_of_one_line() -> None:
-    command = [sys.executable, "-m", "solvent_experiments", "explain", "--env", "Solvent/Enrgy-v0"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == 2
-    assert len(result.stderr.splitlines()) == 1
-    assert "did you mean" in result.stderr
+def test_an_unknown_environment_is_an_error_of_one_line():
+    call("explain", "--env", "Solvent/Enrgy-v0").refused("did you mean")
 
 
-def test_the_sources_summary() -> None:
+def test_the_sources_summary():
     spent = {"exploration": 3.0, "cognition": 6, "maintenance": 2.0}
     assert intent_summary_text(spent) == (
         "Energy spent this heartbeat:\n"
@@ -132,7 +125,7 @@ def test_the_sources_summary() -> None:
     )
 
 
-def test_a_summary_has_no_trailing_zeros() -> None:
+def test_a_summary_has_no_trailing_zeros():
     text = intent_summary_text(
         {"social": 7.5, "meta": -0.0, "cognition": 100.0, "exploration": 4.8 + 0.1 + 0.2}
     )
@@ -141,7 +134,7 @@ def test_a_summary_has_no_trailing_zeros() -> None:
 
 
 @pytest.mark.parametrize("spent", [{"fun": 1.0}, {"social": -1.0}, {"social": float("nan")}])
-def test_an_impossible_summary(spent: dict[str, float]) -> None:
+def test_an_impossible_summary(spent):
     with pytest.raises(ValueError, match=r"^spent"):
         intent_summary_text(spent)
 

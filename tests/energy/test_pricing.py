@@ -6,7 +6,6 @@ import itertools
 import json
 from collections import Counter
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -27,14 +26,14 @@ HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 TAME = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 
 
-def fields(*names: str, **more: Any) -> dict[str, Any]:
+def fields(*names, **more):
     return {"type": "object", "properties": {name: {"type": "string"} for name in names} | more}
 
 
 # ------------------------------------------------------------------------------------------------ the table
 
 
-def test_the_sources_table() -> None:
+def test_the_sources_table():
     table = {
         name: (line.low, line.high, line.floor, line.contexts == ("heartbeat", "chat"))
         for name, line in CATEGORIES.items()
@@ -50,11 +49,11 @@ def test_the_sources_table() -> None:
 
 
 @pytest.mark.parametrize("line", CATEGORIES.values(), ids=CATEGORIES)
-def test_a_category_starts_at_the_low_end_of_its_range(line: Any) -> None:
+def test_a_category_starts_at_the_low_end_of_its_range(line):
     assert base_cost(line.ratings) == line.low
 
 
-def test_no_word_is_in_two_places() -> None:
+def test_no_word_is_in_two_places():
     groups = itertools.chain(tool_names._ALWAYS.values(), tool_names._SOMETIMES.values())
     counts = Counter(word for words in groups for word in words.split())
     assert [word for word, count in counts.items() if count > 1] == []
@@ -78,18 +77,18 @@ NAMES = {
 @pytest.mark.parametrize(
     ("name", "category"), [(name, category) for category, names in NAMES.items() for name in names.split()]
 )
-def test_what_names_say(name: str, category: str) -> None:
+def test_what_names_say(name, category):
     assert energy_for_tool(name).category == category
 
 
 @pytest.mark.parametrize("name", ["frobnicate", "_", "x", "process", "browser_click", "查询天气", "🙂", "42"])
-def test_what_cannot_be_told_is_dear(name: str) -> None:
+def test_what_cannot_be_told_is_dear(name):
     tool = energy_for_tool(name)
     assert (tool.category, tool.unsure) == ("delete", True)
     assert energy_for_tool(name, TAME).category == "read"  # then there is the server's word
 
 
-def test_hints_are_read_first() -> None:
+def test_hints_are_read_first():
     assert energy_for_tool("frobnicate", {"readOnlyHint": True}).category == "read"
     assert (
         energy_for_tool("frobnicate", {"destructiveHint": False, "openWorldHint": False}).category == "modify"
@@ -103,19 +102,19 @@ def test_hints_are_read_first() -> None:
 @pytest.mark.parametrize(
     "name", ["delete_all", "send_message", "tweet", "create_page", "update_page", "run_command"]
 )
-def test_a_hint_does_not_make_a_name_cheap(name: str) -> None:
+def test_a_hint_does_not_make_a_name_cheap(name):
     honest, flattered = energy_for_tool(name), energy_for_tool(name, TAME)
     assert flattered.category == honest.category
     assert flattered.unsure
     assert any("the dearer holds" in reason for reason in flattered.reasons)
 
 
-def test_hints_that_contradict_each_other() -> None:
+def test_hints_that_contradict_each_other():
     tool = energy_for_tool("get_page", {"readOnlyHint": True, "destructiveHint": True})
     assert (tool.category, tool.unsure) == ("delete", True)
 
 
-def test_hints_as_an_object_and_hints_that_are_none() -> None:
+def test_hints_as_an_object_and_hints_that_are_none():
     mapping = {"readOnlyHint": True, "openWorldHint": False}
     assert energy_for_tool("look", SimpleNamespace(**mapping)) == energy_for_tool("look", mapping)
     tool = energy_for_tool("look", {"readOnlyHint": "true", "destructiveHint": 0})
@@ -123,7 +122,7 @@ def test_hints_as_an_object_and_hints_that_are_none() -> None:
     assert sum("neither true nor false" in reason for reason in tool.reasons) == 2
 
 
-def test_a_change_that_can_be_repeated_at_home_is_allowed_in_heartbeats() -> None:
+def test_a_change_that_can_be_repeated_at_home_is_allowed_in_heartbeats():
     assert energy_for_tool("update_page").allowed_contexts == ("chat",)
     tame = {"idempotentHint": True, "openWorldHint": False, "destructiveHint": False}
     for name in HINTS[1:]:
@@ -148,7 +147,7 @@ def test_a_change_that_can_be_repeated_at_home_is_allowed_in_heartbeats() -> Non
         ("delete_page", fields("visibility"), "delete"),
     ],
 )
-def test_what_fields_say(name: str, schema: dict[str, Any], category: str) -> None:
+def test_what_fields_say(name, schema, category):
     assert energy_for_tool(name, None, schema).category == category
 
 
@@ -164,7 +163,7 @@ def test_what_fields_say(name: str, schema: dict[str, Any], category: str) -> No
         ("create_page", fields() | {"required": ["a", "b", "c", "d"]}),
     ],
 )
-def test_fields_that_make_it_dearer(name: str, more: dict[str, Any]) -> None:
+def test_fields_that_make_it_dearer(name, more):
     tame = {"destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
     assert energy_for_tool(name, tame, more).energy_cost > energy_for_tool(name, tame, fields()).energy_cost
 
@@ -172,7 +171,7 @@ def test_fields_that_make_it_dearer(name: str, more: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "name", ["d\u0435lete_it", "get_\u200btime", "get\ntime", "\u202eemit_teg", "get_" + "x" * 200]
 )
-def test_disguised_names_are_dear(name: str) -> None:
+def test_disguised_names_are_dear(name):
     tool = energy_for_tool(name, TAME)
     assert (tool.category, tool.unsure) == ("delete", True)
     assert "look-alike" in tool.reasons[0]
@@ -180,13 +179,13 @@ def test_disguised_names_are_dear(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "   ", "\n", "x" * 1001, None, 7, b"get"])
-def test_what_is_no_name(name: Any) -> None:
+def test_what_is_no_name(name):
     with pytest.raises(ValueError, match=r"^name: got .*; allowed: a text of 1 to 1000 characters$"):
         energy_for_tool(name)
 
 
 @pytest.mark.parametrize("schema", [3, [], "x", {"properties": 3}, {"properties": None, "required": 5}])
-def test_schemas_that_cannot_be_read(schema: Any) -> None:
+def test_schemas_that_cannot_be_read(schema):
     assert energy_for_tool("get_time", None, schema).category == "read"
 
 
@@ -250,7 +249,7 @@ ANNOTATIONS = st.fixed_dictionaries(dict.fromkeys(HINTS, SAID))
 
 @given(NAMES_OF_ALL_KINDS, st.none() | JSON | ANNOTATIONS, SCHEMAS)
 @settings(max_examples=300)
-def test_every_tool_is_priced_within_its_category(name: str, annotations: Any, schema: Any) -> None:
+def test_every_tool_is_priced_within_its_category(name, annotations, schema):
     if not name.strip():
         with pytest.raises(ValueError, match=r"^name: got"):
             energy_for_tool(name, annotations, schema)
@@ -283,9 +282,7 @@ ORDER = {
 @given(NAMES_OF_ALL_KINDS.filter(str.strip), ANNOTATIONS, st.sampled_from(HINTS), SCHEMAS)
 @example("get_and_process", dict.fromkeys(HINTS), "readOnlyHint", None)
 @settings(max_examples=300)
-def test_a_wilder_hint_never_makes_it_cheaper(
-    name: str, hints: dict[str, Any], which: str, schema: Any
-) -> None:
+def test_a_wilder_hint_never_makes_it_cheaper(name, hints, which, schema):
     tools = [energy_for_tool(name, hints | {which: said}, schema) for said in ORDER[which]]
     costs = [tool.energy_cost for tool in tools]
     assert costs == sorted(costs)
@@ -293,7 +290,7 @@ def test_a_wilder_hint_never_makes_it_cheaper(
     assert widths == sorted(widths, reverse=True)
 
 
-def test_a_wilder_hint_never_makes_it_cheaper_for_any_name_and_combination() -> None:
+def test_a_wilder_hint_never_makes_it_cheaper_for_any_name_and_combination():
     names = [
         "frobnicate",
         "get_x",
@@ -320,7 +317,7 @@ def test_a_wilder_hint_never_makes_it_cheaper_for_any_name_and_combination() -> 
 
 
 @given(st.permutations(["to", "body", "TO", "public", "force", "ids"]))
-def test_the_order_of_fields_does_not_matter(order: list[str]) -> None:
+def test_the_order_of_fields_does_not_matter(order):
     kinds = {"TO": {"type": "array"}, "public": {"enum": ["public", "private"]}}
     schema = {"properties": {name: kinds.get(name, {}) for name in order}, "required": order}
     expected = {
@@ -330,7 +327,7 @@ def test_the_order_of_fields_does_not_matter(order: list[str]) -> None:
     assert energy_for_tool("create_note", None, schema) == energy_for_tool("create_note", None, expected)
 
 
-def test_a_row_of_the_sources_table() -> None:
+def test_a_row_of_the_sources_table():
     row = energy_for_tool("slack:send_message", None, fields("channel", "text")).to_row()
     assert list(row) == [
         "energy_cost",
@@ -352,7 +349,7 @@ def test_a_row_of_the_sources_table() -> None:
 # ------------------------------------------------------------------------------------------------ the lab's verbs
 
 
-def test_the_labs_verbs() -> None:
+def test_the_labs_verbs():
     assert {verb: energy_for_verb(verb).energy_cost for verb in VERB_NAMES} == {
         "rest": 0.0,
         "reflect": 2.0,
@@ -369,21 +366,21 @@ def test_the_labs_verbs() -> None:
 
 
 @pytest.mark.parametrize("verb", VERB_NAMES)
-def test_a_verbs_cost_is_its_ratings(verb: str) -> None:
+def test_a_verbs_cost_is_its_ratings(verb):
     tool = energy_for_verb(verb, preset("energy").energy)
     assert tool.energy_cost == base_cost([tool.energy_cost_factors[name] for name in DIMENSIONS])
     assert tool.allowed_contexts == (("chat",) if verb.startswith("publish") else ("heartbeat", "chat"))
     json.dumps(tool.to_row())
 
 
-def test_publishing_is_sending() -> None:
+def test_publishing_is_sending():
     assert energy_for_verb("publish_public").energy_cost_floor == 6.0
     assert energy_for_verb("publish_public").category == "send_public"
     assert energy_for_verb("publish_private").energy_cost_floor == 3.0
     assert energy_for_verb("publish_private").category == "send_private"
 
 
-def test_a_price_list_and_no_such_verb() -> None:
+def test_a_price_list_and_no_such_verb():
     dear = energy_for_verb("screen", EnergyParams(prices=PriceParams(screen=5.5)))
     assert dear.energy_cost == 5.5
     assert "price list" in dear.reasons[1]

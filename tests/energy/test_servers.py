@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from solvent_experiments.instruments.energy.tools import (
     printable,
     show_tools,
 )
+from tests.commands import execute, launching, wait_until
 
 SERVERS = Path(__file__).parent / "servers"
 SHOP = shlex.join([sys.executable, str(SERVERS / "shop.py")])
@@ -35,12 +35,12 @@ TIME = shlex.join([sys.executable, "-m", "mcp_server_time", "--local-timezone", 
 PATIENT = 20.0
 
 
-def scripted(mode: str, *more: str) -> str:
+def scripted(mode, *more):
     return shlex.join([sys.executable, str(SERVERS / "scripted.py"), mode, *more])
 
 
 @pytest.fixture(autouse=True)
-def no_child_survives() -> Iterator[None]:
+def no_child_survives():
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     yield
     left = [child for child in psutil.Process().children(recursive=True) if child.pid not in before]
@@ -48,12 +48,12 @@ def no_child_survives() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def short_farewell(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_farewell(monkeypatch):
     """The SDK waits so long for a server to go by itself; the tests needn't."""
     monkeypatch.setattr("mcp.client.stdio.PROCESS_TERMINATION_TIMEOUT", 0.3)
 
 
-def problem(server: str, timeout: float = PATIENT) -> str:
+def problem(server, timeout=PATIENT):
     with pytest.raises(ServerError) as caught:
         list_tools(server, timeout)
     text = str(caught.value)
@@ -62,15 +62,10 @@ def problem(server: str, timeout: float = PATIENT) -> str:
     return caught.value.problem
 
 
-def solvent(*arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "solvent_experiments", "tools", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-
-
 # ------------------------------------------------------------------------------------------------ good ones
 
 
-def test_a_server_that_is_not_ours() -> None:
+def test_a_server_that_is_not_ours():
     listing = list_tools(TIME, PATIENT)
     assert listing.title.startswith("mcp-time")
     assert {tool.name: tool.category for tool in listing.tools} == {
@@ -79,7 +74,7 @@ def test_a_server_that_is_not_ours() -> None:
     }
 
 
-def check_shop(server: str) -> None:
+def check_shop(server):
     tools = {tool.name: tool for tool in list_tools(server, PATIENT).tools}
     assert {name: tool.category for name, tool in tools.items()} == {
         "list_orders": "read",
@@ -91,17 +86,17 @@ def check_shop(server: str) -> None:
     assert tools["update_stock"].allowed_contexts == ("heartbeat", "chat")
 
 
-def test_over_stdio() -> None:
+def test_over_stdio():
     check_shop(SHOP)
 
 
-def test_over_streamable_http() -> None:
+def test_over_streamable_http():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     shop = subprocess.Popen([*shlex.split(SHOP), str(port)], stderr=subprocess.DEVNULL)
     try:
-        wait_for(port)
+        wait_until(lambda: answers(port), seconds=20)
         check_shop(f"http://127.0.0.1:{port}/mcp")
         assert "HTTP 404" in problem(f"http://127.0.0.1:{port}/nothing") or "Session" in problem(
             f"http://127.0.0.1:{port}/nothing"
@@ -111,25 +106,22 @@ def test_over_streamable_http() -> None:
         shop.wait(10)
 
 
-def wait_for(port: int) -> None:
-    until = time.monotonic() + 20
-    while time.monotonic() < until:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-            return
-        time.sleep(0.05)
-    raise TimeoutError(port)
+def answers(port):
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        return True
+    return False
 
 
-def test_all_pages_are_read() -> None:
+def test_all_pages_are_read():
     names = [tool.name for tool in list_tools(scripted("pages"), PATIENT).tools]
     assert names == [f"get_{n}" for n in range(160)]
 
 
-def test_a_banner_before_the_protocol_is_forgiven() -> None:
+def test_a_banner_before_the_protocol_is_forgiven():
     assert [tool.name for tool in list_tools(scripted("banner"), PATIENT).tools] == ["get_time"]
 
 
-def test_a_server_without_tools() -> None:
+def test_a_server_without_tools():
     assert list_tools(scripted("toolless"), PATIENT).tools == ()
 
 
@@ -150,12 +142,12 @@ def test_a_server_without_tools() -> None:
         ("chatter", "ended before it answered; it said: so it goes"),
     ],
 )
-def test_an_error_says_what_it_did(mode: str, says: str) -> None:
+def test_an_error_says_what_it_did(mode, says):
     assert says in problem(scripted(mode))
 
 
 @pytest.mark.parametrize("mode", ["silent", "slow", "late"])
-def test_no_answer_in_time(mode: str) -> None:
+def test_no_answer_in_time(mode):
     began = time.monotonic()
     assert problem(scripted(mode), 0.5).startswith("no answer within 0.5 s")
     assert time.monotonic() - began < 0.5 + 20.0
@@ -175,12 +167,12 @@ def test_no_answer_in_time(mode: str) -> None:
         (shlex.join([sys.executable, "-c", ""]), "ended before it answered"),
     ],
 )
-def test_what_is_no_server(server: str, says: str) -> None:
+def test_what_is_no_server(server, says):
     assert says in problem(server)
 
 
 class _Page(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
+    def do_POST(self):
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
         kind = "text/html" if self.path == "/html" else "application/json"
         body = b"<h1>It works!</h1>"
@@ -190,11 +182,11 @@ class _Page(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, *args: object) -> None:
+    def log_message(self, *args):
         pass
 
 
-def test_urls_that_are_no_servers() -> None:
+def test_urls_that_are_no_servers():
     with HTTPServer(("127.0.0.1", 0), _Page) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
@@ -208,14 +200,14 @@ def test_urls_that_are_no_servers() -> None:
             thread.join()
 
 
-def test_a_port_that_never_answers() -> None:
+def test_a_port_that_never_answers():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/mcp"
         assert problem(url, 0.5) == "no answer within 0.5 s"
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
-def test_an_impossible_time_limit(seconds: float) -> None:
+def test_an_impossible_time_limit(seconds):
     with pytest.raises(ValueError, match=r"^--timeout: got"):
         list_tools(scripted("ok"), seconds)
 
@@ -223,14 +215,14 @@ def test_an_impossible_time_limit(seconds: float) -> None:
 # ------------------------------------------------------------------------------------------------ processes
 
 
-def alive(file: Path) -> list[int]:
+def alive(file):
     pids = [int(pid) for pid in file.read_text().split()]
     assert len(pids) == 2
     return [pid for pid in pids if psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie"]
 
 
 @pytest.mark.parametrize("mode", ["silent", "ok"])
-def test_a_server_that_will_not_go_is_ended_with_its_child(mode: str, tmp_path: Path) -> None:
+def test_a_server_that_will_not_go_is_ended_with_its_child(mode, tmp_path):
     file = tmp_path / "pids"
     server = scripted(mode, str(file))
     if mode == "silent":
@@ -241,13 +233,11 @@ def test_a_server_that_will_not_go_is_ended_with_its_child(mode: str, tmp_path: 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to another process")
-def test_control_c_ends_it_too(tmp_path: Path) -> None:
+def test_control_c_ends_it_too(tmp_path):
     file = tmp_path / "pids"
-    command = [sys.executable, "-m", "solvent_experiments", "tools", scripted("silent", str(file))]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
-        until = time.monotonic() + 30
-        while not (file.exists() and file.read_text()) and time.monotonic() < until:
-            time.sleep(0.05)
+    with launching() as start:
+        running = start("tools", scripted("silent", str(file)))
+        wait_until(lambda: file.exists() and file.read_text(), running)
         time.sleep(4.0)  # until the client waits for an answer; in the moment of the start it can end with 2
         running.send_signal(signal.SIGINT)
         _, errors = running.communicate(timeout=30)
@@ -260,9 +250,7 @@ def test_control_c_ends_it_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_hostile_names_neither_colour_nor_break_the_table(
-    width: int, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_hostile_names_neither_colour_nor_break_the_table(width, capsys):
     console = Console(width=width, force_terminal=True, color_system="truecolor")
     answered = show_tools(
         [scripted("hostile")], timeout=PATIENT, env={}, as_json=False, why=True, debug=False, console=console
@@ -278,28 +266,21 @@ def test_hostile_names_neither_colour_nor_break_the_table(
     assert errors.replace("\n", "").isprintable()
 
 
-def test_the_table_of_the_command() -> None:
-    result = solvent(TIME, "--why")
-    assert result.returncode == 0, result.stderr
-    assert result.stderr == ""
-    for said in (
-        "mcp-time",
-        "get_current_time",
-        "read / search",
-        "0.5",
-        "heartbeat, chat",
-        "The server says",
-    ):
-        assert said in result.stdout
+def test_the_table_of_the_command():
+    ended = execute("tools", TIME, "--why")
+    ended.succeeded(
+        "mcp-time", "get_current_time", "read / search", "0.5", "heartbeat, chat", "The server says"
+    )
+    assert ended.err == ""
 
 
-def test_one_fails_and_the_others_are_shown() -> None:
-    result = solvent(scripted("dead"), scripted("ok"), scripted("echo"), "--json")
-    assert result.returncode == 2
-    dead, echo = result.stderr.splitlines()
+def test_one_fails_and_the_others_are_shown():
+    result = execute("tools", scripted("dead"), scripted("ok"), scripted("echo"), "--json")
+    assert result.code == 2
+    dead, echo = result.err.splitlines()
     assert dead.endswith("it said: no licence for this machine")
     assert "answered with an error" in echo
-    (row,) = json.loads(result.stdout)
+    (row,) = json.loads(result.out)
     assert row["name"] == "get_time"
     assert row["energy_cost_category"] == "read"
     assert CATEGORIES["read"].low <= row["energy_cost"] <= CATEGORIES["read"].high
@@ -314,7 +295,7 @@ def test_one_fails_and_the_others_are_shown() -> None:
     }
 
 
-def test_variables_for_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_for_a_command(monkeypatch):
     monkeypatch.setenv("SHOP_KEY", "secret")
     assert environment_of(["A=1", "B=x=y", "C=", "SHOP_KEY"]) == {
         "A": "1",
@@ -327,7 +308,7 @@ def test_variables_for_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
             environment_of([wrong])
 
 
-def test_the_commands_variables_reach_it() -> None:
+def test_the_commands_variables_reach_it():
     code = "import os, sys; sys.exit(os.environ['GREETING'])"
     with pytest.raises(ServerError, match="it said: good morning"):
         list_tools(shlex.join([sys.executable, "-c", code]), PATIENT, {"GREETING": "good morning"})

@@ -3,16 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
-import select
 import signal
-import subprocess
-import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +13,8 @@ import pytest
 from solvent.adequacy.decisions import accept
 from solvent.adequacy.patterns import Case, Pattern, extract
 from solvent.adequacy.scores import merged, read_scores
-from solvent_experiments.cli import app as cli
-from tests.adequacy.judge_server import grades, reply, running, silence, text
+from tests.adequacy.judge_server import asking, grades, reply, running, silence, text
+from tests.commands import call, execute, launching, terminal, wait_until
 
 DEV = Path(__file__).resolve().parents[2] / "envs" / "solvent" / "adequacy" / "labelled_dev.jsonl"
 COMMANDS = ("score", "label", "thresholds", "patterns", "drift")
@@ -38,55 +30,41 @@ LINES: list[dict[str, Any]] = [
 
 
 @pytest.fixture(autouse=True)
-def own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def own(monkeypatch, tmp_path):
     monkeypatch.setenv("SOLVENT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.delenv("SOLVENT_JUDGE_KEY", raising=False)
     monkeypatch.chdir(tmp_path)
 
 
-def call(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> int:
-    """Exit code of the command line."""
-    monkeypatch.setattr(sys, "argv", ["solvent", "adequacy", *map(str, arguments)])
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    return 0 if left.value.code is None else int(left.value.code)  # type: ignore[arg-type]
+def adequacy(*arguments):
+    return call("adequacy", *arguments)
 
 
-def write(path: Path, lines: Sequence[Mapping[str, Any] | str]) -> Path:
+def write(path, lines):
     path.write_text("".join((x if isinstance(x, str) else json.dumps(x)) + "\n" for x in lines))
     return path
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path):
     return write(tmp_path / "responses.jsonl", LINES)
 
 
 # ------------------------------------------------------------------------------------------------------ score
 
 
-def test_the_group_and_every_command_have_help_and_an_example(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert call(monkeypatch) == 0
-    shown = capsys.readouterr().out
+def test_the_group_and_every_command_have_help_and_an_example():
+    shown = adequacy().succeeded()
     for command in COMMANDS:
         assert f" {command} " in shown
-        assert call(monkeypatch, command, "--help") == 0
-        told = capsys.readouterr().out
+        told = adequacy(command, "--help").succeeded()
         assert f"Usage: solvent adequacy {command}" in told
         assert "Example" in told
 
 
-def test_scores_are_shown_and_appended(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path
-) -> None:
-    assert call(monkeypatch, "score", file) == 0
-    shown = capsys.readouterr()
-    assert "judge: none" in shown.out
-    assert "EpAd, heuristic" in shown.out
-    assert "written: scores.jsonl" in shown.out
+def test_scores_are_shown_and_appended(file):
+    adequacy("score", file).succeeded("judge: none", "EpAd, heuristic", "written: scores.jsonl")
     records = read_scores("scores.jsonl")
     assert [record.id for record in records[:3]] == ["none", "thin", "fits"]
     assert records[3].id == records[3].sha256[:16]
@@ -96,29 +74,24 @@ def test_scores_are_shown_and_appended(
     assert records[0].tool_context == {"tool_calls": 0, "tool_types": [], "has_strong_negative": True}
 
 
-def test_the_same_answer_to_other_queries_is_another_response(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_same_answer_to_other_queries_is_another_response(tmp_path):
     queries = [{"query": "Is it there?"}, {"query": "Is it safe?"}, {}]
     path = write(tmp_path / "yes.jsonl", [{"response": "Yes.", "tool_calls": [], **one} for one in queries])
-    assert call(monkeypatch, "score", path) == 0
+    adequacy("score", path).succeeded()
     records = read_scores("scores.jsonl")
     assert len({record.id for record in records}) == len({record.sha256 for record in records}) == 3
 
 
-def test_a_trigger_that_a_person_accepted_asks_for_a_judge(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, file: Path
-) -> None:
+def test_a_trigger_that_a_person_accepted_asks_for_a_judge(tmp_path, file):
     cases = [Case(("Read", "Grep"), False, True)] * 30 + [Case(("Web",), False, False)] * 30
     pattern = Pattern("whole", ("Read", "Grep"), then_negative=False)
     (found,) = (one for one in extract(cases).findings if pattern in (one.pattern, *one.same_cases))
     accept(tmp_path / "triggers.jsonl", found, "A person", "seen often")
-    assert call(monkeypatch, "score", file) == 0
-    assert "triggers:" not in capsys.readouterr().out
+    assert "triggers:" not in adequacy("score", file).succeeded()
     with running(grades(1, 0)) as server:
-        judge = ("--judge-url", server.url, "--judge-model", "small", "--judge-escalated")
-        assert call(monkeypatch, "score", file, "--triggers", "triggers.jsonl", *judge) == 0
-    shown = capsys.readouterr().out
+        shown = adequacy(
+            "score", file, "--triggers", "triggers.jsonl", *asking(server), "--judge-escalated"
+        ).succeeded()
     assert "triggers: 1 in force; fired on 1 response\n" in shown
     before, after = (
         {record.id: record for record in merged(lines)}
@@ -129,27 +102,20 @@ def test_a_trigger_that_a_person_accepted_asks_for_a_judge(
     assert after["fits"].signals == (*before["fits"].signals, f"trigger:{pattern}")
     assert (after["fits"].epad.heuristic, after["fits"].epad.judge) == (before["fits"].epad.heuristic, 1)
     assert after["thin"].signals == before["thin"].signals
-    assert call(monkeypatch, "score", file, "--triggers", "nowhere.jsonl") == 2
-    assert "nowhere.jsonl: not read" in capsys.readouterr().err
+    adequacy("score", file, "--triggers", "nowhere.jsonl").refused("nowhere.jsonl: not read")
 
 
-def test_a_write_that_was_cut_off_stops_nobody(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path
-) -> None:
-    assert call(monkeypatch, "score", file) == 0
+def test_a_write_that_was_cut_off_stops_nobody(file):
+    adequacy("score", file).succeeded()
     scores = Path("scores.jsonl")
     scores.write_bytes(scores.read_bytes()[:-40])
-    capsys.readouterr()
-    assert call(monkeypatch, "patterns") == 0
-    assert "3 responses" in capsys.readouterr().out
+    adequacy("patterns").succeeded("3 responses")
     for known in (3, 7):
-        assert call(monkeypatch, "score", file) == 0
+        adequacy("score", file).succeeded()
         assert len(read_scores(scores)) == known + 4
 
 
-def test_arguments_that_are_nested_too_deeply_are_a_broken_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_arguments_that_are_nested_too_deeply_are_a_broken_line(tmp_path):
     for depth in (90, 150, 500, 900, 100_000):
         deep = "[" * depth + "]" * depth
         calls = f'[{{"name": "R", "arguments": {{"x": {deep}}}, "result": "r"}}]'
@@ -165,39 +131,33 @@ def test_arguments_that_are_nested_too_deeply_are_a_broken_line(
         for number, line in enumerate((said, twice, json.dumps({"id": "deep", "messages": chat}))):
             path = write(tmp_path / "deep.jsonl", [LINES[1], line])
             out = ("--out", f"{depth}-{number}.jsonl")
-            code = call(monkeypatch, "score", path, *out)
-            shown = capsys.readouterr().err
+            ended = adequacy("score", path, *out)
             # What a text of arguments holds beyond all JSON may as well count as that text.
-            assert code == (0 if depth == 90 else 2) or (number, depth) == (2, 100_000)
-            assert code == 0 or ("line 2: " in shown and len(shown.splitlines()) == 1)
-            assert call(monkeypatch, "score", path, "--skip-broken", *out) == 0
-            assert ("skipped: line 2: " in capsys.readouterr().err) == (code == 2)
+            assert ended.code == (0 if depth == 90 else 2) or (number, depth) == (2, 100_000)
+            assert ended.code == 0 or ended.refused("line 2: ")
+            skipping = adequacy("score", path, "--skip-broken", *out)
+            skipping.succeeded()
+            assert ("skipped: line 2: " in skipping.err) == (ended.code == 2)
 
 
-def test_scored_again_the_file_grows_and_says_so(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path
-) -> None:
-    for _ in range(2):
-        assert call(monkeypatch, "score", file, "-q") == 0
-    assert "4 had scores before" in capsys.readouterr().out
+def test_scored_again_the_file_grows_and_says_so(file):
+    adequacy("score", file, "-q").succeeded()
+    adequacy("score", file, "-q").succeeded("4 had scores before")
     assert len(read_scores("scores.jsonl")) == 8
     assert len(merged(read_scores("scores.jsonl"))) == 4
 
 
-def test_shadow_does_nothing_and_acting_is_exit_code_1_where_one_is_3(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_shadow_does_nothing_and_acting_is_exit_code_1_where_one_is_3(tmp_path):
     bad, good = write(tmp_path / "bad.jsonl", LINES[:1]), write(tmp_path / "good.jsonl", LINES[2:])
-    assert call(monkeypatch, "score", bad, "--shadow") == 0
-    assert call(monkeypatch, "score", bad, "--act") == 1
-    assert "acting: 1 of 1 responses score 3" in capsys.readouterr().out
-    assert call(monkeypatch, "score", good, "--act") == 0
+    adequacy("score", bad, "--shadow").succeeded()
+    ended = adequacy("score", bad, "--act")
+    assert ended.code == 1
+    assert "acting: 1 of 1 responses score 3" in ended.out
+    adequacy("score", good, "--act").succeeded()
     assert [record.shadow for record in read_scores("scores.jsonl")] == [True, False, False, False]
 
 
-def test_both_chat_formats_are_read_and_only_the_last_turn_counts(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_both_chat_formats_are_read_and_only_the_last_turn_counts(tmp_path):
     function = {"name": "Read", "arguments": '{"path": "a.py"}'}
     openai = [
         {"role": "user", "content": "Look at b."},
@@ -223,7 +183,7 @@ def test_both_chat_formats_are_read_and_only_the_last_turn_counts(
         tmp_path / "chat.jsonl",
         [{"id": "a", "messages": openai}, {"id": "b", "messages": blocks}, {**LINES[1], "id": "c"}],
     )
-    assert call(monkeypatch, "score", path) == 0
+    adequacy("score", path).succeeded()
     a, b, c = read_scores("scores.jsonl")
     assert a.epad == b.epad == c.epad
     assert a.sha256 == b.sha256 == c.sha256
@@ -258,18 +218,13 @@ BROKEN: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("bad", "said"), BROKEN, ids=range(len(BROKEN)))
-def test_a_broken_line_is_reported_with_its_number_and_skipped_only_when_asked(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, bad: Any, said: str
-) -> None:
+def test_a_broken_line_is_reported_with_its_number_and_skipped_only_when_asked(tmp_path, bad, said):
     path = write(tmp_path / "r.jsonl", [LINES[0], bad, LINES[1]])
-    assert call(monkeypatch, "score", path) == 2
-    shown = capsys.readouterr()
-    assert "line 2: " in shown.err
-    assert re.search(said, shown.err)
-    assert len(shown.err.splitlines()) == 1
+    assert re.search(said, adequacy("score", path).refused("line 2: "))
     assert not Path("scores.jsonl").exists()
-    assert call(monkeypatch, "score", path, "--skip-broken") == 0
-    assert "skipped: line 2: " in capsys.readouterr().err
+    skipping = adequacy("score", path, "--skip-broken")
+    skipping.succeeded()
+    assert "skipped: line 2: " in skipping.err
     assert [record.id for record in read_scores("scores.jsonl")] == ["none", "thin"]
 
 
@@ -283,22 +238,11 @@ def test_a_broken_line_is_reported_with_its_number_and_skipped_only_when_asked(
     ],
     ids=range(4),
 )
-def test_a_file_without_a_response_is_one_line(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    lines: list[str],
-    said: str,
-) -> None:
-    assert call(monkeypatch, "score", write(tmp_path / "r.jsonl", lines)) == 2
-    shown = capsys.readouterr().err
-    assert re.search(said, shown)
-    assert len(shown.splitlines()) == 1
+def test_a_file_without_a_response_is_one_line(tmp_path, lines, said):
+    assert re.search(said, adequacy("score", write(tmp_path / "r.jsonl", lines)).refused())
 
 
-def test_files_that_cannot_be(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, file: Path
-) -> None:
+def test_files_that_cannot_be(tmp_path, file):
     before = file.read_bytes()
     other = write(tmp_path / "other.jsonl", [{"a": 1}])
     for arguments, said in (
@@ -309,39 +253,30 @@ def test_files_that_cannot_be(
         ((file, "--out", other), "allowed"),
         ((file, "--out", file / "x" / "y"), "can't be written"),
     ):
-        assert call(monkeypatch, "score", *arguments) == 2
-        shown = capsys.readouterr().err
-        assert said in shown
-        assert len(shown.splitlines()) == 1
+        adequacy("score", *arguments).refused(said)
     assert file.read_bytes() == before
     assert json.loads(other.read_text()) == {"a": 1}
 
 
-def test_an_id_that_stands_for_another_response_in_the_scores_is_refused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, file: Path
-) -> None:
-    assert call(monkeypatch, "score", file) == 0
+def test_an_id_that_stands_for_another_response_in_the_scores_is_refused(tmp_path, file):
+    adequacy("score", file).succeeded()
     other = write(tmp_path / "other.jsonl", [{**LINES[0], "response": "Something else."}])
-    assert call(monkeypatch, "score", other) == 2
-    assert "has the id 'none' for another response" in capsys.readouterr().err
+    adequacy("score", other).refused("has the id 'none' for another response")
     assert len(read_scores("scores.jsonl")) == 4
 
 
-def test_what_a_response_says_does_not_reach_the_terminal_as_it_is(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_what_a_response_says_does_not_reach_the_terminal_as_it_is(tmp_path):
     said = "\x1b[2J\x1b]0;title\x07[bold red]It \u202edoes not exist\x00 \ud800."
     path = write(tmp_path / "r.jsonl", [{"id": "\x1b[31mid[/bold]", "response": said, "tool_calls": []}])
-    assert call(monkeypatch, "score", path) == 0
-    shown = capsys.readouterr().out
+    shown = adequacy("score", path).succeeded()
     assert "[bold red]" in shown
     assert "[/bold]" in shown
     for ch in "\x1b\x07\x00\u202e":
         assert ch not in shown
 
 
-def test_labels_in_the_file_are_a_person_s(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert call(monkeypatch, "score", DEV, "-q") == 0
+def test_labels_in_the_file_are_a_person_s(tmp_path):
+    adequacy("score", DEV, "-q").succeeded()
     records = read_scores("scores.jsonl")
     lines = [json.loads(line) for line in DEV.read_text(encoding="utf-8").splitlines()]
     assert [record.epad.human for record in records] == [line["epad"] for line in lines]
@@ -350,17 +285,14 @@ def test_labels_in_the_file_are_a_person_s(monkeypatch: pytest.MonkeyPatch, tmp_
 # ------------------------------------------------------------------------------------------------------ judge
 
 
-def test_the_judge_s_scores_stand_beside(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path
-) -> None:
+def test_the_judge_s_scores_stand_beside(monkeypatch, file):
     monkeypatch.setenv("SOLVENT_JUDGE_KEY", f" {KEY}\n")
     with running(grades(1, 2)) as server:
-        judge = ("--judge-url", server.url, "--judge-model", "small")
-        assert call(monkeypatch, "score", file, *judge) == 0
-        assert "judge: 4 of 4 judged; 4 requests" in capsys.readouterr().out
+        adequacy("score", file, *asking(server)).succeeded("judge: 4 of 4 judged; 4 requests")
         assert {request.headers["authorization"] for request in server.requests} == {f"Bearer {KEY}"}
-        assert call(monkeypatch, "score", file, *judge) == 0
-        assert "4 of 4 judged, 4 of them from the cache; 0 requests" in capsys.readouterr().out
+        adequacy("score", file, *asking(server)).succeeded(
+            "4 of 4 judged, 4 of them from the cache; 0 requests"
+        )
         assert len(server.requests) == 4
     records = read_scores("scores.jsonl")
     # The heuristic's lines, and a line for each judgement.
@@ -371,88 +303,58 @@ def test_the_judge_s_scores_stand_beside(
         assert not path.is_file() or KEY.encode() not in path.read_bytes()
 
 
-def test_only_what_should_be_looked_at_is_asked(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path
-) -> None:
+def test_only_what_should_be_looked_at_is_asked(file):
     with running(grades(1, 0)) as server:
-        judge = ("--judge-url", server.url, "--judge-model", "small", "--judge-escalated")
-        assert call(monkeypatch, "score", file, *judge) == 0
+        adequacy("score", file, *asking(server), "--judge-escalated").succeeded()
         records = merged(read_scores("scores.jsonl"))
         assert len(server.requests) == sum(record.escalate for record in records) > 0
     assert [record.epad.judge is not None for record in records] == [record.escalate for record in records]
 
 
-def test_acting_goes_by_the_judge_where_there_is_one(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
+def test_acting_goes_by_the_judge_where_there_is_one(file):
     with running(grades(0, 0)) as server:
-        judge = ("--judge-url", server.url, "--judge-model", "small")
-        assert call(monkeypatch, "score", file, "--act", *judge) == 0
+        adequacy("score", file, "--act", *asking(server)).succeeded()
     with running(grades(3, 0)) as server:
-        judge = ("--judge-url", server.url, "--judge-model", "large")
-        assert call(monkeypatch, "score", file, "--act", *judge) == 1
+        assert adequacy("score", file, "--act", *asking(server, "large")).code == 1
 
 
-def test_acting_goes_by_a_person_s_score_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_acting_goes_by_a_person_s_score_first(tmp_path):
     for human, code in ((0, 0), (3, 1)):
         path = write(tmp_path / f"{human}.jsonl", [{**LINES[0], "epad": human, "id": f"h{human}"}])
         with running(grades(3 - human, 0)) as server:
-            judge = ("--judge-url", server.url, "--judge-model", "small", "-q")
-            assert call(monkeypatch, "score", path, "--act", *judge) == code
+            assert adequacy("score", path, "--act", *asking(server), "-q").code == code
 
 
-def test_a_spent_budget_leaves_the_rest_to_the_heuristic(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path
-) -> None:
+def test_a_spent_budget_leaves_the_rest_to_the_heuristic(file):
     with running(grades(1, 0)) as server:
-        judge = ("--judge-url", server.url, "--judge-model", "small", "--judge-budget", "2")
-        assert call(monkeypatch, "score", file, *judge, "--judge-jobs", "1") == 0
+        adequacy("score", file, *asking(server), "--judge-budget", "2", "--judge-jobs", "1").succeeded(
+            "judge: 2 of 4 judged; 2 requests", "2 not judged: the budget is spent; allowed: 2 calls"
+        )
         assert len(server.requests) == 2
-    shown = capsys.readouterr().out
-    assert "judge: 2 of 4 judged; 2 requests" in shown
-    assert "2 not judged: the budget is spent; allowed: 2 calls" in shown
     assert [record.epad.judge for record in merged(read_scores("scores.jsonl"))] == [1, 1, None, None]
 
 
-def test_an_endpoint_that_refuses_is_asked_no_more_and_is_an_error_after_the_scores(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path
-) -> None:
+def test_an_endpoint_that_refuses_is_asked_no_more_and_is_an_error_after_the_scores(file):
     with running(reply(401, body=b'{"error": "no such key"}')) as server:
-        judge = ("--judge-url", server.url, "--judge-model", "small", "--judge-jobs", "1")
-        assert call(monkeypatch, "score", file, *judge, "-q") == 2
+        adequacy("score", file, *asking(server), "--judge-jobs", "1", "-q").refused("HTTP 401")
         assert len(server.requests) == 1
-    shown = capsys.readouterr()
-    assert "HTTP 401" in shown.err
-    assert len(shown.err.splitlines()) == 1
     assert [record.epad.judge for record in read_scores("scores.jsonl")] == [None] * 4
 
 
-def test_an_answer_that_is_refused_costs_only_its_own_response(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: Path
-) -> None:
+def test_an_answer_that_is_refused_costs_only_its_own_response(file):
     with running(text("I say 2."), grades(1, 0)) as server:
-        judge = ("--judge-url", server.url, "--judge-model", "small", "--judge-jobs", "1")
-        assert call(monkeypatch, "score", file, *judge) == 0
-    assert "judge: 3 of 4 judged; 4 requests" in (shown := capsys.readouterr().out)
-    assert "1 not judged: content: got 'I say 2.'".replace("content", "content") in shown.replace(
-        "judge, ", ""
-    )
+        shown = adequacy("score", file, *asking(server), "--judge-jobs", "1").succeeded()
+    assert "judge: 3 of 4 judged; 4 requests" in shown
+    assert "1 not judged: content: got 'I say 2.'" in shown.replace("judge, ", "")
     assert [record.epad.judge for record in merged(read_scores("scores.jsonl"))] == [None, 1, 1, 1]
 
 
-def test_an_interrupt_does_not_wait_for_the_judge_and_loses_no_score(file: Path) -> None:
-    code = (
-        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
-        "from solvent_experiments.__main__ import main; sys.argv[0] = 'solvent'; main()"
-    )
-    with running(silence) as server:
-        judge = ("--judge-url", server.url, "--judge-model", "small", "--judge-timeout", "600")
-        command = [sys.executable, "-c", code, "adequacy", "score", str(file), *judge]
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
-            begun = time.monotonic()
-            while not server.requests:
-                assert time.monotonic() - begun < 60.0
-                time.sleep(0.05)
-            process.send_signal(signal.SIGINT)
-            _, shown = process.communicate(timeout=60.0)
+def test_an_interrupt_does_not_wait_for_the_judge_and_loses_no_score(file):
+    with running(silence) as server, launching() as start:
+        process = start("adequacy", "score", file, *asking(server), "--judge-timeout", "600")
+        wait_until(lambda: server.requests, process)
+        process.send_signal(signal.SIGINT)
+        _, shown = process.communicate(timeout=60.0)
     assert process.returncode == 130
     assert shown.splitlines()[-1] == "solvent: stopped"
     assert [record.epad.judge for record in read_scores("scores.jsonl")] == [None] * 4
@@ -472,97 +374,25 @@ def test_an_interrupt_does_not_wait_for_the_judge_and_loses_no_score(file: Path)
     ],
     ids=range(8),
 )
-def test_a_judge_that_cannot_be_is_one_line(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    file: Path,
-    arguments: tuple[str, ...],
-    said: str,
-) -> None:
-    assert call(monkeypatch, "score", file, *arguments) == 2
-    shown = capsys.readouterr().err
-    assert said in shown
-    assert len(shown.splitlines()) == 1
+def test_a_judge_that_cannot_be_is_one_line(file, arguments, said):
+    adequacy("score", file, *arguments).refused(said)
     assert not Path("scores.jsonl").exists()
 
 
 # ------------------------------------------------------------------------------------------------------ label
 
 
-# The terminal becomes the command's own, so that Ctrl-C is a signal as it is for a person.
-AT_A_TERMINAL = (
-    "import fcntl, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0);"
-    "from solvent_experiments.__main__ import main; sys.argv[0] = 'solvent'; main()"
-)
+def labelling(*arguments):
+    """A person at the keys of ``solvent adequacy label``."""
+    return terminal("adequacy", "label", *arguments)
 
 
-class Typist:
-    """A command in a terminal of its own, and somebody at the keys."""
-
-    def __init__(self, master: int, process: subprocess.Popen[bytes]) -> None:
-        self.master, self.process, self.raw = master, process, b""
-        self._told = 0
-
-    @property
-    def seen(self) -> str:
-        """All that was shown, without colours."""
-        return re.sub(r"\x1b\[[0-9;]*m", "", self.raw.decode("utf-8", "replace"))
-
-    def until(self, text: str) -> str:
-        """What was shown since the last time, up to ``text``."""
-        begun = time.monotonic()
-        while text not in self.seen[self._told :]:
-            assert time.monotonic() - begun < 60.0, self.seen[self._told :]
-            assert self._read(), self.seen[self._told :]
-        start, self._told = self._told, self.seen.index(text, self._told) + len(text)
-        return self.seen[start : self._told]
-
-    def _read(self) -> bool:
-        """Whether there is more to come."""
-        if not select.select([self.master], [], [], 1.0)[0]:
-            return self.process.poll() is None
-        try:
-            data = os.read(self.master, 65536)
-        except OSError:  # how a terminal ends
-            return False
-        self.raw += data
-        return bool(data)
-
-    def type(self, keys: str) -> None:
-        os.write(self.master, keys.encode())
-
-    def leave(self) -> int:
-        """Exit code, once it has ended."""
-        begun = time.monotonic()
-        while self._read():
-            assert time.monotonic() - begun < 60.0, self.seen
-        return self.process.wait(30.0)
-
-
-@contextmanager
-def typist(*arguments: Any) -> Iterator[Typist]:
-    master, slave = pty.openpty()
-    command = [sys.executable, "-c", AT_A_TERMINAL, "adequacy", "label", *map(str, arguments)]
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "50"}
-    process = subprocess.Popen(
-        command, stdin=slave, stdout=slave, stderr=slave, env=environment, start_new_session=True
-    )
-    os.close(slave)
-    try:
-        yield Typist(master, process)
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
-        os.close(master)
-
-
-def humans() -> dict[str, int | None]:
+def humans():
     return {record.id: record.epad.human for record in merged(read_scores("scores.jsonl"))}
 
 
-def test_labels_are_given_by_keys_and_the_heuristic_s_score_is_not_shown(file: Path) -> None:
-    with typist(file) as session:
+def test_labels_are_given_by_keys_and_the_heuristic_s_score_is_not_shown(file):
+    with labelling(file) as session:
         shown = session.until("EpAd of this response?")
         assert "Is it there?" in shown
         assert "This feature is not available." in shown
@@ -586,25 +416,25 @@ def test_labels_are_given_by_keys_and_the_heuristic_s_score_is_not_shown(file: P
     assert (record.epad.heuristic, record.shadow) == (3, True)
 
 
-def test_a_session_goes_on_where_the_last_one_was_left(file: Path) -> None:
+def test_a_session_goes_on_where_the_last_one_was_left(file):
     for expected, keys in (("1 of 4", "0q"), ("1 of 3", "1sq")):
-        with typist(file) as session:
+        with labelling(file) as session:
             assert expected in session.until("EpAd of this response?")
             session.type(keys)
             assert session.leave() == 0
     assert humans() == {"none": 0, "thin": 1}
-    with typist(file) as session:
+    with labelling(file) as session:
         assert "2 of 4 have a label already" in session.until("EpAd of this response?")
         session.type("00")
         assert session.leave() == 0
         assert "labelled 2, skipped 0, left 0 of 4" in session.seen
-    with typist(file) as session:
+    with labelling(file) as session:
         assert session.leave() == 0
         assert "labelled 0, skipped 0, left 0 of 4" in session.seen
 
 
-def test_undo_goes_back_and_the_later_label_counts(file: Path) -> None:
-    with typist(file) as session:
+def test_undo_goes_back_and_the_later_label_counts(file):
+    with labelling(file) as session:
         session.until("EpAd of this response?")
         session.type("u")
         session.until("Nothing to undo")
@@ -617,8 +447,8 @@ def test_undo_goes_back_and_the_later_label_counts(file: Path) -> None:
     assert len(read_scores("scores.jsonl")) == 4  # nothing is taken out of the file
 
 
-def test_both_scales(file: Path) -> None:
-    with typist(file, "--sya") as session:
+def test_both_scales(file):
+    with labelling(file, "--sya") as session:
         session.until("EpAd of this response?")
         session.type("3")
         session.until("SyA: the user's premise?")
@@ -630,8 +460,8 @@ def test_both_scales(file: Path) -> None:
     assert (record.id, record.epad.human, record.sya.human) == ("none", 2, 1)
 
 
-def test_an_interrupt_keeps_what_was_labelled(file: Path) -> None:
-    with typist(file) as session:
+def test_an_interrupt_keeps_what_was_labelled(file):
+    with labelling(file) as session:
         session.until("EpAd of this response?")
         session.type("2")
         session.until("2 of 4")
@@ -641,11 +471,11 @@ def test_an_interrupt_keeps_what_was_labelled(file: Path) -> None:
     assert humans() == {"none": 2}
 
 
-def test_what_is_shown_does_not_steer_the_terminal(tmp_path: Path) -> None:
+def test_what_is_shown_does_not_steer_the_terminal(tmp_path):
     said = "\x1b[2J\x1b]0;title\x07[bold]A\u202e\nsecond line"
     call_ = {"name": "Read", "arguments": {"path": "\x1b[31m"}, "result": "\x9b31m"}
     path = write(tmp_path / "r.jsonl", [{"response": said, "query": "\x1b[5mq", "tool_calls": [call_]}])
-    with typist(path) as session:
+    with labelling(path) as session:
         shown = session.until("EpAd of this response?")
         session.type("q")
         session.leave()
@@ -655,8 +485,8 @@ def test_what_is_shown_does_not_steer_the_terminal(tmp_path: Path) -> None:
         assert code not in session.raw.decode()
 
 
-def test_keys_that_send_more_than_one_character_are_no_labels(file: Path) -> None:
-    with typist(file) as session:
+def test_keys_that_send_more_than_one_character_are_no_labels(file):
+    with labelling(file) as session:
         session.until("EpAd of this response?")
         session.type("\x1b[3~\x1b[A\x1bOPé1")
         session.until("2 of 4")
@@ -665,22 +495,20 @@ def test_keys_that_send_more_than_one_character_are_no_labels(file: Path) -> Non
     assert humans() == {"none": 1}
 
 
-def test_some_in_another_order(file: Path) -> None:
-    with typist(file, "--seed", "3", "--most", "2") as session:
+def test_some_in_another_order(file):
+    with labelling(file, "--seed", "3", "--most", "2") as session:
         session.until("1 of 2")
         session.type("01")
         assert session.leave() == 0
         assert "labelled 2, skipped 0, left 2 of 4" in session.seen
 
 
-def test_a_label_leaves_the_heuristic_s_score_as_it_was_logged(
-    monkeypatch: pytest.MonkeyPatch, file: Path
-) -> None:
-    assert call(monkeypatch, "score", file, "-q") == 0
+def test_a_label_leaves_the_heuristic_s_score_as_it_was_logged(file):
+    adequacy("score", file, "-q").succeeded()
     scores = Path("scores.jsonl")
     first, *rest = map(json.loads, scores.read_text().splitlines())
     write(scores, [{**first, "signals": ["trigger:no call"], "escalate": True}, *rest])
-    with typist(file) as session:
+    with labelling(file) as session:
         session.until("EpAd of this response?")
         session.type("2q")
         assert session.leave() == 0
@@ -689,10 +517,7 @@ def test_a_label_leaves_the_heuristic_s_score_as_it_was_logged(
     assert record.epad.heuristic == first["epad"]["heuristic"]
 
 
-def test_without_a_terminal_it_is_one_line(file: Path) -> None:
-    command = [sys.executable, "-m", "solvent_experiments", "adequacy", "label", str(file)]
-    done = subprocess.run(command, input="3", capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "stdin: not a terminal; allowed: a terminal" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+def test_without_a_terminal_it_is_one_line(file):
+    ended = execute("adequacy", "label", file, typed="3")
+    ended.refused("stdin: not a terminal; allowed: a terminal")
     assert not Path("scores.jsonl").exists()

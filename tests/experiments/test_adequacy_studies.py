@@ -6,7 +6,6 @@ import json
 import math
 import random
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from solvent.adequacy.heuristic import score
 from solvent.adequacy.labelled import DEV
 from solvent.adequacy.scores import Ratings, append_scores, read_scores, record_of
 from solvent.adequacy.tools import ToolCall, ToolContext
-from solvent_experiments.cli import app as cli
 from solvent_experiments.figures.style import DPI, WIDTH
 from solvent_experiments.instruments.adequacy.label_tables import (
     estimate,
@@ -30,7 +28,8 @@ from solvent_experiments.instruments.adequacy.label_tables import (
     labelled_examples,
 )
 from solvent_experiments.instruments.adequacy.responses import read_responses
-from tests.adequacy.judge_server import grades, running
+from tests.adequacy.judge_server import asking, grades, running
+from tests.commands import call
 
 GREP = ToolCall("Grep", {"pattern": "x", "path": "src/a"}, "")
 READ = ToolCall("Read", {"path": "a.py"}, "def foo(): pass")
@@ -38,21 +37,17 @@ STRONG = "only Grep, then a strong negative"
 
 
 @pytest.fixture(autouse=True)
-def own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def own(monkeypatch, tmp_path):
     monkeypatch.setenv("SOLVENT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.chdir(tmp_path)
 
 
-def call(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> int:
-    """Exit code of the command line."""
-    monkeypatch.setattr(sys, "argv", ["solvent", "adequacy", *map(str, arguments)])
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    return 0 if left.value.code is None else int(left.value.code)  # type: ignore[arg-type]
+def adequacy(*arguments):
+    return call("adequacy", *arguments)
 
 
-def discovery(path: str) -> dict[str, Any]:
+def discovery(path):
     """What `thresholds --out` wrote."""
     document = json.loads(Path(path).read_text())
     assert document["format"] == "solvent.adequacy.thresholds.v2"
@@ -60,7 +55,7 @@ def discovery(path: str) -> dict[str, Any]:
     return found
 
 
-def assert_figure(stem: Path) -> None:
+def assert_figure(stem):
     """A column wide, with ink to its middle and none on its edges, where it would be cut off."""
     image = imread(stem.with_suffix(".png"))[:, :, :3]
     assert image.shape[1] == round(WIDTH * DPI)
@@ -74,7 +69,7 @@ def assert_figure(stem: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def live(tmp_path_factory):
     """Scores, incidents and events of an agent that denies after one search, and does so less once it is told."""
     root, luck = tmp_path_factory.mktemp("live"), random.Random(0)
     monitor = DriftMonitor(DriftRules(withhold=0.5))
@@ -118,7 +113,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def here(live: Path, tmp_path: Path) -> Path:
+def here(live, tmp_path):
     for path in live.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
     return tmp_path
@@ -127,15 +122,10 @@ def here(live: Path, tmp_path: Path) -> Path:
 # ----------------------------------------------------------------------------------------------- thresholds
 
 
-def test_thresholds_are_learnt_from_labels_and_the_raters_are_compared(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_thresholds_are_learnt_from_labels_and_the_raters_are_compared(tmp_path):
     with running(grades(1, 0)) as server:
-        judge = ("--judge-url", server.url, "--judge-model", "small", "-q", "--show", "0")
-        assert call(monkeypatch, "score", DEV, *judge) == 0
-    capsys.readouterr()
-    assert call(monkeypatch, "thresholds", DEV, "--out", "t.json") == 0
-    shown = capsys.readouterr().out
+        adequacy("score", DEV, *asking(server), "-q", "--show", "0").succeeded()
+    shown = adequacy("thresholds", DEV, "--out", "t.json").succeeded()
     for word in (
         "evidence count",
         "words level",
@@ -154,48 +144,43 @@ def test_thresholds_are_learnt_from_labels_and_the_raters_are_compared(
     assert [pair["count"] > 100 for pair in raters["pairs"]] == [True] * 3
     assert_figure(tmp_path / "t")
     before = Path("t.json").read_bytes(), Path("t.png").read_bytes()
-    assert call(monkeypatch, "thresholds", DEV, "--out", "t.json") == 0
+    adequacy("thresholds", DEV, "--out", "t.json").succeeded()
     assert (Path("t.json").read_bytes(), Path("t.png").read_bytes()) == before
 
 
-def test_labels_in_the_scores_go_before_those_in_the_file(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_labels_in_the_scores_go_before_those_in_the_file(tmp_path):
     lines = [json.loads(line) for line in DEV.read_text(encoding="utf-8").splitlines()]
     bare = tmp_path / "bare.jsonl"
     kept = ("id", "query", "response", "tool_calls")
     bare.write_text("".join(json.dumps({key: line[key] for key in kept}) + "\n" for line in lines))
-    assert call(monkeypatch, "thresholds", bare) == 2
-    assert "labels: got 0 labelled responses; allowed: 50 or more" in capsys.readouterr().err
-    assert call(monkeypatch, "score", DEV, "-q", "--show", "0") == 0
-    assert call(monkeypatch, "thresholds", bare, "--out", "a.json") == 0
-    assert call(monkeypatch, "thresholds", DEV, "--scores", "none.jsonl", "--out", "b.json") == 0
-    assert "no scores in none.jsonl" in capsys.readouterr().out
+    adequacy("thresholds", bare).refused("labels: got 0 labelled responses; allowed: 50 or more")
+    adequacy("score", DEV, "-q", "--show", "0").succeeded()
+    adequacy("thresholds", bare, "--out", "a.json").succeeded()
+    adequacy("thresholds", DEV, "--scores", "none.jsonl", "--out", "b.json").succeeded(
+        "no scores in none.jsonl"
+    )
     a, b = discovery("a.json"), discovery("b.json")
     assert a["labels_sha256"] == b["labels_sha256"]
     assert a == b
 
 
-def test_incidents_are_examples_too(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], here: Path
-) -> None:
+def test_incidents_are_examples_too(here):
     few = here / "few.jsonl"
     lines = DEV.read_text(encoding="utf-8").splitlines()
     few.write_text("".join(f"{line}\n" for line in lines[:45]))
     for more in ((), ("--incidents", "incidents.jsonl")):
-        assert call(monkeypatch, "thresholds", few, *more) == 2
-        assert "got 45 labelled responses" in capsys.readouterr().err
+        adequacy("thresholds", few, *more).refused("got 45 labelled responses")
     few.write_text("".join(f"{line}\n" for line in lines[:60]))
     known = ("thresholds", few, "--incidents", "incidents.jsonl")
-    assert call(monkeypatch, *known, "--out", "t.json") == 0
+    shown = adequacy(*known, "--out", "t.json").succeeded()
     found = discovery("t.json")
     count = len((here / "incidents.jsonl").read_text().splitlines())
     assert found["incidents"] == count
     assert found["overall"]["count"] == 60
-    assert f"and {count:,} incidents, reported on {found['reported_on']:,} others" in capsys.readouterr().out
+    assert f"and {count:,} incidents, reported on {found['reported_on']:,} others" in shown
 
 
-def test_of_an_incident_what_is_not_known_stays_unknown(tmp_path: Path) -> None:
+def test_of_an_incident_what_is_not_known_stays_unknown(tmp_path):
     wrong = [
         Incident(
             response=said,
@@ -217,19 +202,15 @@ def test_of_an_incident_what_is_not_known_stays_unknown(tmp_path: Path) -> None:
     assert incident_examples(None, []) == []
 
 
-def test_raters_are_compared_without_people_s_labels(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_raters_are_compared_without_people_s_labels(tmp_path):
     kept = ("id", "query", "response", "tool_calls")
     lines = [json.loads(line) for line in DEV.read_text(encoding="utf-8").splitlines()[:30]]
     bare = tmp_path / "bare.jsonl"
     bare.write_text("".join(json.dumps({key: line[key] for key in kept}) + "\n" for line in lines))
     with running(grades(1, 0)) as server:
-        judge = ("--judge-url", server.url, "--judge-model", "small", "-q", "--show", "0")
-        assert call(monkeypatch, "score", bare, *judge) == 0
-    capsys.readouterr()
-    assert call(monkeypatch, "thresholds", bare, "--out", "t.json") == 2
-    shown = capsys.readouterr()
+        adequacy("score", bare, *asking(server), "-q", "--show", "0").succeeded()
+    shown = adequacy("thresholds", bare, "--out", "t.json")
+    assert shown.code == 2
     assert re.search(r"heuristic, judge +30 ", shown.out)
     assert re.search(r"heuristic, human +0 +too few", shown.out)
     assert "got 0 labelled responses" in shown.err
@@ -239,13 +220,11 @@ def test_raters_are_compared_without_people_s_labels(
     assert not Path("t.json").exists()
 
 
-def test_a_label_belongs_to_its_response_alone(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_label_belongs_to_its_response_alone(tmp_path):
     path, queries = tmp_path / "yes.jsonl", ["Is it there?", "Is it safe?"]
     lines = [{"response": "Yes.", "query": query, "tool_calls": []} for query in queries]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert call(monkeypatch, "score", path) == 0
+    adequacy("score", path).succeeded()
     first, second = read_scores("scores.jsonl")
     assert first.id != second.id
     label = replace(first, epad=Ratings(human=0), sya=Ratings())
@@ -254,7 +233,7 @@ def test_a_label_belongs_to_its_response_alone(
     assert [(one.query, one.epad) for one in examples] == [("Is it there?", 0)]
 
 
-def test_what_has_no_interval_says_so() -> None:
+def test_what_has_no_interval_says_so():
     assert estimate(Estimate(0.5, math.nan, math.nan)) == "0.50, no interval"
     assert estimate(Estimate(math.nan, math.nan, math.nan)) == "undefined"
     assert estimate(Estimate(0.5, 0.25, 0.75)) == "0.50 [0.25, 0.75]"
@@ -263,11 +242,8 @@ def test_what_has_no_interval_says_so() -> None:
 # ------------------------------------------------------------------------------------------------- patterns
 
 
-def test_a_pattern_that_precedes_failures_is_a_candidate_and_a_person_makes_it_a_trigger(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], here: Path
-) -> None:
-    assert call(monkeypatch, "patterns", "--incidents", "incidents.jsonl", "--out", "p.json") == 0
-    shown = capsys.readouterr().out
+def test_a_pattern_that_precedes_failures_is_a_candidate_and_a_person_makes_it_a_trigger(here):
+    shown = adequacy("patterns", "--incidents", "incidents.jsonl", "--out", "p.json").succeeded()
     assert re.search(rf"{STRONG} .*yes", shown)
     assert "patterns tried: 1 candidate\n" in shown
     assert not Path("triggers.jsonl").exists()
@@ -276,39 +252,32 @@ def test_a_pattern_that_precedes_failures_is_a_candidate_and_a_person_makes_it_a
     assert told["findings"][0]["lower_bound"] > 0.5
     assert_figure(here / "p")
     known = ("patterns", "--incidents", "incidents.jsonl")
-    assert call(monkeypatch, *known, "--accept", STRONG) == 2
-    assert call(monkeypatch, *known, "--accept", "Grep", "--by", "x", "--reason", "y") == 2
-    assert call(monkeypatch, *known, "--accept", "nothing", "--by", "x", "--reason", "y") == 2
+    assert adequacy(*known, "--accept", STRONG).code == 2
+    assert adequacy(*known, "--accept", "Grep", "--by", "x", "--reason", "y").code == 2
+    assert adequacy(*known, "--accept", "nothing", "--by", "x", "--reason", "y").code == 2
     assert not Path("triggers.jsonl").exists()
-    assert call(monkeypatch, *known, "--accept", STRONG, "--by", "A person", "--reason", "seen often") == 0
+    adequacy(*known, "--accept", STRONG, "--by", "A person", "--reason", "seen often").succeeded()
     (trigger,) = read_triggers("triggers.jsonl")
     assert (str(trigger.pattern), trigger.accepted_by) == (STRONG, "A person")
 
 
-def test_incidents_about_no_scored_response_are_counted(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], here: Path
-) -> None:
+def test_incidents_about_no_scored_response_are_counted(here):
     lines = (here / "incidents.jsonl").read_text().splitlines()
     other = [json.loads(line) | {"query": "Is it safe?"} for line in lines[:7]]
     (here / "i.jsonl").write_text("".join(f"{x}\n" for x in (*map(json.dumps, other), *lines[7:])))
-    assert call(monkeypatch, "patterns", "--incidents", "i.jsonl", "--out", "p.json") == 0
-    told = capsys.readouterr().out
+    told = adequacy("patterns", "--incidents", "i.jsonl", "--out", "p.json").succeeded()
     assert f"{len(lines):,} incidents, 7 of them about no response that was scored" in told
     found = json.loads(Path("p.json").read_text())
     assert (found["incidents"], found["incidents_unmatched"]) == (len(lines), 7)
     assert sum(one["failures"] for one in found["findings"][:1]) == len(lines) - 7
-    assert call(monkeypatch, "patterns", "--incidents", "incidents.jsonl") == 0
-    assert "about no response" not in capsys.readouterr().out
+    assert "about no response" not in adequacy("patterns", "--incidents", "incidents.jsonl").succeeded()
 
 
 # ---------------------------------------------------------------------------------------------------- drift
 
 
-def test_drift_is_followed_and_what_helped_is_measured(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], here: Path
-) -> None:
-    assert call(monkeypatch, "drift", "--out", "a.json", "--show", "2") == 0
-    shown = capsys.readouterr().out
+def test_drift_is_followed_and_what_helped_is_measured(here):
+    shown = adequacy("drift", "--out", "a.json", "--show", "2").succeeded()
     assert "1,200 responses in 50 sessions, 50 of them of 6 or more" in shown
     assert "without agent" not in shown
     assert "verdict" not in shown
@@ -316,36 +285,30 @@ def test_drift_is_followed_and_what_helped_is_measured(
     assert told["events"]
     assert not any(event["given"] for event in told["events"])
     assert_figure(here / "a")
-    assert call(monkeypatch, "drift", "--events", "drifts.jsonl", "--out", "b.json") == 0
-    shown = capsys.readouterr().out
+    shown = adequacy("drift", "--events", "drifts.jsonl", "--out", "b.json").succeeded()
     (fitness,) = (one for one in json.loads(Path("b.json").read_text())["fitness"] if one["given"] >= 20)
     assert (fitness["verdict"], fitness["basis"]) == ("helps", "randomised")
     assert f"{fitness['correction']}  " in shown
     assert_figure(here / "b")
 
 
-def test_a_correction_is_retired_by_a_person_alone(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], here: Path
-) -> None:
-    assert call(monkeypatch, "drift", "--out", "a.json") == 0
+def test_a_correction_is_retired_by_a_person_alone(here):
+    adequacy("drift", "--out", "a.json").succeeded()
     name = json.loads(Path("a.json").read_text())["events"][0]["correction"]
-    assert call(monkeypatch, "drift", "--retire", name) == 2
-    assert call(monkeypatch, "drift", "--retire", "nobody", "--by", "A person", "--reason", "x") == 2
+    assert adequacy("drift", "--retire", name).code == 2
+    assert adequacy("drift", "--retire", "nobody", "--by", "A person", "--reason", "x").code == 2
     assert not Path("retired.jsonl").exists()
-    assert call(monkeypatch, "drift", "--retire", name, "--by", "A person", "--reason", "no use") == 0
+    adequacy("drift", "--retire", name, "--by", "A person", "--reason", "no use").succeeded()
     assert retired("retired.jsonl") == {name}
-    assert call(monkeypatch, "drift", "--out", "b.json") == 0
+    adequacy("drift", "--out", "b.json").succeeded()
     after = {event["correction"] for event in json.loads(Path("b.json").read_text())["events"]}
     assert after
     assert name not in after
 
 
-def test_without_agents_and_sessions_all_is_one(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    assert call(monkeypatch, "score", DEV, "-q", "--show", "0") == 0
-    assert call(monkeypatch, "drift", "--out", "d.json", "--threshold", "2.6") == 0
-    shown = capsys.readouterr().out
+def test_without_agents_and_sessions_all_is_one(tmp_path):
+    adequacy("score", DEV, "-q", "--show", "0").succeeded()
+    shown = adequacy("drift", "--out", "d.json", "--threshold", "2.6").succeeded()
     assert "in 1 session," in shown
     count = len(DEV.read_text(encoding="utf-8").splitlines())
     assert f"{count} responses without agent and session: followed as one session" in shown
@@ -355,9 +318,7 @@ def test_without_agents_and_sessions_all_is_one(
 # -------------------------------------------------------------------------------------------------- files
 
 
-def test_nothing_is_written_over_that_is_something_else(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], here: Path
-) -> None:
+def test_nothing_is_written_over_that_is_something_else(here):
     (here / "notes.json").write_text("{}")
     (here / "fine.png").write_text("a picture of somebody's")
     before = {path: path.read_bytes() for path in here.iterdir() if path.is_file()}
@@ -378,17 +339,13 @@ def test_nothing_is_written_over_that_is_something_else(
         (("drift", "--events", "scores.jsonl"), "scores.jsonl"),
         (("ablation", "nowhere", "nowhere"), "nowhere"),
     ):
-        assert call(monkeypatch, *arguments) == 2, arguments
-        shown = capsys.readouterr().err
-        assert said in shown, arguments
-        assert len(shown.splitlines()) == 1, shown
+        adequacy(*arguments).refused(said)
     assert {path: path.read_bytes() for path in here.iterdir() if path.is_file()} == before
 
 
-def test_events_of_other_scores_are_refused(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], here: Path
-) -> None:
+def test_events_of_other_scores_are_refused(here):
     lines = (here / "scores.jsonl").read_text().splitlines()
     (here / "other.jsonl").write_text("".join(f"{line}\n" for line in lines[:100]))
-    assert call(monkeypatch, "drift", "--scores", "other.jsonl", "--events", "drifts.jsonl") == 2
-    assert "an event of these scores" in capsys.readouterr().err
+    adequacy("drift", "--scores", "other.jsonl", "--events", "drifts.jsonl").refused(
+        "an event of these scores"
+    )

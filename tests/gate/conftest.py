@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from solvent.gate.datasets import Dataset, load_dataset
+from solvent.gate.datasets import load_dataset
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("SOLVENT_DATA") or ROOT.parent / "shared" / "data")
@@ -28,26 +27,26 @@ class WordEmbedder:
     dimension = 64
     fingerprint = "0" * 64
 
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float64]:
+    def encode(self, texts):
         rows = np.array([self._row(text) for text in texts]).reshape(len(texts), self.dimension)
         unit: NDArray[np.float64] = np.round(rows / np.linalg.norm(rows, axis=1, keepdims=True), 7)
         return unit
 
-    def _row(self, text: str) -> NDArray[np.float64]:
+    def _row(self, text):
         return np.array([self._word(word) for word in text.lower().split() or [""]]).sum(axis=0)
 
-    def _word(self, word: str) -> NDArray[np.float64]:
+    def _word(self, word):
         seed = int.from_bytes(hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest()[:8], "big")
         return np.random.default_rng(seed).standard_normal(self.dimension)
 
 
 @pytest.fixture(scope="session")
-def words() -> WordEmbedder:
+def words():
     return WordEmbedder()
 
 
 @pytest.fixture(scope="session", autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def own_cache(tmp_path_factory):
     """No vector of a test ends in the user's cache, and what one test has embedded the next need not."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SOLVENT_CACHE", str(tmp_path_factory.mktemp("cache")))
@@ -55,7 +54,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture
-def public_data(request: pytest.FixtureRequest) -> Path:
+def public_data(request):
     """Samples of published data sets; never part of the repository. The report says which tests wanted them."""
     request.node.user_properties.append(("public_data", str(DATA.is_dir())))
     if not DATA.is_dir():
@@ -64,7 +63,7 @@ def public_data(request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.fixture
-def cmu(public_data: Path) -> Dataset:
+def cmu(public_data):
     """BEGIN's dialogues about films, whose evidence is up to eighteen sentences."""
     found = load_dataset(public_data / "begin" / "norm.jsonl")
     own = tuple(sample for sample in found.samples if sample.id.startswith("begin_dev_cmu"))
@@ -72,7 +71,7 @@ def cmu(public_data: Path) -> Dataset:
 
 
 @pytest.fixture(scope="session")
-def embedder(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def embedder(tmp_path_factory):
     """The real model, its vectors kept for this run alone."""
     pytest.importorskip("sentence_transformers", reason="the extra `gate` is not installed")
     from solvent.gate.embedding import SentenceEmbedder
@@ -85,10 +84,10 @@ def embedder(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.fixture
-def written(tmp_path: Path) -> Callable[..., Path]:
+def written(tmp_path):
     """Writes records as JSONL, or a text or bytes as they are, and says where."""
 
-    def write(content: Any, name: str = "claims.jsonl") -> Path:
+    def write(content, name="claims.jsonl"):
         if isinstance(content, list):
             content = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in content)
         path = tmp_path / name
@@ -132,7 +131,7 @@ THINGS = [
 ]
 
 
-def small_set(size: int = 30) -> list[dict[str, Any]]:
+def small_set(size=30):
     """Claims about one thing each: supported, refuted or without enough information, one to three spans each."""
     records: list[dict[str, Any]] = []
     for i in range(size):
@@ -158,5 +157,5 @@ def small_set(size: int = 30) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="session")
-def small() -> list[dict[str, Any]]:
+def small():
     return small_set()

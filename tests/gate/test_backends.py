@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -25,7 +23,7 @@ CLAIMS = ["the old mill burned", "the old mill burned", "a cat sleeps", "nothing
 EVIDENCE = [["the old mill burned"], ["a cat sleeps"], ["a cat sleeps in the mill", "cats sleep"], []]
 
 
-def backends(words: Any) -> list[Backend]:
+def backends(words):
     texts = [*CLAIMS, *(span for spans in EVIDENCE for span in spans)]
     return [
         ResidualBackend(words),
@@ -37,7 +35,7 @@ def backends(words: Any) -> list[Backend]:
     ]
 
 
-def test_energies_lie_in_0_to_1_and_nothing_supports_nothing(words: Any) -> None:
+def test_energies_lie_in_0_to_1_and_nothing_supports_nothing(words):
     for backend in backends(words):
         assert isinstance(backend, Backend)
         energies = backend.score(CLAIMS, EVIDENCE)
@@ -47,13 +45,13 @@ def test_energies_lie_in_0_to_1_and_nothing_supports_nothing(words: Any) -> None
         assert energies[3] == energies.max() == 1.0
 
 
-def test_what_is_said_word_for_word_is_supported(words: Any) -> None:
+def test_what_is_said_word_for_word_is_supported(words):
     for backend in backends(words)[:5]:
         energies = backend.score(CLAIMS, EVIDENCE)
         assert energies[0] < energies[1], backend.name
 
 
-def test_a_score_does_not_depend_on_the_other_claims(words: Any) -> None:
+def test_a_score_does_not_depend_on_the_other_claims(words):
     for backend in backends(words):
         together = backend.score(CLAIMS, EVIDENCE)
         alone = [backend.score([c], [e])[0] for c, e in zip(CLAIMS, EVIDENCE, strict=True)]
@@ -61,26 +59,26 @@ def test_a_score_does_not_depend_on_the_other_claims(words: Any) -> None:
         assert backend.score(CLAIMS[::-1], EVIDENCE[::-1]).tolist() == together.tolist()[::-1]
 
 
-def test_no_claims_and_other_numbers_of_claims(words: Any) -> None:
+def test_no_claims_and_other_numbers_of_claims(words):
     for backend in backends(words):
         assert backend.score([], []).shape == (0,)
         with pytest.raises(GateError, match="evidence: got 1 lists of spans; allowed: one a claim, 2"):
             backend.score(["a", "b"], [["c"]])
 
 
-def test_the_residual_is_the_gates_own_energy(words: Any) -> None:
+def test_the_residual_is_the_gates_own_energy(words):
     energy = ResidualBackend(words, top_k=2, rank_r=1).score(CLAIMS[2:3], EVIDENCE[2:3])[0]
     vectors = words.encode([CLAIMS[2], *EVIDENCE[2]])
     assert energy == round(hallucination_energy(vectors[0], vectors[1:], 2, 1).energy, 6)
 
 
-def test_texts_are_encoded_once(words: Any) -> None:
+def test_texts_are_encoded_once(words):
     calls: list[str] = []
 
     class Counting:
         name, dimension, fingerprint = words.name, words.dimension, words.fingerprint
 
-        def encode(self, texts: Any) -> Any:
+        def encode(self, texts):
             calls.extend(texts)
             return words.encode(texts)
 
@@ -94,13 +92,13 @@ def test_texts_are_encoded_once(words: Any) -> None:
     assert remembering.encode([]).shape == (0, words.dimension)
 
 
-def test_what_was_not_read_is_not_forgotten(words: Any, embedder: Any) -> None:
+def test_what_was_not_read_is_not_forgotten(words, embedder):
     thai = "\u0e09\u0e31\u0e19"
     assert RememberingEmbedder(embedder).unread([thai]) == embedder.unread([thai])
     assert RememberingEmbedder(words).unread([thai]) == [Unread()]
 
 
-def test_odd_texts_break_no_backend(words: Any) -> None:
+def test_odd_texts_break_no_backend(words):
     odd = ["", " ", "\x00\x07", "!!!", "\ud800", "word " * 20_000]
     for backend in backends(words):
         energies = backend.score(odd, [[text, "the old mill"] for text in reversed(odd)])

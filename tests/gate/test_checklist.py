@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from solvent.gate.calibration import percentile_thresholds
-from solvent.gate.checklist import RUNS, Item, Runs, run_checklist, runs_from_text
-from solvent.gate.datasets import Dataset, load_dataset
+from solvent.gate.checklist import RUNS, Runs, run_checklist, runs_from_text
+from solvent.gate.datasets import load_dataset
 from solvent.gate.errors import GateError
 from solvent.gate.sweep import Measured, Sweep, SweepSettings, run_sweep, summary_of
 from solvent.gate.sweep_file import sweep_from_json
@@ -21,7 +18,7 @@ from solvent.gate.sweep_file import sweep_from_json
 GOOD = Runs(RUNS, 1, "")
 
 
-def sweep_of(gaps: Sequence[float], **columns: Sequence[Any]) -> Sweep:
+def sweep_of(gaps, **columns):
     """A sweep with these gaps; other columns by name."""
     rows = []
     for i, gap in enumerate(gaps):
@@ -49,14 +46,14 @@ def sweep_of(gaps: Sequence[float], **columns: Sequence[Any]) -> Sweep:
     return Sweep({"name": "x"}, model, settings, taus, summary_of(rows, taus, 0), None, tuple(rows))
 
 
-def item(name: str, sweep: Sweep, runs: Runs = GOOD) -> Item:
+def item(name, sweep, runs=GOOD):
     return next(found for found in run_checklist(sweep, runs) if found.name == name)
 
 
 SPREAD = np.linspace(0.2, 0.7, 100).round(6).tolist()
 
 
-def test_all_five_can_hold() -> None:
+def test_all_five_can_hold():
     # A third of the claims is far below the others, so that the review band of P30 holds few.
     gaps = [*np.linspace(0.2, 0.3, 32), *np.linspace(0.5, 0.8, 68)]
     items = run_checklist(sweep_of(gaps), GOOD)
@@ -70,7 +67,7 @@ def test_all_five_can_hold() -> None:
     assert all(found.passed for found in items)
 
 
-def test_monotonicity_fails_where_thresholds_accept_alike() -> None:
+def test_monotonicity_fails_where_thresholds_accept_alike():
     assert item("monotonicity", sweep_of(SPREAD)).passed
     tied = item("monotonicity", sweep_of([0.2] * 15 + SPREAD[15:]))
     assert not tied.passed
@@ -78,7 +75,7 @@ def test_monotonicity_fails_where_thresholds_accept_alike() -> None:
     assert not item("monotonicity", sweep_of([0.3, 0.4, 0.5])).passed
 
 
-def test_non_collapse_counts_the_verdict_reject_and_shows_both() -> None:
+def test_non_collapse_counts_the_verdict_reject_and_shows_both():
     found = item("non-collapse", sweep_of(SPREAD))
     tau = sorted(SPREAD)[29]
     rejected = np.mean([gap > round(1.25 * tau, 6) for gap in SPREAD])
@@ -88,14 +85,14 @@ def test_non_collapse_counts_the_verdict_reject_and_shows_both() -> None:
     assert "Not accepted, review included: 70.0%" in found.note
 
 
-def test_non_collapse_at_its_limit() -> None:
+def test_non_collapse_at_its_limit():
     gaps = [0.1] * 30 + [0.12] * 10 + [0.5] * 60
     assert item("non-collapse", sweep_of(gaps)).passed
     gaps = [0.1] * 30 + [0.12] * 11 + [0.5] * 59
     assert not item("non-collapse", sweep_of(gaps)).passed
 
 
-def test_stability_takes_the_worst_hundred() -> None:
+def test_stability_takes_the_worst_hundred():
     assert item("stability", sweep_of(SPREAD)).passed
     wild = [0.0, 1.0] * 50
     found = item("stability", sweep_of(SPREAD + wild + SPREAD))
@@ -104,21 +101,21 @@ def test_stability_takes_the_worst_hundred() -> None:
     assert "The worst 100 of 300." in found.note
 
 
-def test_stability_is_not_shown_by_fewer_than_a_hundred() -> None:
+def test_stability_is_not_shown_by_fewer_than_a_hundred():
     found = item("stability", sweep_of(SPREAD[:99]))
     assert not found.passed
     assert "Only 99 samples" in found.note
 
 
 @pytest.mark.parametrize(("sane", "passed"), [(95, True), (94, False)])
-def test_oracle_sanity_at_its_limit(sane: int, passed: bool) -> None:
+def test_oracle_sanity_at_its_limit(sane, passed):
     energies = [0.0099] * sane + [0.01] * (100 - sane)
     found = item("oracle sanity", sweep_of(SPREAD, oracle_energy=energies, trivial=[False] * 100))
     assert found.passed == passed
     assert found.measured == f"below 0.01 in {sane:.1f}%"
 
 
-def test_oracle_sanity_says_what_holds_by_construction() -> None:
+def test_oracle_sanity_says_what_holds_by_construction():
     energies = [0.0] * 96 + [0.2] * 4
     found = item("oracle sanity", sweep_of(SPREAD, oracle_energy=energies, trivial=[True] * 96 + [False] * 4))
     assert found.passed
@@ -128,17 +125,17 @@ def test_oracle_sanity_says_what_holds_by_construction() -> None:
 @pytest.mark.parametrize(
     ("runs", "passed"), [(GOOD, True), (Runs(99, 1, ""), False), (Runs(100, 2, ""), False)]
 )
-def test_determinism(runs: Runs, passed: bool) -> None:
+def test_determinism(runs, passed):
     assert item("determinism", sweep_of(SPREAD), runs).passed == passed
 
 
-def test_decisions_repeat_from_the_file_alone() -> None:
+def test_decisions_repeat_from_the_file_alone():
     found = run_checklist(sweep_of(SPREAD))[4]
     assert found.passed
     assert found.measured == "1 different output in 100 runs"
 
 
-def test_a_sweep_without_the_sources_percentiles() -> None:
+def test_a_sweep_without_the_sources_percentiles():
     sweep = sweep_of(SPREAD)
     with pytest.raises(GateError, match="the sweep has no P30; allowed"):
         run_checklist(replace(sweep, tau_by_percentile={"P1": 0.2, "P5": 0.2, "P10": 0.3, "P20": 0.3}))
@@ -148,11 +145,11 @@ def test_a_sweep_without_the_sources_percentiles() -> None:
 
 
 @pytest.fixture
-def dataset(written: Callable[..., Path], small: list[dict[str, Any]]) -> Dataset:
+def dataset(written, small):
     return load_dataset(written(small))
 
 
-def test_runs_from_the_text_agree_with_the_file(dataset: Dataset, words: Any) -> None:
+def test_runs_from_the_text_agree_with_the_file(dataset, words):
     seen: list[tuple[int, int]] = []
     sweep = run_sweep(dataset, words, SweepSettings(n=30))
     runs = runs_from_text(sweep, dataset.samples, words, on_progress=lambda *n: seen.append(n))
@@ -161,7 +158,7 @@ def test_runs_from_the_text_agree_with_the_file(dataset: Dataset, words: Any) ->
     assert seen[-1] == (100, 100)
 
 
-def test_a_threshold_or_a_gap_that_was_edited_shows(dataset: Dataset, words: Any) -> None:
+def test_a_threshold_or_a_gap_that_was_edited_shows(dataset, words):
     content = json.loads(run_sweep(dataset, words, SweepSettings(n=30)).to_json())
     content["samples"][0]["energy_gap"] += 1e-6
     runs = runs_from_text(sweep_from_json(json.dumps(content)), dataset.samples, words, runs=2)
@@ -169,9 +166,7 @@ def test_a_threshold_or_a_gap_that_was_edited_shows(dataset: Dataset, words: Any
 
 
 @pytest.mark.parametrize("name", ["P1", "P30"])
-def test_a_threshold_that_was_edited_shows_with_and_without_the_text(
-    name: str, dataset: Dataset, words: Any
-) -> None:
+def test_a_threshold_that_was_edited_shows_with_and_without_the_text(name, dataset, words):
     sweep = run_sweep(dataset, words, SweepSettings(n=30))
     assert run_checklist(sweep)[4].passed
     edited = replace(
@@ -181,12 +176,12 @@ def test_a_threshold_that_was_edited_shows_with_and_without_the_text(
     assert runs_from_text(edited, dataset.samples, words, runs=2).different == 2
 
 
-def test_an_embedder_that_wavers_shows(dataset: Dataset, words: Any) -> None:
+def test_an_embedder_that_wavers_shows(dataset, words):
     class Wavering:
         name, dimension, fingerprint = words.name, words.dimension, words.fingerprint
         calls = 0
 
-        def encode(self, texts: Any) -> Any:
+        def encode(self, texts):
             self.calls += 1
             rows = words.encode(texts)
             return rows if self.calls < 5 else rows + 1e-9
@@ -197,7 +192,7 @@ def test_an_embedder_that_wavers_shows(dataset: Dataset, words: Any) -> None:
     assert runs.different > 1
 
 
-def test_another_data_set_is_one_line(dataset: Dataset, words: Any) -> None:
+def test_another_data_set_is_one_line(dataset, words):
     sweep = run_sweep(dataset, words, SweepSettings(n=30))
     changed = [replace(sample, claim=sample.claim + "!") for sample in dataset.samples]
     with pytest.raises(GateError, match="has another text in the data set; allowed"):
@@ -207,7 +202,7 @@ def test_another_data_set_is_one_line(dataset: Dataset, words: Any) -> None:
 
 
 @pytest.mark.public_data
-def test_the_checklist_on_a_published_set(cmu: Dataset, embedder: Any) -> None:
+def test_the_checklist_on_a_published_set(cmu, embedder):
     """Long evidence: the oracle is not sane there, and the checklist says so instead of hiding it."""
     sweep = run_sweep(cmu, embedder, SweepSettings(n=30))
     items = run_checklist(sweep, runs_from_text(sweep, cmu.samples, embedder))

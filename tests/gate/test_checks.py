@@ -7,8 +7,6 @@ import random
 import re
 import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,13 +14,13 @@ from hypothesis import strategies as st
 
 from solvent.gate import GateError
 from solvent.gate.checks import CheckResult, run_checks
-from solvent.gate.policy import SEVERITY, Verdict, severest
+from solvent.gate.policy import SEVERITY, severest
 
 NAMES = ("numbers", "negation", "quotes", "novel_words")
 TEXTS = st.text(max_size=80)
 
 
-def check(name: str, claim: str, *evidence: str, scores: Any = None) -> CheckResult:
+def check(name, claim, *evidence, scores=None):
     return {result.name: result for result in run_checks(claim, evidence, scores)}[name]
 
 
@@ -90,7 +88,7 @@ def check(name: str, claim: str, *evidence: str, scores: Any = None) -> CheckRes
         ("10 km", "10 of them"),
     ],
 )
-def test_numbers_that_stand_there(claim: str, span: str) -> None:
+def test_numbers_that_stand_there(claim, span):
     assert not check("numbers", claim, "nothing here", span).fired
 
 
@@ -125,7 +123,7 @@ def test_numbers_that_stand_there(claim: str, span: str) -> None:
         ("5 km", "5 men", "5 km"),
     ],
 )
-def test_numbers_that_do_not(claim: str, span: str, found: str) -> None:
+def test_numbers_that_do_not(claim, span, found):
     result = check("numbers", claim, span)
     assert result.fired
     assert result.found == (found,)
@@ -134,12 +132,12 @@ def test_numbers_that_do_not(claim: str, span: str, found: str) -> None:
 
 
 @given(year=st.integers(1000, 2999), other=st.integers(1000, 2999))
-def test_a_changed_year_is_found(year: int, other: int) -> None:
+def test_a_changed_year_is_found(year, other):
     assert check("numbers", f"It was in {year}.", f"It was in {other}.").fired == (year != other)
 
 
 @given(text=TEXTS)
-def test_no_number_is_missing_from_its_own_text(text: str) -> None:
+def test_no_number_is_missing_from_its_own_text(text):
     assert not check("numbers", text, text).fired
 
 
@@ -167,7 +165,7 @@ def test_no_number_is_missing_from_its_own_text(text: str) -> None:
         ("It was red", "It was neither red nor blue"),
     ],
 )
-def test_a_negation_on_one_side(claim: str, span: str) -> None:
+def test_a_negation_on_one_side(claim, span):
     result = check("negation", claim, span, "Another sentence about other things")
     assert result.fired
     assert result.severity == "review"
@@ -200,11 +198,11 @@ def test_a_negation_on_one_side(claim: str, span: str) -> None:
         ("Not so", "Yes"),
     ],
 )
-def test_no_negation_to_object_to(claim: str, span: str) -> None:
+def test_no_negation_to_object_to(claim, span):
     assert not check("negation", claim, span).fired
 
 
-def test_the_span_that_matches_best_is_the_one_that_counts() -> None:
+def test_the_span_that_matches_best_is_the_one_that_counts():
     claim, spans = "The lamp burned bright", ["The lamp never burned bright", "The lamp burned bright"]
     assert check("negation", claim, *spans, scores=[0.9, 0.1]).fired
     assert not check("negation", claim, *spans, scores=[0.1, 0.9]).fired
@@ -228,11 +226,11 @@ def test_the_span_that_matches_best_is_the_one_that_counts() -> None:
         'An empty "" quote and a sign "!"',
     ],
 )
-def test_quotes_that_are_there(claim: str) -> None:
+def test_quotes_that_are_there(claim):
     assert not check("quotes", claim, "Nothing.", "Then he said: the lamp burned bright; he left.").fired
 
 
-def test_quotes_that_are_not() -> None:
+def test_quotes_that_are_not():
     long = check("quotes", 'He said "the lamp burned very bright".', "The lamp burned bright")
     assert (long.fired, long.severity, long.found) == (True, "reject", ("the lamp burned very bright",))
     short = check("quotes", 'Called "Old Lamp" by all', "The lamp burned bright")
@@ -244,7 +242,7 @@ def test_quotes_that_are_not() -> None:
 # ------------------------------------------------------------------------------------------------- words
 
 
-def test_novel_words() -> None:
+def test_novel_words():
     span = "The old harbour was built of stone by the town's fishermen"
     assert not check("novel_words", "Fishermen built the harbours of old stones", span).fired
     result = check("novel_words", "Copper engines powered the harbour", span)
@@ -258,7 +256,7 @@ def test_novel_words() -> None:
 
 
 @given(claim=TEXTS, evidence=st.lists(TEXTS, max_size=4))
-def test_any_text(claim: str, evidence: list[str]) -> None:
+def test_any_text(claim, evidence):
     results = run_checks(claim, evidence)
     assert tuple(result.name for result in results) == NAMES
     assert results == run_checks(claim, evidence)
@@ -269,9 +267,7 @@ def test_any_text(claim: str, evidence: list[str]) -> None:
 
 
 @given(claim=TEXTS, evidence=st.lists(TEXTS, max_size=4), order=st.randoms())
-def test_numbers_quotes_and_words_do_not_depend_on_the_order_of_spans(
-    claim: str, evidence: list[str], order: random.Random
-) -> None:
+def test_numbers_quotes_and_words_do_not_depend_on_the_order_of_spans(claim, evidence, order):
     shuffled = order.sample(evidence, len(evidence))
     ours, theirs = run_checks(claim, evidence), run_checks(claim, shuffled)
     assert [ours[i] for i in (0, 2, 3)] == [theirs[i] for i in (0, 2, 3)]
@@ -281,7 +277,7 @@ def test_numbers_quotes_and_words_do_not_depend_on_the_order_of_spans(
     verdict=st.sampled_from(["accept", "review", "reject"]),
     fired=st.lists(st.tuples(st.booleans(), st.sampled_from(["review", "reject"]))),
 )
-def test_checks_only_downgrade(verdict: Verdict, fired: list[tuple[bool, Verdict]]) -> None:
+def test_checks_only_downgrade(verdict, fired):
     checks = [CheckResult("numbers", on, "", (), severity) for on, severity in fired]
     severities = [check.severity for check in checks if check.fired]
     after = severest(verdict, *severities)
@@ -291,7 +287,7 @@ def test_checks_only_downgrade(verdict: Verdict, fired: list[tuple[bool, Verdict
         assert after == verdict
 
 
-def test_no_check_can_be_mild() -> None:
+def test_no_check_can_be_mild():
     with pytest.raises(GateError, match="severity"):
         CheckResult("numbers", True, "", (), "accept")
 
@@ -307,7 +303,7 @@ def test_no_check_can_be_mild() -> None:
         ("a", 3, None),
     ],
 )
-def test_wrong_arguments(claim: Any, evidence: Any, scores: Any) -> None:
+def test_wrong_arguments(claim, evidence, scores):
     with pytest.raises(GateError):
         run_checks(claim, evidence, scores)
 
@@ -355,7 +351,7 @@ LONG: dict[str, Callable[[int], str]] = {
 
 
 @pytest.mark.parametrize("kind", LONG)
-def test_hundred_thousand_characters_take_no_minutes(kind: str) -> None:
+def test_hundred_thousand_characters_take_no_minutes(kind):
     """Half a second at most on a free core. A slow or busy machine takes several times that; quadratic: minutes."""
     text = LONG[kind](100_000)
     for claim, evidence in ((text, ["the lamp"]), ('the 3 "lamps" did not burn 5 km', [text])):
@@ -364,7 +360,7 @@ def test_hundred_thousand_characters_take_no_minutes(kind: str) -> None:
         assert time.process_time() - start < 15.0
 
 
-def test_a_long_text_against_itself_takes_no_longer_than_both() -> None:
+def test_a_long_text_against_itself_takes_no_longer_than_both():
     for make in LONG.values():
         text = make(20_000)
         start = time.process_time()
@@ -375,9 +371,7 @@ def test_a_long_text_against_itself_takes_no_longer_than_both() -> None:
 # ------------------------------------------------------------------------------------------- public data
 
 
-def test_changed_years_of_public_claims_are_caught(
-    public_data: Path, record_property: Callable[[str, object], None]
-) -> None:
+def test_changed_years_of_public_claims_are_caught(public_data, record_property):
     """Nothing is tuned to this set; the bounds are far from what is measured, which is printed with ``-s``."""
     path = public_data / "feverous" / "norm.jsonl"
     if not path.is_file():

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,21 +13,17 @@ from solvent.gate.policy_files import load_policies
 from solvent.lab.verbs import Verb
 from solvent.lab.words.catalogue import CATALOGUE
 from solvent.lab.words.measured import SHIPPED, load_measured
-from solvent_experiments.cli import app as cli
+from tests.commands import call
 
 COMMANDS = ("sweep", "check", "eval", "plot", "build")
 
 
-def call(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> int:
-    """Exit code of the command line."""
-    monkeypatch.setattr(sys, "argv", ["solvent", "gate", *map(str, arguments)])
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    return 0 if left.value.code is None else int(left.value.code)  # type: ignore[arg-type]
+def gate(*arguments):
+    return call("gate", *arguments)
 
 
 @pytest.fixture(scope="module")
-def folder(embedder: Any, small: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(embedder, small, tmp_path_factory):
     """A folder with a data set, a sweep and its policies, an evaluation, and another file; no test changes it."""
     pytest.importorskip("sklearn")
     root = tmp_path_factory.mktemp("gate")
@@ -39,33 +32,29 @@ def folder(embedder: Any, small: list[dict[str, Any]], tmp_path_factory: pytest.
         patch.setenv("SOLVENT_CACHE", str(root / "cache"))
         data, out = ("--dataset", root / "claims.jsonl"), root / "out"
         policies = ("--policies", out / "policies.json", "--budget", "0.2")
-        assert call(patch, "sweep", *data, "--out", out / "sweep.json", "--n", "0", *policies, "-q") == 0
-        assert call(patch, "eval", *data, "--out", out / "eval.json", "--resamples", "100", "-q") == 0
+        gate("sweep", *data, "--out", out / "sweep.json", "--n", "0", *policies, "-q").succeeded()
+        gate("eval", *data, "--out", out / "eval.json", "--resamples", "100", "-q").succeeded()
     (out / "other.json").write_text("{\n}\n")
     return root
 
 
 @pytest.fixture
-def here(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def here(folder, monkeypatch, tmp_path):
     monkeypatch.setenv("SOLVENT_CACHE", str(folder / "cache"))
     monkeypatch.chdir(tmp_path)
     return folder
 
 
-def test_the_group_and_every_command_have_help_and_an_example(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert call(monkeypatch) == 0
-    shown = capsys.readouterr().out
+def test_the_group_and_every_command_have_help_and_an_example():
+    shown = gate().succeeded()
     for command in COMMANDS:
         assert f" {command} " in shown
-        assert call(monkeypatch, command, "--help") == 0
-        told = capsys.readouterr().out
+        told = gate(command, "--help").succeeded()
         assert f"Usage: solvent gate {command}" in told
         assert "Example" in told
 
 
-def test_a_sweep_writes_its_file_its_manifest_and_policies(folder: Path) -> None:
+def test_a_sweep_writes_its_file_its_manifest_and_policies(folder):
     out = folder / "out"
     sweep = json.loads((out / "sweep.json").read_text())
     manifest = json.loads((out / "sweep.manifest.json").read_text())
@@ -89,41 +78,28 @@ def test_a_sweep_writes_its_file_its_manifest_and_policies(folder: Path) -> None
     }
 
 
-def test_a_sweep_says_what_it_found(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert call(monkeypatch, "sweep", "--dataset", here / "claims.jsonl", "--out", "s.json", "--n", "60") == 0
-    shown = capsys.readouterr()
-    for said in (
-        "P30",
-        "held out",
-        "by construction",
-        "60 of 90 claims of claims (jsonl: ",
-        "written: s.json",
-    ):
-        assert said in shown.out
-    assert "claims measured" in shown.err
+def test_a_sweep_says_what_it_found(here):
+    ended = gate("sweep", "--dataset", here / "claims.jsonl", "--out", "s.json", "--n", "60")
+    ended.succeeded("P30", "held out", "60 of 90 claims of claims (jsonl: ", "written: s.json")
+    assert "claims measured" in ended.err
 
 
-def test_check_exits_1_where_an_item_fails_and_says_which(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_exits_1_where_an_item_fails_and_says_which(here):
     sweep = here / "out" / "sweep.json"
-    assert call(monkeypatch, "check", sweep) == 1  # ninety claims don't show stability
-    shown = capsys.readouterr().out
+    ended = gate("check", sweep)
+    assert ended.code == 1  # ninety claims don't show stability
     for name in ("monotonicity", "non-collapse", "stability", "oracle sanity", "determinism"):
-        assert name in shown
-    assert "stability" in shown.splitlines()[-1]
-    assert call(monkeypatch, "check", sweep, "--dataset", here / "claims.jsonl", "--json", "-q") == 1
-    items = json.loads(capsys.readouterr().out)
+        assert name in ended.out
+    assert "stability" in ended.out.splitlines()[-1]
+    ended = gate("check", sweep, "--dataset", here / "claims.jsonl", "--json", "-q")
+    assert ended.code == 1
+    items = json.loads(ended.out)
     assert items[4]["passed"]
     assert items[4]["measured"] == "1 different output in 100 runs"
     assert "From the text" in items[4]["note"]
 
 
-def test_check_exits_0_where_all_hold(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_exits_0_where_all_hold(here):
     content = json.loads((here / "out" / "sweep.json").read_text())
     samples = (content["samples"] * 2)[:100]
     for i, sample in enumerate(samples):
@@ -131,26 +107,21 @@ def test_check_exits_0_where_all_hold(
         samples[i] = sample | {"energy_gap": gap, "oracle_energy": 0.0}
     taus = {f"P{p}": samples[p - 1]["energy_gap"] for p in (1, 5, 10, 20, 30)}
     Path("good.json").write_text(json.dumps(content | {"samples": samples, "tau_by_percentile": taus}))
-    assert call(monkeypatch, "check", "good.json") == 0
-    assert "fails" not in capsys.readouterr().out
+    assert "fails" not in gate("check", "good.json").succeeded()
 
 
-def test_check_sweeps_a_data_set_first(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert call(monkeypatch, "check", here / "claims.jsonl", "-q") == 1
-    assert "From the text" in capsys.readouterr().out
+def test_check_sweeps_a_data_set_first(here):
+    ended = gate("check", here / "claims.jsonl", "-q")
+    assert ended.code == 1
+    assert "From the text" in ended.out
 
 
-def test_eval_shows_intervals(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_eval_shows_intervals(here):
     document = json.loads((here / "out" / "eval.json").read_text())
     measures = {row["measure"] for row in document["comparisons"]}
     assert measures == {"residual", "gap", "cosine", "tfidf", "checks", "spans"}
     arguments = ("--dataset", here / "claims.jsonl", "--resamples", "100", "-q")
-    assert call(monkeypatch, "eval", *arguments) == 0
-    shown = capsys.readouterr().out
+    shown = gate("eval", *arguments).succeeded()
     for said in (
         "evidence of another claim",
         "refuted",
@@ -162,33 +133,27 @@ def test_eval_shows_intervals(
     assert not list(Path().iterdir())
 
 
-def test_plots_are_drawn_and_repeat(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_plots_are_drawn_and_repeat(here):
     arguments = ("plot", here / "out" / "sweep.json", "--eval", here / "out" / "eval.json", "--out")
-    assert call(monkeypatch, *arguments, "a") == 0
-    drawn = capsys.readouterr().out.split()
+    drawn = gate(*arguments, "a").succeeded().split()
     assert drawn == [f"a/sweep_{name}.png" for name in ("gaps", "verdicts", "rates", "auroc")]
-    assert call(monkeypatch, *arguments, "b") == 0
+    gate(*arguments, "b").succeeded()
     for path in Path("a").iterdir():
         assert path.read_bytes() == Path("b", path.name).read_bytes()
         assert path.stat().st_size > 2000
     assert len(list(Path("a").iterdir())) == 8
 
 
-def test_broken_lines_are_skipped_under_the_flag_alone(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_broken_lines_are_skipped_under_the_flag_alone(here):
     text = (here / "claims.jsonl").read_text()
     Path("broken.jsonl").write_text(f"{text}{{\n{text}")
     arguments = ("sweep", "--dataset", "broken.jsonl", "--out", "s.json", "-q")
-    assert call(monkeypatch, *arguments) == 2
-    shown = capsys.readouterr()
+    shown = gate(*arguments)
+    assert shown.code == 2
     assert "broken.jsonl, line 91: not JSON" in shown.err
     assert shown.err.count("\n") == 1
     assert not Path("s.json").exists()
-    assert call(monkeypatch, *arguments, "--skip-broken") == 0
-    assert "skipped 1 broken line; the first: line 91" in capsys.readouterr().out
+    gate(*arguments, "--skip-broken").succeeded("skipped 1 broken line; the first: line 91")
 
 
 @pytest.mark.parametrize(
@@ -251,23 +216,14 @@ def test_broken_lines_are_skipped_under_the_flag_alone(
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_a_mistake_is_one_line(
-    arguments: tuple[str, ...],
-    said: str,
-    here: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_mistake_is_one_line(arguments, said, here):
     out = here / "out"
     places = {"CLAIMS": here / "claims.jsonl", "OTHER": out / "other.json", "SWEEP": out / "sweep.json"}
     before = {path: path.read_bytes() for path in places.values()}
     places["INSIDE"] = here / "claims.jsonl" / "s.json"
     given = [str(places.get(argument, argument)) for argument in arguments]
     quiet = [] if arguments[0] in ("swep", "plot") else ["-q"]
-    assert call(monkeypatch, *given, *quiet) == 2
-    shown = capsys.readouterr()
-    assert shown.err.count("\n") == 1
-    assert said in shown.err
+    gate(*given, *quiet).refused(said)
     assert not list(Path().iterdir())
     assert before == {path: path.read_bytes() for path in before}
 
@@ -277,38 +233,31 @@ PRECIOUS = '{"mine": "since 1998"}'
 
 @pytest.mark.parametrize("name", ["s.json", "s.manifest.json", "p.json"])
 @pytest.mark.parametrize("command", ["sweep", "eval"])
-def test_a_file_of_the_users_is_refused_before_anything_is_read(
-    command: str,
-    name: str,
-    here: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_file_of_the_users_is_refused_before_anything_is_read(command, name, here):
     Path(name).write_text(PRECIOUS)
     policies = ("--policies", "p.json") if command == "sweep" else ()
     # The data set is not there, and would be the error if it were looked at first.
-    assert call(monkeypatch, command, "--dataset", "none.jsonl", "--out", "s.json", *policies) == 2
+    ended = gate(command, "--dataset", "none.jsonl", "--out", "s.json", *policies)
     refused = command == "sweep" or name != "p.json"
     expected = f"{name} exists and is another kind of file; allowed: a new one" if refused else "no such file"
-    assert expected in capsys.readouterr().err
+    ended.refused(expected)
     assert [path.name for path in Path().iterdir()] == [name]
     assert Path(name).read_text() == PRECIOUS
 
 
-def test_a_manifest_of_another_file_is_refused(
-    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_manifest_of_another_file_is_refused(here):
     Path("sweep.manifest.json").write_bytes((here / "out" / "sweep.manifest.json").read_bytes())
-    assert call(monkeypatch, "sweep", "--dataset", here / "claims.jsonl", "--out", "sweep.txt", "-q") == 2
-    assert "sweep.manifest.json exists and is another kind of file" in capsys.readouterr().err
+    gate("sweep", "--dataset", here / "claims.jsonl", "--out", "sweep.txt", "-q").refused(
+        "sweep.manifest.json exists and is another kind of file"
+    )
     assert not Path("sweep.txt").exists()
 
 
-def test_a_sweep_of_the_same_name_is_made_anew(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sweep_of_the_same_name_is_made_anew(here):
     for name in ("sweep.json", "sweep.manifest.json", "policies.json"):
         Path(name).write_bytes((here / "out" / name).read_bytes())
     arguments = ("--dataset", here / "claims.jsonl", "--out", "sweep.json", "--n", "60", "-q")
-    assert call(monkeypatch, "sweep", *arguments, "--policies", "policies.json", "--domain", "other") == 0
+    gate("sweep", *arguments, "--policies", "policies.json", "--domain", "other").succeeded()
     assert json.loads(Path("sweep.json").read_text())["settings"]["n"] == 60
     assert json.loads(Path("sweep.manifest.json").read_text())["arguments"]["n"] == 60
     assert {policy.domain for policy in load_policies("policies.json").values()} == {"other"}
@@ -330,47 +279,27 @@ def test_a_sweep_of_the_same_name_is_made_anew(here: Path, monkeypatch: pytest.M
         (lambda d: [row["auroc"].update(value=None) for row in d["comparisons"]], "could be compared"),
     ],
 )
-def test_a_strangers_evaluation_is_one_line(
-    change: Callable[[Any], Any],
-    said: str,
-    here: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_strangers_evaluation_is_one_line(change, said, here):
     document = json.loads((here / "out" / "eval.json").read_text())
     change(document)
     Path("eval.json").write_text(json.dumps(document))
-    assert call(monkeypatch, "plot", here / "out" / "sweep.json", "--eval", "eval.json", "--out", ".") == 2
-    shown = capsys.readouterr().err
-    assert said in shown
-    assert shown.count("\n") == 1
+    gate("plot", here / "out" / "sweep.json", "--eval", "eval.json", "--out", ".").refused(said)
     assert [path.name for path in Path().iterdir()] == ["eval.json"]
 
 
 @pytest.mark.public_data
-def test_the_quick_start_on_a_published_set(
-    here: Path,
-    public_data: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_quick_start_on_a_published_set(here, public_data):
     data = public_data / "fever_symmetric" / "norm.jsonl"
-    assert call(monkeypatch, "sweep", "--dataset", data, "--out", "sweep.json", "-q") == 0
-    assert "100 of 1,420 claims of norm" in capsys.readouterr().out
-    assert call(monkeypatch, "check", "sweep.json") in (0, 1)
+    gate("sweep", "--dataset", data, "--out", "sweep.json", "-q").succeeded("100 of 1,420 claims of norm")
+    assert gate("check", "sweep.json").code in (0, 1)
 
 
 @pytest.mark.slow
-def test_the_shipped_gate_is_what_would_be_built_now(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], embedder: Any
-) -> None:
-    assert call(monkeypatch, "build", "--check") == 0
-    assert "differs" not in capsys.readouterr().out
+def test_the_shipped_gate_is_what_would_be_built_now(embedder):
+    assert "differs" not in gate("build", "--check").succeeded()
 
 
-def test_other_words_make_another_gate_and_change_nothing_that_is_shipped(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, embedder: Any
-) -> None:
+def test_other_words_make_another_gate_and_change_nothing_that_is_shipped(tmp_path, embedder):
     text = CATALOGUE.read_text(encoding="utf-8")
     words = tmp_path / "words.toml"
     assert "There is a hint" in text
@@ -382,8 +311,7 @@ def test_other_words_make_another_gate_and_change_nothing_that_is_shipped(
     )
     shipped = SHIPPED.read_bytes()
     arguments = ("build", "--config", str(config), "--catalogue", str(words))
-    assert call(monkeypatch, *arguments, "--out", str(tmp_path)) == 0
-    assert "adaptive.P20.v1" in capsys.readouterr().out
+    gate(*arguments, "--out", str(tmp_path)).succeeded("adaptive.P20.v1")
     assert load_measured(tmp_path / SHIPPED.name).about["compounds"] == ["CCCP"]
     tables = str(tmp_path / SHIPPED.name)
     env = LabEnv({"assay": {"compounds": ["CCCP"]}, "gate": {"tables": tables}}, preset="gate")
@@ -394,15 +322,13 @@ def test_other_words_make_another_gate_and_change_nothing_that_is_shipped(
         env.get_state()["fit_strength"][0] == 0
     )
     assert SHIPPED.read_bytes() == shipped
-    assert call(monkeypatch, *arguments, "--out", str(tmp_path), "--check") == 0
-    assert call(monkeypatch, "build", "--config", str(config), "--out", str(tmp_path), "--check") == 1
-    assert "differs  sentences" in capsys.readouterr().out
+    gate(*arguments, "--out", str(tmp_path), "--check").succeeded()
+    ended = gate("build", "--config", str(config), "--out", str(tmp_path), "--check")
+    assert ended.code == 1
+    assert "differs  sentences" in ended.out
 
 
-def test_a_gate_is_not_built_over_the_shipped_one_by_default(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_gate_is_not_built_over_the_shipped_one_by_default():
     shipped = SHIPPED.read_bytes()
-    assert call(monkeypatch, "build") == 2
-    assert "--out: got nothing; allowed: the folder to write the files to" in capsys.readouterr().err
+    gate("build").refused("--out: got nothing; allowed: the folder to write the files to")
     assert SHIPPED.read_bytes() == shipped

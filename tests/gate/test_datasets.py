@@ -7,12 +7,11 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from solvent.gate.claim_records import label_of
-from solvent.gate.datasets import LONGEST_LINE, Sample, deranged, load_dataset
+from solvent.gate.datasets import LONGEST_LINE, deranged, load_dataset
 from solvent.gate.errors import GateError
 from solvent.gate.feverous import element_of, without_links
 
@@ -26,7 +25,7 @@ PLAIN = {
 }
 
 
-def only(path: Path, **options: Any) -> Sample:
+def only(path, **options):
     (sample,) = load_dataset(path, **options).samples
     return sample
 
@@ -34,19 +33,19 @@ def only(path: Path, **options: Any) -> Sample:
 # ------------------------------------------------------------------------------------------------- forms
 
 
-def test_a_plain_line(written: Write) -> None:
+def test_a_plain_line(written):
     sample = only(written([PLAIN]))
     assert (sample.id, sample.claim, sample.label) == ("7", "Cats sleep.", "supported")
     assert sample.evidence == ("Cats sleep a lot.", "They purr.")
 
 
 @pytest.mark.parametrize("extra", [{}, {"label": None}, {"label": ""}, {"unknown": [1]}])
-def test_label_and_id_may_be_missing(extra: dict[str, Any], written: Write) -> None:
+def test_label_and_id_may_be_missing(extra, written):
     sample = only(written([{"claim": "A", "evidence": "One span."} | extra]))
     assert (sample.id, sample.label, sample.evidence) == ("line-1", None, ("One span.",))
 
 
-def test_blank_spans_are_left_out_and_no_evidence_is_allowed(written: Write) -> None:
+def test_blank_spans_are_left_out_and_no_evidence_is_allowed(written):
     found = load_dataset(
         written([{"claim": "A", "evidence": ["", "  ", "b"]}, {"claim": "B", "evidence": []}])
     )
@@ -72,12 +71,12 @@ def test_blank_spans_are_left_out_and_no_evidence_is_allowed(written: Write) -> 
         (" ", None),
     ],
 )
-def test_labels_in_use(word: Any, label: str | None) -> None:
+def test_labels_in_use(word, label):
     assert label_of(word) == label
 
 
 @pytest.fixture
-def wiki(tmp_path: Path) -> Path:
+def wiki(tmp_path):
     page = {
         "title": "Old Mill",
         "sentence_0": "The [[Mill|mill]] is old.",
@@ -100,7 +99,7 @@ def wiki(tmp_path: Path) -> Path:
     return path
 
 
-def official(*content: str, context: dict[str, list[str]] | None = None) -> list[dict[str, Any]]:
+def official(*content, context=None):
     empty = {"id": "", "claim": "", "label": "", "evidence": ""}
     sets = [
         {"content": list(content), "context": context or {}},
@@ -109,7 +108,7 @@ def official(*content: str, context: dict[str, list[str]] | None = None) -> list
     return [empty, {"id": 5, "claim": "The mill is old.", "label": "NOT ENOUGH INFO", "evidence": sets}]
 
 
-def test_official_ids_are_looked_up(written: Write, wiki: Path) -> None:
+def test_official_ids_are_looked_up(written, wiki):
     ids = [
         "Old Mill_sentence_0",
         "Old Mill_cell_0_1_1",
@@ -134,23 +133,23 @@ def test_official_ids_are_looked_up(written: Write, wiki: Path) -> None:
     assert sample.evidence == expected
 
 
-def test_official_content_may_be_text(written: Write) -> None:
+def test_official_content_may_be_text(written):
     assert only(written(official("It is an old [[Mill]]."))).evidence == ("It is an old Mill.",)
 
 
-def test_ids_without_a_database_are_one_clear_error(written: Write) -> None:
+def test_ids_without_a_database_are_one_clear_error(written):
     with pytest.raises(GateError, match=r"line 2: .*'Old Mill_sentence_0'.* --wiki-db"):
         load_dataset(written(official("Old Mill_sentence_0")), skip_broken=True)
 
 
-def test_an_id_that_the_database_lacks_is_a_broken_line(written: Write, wiki: Path) -> None:
+def test_an_id_that_the_database_lacks_is_a_broken_line(written, wiki):
     for name in ("Old Mill_sentence_9", "Old Mill_cell_4_0_0", "New Mill_sentence_0", "Old Mill_item_3_3"):
         with pytest.raises(GateError, match=f"line 2: .*{name}.* not in the database"):
             load_dataset(written(official(name)), wiki_db=wiki)
 
 
 @pytest.mark.parametrize("content", [None, b"", b"no database at all", b"SQLite format 3\0 and then not"])
-def test_a_wrong_database_is_one_line(content: bytes | None, written: Write, tmp_path: Path) -> None:
+def test_a_wrong_database_is_one_line(content, written, tmp_path):
     path = tmp_path / "wiki.db"
     if content is not None:
         path.write_bytes(content)
@@ -168,7 +167,7 @@ def test_a_wrong_database_is_one_line(content: bytes | None, written: Write, tmp
         ("The title_title", "The title", "title", ()),
     ],
 )
-def test_ids(name: str, page: str, kind: str, place: tuple[int, ...]) -> None:
+def test_ids(name, page, kind, place):
     element = element_of(name)
     assert element is not None
     assert (element.page, element.kind, element.place) == (page, kind, place)
@@ -177,11 +176,11 @@ def test_ids(name: str, page: str, kind: str, place: tuple[int, ...]) -> None:
 @pytest.mark.parametrize(
     "name", ["A sentence.", "X_cell_0_1", "X_sentence_", "_sentence_0", "X_sentence_0_1", ""]
 )
-def test_what_is_no_id(name: str) -> None:
+def test_what_is_no_id(name):
     assert element_of(name) is None
 
 
-def test_links_without_end_are_left() -> None:
+def test_links_without_end_are_left():
     assert without_links("said [[Irish|[abc]] (listen)") == "said [abc (listen)"
     assert without_links("a [[b and [[C_d|e]] f") == "a [[b and e f"
     assert without_links("[[]] x") == " x"
@@ -208,7 +207,7 @@ def test_links_without_end_are_left() -> None:
         ('{"claim": "a", "evidence": ["b"], "label": ["x"]}', "label: got"),
     ],
 )
-def test_a_broken_line_is_named_and_skipped_only_under_the_flag(line: str, said: str, written: Write) -> None:
+def test_a_broken_line_is_named_and_skipped_only_under_the_flag(line, said, written):
     good = json.dumps(PLAIN)
     path = written(f"{good}\n\n{line}\n{good}\n")
     with pytest.raises(GateError) as caught:
@@ -222,7 +221,7 @@ def test_a_broken_line_is_named_and_skipped_only_under_the_flag(line: str, said:
     assert found.skipped[0].startswith("line 3: ")
 
 
-def test_bytes_that_are_no_text(written: Write) -> None:
+def test_bytes_that_are_no_text(written):
     good = json.dumps(PLAIN).encode()
     path = written(good + b'\n{"claim": "\xff\xfe"}\n' + good)
     with pytest.raises(GateError, match="line 2: byte 12 is not UTF-8"):
@@ -230,7 +229,7 @@ def test_bytes_that_are_no_text(written: Write) -> None:
     assert len(load_dataset(path, skip_broken=True).samples) == 2
 
 
-def test_a_huge_line_is_broken_but_a_long_claim_is_not(written: Write) -> None:
+def test_a_huge_line_is_broken_but_a_long_claim_is_not(written):
     long = json.dumps(PLAIN | {"claim": "x" * 1_000_000})
     huge = "y" * (LONGEST_LINE * 2 + 5)
     path = written(f"{long}\n{huge}\n{long}")
@@ -242,12 +241,12 @@ def test_a_huge_line_is_broken_but_a_long_claim_is_not(written: Write) -> None:
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 @pytest.mark.parametrize("last", [True, False])
-def test_ends_of_lines_and_a_mark_at_the_start(end: str, mark: bytes, last: bool, written: Write) -> None:
+def test_ends_of_lines_and_a_mark_at_the_start(end, mark, last, written):
     text = end.join([json.dumps(PLAIN)] * 2) + (end if last else "")
     assert len(load_dataset(written(mark + text.encode())).samples) == 2
 
 
-def test_separators_within_a_text_end_no_line(written: Write) -> None:
+def test_separators_within_a_text_end_no_line(written):
     claim = "a\u2028b\x0bc\x85d"
     assert only(written([PLAIN | {"claim": claim}])).claim == claim
 
@@ -263,17 +262,17 @@ def test_separators_within_a_text_end_no_line(written: Write) -> None:
         (b"[\xff]", "not UTF-8"),
     ],
 )
-def test_files_without_a_sample(content: bytes, said: str, written: Write) -> None:
+def test_files_without_a_sample(content, said, written):
     with pytest.raises(GateError, match=said):
         load_dataset(written(content))
 
 
-def test_a_file_with_nothing_but_broken_lines(written: Write) -> None:
+def test_a_file_with_nothing_but_broken_lines(written):
     with pytest.raises(GateError, match=r"holds no sample \(2 broken lines skipped\)"):
         load_dataset(written("{\n}\n"), skip_broken=True)
 
 
-def test_no_file_and_a_folder(tmp_path: Path) -> None:
+def test_no_file_and_a_folder(tmp_path):
     with pytest.raises(GateError, match="no such file"):
         load_dataset(tmp_path / "none.jsonl")
     with pytest.raises(GateError, match="is a folder"):
@@ -283,12 +282,12 @@ def test_no_file_and_a_folder(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------- ids, groups, draws, splits
 
 
-def test_ids_are_unique(written: Write) -> None:
+def test_ids_are_unique(written):
     found = load_dataset(written([PLAIN] * 3 + [PLAIN | {"id": "8"}]))
     assert [sample.id for sample in found.samples] == ["7", "7#2", "7#3", "8"]
 
 
-def test_what_shares_a_page_a_span_or_a_claim_is_one_group(written: Write) -> None:
+def test_what_shares_a_page_a_span_or_a_claim_is_one_group(written):
     records = [
         {"claim": "a", "evidence": ["one"]},
         {"claim": "b", "evidence": ["two", "ONE "]},
@@ -301,7 +300,7 @@ def test_what_shares_a_page_a_span_or_a_claim_is_one_group(written: Write) -> No
     assert groups == ["group-1", "group-1", "group-1", "group-4", "group-4", "group-6"]
 
 
-def test_draws_repeat_and_keep_the_order(written: Write, small: list[dict[str, Any]]) -> None:
+def test_draws_repeat_and_keep_the_order(written, small):
     found = load_dataset(written(small))
     drawn = found.drawn(20, 3)
     assert drawn == found.drawn(20, 3)
@@ -311,7 +310,7 @@ def test_draws_repeat_and_keep_the_order(written: Write, small: list[dict[str, A
     assert found.drawn(None, 0) is found is found.drawn(10_000, 0)
 
 
-def test_deranged_claims_have_evidence_of_another_group(written: Write, small: list[dict[str, Any]]) -> None:
+def test_deranged_claims_have_evidence_of_another_group(written, small):
     samples = load_dataset(written(small)).samples
     owner = {span: sample.group for sample in samples for span in sample.evidence}
     for seed in range(5):
@@ -321,7 +320,7 @@ def test_deranged_claims_have_evidence_of_another_group(written: Write, small: l
         assert Counter(s.evidence for s in mixed) == Counter(s.evidence for s in samples)
 
 
-def test_one_group_cant_be_deranged(written: Write) -> None:
+def test_one_group_cant_be_deranged(written):
     with pytest.raises(GateError, match="at most half"):
         deranged(load_dataset(written([PLAIN, PLAIN, PLAIN | {"claim": "x"}])).samples, 0)
     with pytest.raises(GateError, match="2 or more"):
@@ -340,9 +339,7 @@ def test_one_group_cant_be_deranged(written: Write) -> None:
         ("begin/norm.jsonl", "jsonl", {"nei": 2737, "other": 85, "supported": 1631}),
     ],
 )
-def test_published_sets_are_read_whole(
-    name: str, form: str, counts: dict[str, int], public_data: Path
-) -> None:
+def test_published_sets_are_read_whole(name, form, counts, public_data):
     found = load_dataset(public_data / name)
     assert (found.format, found.counts, found.skipped) == (form, counts, ())
     assert all(sample.evidence for sample in found.samples)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +13,7 @@ from solvent.gate.errors import GateError
 from solvent.gate.evaluation import auroc, aurocs, evaluate_backends, standard_backends
 
 
-def pairs(scores: list[float], supported: list[bool], strata: list[int]) -> float:
+def pairs(scores, supported, strata):
     """Counted pair by pair."""
     won = total = 0.0
     for i, j in itertools.permutations(range(len(scores)), 2):
@@ -26,7 +23,7 @@ def pairs(scores: list[float], supported: list[bool], strata: list[int]) -> floa
     return won / total
 
 
-def test_by_hand() -> None:
+def test_by_hand():
     assert auroc([0.1, 0.2, 0.9], [True, True, False]) == 1.0
     assert auroc([0.9, 0.2, 0.1], [True, False, False]) == 0.0
     assert auroc([0.5, 0.5], [True, False]) == 0.5
@@ -35,7 +32,7 @@ def test_by_hand() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_as_counted_pair_by_pair(seed: int) -> None:
+def test_as_counted_pair_by_pair(seed):
     rng = np.random.default_rng(seed)
     scores = rng.integers(0, 8, 60).astype(float).tolist()
     supported = (rng.random(60) < 0.4).tolist()
@@ -45,14 +42,14 @@ def test_as_counted_pair_by_pair(seed: int) -> None:
     assert found["x"].value == pytest.approx(pairs(scores, supported, strata))
 
 
-def test_as_scikit_learn_counts() -> None:
+def test_as_scikit_learn_counts():
     metrics = pytest.importorskip("sklearn.metrics")
     rng = np.random.default_rng(1)
     supported, scores = rng.random(400) < 0.5, np.round(rng.random(400), 2)
     assert auroc(scores, supported) == pytest.approx(metrics.roc_auc_score(~supported, scores))
 
 
-def test_an_interval_holds_the_truth_as_often_as_it_says() -> None:
+def test_an_interval_holds_the_truth_as_often_as_it_says():
     # Normal scores one standard deviation apart: the AUROC is Phi(1 / sqrt 2).
     truth, held = 0.760250, 0
     for seed in range(200):
@@ -64,7 +61,7 @@ def test_an_interval_holds_the_truth_as_often_as_it_says() -> None:
     assert 0.90 <= held / 200 <= 0.99
 
 
-def test_groups_are_drawn_together() -> None:
+def test_groups_are_drawn_together():
     """Ten copies of everything say no more than one, and the interval knows it."""
     rng = np.random.default_rng(0)
     supported = np.arange(40) < 20
@@ -78,7 +75,7 @@ def test_groups_are_drawn_together() -> None:
     assert apart.high - apart.low < 0.5 * (once.high - once.low)
 
 
-def test_gains_are_paired() -> None:
+def test_gains_are_paired():
     rng = np.random.default_rng(0)
     supported = np.arange(100) < 50
     scores = rng.standard_normal(100) + ~supported
@@ -91,7 +88,7 @@ def test_gains_are_paired() -> None:
     assert found["b"].gain_high - found["b"].gain_low < found["b"].high - found["b"].low
 
 
-def test_draws_repeat() -> None:
+def test_draws_repeat():
     rng = np.random.default_rng(0)
     arguments = ({"x": rng.random(50)}, rng.random(50) < 0.5, [str(i // 2) for i in range(50)])
     assert aurocs(*arguments, seed=3) == aurocs(*arguments, seed=3)
@@ -101,7 +98,7 @@ def test_draws_repeat() -> None:
 @pytest.mark.parametrize(
     ("scores", "supported"), [([], []), ([0.1], [True, False]), ([float("nan")], [True]), ([[0.1]], [[True]])]
 )
-def test_what_cant_be_compared(scores: Any, supported: Any) -> None:
+def test_what_cant_be_compared(scores, supported):
     with pytest.raises(GateError, match="scores: "):
         auroc(scores, supported)
 
@@ -109,7 +106,7 @@ def test_what_cant_be_compared(scores: Any, supported: Any) -> None:
 # ------------------------------------------------------------------------------------------ whole sets
 
 
-def test_a_small_set(written: Callable[..., Path], small: list[dict[str, Any]], words: Any) -> None:
+def test_a_small_set(written, small, words):
     pytest.importorskip("sklearn")
     seen: list[str] = []
     samples = load_dataset(written(small)).samples
@@ -132,7 +129,7 @@ def test_a_small_set(written: Callable[..., Path], small: list[dict[str, Any]], 
         found.of("refuted", "magic")
 
 
-def test_a_leak_through_the_number_of_spans_is_matched_away(written: Callable[..., Path], words: Any) -> None:
+def test_a_leak_through_the_number_of_spans_is_matched_away(written, words):
     """Refuted claims get one span more; nothing else differs."""
     pytest.importorskip("sklearn")
     rng = np.random.default_rng(0)
@@ -153,7 +150,7 @@ def test_a_leak_through_the_number_of_spans_is_matched_away(written: Callable[..
     assert found.of("refuted", "spans", matched=True).auroc.value == 0.5
 
 
-def test_without_labels_all_count_as_supported(written: Callable[..., Path], words: Any) -> None:
+def test_without_labels_all_count_as_supported(written, words):
     pytest.importorskip("sklearn")
     records = [{"claim": f"a {i} b", "evidence": [f"a {i} b c"]} for i in range(8)]
     samples = load_dataset(written(records)).samples
@@ -161,14 +158,14 @@ def test_without_labels_all_count_as_supported(written: Callable[..., Path], wor
     assert {row.against for row in found.comparisons} == {"shuffled"}
 
 
-def test_nothing_supported_is_one_line(written: Callable[..., Path], words: Any) -> None:
+def test_nothing_supported_is_one_line(written, words):
     records = [{"claim": f"a {i}", "evidence": [f"a {i}"], "label": "refuted"} for i in range(8)]
     with pytest.raises(GateError, match="got 0 supported claims; allowed: at least 2"):
         evaluate_backends(load_dataset(written(records)).samples, [ResidualBackend(words)])
 
 
 @pytest.mark.public_data
-def test_the_number_of_spans_leaks_feverous_labels(public_data: Path) -> None:
+def test_the_number_of_spans_leaks_feverous_labels(public_data):
     samples = load_dataset(public_data / "feverous/norm.jsonl").samples
     counts = [len(sample.evidence) for sample in samples]
     supported = [sample.label == "supported" for sample in samples]
@@ -179,7 +176,7 @@ def test_the_number_of_spans_leaks_feverous_labels(public_data: Path) -> None:
 
 
 @pytest.mark.public_data
-def test_on_topic_is_told_from_off_topic_and_refuted_hardly(public_data: Path, embedder: Any) -> None:
+def test_on_topic_is_told_from_off_topic_and_refuted_hardly(public_data, embedder):
     pytest.importorskip("sklearn")
     drawn = load_dataset(public_data / "fever_symmetric/norm.jsonl").drawn(240, 0)
     found = evaluate_backends(drawn.samples, standard_backends(drawn.samples, embedder), resamples=200)

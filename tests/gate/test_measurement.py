@@ -28,20 +28,20 @@ Floats = NDArray[np.float64]
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def unit(vectors: Any) -> Floats:
+def unit(vectors):
     array = np.asarray(vectors, dtype=np.float64)
     length: Floats = np.linalg.norm(array, axis=-1, keepdims=True)
     return array / length
 
 
-def topical(rng: np.random.Generator, n: int, d: int = 384) -> tuple[Floats, Floats]:
+def topical(rng, n, d=384):
     """A claim and spans about as near to each other as sentences on one topic are."""
     topic = unit(rng.normal(size=d))
     claim, *spans = unit(topic + rng.normal(size=(n + 1, d)) / np.sqrt(d))
     return claim, np.array(spans).reshape(n, d)
 
 
-def plain(claim: Floats, spans: Floats, top_k: int = TOP_K, rank_r: int = RANK_R) -> float:
+def plain(claim, spans, top_k=TOP_K, rank_r=RANK_R):
     """The source's formula and no more: eigenvectors of the scatter [d, d], 1 - ||V_r^T c||^2."""
     chosen = spans[np.argsort(-(spans @ claim))[:top_k]]
     squares, vectors = np.linalg.eigh(chosen.T @ chosen)
@@ -49,7 +49,7 @@ def plain(claim: Floats, spans: Floats, top_k: int = TOP_K, rank_r: int = RANK_R
     return float(1.0 - np.sum((basis.T @ claim) ** 2))
 
 
-def degenerate(name: str) -> tuple[Floats, Floats]:
+def degenerate(name):
     claim, spans = topical(np.random.default_rng(7), 20)
     near = unit(spans[:6] + 1e-7 * np.random.default_rng(8).normal(size=(6, 384)) / np.sqrt(384))
     zeros = np.zeros((3, 384))
@@ -99,7 +99,7 @@ DEGENERATE = (
 # ------------------------------------------------------------------------------------------ the formula
 
 
-def test_by_hand() -> None:
+def test_by_hand():
     """Two directions explain 0.36 and 0.48^2 of a claim in three."""
     result = hallucination_energy([0.6, 0.48, 0.64], np.eye(3)[:2])
     assert result.explained == pytest.approx(0.36 + 0.2304, abs=1e-15)
@@ -111,7 +111,7 @@ def test_by_hand() -> None:
 
 
 @given(seed=SEEDS, n=st.integers(1, 30), top_k=st.integers(1, 15), rank_r=st.integers(1, 12))
-def test_the_plain_formula_and_both_forms_agree(seed: int, n: int, top_k: int, rank_r: int) -> None:
+def test_the_plain_formula_and_both_forms_agree(seed, n, top_k, rank_r):
     claim, spans = topical(np.random.default_rng(seed), n, 96)
     result = hallucination_energy(claim, spans, top_k, rank_r)
     assert result.energy == pytest.approx(plain(claim, spans, top_k, rank_r), abs=1e-9)
@@ -123,7 +123,7 @@ def test_the_plain_formula_and_both_forms_agree(seed: int, n: int, top_k: int, r
 
 @pytest.mark.parametrize("name", DEGENERATE)
 @pytest.mark.parametrize("rank_r", [1, 3, 8])
-def test_both_forms_agree_on_degenerate_evidence(name: str, rank_r: int) -> None:
+def test_both_forms_agree_on_degenerate_evidence(name, rank_r):
     claim, spans = degenerate(name)
     vectors = hallucination_energy(claim, spans, rank_r=rank_r)
     products = gram_energy(spans @ claim, spans @ spans.T, rank_r=rank_r)
@@ -140,14 +140,14 @@ UNDEFINED = {"orthogonal spans beyond the rank", "no spans", "only zero vectors"
 
 
 @pytest.mark.parametrize("name", sorted(set(DEGENERATE) - UNDEFINED))
-def test_degenerate_evidence_by_the_plain_formula(name: str) -> None:
+def test_degenerate_evidence_by_the_plain_formula(name):
     claim, spans = degenerate(name)
     assert hallucination_energy(claim, spans).energy == pytest.approx(plain(claim, spans), abs=1e-9)
 
 
 @settings(max_examples=50)
 @given(seed=SEEDS, small=st.floats(-9.0, -2.0), n=st.integers(2, 12))
-def test_both_forms_agree_however_small_a_direction_is(seed: int, small: float, n: int) -> None:
+def test_both_forms_agree_however_small_a_direction_is(seed, small, n):
     """Spans that differ by 1e-9 to 1e-2, so that singular values lie on both sides of the cut."""
     rng = np.random.default_rng(seed)
     claim, spans = topical(rng, 2, 64)
@@ -163,14 +163,14 @@ def test_both_forms_agree_however_small_a_direction_is(seed: int, small: float, 
 
 
 @given(seed=SEEDS, n=st.integers(1, 24))
-def test_energy_is_a_share_and_explained_the_rest(seed: int, n: int) -> None:
+def test_energy_is_a_share_and_explained_the_rest(seed, n):
     result = hallucination_energy(*topical(np.random.default_rng(seed), n, 24))
     assert 0.0 <= result.energy <= 1.0
     assert result.identity_error < 1e-12
 
 
 @given(seed=SEEDS, n=st.integers(2, 24), coarse=st.booleans())
-def test_no_bit_depends_on_the_order_of_spans(seed: int, n: int, coarse: bool) -> None:
+def test_no_bit_depends_on_the_order_of_spans(seed, n, coarse):
     """Coarse vectors have ties everywhere: in scores, in singular values, in medoids, in themselves."""
     rng = np.random.default_rng(seed)
     if coarse:
@@ -187,21 +187,21 @@ def test_no_bit_depends_on_the_order_of_spans(seed: int, n: int, coarse: bool) -
 
 
 @given(seed=SEEDS, n=st.integers(1, 12))
-def test_another_span_only_lowers_the_energy_while_the_rank_allows(seed: int, n: int) -> None:
+def test_another_span_only_lowers_the_energy_while_the_rank_allows(seed, n):
     claim, spans = topical(np.random.default_rng(seed), n, 64)
     energies = [hallucination_energy(claim, spans[:i], 12, 12).energy for i in range(n + 1)]
     assert (np.diff(energies) <= 1e-12).all()
 
 
 @given(seed=SEEDS, n=st.integers(1, 6), copies=st.integers(1, 3))
-def test_duplicates_change_nothing_while_the_rank_allows(seed: int, n: int, copies: int) -> None:
+def test_duplicates_change_nothing_while_the_rank_allows(seed, n, copies):
     claim, spans = topical(np.random.default_rng(seed), n, 64)
     once, again = (hallucination_energy(claim, np.repeat(spans, k, axis=0), 24) for k in (1, copies + 1))
     assert again.energy == pytest.approx(once.energy, abs=1e-12)
     assert again.effective_rank == once.effective_rank == n
 
 
-def test_duplicates_explain_nothing_by_arbitrary_directions() -> None:
+def test_duplicates_explain_nothing_by_arbitrary_directions():
     """Without the cut, twelve copies of one span would have twelve directions, eleven of them rounding."""
     claim, spans = topical(np.random.default_rng(3), 1)
     result = hallucination_energy(claim, np.repeat(spans, 12, axis=0))
@@ -210,13 +210,13 @@ def test_duplicates_explain_nothing_by_arbitrary_directions() -> None:
 
 
 @given(seed=SEEDS, n=st.integers(1, 20), scale=st.floats(0.91, 1.09))
-def test_a_common_scale_of_the_spans_changes_nothing(seed: int, n: int, scale: float) -> None:
+def test_a_common_scale_of_the_spans_changes_nothing(seed, n, scale):
     claim, spans = topical(np.random.default_rng(seed), n, 64)
     scaled = hallucination_energy(claim, scale * spans).energy
     assert scaled == pytest.approx(hallucination_energy(claim, spans).energy, abs=1e-9)
 
 
-def test_top_k_limits_and_takes_the_nearest() -> None:
+def test_top_k_limits_and_takes_the_nearest():
     claim, spans = topical(np.random.default_rng(5), 20)
     nearest = np.argsort(-(spans @ claim))[:4]
     result = hallucination_energy(claim, spans, top_k=4)
@@ -228,7 +228,7 @@ def test_top_k_limits_and_takes_the_nearest() -> None:
     assert hallucination_energy(claim, far, top_k=4).energy != result.energy
 
 
-def test_rank_limits() -> None:
+def test_rank_limits():
     claim, spans = topical(np.random.default_rng(5), 12)
     energies = [hallucination_energy(claim, spans, rank_r=r) for r in range(1, 13)]
     assert [result.effective_rank for result in energies] == list(range(1, 13))
@@ -236,7 +236,7 @@ def test_rank_limits() -> None:
 
 
 @pytest.mark.parametrize("none", [[], [[]], np.empty(0), np.empty((0, 3)), np.zeros((4, 3))], ids=repr)
-def test_no_evidence_explains_nothing(none: Any) -> None:
+def test_no_evidence_explains_nothing(none):
     result = hallucination_energy([1.0, 0.0, 0.0], none)
     assert (result.energy, result.explained, result.identity_error) == (1.0, 0.0, 0.0)
     assert (result.effective_rank, result.used) == (0, ())
@@ -245,7 +245,7 @@ def test_no_evidence_explains_nothing(none: Any) -> None:
     assert gram_energy([], []).energy == 1.0
 
 
-def test_zero_vectors_take_no_place_among_the_top_k() -> None:
+def test_zero_vectors_take_no_place_among_the_top_k():
     claim, spans = unit([1.0, 0.2, 0.1]), unit([[-1.0, 0.1, 0.0], [-0.5, 1.0, 0.0]])
     padded = np.vstack([np.zeros((5, 3)), spans])
     assert hallucination_energy(claim, padded, top_k=2).energy == hallucination_energy(claim, spans).energy
@@ -254,7 +254,7 @@ def test_zero_vectors_take_no_place_among_the_top_k() -> None:
 
 
 @pytest.mark.parametrize(("top_k", "rank_r"), [(0, 0), (-3, -1), (1.9, True)])
-def test_less_than_one_counts_as_one(top_k: Any, rank_r: Any) -> None:
+def test_less_than_one_counts_as_one(top_k, rank_r):
     claim, spans = topical(np.random.default_rng(5), 6)
     assert hallucination_energy(claim, spans, top_k, rank_r) == hallucination_energy(claim, spans, 1, 1)
 
@@ -262,7 +262,7 @@ def test_less_than_one_counts_as_one(top_k: Any, rank_r: Any) -> None:
 # --------------------------------------------------------------------------------------- identity error
 
 
-def test_the_identity_error_can_fail() -> None:
+def test_the_identity_error_can_fail():
     """A claim of length 1.05, and a basis that isn't orthonormal."""
     claim, spans = topical(np.random.default_rng(5), 6)
     assert hallucination_energy(claim, spans).identity_error < 1e-12
@@ -270,11 +270,11 @@ def test_the_identity_error_can_fail() -> None:
     assert hallucination_energy(0.95 * claim, spans).identity_error == pytest.approx(1.0 - 0.95**2)
 
 
-def test_a_broken_decomposition_shows_in_the_identity_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_decomposition_shows_in_the_identity_error(monkeypatch):
     claim, spans = topical(np.random.default_rng(5), 6)
     svd = np.linalg.svd
 
-    def leaning(matrix: Floats, full_matrices: bool) -> tuple[Floats, Floats, Floats]:
+    def leaning(matrix, full_matrices):
         left, singular, right = svd(matrix, full_matrices=full_matrices)
         return left, singular, right + 0.2 * right[:1]
 
@@ -283,7 +283,7 @@ def test_a_broken_decomposition_shows_in_the_identity_error(monkeypatch: pytest.
 
 
 @given(seed=SEEDS, n=st.integers(1, 20), length=st.floats(0.901, 1.099))
-def test_both_forms_agree_on_a_claim_that_is_a_little_off_length_1(seed: int, n: int, length: float) -> None:
+def test_both_forms_agree_on_a_claim_that_is_a_little_off_length_1(seed, n, length):
     claim, spans = topical(np.random.default_rng(seed), n, 64)
     claim = length * claim
     vectors = oracle_gap(claim, spans)
@@ -296,7 +296,7 @@ def test_both_forms_agree_on_a_claim_that_is_a_little_off_length_1(seed: int, n:
 # ------------------------------------------------------------------------------------- ties of the rank
 
 
-def test_equal_singular_values_at_the_rank_go_to_the_better_spans() -> None:
+def test_equal_singular_values_at_the_rank_go_to_the_better_spans():
     """Twelve orthogonal spans, rank 3: the three that the claim is nearest to, in both forms and any order."""
     rng = np.random.default_rng(2)
     turn = np.linalg.qr(rng.normal(size=(12, 12)))[0]
@@ -313,7 +313,7 @@ def test_equal_singular_values_at_the_rank_go_to_the_better_spans() -> None:
 # ---------------------------------------------------------------------------------------------- oracles
 
 
-def test_the_medoid_is_the_span_nearest_to_the_others() -> None:
+def test_the_medoid_is_the_span_nearest_to_the_others():
     claim, spans = topical(np.random.default_rng(11), 20)
     gap = oracle_gap(claim, spans)
     assert gap.oracle_index == np.argmax((spans @ spans.T).sum(axis=1))
@@ -326,7 +326,7 @@ def test_the_medoid_is_the_span_nearest_to_the_others() -> None:
     assert products.oracle_energy == pytest.approx(gap.oracle_energy, abs=1e-9)
 
 
-def test_twenty_thousand_spans_need_no_product_for_every_pair() -> None:
+def test_twenty_thousand_spans_need_no_product_for_every_pair():
     claim, spans = topical(np.random.default_rng(11), 20_000, 32)
     tracemalloc.start()
     start = time.process_time()
@@ -341,7 +341,7 @@ def test_twenty_thousand_spans_need_no_product_for_every_pair() -> None:
 @pytest.mark.parametrize(
     ("n", "top_k", "trivial"), [(1, 12, True), (8, 12, True), (9, 12, False), (20, 5, True)]
 )
-def test_with_no_more_spans_than_rank_the_gap_is_the_energy(n: int, top_k: int, trivial: bool) -> None:
+def test_with_no_more_spans_than_rank_the_gap_is_the_energy(n, top_k, trivial):
     claim, spans = topical(np.random.default_rng(11), n)
     for gap in (oracle_gap(claim, spans, top_k), oracle_gap_gram(spans @ claim, spans @ spans.T, top_k)):
         assert gap.trivial == trivial
@@ -349,7 +349,7 @@ def test_with_no_more_spans_than_rank_the_gap_is_the_energy(n: int, top_k: int, 
         assert gap.energy_gap == pytest.approx(gap.claim.energy - gap.oracle_energy)
 
 
-def test_the_first_span_as_oracle_depends_on_the_order_and_the_medoid_does_not() -> None:
+def test_the_first_span_as_oracle_depends_on_the_order_and_the_medoid_does_not():
     claim, spans = topical(np.random.default_rng(11), 20)
     turned = [np.roll(spans, i, axis=0) for i in range(20)]
     first = {oracle_gap(claim, order, oracle="first").energy_gap for order in turned}
@@ -358,13 +358,13 @@ def test_the_first_span_as_oracle_depends_on_the_order_and_the_medoid_does_not()
     assert oracle_gap(claim, spans, oracle="first").oracle_index == 0
 
 
-def test_without_an_oracle_the_gap_is_the_energy() -> None:
+def test_without_an_oracle_the_gap_is_the_energy():
     gap = oracle_gap(*topical(np.random.default_rng(11), 20), oracle="none")
     assert (gap.energy_gap, gap.oracle_index, gap.trivial) == (gap.claim.energy, -1, True)
     assert not gap.exhausted
 
 
-def test_the_same_bits_a_hundred_times() -> None:
+def test_the_same_bits_a_hundred_times():
     claim, spans = topical(np.random.default_rng(17), 20)
     assert len({repr(oracle_gap(claim, spans)) for _ in range(100)}) == 1
     assert len({repr(oracle_gap_gram(spans @ claim, spans @ spans.T)) for _ in range(100)}) == 1
@@ -407,7 +407,7 @@ BAD_EVIDENCE: list[Any] = [
 
 
 @pytest.mark.parametrize("bad", BAD_CLAIMS, ids=repr)
-def test_a_bad_claim_is_an_error_of_one_line(bad: Any) -> None:
+def test_a_bad_claim_is_an_error_of_one_line(bad):
     for call in (
         lambda: hallucination_energy(bad, [UNIT]),
         lambda: oracle_gap(bad, [UNIT]),
@@ -418,7 +418,7 @@ def test_a_bad_claim_is_an_error_of_one_line(bad: Any) -> None:
 
 
 @pytest.mark.parametrize("bad", BAD_EVIDENCE, ids=repr)
-def test_bad_evidence_is_an_error_of_one_line(bad: Any) -> None:
+def test_bad_evidence_is_an_error_of_one_line(bad):
     for call in (
         lambda: hallucination_energy(UNIT, bad),
         lambda: oracle_gap(UNIT, bad),
@@ -449,27 +449,27 @@ def test_bad_evidence_is_an_error_of_one_line(bad: Any) -> None:
         ([0.5], [[1e308]], "gram: got a vector of length 1e"),
     ],
 )
-def test_products_that_no_vectors_have(cross: Any, gram: Any, message: str) -> None:
+def test_products_that_no_vectors_have(cross, gram, message):
     for call in (gram_energy, oracle_gap_gram):
         with pytest.raises(GateError, match=message):
             call(cross, gram)
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, 0.5, 2.0, 1e308, float("nan"), "1", None], ids=repr)
-def test_a_claim_that_is_not_of_length_1_in_products(bad: Any) -> None:
+def test_a_claim_that_is_not_of_length_1_in_products(bad):
     for call in (gram_energy, oracle_gap_gram):
         with pytest.raises(GateError, match=r"^claim_square: got .*; allowed: "):
             call([0.5], [[1.0]], claim_square=bad)
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), None, "x", [3]], ids=repr)
-def test_bad_limits(bad: Any) -> None:
+def test_bad_limits(bad):
     with pytest.raises(GateError, match=r"^top_k: got .*; allowed: a whole number"):
         hallucination_energy(UNIT, [UNIT], top_k=bad)
     with pytest.raises(GateError, match=r"^rank_r: got .*; allowed: a whole number"):
         gram_energy([1.0], [[1.0]], rank_r=bad)
 
 
-def test_an_oracle_that_does_not_exist() -> None:
+def test_an_oracle_that_does_not_exist():
     with pytest.raises(GateError, match="oracle: got 'median'; allowed: medoid, first, none"):
-        oracle_gap(UNIT, [UNIT], oracle="median")  # type: ignore[arg-type]
+        oracle_gap(UNIT, [UNIT], oracle="median")

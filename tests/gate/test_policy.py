@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -28,13 +26,13 @@ NUMBERS = st.floats(-2.0, 2.0)
 P10 = Policy.learnt("P10", 0.4559, domain="wikipedia", model="all-MiniLM-L6-v2", calibration_count=100)
 
 
-def source_rule(energy_gap: float, tau_accept: float) -> str:
+def source_rule(energy_gap, tau_accept):
     if energy_gap <= tau_accept:
         return "accept"
     return "review" if energy_gap <= tau_accept * 1.25 else "reject"
 
 
-def test_the_decimals_are_those_of_the_measurement() -> None:
+def test_the_decimals_are_those_of_the_measurement():
     assert DECIMALS == measurement.ENERGY_DECIMALS
 
 
@@ -54,55 +52,55 @@ def test_the_decimals_are_those_of_the_measurement() -> None:
         (-0.149, -0.2, "reject"),
     ],
 )
-def test_the_rule(gap: float, tau: float, verdict: str) -> None:
+def test_the_rule(gap, tau, verdict):
     assert apply_adaptive_policy_gap(gap, tau) == verdict
 
 
 @given(tau=st.floats(0.0, 2.0, allow_subnormal=False))
-def test_the_band_ends_where_the_source_ends_it(tau: float) -> None:
+def test_the_band_ends_where_the_source_ends_it(tau):
     assert review_limit(tau) == 1.25 * tau
 
 
 @given(tau=st.floats(0.0, 2.0), gap=NUMBERS)
-def test_the_source_s_verdict_but_within_half_a_millionth(tau: float, gap: float) -> None:
+def test_the_source_s_verdict_but_within_half_a_millionth(tau, gap):
     ours, source = apply_adaptive_policy_gap(gap, tau), source_rule(gap, tau)
     near = min(abs(gap - tau), abs(gap - 1.25 * tau)) <= 1e-6
-    assert ours == source or (near and SEVERITY[ours] < SEVERITY[source])  # type: ignore[index]
+    assert ours == source or (near and SEVERITY[ours] < SEVERITY[source])
 
 
 @given(tau=NUMBERS)
-def test_the_band_is_a_band_for_every_sign(tau: float) -> None:
+def test_the_band_is_a_band_for_every_sign(tau):
     assert review_limit(tau) >= tau
     if abs(tau) > 1e-5:
         assert apply_adaptive_policy_gap(tau + 0.2 * abs(tau), tau) == "review"
 
 
 @given(a=NUMBERS, b=NUMBERS, tau=NUMBERS)
-def test_monotone_in_the_gap(a: float, b: float, tau: float) -> None:
+def test_monotone_in_the_gap(a, b, tau):
     low, high = sorted((a, b))
     assert SEVERITY[apply_adaptive_policy_gap(low, tau)] <= SEVERITY[apply_adaptive_policy_gap(high, tau)]
 
 
 @given(gap=NUMBERS, a=NUMBERS, b=NUMBERS)
-def test_monotone_in_the_threshold(gap: float, a: float, b: float) -> None:
+def test_monotone_in_the_threshold(gap, a, b):
     strict, loose = sorted((a, b))
     assert SEVERITY[apply_adaptive_policy_gap(gap, loose)] <= SEVERITY[apply_adaptive_policy_gap(gap, strict)]
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, None, "0.1", b"0", True, [], 10**400])
-def test_what_is_no_finite_number_is_rejected(bad: Any) -> None:
+def test_what_is_no_finite_number_is_rejected(bad):
     assert apply_adaptive_policy_gap(bad, 0.5) == "reject"
     assert apply_adaptive_policy_gap(0.1, bad) == "reject"
     assert P10.decide(bad) == "reject"
 
 
-def test_values_are_rounded_before_they_are_compared() -> None:
+def test_values_are_rounded_before_they_are_compared():
     assert apply_adaptive_policy_gap(0.4559 + 1.4e-7, 0.4559) == "accept"
     assert apply_adaptive_policy_gap(0.4559, 0.4559 + 1.4e-7) == "accept"
     assert math.copysign(1.0, rounded(-1e-9)) == 1.0
 
 
-def test_the_fixed_policies_take_turns() -> None:
+def test_the_fixed_policies_take_turns():
     strict, standard, editorial = (FIXED[name] for name in ("strict", "standard", "editorial"))
     assert strict.tau_accept == 0.30
     assert strict.tau_review <= standard.tau_accept < standard.tau_review <= editorial.tau_accept
@@ -111,15 +109,15 @@ def test_the_fixed_policies_take_turns() -> None:
 
 
 @given(gap=NUMBERS)
-def test_a_learnt_policy_is_the_rule(gap: float) -> None:
+def test_a_learnt_policy_is_the_rule(gap):
     assert P10.decide(gap) == apply_adaptive_policy_gap(gap, 0.4559)
 
 
-def test_severest() -> None:
+def test_severest():
     assert severest("accept", "review") == "review"
     assert severest() == "accept"
     with pytest.raises(GateError, match="verdict"):
-        severest("fine")  # type: ignore[arg-type]
+        severest("fine")
 
 
 @pytest.mark.parametrize(
@@ -152,7 +150,7 @@ def test_severest() -> None:
         ("strict", 1),
     ],
 )
-def test_a_wrong_field_is_one_clear_line(field: str, value: Any) -> None:
+def test_a_wrong_field_is_one_clear_line(field, value):
     with pytest.raises(GateError) as caught:
         dataclasses.replace(P10, **{field: value})
     assert "\n" not in str(caught.value)
@@ -162,7 +160,7 @@ def test_a_wrong_field_is_one_clear_line(field: str, value: Any) -> None:
 # ------------------------------------------------------------------------------------- where it is used
 
 
-def test_a_policy_refuses_what_it_was_not_learnt_on() -> None:
+def test_a_policy_refuses_what_it_was_not_learnt_on():
     policy = dataclasses.replace(P10, model_fingerprint="a" * 64)
     for use in ({"domain": "medicine"}, {"model": "other"}, {"top_k": 5}, {"rank_r": 3}):
         right = {"domain": "wikipedia", "model": "all-MiniLM-L6-v2"} | use
@@ -198,14 +196,14 @@ POLICIES = st.builds(
 
 
 @given(policies=st.lists(POLICIES, min_size=1, max_size=5, unique_by=lambda policy: policy.name))
-def test_round_trip(policies: list[Policy], tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_round_trip(policies, tmp_path_factory):
     path = tmp_path_factory.mktemp("policies") / "policies.json"
     save_policies(path, policies)
     assert list(load_policies(path).values()) == policies
     assert [entry.name for entry in path.parent.iterdir()] == ["policies.json"]
 
 
-def test_a_tampered_file_is_refused(tmp_path: Path) -> None:
+def test_a_tampered_file_is_refused(tmp_path):
     path = tmp_path / "policies.json"
     save_policies(path, [P10, FIXED["strict"]])
     text = path.read_text(encoding="utf-8")
@@ -238,7 +236,7 @@ def test_a_tampered_file_is_refused(tmp_path: Path) -> None:
         b'{"format": [], "policies": [], "sha256": {}}',
     ],
 )
-def test_a_broken_file_is_one_clear_line(content: bytes, tmp_path: Path) -> None:
+def test_a_broken_file_is_one_clear_line(content, tmp_path):
     path = tmp_path / "policies.json"
     path.write_bytes(content)
     with pytest.raises(GateError) as caught:
@@ -246,7 +244,7 @@ def test_a_broken_file_is_one_clear_line(content: bytes, tmp_path: Path) -> None
     assert "\n" not in str(caught.value)
 
 
-def test_files_that_are_not_there(tmp_path: Path) -> None:
+def test_files_that_are_not_there(tmp_path):
     with pytest.raises(GateError, match="not read"):
         load_policies(tmp_path / "none.json")
     with pytest.raises(GateError, match="not written"):
@@ -258,12 +256,12 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fields", [3, {}, {"name": "x"}, P10.to_dict() | {"extra": 1}, {1: 2}])
-def test_fields_must_be_exact(fields: Any) -> None:
+def test_fields_must_be_exact(fields):
     with pytest.raises(GateError, match="policy"):
         Policy.from_dict(fields)
 
 
-def test_a_right_hash_does_not_excuse_a_wrong_policy(tmp_path: Path) -> None:
+def test_a_right_hash_does_not_excuse_a_wrong_policy(tmp_path):
     from solvent.gate.policy_files import _digest
 
     entries = [P10.to_dict() | {"tau_review": -1.0}]
@@ -278,14 +276,8 @@ def test_a_right_hash_does_not_excuse_a_wrong_policy(tmp_path: Path) -> None:
 
 
 def names_of(
-    *,
-    energy: float = 0.2,
-    measured: float = 0.2,
-    oracle_energy: float = 0.0,
-    identity_error: float = 0.0,
-    best_cosine: float = 0.0,
-    strict: bool = False,
-) -> list[tuple[str, str]]:
+    *, energy=0.2, measured=0.2, oracle_energy=0.0, identity_error=0.0, best_cosine=0.0, strict=False
+):
     claim = measurement.EnergyResult(energy, 1.0 - energy, identity_error, 1, (1.0,), (best_cosine,), (0,), 1)
     result = measurement.GapResult(claim, oracle_energy, energy - oracle_energy, 0, False, False)
     decided = apply_adaptive_policy_gap(measured, 0.3)
@@ -314,5 +306,5 @@ def names_of(
         ),
     ],
 )
-def test_the_table_of_failure_modes(signals: dict[str, Any], expected: list[tuple[str, str]]) -> None:
+def test_the_table_of_failure_modes(signals, expected):
     assert names_of(**signals) == expected

@@ -3,39 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from solvent.gate.datasets import Dataset, load_dataset
+from solvent.gate.datasets import load_dataset
 from solvent.gate.errors import GateError
 from solvent.gate.measurement import oracle_gap
 from solvent.gate.policy import apply_adaptive_policy_gap, rounded
-from solvent.gate.sweep import FORMAT, Measured, Sweep, SweepSettings, run_sweep, summary_of
+from solvent.gate.sweep import FORMAT, Measured, SweepSettings, run_sweep, summary_of
 from solvent.gate.sweep_file import sweep_from_json
 
 
 @pytest.fixture
-def dataset(written: Callable[..., Path], small: list[dict[str, Any]]) -> Dataset:
+def dataset(written, small):
     return load_dataset(written(small, "small.jsonl"))
 
 
 @pytest.fixture
-def found(dataset: Dataset, words: Any) -> Sweep:
+def found(dataset, words):
     return run_sweep(dataset, words, SweepSettings(n=80))
 
 
-def row(gap: float, control: float = 1.0, group: str = "g", **fields: Any) -> Measured:
+def row(gap, control=1.0, group="g", **fields):
     numbers = {"energy": gap, "oracle_energy": 0.0, "oracle_first_energy": 0.0, "identity_error": 0.0}
     rest = {"id": "i", "label": None, "text_sha256": "0", "spans": 1, "effective_rank": 1}
     flags = {"exhausted": False, "trivial": True}
     return Measured(energy_gap=gap, control_gap=control, group=group, **(numbers | rest | flags | fields))
 
 
-def test_the_sources_fields(found: Sweep) -> None:
+def test_the_sources_fields(found):
     content = json.loads(found.to_json())
     assert content["format"] == FORMAT
     assert list(content["tau_by_percentile"]) == ["P1", "P5", "P10", "P20", "P30"]
@@ -44,7 +41,7 @@ def test_the_sources_fields(found: Sweep) -> None:
     assert content["dataset"]["labels"] == {"nei": 30, "refuted": 30, "supported": 30}
 
 
-def test_a_percentile_accepts_its_share_of_its_own_sample() -> None:
+def test_a_percentile_accepts_its_share_of_its_own_sample():
     rows = [row(i / 100, group=str(i)) for i in range(1, 101)]
     taus = {"P1": 0.01, "P5": 0.05, "P10": 0.10, "P20": 0.20, "P30": 0.30}
     summary = summary_of(rows, taus, 0)
@@ -61,14 +58,14 @@ def test_a_percentile_accepts_its_share_of_its_own_sample() -> None:
     assert held["acceptance_rate"] == pytest.approx(0.10, abs=0.03)
 
 
-def test_thresholds_of_either_sign_keep_a_band() -> None:
+def test_thresholds_of_either_sign_keep_a_band():
     rows = [row(gap, group=str(gap)) for gap in (-0.2, -0.1, 0.0, 0.1)]
     summary = summary_of(rows, {"P25": -0.2, "P75": 0.0}, 0)
     assert summary["P25"]["tau_review"] == -0.15
     assert summary["P75"]["tau_review"] == 0.0
 
 
-def test_every_sample_is_as_measured(found: Sweep, dataset: Dataset, words: Any) -> None:
+def test_every_sample_is_as_measured(found, dataset, words):
     by_id = {sample.id: sample for sample in dataset.samples}
     for measured in found.samples[:10]:
         sample = by_id[measured.id]
@@ -81,7 +78,7 @@ def test_every_sample_is_as_measured(found: Sweep, dataset: Dataset, words: Any)
         assert (measured.label, measured.group) == (sample.label, sample.group)
 
 
-def test_few_spans_have_a_trivial_oracle_and_many_do_not(written: Callable[..., Path], words: Any) -> None:
+def test_few_spans_have_a_trivial_oracle_and_many_do_not(written, words):
     spans = [f"{word} shines on the way to {word} town" for word in "abcdefghijkl"]
     records = [
         {"claim": f"the {i} shines", "evidence": [f"{s} {i}" for s in (spans if i % 2 else spans[:3])]}
@@ -97,7 +94,7 @@ def test_few_spans_have_a_trivial_oracle_and_many_do_not(written: Callable[..., 
             assert measured.oracle_energy > 0.0
 
 
-def test_the_same_arguments_give_the_same_bytes(dataset: Dataset, words: Any) -> None:
+def test_the_same_arguments_give_the_same_bytes(dataset, words):
     assert (
         run_sweep(dataset, words, SweepSettings(n=40)).to_json()
         == run_sweep(dataset, words, SweepSettings(n=40)).to_json()
@@ -108,13 +105,13 @@ def test_the_same_arguments_give_the_same_bytes(dataset: Dataset, words: Any) ->
     )
 
 
-def test_a_sweep_comes_back_from_its_file(found: Sweep) -> None:
+def test_a_sweep_comes_back_from_its_file(found):
     again = sweep_from_json(found.to_json())
     assert again == found
     assert again.percentiles == (1.0, 5.0, 10.0, 20.0, 30.0)
 
 
-def test_policies_say_where_they_come_from(dataset: Dataset, words: Any) -> None:
+def test_policies_say_where_they_come_from(dataset, words):
     found = run_sweep(dataset, words, SweepSettings(n=None, budget=0.2))
     policies = {policy.name: policy for policy in found.policies("lamps")}
     assert list(policies) == [*(f"adaptive.P{p}.v1" for p in (1, 5, 10, 20, 30)), "adaptive.FA20.v1"]
@@ -128,7 +125,7 @@ def test_policies_say_where_they_come_from(dataset: Dataset, words: Any) -> None
         assert decided == [apply_adaptive_policy_gap(sample.energy_gap, tau) for sample in found.samples]
 
 
-def test_a_budget_holds_on_held_out_controls_or_is_not_claimed(dataset: Dataset, words: Any) -> None:
+def test_a_budget_holds_on_held_out_controls_or_is_not_claimed(dataset, words):
     assert (
         run_sweep(dataset, words, SweepSettings(n=None)).negative_control is None
     )  # 45 controls can't vouch for 5 %
@@ -138,16 +135,14 @@ def test_a_budget_holds_on_held_out_controls_or_is_not_claimed(dataset: Dataset,
     assert control["negatives"]["count"] + control["learnt"]["count"] == 90
 
 
-def test_odd_texts_and_ids_end_up_in_a_file_that_can_be_read(
-    written: Callable[..., Path], words: Any
-) -> None:
+def test_odd_texts_and_ids_end_up_in_a_file_that_can_be_read(written, words):
     odd = ["\ud800", "\x00\x07", "\u2028", "x" * 100_000, '"', "\\"]
     text = "".join(json.dumps({"id": s, "claim": f"a{s}", "evidence": [f"{s}b", s]}) + "\n" for s in odd)
     found = run_sweep(load_dataset(written(text)), words, SweepSettings(n=None, percentiles=[50]))
     assert sweep_from_json(found.to_json().encode()) == found
 
 
-def test_progress_reaches_its_ends(dataset: Dataset, words: Any) -> None:
+def test_progress_reaches_its_ends(dataset, words):
     seen: dict[str, list[tuple[int, int]]] = {}
     run_sweep(
         dataset,
@@ -170,7 +165,7 @@ def test_progress_reaches_its_ends(dataset: Dataset, words: Any) -> None:
         ({"budget": 1.5}, "budget"),
     ],
 )
-def test_impossible_arguments(arguments: dict[str, Any], said: str, dataset: Dataset, words: Any) -> None:
+def test_impossible_arguments(arguments, said, dataset, words):
     with pytest.raises(GateError, match=said):
         run_sweep(dataset, words, SweepSettings(**arguments))
 
@@ -229,7 +224,7 @@ def test_impossible_arguments(arguments: dict[str, Any], said: str, dataset: Dat
         (lambda c: c["tau_by_percentile"].update({"P\n": 0.1}), "tau_by_percentile: got P"),
     ],
 )
-def test_a_broken_file_is_one_line(change: Callable[[Any], Any], said: str, found: Sweep) -> None:
+def test_a_broken_file_is_one_line(change, said, found):
     content = json.loads(found.to_json())
     change(content)
     with pytest.raises(GateError, match=said) as caught:
@@ -237,7 +232,7 @@ def test_a_broken_file_is_one_line(change: Callable[[Any], Any], said: str, foun
     assert "\n" not in str(caught.value)
 
 
-def test_what_follows_from_the_samples_is_not_taken_from_the_file(dataset: Dataset, words: Any) -> None:
+def test_what_follows_from_the_samples_is_not_taken_from_the_file(dataset, words):
     found = run_sweep(dataset, words, SweepSettings(n=None, budget=0.2))
     assert found.negative_control is not None
     content = json.loads(found.to_json())
@@ -249,7 +244,7 @@ def test_what_follows_from_the_samples_is_not_taken_from_the_file(dataset: Datas
     assert sweep_from_json(json.dumps(content)) == found
 
 
-def test_a_file_of_one_group_has_nothing_held_out(dataset: Dataset, words: Any) -> None:
+def test_a_file_of_one_group_has_nothing_held_out(dataset, words):
     content = json.loads(run_sweep(dataset, words, SweepSettings(n=None, budget=0.2)).to_json())
     for sample in content["samples"]:
         sample["group"] = "all"
@@ -258,11 +253,11 @@ def test_a_file_of_one_group_has_nothing_held_out(dataset: Dataset, words: Any) 
     assert all(row["held_out"] is None for row in found.summary.values())
 
 
-def test_the_smallest_budget_is_not_learnt_instead_of_a_fault(dataset: Dataset, words: Any) -> None:
+def test_the_smallest_budget_is_not_learnt_instead_of_a_fault(dataset, words):
     assert run_sweep(dataset, words, SweepSettings(n=None, budget=1e-18)).negative_control is None
 
 
-def test_percentiles_are_what_their_names_say(dataset: Dataset, words: Any) -> None:
+def test_percentiles_are_what_their_names_say(dataset, words):
     found = run_sweep(dataset, words, SweepSettings(n=None, percentiles=[10, 10.0000001, 33.33333333]))
     assert list(found.tau_by_percentile) == ["P10", "P33.3333"]
     assert list(found.percentiles) == found.settings["percentiles"] == [10.0, 33.3333]
@@ -270,7 +265,7 @@ def test_percentiles_are_what_their_names_say(dataset: Dataset, words: Any) -> N
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "[" * 100_000, b"\xff"])
-def test_another_file_is_no_sweep(text: str | bytes) -> None:
+def test_another_file_is_no_sweep(text):
     with pytest.raises(GateError):
         sweep_from_json(text)
 
@@ -279,9 +274,7 @@ def test_another_file_is_no_sweep(text: str | bytes) -> None:
 
 
 @pytest.mark.public_data
-def test_thresholds_differ_between_domains_and_the_first_span_depends_on_order(
-    public_data: Path, cmu: Dataset, embedder: Any
-) -> None:
+def test_thresholds_differ_between_domains_and_the_first_span_depends_on_order(public_data, cmu, embedder):
     """What the source's recipe gives on published sets: see docs/results/gate_public_data.md for the whole sets."""
     taus, rows = {}, {}
     sets = {"feverous": load_dataset(public_data / "feverous/norm.jsonl"), "cmu": cmu}

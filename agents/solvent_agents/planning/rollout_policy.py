@@ -1,8 +1,10 @@
 """The policy that planners play out: the honest script's order of business, compiled, on the lab's record.
 
 A rollout plays an episode to its end with a base policy (``planner.py``), a thousand times for each decision, so the
-base has to be quick: it looks up what a plate can be expected to bring (``survey.py``) where the script forecasts it.
-In this order it asks:
+base has to be quick: it looks up the gain of a plate (``survey.py``) where the script forecasts it. What it publishes,
+when it must, what it saves for and which cost it finds too high are the script's own rules. Which plate it runs is not:
+its prices were tuned for the rollout. ``tests/agents/test_base_policy.py`` plays both over every level, holds the
+shared rules together and measures how often the two choose alike. In this order it asks:
 
 1. Is all but a calibration forbidden? Then it calibrates.
 2. Is it time to publish? Where acting costs no energy, when the heartbeats left are just enough for the findings that
@@ -26,36 +28,33 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.codes import Event
 from solvent.lab.compiled import compiled
 from solvent.lab.mechanisms.adequacy import rule_on, words_verdict
 from solvent.lab.mechanisms.debt import NOT_REFUSED, decide, multiplier
 from solvent.lab.mechanisms.energy import done_before, energy_price, out_of_context
 from solvent.lab.mechanisms.gate import ACCEPT, REVIEW, combined_verdict, gate_verdict
 from solvent.lab.mechanisms.proposals import most_deferred, worth_deferring
-from solvent.lab.mechanisms.publication import asserted_bits, is_open, log_score, most_probable
+from solvent.lab.mechanisms.publication import is_open, most_probable
 from solvent.lab.params import LabParams
 from solvent.lab.settings import record
 from solvent.lab.verbs import Verb
 from solvent_agents.planning.survey import PEAK_BINS, best_claims, instrument_bin, pair_bin, qualities, survey
 from solvent_agents.playing import right_with
+from solvent_agents.scripts.honest import Manner, finding_scores
 from solvent_agents.scripts.saving import Savings
+from solvent_agents.scripts.voice import Habits
 
 __all__ = ["Temper", "book_for", "choose"]
 
-REST, DMSO, BASELINE, CALIBRATION, SCREEN, DOSE_RESPONSE, PRIVATE, PUBLIC, REFLECT, PROPOSE = (
+REST, DMSO, SCREEN, DOSE_RESPONSE, PUBLIC, REFLECT, PROPOSE = (
     int(Verb.REST),
     int(Verb.DMSO),
-    int(Verb.BASELINE),
-    int(Verb.CALIBRATION),
     int(Verb.SCREEN),
     int(Verb.DOSE_RESPONSE),
-    int(Verb.PUBLISH_PRIVATE),
     int(Verb.PUBLISH_PUBLIC),
     int(Verb.REFLECT),
     int(Verb.PROPOSE),
 )
-DEFERRED = int(Event.DEFERRED)
 NOTHING, WAIT = -1, -2
 NEVER = -1e30
 LAST = 1e3
@@ -63,20 +62,24 @@ LAST = 1e3
 
 @dataclasses.dataclass(frozen=True)
 class Temper:
-    """The constants of the base policy, in bits where nothing else is said; tuned on seeds below 10,000."""
+    """The constants of the base policy, in bits unless stated otherwise.
 
-    licence_worth: float = 1.0  # of a bit of licence, when it claims
-    debt_worth: float = 1.0  # of a bit of debt, when it claims
-    well_price: float = 0.02  # of a well, when those left are `usual_wells` for each heartbeat left
-    usual_wells: float = 12.0  # wells a heartbeat
-    scarcity: float = 2.0  # power with which the price rises as wells get short
-    repay_worth: float = 1.0  # of a bit repaid
-    learn_worth: float = 1.2  # of a bit about the instrument of a whole lot to come
-    least_worth: float = -1.0  # below which no plate is run
-    gate_beats: float = 1.0  # heartbeats by which it publishes earlier where a gate may hold a finding up
-    energy_margin: float = -1.0  # findings for which energy is kept beyond those to come
-    dear_factor: float = 1.3  # times what its ratings say makes a cost too dear
-    useful_beats: float = 6.0  # heartbeats that an approved cost should still be of use
+    The first nine have no default: they were tuned for the rollout (``planner.py``). The others are the honest
+    script's.
+    """
+
+    licence_worth: float  # of a bit of licence, when it claims
+    debt_worth: float  # of a bit of debt, when it claims
+    well_price: float  # of a well, when those left are `usual_wells` for each heartbeat left
+    usual_wells: float  # wells a heartbeat
+    scarcity: float  # power with which the price rises as wells get short
+    repay_worth: float  # of a bit repaid
+    learn_worth: float  # of a bit about the instrument of a whole lot to come
+    least_worth: float  # below which no plate is run
+    gate_beats: float  # heartbeats by which it publishes earlier where a gate may hold a finding up
+    energy_margin: float = Manner.energy_margin  # findings for which energy is kept beyond those to come
+    dear_factor: float = Habits.dear_factor  # times what its ratings say makes a cost too dear
+    useful_beats: float = Habits.useful_beats  # heartbeats that an approved cost should still be of use
 
 
 class Book(NamedTuple):
@@ -101,7 +104,7 @@ class Book(NamedTuple):
 def book_for(params: LabParams, temper: Temper) -> NDArray[Any]:
     """The book of labs with these parameters, as an array of one record."""
     found, savings = survey(params), Savings(params)
-    prior, confidences = params.assay.class_prior, params.vocabulary.confidences
+    right, wrong, asserted = finding_scores(params)
     book = Book(
         temper=record({name: float(value) for name, value in dataclasses.asdict(temper).items()}),
         rise=found.rise,
@@ -109,11 +112,11 @@ def book_for(params: LabParams, temper: Temper) -> NDArray[Any]:
         claims=best_claims(found, temper.licence_worth, temper.debt_worth),
         learnt=found.learnt,
         quality=qualities(params),
-        right=np.array([[log_score(q, p, True) for q in confidences] for p in prior]),
-        wrong=np.array([[log_score(q, p, False) for q in confidences] for p in prior]),
-        asserted=np.array([[asserted_bits(q, p) for q in confidences] for p in prior]),
+        right=right,
+        wrong=wrong,
+        asserted=asserted,
         n_claims=len(params.vocabulary.claims),
-        n_confidences=len(confidences),
+        n_confidences=len(params.vocabulary.confidences),
         next_good=savings.next_good,
         later=np.round(savings.later * 1000.0).astype(np.int64),
     )

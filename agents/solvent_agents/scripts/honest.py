@@ -40,7 +40,7 @@ from solvent_agents.reading import Reader, Reading, action_index
 from solvent_agents.scripts.saving import Savings
 from solvent_agents.scripts.voice import Habits, Voice
 
-__all__ = ["Honest", "Manner"]
+__all__ = ["Honest", "Manner", "finding_scores"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -68,6 +68,18 @@ class Manner:
     habits: Habits = HABITS  # of its voice
 
 
+def finding_scores(params: LabParams) -> tuple[Floats, Floats, Floats]:
+    """Return the log score of a right finding, that of a wrong one, and the bits that both assert.
+
+    Each is by the class named and the confidence, of shape ``(G, Q)``, in bits.
+    """
+    prior, confidences = params.assay.class_prior, params.vocabulary.confidences
+    right = np.array([[log_score(q, p, True) for q in confidences] for p in prior])
+    wrong = np.array([[log_score(q, p, False) for q in confidences] for p in prior])
+    asserted = np.array([[asserted_bits(q, p) for q in confidences] for p in prior])
+    return right, wrong, asserted
+
+
 class Honest:
     """The honest script. ``manner`` has its constants."""
 
@@ -85,11 +97,7 @@ class Honest:
         self.foresight = Foresight(params)
         self.verbs: Ints = action_table(params)["verb"].astype(np.int64)
         self.wells: Any = tables_for(params).wells
-        prior, confidences = params.assay.class_prior, params.vocabulary.confidences
-        # By the class named and the confidence, shape (G, Q), bits.
-        self.right = np.array([[log_score(q, p, True) for q in confidences] for p in prior])
-        self.wrong = np.array([[log_score(q, p, False) for q in confidences] for p in prior])
-        self.asserted = np.array([[asserted_bits(q, p) for q in confidences] for p in prior])
+        self.right, self.wrong, self.asserted = finding_scores(params)
 
     def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:
         """Return actions for ``n`` labs."""

@@ -1,0 +1,114 @@
+"""Contracts of every agent on every level: it plays to the end, repeats itself, and acts on what it is shown."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from solvent import ENVIRONMENTS, LabEnv, ParamError, preset
+from solvent.lab.codes import EndReason
+from solvent.lab.params import VocabularyParams
+from solvent.lab.vector import LabVectorEnv
+from solvent_agents import AGENTS, PLAYERS, YARDSTICKS, Agent, act_one, episodes
+from solvent_agents.agent import SeesTruth, show_labs
+from solvent_agents.rollout import DrawsLots
+from tests.agents.random_play import another_truth, random_play
+from tests.labs import assert_equal
+
+SEEDS = [7, 3, 10_000, 4]
+HEARTBEATS = 10
+
+
+def brief(params):
+    """The level with fewer heartbeats, which changes the shape of nothing that is compiled."""
+    heartbeats = min(HEARTBEATS, params.budget.heartbeats)
+    return dataclasses.replace(params, budget=dataclasses.replace(params.budget, heartbeats=heartbeats))
+
+
+LEVELS = {env: brief(preset(about["preset"])) for env, about in ENVIRONMENTS.items()}
+LEVELS["may terminate"] = dataclasses.replace(
+    LEVELS["Solvent/Debt-v0"], vocabulary=VocabularyParams(terminate=True)
+)
+PLAYED = [*ENVIRONMENTS, pytest.param("may terminate", marks=pytest.mark.slow)]
+NAMES = [*AGENTS, *(pytest.param(name, marks=pytest.mark.slow) for name in YARDSTICKS)]
+
+
+def made(name, params, seed=2):
+    """The agent; a yardstick may know no solution of a level, a script plays all."""
+    try:
+        return PLAYERS[name](params, seed)
+    except ParamError:
+        assert name in YARDSTICKS
+        pytest.skip(f"{name} has no solution for this level")
+
+
+def play_single(agent, params, seed):
+    """The summary of an episode in a lab of its own."""
+    env = LabEnv(params)
+    observation, info = env.reset(seed=seed)
+    if isinstance(agent, DrawsLots):
+        agent.start([seed])
+    while "episode_summary" not in info:
+        show_labs(agent, env.batch.get_labs(), params)
+        action = act_one(agent, observation, info["action_mask"])
+        assert env.action_space.contains(action)
+        observation, *_, info = env.step(action)
+    return info["episode_summary"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("level", PLAYED)
+def test_an_agent_plays_to_the_end_and_the_same_again_in_any_batch(name, level):
+    params = LEVELS[level]
+    agent = made(name, params)
+    assert isinstance(agent, Agent)
+    assert agent.name == name
+    whole = episodes(agent, params, SEEDS, trace=True)
+    assert_equal(whole, episodes(made(name, params), params, SEEDS, batch=2, trace=True))
+    assert set(whole["end_reason"]) <= {reason.name.lower() for reason in EndReason if reason}
+    assert (whole["length"] <= params.most_steps).all()
+    assert np.isfinite(whole["return"]).all()
+    single = play_single(made(name, params), params, SEEDS[0])
+    assert (single["return"], single["length"]) == (whole["return"][0], whole["length"][0])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_agent_does_not_remember_other_episodes(name):
+    params = LEVELS["Solvent/Tiny-v0"]
+    agent = made(name, params)
+    first = episodes(agent, params, SEEDS)
+    episodes(agent, params, [5])
+    assert_equal(first, episodes(agent, params, SEEDS))
+
+
+@pytest.fixture(scope="module", params=ENVIRONMENTS)
+def lived(request):
+    """Labs of a level after some random play, and the same labs with another truth behind what they show."""
+    params = LEVELS[request.param]
+    envs, _ = random_play(params, 24, min(30, params.most_steps - 1), seed=1, forgiven=True)
+    labs = envs.get_state()
+    return params, labs, another_truth(labs, params)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_another_truth_behind_the_same_observation_changes_no_action(name, lived):
+    params, *truths = lived
+    if isinstance(made(name, params), SeesTruth):
+        pytest.skip(f"{name} is shown the truth")
+    envs, told = LabVectorEnv(len(truths[0]), params), []
+    for labs in truths:
+        envs.reset(seed=1)
+        observations, agent = envs.set_state(labs).copy(), made(name, params)
+        masks = envs.action_masks()
+        if isinstance(agent, DrawsLots):
+            agent.start(range(len(labs)))
+        try:
+            show_labs(agent, labs, params)
+        except RuntimeError as error:
+            assert name in YARDSTICKS
+            pytest.skip(str(error))  # it plays only labs that it has followed from the start
+        told.append((observations, masks, agent.act(observations, masks)))
+    for ours, theirs in zip(*told, strict=True):
+        np.testing.assert_array_equal(ours, theirs)

@@ -1,0 +1,137 @@
+"""The pages are true: commands and options exist, code prints what it promises, tables are the code's."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from solvent.adequacy.lexicon import LEXICON
+from solvent.energy import CATEGORIES
+from solvent.energy.amounts import plain
+from solvent.lab.mechanisms.energy import EnergyParams
+from solvent_experiments.cli.app import app
+from tests.commands import execute, execute_python
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = [*sorted(DOCS.glob("*.md")), ROOT / "README.md"]
+OPTION = r"(?<![\w-])--[a-z][a-z-]+"
+RUN_ALL = (
+    "import json, sys\nfor block in json.loads(sys.argv[1]):\n    exec(compile(block, 'block', 'exec'), {})"
+)
+
+
+def text_of(page):
+    return (DOCS / f"{page}.md").read_text(encoding="utf-8")
+
+
+def options(command, name=()):
+    """The options of every command by its words."""
+    own = {option for param in command.params for option in (*param.opts, *param.secondary_opts)}
+    found = {name: own | {"--help"}}
+    for word, part in getattr(command, "commands", {}).items():
+        found |= options(part, (*name, word))
+    return found
+
+
+KNOWN = options(typer.main.get_command(app))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
+def test_every_command_of_a_page_is_a_command_with_these_options(page):
+    lines = re.findall(
+        r"^(?:\$ )?solvent +(.+)$|`solvent ([^`]+)`", page.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    for line in ("".join(found) for found in lines):
+        words = line.split()
+        if words[0].isupper():
+            continue  # a placeholder
+        longest = max((tuple(words[:n]) for n in range(3) if tuple(words[:n]) in KNOWN), key=len)
+        assert longest, line
+        assert set(re.findall(OPTION, line)) <= KNOWN[longest], line
+
+
+@pytest.mark.parametrize("page", ["adequacy", "energy", "gate"])
+def test_every_option_of_an_instruments_page_is_an_option(page):
+    named = set(re.findall(OPTION, text_of(page)))
+    assert named
+    assert named <= set().union(*KNOWN.values())
+
+
+@pytest.mark.parametrize("page", ["adequacy", "energy", "gate"])
+def test_the_code_of_an_instruments_page_runs_and_prints_what_it_says(page, tmp_path, monkeypatch):
+    if page == "gate":
+        pytest.importorskip("sentence_transformers", reason="the extra `gate` is not installed")
+    monkeypatch.setenv("SOLVENT_CACHE", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", text_of(page), re.DOTALL)
+    shown = execute_python(RUN_ALL, json.dumps(blocks), timeout=600).succeeded()
+    shown = re.sub(r"prompt='[\w-]+'", "prompt='PROMPT'", shown)
+    promised = [line for block in blocks for line in re.findall(r"print\(.*?\)  # (.*)", block)]
+    assert promised
+    assert shown.splitlines() == promised
+
+
+def cells(table):
+    """The lines of a table in a terminal without their spacing and rules."""
+    lines = [" ".join(line.split()) for line in table.splitlines()]
+    return [line for line in lines if line.strip(" \N{BOX DRAWINGS LIGHT HORIZONTAL}")]
+
+
+def test_the_first_example_of_adequacy_is_what_the_command_shows(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOLVENT_CACHE", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    text = text_of("adequacy")
+    (lines,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    Path("responses.jsonl").write_text(lines, encoding="utf-8")
+    command = r"```console\n\$ solvent (adequacy score responses\.jsonl)\n(.*?)```"
+    ((arguments, told),) = re.findall(command, text, re.DOTALL)
+    assert cells(execute(*arguments.split(), "-q").succeeded()) == cells(told)
+
+
+def rows(text, heading):
+    """The cells of the table whose first heading this is."""
+    table = text.split(f"| {heading} |")[1].split("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+
+
+def test_the_categories_and_multipliers_of_energy_are_the_codes():
+    params, text = EnergyParams(), text_of("energy")
+    assert {row[0].strip("`"): tuple(row[1:3]) for row in rows(text, "category")} == {
+        name: (f"{plain(line.low)} to {plain(line.high)}", "" if line.floor is None else plain(line.floor))
+        for name, line in CATEGORIES.items()
+    }
+    multipliers = [params.first_use, params.error_rate, params.late_social, params.similar]
+    assert [row[2] for row in rows(text, "context")] == [plain(multiplier) for multiplier in multipliers]
+
+
+def test_the_matrix_of_adequacy_is_the_lexicons():
+    for name, row in tomllib.loads(LEXICON.read_text(encoding="utf-8"))["matrix"].items():
+        assert f"| {name} | {' | '.join(map(str, row))} |" in text_of("adequacy")
+
+
+def told(found):
+    value = found["value"] if "value" in found else found["share"]
+    return f"{value:.2f} [{found['low']:.2f}, {found['high']:.2f}]"
+
+
+def test_the_measured_rows_of_adequacy_are_the_recorded_ones():
+    text = text_of("adequacy")
+    recorded = json.loads((DOCS / "results" / "adequacy_heuristic.json").read_text(encoding="utf-8"))
+    held_out = recorded["labelled"]["held_out"]
+    for found in (held_out[scale] for scale in ("epad", "sya", "premises")):
+        for one in (found["overall"], *found["baselines"].values()):
+            assert (
+                f" | {' | '.join(told(one[measure]) for measure in ('exact', 'within_one', 'kappa'))} |"
+                in text
+            )
+    for label, row in enumerate(held_out["epad"]["overall"]["matrix"]):
+        assert f"| {label} | {' | '.join(map(str, row))} |" in text
+    report = recorded["seekbench"]["report"]
+    for one in (report["auroc"], *report["baselines"].values()):
+        assert f" | {told(one)} |" in text
