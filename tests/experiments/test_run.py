@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +17,13 @@ from solvent_experiments.artifacts.folder import RunFolder
 from solvent_experiments.artifacts.parquet import read_parquet
 from solvent_experiments.config.documents import ConfigError, read_document
 from solvent_experiments.config.experiment import Experiment
-from solvent_experiments.run.running import BrokenRunError, run_experiment
-from tests.commands import Launch, call, wait_until
+from solvent_experiments.figures.data import load_run
+from solvent_experiments.figures.training import DRAWS
+from solvent_experiments.measure import statistics
+from solvent_experiments.measure.statistics import Bootstrap
+from solvent_experiments.measure.summary import read_rows, summary
+from solvent_experiments.run.running import BrokenRunError, run_experiment, show_results
+from tests.commands import Launch, call, console, wait_until
 from tests.runs import RESULTS, contents
 
 
@@ -39,6 +46,43 @@ def test_training_episodes_carry_their_steps(smoke_run: RunFolder) -> None:
         assert (np.diff(steps) >= 0).all()
         assert 0 < steps[0] < steps[-1] <= 8192
         assert training["length"][training["training_seed"] == seed].sum() <= 8192
+
+
+def test_a_run_draws_the_bootstrap_of_its_summary_once(
+    smoke: Experiment, smoke_run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = []
+    counts = statistics._counts
+
+    def counting(sizes: list[int], bootstrap: Bootstrap, stream: int = 0) -> Any:
+        drawn.append(bootstrap)
+        return counts(sizes, bootstrap, stream)
+
+    folder = RunFolder(tmp_path / "again")
+    shutil.copytree(smoke_run.root, folder.root)
+    shutil.rmtree(folder.figures)
+    folder.manifest.unlink()
+    folder.summary.unlink()
+    monkeypatch.setattr(statistics, "_counts", counting)
+    run_experiment(smoke, folder.root, quiet=True)
+    show_results(folder, console())
+    assert folder.summary.read_bytes() == smoke_run.summary.read_bytes()
+    agents = len(load_run(folder).rows)
+    assert drawn.count(Bootstrap()) == 3 * agents  # return, refusals and debt of each, once
+    assert set(drawn) == {Bootstrap(), DRAWS}  # the learning curve has its own, of training episodes
+
+
+def test_figures_and_tables_read_what_the_summary_keeps(smoke_run: RunFolder) -> None:
+    run = load_run(smoke_run)
+    assert list(run.rows) == summary(run.episodes, run.params)
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"agents": [{"agent": "x"}]}', '{"agents": [{"score": 1}]}'])
+def test_a_summary_that_no_run_wrote_is_one_line(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "summary.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match="not a summary"):
+        read_rows(path)
 
 
 def test_another_config_in_the_same_folder_is_an_error(smoke_config: Path, smoke_run: RunFolder) -> None:

@@ -5,13 +5,13 @@ What is finished is skipped, what broke or was stopped goes on where it was, and
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,13 @@ from solvent_experiments.artifacts import manifest as manifests
 from solvent_experiments.artifacts.files import is_full, no_room, sha256
 from solvent_experiments.artifacts.folder import RunFolder, Unit
 from solvent_experiments.artifacts.joining import DamagedError, join
-from solvent_experiments.artifacts.parquet import read_parquet
 from solvent_experiments.config.documents import read_document
 from solvent_experiments.config.experiment import Experiment, environment_params
 from solvent_experiments.measure.departures import mark_of
-from solvent_experiments.measure.summary import energy_table, gate_table, summary, table, words_table
+from solvent_experiments.measure.results import drawn_results
+from solvent_experiments.measure.summary import read_rows
 from solvent_experiments.run.backends import Backend, Processes
+from solvent_experiments.run.console import new_console
 from solvent_experiments.run.progress import Shown, shown_on
 from solvent_experiments.run.watch import Watch, waiting_steps
 from solvent_experiments.run.worker import Task
@@ -50,7 +51,6 @@ def run_experiment(
     jobs: int | None = None,
     quiet: bool = False,
     fresh: bool = False,
-    console: Console | None = None,
     backend: Backend | None = None,
 ) -> RunFolder:
     """Do what is not done yet of an experiment, in the folder ``root``.
@@ -61,7 +61,6 @@ def run_experiment(
         jobs: processes at a time; by default one and a half a core, but no more than trainings.
         quiet: show nothing but the results.
         fresh: move what is in the folder aside first.
-        console: where to show it.
         backend: where the units are worked on; by default in processes of this machine.
 
     Raises:
@@ -69,16 +68,15 @@ def run_experiment(
         Interrupted: Ctrl-C or SIGTERM.
         BrokenRunError: a unit broke, and the others are finished; an artifact is damaged; there was no room to write.
     """
-    console = console or Console()
     folder = RunFolder(root)
-    shown = shown_on(console, quiet=quiet)
+    shown = shown_on(new_console(), quiet=quiet)
     backend = backend or Processes()
     with backend, _told_if_full(root):
         if fresh and (moved := folder.set_aside()):
             shown.say(f"moved the folder that was there to {moved}")
         with folder.locked(), _stop_on_signals(shown) as stop:
             folder.prepare(experiment)
-            _do(experiment, folder, backend, jobs, shown, stop)
+            _Work(experiment, folder, backend, shown, stop).finish(jobs)
     return folder
 
 
@@ -104,109 +102,108 @@ def default_jobs(experiment: Experiment) -> int:
 
 def show_results(folder: RunFolder, console: Console) -> None:
     """Print the table of agents and where the figures are."""
-    found = json.loads(folder.summary.read_text(encoding="utf-8"))
-    params = LabParams.from_mapping(read_document(folder.config).data["params"])
-    rows = summary(read_parquet(folder.episodes), params)
-    mark = mark_of(params, environment_params(found["env"]))
-    console.print(table(rows, title=f"{found['name']} ({found['env']})", mark=mark))
-    if rows[0].energy_spent is not None:
-        console.print(energy_table(rows))
-    if rows[0].verdicts_accept is not None:
-        console.print(gate_table(rows))
-    if rows[0].adequacy_0 is not None:
-        console.print(words_table(rows))
+    config = read_document(folder.config).data
+    mark = mark_of(LabParams.from_mapping(config["params"]), environment_params(config["env"]))
+    title = f"{config['name']} ({config['env']})"
+    for table in drawn_results(read_rows(folder.summary), title=title, mark=mark):
+        console.print(table)
     for path in sorted(folder.figures.glob("*.png")):
         console.print(str(path), highlight=False, soft_wrap=True)
 
 
-def _do(
-    experiment: Experiment,
-    folder: RunFolder,
-    backend: Backend,
-    jobs: int | None,
-    shown: Shown,
-    stop: threading.Event,
-) -> None:
-    units = folder.units(experiment)
-    left = [unit for unit in units if not unit.finished]
-    before, problem = folder.read_manifest()
-    if not left and before.get("finished"):
-        shown.say(f"{folder.root}: finished before; nothing to do")
-        return
-    session = manifests.new_session(
-        jobs or backend.default_jobs(len(left)) or default_jobs(experiment), backend.name
-    )
-    manifest = {
-        "name": experiment.name,
-        "contaminated": experiment.contaminated,
-        "switched_off": list(experiment.switched_off),
-        "config_sha256": sha256(folder.config),
-        "finished": None,
-        "sessions": [*manifests.resumed_sessions(before, session), session],
-        "artifacts": {},
-    }
-    if problem:
-        session["incidents"].append(manifests.incident("went on", None, problem))
-    for found in session["incidents"]:
-        shown.say(found["said"])
-    folder.write_manifest(manifest)
-    status = "failed"
-    try:
-        with shown:
-            if left:
-                _work(experiment, folder, backend, left, shown, stop, manifest)
-            join(experiment, folder, units)
-            _draw(folder, shown, stop, session["seconds"])
-        status = "finished"
-        manifest["finished"] = manifests.now()
-        manifest["artifacts"] = manifests.artifacts(folder.root)
-    except Interrupted:
-        status = "interrupted"
-        raise
-    except DamagedError as error:
-        found = [manifests.incident("stopped", None, line) for line in str(error).splitlines()]
-        session["incidents"] += found
-        raise BrokenRunError(str(error)) from error
-    finally:
-        session |= {"finished": manifests.now(), "status": status}
-        # With no room for the manifest, what went wrong before is what has to be said.
-        with nullcontext() if status == "finished" else suppress(OSError):
-            folder.write_manifest(manifest)
+@dataclass(frozen=True)
+class _Work:
+    """An experiment, where it is worked on, and who hears of it."""
 
+    experiment: Experiment
+    folder: RunFolder
+    backend: Backend
+    shown: Shown
+    stop: threading.Event
 
-def _work(
-    experiment: Experiment,
-    folder: RunFolder,
-    backend: Backend,
-    left: list[Unit],
-    shown: Shown,
-    stop: threading.Event,
-    manifest: dict[str, Any],
-) -> None:
-    """Train and evaluate what is left."""
-    session = manifest["sessions"][-1]
-    session["seconds"]["compilation"] = _timed(lambda: _compile(experiment, shown))
-    learned = [Task(experiment, (unit,)) for unit in left if unit.seed is not None]
-    scripted = tuple(unit for unit in left if unit.seed is None)
+    def finish(self, jobs: int | None) -> None:
+        """Do what is not done yet, and keep the manifest of it."""
+        experiment, folder = self.experiment, self.folder
+        units = folder.units(experiment)
+        left = [unit for unit in units if not unit.finished]
+        before, problem = folder.read_manifest()
+        if not left and before.get("finished"):
+            self.shown.say(f"{folder.root}: finished before; nothing to do")
+            return
+        jobs = jobs or self.backend.default_jobs(len(left)) or default_jobs(experiment)
+        session = manifests.new_session(jobs, self.backend.name)
+        manifest = {
+            "name": experiment.name,
+            "contaminated": experiment.contaminated,
+            "switched_off": list(experiment.switched_off),
+            "config_sha256": sha256(folder.config),
+            "finished": None,
+            "sessions": [*manifests.resumed_sessions(before, session), session],
+            "artifacts": {},
+        }
+        if problem:
+            session["incidents"].append(manifests.incident("went on", None, problem))
+        for found in session["incidents"]:
+            self.shown.say(found["said"])
+        folder.write_manifest(manifest)
+        status = "failed"
+        try:
+            with self.shown:
+                if left:
+                    self._train_and_evaluate(left, manifest)
+                join(experiment, folder, units)
+                self._draw(session["seconds"])
+            status = "finished"
+            manifest["finished"] = manifests.now()
+            manifest["artifacts"] = manifests.artifacts(folder.root)
+        except Interrupted:
+            status = "interrupted"
+            raise
+        except DamagedError as error:
+            found = [manifests.incident("stopped", None, line) for line in str(error).splitlines()]
+            session["incidents"] += found
+            raise BrokenRunError(str(error)) from error
+        finally:
+            session |= {"finished": manifests.now(), "status": status}
+            # With no room for the manifest, what went wrong before is what has to be said.
+            with nullcontext() if status == "finished" else suppress(OSError):
+                folder.write_manifest(manifest)
 
-    def keep() -> None:
-        with suppress(OSError):
-            folder.write_manifest(manifest)
+    def _train_and_evaluate(self, left: list[Unit], manifest: dict[str, Any]) -> None:
+        session, experiment = manifest["sessions"][-1], self.experiment
+        session["seconds"]["compilation"] = _timed(lambda: _compile(experiment, self.shown))
+        learned = [Task(experiment, (unit,)) for unit in left if unit.seed is not None]
+        scripted = tuple(unit for unit in left if unit.seed is None)
 
-    # With more trainings than places the bars of those that go on don't say when all are done.
-    together = waiting_steps(experiment, left) if len(learned) > session["jobs"] else {}
-    watch = Watch(shown, session, together, keep)
-    tasks = learned + ([Task(experiment, scripted)] if scripted else [])
-    backend.run(tasks, session["jobs"], watch, lambda: stop.is_set() or watch.full is not None)
-    session |= backend.about()
-    if watch.full:
-        raise BrokenRunError(_no_room(watch.full))
-    if stop.is_set():
-        raise Interrupted
-    if watch.failures:
-        places = {unit.label: unit.error for unit in left}
-        lines = [f"{label}: {_detailed(problem, places[label])}" for label, problem in watch.failures.items()]
-        raise BrokenRunError("\n".join(lines))
+        def keep() -> None:
+            with suppress(OSError):
+                self.folder.write_manifest(manifest)
+
+        # With more trainings than places the bars of those that go on don't say when all are done.
+        together = waiting_steps(experiment, left) if len(learned) > session["jobs"] else {}
+        watch = Watch(self.shown, session, together, keep)
+        tasks = learned + ([Task(experiment, scripted)] if scripted else [])
+        self.backend.run(tasks, session["jobs"], watch, lambda: self.stop.is_set() or watch.full is not None)
+        session |= self.backend.about()
+        if watch.full:
+            raise BrokenRunError(_no_room(watch.full))
+        if self.stop.is_set():
+            raise Interrupted
+        if watch.failures:
+            places = {unit.label: unit.error for unit in left}
+            lines = [f"{label}: {_detailed(text, places[label])}" for label, text in watch.failures.items()]
+            raise BrokenRunError("\n".join(lines))
+
+    def _draw(self, seconds: dict[str, Any]) -> None:
+        if self.stop.is_set():
+            raise Interrupted
+        from solvent_experiments.figures import draw_all
+
+        def on_progress(done: int, total: int) -> None:
+            self.shown.update("figures", "drawing", done, total, "figures")
+
+        seconds["figures"] = _timed(lambda: draw_all(self.folder, on_progress=on_progress))
+        self.shown.end("figures", f"drawn in {seconds['figures']:.1f} s")
 
 
 def _detailed(problem: str, place: Path) -> str:
@@ -231,18 +228,6 @@ def _compile(experiment: Experiment, shown: Shown) -> None:
         env.step(0)
     finally:
         announce.cancel()
-
-
-def _draw(folder: RunFolder, shown: Shown, stop: threading.Event, seconds: dict[str, Any]) -> None:
-    if stop.is_set():
-        raise Interrupted
-    from solvent_experiments.figures import draw_all
-
-    def on_progress(done: int, total: int) -> None:
-        shown.update("figures", "drawing", done, total, "figures")
-
-    seconds["figures"] = _timed(lambda: draw_all(folder, on_progress=on_progress))
-    shown.end("figures", f"drawn in {seconds['figures']:.1f} s")
 
 
 def _timed(job: Callable[[], Any]) -> float:

@@ -1,0 +1,77 @@
+"""A table as texts, and its three renderings: for a terminal, in Markdown, in HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import rich.table
+
+__all__ = ["Table"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Headings and rows of texts. The first column names its row.
+
+    Args:
+        headings: one for each column, whole and in one line.
+        rows: texts, not markup.
+        title: stands above the table in a terminal.
+        caption: stands below the table in a terminal and in HTML.
+        left: headings of columns that a terminal aligns to the left, as it does the first; the others hold numbers.
+        wrapped: headings of columns that a terminal may break into lines.
+        lines: the headings that a terminal breaks, and their lines: ``{"refusals": "refu-\\nsals"}``.
+    """
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    title: str = ""
+    caption: str = ""
+    left: Collection[str] = ()
+    wrapped: Collection[str] = ()
+    lines: Mapping[str, str] = field(default_factory=dict)
+
+    def terminal(self, *, framed: bool = False, title_style: str = "bold", **layout: Any) -> rich.table.Table:
+        """Return the table for a terminal, compact or framed; ``layout`` goes to ``rich.table.Table``."""
+        from rich import box
+        from rich.table import Table as Drawn
+        from rich.text import Text
+
+        compact = {"box": box.SIMPLE_HEAD, "show_edge": False, "pad_edge": False, "padding": (0, 1, 0, 0)}
+        drawn = Drawn(
+            title=Text(self.title, title_style) if self.title else None,
+            caption=Text(self.caption, "table.caption") if self.caption else None,
+            **{"caption_justify": "left", **({} if framed else compact), **layout},
+        )
+        for column, heading in enumerate(self.headings):
+            wraps = heading in self.wrapped
+            drawn.add_column(
+                Text(self.lines.get(heading, heading)),
+                justify="left" if not column or heading in self.left else "right",
+                no_wrap=not wraps,
+                overflow="fold" if wraps else "ellipsis",
+            )
+        for row in self.rows:
+            drawn.add_row(*map(Text, row))
+        return drawn
+
+    def markdown(self) -> str:
+        """Return the table in Markdown, without its title and caption."""
+        lines = [self.headings, ("---",) * len(self.headings), *self.rows]
+        return "\n".join(
+            "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines
+        )
+
+    def html(self) -> str:
+        """Return the head and the body of an HTML table; all texts are escaped."""
+        from markupsafe import escape
+
+        head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in self.headings)
+        rows = (
+            f'<tr><th scope="row">{escape(first)}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in cells)}</tr>\n'
+            for first, *cells in self.rows
+        )
+        return f"<thead><tr>{head}</tr></thead>\n<tbody>\n{''.join(rows)}</tbody>\n"
