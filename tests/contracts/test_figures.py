@@ -46,7 +46,7 @@ def test_nothing_is_small_or_cut_off_and_the_mark_covers_no_legend(level: Level,
             if figure is None:
                 continue
             found.add(name)
-            save(figure, tmp_path / name, run)
+            save(figure, tmp_path / name, run.mark)
             box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
             assert width == WIDTH
             assert min(box.x0, box.y0) >= -0.01, name
