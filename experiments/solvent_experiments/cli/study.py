@@ -110,9 +110,8 @@ def run(
     if steps is not None:
         budget = dataclasses.replace(budget, steps=steps)
     root = runs or (SMOKE_RUNS if smoke else RUNS)
-    run_studies(
-        studies_named(names or []), root, budget, jobs=jobs, fresh=fresh, quiet=quiet, console=_console()
-    )
+    console = None if quiet else _console()
+    run_studies(studies_named(names or []), root, budget, console, jobs=jobs, fresh=fresh)
     typer.echo(f"runs in {root}")
 
 
@@ -143,9 +142,8 @@ def show(
 
     Example: `solvent study show predictions`
     """
-    from solvent_experiments.studies.data import load_study
-    from solvent_experiments.studies.registry import study_named
-    from solvent_experiments.studies.showing import show_score
+    from solvent_experiments.studies.registry import load_study, study_named
+    from solvent_experiments.studies.results import show_score
 
     study = study_named(name)
     show_score(study, study.score(load_study(name, study, runs or RUNS)), _console())

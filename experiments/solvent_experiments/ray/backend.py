@@ -18,6 +18,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
 from typing import Any, Self
 
 import ray
@@ -104,7 +105,7 @@ class RayBackend:
         nodes = [node for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
         cpus = int(ray.cluster_resources().get("CPU", 0))  # type: ignore[no-untyped-call]
         self._about = {"version": ray.__version__, "address": self.address, "nodes": len(nodes), "cpus": cpus}
-        waiting = deque(Task(task.experiment, (unit,)) for task in tasks for unit in task.units)
+        waiting = deque(replace(task, units=(unit,)) for task in tasks for unit in task.units)
         running: dict[Any, _Post] = {}
         attempts = Attempts()
         try:

@@ -81,7 +81,7 @@ class UnitWorker:
                     shutil.rmtree(scratch, ignore_errors=True)
                 self._tell(message)
 
-            do_units(Task(task.experiment, (replace(unit, folder=scratch),)), send, self._stop.is_set)
+            do_units(replace(task, units=(replace(unit, folder=scratch),)), send, self._stop.is_set)
         except BaseException as error:  # else nobody would hear of it
             self._tell(Message("failed", unit.label, detail=f"{type(error).__name__}: {error}"))
         finally:

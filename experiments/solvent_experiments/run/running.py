@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from solvent_experiments.measure.summary import energy_table, gate_table, summar
 from solvent_experiments.run.backends import Backend, Processes
 from solvent_experiments.run.progress import Shown, shown_on
 from solvent_experiments.run.watch import Watch, waiting_steps
-from solvent_experiments.run.worker import Task
+from solvent_experiments.run.worker import Task, run_unit
 
 __all__ = ["BrokenRunError", "Interrupted", "run_experiment", "show_results"]
 
@@ -186,7 +187,8 @@ def _work(
     """Train and evaluate what is left."""
     session = manifest["sessions"][-1]
     session["seconds"]["compilation"] = _timed(lambda: _compile(experiment, shown))
-    learned = [Task(experiment, (unit,)) for unit in left if unit.seed is not None]
+    job = partial(run_unit, experiment)
+    learned = [Task(job, (unit,)) for unit in left if unit.seed is not None]
     scripted = tuple(unit for unit in left if unit.seed is None)
 
     def keep() -> None:
@@ -196,7 +198,7 @@ def _work(
     # With more trainings than places the bars of those that go on don't say when all are done.
     together = waiting_steps(experiment, left) if len(learned) > session["jobs"] else {}
     watch = Watch(shown, session, together, keep)
-    tasks = learned + ([Task(experiment, scripted)] if scripted else [])
+    tasks = learned + ([Task(job, scripted)] if scripted else [])
     backend.run(tasks, session["jobs"], watch, lambda: stop.is_set() or watch.full is not None)
     session |= backend.about()
     if watch.full:
