@@ -58,7 +58,10 @@ def main() -> None:
     for level in PRESETS:
         params = preset(level)
         for make, worlds in ((TimedPlanner, 8), (TimedPlanner, 16), (TimedPlanner, 32), (TimedOracle, 16)):
-            print(f"{level:8} {make.name:8} K = {worlds:2}  {decision(make, params, worlds):6.1f} ms", flush=True)
+            print(
+                f"{level:8} {make.name:8} K = {worlds:2}  {decision(make, params, worlds):6.1f} ms",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":
