@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 
 from solvent_experiments.ray import parcels
-from solvent_experiments.ray.parcels import Packer, Parcel, Piece, lay_out, read_folder, unpack
+from solvent_experiments.ray.parcels import Packer, Parcel, lay_out, read_folder, unpack
 from solvent_experiments.run.attempts import TRIES, Attempts
 
 FINAL = Parcel(
-    (
-        Piece("episodes.parquet", 0, b"e"),
-        Piece("checkpoint.pt", 0, b"c"),
-        Piece("policy.safetensors", 0, b"p"),
-        Piece("training.bin", 0, b"log"),
-        Piece("epistemic_refusals.jsonl", 0, b"r"),
-    ),
+    {
+        "episodes.parquet": b"e",
+        "checkpoint.pt": b"c",
+        "policy.safetensors": b"p",
+        "training.bin": b"log",
+        "epistemic_refusals.jsonl": b"r",
+    },
     ("error.txt",),
 )
 
@@ -34,7 +34,7 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_what_did_not_change_stays_at_home(folders: tuple[Path, Path]) -> None:
     theirs, _ = folders
-    assert Packer(theirs).pack() == Parcel((), ())
+    assert Packer(theirs).pack() == Parcel({})
 
 
 def test_the_run_gets_what_the_worker_has(folders: tuple[Path, Path]) -> None:
@@ -51,15 +51,6 @@ def test_the_run_gets_what_the_worker_has(folders: tuple[Path, Path]) -> None:
         assert not list(ours.rglob("*.part"))
 
 
-def test_of_logs_only_the_new_end_is_sent_after_the_first_time(folders: tuple[Path, Path]) -> None:
-    theirs, _ = folders
-    packer = Packer(theirs)
-    (theirs / "training.bin").write_bytes(b"01")  # a resumed training drops what it plays again
-    assert packer.pack().pieces == (Piece("training.bin", 0, b"01"),)
-    (theirs / "training.bin").write_bytes(b"01XY")
-    assert packer.pack().pieces == (Piece("training.bin", 2, b"XY"),)
-
-
 def test_what_the_worker_removed_goes(folders: tuple[Path, Path]) -> None:
     theirs, ours = folders
     packer = Packer(theirs)
@@ -67,12 +58,6 @@ def test_what_the_worker_removed_goes(folders: tuple[Path, Path]) -> None:
     (theirs / "training.bin").unlink()
     unpack(ours, packer.pack())
     assert read_folder(ours).keys() == {"tensorboard/run_1/events"}
-
-
-def test_the_end_of_a_log_replaces_what_was_cut_off_there(tmp_path: Path) -> None:
-    lay_out(tmp_path, {"training.bin": b"0123 half a rec"})
-    unpack(tmp_path, Parcel((Piece("training.bin", 4, b"45"),), ()))
-    assert (tmp_path / "training.bin").read_bytes() == b"012345"
 
 
 @pytest.mark.parametrize("stopped_at", range(5))

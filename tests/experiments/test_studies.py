@@ -11,14 +11,16 @@ from solvent_experiments.config.experiment import make_recipe
 from solvent_experiments.measure.statistics import Interval
 from solvent_experiments.studies import predictions
 from solvent_experiments.studies.arms import CONTAMINATED, ENFORCED
-from solvent_experiments.studies.playing import RECORDS, longest_runs
+from solvent_experiments.studies.records import RECORDS, longest_runs
 from solvent_experiments.studies.registry import ORDER, all_studies, arms_of, owner_of, studies_named
 from solvent_experiments.studies.study import Budget
 from solvent_experiments.studies.verdicts import Finding, verdict_on
 
+NAMES = tuple(all_studies())
+
 
 def test_every_study_is_found_in_order() -> None:
-    assert tuple(all_studies()) == ORDER
+    assert NAMES[: len(ORDER)] == ORDER
     assert list(studies_named(["transfer", "blocked"])) == ["transfer", "blocked"]
     assert studies_named([]) == all_studies()
 
@@ -51,7 +53,7 @@ def test_plays_are_labs_with_someone_in_them(name: str) -> None:
         assert play.lab
         assert bool(play.script) != (play.arm is not None)
         assert play.record in RECORDS
-        assert play.settings == {} or play.script == "honest"
+        assert bool(play.settings) <= bool(play.script)
 
 
 def test_the_same_training_is_kept_once() -> None:

@@ -10,18 +10,27 @@ import dataclasses
 import hashlib
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.figures.style import styled
-from solvent_experiments.studies.data import ArmData, StudyData, load_study, place_of
-from solvent_experiments.studies.playing import PlayFolder, make
-from solvent_experiments.studies.registry import ORDER, all_studies, arms_of, owner_of, study_named
+from solvent_experiments.run.running import BrokenRunError
+from solvent_experiments.studies.data import ArmData, Study, StudyData
+from solvent_experiments.studies.plays import PlayTable
+from solvent_experiments.studies.registry import (
+    all_studies,
+    arms_of,
+    load_study,
+    owner_of,
+    place_of,
+    study_named,
+)
 from solvent_experiments.studies.results import markdown
 from solvent_experiments.studies.running import run_studies
-from solvent_experiments.studies.study import Arm, Budget, Play, Study
+from solvent_experiments.studies.study import Arm, Budget, Play
 from solvent_experiments.studies.verdicts import CONFIRMED, NOT_SHOWN, REFUTED
 from tests.commands import call
 from tests.runs import patiently
@@ -49,6 +58,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     parts = {name: _Part(study, 2 if name == "predictions" else 1, 3) for name, study in studies.items()}
     patiently(lambda: run_studies(parts, root, BUDGET, jobs=1, quiet=True))  # type: ignore[arg-type]
     return root
+
+
+def made(play: Play, episodes: int) -> dict[str, np.ndarray]:
+    return PlayTable(play, episodes, Path("unused")).make()
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -140,18 +153,18 @@ def stand_in(name: str, runs: Path) -> StudyData:
     tables: dict[tuple[object, ...], dict[str, np.ndarray]] = {}
     plays = {}
     for play in study.PLAYS:
-        if play.env not in trained or play.script == "exact":
+        if play.script == "exact" or (play.arm is not None and play.env not in trained):
             continue
         kind = (play.env, play.record, play.arm is None)
         if kind not in tables:
             arm = None if play.arm is None else place_of(trained[play.env], runs)
-            tables[kind] = make(play, 24, arm)
+            tables[kind] = PlayTable(play, 24, runs, arm).make()
         plays[play.name] = tables[kind]
     return StudyData(name, arms, plays)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ORDER)
+@pytest.mark.parametrize("name", tuple(all_studies()))
 def test_every_study_is_scored_and_drawn(name: str, runs: Path) -> None:
     study, data = all_studies()[name], stand_in(name, runs)
     score = study.score(data)
@@ -178,19 +191,49 @@ def test_the_same_arms_show_no_difference(runs: Path) -> None:
 
 @pytest.mark.slow
 def test_a_play_is_made_again_when_it_is_of_something_else(runs: Path, tmp_path: Path) -> None:
-    folder = PlayFolder(tmp_path)
     play = Play("p", {"debt": {"threshold": 1.0}}, script="hermit")
-    folder.keep(play, 5, None, make(play, 5, None))
-    assert folder.finished(play, 5, None)
-    assert not folder.finished(play, 6, None)
-    assert not folder.finished(dataclasses.replace(play, params={}), 5, None)
-    assert not folder.finished(dataclasses.replace(play, script="honest"), 5, None)
-    assert not folder.finished(play, 5, place_of(study_named("predictions").SWEEP[0], runs))
+    table = PlayTable(play, 5, tmp_path)
+    table.write(table.make())
+    assert table.finished
+    others = (
+        dataclasses.replace(table, episodes=6),
+        dataclasses.replace(table, arm=place_of(study_named("predictions").SWEEP[0], runs)),
+        *(
+            dataclasses.replace(table, play=dataclasses.replace(play, **change))
+            for change in ({"params": {}}, {"script": "honest"}, {"first_seed": 0})
+        ),
+    )
+    for other in others:
+        assert not other.finished
+
+
+def test_a_play_that_breaks_is_told_and_the_others_are_finished(tmp_path: Path) -> None:
+    """A real process of the pool breaks on a setting that the script doesn't have."""
+    plays = (Play("bad", script="honest", settings={"boldness": 1}), Play("good", script="hermit"))
+    part = SimpleNamespace(SWEEP=(), PLAYS=plays)
+    budget = dataclasses.replace(Budget.smoke(), episodes=2)
+    with pytest.raises(BrokenRunError, match=r"part, bad: TypeError: .*boldness"):
+        run_studies({"part": part}, tmp_path, budget, quiet=True)  # type: ignore[dict-item]
+    assert (tmp_path / "part" / "plays" / "good.parquet").exists()
+    assert "boldness" in (tmp_path / "part" / "plays" / "bad.error.txt").read_text()
+
+
+def test_plates_teach_in_the_order_of_their_number() -> None:
+    """Screens add up, a hand-made plan is followed, and a gate judges words about the page."""
+    play = Play("s", {}, "Solvent/Gate-v0", "plates", {"verbs": ["screen", "dose_response"]}, record="plates")
+    columns = made(play, 16)
+    assert columns["plate"].tolist() == [1] * 16 + [2] * 16
+    first, second = (columns["bits"][columns["plate"] == k] for k in (1, 2))
+    assert 0.3 < first.mean() < second.mean() < 3.0
+    few, many = (columns["readouts"][columns["plate"] == k] for k in (1, 2))
+    assert (few == 2).all()
+    assert (many == 8).all()
+    assert (columns["energy_definitive"] >= 0).all()
 
 
 def test_claims_are_held_against_what_could_be_expected() -> None:
     """The honest script claims at or below its median: the record must see it there, and gains must be its own."""
-    columns = make(Play("c", script="honest", record="claims"), 12, None)
+    columns = made(Play("c", script="honest", record="claims"), 12)
     assert len(columns["claim"]) > 200
     assert (columns["quantile"] <= 0.62).all(), "half of a tie above the median is the most"
     assert columns["quantile"].mean() > 0.2
@@ -202,7 +245,7 @@ def test_careers_carry_what_is_owed() -> None:
     """With debt carried over an episode begins with the debt that the one before ended with; settled, with none."""
     kept = Play("k", {"debt": {"carry_debt": True}}, script="max_claimer", record="careers")
     settled = Play("s", script="max_claimer", record="careers")
-    carried, fresh = make(kept, 32, None), make(settled, 32, None)
+    carried, fresh = made(kept, 32), made(settled, 32)
     for lab in np.unique(carried["episode_seed"]):
         mine = carried["episode_seed"] == lab
         order = np.argsort(carried["number"][mine])

@@ -15,11 +15,20 @@ import optuna
 import pytest
 import yaml
 
-import solvent_experiments.tune.search as tune
 from solvent_experiments.config.documents import ConfigError, read_document
 from solvent_experiments.config.experiment import load_experiment, make_recipe
-from solvent_experiments.tune.search import RUNGS, Search, score_of, search
-from solvent_experiments.tune.spaces import SPACES, START, Choice, drawn_recipe, starting_point
+from solvent_experiments.tune import search as tune
+from solvent_experiments.tune.search import RUNGS, score_of, search
+from solvent_experiments.tune.spaces import (
+    SCORED,
+    SPACES,
+    START,
+    TRAINED,
+    Choice,
+    Search,
+    drawn_recipe,
+    starting_point,
+)
 from tests.commands import call, console, written
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,9 +67,8 @@ def test_its_best_recipe_is_a_recipe_that_says_where_it_is_from(found: Path, tmp
 @pytest.mark.slow
 def test_its_seeds_are_nobody_elses(found: Path) -> None:
     assert [int(row["seed"]) for row in rows(found)] == [100, 101]
-    scored = range(tune.SCORED_FROM, tune.SCORED_BELOW)
-    assert scored.start > tune.TRAINED_FROM + tune.TRAINED - 1
-    assert scored.stop == 10_000
+    assert not set(SCORED) & set(TRAINED)
+    assert SCORED.stop == 10_000
     too_many = dataclasses.replace(SMALL, episodes=9001)
     with pytest.raises(ConfigError, match="--episodes: got 9001; allowed: 1 to 9000"):
         search(too_many, found, console=console())
@@ -129,7 +137,7 @@ def trial_among(scores: list[float], tmp_path: Path) -> Any:
             other.report(score, rung)
         study.tell(other, score)
     params: Any = None
-    return tune._Trial(study, study.ask(), SMALL, params, shown=None, deadline=None)  # type: ignore[arg-type]
+    return tune._Trial(study.ask(), SMALL, params, shown=None, deadline=None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("score", "given_up"), [(-5.0, True), (5.0, False)], ids=["behind", "ahead"])

@@ -51,7 +51,7 @@ OF_TIME = Temper(
     least_worth=-0.88,
     gate_beats=0.92,
 )
-"""Where a heartbeat is one action: tuned on Debt and Gate together (``benchmarks/planner.py``)."""
+"""Where a heartbeat is one action: tuned on Debt and Gate together."""
 
 OF_ENERGY = Temper(
     licence_worth=0.52,

@@ -2,7 +2,7 @@
 
 The file of each mechanism defines its defaults, each with a unit, an allowed range and a source. The source
 ``document`` marks a number that comes from a source document and is not tuned; ``measured`` marks one that was found
-with this code and may be tuned (see ``docs/decisions.md``).
+with this code and may be tuned (see ``docs/decisions``).
 
 Parameters are frozen and hashable. Constants derived from them, such as the wells of a template, are properties.
 """

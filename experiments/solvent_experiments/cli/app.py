@@ -282,7 +282,8 @@ def tune(
 
     - `solvent tune PPO --base configs/hyperparameters/ppo.yml --seconds 600 --out runs/tune/ppo`
     """
-    from solvent_experiments.tune.search import Search, search
+    from solvent_experiments.tune.search import search
+    from solvent_experiments.tune.spaces import Search
 
     wanted = Search(algorithm, env, trials, steps, seconds, base, pruner, episodes)
     search(wanted, out, console=new_console(), quiet=quiet)

@@ -100,9 +100,7 @@ def run(
     if steps is not None:
         budget = dataclasses.replace(budget, steps=steps)
     root = runs or (SMOKE_RUNS if smoke else RUNS)
-    run_studies(
-        studies_named(names or []), root, budget, jobs=jobs, fresh=fresh, quiet=quiet, console=new_console()
-    )
+    run_studies(studies_named(names or []), root, budget, jobs=jobs, fresh=fresh, quiet=quiet)
     typer.echo(f"runs in {root}")
 
 
@@ -133,9 +131,8 @@ def show(
 
     Example: `solvent study show predictions`
     """
-    from solvent_experiments.studies.data import load_study
-    from solvent_experiments.studies.registry import study_named
-    from solvent_experiments.studies.showing import show_score
+    from solvent_experiments.studies.registry import load_study, study_named
+    from solvent_experiments.studies.results import show_score
 
     study = study_named(name)
     show_score(study, study.score(load_study(name, study, runs or RUNS)), new_console())

@@ -1,7 +1,7 @@
-"""Units on a Ray cluster: an actor with one CPU for each, which the run asks for news.
+"""Units on a Ray cluster: an actor with one CPU for each, whose news come as a stream.
 
 The run alone writes into its folder. An actor is given the unit's files, so that it goes on from a checkpoint wherever
-it is, and what comes of them is brought back (``ray_worker``). An actor that is lost, with its process or with its
+it is, and what comes of them is brought back (``worker``). An actor that is lost, with its process or with its
 machine, is replaced by another, elsewhere if need be (``attempts``). Without an address a cluster of this machine is
 started, and ended with the run.
 """
@@ -18,6 +18,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
 from typing import Any, Self
 
 import ray
@@ -104,22 +105,22 @@ class RayBackend:
         nodes = [node for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
         cpus = int(ray.cluster_resources().get("CPU", 0))  # type: ignore[no-untyped-call]
         self._about = {"version": ray.__version__, "address": self.address, "nodes": len(nodes), "cpus": cpus}
-        waiting = deque(Task(task.experiment, (unit,)) for task in tasks for unit in task.units)
+        waiting = deque(replace(task, units=(unit,)) for task in tasks for unit in task.units)
         running: dict[Any, _Post] = {}
         attempts = Attempts()
         try:
             while running or (waiting and not should_stop()):
                 while waiting and len(running) < jobs and not should_stop():
                     post = _Post(waiting.popleft(), attempts)
-                    running[post.ask()] = post
+                    running[post.news] = post
                 if should_stop():
-                    running = {asked: post for asked, post in running.items() if post.stop(on_message)}
+                    running = {news: post for news, post in running.items() if post.stop(on_message)}
                 ready, _ = ray.wait(list(running), timeout=PATIENCE) if running else ([], None)
-                for asked in ready:
-                    post = running.pop(asked)
-                    if post.hear(asked, on_message):
-                        running[post.ask()] = post
-                    elif post.again:
+                for news in ready:
+                    if running[news].hear(on_message):
+                        continue
+                    post = running.pop(news)
+                    if post.again:
                         waiting.appendleft(post.task)
                 if running and min(post.waits_for for post in running.values()) > WAITS_LONG:
                     said = f"nothing has begun yet: Ray waits for one of its {cpus} CPUs, or for a process to start"
@@ -130,42 +131,32 @@ class RayBackend:
 
 
 class _Post:
-    """A unit that is worked on somewhere."""
+    """A unit that is worked on somewhere; ``news`` is the stream of what is told of it."""
 
     def __init__(self, task: Task, attempts: Attempts) -> None:
         self.task = task
         self.again = False
         (self._unit,) = task.units
         self._attempts = attempts
-        self._after = 0
         self._place: Place | None = None
         self._stopping = False
         self._since = time.monotonic()
         files = read_folder(self._unit.folder) if self._unit.folder.exists() else {}
-        self._actor: Any = _ACTOR.remote(task, files)
+        self._actor: Any = _ACTOR.remote()
+        self.news: Any = self._actor.work.options(num_returns="streaming").remote(task, files)
 
-    def ask(self) -> Any:
-        """Ask for news; what will hold the answer."""
-        return self._actor.news.remote(self._after)
-
-    def hear(self, asked: Any, on_message: OnMessage) -> bool:
-        """Pass on an answer; whether there is more to come. If not, ``again`` says whether to try again."""
+    def hear(self, on_message: OnMessage) -> bool:
+        """Pass on what is told next; whether there is more to come. If not, ``again`` says whether to try again."""
         try:
-            news: News = ray.get(asked)
-        except ray.exceptions.ActorUnavailableError:  # the same question again: nothing is lost by it
-            time.sleep(PATIENCE)
-            return True
+            goes_on = self._take(ray.get(next(self.news)), on_message)
         except ray.exceptions.RayError as error:
             self._lost(error, on_message)
-            return False
-        for number, item in news:
-            self._after = number
-            if not self._take(item, on_message):
-                self.end()
-                return False
-        return True
+            goes_on = False
+        if not goes_on:
+            self.end()
+        return goes_on
 
-    def _take(self, item: Message | Parcel | Place, on_message: OnMessage) -> bool:
+    def _take(self, item: News, on_message: OnMessage) -> bool:
         if isinstance(item, Place):
             self._place = item
             _compare_versions(item, self._unit.label, on_message)
@@ -213,7 +204,7 @@ class _Post:
 
 
 # Lost actors are replaced here, where the run knows what they had done, and not by Ray, which would begin them anew.
-_ACTOR = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD")(UnitWorker)
+_ACTOR = ray.remote(num_cpus=1, max_restarts=0, max_concurrency=2, scheduling_strategy="SPREAD")(UnitWorker)
 
 
 def _start(jobs: int) -> None:

@@ -12,6 +12,7 @@ import os
 import signal
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any
@@ -58,7 +59,7 @@ class _Worker:
     def left(self) -> Task | None:
         """What an ended process has not done, if it was lost."""
         units = tuple(unit for unit in self._task.units if unit.label not in self._ended)
-        return Task(self._task.experiment, units) if units and self._process.exitcode else None
+        return replace(self._task, units=units) if units and self._process.exitcode else None
 
     @property
     def fate(self) -> str:
@@ -110,7 +111,7 @@ def _try_again(worker: _Worker, attempts: Attempts, on_message: Callable[[Messag
     message = attempts.lost(left.units[0].label, worker.fate)
     on_message(message)
     units = left.units if message.kind == "lost" else left.units[1:]
-    return Task(left.experiment, units) if units else None
+    return replace(left, units=units) if units else None
 
 
 def _name(number: int) -> str:

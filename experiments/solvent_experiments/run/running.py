@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from solvent_experiments.run.backends import Backend, Processes
 from solvent_experiments.run.console import new_console
 from solvent_experiments.run.progress import Shown, shown_on
 from solvent_experiments.run.watch import Watch, waiting_steps
-from solvent_experiments.run.worker import Task
+from solvent_experiments.run.worker import Task, run_unit
 
 __all__ = ["BrokenRunError", "Interrupted", "run_experiment", "show_results"]
 
@@ -172,7 +173,8 @@ class _Work:
     def _train_and_evaluate(self, left: list[Unit], manifest: dict[str, Any]) -> None:
         session, experiment = manifest["sessions"][-1], self.experiment
         session["seconds"]["compilation"] = _timed(lambda: _compile(experiment, self.shown))
-        learned = [Task(experiment, (unit,)) for unit in left if unit.seed is not None]
+        job = partial(run_unit, experiment)
+        learned = [Task(job, (unit,)) for unit in left if unit.seed is not None]
         scripted = tuple(unit for unit in left if unit.seed is None)
 
         def keep() -> None:
@@ -182,7 +184,7 @@ class _Work:
         # With more trainings than places the bars of those that go on don't say when all are done.
         together = waiting_steps(experiment, left) if len(learned) > session["jobs"] else {}
         watch = Watch(self.shown, session, together, keep)
-        tasks = learned + ([Task(experiment, scripted)] if scripted else [])
+        tasks = learned + ([Task(job, scripted)] if scripted else [])
         self.backend.run(tasks, session["jobs"], watch, lambda: self.stop.is_set() or watch.full is not None)
         session |= self.backend.about()
         if watch.full:

@@ -28,7 +28,7 @@ from solvent_experiments.artifacts.training_log import TrainingLog
 from solvent_experiments.config.experiment import Experiment, make_recipe
 from solvent_experiments.run.evaluation import Evaluated, evaluate
 
-__all__ = ["ENDS", "Message", "Task", "do_units", "work"]
+__all__ = ["ENDS", "Message", "Task", "do_units", "run_unit", "work"]
 
 REPORT_EVERY = 0.2  # seconds
 PARENT_EVERY = 0.5
@@ -36,10 +36,15 @@ PARENT_EVERY = 0.5
 
 @dataclass(frozen=True)
 class Task:
-    """Units that one process does, one after the other."""
+    """Units that one process does, one after the other.
 
-    experiment: Experiment
-    units: tuple[Unit, ...]
+    Attributes:
+        job: does a unit, given it, who hears of progress and who says whether to stop; returns wall times by stage.
+        units: each with a ``label``, a ``folder`` and a path for its ``error``.
+    """
+
+    job: Callable[[Any, Callable[[Message], None], Callable[[], bool]], dict[str, float]]
+    units: tuple[Any, ...]
 
 
 Kind = Literal[
@@ -101,7 +106,7 @@ def do_units(task: Task, send: Callable[[Message], None], should_stop: Callable[
         send(Message("starting", unit.label))
         _pass_on_warnings(unit.label, send)
         try:
-            times = run_unit(task.experiment, unit, tell, should_stop)
+            times = task.job(unit, tell, should_stop)
         except _Stopped:
             send(Message("stopped", unit.label))
             return

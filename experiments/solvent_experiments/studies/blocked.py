@@ -21,11 +21,10 @@ from solvent_experiments.artifacts.parquet import Columns, select
 from solvent_experiments.figures.style import GREY, PALETTE, new_figure
 from solvent_experiments.figures.training import stretches
 from solvent_experiments.measure.statistics import Bootstrap, share_difference, share_interval
-from solvent_experiments.studies.arms import ENFORCED
+from solvent_experiments.studies.arms import ENFORCED, MASKED
 from solvent_experiments.studies.data import ArmData, StudyData
-from solvent_experiments.studies.drawing import DASHED, step_labels
+from solvent_experiments.studies.drawing import DASHED, points, step_labels
 from solvent_experiments.studies.measures import shown
-from solvent_experiments.studies.recipes import MASKED
 from solvent_experiments.studies.study import Arm, Play
 from solvent_experiments.studies.verdicts import Finding, Score
 
@@ -199,13 +198,5 @@ def _over_a_lot(axes: Axes, data: ArmData, colour: str) -> None:
         pair = [by_seed(part, name, data.seeds) for name in (KINDS["calibrates"], "over_threshold")]
         if sum(int(group.sum()) for group in pair[1]) < FEW:
             continue
-        found = share_interval(pair[0], pair[1], DRAWS)
-        axes.errorbar(
-            beat,
-            found.value,
-            [[found.value - found.low], [found.high - found.value]],
-            fmt="o",
-            ms=3,
-            lw=1,
-            color=colour,
-        )
+        found = share_interval(*pair, DRAWS)
+        points(axes, [beat], [found], color=colour)

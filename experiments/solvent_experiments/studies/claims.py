@@ -1,6 +1,6 @@
 """Claims that were learnt: are they borne out, and do they get more careful as debt rises?
 
-Each claim is held against the distribution of the gain that the belief on show lets one expect (``claim_records``):
+Each claim is held against the distribution of the gain that the belief on show lets one expect (``records``):
 its *quantile* there is 0.5 for a claim of the median. The newsvendor's argument says that the best quantile falls
 as debt gets dearer, and debt gets dearer as it nears the threshold. What is compared as debt rises is not the same
 otherwise: in debt an agent is later in its episode and knows more. So the difference is also taken within strata of
@@ -22,11 +22,10 @@ from numpy.typing import NDArray
 from solvent_experiments.artifacts.parquet import Columns, select
 from solvent_experiments.figures.style import GREY, PALETTE, new_figure
 from solvent_experiments.measure.statistics import Interval, difference, mean_interval, stratified_bootstrap
-from solvent_experiments.studies.arms import CONTAMINATED, ENFORCED
+from solvent_experiments.studies.arms import CONTAMINATED, ENFORCED, SMALL
 from solvent_experiments.studies.data import StudyData
-from solvent_experiments.studies.drawing import DASHED
+from solvent_experiments.studies.drawing import DASHED, points
 from solvent_experiments.studies.measures import shown
-from solvent_experiments.studies.recipes import SMALL
 from solvent_experiments.studies.study import Arm, Play
 from solvent_experiments.studies.verdicts import Finding, Score
 
@@ -218,26 +217,14 @@ def figure(data: StudyData) -> Figure:
             continue
         groups = _groups(data.plays[name])
         for axes, column in zip(panels, ("quantile", "excess"), strict=True):
-            points = [(place, _point(groups, place, column)) for place in range(len(BINS))]
-            points = [(place, point) for place, point in points if point is not None]
-            xs = [place + 0.07 * (i - 2) for place, _ in points]
-            values = [point.value for _, point in points if point is not None]
-            errors = [
-                [p.value - p.low for _, p in points if p is not None],
-                [p.high - p.value for _, p in points if p is not None],
-            ]
+            means = {
+                place + 0.07 * (i - 2): found
+                for place in range(len(BINS))
+                if (found := _mean(groups, place, column)) is not None
+            }
             style = DASHED if name.startswith("tiny") else "-"
-            axes.errorbar(
-                xs,
-                values,
-                yerr=errors,
-                fmt="o",
-                ms=3,
-                lw=1,
-                ls=style,
-                color=PALETTE[i],
-                label=says if axes is panels[0] else None,
-            )
+            label = says if axes is panels[0] else None
+            points(axes, list(means), list(means.values()), color=PALETTE[i], ls=style, label=label)
     panels[0].axhline(0.5, color=GREY, lw=0.8, ls=DASHED)
     panels[0].set_ylim(0, 1)
     panels[0].set_ylabel("quantile claimed")
@@ -251,7 +238,7 @@ def figure(data: StudyData) -> Figure:
     return drawn
 
 
-def _point(groups: Sequence[Columns], place: int, column: str) -> Interval | None:
+def _mean(groups: Sequence[Columns], place: int, column: str) -> Interval | None:
     mine = [select(g, binned(g["debt"]) == place) for g in groups]
     mine = [g for g in mine if len(g["debt"])]
     if sum(len(g["debt"]) for g in mine) < FEW:

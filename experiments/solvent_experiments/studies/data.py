@@ -6,27 +6,22 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from solvent import LabParams
 from solvent_experiments.artifacts.folder import RunFolder
 from solvent_experiments.artifacts.parquet import Columns, read_parquet, select
-from solvent_experiments.config.documents import ConfigError, read_document
+from solvent_experiments.config.documents import read_document
 from solvent_experiments.measure.summary import groups_of
-from solvent_experiments.studies.playing import PlayFolder
-from solvent_experiments.studies.registry import arms_of, owner_of
-from solvent_experiments.studies.study import Arm, Study
+from solvent_experiments.studies.study import Arm, Play
+from solvent_experiments.studies.verdicts import Score
 
-__all__ = ["ArmData", "StudyData", "load_study", "place_of"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-
-def place_of(arm: Arm, runs: Path) -> RunFolder:
-    """The folder of an arm."""
-    owner, kept = owner_of(arm)
-    return RunFolder(runs / owner / kept.name)
+__all__ = ["ArmData", "Study", "StudyData"]
 
 
 @dataclass(frozen=True)
@@ -105,39 +100,29 @@ class StudyData:
         """Some rows of a play's table."""
         return select(self.plays[play], rows)
 
-
-def load_study(name: str, study: Study, runs: Path) -> StudyData:
-    """Read what a study has run.
-
-    Raises:
-        ConfigError: it isn't finished, or a folder holds another lab or recipe than the study's.
-    """
-    arms = {arm.name: _arm(name, arm, runs) for arm in arms_of(study)}
-    folder = PlayFolder(runs / name / "plays")
-    made = {play.name: folder.read(play) for play in study.PLAYS if folder.table(play).exists()}
-    wanted = [play for play in study.PLAYS if play.arm is not None]
-    _require(name, wanted, made, folder)
-    if study.PLAYS and not made:
-        _require(name, study.PLAYS, made, folder)
-    return StudyData(name, arms, made)
+    def has(self, *plays: Play) -> bool:
+        """Whether all of these were played."""
+        return all(play.name in self.plays for play in plays)
 
 
-def _require(name: str, plays: Any, made: Mapping[str, Columns], folder: PlayFolder) -> None:
-    missing = [play for play in plays if play.name not in made]
-    if missing:
-        raise ConfigError(
-            f"not played yet; allowed: `solvent study run {name}` first", file=folder.table(missing[0])
-        )
+class Study(Protocol):
+    """What a study's file has."""
 
+    TITLE: str
+    """A few words."""
+    CLAIM: str
+    """One sentence that can be wrong."""
+    REFUTED_BY: str
+    """What would show it to be."""
+    SWEEP: tuple[Arm, ...]
+    PLAYS: tuple[Play, ...]
 
-def _arm(name: str, arm: Arm, runs: Path) -> ArmData:
-    folder = place_of(arm, runs)
-    if not (folder.config.exists() and folder.manifest.exists() and folder.episodes.exists()):
-        raise ConfigError(f"not finished; allowed: `solvent study run {name}` first", file=folder.root)
-    found = ArmData(arm, folder)
-    if found.config["env"] != arm.env or found.params != arm.lab or arm.learner not in found.config["train"]:
-        raise ConfigError(
-            f"another lab or learner than that of the arm {arm.name}; allowed: `solvent study run {name} --fresh`",
-            file=folder.root,
-        )
-    return found
+    @staticmethod
+    def score(data: StudyData) -> Score:
+        """Return what was measured, and what it says about the claim."""
+        ...
+
+    @staticmethod
+    def figure(data: StudyData) -> Figure:
+        """Draw what was measured."""
+        ...

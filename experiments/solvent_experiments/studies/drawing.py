@@ -5,6 +5,7 @@ bytes.
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from solvent_experiments.measure.statistics import Interval, profile_band
 from solvent_experiments.studies.data import ArmData
 from solvent_experiments.studies.measures import QUANTILES, budget_bands
 
-__all__ = ["arms_figure", "dots", "step_labels", "write_png"]
+__all__ = ["arms_figure", "dots", "points", "step_labels", "write_png"]
 
 DASHED = (0, (4, 2))
 STYLES: tuple[Any, ...] = ("-", DASHED, (0, (1, 1)))
@@ -34,19 +35,11 @@ def write_png(figure: Figure, path: Path) -> None:
 
 
 def dots(
-    axes: Axes,
-    names: Sequence[str],
-    found: Sequence[Interval],
-    colours: Sequence[str] | str = PALETTE[0],
-    *,
-    digits: int = 2,
-    numbers: bool = True,
-    zero: bool = True,
+    axes: Axes, names: Sequence[str], found: Sequence[Interval], colours: Sequence[str] = PALETTE[:1]
 ) -> None:
     """A row each, the first at the top: value, 95 % interval, and the numbers beside it."""
-    for i, (_, interval) in enumerate(zip(names, found, strict=True)):
+    for i, (interval, colour) in enumerate(zip(found, itertools.cycle(colours), strict=False)):
         place = len(names) - 1 - i
-        colour = colours if isinstance(colours, str) else colours[i]
         if np.isnan(interval.value):
             axes.annotate("none", (1.02, place), xycoords=("axes fraction", "data"), va="center", color=GREY)
             continue
@@ -54,18 +47,21 @@ def dots(
             [interval.low, interval.high], [place] * 2, color=colour, lw=4, alpha=0.4, solid_capstyle="butt"
         )
         axes.plot(interval.value, place, "o", ms=3.5, color=colour)
-        if numbers:
-            value, low, high = (signed(number, digits) for number in interval)
-            text = f"{value}  {low} to {high}"
-            axes.annotate(
-                text, (1.02, place), xycoords=("axes fraction", "data"), va="center", color=INK, fontsize=7
-            )
-    if zero:
-        axes.axvline(0, color=GREY, lw=0.8)
+        value, low, high = (signed(number, 2) for number in interval)
+        text = f"{value}  {low} to {high}"
+        axes.annotate(
+            text, (1.02, place), xycoords=("axes fraction", "data"), va="center", color=INK, fontsize=7
+        )
     axes.set_yticks(range(len(names)), names[::-1])
     axes.set_ylim(-0.6, len(names) - 0.4)
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
+
+
+def points(axes: Axes, xs: Sequence[float], found: Sequence[Interval], **style: Any) -> None:
+    """Values with their 95 % intervals upright, joined by a line if ``style`` has one."""
+    errors = [[f.value - f.low for f in found], [f.high - f.value for f in found]]
+    axes.errorbar(xs, [f.value for f in found], yerr=errors, fmt="o", ms=3, lw=1, **style)
 
 
 def step_labels(axes: Axes, unit: str = "heartbeats") -> None:

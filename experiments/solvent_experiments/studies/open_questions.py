@@ -20,12 +20,11 @@ from matplotlib.figure import Figure
 
 from solvent_experiments.figures.style import PALETTE, new_figure
 from solvent_experiments.measure.statistics import Interval, difference, mean_interval
-from solvent_experiments.studies.arms import ENFORCED
-from solvent_experiments.studies.careers import LENGTH
+from solvent_experiments.studies.arms import ENFORCED, SCRATCH
 from solvent_experiments.studies.data import StudyData
 from solvent_experiments.studies.drawing import dots
 from solvent_experiments.studies.measures import change, shown
-from solvent_experiments.studies.recipes import SCRATCH
+from solvent_experiments.studies.records import CAREER
 from solvent_experiments.studies.study import Arm, Play
 from solvent_experiments.studies.verdicts import Finding, Score
 
@@ -144,7 +143,7 @@ def figure(data: StudyData) -> Figure:
     drawn = new_figure(4.6)
     claims, owed = drawn.subplots(2, 1, height_ratios=(1.3, 1.0))
     found: list[Interval] = [mean_interval(data.arm(arm).groups("debt_added")) for arm in SWEEP]
-    dots(claims, [arm.says for arm in SWEEP], found, PALETTE[: len(SWEEP)], zero=False)
+    dots(claims, [arm.says for arm in SWEEP], found, PALETTE[: len(SWEEP)])
     claims.set_xlabel("overclaimed bits an episode,\n95 % interval")
     for i, arm in enumerate((ENFORCED, CARRY, FARSIGHTED)):
         play = CAREERS[arm.name].name
@@ -158,7 +157,7 @@ def figure(data: StudyData) -> Figure:
     owed.axhline(data.arm(ENFORCED).params.debt.threshold, color="#777777", lw=0.8, ls=(0, (4, 2)))
     owed.set_xlabel("episode of a career; dashed: the threshold")
     owed.set_ylabel("debt at its start (bits)")
-    owed.set_xticks(range(1, LENGTH + 1))
+    owed.set_xticks(range(1, CAREER + 1))
     owed.set_ylim(bottom=0)
     drawn.legend(loc="outside lower center", ncols=2)
     return drawn

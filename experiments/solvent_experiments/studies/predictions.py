@@ -121,7 +121,7 @@ def figure(data: StudyData) -> Figure:
     plays = {"tracked": ALONE, "meets it": MET, "learnt it": LEARNT}
     for axes, (name, (column, sign, _, _)) in zip(panels, MEASURES.items(), strict=True):
         found = [mean_interval(_groups(data, play, column)) for play in plays.values()]
-        dots(axes, list(plays), found, PALETTE[:3], zero=False)
+        dots(axes, list(plays), found, PALETTE[:3])
         axes.set_xlim(left=0)
         axes.set_title(f"{name} ({'fewer' if sign < 0 else 'more'} expected)", loc="left", pad=2)
     panels[-1].set_xlabel("mean an episode, 95 % interval")

@@ -21,10 +21,9 @@ from matplotlib.figure import Figure
 
 from solvent_experiments.figures.style import INK, PALETTE, new_figure
 from solvent_experiments.measure.statistics import Interval, difference, mean_interval
-from solvent_experiments.studies.arms import CONTAMINATED, ENFORCED, STRICT
+from solvent_experiments.studies.arms import CONTAMINATED, ENFORCED, SCRATCH, STRICT
 from solvent_experiments.studies.data import StudyData
 from solvent_experiments.studies.measures import change, shown
-from solvent_experiments.studies.recipes import SCRATCH
 from solvent_experiments.studies.study import Arm, Play
 from solvent_experiments.studies.verdicts import Finding, Score
 

@@ -1,4 +1,4 @@
-"""Which studies there are: the modules of this package that have a ``CLAIM``, in the order of ``ORDER``."""
+"""Which studies there are, and where their runs lie: the modules of this package that have a ``CLAIM``."""
 
 from __future__ import annotations
 
@@ -6,14 +6,27 @@ import functools
 import importlib
 import pkgutil
 from collections.abc import Iterable
+from pathlib import Path
 from typing import cast
 
 from solvent.lab.settings import nearest
 from solvent_experiments import studies
+from solvent_experiments.artifacts.folder import RunFolder
 from solvent_experiments.config.documents import ConfigError
-from solvent_experiments.studies.study import Arm, Study
+from solvent_experiments.studies.data import ArmData, Study, StudyData
+from solvent_experiments.studies.plays import PlayTable
+from solvent_experiments.studies.study import Arm, Budget, Play
 
-__all__ = ["all_studies", "arms_of", "owner_of", "studies_named", "study_named"]
+__all__ = [
+    "all_studies",
+    "arms_of",
+    "load_study",
+    "owner_of",
+    "place_of",
+    "studies_named",
+    "study_named",
+    "table_of",
+]
 
 ORDER = (
     "predictions",
@@ -24,6 +37,8 @@ ORDER = (
     "voice",
     "strictness",
     "transfer",
+    "world",
+    "yardsticks",
 )
 """As the questions were asked; a file that is not among them comes last."""
 
@@ -75,3 +90,49 @@ def owner_of(arm: Arm) -> tuple[str, Arm]:
             if other.essence() == arm.essence():
                 return name, other
     raise LookupError(f"{arm.name}: in no study's sweep")
+
+
+def place_of(arm: Arm, runs: Path) -> RunFolder:
+    """The folder of an arm."""
+    owner, kept = owner_of(arm)
+    return RunFolder(runs / owner / kept.name)
+
+
+def table_of(name: str, play: Play, runs: Path, budget: Budget | None = None) -> PlayTable:
+    """Where the table of a study's play lies."""
+    episodes = (budget.episodes if budget else None) or play.episodes
+    arm = None if play.arm is None else place_of(play.arm, runs)
+    return PlayTable(play, episodes, runs / name / "plays", arm)
+
+
+def load_study(name: str, study: Study, runs: Path) -> StudyData:
+    """Read what a study has run.
+
+    Raises:
+        ConfigError: it isn't finished, or a folder holds another lab or recipe than the study's.
+    """
+    arms = {arm.name: _arm(name, arm, runs) for arm in arms_of(study)}
+    tables = [table_of(name, play, runs) for play in study.PLAYS]
+    made = [table for table in tables if table.path.exists()]
+    for table in tables:
+        # Policies must have played; of the scripts a small budget leaves most out.
+        if not table.path.exists() and (table.play.arm is not None or not made):
+            raise _unfinished("not played yet", name, table.path)
+    return StudyData(name, arms, {table.label: table.read() for table in made})
+
+
+def _arm(name: str, arm: Arm, runs: Path) -> ArmData:
+    folder = place_of(arm, runs)
+    if not (folder.config.exists() and folder.manifest.exists() and folder.episodes.exists()):
+        raise _unfinished("not finished", name, folder.root)
+    found = ArmData(arm, folder)
+    if found.config["env"] != arm.env or found.params != arm.lab or arm.learner not in found.config["train"]:
+        raise ConfigError(
+            f"another lab or learner than that of the arm {arm.name}; allowed: `solvent study run {name} --fresh`",
+            file=folder.root,
+        )
+    return found
+
+
+def _unfinished(problem: str, name: str, place: Path) -> ConfigError:
+    return ConfigError(f"{problem}; allowed: `solvent study run {name}` first", file=place)

@@ -9,17 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 
 from solvent_experiments.artifacts.files import write_atomically, write_json
 from solvent_experiments.figures.style import styled
 from solvent_experiments.measure.statistics import interval, performance_profile
-from solvent_experiments.studies.data import ArmData, StudyData, load_study
+from solvent_experiments.measure.table import Table
+from solvent_experiments.studies.data import ArmData, Study, StudyData
 from solvent_experiments.studies.drawing import arms_figure, write_png
 from solvent_experiments.studies.measures import QUANTILES, arm_rows, budget_bands, rounded
-from solvent_experiments.studies.study import Study
+from solvent_experiments.studies.registry import load_study
 from solvent_experiments.studies.verdicts import Finding, Score
 
-__all__ = ["markdown", "write_results"]
+__all__ = ["markdown", "show_score", "write_results"]
 
 Row = Mapping[str, Any]
 PROFILE_AT = (-4, 0, 4, 8, 12, 16, 20)
@@ -167,8 +169,31 @@ def _finding_row(finding: Mapping[str, Any]) -> Row:
 
 
 def _table(rows: Sequence[Row]) -> str:
-    if not rows:
-        return "(nothing)"
-    heads = list(rows[0])
-    lines = [heads, ["---"] * len(heads), *([str(row[head]) for head in heads] for row in rows)]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    return _texts(rows).markdown() if rows else "(nothing)"
+
+
+def _texts(rows: Sequence[Row], **layout: Any) -> Table:
+    cells = tuple(tuple(str(cell) for cell in row.values()) for row in rows)
+    return Table(tuple(rows[0]), cells, **layout)
+
+
+def show_score(study: Study, score: Score, console: Console) -> None:
+    """Print the claim, the verdict, and the numbers behind it."""
+    console.print(f"[bold]{study.TITLE}[/bold]\n{study.CLAIM}\n[bold]Verdict: {score.verdict}[/bold]\n")
+    rows = []
+    for finding in score.findings:
+        told = finding.to_mapping()
+        value, low, high = finding.found
+        rows.append(
+            {
+                "measured": f"{finding.name} ({finding.unit})",
+                "found": f"{value:.3f}",
+                "95 % interval": f"{low:.3f} to {high:.3f}",
+                **{key: told[key] or "-" for key in ("expected", "verdict")},
+                "size": told["size"] or "",
+            }
+        )
+    table = _texts(rows, left=("expected", "verdict", "size"), wrapped=("measured",))
+    console.print(table.terminal())
+    for note in score.notes:
+        console.print(f"- {note}", highlight=False)

@@ -21,10 +21,10 @@ from solvent_experiments.measure.statistics import (
     share_difference,
     share_interval,
 )
+from solvent_experiments.studies.arms import WARM
 from solvent_experiments.studies.data import StudyData
-from solvent_experiments.studies.drawing import DASHED
+from solvent_experiments.studies.drawing import DASHED, points
 from solvent_experiments.studies.measures import change, shown
-from solvent_experiments.studies.recipes import WARM
 from solvent_experiments.studies.study import Arm, Play
 from solvent_experiments.studies.verdicts import Finding, Score
 
@@ -150,18 +150,8 @@ def figure(data: StudyData) -> Figure:
                 continue
             found = [interval(values) if column == "return" else mean_interval(values) for _, values in there]
             xs = [x + 0.06 * (i - 1) for x, _ in there]
-            errors = [[f.value - f.low for f in found], [f.high - f.value for f in found]]
-            axes.errorbar(
-                xs,
-                [f.value for f in found],
-                yerr=errors,
-                fmt="o",
-                ms=3,
-                lw=1,
-                color=PALETTE[i],
-                ls="-" if not i else DASHED,
-                label=agent if axes is panels[0] else None,
-            )
+            label = agent if axes is panels[0] else None
+            points(axes, xs, found, color=PALETTE[i], ls="-" if not i else DASHED, label=label)
         axes.set_ylabel(f"{column}\n({unit})" if column == "return" else f"{column} findings\nan episode")
     panels[-1].set_xticks(list(places), [SHORT[policy] for policy in GATE_POLICIES])
     panels[-1].set_xlabel("policy at the start: lax to strict")

@@ -1,40 +1,44 @@
-"""What a study is made of: arms (trainings), plays (agents in labs), and what its file must have.
+"""What a study is made of: arms (trainings), plays (agents in labs), and the budget of both.
 
 An *arm* is one learner trained under one setting of the rules, and is run like any experiment. A *play* sets an agent,
 scripted or trained in an arm, into a lab, which may have other rules than it was trained under, and keeps a table.
-Both are data: what they become is in ``running`` and ``playing``.
+Both are data.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from solvent import ENVIRONMENTS, LabParams
 from solvent_experiments.config.experiment import Evaluation, Experiment, environment_params, make_recipe
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from solvent_experiments.studies.data import StudyData
-    from solvent_experiments.studies.verdicts import Score
-
-__all__ = ["DEBT", "Arm", "Budget", "Play", "Study", "params_of"]
+__all__ = ["DEBT", "Arm", "Budget", "Play"]
 
 DEBT = "Solvent/Debt-v0"
+FIRST_SEED = 10_000
+"""Where the seeds of evaluations begin."""
 
 Params = Mapping[str, Any]
 
 
-def params_of(env: str, params: Params) -> LabParams:
-    """The level's parameters with these differences.
+class _InLab:
+    """Something that happens in a level with differences."""
 
-    Raises:
-        ParamError: something in them can't be used.
-    """
-    made: LabParams = LabParams.from_mapping(params, base=environment_params(env), path="params")
-    return made
+    env: str
+    params: Params
+
+    @property
+    def lab(self) -> LabParams:
+        """The parameters of its labs.
+
+        Raises:
+            ParamError: something in the differences can't be used.
+        """
+        level = environment_params(self.env)
+        made: LabParams = LabParams.from_mapping(self.params, base=level, path="params")
+        return made
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Arm:
+class Arm(_InLab):
     """One learner under one setting of the rules.
 
     Attributes:
@@ -75,11 +79,6 @@ class Arm:
     params: Params = field(default_factory=dict)
     seeds: int = 10
     episodes: int = 1000
-
-    @property
-    def lab(self) -> LabParams:
-        """The parameters of its labs."""
-        return params_of(self.env, self.params)
 
     @property
     def learner(self) -> str:
@@ -122,17 +121,19 @@ class Arm:
 
 
 @dataclass(frozen=True)
-class Play:
+class Play(_InLab):
     """An agent in a lab.
 
     Attributes:
         name: names its table, within its study.
         params: differences from the level ``env``.
         script: name of a scripted agent.
-        settings: of that script: ``claim_quantile`` of the honest one.
+        settings: constants of that script, by the names of ``Manner`` (and ``speaks``), of a planner by those of
+            ``Effort``.
         arm: or the arm whose trained policies play, each seed by itself.
-        record: the kind of table, a key of ``playing.RECORDS``.
+        record: the kind of table, a key of ``records.RECORDS``.
         episodes: an agent.
+        first_seed: seed of the first episode.
     """
 
     name: str
@@ -143,31 +144,4 @@ class Play:
     arm: Arm | None = None
     record: str = "episodes"
     episodes: int = 500
-
-    @property
-    def lab(self) -> LabParams:
-        """The parameters of its labs."""
-        return params_of(self.env, self.params)
-
-
-class Study(Protocol):
-    """What a study's file has."""
-
-    TITLE: str
-    """A few words."""
-    CLAIM: str
-    """One sentence that can be wrong."""
-    REFUTED_BY: str
-    """What would show it to be."""
-    SWEEP: tuple[Arm, ...]
-    PLAYS: tuple[Play, ...]
-
-    @staticmethod
-    def score(data: StudyData) -> Score:
-        """What was measured, and what it says about the claim."""
-        ...
-
-    @staticmethod
-    def figure(data: StudyData) -> Figure:
-        """What it looks like."""
-        ...
+    first_seed: int = FIRST_SEED

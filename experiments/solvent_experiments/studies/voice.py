@@ -16,10 +16,10 @@ from matplotlib.figure import Figure
 
 from solvent_experiments.figures.style import PALETTE, new_figure
 from solvent_experiments.measure.statistics import Interval, difference, interval, mean_interval
+from solvent_experiments.studies.arms import WARM
 from solvent_experiments.studies.data import StudyData
 from solvent_experiments.studies.drawing import dots
 from solvent_experiments.studies.measures import shown
-from solvent_experiments.studies.recipes import WARM
 from solvent_experiments.studies.study import Arm, Play
 from solvent_experiments.studies.verdicts import Finding, Score
 
@@ -121,8 +121,8 @@ def figure(data: StudyData) -> Figure:
     scripted = {says: play for says, play in LABS.items() if play.name in data.plays}
     played = [interval([data.plays[play.name]["return"]]) for play in scripted.values()]
     pair = (PALETTE[0], PALETTE[5])
-    dots(panels[0], [arm.says for arm in SWEEP], learnt, pair, zero=False)
-    dots(panels[1], list(scripted), played, (pair * 2)[: len(played)], zero=False)
+    dots(panels[0], [arm.says for arm in SWEEP], learnt, pair)
+    dots(panels[1], list(scripted), played, (pair * 2)[: len(played)])
     for axes, title in zip(panels, ("PPO", "honest script"), strict=True):
         axes.set_title(title, loc="left", pad=2)
     panels[-1].set_xlabel("return (bits):\ninterquartile mean,\n95 % interval")

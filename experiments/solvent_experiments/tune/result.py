@@ -10,19 +10,17 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 from solvent_experiments.artifacts.files import write_atomically
 from solvent_experiments.config.documents import dump_yaml
+from solvent_experiments.measure.table import Table
+from solvent_experiments.tune.spaces import SCORED, Search
 
 if TYPE_CHECKING:
     import optuna
 
-    from solvent_experiments.tune.search import Search
-
-__all__ = ["show_search", "write_result"]
+__all__ = ["ended", "show_search", "write_result"]
 
 SHOWN = 5
 
@@ -45,33 +43,31 @@ def write_result(study: optuna.Study, wanted: Search, out: Path, *, seconds: flo
 
 
 def _header(study: optuna.Study, wanted: Search, best: optuna.trial.FrozenTrial, spent: float) -> list[str]:
-    from solvent_experiments.tune.search import SCORED_FROM
-
-    command = (
-        f"solvent tune {wanted.algorithm} --env {wanted.env} --trials {wanted.trials} --steps {wanted.steps}"
-    )
-    if wanted.seconds is not None:
-        command += f" --seconds {wanted.seconds:g}"
-    if wanted.base is not None:
-        command += f" --base {wanted.base.name if wanted.base.is_absolute() else wanted.base.as_posix()}"
-    if wanted.pruner != "median":
-        command += f" --pruner {wanted.pruner}"
-    last = SCORED_FROM + wanted.episodes - 1
+    labs = SCORED[: wanted.episodes]
     told = (
         f"{wanted.algorithm} in {wanted.env}: the best of a search, {datetime.datetime.now(datetime.UTC):%Y-%m-%d}.",
-        f"Command: {command}",
+        f"Command: {wanted.command()}",
         f"Budget: {_counts(study)} of {wanted.steps:,} steps, {spent / 60:.1f} minutes; training seeds from 100.",
-        f"Score: {best.value:.3f} bits, the mean of labs {SCORED_FROM} to {last} (trial {best.number}).",
+        f"Score: {best.value:.3f} bits, the mean of labs {labs[0]} to {labs[-1]} (trial {best.number}).",
         "As the best of several it is too high, and to be measured again on other seeds.",
         f"Searched: {', '.join(best.params)}.",
     )
     return [line for part in told for line in textwrap.wrap(part, 116)]
 
 
+def ended(study: optuna.Study) -> tuple[int, int, int]:
+    """How many trials came to an end of their own: finished, given up, broken."""
+    trials = study.get_trials(deepcopy=False)
+    states = [trial.state.name for trial in trials]
+    return (
+        states.count("COMPLETE"),
+        states.count("PRUNED"),
+        sum("broke" in trial.user_attrs for trial in trials),
+    )
+
+
 def _counts(study: optuna.Study) -> str:
-    states = [trial.state.name for trial in study.get_trials(deepcopy=False)]
-    broke = sum("broke" in trial.user_attrs for trial in study.get_trials(deepcopy=False))
-    finished, pruned = states.count("COMPLETE"), states.count("PRUNED")
+    finished, pruned, broke = ended(study)
     return f"{finished + pruned + broke} trials ({finished} finished, {pruned} given up, {broke} broke)"
 
 
@@ -99,15 +95,17 @@ def _table(study: optuna.Study) -> str:
 def show_search(study: optuna.Study, best: Path, console: Console) -> None:
     """The best trials, beside each other."""
     ranking = _ranking(study)[:SHOWN]
-    drawn = Table(title=f"Best of {_counts(study)}", title_style="bold", box=box.SIMPLE_HEAD)
-    drawn.add_column("")
-    for trial in ranking:
-        drawn.add_column(f"trial {trial.number}", justify="right")
-    drawn.add_row("score, bits", *(f"{trial.value:.3f}" for trial in ranking))
-    drawn.add_row("cost, bits", *(f"{trial.user_attrs['cost']:.2f}" for trial in ranking))
-    for key in ranking[0].params:
-        drawn.add_row(key, *(_short(trial.params.get(key)) for trial in ranking))
-    console.print(drawn)
+    rows = {
+        "score, bits": [f"{trial.value:.3f}" for trial in ranking],
+        "cost, bits": [f"{trial.user_attrs['cost']:.2f}" for trial in ranking],
+        **{key: [_short(trial.params.get(key)) for trial in ranking] for key in ranking[0].params},
+    }
+    table = Table(
+        ("", *(f"trial {trial.number}" for trial in ranking)),
+        tuple((key, *cells) for key, cells in rows.items()),
+        title=f"Best of {_counts(study)}",
+    )
+    console.print(table.terminal())
     console.print(str(best), highlight=False, soft_wrap=True)
 
 

@@ -10,7 +10,6 @@ A search lies in a folder, ``study.db`` is its memory; the same command goes on 
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import tempfile
 import time
@@ -23,69 +22,21 @@ from rich.console import Console
 
 from solvent import LabParams, ParamError
 from solvent_experiments.artifacts.folder import RunFolder, differences
-from solvent_experiments.config.documents import ConfigError, read_document
+from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.config.experiment import environment_params, make_recipe
 from solvent_experiments.run.progress import Shown, shown_on
 from solvent_experiments.run.running import Interrupted
-from solvent_experiments.tune.result import show_search, write_result
-from solvent_experiments.tune.spaces import START, described, drawn_recipe, space_of, starting_point
+from solvent_experiments.tune.result import ended, show_search, write_result
+from solvent_experiments.tune.spaces import SCORED, TRAINED, Search, drawn_recipe, space_of, starting_point
 
 if TYPE_CHECKING:
     import optuna
 
-__all__ = ["PRUNERS", "SCORED_FROM", "TRAINED_FROM", "Search", "score_of", "search"]
+__all__ = ["PRUNERS", "RUNGS", "score_of", "search"]
 
-TRAINED_FROM, TRAINED = 100, 100  # first seed of trials, how many
-SCORED_FROM, SCORED_BELOW = 1000, 10_000  # seeds of the labs that a trial is scored on
 RUNGS = 10  # looks at a trial while it trains
 PRUNERS = ("median", "halving", "none")
 EXCESS = 10.0  # bits that a score loses for each bit of cost over the limit
-
-
-@dataclasses.dataclass(frozen=True)
-class Search:
-    """What is searched for, and with how much."""
-
-    algorithm: str
-    env: str
-    trials: int
-    steps: int
-    seconds: float | None = None
-    base: Path | None = None
-    pruner: str = "median"
-    episodes: int = 1000
-
-    def start(self) -> dict[str, Any]:
-        """The recipe that the search varies.
-
-        Raises:
-            ConfigError: the base has no such recipe, or one that can't be used.
-        """
-        recipe = {"algorithm": self.algorithm, **START[self.algorithm]}
-        if self.base is not None:
-            document = read_document(self.base)
-            entry = document.data.get(self.env)
-            if not isinstance(entry, Mapping):
-                known = ", ".join(map(str, document.data))
-                raise document.error(self.env, f"no recipe; allowed: an environment that it has: {known}")
-            recipe |= entry
-        recipe["n_timesteps"] = self.steps
-        try:
-            make_recipe(recipe)
-        except ParamError as error:
-            raise ConfigError(error.problem, file=self.base, key=error.path) from None
-        return recipe
-
-    def identity(self) -> dict[str, Any]:
-        """What must be the same for trials to be compared: all but how many there are."""
-        space = described(space_of(self.algorithm))
-        return {
-            "algorithm": self.algorithm,
-            "env": self.env,
-            "episodes": self.episodes,
-            "start": self.start(),
-            "space": space,
-        }
 
 
 def search(wanted: Search, out: Path, *, console: Console, quiet: bool = False) -> Path:
@@ -97,10 +48,8 @@ def search(wanted: Search, out: Path, *, console: Console, quiet: bool = False) 
     """
     space_of(wanted.algorithm)
     params = environment_params(wanted.env)
-    if not 1 <= wanted.episodes <= SCORED_BELOW - SCORED_FROM:
-        raise ConfigError(
-            f"got {wanted.episodes}; allowed: 1 to {SCORED_BELOW - SCORED_FROM}", key="--episodes"
-        )
+    if not 1 <= wanted.episodes <= len(SCORED):
+        raise ConfigError(f"got {wanted.episodes}; allowed: 1 to {len(SCORED)}", key="--episodes")
     if wanted.pruner not in PRUNERS:
         raise ConfigError(f"got {wanted.pruner!r}; allowed: {', '.join(PRUNERS)}", key="--pruner")
     identity = wanted.identity()
@@ -149,10 +98,9 @@ def _study(wanted: Search, identity: Mapping[str, Any], out: Path) -> optuna.Stu
         study.set_user_attr("search", json.dumps(identity))
     elif changed := next(differences(json.loads(there), json.loads(json.dumps(identity))), ""):
         raise ConfigError(f"holds another search ({changed}); allowed: another --out", file=out)
-    if wanted.base is not None and not _ended(study):
-        point = starting_point(space_of(wanted.algorithm), identity["start"])
-        if point:
-            study.enqueue_trial(point)
+    point = starting_point(space_of(wanted.algorithm), identity["start"])
+    if point and wanted.base is not None and not any(ended(study)):
+        study.enqueue_trial(point)
     return study
 
 
@@ -164,21 +112,13 @@ def _forget_running(study: optuna.Study) -> None:
         study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
 
 
-def _ended(study: optuna.Study) -> int:
-    """Trials that came to an end of their own: finished, given up, or broken."""
-    return sum(
-        trial.state.name in ("COMPLETE", "PRUNED") or "broke" in trial.user_attrs
-        for trial in study.get_trials(deepcopy=False)
-    )
-
-
 def _do(study: optuna.Study, wanted: Search, params: LabParams, shown: Shown) -> None:
     deadline = None if wanted.seconds is None else time.monotonic() + wanted.seconds
-    shown.update("search", "trials", _ended(study), wanted.trials, "trials")
-    while _ended(study) < wanted.trials and (deadline is None or time.monotonic() < deadline):
+    shown.update("search", "trials", sum(ended(study)), wanted.trials, "trials")
+    while sum(ended(study)) < wanted.trials and (deadline is None or time.monotonic() < deadline):
         trial = study.ask()
-        outcome = _Trial(study, trial, wanted, params, shown, deadline).run()
-        shown.update("search", "trials", _ended(study), wanted.trials, "trials")
+        outcome = _Trial(trial, wanted, params, shown, deadline).run()
+        shown.update("search", "trials", sum(ended(study)), wanted.trials, "trials")
         shown.end(f"trial {trial.number}", outcome)
 
 
@@ -187,17 +127,16 @@ class _Trial:
 
     def __init__(
         self,
-        study: optuna.Study,
         trial: optuna.trial.Trial,
         wanted: Search,
         params: LabParams,
         shown: Shown,
         deadline: float | None,
     ) -> None:
-        self.study, self.trial, self.wanted, self.params = study, trial, wanted, params
+        self.study, self.trial, self.wanted, self.params = trial.study, trial, wanted, params
         self.shown, self.deadline = shown, deadline
         self.recipe = drawn_recipe(trial, space_of(wanted.algorithm), wanted.start())
-        self.seed = TRAINED_FROM + trial.number % TRAINED
+        self.seed = TRAINED[trial.number % len(TRAINED)]
         self.scores: list[float] = []
         self.rung, self.pruned, self.late = 0, False, False
         trial.set_user_attr("recipe", json.dumps(self.recipe))
@@ -210,11 +149,8 @@ class _Trial:
         states = optuna.trial.TrialState
         try:
             value = self._train()
-        except (
-            ParamError,
-            RuntimeError,
-            ValueError,
-        ) as error:  # networks that diverged, sizes that don't fit
+        # Networks that diverged, sizes that don't fit.
+        except (ParamError, RuntimeError, ValueError) as error:
             problem = " ".join(str(error).split())[:100]
             self.trial.set_user_attr("broke", problem)
             self.study.tell(self.trial, state=states.FAIL)
@@ -246,8 +182,7 @@ class _Trial:
             if path is None:
                 return None
             agent = LearnedAgent.load(path, self.params)
-        labs = range(SCORED_FROM, SCORED_FROM + self.wanted.episodes)
-        played = episodes(agent, self.params, labs)
+        played = episodes(agent, self.params, SCORED[: self.wanted.episodes])
         self.trial.set_user_attr("cost", float(played["debt_added"].mean()))
         self.trial.set_user_attr("return", float(played["return"].mean()))
         return score_of(played, self.recipe.get("cost_limit"))

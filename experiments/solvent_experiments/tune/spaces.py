@@ -1,22 +1,38 @@
-"""What a search may vary, for each algorithm, and where it starts from: a table to read and to change.
+"""What a search is of: what may vary, for each algorithm, and where it starts from. The table is there to be changed.
 
 Keys are those of a recipe, but for two: ``minibatches`` is how many a rollout is cut into (``batch_size`` follows), and
-``network`` names a row of ``NETWORKS``. ``Falling`` is a rate that is drawn on a logarithmic scale and falls to 0 over
-the training (``lin_...``).
+``network`` names a row of ``NETWORKS``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from solvent import ParamError
 from solvent.lab.settings import nearest
-from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.config.documents import ConfigError, read_document
+from solvent_experiments.config.experiment import make_recipe
 
 if TYPE_CHECKING:
     import optuna
 
-__all__ = ["SPACES", "START", "Space", "described", "drawn_recipe", "space_of", "starting_point"]
+__all__ = [
+    "SCORED",
+    "SPACES",
+    "START",
+    "TRAINED",
+    "Choice",
+    "Search",
+    "drawn_recipe",
+    "space_of",
+    "starting_point",
+]
+
+TRAINED = range(100, 200)  # seeds of trials
+SCORED = range(1000, 10_000)  # seeds of the labs that they are scored on
 
 
 class Choice(NamedTuple):
@@ -24,22 +40,35 @@ class Choice(NamedTuple):
 
     values: tuple[bool | int | float | str | None, ...]
 
+    def draw(self, trial: optuna.trial.Trial, key: str) -> Any:
+        """A value that the trial draws."""
+        return trial.suggest_categorical(key, list(self.values))
 
-class Log(NamedTuple):
-    """A number between these, on a logarithmic scale."""
+    def within(self, value: Any) -> list[Any]:
+        """The value as a trial draws it; nothing where it can't."""
+        return [value] if value in self.values else []
+
+
+class Range(NamedTuple):
+    """A number between these, on a logarithmic scale; ``falls``: the start of a rate that falls linearly to 0."""
 
     low: float
     high: float
+    falls: bool = False
+
+    def draw(self, trial: optuna.trial.Trial, key: str) -> Any:
+        """A number that the trial draws, with two digits."""
+        value = float(f"{trial.suggest_float(key, self.low, self.high, log=True):.2g}")
+        return f"lin_{value:g}" if self.falls else value
+
+    def within(self, value: Any) -> list[float]:
+        """The value as a trial draws it; nothing where it can't."""
+        if self.falls:
+            value = float(value.removeprefix("lin_")) if str(value).startswith("lin_") else None
+        return [value] if isinstance(value, int | float) and self.low <= value <= self.high else []
 
 
-class Falling(NamedTuple):
-    """The same, as the start of a rate that falls linearly to 0."""
-
-    low: float
-    high: float
-
-
-Space = Mapping[str, Choice | Log | Falling]
+Space = Mapping[str, Choice | Range]
 
 NETWORKS: dict[str, dict[str, Any]] = {
     "shared-32": {"policy": "SharedPolicy", "policy_kwargs": {"width": 32, "value_width": 32}},
@@ -53,9 +82,9 @@ _ON_POLICY: Space = {
     "network": Choice(("shared-32", "shared-64", "plain-64", "plain-128")),
     "n_envs": Choice((64, 128, 256, 512)),
     "n_steps": Choice((5, 10, 16, 32, 40, 64)),  # an episode is 5 actions in Tiny, 40 in Debt and Gate
-    "learning_rate": Falling(3e-4, 2e-2),
+    "learning_rate": Range(3e-4, 2e-2, falls=True),
     "gae_lambda": Choice((0.8, 0.9, 0.95, 0.98, 1.0)),
-    "ent_coef": Log(1e-4, 3e-2),
+    "ent_coef": Range(1e-4, 3e-2),
 }
 _SHAPING: Space = {"shaping_weight": Choice((None, 0.3, 0.5, 0.7, 1.0))}
 _PPO: Space = {
@@ -69,7 +98,7 @@ _PPO: Space = {
 SPACES: Mapping[str, Space] = {
     "PPO": _PPO,
     "MaskablePPO": _PPO,
-    "PPOLagrangian": {**_PPO, "lambda_lr": Log(1e-3, 1.0), "initial_lambda": Choice((0.0, 0.5, 1.0))},
+    "PPOLagrangian": {**_PPO, "lambda_lr": Range(1e-3, 1.0), "initial_lambda": Choice((0.0, 0.5, 1.0))},
     "A2C": {
         **_ON_POLICY,
         "n_steps": Choice((4, 5, 8, 16)),
@@ -78,7 +107,7 @@ SPACES: Mapping[str, Space] = {
     },
     "DQN": {
         "network": Choice(("plain-64", "plain-128", "plain-256")),
-        "learning_rate": Falling(1e-4, 1e-2),
+        "learning_rate": Range(1e-4, 1e-2, falls=True),
         "batch_size": Choice((128, 256, 512)),
         "gradient_steps": Choice((1, 2, 4)),
         "target_update_interval": Choice((2_000, 5_000, 10_000)),
@@ -110,20 +139,9 @@ def space_of(algorithm: str) -> Space:
     return SPACES[algorithm]
 
 
-def described(space: Space) -> dict[str, str]:
-    """The space in words, to tell one search from another."""
-    return {key: repr(tuple(range_)) for key, range_ in space.items()}
-
-
 def drawn_recipe(trial: optuna.trial.Trial, space: Space, base: Mapping[str, Any]) -> dict[str, Any]:
     """``base`` with what the trial draws in the place of what is searched."""
-    drawn: dict[str, Any] = {}
-    for key, range_ in space.items():
-        if isinstance(range_, Choice):
-            drawn[key] = trial.suggest_categorical(key, list(range_.values))
-        else:
-            value = float(f"{trial.suggest_float(key, range_.low, range_.high, log=True):.2g}")
-            drawn[key] = f"lin_{value:g}" if isinstance(range_, Falling) else value
+    drawn = {key: range_.draw(trial, key) for key, range_ in space.items()}
     network = NETWORKS[drawn.pop("network")]
     recipe = {**base, **network, **drawn}
     if (cut := recipe.pop("minibatches", None)) is not None:
@@ -131,29 +149,73 @@ def drawn_recipe(trial: optuna.trial.Trial, space: Space, base: Mapping[str, Any
     return recipe
 
 
-def starting_point(space: Space, base: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What a trial would have to draw to give ``base``, as far as the space has it; None where it has nothing of it."""
+def starting_point(space: Space, base: Mapping[str, Any]) -> dict[str, Any]:
+    """What a trial would have to draw to give ``base``, as far as the space has it."""
     known = dict(base)
     if "batch_size" in base and "n_envs" in base and "n_steps" in base and "minibatches" in space:
         known["minibatches"] = base["n_envs"] * base["n_steps"] // base["batch_size"]
     for name, network in NETWORKS.items():
         if all(base.get(key) == value for key, value in network.items()):
             known["network"] = name
-    point = {
-        key: inside
-        for key, range_ in space.items()
-        if (inside := _inside(range_, known.get(key, _NOTHING))) != _NOTHING
+    return {
+        key: drawn for key, range_ in space.items() if key in known for drawn in range_.within(known[key])
     }
-    return point or None
 
 
-_NOTHING = "nothing"
+@dataclass(frozen=True)
+class Search:
+    """What is searched for, and with how much."""
 
+    algorithm: str
+    env: str
+    trials: int
+    steps: int
+    seconds: float | None = None
+    base: Path | None = None
+    pruner: str = "median"
+    episodes: int = 1000
 
-def _inside(range_: Choice | Log | Falling, value: Any) -> Any:
-    """The value as a trial draws it, or ``_NOTHING`` where it can't."""
-    if isinstance(range_, Choice):
-        return value if value in range_.values else _NOTHING
-    if isinstance(range_, Falling):
-        value = float(value.removeprefix("lin_")) if str(value).startswith("lin_") else _NOTHING
-    return value if isinstance(value, int | float) and range_.low <= value <= range_.high else _NOTHING
+    def start(self) -> dict[str, Any]:
+        """The recipe that the search varies.
+
+        Raises:
+            ConfigError: the base has no such recipe, or one that can't be used.
+        """
+        recipe = {"algorithm": self.algorithm, **START[self.algorithm]}
+        if self.base is not None:
+            document = read_document(self.base)
+            entry = document.data.get(self.env)
+            if not isinstance(entry, Mapping):
+                known = ", ".join(map(str, document.data))
+                raise document.error(self.env, f"no recipe; allowed: an environment that it has: {known}")
+            recipe |= entry
+        recipe["n_timesteps"] = self.steps
+        try:
+            make_recipe(recipe)
+        except ParamError as error:
+            raise ConfigError(error.problem, file=self.base, key=error.path) from None
+        return recipe
+
+    def identity(self) -> dict[str, Any]:
+        """What must be the same for trials to be compared: all but how many there are."""
+        ranges = space_of(self.algorithm).items()
+        return {
+            "algorithm": self.algorithm,
+            "env": self.env,
+            "episodes": self.episodes,
+            "start": self.start(),
+            "space": {key: repr(tuple(range_[:2])) for key, range_ in ranges},
+        }
+
+    def command(self) -> str:
+        """The command that does the same search."""
+        words = [
+            f"solvent tune {self.algorithm} --env {self.env} --trials {self.trials} --steps {self.steps}"
+        ]
+        if self.seconds is not None:
+            words.append(f"--seconds {self.seconds:g}")
+        if self.base is not None:
+            words.append(f"--base {self.base.name if self.base.is_absolute() else self.base.as_posix()}")
+        if self.pruner != "median":
+            words.append(f"--pruner {self.pruner}")
+        return " ".join(words)

@@ -1,0 +1,147 @@
+"""Plays: an agent in a lab, and the table that is kept of it.
+
+Every agent of a study plays the same episodes. A table that is there and of the same play is not made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from solvent_agents import PLAYERS
+from solvent_agents.agent import Agent
+from solvent_agents.learning.learned import LearnedAgent
+from solvent_agents.planning.planner import Effort
+from solvent_agents.scripts.honest import Manner
+from solvent_agents.scripts.voice import Habits
+from solvent_experiments.artifacts.files import sha256, write_atomically
+from solvent_experiments.artifacts.folder import RunFolder, Unit
+from solvent_experiments.artifacts.parquet import NO_SEED, Columns, joined, read_parquet, write_parquet
+from solvent_experiments.config.documents import dump_yaml, read_document
+from solvent_experiments.studies.records import RECORDS, Plates
+from solvent_experiments.studies.study import Play
+
+__all__ = ["PlayTable", "make_table"]
+
+
+@dataclass(frozen=True)
+class PlayTable:
+    """Where a play's table lies: ``<play>.parquet``, and ``<play>.yaml`` with what was played.
+
+    Attributes:
+        play: what is played.
+        episodes: an agent.
+        folder: the folder of the study's plays.
+        arm: the run whose policies play, for a play of an arm.
+    """
+
+    play: Play
+    episodes: int
+    folder: Path
+    arm: RunFolder | None = None
+
+    @property
+    def label(self) -> str:
+        """The play's name."""
+        return self.play.name
+
+    @property
+    def path(self) -> Path:
+        """The table."""
+        return self.folder / f"{self.label}.parquet"
+
+    @property
+    def error(self) -> Path:
+        """The traceback, if the play broke."""
+        return self.folder / f"{self.label}.error.txt"
+
+    @property
+    def finished(self) -> bool:
+        """Whether the table is there, and of this very play."""
+        about = self.path.with_suffix(".yaml")
+        return self.path.exists() and about.exists() and dict(read_document(about).data) == self.about()
+
+    def about(self) -> dict[str, Any]:
+        """What is played, as it is written beside the table."""
+        play = self.play
+        return {
+            "env": play.env,
+            "params": play.lab.to_mapping(),
+            "script": play.script,
+            "settings": dict(play.settings),
+            "policies": [] if self.arm is None else [_identity(unit) for unit, _ in _policies(self.arm)],
+            "record": play.record,
+            "episodes": self.episodes,
+            "first_seed": play.first_seed,
+        }
+
+    def make(self) -> Columns:
+        """Play, and return the table."""
+        first = self.play.first_seed
+        parts = []
+        for name, seed, agent in self._agents():
+            columns = RECORDS[self.play.record](agent, self.play.lab, range(first, first + self.episodes))
+            rows = len(columns["episode_seed"])
+            owner: Columns = {
+                "agent": np.full(rows, name, object),
+                "training_seed": np.full(rows, seed, np.int64),
+            }
+            parts.append(owner | columns)
+        return joined(parts)
+
+    def write(self, columns: Columns) -> None:
+        """Write the table, and what it is of."""
+        about = self.path.with_suffix(".yaml")
+        about.unlink(missing_ok=True)
+        write_parquet(self.path, columns)
+        write_atomically(about, dump_yaml(self.about()))
+
+    def read(self) -> Columns:
+        """The table as it was written."""
+        return read_parquet(self.path)
+
+    def _agents(self) -> Iterator[tuple[str, int, Agent]]:
+        if self.arm is None:
+            yield self.play.script, NO_SEED, _script(self.play)
+            return
+        for unit, learner in _policies(self.arm):
+            assert unit.seed is not None
+            yield learner, unit.seed, LearnedAgent.load(unit.model, self.play.lab)
+
+
+def make_table(
+    table: PlayTable, _tell: Callable[..., None], _should_stop: Callable[[], bool]
+) -> dict[str, float]:
+    """Make and write the table of a play: the job of a process."""
+    table.write(table.make())
+    return {}
+
+
+def _script(play: Play) -> Agent:
+    settings: dict[str, Any] = dict(play.settings)
+    if play.script == Plates.name:
+        return Plates(play.lab, **settings)
+    make: Any = PLAYERS[play.script]
+    if not settings:
+        agent: Agent = make(play.lab, 0)
+    elif play.script in ("planner", "oracle"):
+        agent = make(play.lab, 0, Effort(**settings))
+    else:
+        if "speaks" in settings:
+            settings["habits"] = Habits(speaks=settings.pop("speaks"))
+        agent = make(play.lab, 0, Manner(**settings))
+    return agent
+
+
+def _identity(unit: Unit) -> str:
+    """Seed and weights: a policy that was trained again is another one."""
+    return f"seed {unit.seed}, {sha256(unit.model)}"
+
+
+def _policies(arm: RunFolder) -> list[tuple[Unit, str]]:
+    config = read_document(arm.config).data
+    return [(arm.unit(learner, seed), learner) for learner in config["train"] for seed in config["seeds"]]

@@ -1,0 +1,196 @@
+"""The kinds of table that a play keeps: a row an episode, a claim, an episode of a career, or a plate.
+
+The *quantile* of a claim is its place in the forecast distribution of the gain: the probability that the experiment
+teaches less, plus half of the probability that it teaches just as much. The newsvendor's best claim is a quantile;
+which one says how dear debt is to the agent. Forecasts are those of the honest script, with its approximation: within a
+lot the instrument and a measured compound are taken as independent.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from solvent import LabParams, LabVectorEnv
+from solvent.lab.actions import action_table
+from solvent.lab.codes import Event
+from solvent.lab.columns import episode_columns
+from solvent.lab.verbs import EXPERIMENTS, Verb
+from solvent_agents import rollout
+from solvent_agents.agent import Actions, Agent, Observations, show_labs
+from solvent_agents.planning.expected_gain import Forecaster
+from solvent_agents.reading import Reader, action_index
+from solvent_agents.rollout import DrawsLots
+from solvent_experiments.artifacts.parquet import Columns, flatten, joined
+
+__all__ = ["CAREER", "RECORDS", "Plates", "longest_runs"]
+
+BATCH = 256
+CAREER = 8
+"""Episodes of a career."""
+
+
+class Step(NamedTuple):
+    """One step of ``n`` labs."""
+
+    observations: NDArray[np.float32]  # before the action
+    debt: NDArray[np.float64]  # before the action
+    actions: NDArray[np.int64]
+    ended: NDArray[np.bool_]  # episodes that it ended
+    shown: NDArray[np.float32]  # after it
+    envs: LabVectorEnv
+
+
+def walk(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Iterator[Step]:
+    """Step labs with these seeds for as long as the caller wants; a lab that ends goes on with its next episode."""
+    envs = LabVectorEnv(len(seeds), params, autoreset_mode="SameStep", copy=False)
+    if isinstance(agent, DrawsLots):
+        agent.start([int(seed) for seed in seeds])
+    observations, infos = envs.reset(seed=[int(seed) for seed in seeds])
+    while True:
+        show_labs(agent, envs.batch.labs, params)
+        seen, masks = observations.copy(), np.array(infos["action_mask"], np.bool_)
+        debt: NDArray[Any] = envs.batch.labs["debt"].copy()
+        actions = np.zeros(len(seeds), np.int64)
+        actions[:] = agent.act(seen, masks)
+        observations, _, terminated, truncated, infos = envs.step(actions)
+        yield Step(seen, debt, actions, terminated | truncated, observations, envs)
+
+
+def episodes(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
+    """A row for each episode, with the longest run of calibrations in it."""
+    columns = rollout.episodes(agent, params, seeds, trace=True)
+    longest = longest_runs(columns.pop("trace")["event"] == int(Event.CALIBRATED))
+    columns = flatten(columns)
+    return {"episode_seed": columns.pop("seed"), **columns, "longest_calibration": longest}
+
+
+def longest_runs(marked: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The longest run of marks in each row, shape ``(n,)``."""
+    longest = running = np.zeros(len(marked), np.int64)
+    for column in marked.T:
+        running = (running + 1) * column
+        longest = np.maximum(longest, running)
+    return longest
+
+
+def careers(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
+    """``CAREER`` episodes in a row of the first labs, as many episodes in all as there are ``seeds``.
+
+    ``number`` counts the episodes of a lab from 0, ``owed_before`` is the debt that an episode began with, bits.
+    """
+    labs = np.asarray(seeds[: max(1, len(seeds) // CAREER)])
+    number = np.zeros(len(labs), np.int64)
+    owed = np.zeros(len(labs))
+    parts: list[Columns] = []
+    for step in walk(agent, params, labs.tolist()):
+        ended = np.flatnonzero(step.ended & (number < CAREER))
+        if len(ended):
+            columns = flatten(episode_columns(params, step.envs.batch.finals, ended))
+            place: Columns = {
+                "episode_seed": labs[ended],
+                "number": number[ended],
+                "owed_before": owed[ended].copy(),
+            }
+            parts.append(place | columns)
+            number[ended] += 1
+            owed[ended] = step.envs.batch.labs["debt"][ended]
+        if (number >= CAREER).all():
+            break
+    return joined(parts)
+
+
+def claims(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
+    """A row for each experiment that ran in the first episode of labs with these ``seeds``."""
+    parts = []
+    reader, forecaster = Reader(params), Forecaster(params)
+    table = action_table(params)
+    for first in range(0, len(seeds), BATCH):
+        chosen = np.asarray(seeds[first : first + BATCH])
+        running = np.ones(len(chosen), np.bool_)
+        for step in walk(agent, params, chosen.tolist()):
+            events = step.envs.batch.steps["event"]
+            rows = np.flatnonzero(running & (events == int(Event.EXPLORED)))
+            taken = table[step.actions[rows]]
+            seen = reader.read(step.observations[rows])
+            parts.append(
+                {
+                    "episode_seed": chosen[rows],
+                    "heartbeat": seen.heartbeat,
+                    "verb": taken["verb"].astype(np.int64),
+                    "debt": step.debt[rows],
+                    "claim": taken["claim"].astype(np.float64),
+                    "gain": step.envs.batch.steps["gain"][rows].astype(np.float64),
+                    **_forecasts(taken, seen, forecaster),
+                }
+            )
+            running &= ~step.ended
+            if not running.any():
+                break
+    return joined(parts)
+
+
+def _forecasts(taken: NDArray[Any], seen: Any, forecaster: Forecaster) -> Columns:
+    """The gains that the belief on show lets one expect, and the quantile that each claim is of them."""
+    own = seen.marginal[np.arange(len(taken)), taken["compound"].astype(np.int64)]
+    expected, most, quantile = np.zeros(len(taken)), np.zeros(len(taken)), np.zeros(len(taken))
+    for verb in EXPERIMENTS:
+        mine = np.flatnonzero(taken["verb"] == int(verb))
+        if len(mine):
+            weights, gains, _ = forecaster.experiment(verb, seen.instrument[mine], own[mine])
+            claim = taken["claim"][mine, None]
+            expected[mine] = (weights * gains).sum(axis=1)
+            quantile[mine] = (weights * ((gains < claim) + 0.5 * (gains == claim))).sum(axis=1)
+            most[mine] = gains.max(axis=1)
+    return {"expected": expected, "most": most, "quantile": quantile}
+
+
+class Plates:
+    """Runs plates of these verbs on the first compound, one a heartbeat, and claims nothing."""
+
+    name = "plates"
+
+    def __init__(self, params: LabParams, verbs: Sequence[str]) -> None:
+        index = action_index(params)
+        self.plan = np.array([index.experiment(Verb[verb.upper()], 0, 0) for verb in verbs])
+        self._reader = Reader(params)
+
+    def act(self, observations: Observations, masks: Any) -> Actions:  # noqa: ARG002 - what is refused is seen
+        """Actions for ``n`` labs."""
+        return self.plan[self._reader.read(observations).heartbeat.astype(np.int64)]
+
+
+def plates(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
+    """A row for each plate: what is known of the compound after it, and what a gate would say of words about it."""
+    assert isinstance(agent, Plates)
+    reader, parts = Reader(params), []
+    steps = itertools.islice(walk(agent, params, list(seeds)), len(agent.plan))
+    for number, step in enumerate(steps, 1):
+        labs = step.envs.batch.labs
+        columns: Columns = {
+            "episode_seed": np.asarray(seeds),
+            "plate": np.full(len(labs), number),
+            "bits": params.assay.prior_entropy - labs["entropy"][:, 0],
+        }
+        if params.gate.enabled:
+            seen = reader.read(step.shown)
+            columns |= {"fit_class": labs["fit_class"][:, 0], "fit_strength": labs["fit_strength"][:, 0]}
+            columns["readouts"] = (labs["page"][:, 0] >= 0).sum(axis=1)
+            for word, says in ((1, "plain"), (2, "definitive")):
+                residual = seen.residual[:, 0, word]
+                passes = (residual <= seen.tau_accept) & ~seen.number_missing[:, 0]
+                columns |= {f"energy_{says}": residual / 1000.0, f"accepted_{says}": passes}
+        parts.append({name: column.copy() for name, column in columns.items()})
+    return joined(parts)
+
+
+RECORDS: Mapping[str, Callable[[Agent, LabParams, Sequence[int]], Columns]] = {
+    "episodes": episodes,
+    "claims": claims,
+    "careers": careers,
+    "plates": plates,
+}
