@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -25,9 +26,9 @@ from solvent_experiments.instruments.energy.tools import (
     ServerError,
     environment_of,
     list_tools,
-    printable,
     show_tools,
 )
+from solvent_experiments.instruments.terminal import printable
 
 SERVERS = Path(__file__).parent / "servers"
 SHOP = shlex.join([sys.executable, str(SERVERS / "shop.py")])
@@ -264,9 +265,8 @@ def test_hostile_names_neither_colour_nor_break_the_table(
     width: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     console = Console(width=width, force_terminal=True, color_system="truecolor")
-    answered = show_tools(
-        [scripted("hostile")], timeout=PATIENT, env={}, as_json=False, why=True, debug=False, console=console
-    )
+    ask = partial(list_tools, timeout=PATIENT)
+    answered = show_tools([scripted("hostile")], ask, console, as_json=False, why=True)
     shown, errors = capsys.readouterr()
     assert answered
     assert r"\x1b[31mred" in shown

@@ -20,17 +20,15 @@ import pytest
 
 import solvent.adequacy as package
 from solvent.adequacy.lexicon import LEXICON, load_lexicon
+from solvent.adequacy.responses import KEYS
 from solvent.adequacy.scores import ScoreRecord
 from solvent_experiments.instruments.adequacy import command as adequacy
-from solvent_experiments.instruments.adequacy import failures as adequacy_failures
-from solvent_experiments.instruments.adequacy import learning as adequacy_studies
 from solvent_experiments.instruments.adequacy import options as adequacy_options
-from solvent_experiments.instruments.adequacy.responses import KEYS
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "adequacy.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 COMMANDS = ("score", "label", "thresholds", "patterns", "drift", "ablation")
-MODULES = (adequacy, adequacy_failures, adequacy_options, adequacy_studies)
+MODULES = (adequacy, adequacy_options)
 
 
 def run(arguments: list[str], folder: Path) -> str:

@@ -210,7 +210,7 @@ def test_the_arms_are_held_against_each_other(arms: dict[str, Path], tmp_path: P
         assert (growth["low"] > 0.0) if late else (growth["high"] < 0.0)
     apart = told["difference"]["last tenth"]["share_2_or_3"]
     assert 0.4 < apart["low"] < apart["value"] < apart["high"] < 0.7
-    assert words_table(found).row_count == 10
+    assert len(words_table(found).rows) == 10
 
 
 def test_the_figure_has_a_curve_for_each_arm(arms: dict[str, Path]) -> None:
@@ -270,7 +270,7 @@ def test_arms_without_a_finding_are_told_without_a_number(arms: dict[str, Path],
     assert told["growth"]["mean_score"] is None
     assert told["evaluation"]["mean_score"] is not None
     assert "NaN" not in (tmp_path / "out" / "words.json").read_text()
-    assert words_table(found).row_count == 10
+    assert len(words_table(found).rows) == 10
 
 
 def test_what_is_counted() -> None:

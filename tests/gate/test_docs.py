@@ -42,9 +42,11 @@ def test_every_command_is_there(command: str) -> None:
 
 
 def test_every_option_is_an_option() -> None:
-    source = Path(sys.modules["solvent_experiments.instruments.gate.command"].__file__ or "").read_text(
-        encoding="utf-8"
-    )
+    modules = [
+        sys.modules[f"solvent_experiments.instruments.{name}"]
+        for name in ("options", "gate.command", "gate.options")
+    ]
+    source = "".join(Path(module.__file__ or "").read_text(encoding="utf-8") for module in modules)
     for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", TEXT)):
         name = option.removeprefix("--").replace("-", "_")
         assert f'"{option}"' in source or re.search(rf"^    {name}: ", source, re.MULTILINE), option

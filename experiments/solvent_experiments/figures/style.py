@@ -121,9 +121,10 @@ def spread(places: Sequence[float], gap: float) -> list[float]:
     return moved
 
 
-def save(figure: Figure, stem: Path, run: RunData) -> Path:
-    """Write ``stem.png`` and ``stem.pdf``, the same bytes for the same run; contaminated ones say so."""
-    _mark(figure, run)
+def save(figure: Figure, stem: Path, run: RunData | None = None) -> Path:
+    """Write ``stem.png`` and ``stem.pdf``, the same bytes for the same figure; those of contaminated runs say so."""
+    if run is not None:
+        _mark(figure, run)
     for suffix, metadata in (
         (".pdf", {"CreationDate": None, "Producer": None, "Creator": None}),
         (".png", {"Software": None}),

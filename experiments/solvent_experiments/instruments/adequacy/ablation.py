@@ -1,8 +1,8 @@
-"""What adequacy does to a learner's words: two runs, one with adequacy enforced and one in which it is only tracked.
+"""The effect of adequacy on a learner's words: two runs, one that enforces it and one that only tracks it.
 
-Both runs leave everything else as it is, so what differs is what follows from strong words. The last tenth of training
-says how its words ended up, the difference to the first tenth how they grew; the evaluation says the same of the most
-probable action.
+Both runs share everything else, so they differ in what follows from strong words alone. The last tenth of training
+shows the words in the end, its difference to the first tenth their growth; the evaluation measures the most probable
+action.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.table import Table
 
 from solvent_experiments.artifacts.files import write_json
 from solvent_experiments.artifacts.folder import RunFolder
@@ -22,18 +21,19 @@ from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.figures.style import save, styled
 from solvent_experiments.figures.words import ARMS, counted, words_ablation
 from solvent_experiments.measure.statistics import Interval, interval, share_difference, share_interval
-from solvent_experiments.measure.summary import COMPACT, groups_of
+from solvent_experiments.measure.summary import groups_of
+from solvent_experiments.measure.table import Table
 
 __all__ = ["compare_words", "load_arms", "words_table"]
 
 PARTS = {"first tenth": (0.0, 0.1), "last tenth": (0.9, 1.0)}
-"""Of a training's steps."""
+"""Shares of a training's steps."""
 MEASURES = {"mean_score": "points", "share_2_or_3": "strong"}
-"""What is measured of the findings, and the column that it is counted from."""
+"""Measure of the findings -> the column that it is counted from."""
 
 
 def load_arms(enforced: Path, tracked: Path) -> dict[str, RunData]:
-    """The two runs.
+    """Return the two runs.
 
     Raises:
         ConfigError: a run that isn't finished, arms that differ in more than whether adequacy is enforced, or that
@@ -57,7 +57,7 @@ def load_arms(enforced: Path, tracked: Path) -> dict[str, RunData]:
 
 
 def _compared(path: Path) -> dict[str, Any]:
-    """What two arms must share: the lab but for the one switch, the recipes of learners in both, seeds, evaluation."""
+    """Return what two arms must share: the lab but for the one switch, the learners' recipes, seeds, evaluation."""
     config = dict(read_document(RunFolder(path).config).data)
     params = {**config["params"], "adequacy": {**config["params"]["adequacy"], "enforced": None}}
     return {"env": config["env"], "params": params, "train": config["train"]} | {
@@ -88,7 +88,7 @@ def compare_words(enforced: Path, tracked: Path, out: Path) -> dict[str, Any]:
 
 
 def _compare(arms: Mapping[str, RunData], agent: str) -> dict[str, Any]:
-    """Each arm, and how far the second is from the first in the last tenth and in the evaluation."""
+    """Return the measures of each arm, and the second less the first in each part."""
     parts = {name: _parts(run, agent) for name, run in arms.items()}
     told: dict[str, Any] = {}
     for name, run in arms.items():
@@ -102,7 +102,7 @@ def _compare(arms: Mapping[str, RunData], agent: str) -> dict[str, Any]:
 
 
 def _parts(run: RunData, agent: str) -> dict[str, Columns]:
-    """The learner's episodes in the first and the last tenth of its training, and in its evaluation."""
+    """Return the learner's episodes in the first and the last tenth of its training, and in its evaluation."""
     training = run.training
     assert training is not None
     mine = select(training, training["agent"] == agent)
@@ -125,7 +125,7 @@ def _words(columns: Columns) -> dict[str, Any]:
 
 
 def _differences(first: Columns, second: Columns, *, paired: bool) -> dict[str, Any]:
-    """The second's measures less the first's; ``paired`` by training seed."""
+    """Return the second's measures less the first's; ``paired`` by training seed."""
     if not (len(first["training_seed"]) and len(second["training_seed"])):
         return dict.fromkeys(MEASURES)
     return {
@@ -141,32 +141,28 @@ def _differences(first: Columns, second: Columns, *, paired: bool) -> dict[str, 
 
 
 def _plain(found: Interval) -> dict[str, float] | None:
-    """Ready for JSON; None where there was nothing to measure."""
+    """Return an interval for JSON; None where there was nothing to measure."""
     if np.isnan(found.value):
         return None
     return {key: round(number, 6) for key, number in found._asdict().items()}
 
 
 def words_table(found: Mapping[str, Any]) -> Table:
-    """What ``compare_words`` found, for a terminal."""
-    drawn = Table(
+    """Return what ``compare_words`` found as a table."""
+    rows = []
+    for agent, told in found["agents"].items():
+        for arm in ARMS:
+            rows += [(agent, arm, when, *_row(told[arm][when])) for when in (*PARTS, "growth", "evaluation")]
+        for when in (tuple(PARTS)[-1], "evaluation"):
+            rows.append((agent, "difference", when, *_row(told["difference"][when])))
+    return Table(
+        ("agent", "adequacy", "when", "mean score", "2 or 3 (%)"),
+        tuple(rows),
+        left=("adequacy", "when"),
         caption="Findings of a learner by the score of their words, in the first and last tenth of its training and in "
         "its evaluation (the most probable action). Growth: last less first tenth. Difference: only tracked less "
         "enforced. With 95 % bootstrap intervals over training seeds and episodes.",
-        caption_justify="left",
-        **COMPACT,
     )
-    for heading in ("agent", "adequacy", "when"):
-        drawn.add_column(heading, no_wrap=True)
-    for heading in ("mean score", "2 or 3 (%)"):
-        drawn.add_column(heading, justify="right", no_wrap=True)
-    for agent, told in found["agents"].items():
-        for arm in ARMS:
-            for when in (*PARTS, "growth", "evaluation"):
-                drawn.add_row(agent, arm, when, *_row(told[arm][when]))
-        for when in (tuple(PARTS)[-1], "evaluation"):
-            drawn.add_row(agent, "difference", when, *_row(told["difference"][when]))
-    return drawn
 
 
 def _row(measured: Mapping[str, Any]) -> tuple[str, str]:

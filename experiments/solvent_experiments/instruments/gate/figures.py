@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from solvent.gate.sweep import Sweep
-from solvent_experiments.artifacts.files import write_atomically
-from solvent_experiments.figures.style import DPI, GREY, INK, PALETTE, new_figure, spread, styled
+from solvent_experiments.figures.style import GREY, INK, PALETTE, new_figure, save, spread, styled
 
 __all__ = ["auroc_figure", "draw_gate", "gaps_figure", "rates_figure", "verdicts_figure"]
 
@@ -51,7 +49,7 @@ def draw_gate(sweep: Sweep, evaluation: Mapping[str, Any] | None, folder: Path, 
     drawn = []
     for name, draw in figures.items():
         with styled():
-            drawn.append(_save(draw(), folder / f"{stem}_{name}"))
+            drawn.append(save(draw(), folder / f"{stem}_{name}"))
     return drawn
 
 
@@ -231,14 +229,3 @@ def _range(values: Any) -> tuple[float, float]:
     low, high = float(values.min()), float(values.max())
     margin = 0.03 * max(high - low, 0.01)
     return min(0.0, low) - margin, max(low, high) + margin
-
-
-def _save(figure: Figure, stem: Path) -> Path:
-    for suffix, metadata in (
-        (".pdf", {"CreationDate": None, "Producer": None, "Creator": None}),
-        (".png", {"Software": None}),
-    ):
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format=suffix[1:], dpi=DPI, metadata=metadata)
-        write_atomically(stem.with_suffix(suffix), buffer.getvalue())
-    return stem.with_suffix(".png")
