@@ -19,6 +19,7 @@ from solvent_experiments.cli.study import app as study
 from solvent_experiments.instruments.adequacy.command import app as adequacy
 from solvent_experiments.instruments.energy.proposals import app as proposals
 from solvent_experiments.instruments.gate.command import app as gate
+from solvent_experiments.run.console import new_console
 
 __all__ = ["app", "main"]
 
@@ -134,10 +135,9 @@ def run(
         jobs=jobs,
         quiet=quiet,
         fresh=fresh,
-        console=_console(),
         backend=backend_of(backend, address),
     )
-    show_results(folder, _console())
+    show_results(folder, new_console())
 
 
 @app.command()
@@ -171,7 +171,8 @@ def evaluate(
     """
     from solvent_experiments.cli.compare import evaluate_agents
 
-    evaluate_agents(agents, env, episodes, seed, out=out, ledger=ledger, console=_console())
+    seeds = range(seed, seed + episodes)
+    evaluate_agents(agents, env, seeds, out=out, ledger=ledger, console=new_console())
 
 
 @app.command()
@@ -205,7 +206,7 @@ def play(
     """
     from solvent_experiments.cli.play import play_episode
 
-    play_episode(env, agent, seed, delay, console=_console())
+    play_episode(env, agent, seed, delay, console=new_console())
 
 
 @app.command()
@@ -238,7 +239,7 @@ def solve(
     from solvent_experiments.config.experiment import environment_params, load_experiment
 
     params = environment_params(env) if config is None else load_experiment(config).params
-    solve_lab(params, out, episodes=episodes, console=_console(), quiet=quiet)
+    solve_lab(params, out, episodes=episodes, console=new_console(), quiet=quiet)
 
 
 @app.command()
@@ -285,7 +286,7 @@ def tune(
     from solvent_experiments.tune.search import Search, search
 
     wanted = Search(algorithm, env, trials, steps, seconds, base, pruner, episodes)
-    search(wanted, out, console=_console(), quiet=quiet)
+    search(wanted, out, console=new_console(), quiet=quiet)
 
 
 @app.command()
@@ -344,7 +345,7 @@ def report(
     from solvent_experiments.report.page import write_report
     from solvent_experiments.run.progress import shown_on
 
-    console = _console()
+    console = new_console()
     path = write_report(runs, out, shown_on(console, quiet=quiet))
     size = path.stat().st_size / 2**20
     console.print(f"{path}  {size:.1f} MB", highlight=False, markup=False, soft_wrap=True)
@@ -355,7 +356,7 @@ def envs() -> None:
     """List the environments and their sizes."""
     from solvent_experiments.cli.compare import environments_table
 
-    _console().print(environments_table())
+    new_console().print(environments_table().terminal(padding=0))
 
 
 @app.command()
@@ -398,7 +399,7 @@ def tools(
     from solvent_experiments.instruments.energy.tools import environment_of, list_tools, show_tools
 
     ask = partial(list_tools, timeout=timeout, env=environment_of(env or []), show_stderr=_State.debug)
-    if not show_tools(servers, ask, _console(), as_json=as_json, why=why):
+    if not show_tools(servers, ask, new_console(), as_json=as_json, why=why):
         raise typer.Exit(USAGE)
 
 
@@ -418,7 +419,7 @@ def explain(
     from solvent_experiments.config.experiment import environment_params
 
     text = explanation(environment_params(env))
-    console = _console()
+    console = new_console()
     if console.is_terminal:
         console.print(Markdown(text))
     else:
@@ -449,14 +450,6 @@ def parse_seeds(text: str) -> tuple[int, ...]:
             )
         seeds += numbers
     return tuple(seeds)
-
-
-def _console() -> Any:
-    from rich.console import Console
-
-    console = Console()
-    # A log is as wide as its widest line; eighty columns would break the table.
-    return console if console.is_terminal else Console(width=max(console.width, 120))
 
 
 @contextlib.contextmanager

@@ -26,7 +26,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 
 from solvent.adequacy.corrections import correction_for
 from solvent.adequacy.heuristic import score
@@ -58,6 +57,7 @@ from solvent.lab.words.sentences import lab_sentences
 from solvent.lab.words.tool_log import Plate, tool_calls
 from solvent_experiments.instruments.terminal import show_table
 from solvent_experiments.measure.table import Table
+from solvent_experiments.run.console import new_console
 from solvent_experiments.run.progress import shown_on
 
 __all__ = [
@@ -139,7 +139,7 @@ def _measured(params: LabParams, catalogue: Path | None, model: str | None) -> M
     from solvent.gate.embedding import SentenceEmbedder
 
     words = load_catalogue(catalogue or CATALOGUE)
-    with shown_on(Console()) as shown:
+    with shown_on(new_console(least=160)) as shown:
         done: Counter[str] = Counter()
 
         def tick(stage: str) -> None:

@@ -23,7 +23,7 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     receives the dataclass.
     """
     signature = inspect.signature(command, eval_str=True)
-    groups = {
+    groups: dict[str, Any] = {
         name: parameter.annotation
         for name, parameter in signature.parameters.items()
         if dataclasses.is_dataclass(parameter.annotation)

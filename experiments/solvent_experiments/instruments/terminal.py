@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from solvent_experiments.run.console import new_console
+
 if TYPE_CHECKING:
     from solvent_experiments.measure.table import Table
 
@@ -40,22 +42,14 @@ def counted(number: int, noun: str) -> str:
 @contextmanager
 def progress(label: str, *, quiet: bool, unit: str = "done") -> Iterator[Callable[[str, int, int], None]]:
     """Show on stderr how much is done of each stage, unless ``quiet``."""
-    from rich.console import Console
-
     from solvent_experiments.run.progress import shown_on
 
-    with shown_on(Console(stderr=True), quiet=quiet) as shown:
+    with shown_on(new_console(stderr=True), quiet=quiet) as shown:
         shown.begin(label)
         yield lambda stage, done, total: shown.update(label, stage, done, total, unit)
 
 
-def show_table(table: Table, **layout: Any) -> None:
+def show_table(table: Table, *, framed: bool = False, least: int = 160) -> None:
     """Print a table, as wide as its widest line where nobody looks at a terminal."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=max(console.width, 160))
-    spaced: dict[str, Any] = {"box": SIMPLE_HEAD, "show_edge": True, "padding": (0, 1), **layout}
-    console.print(table.terminal(**spaced), highlight=False)
+    spaced: dict[str, Any] = {} if framed else {"show_edge": True, "padding": (0, 1)}
+    new_console(least=least).print(table.terminal(framed=framed, **spaced), highlight=False)

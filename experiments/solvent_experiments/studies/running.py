@@ -58,7 +58,6 @@ def run_studies(
                 jobs=jobs,
                 quiet=quiet,
                 fresh=fresh,
-                console=console,
             )
         _play(name, study, runs, budget, jobs or 1, fresh, shown_on(console, quiet=quiet))
 

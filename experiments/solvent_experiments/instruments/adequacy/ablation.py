@@ -82,7 +82,7 @@ def compare_words(enforced: Path, tracked: Path, out: Path) -> dict[str, Any]:
     for agent in _learners(arms):
         found["agents"][agent] = _compare(arms, agent)
         with styled():
-            save(words_ablation(arms, agent), out / f"words_{agent}", next(iter(arms.values())))
+            save(words_ablation(arms, agent), out / f"words_{agent}", next(iter(arms.values())).mark)
     write_json(out / "words.json", found)
     return found
 

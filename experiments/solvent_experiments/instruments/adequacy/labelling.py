@@ -27,6 +27,7 @@ from solvent.adequacy.heuristic import score
 from solvent.adequacy.responses import Response
 from solvent.adequacy.scores import Ratings, append_scores, merged, read_scores, record_of
 from solvent_experiments.instruments.terminal import counted, visible
+from solvent_experiments.run.console import new_console
 
 __all__ = ["Session", "label_responses", "labelled_ids", "require_terminal"]
 
@@ -148,7 +149,7 @@ def label_responses(responses: Sequence[Response], out: Path, *, sya: bool) -> S
     scored = {record.id for record in records if record.epad.heuristic is not None}
     session, given, i = Session(), list[int](), 0
     with keyboard() as key:
-        form = _Form(Console(), key)
+        form = _Form(new_console(), key)
         while i < len(responses):
             form.show(responses[i], f"{i + 1} of {len(responses)}")
             answer = form.labels(sya=sya and responses[i].query is not None)

@@ -16,6 +16,7 @@ import typer
 from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.instruments.terminal import show_table
 from solvent_experiments.measure.table import Table
+from solvent_experiments.run.console import new_console
 
 if TYPE_CHECKING:
     from solvent.energy.costs import CostStore, EnergyCost, EnergyCostProposal
@@ -290,9 +291,7 @@ def _print_json(rows: Any) -> None:
 
 
 def _show(table: Table) -> None:
-    from rich.box import HEAVY_HEAD
-
-    show_table(table, box=HEAVY_HEAD, pad_edge=True)
+    show_table(table, framed=True, least=120)
 
 
 def _short(row: EnergyCostProposal) -> str:
@@ -341,7 +340,7 @@ def _print_prices(rows: Sequence[EnergyCost], title: str, *, as_json: bool) -> N
 
 
 def _print_page(row: EnergyCostProposal, price: EnergyCost) -> None:
-    from rich.console import Console, Group
+    from rich.console import Group
     from rich.text import Text
 
     def lines(*fields: tuple[str, str]) -> list[Text]:
@@ -382,8 +381,7 @@ def _print_page(row: EnergyCostProposal, price: EnergyCost) -> None:
             ("changed", changed),
         ),
     )
-    console = Console()
-    (console if console.is_terminal else Console(width=max(console.width, 120))).print(page)
+    new_console().print(page)
 
 
 def _bar(row: EnergyCostProposal, price: EnergyCost) -> str:

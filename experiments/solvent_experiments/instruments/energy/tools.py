@@ -27,7 +27,6 @@ from mcp import ClientSession, McpError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CONNECTION_CLOSED, Implementation, PaginatedRequestParams, Tool
 from pydantic import ValidationError
-from rich.box import HEAVY_HEAD
 from rich.console import Console
 from rich.text import Text
 
@@ -420,8 +419,7 @@ def _print(listing: Listing, console: Console, *, why: bool) -> None:
     rows = tuple(zip(*columns.values(), strict=True))
     left = ("category", "allowed in", "unsure")
     drawn = Table(tuple(columns), rows, title=title, left=left, wrapped=("tool",))
-    boxed = {"box": HEAVY_HEAD, "show_edge": True, "pad_edge": True, "padding": (0, 1)}
-    console.print(drawn.terminal(**boxed, title_justify="left"), highlight=False)
+    console.print(drawn.terminal(framed=True, title_justify="left"), highlight=False)
     if why:
         for name, tool in zip(names, listing.tools, strict=True):
             console.print(
