@@ -6,6 +6,7 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -120,9 +121,11 @@ def _rolling(axes: Axes, series: Series, window: int) -> None:
     }
     few = len(means) <= len(LINES)
     for i, ((agent, session), mean) in enumerate(means.items()):
-        style = {"color": LINES[i], "lw": 1.2} if few else {"color": GREY, "lw": 0.5, "alpha": 0.4}
+        style: dict[str, Any] = (
+            {"color": LINES[i], "lw": 1.2} if few else {"color": GREY, "lw": 0.5, "alpha": 0.4}
+        )
         name = _short(", ".join(part for part in (agent, session) if part) or "all", 20) if few else None
-        axes.plot(np.arange(window, window + len(mean)), mean, label=name, **style)  # type: ignore[arg-type]
+        axes.plot(np.arange(window, window + len(mean)), mean, label=name, **style)
     if not few:
         longest = max(map(len, means.values()))
         columns = [[mean[i] for mean in means.values() if len(mean) > i] for i in range(longest)]
@@ -135,7 +138,7 @@ def _events(axes: Axes, events: Sequence[Drift]) -> None:
         mine = [one for one in events if one.severity == severity]
         if mine:
             places, means = zip(*((one.position + 1, one.mean) for one in mine), strict=True)
-            style = {"ls": "", "marker": "v", "ms": 5, "color": colour}
+            style: dict[str, Any] = {"ls": "", "marker": "v", "ms": 5, "color": colour}
             axes.plot(places, means, **style, label=f"drift, {severity}")
 
 
