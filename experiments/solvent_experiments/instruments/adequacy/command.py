@@ -35,6 +35,7 @@ from solvent_experiments.instruments.terminal import progress, show_table
 
 if TYPE_CHECKING:
     from solvent.adequacy.comparison import Comparison
+    from solvent.adequacy.responses import Response
 
 __all__ = ["app"]
 
@@ -98,18 +99,11 @@ def score(
     """
     from solvent.adequacy.decisions import read_triggers
     from solvent.adequacy.judge import EndpointError
-    from solvent.adequacy.scoring import (
-        Judged,
-        ask_judge,
-        known_ids,
-        score_responses,
-    )
+    from solvent.adequacy.scoring import Judged, ask_judge, known_ids, score_responses
 
     judge = judging.judge()
     triggers = [] if judging.triggers is None else read_triggers(judging.triggers)
-    _require_scores(out, responses.file)
-    read = responses.read()
-    _make_place(out)
+    read = _read(responses, out)
     again, judged = known_ids(out, read), Judged()
     with progress("score", quiet=quiet, unit="responses") as told:
         update = partial(told, "at work")
@@ -165,24 +159,18 @@ def label(
     Example: `solvent adequacy label responses.jsonl --out scores.jsonl --seed 1`
     """
     from solvent.adequacy.scoring import known_ids
-    from solvent_experiments.instruments.adequacy.labelling import (
-        label_responses,
-        labelled_ids,
-        require_terminal,
-    )
+    from solvent_experiments.instruments.adequacy import labelling
 
-    require_terminal()
-    _require_scores(out, responses.file)
-    read = responses.read()
-    _make_place(out)
+    labelling.require_terminal()
+    read = _read(responses, out)
     known_ids(out, read)
-    labelled = labelled_ids(out, sya=sya)
+    labelled = labelling.labelled_ids(out, sya=sya)
     left = [response for response in read if response.id not in labelled]
     if seed is not None:
         random.Random(seed).shuffle(left)
     if there := len(read) - len(left):
         typer.echo(f"{there:,} of {len(read):,} have a label already")
-    session = label_responses(left[:most] if most else left, out, sya=sya)
+    session = labelling.label_responses(left[:most] if most else left, out, sya=sya)
     count = len(session.labelled)
     typer.echo(
         f"labelled {count:,}, skipped {session.skipped:,}, left {len(left) - count:,} of {len(read):,}"
@@ -387,14 +375,13 @@ def _say(lines: Iterable[str]) -> None:
         typer.echo(line)
 
 
-def _require_scores(out: Path, file: Path) -> None:
-    """Refuse to append scores to a folder or to the responses."""
+def _read(responses: ResponsesFile, out: Path) -> tuple[Response, ...]:
+    """Return the responses, and make sure that scores can be appended to ``out``."""
+    file = responses.file
     if out.is_dir() or (out.exists() and file.exists() and out.samefile(file)):
-        raise ConfigError(
-            f"--out: {out} is {'a folder' if out.is_dir() else 'the responses'}; allowed: a file of scores"
-        )
-
-
-def _make_place(out: Path) -> None:
+        what = "a folder" if out.is_dir() else "the responses"
+        raise ConfigError(f"--out: {out} is {what}; allowed: a file of scores")
+    read = responses.read()
     require_place("--out", out)
     out.parent.mkdir(parents=True, exist_ok=True)
+    return read
