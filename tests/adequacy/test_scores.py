@@ -290,7 +290,7 @@ def test_what_is_broken_otherwise_is_an_error_in_a_log_too(line, tmp_path):
         (b"[1]", "got list; allowed: a JSON object"),
         (b"{", "allowed: a JSON object"),
         (b'{"a": NaN}', "got NaN, no finite number"),
-        (b'{"a": 1, "a": 2}', "one field twice"),
+        (b'{"a": 1, "a": 2}', "a key is given twice"),
         (b'{"a": "\xff"}', "allowed: a JSON object in UTF-8"),
         (b"[" * 100_000, "allowed: a JSON object"),
     ],

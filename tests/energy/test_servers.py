@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -24,9 +25,9 @@ from solvent_experiments.instruments.energy.tools import (
     ServerError,
     environment_of,
     list_tools,
-    printable,
     show_tools,
 )
+from solvent_experiments.instruments.terminal import printable
 from tests.commands import execute, launching, wait_until
 
 SERVERS = Path(__file__).parent / "servers"
@@ -252,9 +253,8 @@ def test_control_c_ends_it_too(tmp_path):
 @pytest.mark.parametrize("width", [80, 120])
 def test_hostile_names_neither_colour_nor_break_the_table(width, capsys):
     console = Console(width=width, force_terminal=True, color_system="truecolor")
-    answered = show_tools(
-        [scripted("hostile")], timeout=PATIENT, env={}, as_json=False, why=True, debug=False, console=console
-    )
+    ask = partial(list_tools, timeout=PATIENT)
+    answered = show_tools([scripted("hostile")], ask, console, as_json=False, why=True)
     shown, errors = capsys.readouterr()
     assert answered
     assert r"\x1b[31mred" in shown

@@ -16,18 +16,14 @@ from matplotlib.image import imread
 from solvent.adequacy.agreement import Estimate
 from solvent.adequacy.decisions import read_triggers, retired
 from solvent.adequacy.drift import DriftMonitor, DriftRules, append_drifts
-from solvent.adequacy.fmea import Incident, append_incidents, severity_named
+from solvent.adequacy.fmea import Incident, append_incidents, incident_examples, severity_named
 from solvent.adequacy.heuristic import score
 from solvent.adequacy.labelled import DEV
+from solvent.adequacy.responses import labelled_examples, read_responses
 from solvent.adequacy.scores import Ratings, append_scores, read_scores, record_of
 from solvent.adequacy.tools import ToolCall, ToolContext
 from solvent_experiments.figures.style import DPI, WIDTH
-from solvent_experiments.instruments.adequacy.label_tables import (
-    estimate,
-    incident_examples,
-    labelled_examples,
-)
-from solvent_experiments.instruments.adequacy.responses import read_responses
+from solvent_experiments.instruments.adequacy.tables import estimate
 from tests.adequacy.judge_server import asking, grades, running
 from tests.commands import call
 

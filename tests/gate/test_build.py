@@ -13,7 +13,7 @@ from solvent.lab.params import PRESETS
 from solvent.lab.words.catalogue import load_catalogue
 from solvent.lab.words.measured import MOST_SPANS, load_measured
 from solvent.lab.words.rows import finding_row, fit_row, readout_row
-from solvent_experiments.instruments.lab_words.build import (
+from solvent_experiments.instruments.lab_words import (
     KINDS,
     PAGES,
     acceptance_by_kind,

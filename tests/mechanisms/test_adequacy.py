@@ -12,7 +12,7 @@ from solvent.adequacy.heuristic import Evidence, Words, score_of
 from solvent.lab.mechanisms.adequacy import EVIDENCE, LOGGED, RULES, WORDS, rule_scores, words_verdict
 from solvent.lab.params import PRESETS, LabParams
 from solvent.lab.words.sentences import corrections_of, measured_for, rule_corrections, sentences_of
-from solvent_experiments.instruments.lab_words.build import rules_on_findings
+from solvent_experiments.instruments.lab_words import rules_on_findings
 
 PASS, REVIEW, REJECT = 0, 1, 2
 LAB = PRESETS["lab"]

@@ -174,8 +174,7 @@ class DriftMonitor:
         """
         found = []
         for record in records:
-            by_rank = (record.epad.human, record.epad.judge, record.epad.heuristic)
-            scored = next((score for score in by_rank if score is not None), None)
+            scored = record.epad.in_force
             if scored is None:
                 raise AdequacyError(f"record {record.id!r:.80}: got no EpAd; allowed: one at least")
             event = self.observe(record.agent or "", record.session or "", scored, record.rule)

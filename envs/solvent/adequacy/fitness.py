@@ -38,11 +38,15 @@ from numpy.typing import NDArray
 from solvent.adequacy.agreement import CONFIDENCE, RESAMPLES, Estimate
 from solvent.adequacy.drift import Drift
 from solvent.adequacy.errors import AdequacyError
+from solvent.adequacy.scores import ScoreRecord
 
-__all__ = ["Fitness", "Stretch", "fitness", "stretches_of"]
+__all__ = ["Fitness", "Series", "Stretch", "fitness", "fitness_of_each", "series_of", "stretches_of"]
 
 Verdict = Literal["helps", "harms", "does not help", "undecided", "not enough data"]
 Basis = Literal["randomised", "matched", "none"]
+
+Series = Mapping[tuple[str, str], Sequence[int]]
+"""EpAd of the responses of each agent and session, in order."""
 
 _NONE = Estimate(math.nan, math.nan, math.nan)
 
@@ -97,9 +101,15 @@ class Fitness:
         return f"{said}, effect {self.effect} ({self.basis}), naive {self.naive:.2f}"
 
 
-def stretches_of(
-    drifts: Iterable[Drift], scores: Mapping[tuple[str, str], Sequence[int]], horizon: int
-) -> list[Stretch]:
+def series_of(records: Iterable[ScoreRecord]) -> Series:
+    """Return the EpAd in force by agent and session, in order."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for record in records:
+        found.setdefault((record.agent or "", record.session or ""), []).append(record.epad.in_force or 0)
+    return found
+
+
+def stretches_of(drifts: Iterable[Drift], scores: Series, horizon: int) -> list[Stretch]:
     """Return the stretches of the events, without those that fewer than ``horizon`` responses follow.
 
     Args:
@@ -123,6 +133,16 @@ def stretches_of(
         if len(after) == horizon:
             found.append(Stretch(drift, sum(after) / horizon))
     return found
+
+
+def fitness_of_each(drifts: Sequence[Drift], scores: Series, horizon: int) -> list[Fitness]:
+    """Return the fitness of every correction that the events name.
+
+    Raises:
+        AdequacyError: as ``stretches_of``.
+    """
+    stretches = stretches_of(drifts, scores, horizon)
+    return [fitness(stretches, name) for name in sorted({one.correction for one in drifts})]
 
 
 def fitness(

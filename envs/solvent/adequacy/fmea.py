@@ -38,6 +38,7 @@ __all__ = [
     "Severity",
     "append_incidents",
     "as_example",
+    "incident_examples",
     "read_incidents",
     "severity_named",
     "severity_of",
@@ -205,6 +206,22 @@ def as_example(incident: Incident) -> Example | None:
         kind="incident",
         rationale=incident.description,
     )
+
+
+def incident_examples(path: str | os.PathLike[str] | None, labelled: Iterable[Example]) -> list[Example]:
+    """Return incidents with a confident agent about responses that nobody has labelled; the last about each.
+
+    Raises:
+        AdequacyError: incidents that can't be read.
+    """
+    known = {response_sha256(one.response, one.context, one.query) for one in labelled}
+    incidents = [] if path is None else read_incidents(path)
+    last = {one.sha256: as_example(one) for one in incidents if one.sha256 not in known}
+    return [
+        dataclasses.replace(example, id=f"incident-{sha256}")
+        for sha256, example in last.items()
+        if example is not None
+    ]
 
 
 def append_incidents(path: str | os.PathLike[str], incidents: Iterable[Incident]) -> int:

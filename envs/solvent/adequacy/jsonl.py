@@ -148,5 +148,5 @@ def _no_constant(text: str) -> NoReturn:
 def _no_double(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     document = dict(pairs)
     if len(document) < len(pairs):
-        raise ValueError("one field twice")
+        raise ValueError("a key is given twice")
     return document

@@ -157,6 +157,18 @@ class Extraction:
         """The findings that a person may make triggers."""
         return tuple(finding for finding in self.findings if finding.candidate)
 
+    def named(self, text: str) -> Finding:
+        """Return the finding about a pattern, named as it is printed.
+
+        Raises:
+            AdequacyError: no finding is about it.
+        """
+        for finding in self.findings:
+            if text in (str(finding.pattern), *map(str, finding.same_cases)):
+                return finding
+        allowed = "; ".join(str(one.pattern) for one in self.candidates) or "none, there is no candidate"
+        raise AdequacyError(f"--accept: got {text!r:.80}; allowed: {allowed}")
+
 
 def cases_of(records: Iterable[ScoreRecord], incidents: Iterable[Incident]) -> list[Case]:
     """Return the scored responses as cases. A case failed if an incident is about it or a person gave EpAd 2 or 3.

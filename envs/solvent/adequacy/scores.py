@@ -57,6 +57,11 @@ class Ratings:
     judge: int | None = None
     human: int | None = None
 
+    @property
+    def in_force(self) -> int | None:
+        """The score to act on: a person's, else the judge's, else the heuristic's; None where nobody has scored it."""
+        return next((one for one in (self.human, self.judge, self.heuristic) if one is not None), None)
+
     def later(self, other: Ratings) -> Ratings:
         """Return these ratings, replaced by those that a later line has."""
         new = {name: value for name, value in dataclasses.asdict(other).items() if value is not None}

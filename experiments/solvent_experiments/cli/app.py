@@ -9,6 +9,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -396,18 +397,10 @@ def tools(
 
     - `solvent tools http://127.0.0.1:8000/mcp --why`
     """
-    from solvent_experiments.instruments.energy.tools import environment_of, show_tools
+    from solvent_experiments.instruments.energy.tools import environment_of, list_tools, show_tools
 
-    answered = show_tools(
-        servers,
-        timeout=timeout,
-        env=environment_of(env or []),
-        as_json=as_json,
-        why=why,
-        debug=_State.debug,
-        console=new_console(),
-    )
-    if not answered:
+    ask = partial(list_tools, timeout=timeout, env=environment_of(env or []), show_stderr=_State.debug)
+    if not show_tools(servers, ask, new_console(), as_json=as_json, why=why):
         raise typer.Exit(USAGE)
 
 

@@ -1,8 +1,8 @@
-"""What adequacy does to a learner's words: two runs, one with adequacy enforced and one in which it is only tracked.
+"""The effect of adequacy on a learner's words: two runs, one that enforces it and one that only tracks it.
 
-Both runs leave everything else as it is, so what differs is what follows from strong words. The last tenth of training
-says how its words ended up, the difference to the first tenth how they grew; the evaluation says the same of the most
-probable action.
+Both runs share everything else, so they differ in what follows from strong words alone. The last tenth of training
+shows the words in the end, its difference to the first tenth their growth; the evaluation measures the most probable
+action.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from solvent_experiments.measure.table import Table
 __all__ = ["compare_words", "load_arms", "words_table"]
 
 PARTS = {"first tenth": (0.0, 0.1), "last tenth": (0.9, 1.0)}
-"""Of a training's steps."""
+"""Shares of a training's steps."""
 MEASURES = {"mean_score": "points", "share_2_or_3": "strong"}
-"""What is measured of the findings, and the column that it is counted from."""
+"""Measure of the findings -> the column that it is counted from."""
 
 
 def load_arms(enforced: Path, tracked: Path) -> dict[str, RunData]:
-    """The two runs.
+    """Return the two runs.
 
     Raises:
         ConfigError: a run that isn't finished, arms that differ in more than whether adequacy is enforced, or that
@@ -57,7 +57,7 @@ def load_arms(enforced: Path, tracked: Path) -> dict[str, RunData]:
 
 
 def _compared(path: Path) -> dict[str, Any]:
-    """What two arms must share: the lab but for the one switch, the recipes of learners in both, seeds, evaluation."""
+    """Return what two arms must share: the lab but for the one switch, the learners' recipes, seeds, evaluation."""
     config = dict(read_document(RunFolder(path).config).data)
     params = {**config["params"], "adequacy": {**config["params"]["adequacy"], "enforced": None}}
     return {"env": config["env"], "params": params, "train": config["train"]} | {
@@ -88,7 +88,7 @@ def compare_words(enforced: Path, tracked: Path, out: Path) -> dict[str, Any]:
 
 
 def _compare(arms: Mapping[str, RunData], agent: str) -> dict[str, Any]:
-    """Each arm, and how far the second is from the first in the last tenth and in the evaluation."""
+    """Return the measures of each arm, and the second less the first in each part."""
     parts = {name: _parts(run, agent) for name, run in arms.items()}
     told: dict[str, Any] = {}
     for name, run in arms.items():
@@ -102,7 +102,7 @@ def _compare(arms: Mapping[str, RunData], agent: str) -> dict[str, Any]:
 
 
 def _parts(run: RunData, agent: str) -> dict[str, Columns]:
-    """The learner's episodes in the first and the last tenth of its training, and in its evaluation."""
+    """Return the learner's episodes in the first and the last tenth of its training, and in its evaluation."""
     training = run.training
     assert training is not None
     mine = select(training, training["agent"] == agent)
@@ -125,7 +125,7 @@ def _words(columns: Columns) -> dict[str, Any]:
 
 
 def _differences(first: Columns, second: Columns, *, paired: bool) -> dict[str, Any]:
-    """The second's measures less the first's; ``paired`` by training seed."""
+    """Return the second's measures less the first's; ``paired`` by training seed."""
     if not (len(first["training_seed"]) and len(second["training_seed"])):
         return dict.fromkeys(MEASURES)
     return {
@@ -141,14 +141,14 @@ def _differences(first: Columns, second: Columns, *, paired: bool) -> dict[str, 
 
 
 def _plain(found: Interval) -> dict[str, float] | None:
-    """Ready for JSON; None where there was nothing to measure."""
+    """Return an interval for JSON; None where there was nothing to measure."""
     if np.isnan(found.value):
         return None
     return {key: round(number, 6) for key, number in found._asdict().items()}
 
 
 def words_table(found: Mapping[str, Any]) -> Table:
-    """What ``compare_words`` found."""
+    """Return what ``compare_words`` found as a table."""
     rows = []
     for agent, told in found["agents"].items():
         for arm in ARMS:
@@ -158,10 +158,10 @@ def words_table(found: Mapping[str, Any]) -> Table:
     return Table(
         ("agent", "adequacy", "when", "mean score", "2 or 3 (%)"),
         tuple(rows),
+        left=("adequacy", "when"),
         caption="Findings of a learner by the score of their words, in the first and last tenth of its training and in "
         "its evaluation (the most probable action). Growth: last less first tenth. Difference: only tracked less "
         "enforced. With 95 % bootstrap intervals over training seeds and episodes.",
-        left=("adequacy", "when"),
     )
 
 

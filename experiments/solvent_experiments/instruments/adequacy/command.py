@@ -1,41 +1,49 @@
 """``solvent adequacy``: score responses, label them, learn thresholds, find patterns, watch drift.
 
-Only the command line: what is measured is decided in ``solvent.adequacy``, imported by the command that needs it.
+The commands parse, call ``solvent.adequacy`` and print. Each imports what it needs when it is called.
 """
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterable
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from solvent_experiments.instruments.adequacy.failures import drift, patterns
-from solvent_experiments.instruments.adequacy.learning import ablation, thresholds
+from solvent_experiments.artifacts.files import write_json
+from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.instruments.adequacy import tables
 from solvent_experiments.instruments.adequacy.options import (
     SCORES,
-    JudgeBudget,
-    JudgeCache,
-    JudgeJobs,
-    JudgeModel,
+    Acceptance,
+    Incidents,
     JudgeOptions,
-    JudgeTimeout,
-    JudgeTokens,
-    JudgeUrl,
-    Quiet,
-    ResponsesPath,
-    SkipBroken,
-    error,
-    judge_of,
-    progress,
+    Out,
+    ResponsesFile,
+    Retirement,
+    Rolling,
+    Scores,
+    Search,
 )
+from solvent_experiments.instruments.options import Quiet, grouped
+from solvent_experiments.instruments.outputs import Output, require_outputs, require_place, with_figures
+from solvent_experiments.instruments.terminal import progress, show_table
 
 if TYPE_CHECKING:
-    from solvent_experiments.instruments.adequacy.responses import Responses
+    from solvent.adequacy.comparison import Comparison
+    from solvent.adequacy.responses import Response
 
 __all__ = ["app"]
 
 FAILED = 1
+THRESHOLDS = "solvent.adequacy.thresholds.v2"
+RATERS = "solvent.adequacy.raters.v1"
+PATTERNS = "solvent.adequacy.patterns.v1"
+DRIFT = "solvent.adequacy.drift.v1"
 
 app = typer.Typer(
     rich_markup_mode="markdown",
@@ -63,41 +71,19 @@ def adequacy(context: typer.Context) -> None:
 
 
 @app.command()
+@grouped
 def score(
-    file: ResponsesPath,
+    *,
     out: Annotated[
         Path, typer.Option("--out", metavar="PATH", help="File to append the scores to.")
     ] = SCORES,
     shadow: Annotated[
         bool,
-        typer.Option(
-            "--shadow/--act",
-            help="Only log the scores, or end with exit code 1 where one is 3.",
-        ),
+        typer.Option("--shadow/--act", help="Only log the scores, or end with exit code 1 where one is 3."),
     ] = True,
     show: Annotated[int, typer.Option(min=0, help="Responses in the table, the worst first.")] = 20,
-    judge_url: JudgeUrl = None,
-    judge_model: JudgeModel = None,
-    judge_escalated: Annotated[
-        bool,
-        typer.Option("--judge-escalated", help="Ask it only where the heuristic says that it should look."),
-    ] = False,
-    judge_budget: JudgeBudget = 1000,
-    judge_tokens: JudgeTokens = None,
-    judge_timeout: JudgeTimeout = 30.0,
-    judge_jobs: JudgeJobs = 4,
-    judge_cache: JudgeCache = None,
-    judge_options: JudgeOptions = None,
-    triggers: Annotated[
-        Path | None,
-        typer.Option(
-            "--triggers",
-            metavar="PATH",
-            help="Triggers that a person accepted (`patterns --accept`): where one fires, a judge should look.",
-            show_default=False,
-        ),
-    ] = None,
-    skip_broken: SkipBroken = False,
+    judging: JudgeOptions,
+    responses: ResponsesFile,
     quiet: Quiet = False,
 ) -> None:
     """Score responses with the heuristic, and with a judge where one is given; append to `scores.jsonl`.
@@ -112,73 +98,47 @@ def score(
     - `solvent adequacy score responses.jsonl --judge-url http://127.0.0.1:8000/v1 --judge-model small --act`
     """
     from solvent.adequacy.decisions import read_triggers
-    from solvent.adequacy.judge import Budget
-    from solvent_experiments.instruments.adequacy.score_tables import (
-        distribution_table,
-        judge_lines,
-        scores_table,
-        trigger_line,
-    )
-    from solvent_experiments.instruments.adequacy.scoring import check_ids, in_force, score_responses
-    from solvent_experiments.instruments.gate.tables import show as print_table
+    from solvent.adequacy.judge import EndpointError
+    from solvent.adequacy.scoring import Judged, ask_judge, known_ids, score_responses
 
-    budget = Budget(judge_budget, judge_tokens)
-    judge = judge_of(judge_url, judge_model, budget, judge_timeout, judge_cache, judge_options)
-    if judge is None and judge_escalated:
-        raise error("--judge-escalated: got no judge; allowed: with --judge-url")
-    accepted = [] if triggers is None else read_triggers(triggers)
-    responses = _responses(file, skip_broken, out)
-    again = check_ids(out, responses.all)
-    with progress(quiet, "score", "responses") as told:
-        scored, judged = score_responses(
-            responses.all,
-            out,
-            judge=judge,
-            escalated_only=judge_escalated,
-            jobs=judge_jobs,
-            shadow=shadow,
-            triggers=accepted,
-            on_progress=told,
-        )
+    judge = judging.judge()
+    triggers = [] if judging.triggers is None else read_triggers(judging.triggers)
+    read = _read(responses, out)
+    again, judged = known_ids(out, read), Judged()
+    with progress("score", quiet=quiet, unit="responses") as told:
+        update = partial(told, "at work")
+        if judge is None:
+            scored = score_responses(read, out, shadow=shadow, triggers=triggers, on_progress=update)
+        else:
+            scored = score_responses(read, out, shadow=shadow, triggers=triggers)
+            only, jobs = judging.judge_escalated, judging.judge_jobs
+            judged = ask_judge(scored, out, judge, escalated_only=only, jobs=jobs, on_progress=update)
     records = [one.record for one in scored]
     if show:
-        print_table(scores_table(scored, show, judged=judge is not None))
+        show_table(tables.scores_table(scored, show, judged=judge is not None))
         if len(scored) > show:
             typer.echo(f"{show:,} of {len(scored):,}, the worst first (--show)")
-    print_table(
-        distribution_table(
-            (f"{scale}, {rater}", [getattr(getattr(record, field), rater) for record in records])
-            for scale, field in (("EpAd", "epad"), ("SyA", "sya"))
-            for rater in ("heuristic", "judge", "human")
-        )
-    )
-    if triggers is not None:
-        typer.echo(trigger_line(records, len(accepted)))
+    show_table(tables.distribution_table(records))
+    if judging.triggers is not None:
+        typer.echo(tables.trigger_line(records, len(triggers)))
     if judge is None:
         typer.echo("judge: none (--judge-url); the heuristic alone")
     else:
-        for line in judge_lines(judged, judge.budget.called):
-            typer.echo(line)
+        _say(tables.judge_lines(judged, judge.budget.called))
     typer.echo(f"written: {out}" + (f" ({again:,} had scores before; the later count)" if again else ""))
-    _end_of_scoring(judged.stopped, [in_force(record) for record in records], shadow=shadow)
-
-
-def _end_of_scoring(stopped: Exception | None, scores: list[int], *, shadow: bool) -> None:
-    """A judge that refuses is an error, though the scores are written; acting is exit code 1 where one is 3."""
-    from solvent.adequacy.judge import EndpointError
-
-    if isinstance(stopped, EndpointError):
-        raise stopped
-    worst = scores.count(3)
+    if isinstance(judged.stopped, EndpointError):
+        raise judged.stopped
     if not shadow:
-        typer.echo(f"acting: {worst:,} of {len(scores):,} responses score 3")
+        worst = sum(record.epad.in_force == 3 for record in records)
+        typer.echo(f"acting: {worst:,} of {len(records):,} responses score 3")
         if worst:
             raise typer.Exit(FAILED)
 
 
 @app.command()
+@grouped
 def label(
-    file: ResponsesPath,
+    *,
     out: Annotated[
         Path, typer.Option("--out", metavar="PATH", help="File to append the labels to.")
     ] = SCORES,
@@ -186,11 +146,10 @@ def label(
         bool, typer.Option("--sya", help="Ask for SyA as well, where the query is known.")
     ] = False,
     seed: Annotated[
-        int | None,
-        typer.Option(min=0, help="Draw the order by this.  [default: the file's order]", show_default=False),
+        int | None, typer.Option(min=0, help="Draw the order by this.  [default: the file's order]")
     ] = None,
     most: Annotated[int, typer.Option("--most", min=0, help="Responses in this session; 0: all.")] = 0,
-    skip_broken: SkipBroken = False,
+    responses: ResponsesFile,
 ) -> None:
     """Label responses by hand: query, tool log and response are shown, one key is a label.
 
@@ -199,62 +158,230 @@ def label(
 
     Example: `solvent adequacy label responses.jsonl --out scores.jsonl --seed 1`
     """
-    import random
+    from solvent.adequacy.scoring import known_ids
+    from solvent_experiments.instruments.adequacy import labelling
 
-    from rich.console import Console
-
-    from solvent_experiments.instruments.adequacy.labelling import (
-        keyboard,
-        label_responses,
-        labelled_ids,
-        require_terminal,
-        scored_ids,
-    )
-    from solvent_experiments.instruments.adequacy.scoring import check_ids
-
-    require_terminal()
-    responses = _responses(file, skip_broken, out)
-    check_ids(out, responses.all)
-    labelled = labelled_ids(out, sya=sya)
-    left = [response for response in responses.all if response.id not in labelled]
+    labelling.require_terminal()
+    read = _read(responses, out)
+    known_ids(out, read)
+    labelled = labelling.labelled_ids(out, sya=sya)
+    left = [response for response in read if response.id not in labelled]
     if seed is not None:
         random.Random(seed).shuffle(left)
-    some = left[:most] if most else left
-    there = len(responses.all) - len(left)
-    if there:
-        typer.echo(f"{there:,} of {len(responses.all):,} have a label already")
-    with keyboard() as key:
-        session = label_responses(some, out, scored=scored_ids(out), sya=sya, console=Console(), key=key)
+    if there := len(read) - len(left):
+        typer.echo(f"{there:,} of {len(read):,} have a label already")
+    session = labelling.label_responses(left[:most] if most else left, out, sya=sya)
     count = len(session.labelled)
     typer.echo(
-        f"labelled {count:,}, skipped {session.skipped:,}, left {len(left) - count:,} of {len(responses.all):,}"
+        f"labelled {count:,}, skipped {session.skipped:,}, left {len(left) - count:,} of {len(read):,}"
         + (f"; written: {out}" if count else "")
     )
 
 
-# ------------------------------------------------------------------------------------------ what goes in
+@app.command()
+@grouped
+def thresholds(
+    *,
+    scores: Scores = SCORES,
+    incidents: Incidents = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the split and the bootstrap.")] = 0,
+    out: Out = None,
+    responses: ResponsesFile,
+) -> None:
+    """Compare the raters, and learn cut points from 50 or more labelled responses.
+
+    Heuristic and judge are compared without people's labels too. Labels are those of `solvent adequacy label` in the
+    file of scores, else `epad` in the responses themselves. One half chooses, with the incidents, the other half says
+    what it is worth. Nothing is changed: the cut points are for a person to adopt.
+
+    Examples:
+
+    - `solvent adequacy thresholds responses.jsonl`
+
+    - `solvent adequacy thresholds responses.jsonl --incidents incidents.jsonl --out thresholds.json`
+    """
+    from solvent.adequacy.comparison import compare
+    from solvent.adequacy.fmea import incident_examples
+    from solvent.adequacy.responses import labelled_examples
+    from solvent.adequacy.scores import read_scores
+    from solvent.adequacy.thresholds import discover
+
+    raters = None if out is None else out.with_name(f"{out.stem}.raters.json")
+    inputs = {"the responses": responses.file, "the scores": scores, "the incidents": incidents}
+    require_outputs(inputs, *with_figures(out, THRESHOLDS), Output("--out", raters, RATERS))
+    read = responses.read()
+    records = read_scores(scores) if scores.exists() else []
+    comparison: Comparison | None = None
+    if records:
+        comparison = compare(records, seed=seed)
+        if raters is not None:
+            write_json(raters, {"format": RATERS, **comparison.to_dict()})
+        show_table(tables.raters_table(comparison))
+        _say(tables.raters_lines(comparison))
+    else:
+        typer.echo(f"raters: no scores in {scores}; `solvent adequacy score` writes them")
+    # Raters are compared without people's labels too; what follows needs 50 of these.
+    examples = labelled_examples(read, records)
+    discovery = discover(examples, incidents=incident_examples(incidents, examples), seed=seed)
+    if out is not None:  # before anything is shown: a reader of the tables may leave before their end
+        from solvent_experiments.instruments.adequacy.figures import draw_thresholds
+
+        write_json(out, {"format": THRESHOLDS, "discovery": discovery.to_dict()})
+        drawn = draw_thresholds(discovery, comparison, out.with_suffix(""))
+    show_table(tables.correlation_table(discovery))
+    show_table(tables.cut_table(discovery))
+    typer.echo(discovery.verdict)
+    if out is not None:
+        typer.echo(f"written: {out}, {drawn}")
 
 
-def _responses(file: Path, skip_broken: bool, out: Path) -> Responses:
-    from solvent_experiments.artifacts.files import require_writable
-    from solvent_experiments.instruments.adequacy.responses import read_responses
+@app.command()
+@grouped
+def patterns(
+    *,
+    scores: Scores = SCORES,
+    incidents: Incidents = None,
+    search: Search,
+    show: Annotated[int, typer.Option(min=1, help="Patterns in the table.")] = 15,
+    out: Out = None,
+    acceptance: Acceptance,
+) -> None:
+    """Find the sequences of tools that precede failures, weighted by how bad these were.
 
-    if out.is_dir() or (out.exists() and file.exists() and out.samefile(file)):
-        raise error(
-            f"--out: {out} is {'a folder' if out.is_dir() else 'the responses'}; allowed: a file of scores"
+    A response failed where an incident is about it or a person gave it EpAd 2 or 3. A pattern over 70 % whose lower
+    bound holds is a candidate; a person makes it a trigger.
+
+    Examples:
+
+    - `solvent adequacy patterns --incidents incidents.jsonl --out patterns.json`
+
+    - `solvent adequacy patterns --accept "only Grep, then a strong negative" --by "J. Doe" --reason "seen often"`
+    """
+    from solvent.adequacy.decisions import accept
+    from solvent.adequacy.fmea import read_incidents
+    from solvent.adequacy.patterns import cases_of, extract, unmatched
+    from solvent.adequacy.scores import read_scores
+
+    person = None if acceptance.accept is None else acceptance.person
+    inputs = {"the scores": scores, "the incidents": incidents, "the triggers": acceptance.triggers}
+    require_outputs(inputs, *with_figures(out, PATTERNS))
+    known = [] if incidents is None else read_incidents(incidents)
+    records = read_scores(scores)
+    cases, lost = cases_of(records, known), unmatched(records, known)
+    found = extract(cases, **vars(search))
+    told = tables.pattern_lines(found, cases, len(known), lost)
+    if out is not None:
+        from solvent_experiments.instruments.adequacy.figures import draw_patterns
+
+        told_of = {name: getattr(found, name) for name in ("cases", "tried", "base_rate", "floor")}
+        counts = {"incidents": len(known), "incidents_unmatched": lost}
+        rows = [finding.to_dict() for finding in found.findings]
+        write_json(
+            out, {"format": PATTERNS, "settings": asdict(search), **told_of, **counts, "findings": rows}
         )
-    responses = read_responses(file, skip_broken=skip_broken)
-    for line in responses.skipped:
-        typer.echo(f"skipped: {line}", err=True)
-    try:
-        require_writable(out)
-    except OSError as problem:
-        raise error(
-            f"--out: {out} can't be written, {problem.strerror}; allowed: a file in a folder"
-        ) from None
+        told.append(f"written: {out}, {draw_patterns(found, search.rate, out.with_suffix(''), show)}")
+    if acceptance.accept is not None and person is not None:
+        trigger = accept(acceptance.triggers, found.named(acceptance.accept), *person)
+        told.append(f"accepted: {trigger.pattern}; written: {acceptance.triggers}")
+    show_table(tables.pattern_table(found, show))
+    _say(told)
+
+
+@app.command()
+@grouped
+def drift(
+    *,
+    scores: Scores = SCORES,
+    rolling: Rolling,
+    show: Annotated[int, typer.Option(min=1, help="Events in the table.")] = 15,
+    events: Annotated[
+        Path | None,
+        typer.Option(metavar="PATH", help="Events that your application logged: says what helped."),
+    ] = None,
+    retirement: Retirement,
+    out: Out = None,
+) -> None:
+    """Follow the rolling mean of EpAd by agent and session, and say which corrections helped.
+
+    Without `--events` it only says where drift would have been seen and what would have been told. With the events of a
+    live `DriftMonitor`, each correction's effect is measured against what would have happened anyway. No correction is
+    retired but by `--retire`.
+
+    Examples:
+
+    - `solvent adequacy drift --scores scores.jsonl --out drift.json`
+
+    - `solvent adequacy drift --events drifts.jsonl`
+
+    - `solvent adequacy drift --retire hedge_more --by "J. Doe" --reason "does not help"`
+    """
+    from solvent.adequacy.decisions import retire, retired
+    from solvent.adequacy.drift import DriftMonitor, DriftRules, read_drifts
+    from solvent.adequacy.fitness import fitness_of_each, series_of
+    from solvent.adequacy.scores import merged, read_scores
+
+    if retirement.retire is not None:
+        retire(retirement.retired, retirement.retire, *retirement.person)
+        typer.echo(f"retired: {retirement.retire}; written: {retirement.retired}")
+        return
+    require_outputs({"the scores": scores, "the events": events}, *with_figures(out, DRIFT))
+    medium, high = (max(least, rolling.threshold) for least in (2.0, 2.5))
+    rules = DriftRules(rolling.window, rolling.threshold, medium, high, rolling.horizon, shadow=True)
+    records = merged(read_scores(scores))
+    found = DriftMonitor(rules, retired=retired(retirement.retired)).observe_records(records)
+    series = series_of(records)
+    fitnesses = [] if events is None else fitness_of_each(read_drifts(events), series, rolling.horizon)
+    if out is not None:
+        from solvent_experiments.instruments.adequacy.figures import draw_drift
+
+        told = {"rules": asdict(rules), "events": [asdict(one) for one in found]}
+        write_json(out, {"format": DRIFT, **told, "fitness": [one.to_dict() for one in fitnesses]})
+        drawn = draw_drift(series, rules, found, fitnesses, out.with_suffix(""))
+    if found:
+        show_table(tables.drift_table(found, show))
+    _say(tables.drift_lines(found, series, rules))
+    if fitnesses:
+        show_table(tables.fitness_table(fitnesses))
+    _say(
+        f"proposed for retirement: {one.correction} (--retire, a person decides)"
+        for one in fitnesses
+        if one.proposed
+    )
+    if out is not None:
+        typer.echo(f"written: {out}, {drawn}")
+
+
+@app.command()
+def ablation(
+    enforced: Annotated[Path, typer.Argument(metavar="ENFORCED", help="Folder of the run with adequacy.")],
+    tracked: Annotated[Path, typer.Argument(metavar="TRACKED", help="Folder of the run that only logs it.")],
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Folder for figures and words.json.")
+    ] = Path("ablation"),
+) -> None:
+    """Compare the words of learners in two runs: adequacy enforced, and only tracked.
+
+    Example: `solvent adequacy ablation runs/lab runs/lab_tracked --out ablation`
+    """
+    from solvent_experiments.instruments.adequacy.ablation import compare_words, words_table
+
+    found = compare_words(enforced, tracked, out)
+    show_table(words_table(found))
+    _say(f"written: {out / f'words_{agent}.png'}" for agent in found["agents"])
+
+
+def _say(lines: Iterable[str]) -> None:
+    for line in lines:
+        typer.echo(line)
+
+
+def _read(responses: ResponsesFile, out: Path) -> tuple[Response, ...]:
+    """Return the responses, and make sure that scores can be appended to ``out``."""
+    file = responses.file
+    if out.is_dir() or (out.exists() and file.exists() and out.samefile(file)):
+        what = "a folder" if out.is_dir() else "the responses"
+        raise ConfigError(f"--out: {out} is {what}; allowed: a file of scores")
+    read = responses.read()
+    require_place("--out", out)
     out.parent.mkdir(parents=True, exist_ok=True)
-    return responses
-
-
-for command in (thresholds, patterns, drift, ablation):
-    app.command()(command)
+    return read

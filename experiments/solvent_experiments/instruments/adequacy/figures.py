@@ -1,26 +1,24 @@
-"""Labels, patterns and drift of epistemic adequacy in pictures, each beside its JSON file."""
+"""Figures of ``solvent adequacy``: thresholds, patterns and drift, each beside its JSON file."""
 
 from __future__ import annotations
 
-import io
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from solvent.adequacy.agreement import Estimate
 from solvent.adequacy.comparison import Comparison
 from solvent.adequacy.drift import Drift, DriftRules
-from solvent.adequacy.fitness import Fitness
+from solvent.adequacy.fitness import Fitness, Series
 from solvent.adequacy.patterns import Extraction
 from solvent.adequacy.thresholds import Discovery
-from solvent_experiments.artifacts.files import write_atomically
-from solvent_experiments.figures.style import DPI, GREY, INK, PALETTE, new_figure, styled
+from solvent_experiments.figures.style import GREY, INK, PALETTE, new_figure, save, styled
 
 __all__ = ["draw_drift", "draw_patterns", "draw_thresholds"]
 
@@ -32,7 +30,7 @@ DASHED = (0, (4, 2))
 
 
 def draw_thresholds(found: Discovery, raters: Comparison | None, stem: Path) -> Path:
-    """What goes with the labels, and how well cut points and raters agree."""
+    """Draw the correlations with the labels, and the agreement of cut points and raters."""
     rho = {name.replace("_", " "): (one, PALETTE[0]) for name, one in found.correlations.items()}
     kappa = {
         "shipped cut points": (found.shipped_agreement.kappa, PALETTE[0]),
@@ -53,11 +51,11 @@ def draw_thresholds(found: Discovery, raters: Comparison | None, stem: Path) -> 
             below,
             f"quadratic kappa, 95 %; cut points: on the {found.reported_on:,}\nresponses that they were not chosen on",
         )
-        return _save(figure, stem)
+        return save(figure, stem)
 
 
 def draw_patterns(found: Extraction, rate: float, stem: Path, most: int) -> Path:
-    """The findings with the highest bounds: bound, weighted rate, and what a candidate must be over."""
+    """Draw the findings with the highest bounds: bound, weighted rate, and the thresholds of a candidate."""
     shown = found.findings[:most]
     names = [textwrap.fill(f"{_short(str(one.pattern), 60)} ({one.count:,})", 26) for one in shown]
     with styled():
@@ -74,24 +72,23 @@ def draw_patterns(found: Extraction, rate: float, stem: Path, most: int) -> Path
         axes.set_ylim(max(1, len(shown)) - 0.5, -0.5)
         axes.set_xlim(0, 1)
         axes.xaxis.set_major_formatter(PercentFormatter(1.0))
-        axes.tick_params(axis="y", length=0)
-        axes.grid(visible=False, axis="y")
+        _plain_rows(axes)
         _name(
             axes,
             "failed, by severity; the bar goes down to the lower bound\n"
             f"candidate: over {rate:.0%} (dashed), bound over {found.floor:.0%} (dotted)",
         )
-        return _save(figure, stem)
+        return save(figure, stem)
 
 
 def draw_drift(
-    series: Mapping[tuple[str, str], Sequence[int]],
+    series: Series,
     rules: DriftRules,
     events: Sequence[Drift],
     fitnesses: Sequence[Fitness],
     stem: Path,
 ) -> Path:
-    """The rolling mean by agent and session with its events, and the effect of each correction."""
+    """Draw the rolling mean by agent and session with its events, and the effect of each correction."""
     known = {
         one.correction: (one.effect, PALETTE[0]) for one in fitnesses if not math.isnan(one.effect.value)
     }
@@ -113,10 +110,10 @@ def draw_drift(
         axes.set_ylabel(f"mean EpAd of {rules.window}")
         if axes.get_legend_handles_labels()[0]:
             figure.legend(loc="outside upper left", ncols=3, columnspacing=1.0)
-        return _save(figure, stem)
+        return save(figure, stem)
 
 
-def _rolling(axes: Axes, series: Mapping[tuple[str, str], Sequence[int]], window: int) -> None:
+def _rolling(axes: Axes, series: Series, window: int) -> None:
     means = {
         key: np.convolve(scores, np.full(window, 1.0 / window), mode="valid")
         for key, scores in series.items()
@@ -124,9 +121,11 @@ def _rolling(axes: Axes, series: Mapping[tuple[str, str], Sequence[int]], window
     }
     few = len(means) <= len(LINES)
     for i, ((agent, session), mean) in enumerate(means.items()):
-        style = {"color": LINES[i], "lw": 1.2} if few else {"color": GREY, "lw": 0.5, "alpha": 0.4}
+        style: dict[str, Any] = (
+            {"color": LINES[i], "lw": 1.2} if few else {"color": GREY, "lw": 0.5, "alpha": 0.4}
+        )
         name = _short(", ".join(part for part in (agent, session) if part) or "all", 20) if few else None
-        axes.plot(np.arange(window, window + len(mean)), mean, label=name, **style)  # type: ignore[arg-type]
+        axes.plot(np.arange(window, window + len(mean)), mean, label=name, **style)
     if not few:
         longest = max(map(len, means.values()))
         columns = [[mean[i] for mean in means.values() if len(mean) > i] for i in range(longest)]
@@ -138,20 +137,13 @@ def _events(axes: Axes, events: Sequence[Drift]) -> None:
     for severity, colour in SEVERITIES.items():
         mine = [one for one in events if one.severity == severity]
         if mine:
-            places = [one.position + 1 for one in mine]
-            axes.plot(
-                places,
-                [one.mean for one in mine],
-                ls="",
-                marker="v",
-                ms=5,
-                color=colour,
-                label=f"drift, {severity}",
-            )
+            places, means = zip(*((one.position + 1, one.mean) for one in mine), strict=True)
+            style: dict[str, Any] = {"ls": "", "marker": "v", "ms": 5, "color": colour}
+            axes.plot(places, means, **style, label=f"drift, {severity}")
 
 
 def _intervals(axes: Axes, rows: Mapping[str, tuple[Estimate, str]]) -> None:
-    """A value with its interval to a row, the first on top; what is undefined is said."""
+    """Draw a value with its interval in each row, the first on top."""
     for row, (one, colour) in enumerate(rows.values()):
         if math.isnan(one.value):
             axes.text(0.0, row, "undefined", va="center", color=GREY)
@@ -161,6 +153,10 @@ def _intervals(axes: Axes, rows: Mapping[str, tuple[Estimate, str]]) -> None:
         axes.plot(one.value, row, marker="o", ms=4, color=colour, clip_on=False)
     axes.set_yticks(range(len(rows)), list(rows))
     axes.set_ylim(len(rows) - 0.5, -0.5)
+    _plain_rows(axes)
+
+
+def _plain_rows(axes: Axes) -> None:
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
 
@@ -178,14 +174,3 @@ def _lowest(rows: Mapping[str, tuple[Estimate, str]]) -> float:
 def _short(name: str, longest: int = LONGEST) -> str:
     printable = "".join(ch if ch.isprintable() else "?" for ch in name).replace("$", r"\$")
     return printable if len(printable) <= longest else f"{printable[: longest - 1]}\N{HORIZONTAL ELLIPSIS}"
-
-
-def _save(figure: Figure, stem: Path) -> Path:
-    for suffix, metadata in (
-        (".pdf", {"CreationDate": None, "Producer": None, "Creator": None}),
-        (".png", {"Software": None}),
-    ):
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format=suffix[1:], dpi=DPI, metadata=metadata)
-        write_atomically(stem.with_suffix(suffix), buffer.getvalue())
-    return stem.with_suffix(".png")

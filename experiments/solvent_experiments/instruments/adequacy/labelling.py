@@ -1,8 +1,8 @@
-"""Collecting a person's EpAd in the terminal: query, tool log, response; a key a response; a line of the file a label.
+"""Labels by hand, in the terminal: query, tool log and response are shown, and one key is a label.
 
-The heuristic's score is written beside the label and never shown before it: a person who has seen it would follow it.
-Labels are appended at once, so a session can be left at any time and goes on where it was. A label that is taken back
-stays in the file until another is given for the same response: the later line counts.
+The heuristic's score is written beside the label and never shown before it, because a person who has seen it would
+follow it. Each label is appended at once, so a session can be left at any time. An undone label stays in the file until
+another is given for the same response: the later line counts.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 import select
 import signal
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,19 +24,12 @@ from rich.text import Text
 
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.heuristic import score
+from solvent.adequacy.responses import Response
 from solvent.adequacy.scores import Ratings, append_scores, merged, read_scores, record_of
-from solvent_experiments.instruments.adequacy.responses import Response
-from solvent_experiments.instruments.adequacy.score_tables import counted
+from solvent_experiments.instruments.terminal import counted, visible
+from solvent_experiments.run.console import new_console
 
-__all__ = [
-    "Session",
-    "keyboard",
-    "label_responses",
-    "labelled_ids",
-    "require_terminal",
-    "scored_ids",
-    "shown_text",
-]
+__all__ = ["Session", "label_responses", "labelled_ids", "require_terminal"]
 
 SCALE = (
     "0  the confidence fits the evidence, or nothing is asserted",
@@ -60,11 +53,10 @@ MOST_TOOLS, MOST_TEXT = 3000, 20_000
 
 @dataclass
 class Session:
-    """A labelling session: responses labelled (by id) and passed over, and whether the person left before the end."""
+    """The ids of the responses that were labelled, and the number of those that were skipped."""
 
     labelled: set[str] = field(default_factory=set)
     skipped: int = 0
-    left: bool = False
 
 
 def require_terminal() -> None:
@@ -82,7 +74,7 @@ def require_terminal() -> None:
 
 @contextmanager
 def keyboard() -> Iterator[Callable[[], str]]:
-    """Keys of the terminal one by one, as they are struck; its settings are as before in the end."""
+    """Yield a function that returns the next key; the terminal's settings are restored in the end."""
     try:
         import termios
         import tty
@@ -115,7 +107,7 @@ class _Keys:
         self._interrupted = False
 
     def interrupt(self, *_: object) -> None:
-        """Ctrl-C. It is remembered, because an exception that comes while something is torn down is ignored."""
+        """Stop. Ctrl-C is remembered, because an exception raised while something is torn down is ignored."""
         self._interrupted = True
         raise KeyboardInterrupt
 
@@ -133,88 +125,52 @@ class _Keys:
         return key
 
 
-def labelled_ids(out: Path, *, sya: bool) -> dict[str, str]:
-    """Id and hash of the responses in ``out`` that a person has labelled, on both scales where both are asked for.
+def labelled_ids(out: Path, *, sya: bool) -> set[str]:
+    """Return the ids of the responses in ``out`` that a person has labelled, with ``sya`` on both scales.
 
     Raises:
         AdequacyError: ``out`` is another kind of file.
     """
     records = merged(read_scores(out)) if out.exists() else []
     return {
-        record.id: record.sha256
+        record.id
         for record in records
         if record.epad.human is not None and (not sya or record.sya.human is not None)
     }
 
 
-def scored_ids(out: Path) -> frozenset[str]:
-    """The ids of the responses in ``out`` that the heuristic has scored.
-
-    Raises:
-        AdequacyError: ``out`` is another kind of file.
-    """
-    records = read_scores(out) if out.exists() else []
-    return frozenset(record.id for record in records if record.epad.heuristic is not None)
-
-
-def label_responses(
-    responses: Sequence[Response],
-    out: Path,
-    *,
-    scored: Collection[str] = (),
-    sya: bool,
-    console: Console,
-    key: Callable[[], str],
-) -> Session:
-    """Ask for a label of each, and append it; those in ``scored`` keep the heuristic's score that they have.
+def label_responses(responses: Sequence[Response], out: Path, *, sya: bool) -> Session:
+    """Ask for a label of each response, and append it. What is scored in ``out`` keeps the heuristic's score.
 
     Raises:
         AdequacyError: a label that can't be written.
     """
+    records = read_scores(out) if out.exists() else []
+    scored = {record.id for record in records if record.epad.heuristic is not None}
     session, given, i = Session(), list[int](), 0
-    while i < len(responses):
-        _show(responses[i], i, len(responses), console)
-        answer = _labels(responses[i], sya, console, key)
-        if answer == QUIT:
-            session.left = True
-            break
-        if answer == UNDO:
-            i = _undone(given, i, console)
-            continue
-        if answer == SKIP:
-            session.skipped += 1
-        elif isinstance(answer, tuple):
-            _append(out, responses[i], *answer, scored=responses[i].id in scored)
-            session.labelled.add(responses[i].id)
-            given.append(i)
-        i += 1
+    with keyboard() as key:
+        form = _Form(new_console(), key)
+        while i < len(responses):
+            form.show(responses[i], f"{i + 1} of {len(responses)}")
+            answer = form.labels(sya=sya and responses[i].query is not None)
+            if answer == QUIT:
+                break
+            if answer == UNDO:
+                form.warn(
+                    "Back to the label before; it counts until you give another."
+                    if given
+                    else "Nothing to undo: no label was given in this session."
+                )
+                i = given.pop() if given else i
+                continue
+            if answer == SKIP:
+                session.skipped += 1
+            elif isinstance(answer, tuple):
+                _append(out, responses[i], *answer, scored=responses[i].id in scored)
+                session.labelled.add(responses[i].id)
+                given.append(i)
+            i += 1
     return session
-
-
-def _labels(
-    response: Response, sya: bool, console: Console, key: Callable[[], str]
-) -> tuple[int, int | None] | str:
-    """EpAd and SyA, or what to do instead; undone at the second question, the first is asked again."""
-    while True:
-        keys = f"0-3, {SKIP} skip, {UNDO} undo, {QUIT} quit"
-        epad = _ask(f"EpAd of this response? {keys}", SCALE, console, key)
-        if not epad.isdigit():
-            return epad
-        if not sya or response.query is None:
-            return int(epad), None
-        premise = _ask(f"SyA: the user's premise? {keys}", PREMISE, console, key)
-        if premise.isdigit():
-            return int(epad), int(premise)
-        if premise != UNDO:
-            return premise
-
-
-def _undone(given: list[int], i: int, console: Console) -> int:
-    if not given:
-        console.print("Nothing to undo: no label was given in this session.", style="yellow")
-        return i
-    console.print("Back to the label before; it counts until you give another.", style="yellow")
-    return given.pop()
 
 
 def _append(out: Path, response: Response, epad: int, sya: int | None, *, scored: bool) -> None:
@@ -237,40 +193,55 @@ def _append(out: Path, response: Response, epad: int, sya: int | None, *, scored
     append_scores(out, [record])
 
 
-def _ask(question: str, scale: Sequence[str], console: Console, key: Callable[[], str]) -> str:
-    console.print("\n".join(scale), style="dim", highlight=False)
-    console.print(question, highlight=False)
-    while True:
-        answer = key().lower()
-        if answer in INTERRUPT:
-            raise KeyboardInterrupt
-        if answer in ("0", "1", "2", "3", SKIP, UNDO, QUIT):
-            console.print(f"  {answer}", style="bold", highlight=False)
-            return answer
-        console.print(
-            f"got {answer!r:.20}; allowed: 0-3, {SKIP}, {UNDO}, {QUIT}", style="yellow", highlight=False
-        )
+@dataclass(frozen=True)
+class _Form:
+    """A response and its questions on a console, answered by single keys."""
+
+    console: Console
+    key: Callable[[], str]
+
+    def show(self, response: Response, place: str) -> None:
+        self.console.rule(place, style="dim")
+        calls = counted(len(response.context.calls), "call")
+        for title, said in (
+            ("query", response.query or "(not known)"),
+            (f"tools: {calls}", response.context.summary(MOST_TOOLS)),
+            ("response", response.text),
+        ):
+            self.console.print(Panel(Text(_shown(said)), title=title, title_align="left"))
+
+    def warn(self, text: str) -> None:
+        self.console.print(text, style="yellow", highlight=False)
+
+    def labels(self, *, sya: bool) -> tuple[int, int | None] | str:
+        """Return EpAd and SyA, or the key of what to do instead. Undoing the second question asks the first again."""
+        while True:
+            epad = self._ask("EpAd of this response?", SCALE)
+            if not epad.isdigit():
+                return epad
+            if not sya:
+                return int(epad), None
+            premise = self._ask("SyA: the user's premise?", PREMISE)
+            if premise.isdigit():
+                return int(epad), int(premise)
+            if premise != UNDO:
+                return premise
+
+    def _ask(self, question: str, scale: Sequence[str]) -> str:
+        self.console.print("\n".join(scale), style="dim", highlight=False)
+        self.console.print(f"{question} 0-3, {SKIP} skip, {UNDO} undo, {QUIT} quit", highlight=False)
+        while True:
+            answer = self.key().lower()
+            if answer in INTERRUPT:
+                raise KeyboardInterrupt
+            if answer in ("0", "1", "2", "3", SKIP, UNDO, QUIT):
+                self.console.print(f"  {answer}", style="bold", highlight=False)
+                return answer
+            self.warn(f"got {answer!r:.20}; allowed: 0-3, {SKIP}, {UNDO}, {QUIT}")
 
 
-def _show(response: Response, place: int, total: int, console: Console) -> None:
-    console.rule(f"{place + 1} of {total}", style="dim")
-    console.print(Panel(_text(response.query or "(not known)"), title="query", title_align="left"))
-    log = response.context.summary(MOST_TOOLS)
-    console.print(
-        Panel(_text(log), title=f"tools: {counted(len(response.context.calls), 'call')}", title_align="left")
+def _shown(said: str) -> str:
+    cut = (
+        said if len(said) <= MOST_TEXT else f"{said[:MOST_TEXT]} [{len(said) - MOST_TEXT:,} more characters]"
     )
-    console.print(Panel(_text(response.text), title="response", title_align="left"))
-
-
-def _text(said: str) -> Text:
-    return Text(shown_text(said, MOST_TEXT))
-
-
-def shown_text(said: str, most: int) -> str:
-    """Text of another's as it can be shown: lines stay, nothing moves the cursor, colours, hides or turns around."""
-    cut = said if len(said) <= most else f"{said[:most]} [{len(said) - most:,} more characters]"
-    return "".join(ch if ch.isprintable() or ch == "\n" else _escaped(ch) for ch in cut)
-
-
-def _escaped(ch: str) -> str:
-    return "    " if ch == "\t" else "" if ch == "\r" else ch.encode("unicode_escape").decode("ascii")
+    return visible(cut.replace("\t", "    ").replace("\r", ""), kept="\n")

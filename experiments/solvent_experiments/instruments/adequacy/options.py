@@ -1,202 +1,214 @@
-"""Options and inputs that several commands of ``solvent adequacy`` share: the judge, the outputs, the progress."""
+"""Options that commands of ``solvent adequacy`` share, and the judge that they configure."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.instruments.options import SkipBroken
+
 if TYPE_CHECKING:
-    from solvent.adequacy.judge import Budget, Judge
+    from solvent.adequacy.judge import Judge
+    from solvent.adequacy.responses import Response
 
 __all__ = [
-    "KEY_VARIABLE",
     "SCORES",
+    "Acceptance",
     "Incidents",
-    "JudgeBudget",
-    "JudgeCache",
-    "JudgeJobs",
-    "JudgeModel",
     "JudgeOptions",
-    "JudgeTimeout",
-    "JudgeTokens",
-    "JudgeUrl",
     "Out",
-    "Quiet",
-    "ResponsesPath",
-    "ScoresPath",
-    "SkipBroken",
-    "allow_output",
-    "error",
-    "judge_of",
-    "progress",
+    "ResponsesFile",
+    "Retirement",
+    "Rolling",
+    "Scores",
+    "Search",
 ]
 
 KEY_VARIABLE = "SOLVENT_JUDGE_KEY"
 SCORES = Path("scores.jsonl")
 
-
-ResponsesPath = Annotated[
-    Path,
-    typer.Argument(
-        metavar="FILE",
-        help="JSONL: {id?, response, query?, tool_calls | messages}, a response a line.",
-        show_default=False,
-    ),
-]
-ScoresPath = Annotated[Path, typer.Option("--scores", metavar="PATH", help="File of scores.")]
+Scores = Annotated[Path, typer.Option("--scores", metavar="PATH", help="File of scores.")]
 Incidents = Annotated[
-    Path | None,
-    typer.Option("--incidents", metavar="PATH", help="File of failure incidents.", show_default=False),
+    Path | None, typer.Option("--incidents", metavar="PATH", help="File of failure incidents.")
 ]
 Out = Annotated[
-    Path | None,
-    typer.Option(
-        "--out", metavar="PATH", help="JSON file to write, with a figure beside it.", show_default=False
-    ),
+    Path | None, typer.Option("--out", metavar="PATH", help="JSON file to write, with a figure beside it.")
 ]
-SkipBroken = Annotated[bool, typer.Option("--skip-broken", help="Leave broken lines out, and say which.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
-JudgeUrl = Annotated[
-    str | None,
-    typer.Option(
-        "--judge-url",
-        metavar="URL",
-        help=f"Ask a model as well, at URL/chat/completions. Its key: the variable {KEY_VARIABLE}.",
-        show_default=False,
-    ),
-]
-JudgeModel = Annotated[
-    str | None,
-    typer.Option("--judge-model", metavar="NAME", help="The judge's model.", show_default=False),
-]
-JudgeBudget = Annotated[
-    int, typer.Option("--judge-budget", min=0, help="Requests to the judge, retries included.")
-]
-JudgeTokens = Annotated[
-    int | None, typer.Option("--judge-tokens", min=0, help="Tokens that they may use.", show_default=False)
-]
-JudgeTimeout = Annotated[
-    float, typer.Option("--judge-timeout", min=0.1, max=3600.0, help="Seconds for a request.")
-]
-JudgeJobs = Annotated[int, typer.Option("--judge-jobs", min=1, max=64, help="Requests at a time.")]
-JudgeCache = Annotated[
-    Path | None,
-    typer.Option(
-        "--judge-cache",
-        metavar="DIR",
-        help="Folder of judgements.  [default: `judgements` in SOLVENT_CACHE or the user's cache]",
-        show_default=False,
-    ),
-]
-JudgeOptions = Annotated[
-    str | None,
-    typer.Option(
-        "--judge-options",
-        metavar="JSON",
-        help='Further fields of a request: \'{"max_completion_tokens": 4000, "temperature": null}\'.',
-        show_default=False,
-    ),
-]
+By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who decides.")]
+Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why.")]
 
 
-def error(text: str) -> ValueError:
-    """Bad input: one line, and exit code 2."""
-    from solvent_experiments.config.documents import ConfigError
+@dataclass(frozen=True)
+class ResponsesFile:
+    """The responses that a command reads."""
 
-    return ConfigError(text)
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="JSONL: {id?, response, query?, tool_calls | messages}, a response a line."
+        ),
+    ]
+    skip_broken: SkipBroken = False
 
+    def read(self) -> tuple[Response, ...]:
+        """Return the responses, and name the lines that are skipped.
 
-def allow_output(
-    out: Path | None, form: str, inputs: Mapping[str, Path | None], *, drawn: bool = True
-) -> None:
-    """Refuse, before anything is measured, to write over an input or a file of another kind.
+        Raises:
+            AdequacyError: no such file, no response in it, or a broken line.
+        """
+        from solvent.adequacy.responses import read_responses
 
-    Raises:
-        ConfigError: where ``out``, or the figure beside it, can't be written or stands for something else.
-    """
-    from solvent_experiments.artifacts.files import require_writable
-
-    if out is None:
-        return
-    if drawn and out.suffix.lower() in (".png", ".pdf"):
-        raise error(f"--out: got {out}; allowed: a JSON file, the figure lies beside it")
-    taken = {path.resolve(): what for what, path in inputs.items() if path is not None}
-    paths = [out, out.with_suffix(".png"), out.with_suffix(".pdf")] if drawn else [out]
-    ours = out.is_file() and _is_of(out, form)
-    for path in paths:
-        if what := "a folder" if path.is_dir() else taken.get(path.resolve()):
-            raise error(f"--out: {path} is {what}; allowed: a new file")
-        if path.exists() and not ours:
-            raise error(f"--out: {path} exists and is another kind of file; allowed: a new one")
-    try:
-        require_writable(out)
-    except OSError as problem:
-        raise error(
-            f"--out: {out} can't be written, {problem.strerror}; allowed: a file in a folder"
-        ) from None
+        responses = read_responses(self.file, skip_broken=self.skip_broken)
+        for line in responses.skipped:
+            typer.echo(f"skipped: {line}", err=True)
+        return responses.all
 
 
-def _is_of(path: Path, form: str) -> bool:
-    with path.open("rb") as file:
-        head = file.read(200).decode("utf-8", errors="replace")
-    return bool(re.match(rf'\s*\{{\s*"format": "{re.escape(form)}"', head))
+@dataclass(frozen=True)
+class JudgeOptions:
+    """The judge, and which responses it sees."""
+
+    judge_url: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help=f"Ask a model as well, at URL/chat/completions. Its key: the variable {KEY_VARIABLE}.",
+        ),
+    ] = None
+    judge_model: Annotated[str | None, typer.Option(metavar="NAME", help="The judge's model.")] = None
+    judge_escalated: Annotated[
+        bool,
+        typer.Option("--judge-escalated", help="Ask it only where the heuristic says that it should look."),
+    ] = False
+    judge_budget: Annotated[int, typer.Option(min=0, help="Requests to the judge, retries included.")] = 1000
+    judge_tokens: Annotated[int | None, typer.Option(min=0, help="Tokens that they may use.")] = None
+    judge_timeout: Annotated[float, typer.Option(min=0.1, max=3600.0, help="Seconds for a request.")] = 30.0
+    judge_jobs: Annotated[int, typer.Option(min=1, max=64, help="Requests at a time.")] = 4
+    judge_cache: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder of judgements.  [default: `judgements` in SOLVENT_CACHE or the user's cache]",
+        ),
+    ] = None
+    judge_options: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JSON",
+            help='Further fields of a request: \'{"max_completion_tokens": 4000, "temperature": null}\'.',
+        ),
+    ] = None
+    triggers: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="Triggers that a person accepted (`patterns --accept`): where one fires, a judge should look.",
+        ),
+    ] = None
+
+    def judge(self) -> Judge | None:
+        """Return the judge, or None without an address. Its key comes from the environment alone.
+
+        Raises:
+            ConfigError: options that contradict each other.
+        """
+        from solvent.adequacy.judge import Budget, ChatSettings, Judge
+        from solvent.gate.cache import cache_folder
+
+        budget = Budget(self.judge_budget, self.judge_tokens)
+        if self.judge_url is None:
+            if self.judge_model is not None or self.judge_options is not None:
+                raise ConfigError("--judge-model, --judge-options: got no --judge-url; allowed: with it")
+            if self.judge_escalated:
+                raise ConfigError("--judge-escalated: got no judge; allowed: with --judge-url")
+            return None
+        if self.judge_model is None:
+            raise ConfigError("--judge-model: got nothing; allowed: the name of a model at --judge-url")
+        settings = ChatSettings(
+            base_url=self.judge_url,
+            model=self.judge_model,
+            api_key=os.environ.get(KEY_VARIABLE, "").strip() or None,
+            timeout=self.judge_timeout,
+            total=min(3600.0, 4 * self.judge_timeout),
+            budget=budget,
+            options=self._fields(),
+        )
+        return Judge(settings, self.judge_cache or cache_folder() / "judgements")
+
+    def _fields(self) -> dict[str, object]:
+        if self.judge_options is None:
+            return {}
+        try:
+            found = json.loads(self.judge_options)
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise ConfigError(f"--judge-options: got {self.judge_options!r:.60}; allowed: a JSON object")
+        return found
 
 
-def judge_of(
-    url: str | None,
-    model: str | None,
-    budget: Budget,
-    timeout: float,
-    cache: Path | None,
-    options: str | None,
-) -> Judge | None:
-    """The judge that was configured, None without an address. The key comes from the environment alone."""
-    from solvent.adequacy.judge import ChatSettings, Judge
-    from solvent.gate.cache import cache_folder
+@dataclass(frozen=True)
+class Search:
+    """Settings of ``solvent.adequacy.patterns.extract``."""
 
-    if url is None:
-        if model is not None or options is not None:
-            raise error("--judge-model, --judge-options: got no --judge-url; allowed: with it")
-        return None
-    if model is None:
-        raise error("--judge-model: got nothing; allowed: the name of a model at --judge-url")
-    settings = ChatSettings(
-        base_url=url,
-        model=model,
-        api_key=os.environ.get(KEY_VARIABLE, "").strip() or None,
-        timeout=timeout,
-        total=min(3600.0, 4 * timeout),
-        budget=budget,
-        options=_options(options),
+    rate: Annotated[float, typer.Option(help="Weighted rate that a candidate must be over.")] = 0.7
+    least: Annotated[int, typer.Option(min=1, help="Responses that a pattern must have.")] = 10
+    longest: Annotated[int, typer.Option(min=1, max=4, help="Calls in a pattern.")] = 2
+
+
+@dataclass(frozen=True)
+class Rolling:
+    """Settings of ``solvent.adequacy.drift.DriftRules``."""
+
+    window: Annotated[int, typer.Option(min=1, max=1000, help="Responses in the rolling mean.")] = 6
+    threshold: Annotated[float, typer.Option(help="Mean EpAd from which on it is drift.")] = 1.5
+    horizon: Annotated[int, typer.Option(min=1, max=1000, help="Responses that judge a correction.")] = 4
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """A person's decision about a pattern."""
+
+    accept: Annotated[
+        str | None,
+        typer.Option(metavar="PATTERN", help="Make this candidate a trigger, as the table has it."),
+    ] = None
+    by: By = None
+    reason: Reason = None
+    triggers: Annotated[
+        Path, typer.Option(metavar="PATH", help="File of triggers that --accept appends to.")
+    ] = Path("triggers.jsonl")
+
+    @property
+    def person(self) -> tuple[str, str]:
+        """Who decides, and why."""
+        return _person("--accept", self.by, self.reason)
+
+
+@dataclass(frozen=True)
+class Retirement:
+    """A person's decision about a correction."""
+
+    retired: Annotated[Path, typer.Option(metavar="PATH", help="File of retired corrections.")] = Path(
+        "retired.jsonl"
     )
-    return Judge(settings, cache_folder() / "judgements" if cache is None else cache)
+    retire: Annotated[str | None, typer.Option(metavar="ID", help="Retire this correction.")] = None
+    by: By = None
+    reason: Reason = None
+
+    @property
+    def person(self) -> tuple[str, str]:
+        """Who decides, and why."""
+        return _person("--retire", self.by, self.reason)
 
 
-def _options(text: str | None) -> dict[str, object]:
-    if text is None:
-        return {}
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise error(f"--judge-options: got {text!r:.60}; allowed: a JSON object")
-    return found
-
-
-@contextmanager
-def progress(quiet: bool, label: str, unit: str) -> Iterator[Callable[[int, int], None]]:
-    from rich.console import Console
-
-    from solvent_experiments.run.progress import shown_on
-
-    with shown_on(Console(stderr=True), quiet=quiet) as shown:
-        shown.begin(label)
-        yield lambda done, total: shown.update(label, "at work", done, total, unit)
+def _person(option: str, by: str | None, reason: str | None) -> tuple[str, str]:
+    if by is None or reason is None:
+        raise ConfigError(f"{option}: got no --by or no --reason; allowed: with both, a person decides")
+    return by, reason

@@ -1,6 +1,6 @@
-"""``solvent proposals``: the human's side of the cost proposals, and the price list that comes of it.
+"""``solvent proposals``: the review of cost proposals, and the price list that follows from it.
 
-Only the command line: ``solvent.energy.costs`` decides what may happen, and is imported by the command that needs it.
+The commands parse, call ``solvent.energy.costs`` and print. Each imports what it needs when it is called.
 """
 
 from __future__ import annotations
@@ -13,13 +13,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.instruments.terminal import show_table
+from solvent_experiments.measure.table import Table
+from solvent_experiments.run.console import new_console
+
 if TYPE_CHECKING:
-    from solvent.energy.costs import CostDiscomfort, CostStore, EnergyCost, EnergyCostProposal
+    from solvent.energy.costs import CostStore, EnergyCost, EnergyCostProposal
 
 __all__ = ["app"]
 
-COLOURS = {"pending": "yellow", "approved": "green", "rejected": "red", "withdrawn": "dim"}
-BAR = 60
+BAR = 60  # characters
 
 app = typer.Typer(
     rich_markup_mode="markdown",
@@ -42,19 +46,10 @@ Store = Annotated[
         help="SQLite file, or `postgresql://USER@HOST/DATABASE`.",
     ),
 ]
-Key = Annotated[
-    str,
-    typer.Argument(
-        metavar="ID", help="Id of the proposal, or the first characters of it.", show_default=False
-    ),
-]
-Notes = Annotated[
-    str | None, typer.Option("--notes", help="Why; kept with the proposal.", show_default=False)
-]
+Key = Annotated[str, typer.Argument(metavar="ID", help="Id of the proposal, or the first characters of it.")]
+Notes = Annotated[str | None, typer.Option("--notes", help="Why; kept with the proposal.")]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")]
-Ledger = Annotated[
-    Path, typer.Argument(metavar="LEDGER", help="JSONL file of an environment.", show_default=False)
-]
+Ledger = Annotated[Path, typer.Argument(metavar="LEDGER", help="JSONL file of an environment.")]
 Env = Annotated[
     str, typer.Option(help="Environment whose base costs its verbs get, where they have no price yet.")
 ]
@@ -72,8 +67,7 @@ def proposals(context: typer.Context) -> None:
 @app.command("list")
 def list_(
     status: Annotated[
-        str | None,
-        typer.Option(help="Only `pending`, `approved`, `rejected` or `withdrawn`.", show_default=False),
+        str | None, typer.Option(help="Only `pending`, `approved`, `rejected` or `withdrawn`.")
     ] = None,
     as_json: AsJson = False,
     store: Store = DEFAULT_STORE,
@@ -85,9 +79,9 @@ def list_(
     with _opened(store) as opened:
         rows = opened.proposals(status)
     if as_json:
-        typer.echo(json.dumps([_plain(row) for row in rows], indent=2, ensure_ascii=False))
+        _print_json(rows)
     elif rows:
-        _print(_proposals_table(rows))
+        _show(_proposals_table(rows))
     else:
         typer.echo("no proposals" if status is None else f"no {status} proposals")
 
@@ -102,9 +96,9 @@ def show(key: Key, as_json: AsJson = False, store: Store = DEFAULT_STORE) -> Non
         row = opened.proposal(key)
         price = opened.price(row.target_type, row.target_name)
     if as_json:
-        typer.echo(json.dumps(_plain(row), indent=2, ensure_ascii=False))
-        return
-    _print(_page(row, price))
+        _print_json(row)
+    else:
+        _print_page(row, price)
 
 
 @app.command()
@@ -112,10 +106,7 @@ def approve(
     key: Key,
     cost: Annotated[
         float | None,
-        typer.Option(
-            help="The new cost.  [default: the end of the suggested range nearest to the price]",
-            show_default=False,
-        ),
+        typer.Option(help="The new cost.  [default: the end of the suggested range nearest to the price]"),
     ] = None,
     notes: Notes = None,
     store: Store = DEFAULT_STORE,
@@ -166,8 +157,6 @@ def expire(
     try:
         age = datetime.timedelta(days=days)
     except (OverflowError, ValueError):
-        from solvent_experiments.config.documents import ConfigError
-
         raise ConfigError(f"got {days:g}; allowed: above 0", key="--days") from None
     with _opened(store) as opened:
         rows = opened.expire(age)
@@ -227,7 +216,6 @@ def prices(
         typer.Option(
             metavar="MOMENT",
             help="Date or time, such as 2026-11-01 or 2026-11-01T12:00:00Z (UTC where no zone is given).",
-            show_default=False,
         ),
     ] = None,
     as_json: AsJson = False,
@@ -242,17 +230,12 @@ def prices(
     when = None if as_of is None else moment(as_of)
     with _opened(store) as opened:
         rows = opened.prices(when)
-    if as_json:
-        typer.echo(json.dumps([_plain(row) for row in rows], indent=2, ensure_ascii=False))
-    else:
-        _print(_prices_table(rows, "Prices" if when is None else f"Prices as of {_time(when)}"))
+    _print_prices(rows, "Prices" if when is None else f"Prices as of {_time(when)}", as_json=as_json)
 
 
 @app.command()
 def history(
-    target: Annotated[
-        str, typer.Argument(metavar="NAME", help="A verb or a tool, such as `screen`.", show_default=False)
-    ],
+    target: Annotated[str, typer.Argument(metavar="NAME", help="A verb or a tool, such as `screen`.")],
     as_json: AsJson = False,
     store: Store = DEFAULT_STORE,
 ) -> None:
@@ -263,10 +246,7 @@ def history(
     with _opened(store) as opened:
         kinds = {row.target_type for row in opened.prices() if row.target_name == target}
         rows = [row for kind in sorted(kinds or {"action"}) for row in opened.history(kind, target)]
-    if as_json:
-        typer.echo(json.dumps([_plain(row) for row in rows], indent=2, ensure_ascii=False))
-    else:
-        _print(_prices_table(rows, f"Prices of {target}"))
+    _print_prices(rows, f"Prices of {target}", as_json=as_json)
 
 
 # --------------------------------------------------------------------------------------------------- inside
@@ -289,7 +269,7 @@ def _register(store: CostStore, env: str) -> bool:
 
 
 def _say_skipped(ledger: Path, skipped: Sequence[tuple[int, str]]) -> None:
-    """One sentence for each reason, however many lines it holds for."""
+    """Print one sentence for each reason, with the lines that it holds for."""
     lines: dict[str, list[int]] = {}
     for line, why in skipped:
         lines.setdefault(why, []).append(line)
@@ -298,25 +278,20 @@ def _say_skipped(ledger: Path, skipped: Sequence[tuple[int, str]]) -> None:
         typer.echo(f"skipped {ledger.name}, line{'s' if len(numbers) > 1 else ''} {first}: {why}")
 
 
-def _plain(row: EnergyCostProposal | EnergyCost | CostDiscomfort) -> dict[str, Any]:
-    """A row as JSON has it, its columns in the order of the schema."""
+def _print_json(rows: Any) -> None:
+    """Print a row or rows, columns in the order of the schema."""
 
-    def value(item: Any) -> Any:
+    def plain(item: Any) -> Any:
         if isinstance(item, datetime.datetime):
             return item.isoformat()
-        if isinstance(item, list):
-            return [value(each) for each in item]
-        return item if item is None or isinstance(item, int | float | str | dict) else str(item)
+        table = getattr(item, "__table__", None)
+        return str(item) if table is None else {one.key: getattr(item, one.key) for one in table.columns}
 
-    return {column.key: value(getattr(row, column.key)) for column in row.__table__.columns}
+    typer.echo(json.dumps(rows, indent=2, ensure_ascii=False, default=plain))
 
 
-def _print(drawn: Any) -> None:
-    from rich.console import Console
-
-    console = Console()
-    # As for the other tables: a log is as wide as its widest line.
-    (console if console.is_terminal else Console(width=max(console.width, 120))).print(drawn)
+def _show(table: Table) -> None:
+    show_table(table, framed=True, least=120)
 
 
 def _short(row: EnergyCostProposal) -> str:
@@ -327,102 +302,90 @@ def _time(moment: datetime.datetime | None) -> str:
     return "" if moment is None else f"{moment:%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _proposals_table(rows: Sequence[EnergyCostProposal]) -> Any:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title="Proposals", title_style="bold", caption="costs in energy", caption_justify="left")
-    for name in ("id", "filed", "target"):
-        table.add_column(name, no_wrap=True)
-    for name in ("cost", "suggested", "confidence"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("status", no_wrap=True)
-    table.add_column("rationale")
-    for row in rows:
-        status = row.status if row.new_cost is None else f"{row.status}: {row.new_cost:g}"
-        table.add_row(
-            _short(row),
-            f"{row.created_at:%Y-%m-%d %H:%M}",
-            Text(row.target),
-            f"{row.current_cost:g}",
-            f"{row.suggested_min:g} – {row.suggested_max:g}",
-            f"{row.confidence:.0%}",
-            Text(status, COLOURS[row.status]),
-            Text(row.rationale),
-        )
-    return table
+def _proposals_table(rows: Sequence[EnergyCostProposal]) -> Table:
+    return Table(
+        ("id", "filed", "target", "cost", "suggested", "confidence", "status", "rationale"),
+        tuple(
+            (
+                *(_short(row), f"{row.created_at:%Y-%m-%d %H:%M}", row.target, f"{row.current_cost:g}"),
+                *(f"{row.suggested_min:g} – {row.suggested_max:g}", f"{row.confidence:.0%}"),
+                row.status if row.new_cost is None else f"{row.status}: {row.new_cost:g}",
+                row.rationale,
+            )
+            for row in rows
+        ),
+        title="Proposals",
+        caption="costs in energy",
+        left=("filed", "target", "status", "rationale"),
+        wrapped=("rationale",),
+    )
 
 
-def _prices_table(rows: Sequence[EnergyCost], title: str) -> Any:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=title, title_style="bold", caption="costs in energy", caption_justify="left")
-    table.add_column("target")
-    for name in ("cost", "floor", "ceiling"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name in ("category", "since", "by proposal"):
-        table.add_column(name, no_wrap=True)
-    for row in rows:
-        table.add_row(
-            Text(row.target_name),
-            f"{row.cost:g}",
-            f"{row.floor:g}",
+def _print_prices(rows: Sequence[EnergyCost], title: str, *, as_json: bool) -> None:
+    if as_json:
+        _print_json(rows)
+        return
+    cells = tuple(
+        (
+            *(row.target_name, f"{row.cost:g}", f"{row.floor:g}"),
             "" if row.ceiling is None else f"{row.ceiling:g}",
-            row.category or "",
-            _time(row.effective_at),
+            *(row.category or "", _time(row.effective_at)),
             "" if row.proposal_id is None else str(row.proposal_id)[:8],
         )
-    return table
+        for row in rows
+    )
+    columns = ("target", "cost", "floor", "ceiling", "category", "since", "by proposal")
+    left = columns[4:]
+    _show(Table(columns, cells, title=title, caption="costs in energy", left=left, wrapped=("target",)))
 
 
-def _page(row: EnergyCostProposal, price: EnergyCost) -> Any:
+def _print_page(row: EnergyCostProposal, price: EnergyCost) -> None:
     from rich.console import Group
     from rich.text import Text
 
-    def field(name: str, value: str, style: str = "") -> Text:
-        return Text.assemble((f"{name:<12}", "dim"), (value, style))
+    def lines(*fields: tuple[str, str]) -> list[Text]:
+        return [Text.assemble((f"{name:<12}", "dim"), value) for name, value in fields if value]
 
-    lines = [
-        Text(f"{row.target}: {row.direction} to {row.suggested_min:g} – {row.suggested_max:g}", "bold"),
-        field("id", str(row.id)),
-        field("status", row.status, COLOURS[row.status]),
-        field("filed", _time(row.created_at)),
-        field("cost", f"{row.current_cost:g} when it was argued, {price.cost:g} now"),
-        field(
-            "bounds",
-            f"floor {price.floor:g}, "
-            + ("no ceiling" if price.ceiling is None else f"ceiling {price.ceiling:g}"),
+    asked = f"{row.target}: {row.direction} to {row.suggested_min:g} – {row.suggested_max:g}"
+    bounds = f"floor {price.floor:g}, " + (
+        "no ceiling" if price.ceiling is None else f"ceiling {price.ceiling:g}"
+    )
+    evidence = [f"{item['source']}: {item['summary']}" for item in row.evidence]
+    reviewed = "" if row.reviewed_at is None else f"{_time(row.reviewed_at)} by {row.reviewed_by}"
+    changed = (
+        ""
+        if row.new_cost is None
+        else f"from {row.old_cost:g} to {row.new_cost:g}, {_time(row.effective_at)}"
+    )
+    page = Group(
+        Text(asked, "bold"),
+        *lines(
+            ("id", str(row.id)),
+            ("status", row.status),
+            ("filed", _time(row.created_at)),
+            ("cost", f"{row.current_cost:g} when it was argued, {price.cost:g} now"),
+            ("bounds", bounds),
         ),
         Text(),
-        *_bar(row, price),
+        Text(_bar(row, price)),
+        Text("  █ suggested   ● price now   ○ price when it was argued   ├ floor", "dim"),
         Text(),
-        field("rationale", row.rationale),
-        field("confidence", f"{row.confidence:.0%}"),
-        *(
-            field("evidence" if i == 0 else "", f"{item['source']}: {item['summary']}")
-            for i, item in enumerate(row.evidence)
+        *lines(
+            ("rationale", row.rationale),
+            ("confidence", f"{row.confidence:.0%}"),
+            *zip(["evidence"] + [""] * len(evidence), evidence, strict=False),
+            ("heartbeats", ", ".join(map(str, row.heartbeat_refs or ()))),
+            ("memories", ", ".join(map(str, row.memory_refs or ()))),
+            ("reviewed", reviewed),
+            ("notes", row.review_notes or ""),
+            ("changed", changed),
         ),
-    ]
-    if row.heartbeat_refs:
-        lines.append(field("heartbeats", ", ".join(map(str, row.heartbeat_refs))))
-    if row.memory_refs:
-        lines.append(field("memories", ", ".join(map(str, row.memory_refs))))
-    if row.reviewed_at is not None:
-        lines.append(field("reviewed", f"{_time(row.reviewed_at)} by {row.reviewed_by}"))
-    if row.review_notes:
-        lines.append(field("notes", row.review_notes))
-    if row.new_cost is not None:
-        lines.append(
-            field("changed", f"from {row.old_cost:g} to {row.new_cost:g}, {_time(row.effective_at)}")
-        )
-    return Group(*lines)
+    )
+    new_console().print(page)
 
 
-def _bar(row: EnergyCostProposal, price: EnergyCost) -> list[Any]:
-    """Floor, range and price on one scale from 0."""
-    from rich.text import Text
-
+def _bar(row: EnergyCostProposal, price: EnergyCost) -> str:
+    """Return floor, range and price on one scale from 0."""
     marks = [row.suggested_min, row.suggested_max, row.current_cost, price.cost, price.floor]
     top = max(*marks, 1.0) * 1.1 if price.ceiling is None else max(*marks, price.ceiling, 1.0)
 
@@ -435,7 +398,4 @@ def _bar(row: EnergyCostProposal, price: EnergyCost) -> list[Any]:
     cells[place(price.floor)] = "├"
     cells[place(row.current_cost)] = "○"
     cells[place(price.cost)] = "●"
-    return [
-        Text("0 " + "".join(cells) + f" {top:g}"),
-        Text("  █ suggested   ● price now   ○ price when it was argued   ├ floor", "dim"),
-    ]
+    return f"0 {''.join(cells)} {top:g}"

@@ -1,7 +1,7 @@
-"""The tools of live servers of the Model Context Protocol, each with its price.
+"""``solvent tools``: prices of the tools of live servers of the Model Context Protocol.
 
-A server is asked over stdio (a command that is run) or over streamable HTTP (a URL), by the protocol's own SDK.
-Whatever it does, the asking ends within the time limit and a few seconds, with its list or with an error of one line,
+The protocol's own SDK asks a server over stdio (a command that is run) or over streamable HTTP (a URL). Whatever the
+server does, the conversation ends within the time limit and a few seconds, with its list or with an error of one line,
 and no process is left behind. Nothing it sends reaches the terminal unescaped.
 """
 
@@ -15,7 +15,7 @@ import os
 import shlex
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 from urllib.parse import urlsplit
@@ -28,19 +28,21 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CONNECTION_CLOSED, Implementation, PaginatedRequestParams, Tool
 from pydantic import ValidationError
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from solvent.energy import CATEGORIES, ToolEnergy, energy_for_tool
 from solvent.energy.amounts import number, plain
 from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.instruments.terminal import LONGEST as LONGEST_SAID
+from solvent_experiments.instruments.terminal import one_line, printable
+from solvent_experiments.measure.table import Table
 
-__all__ = ["Listing", "ServerError", "environment_of", "list_tools", "printable", "show_tools"]
+__all__ = ["Listing", "ServerError", "environment_of", "list_tools", "show_tools"]
 
 MOST_PAGES, MOST_TOOLS, MOST_JUNK = 200, 10_000, 100
 SHORTEST, LONGEST = 0.1, 3600.0  # seconds that a server may be given
 _KEPT = 65_536  # bytes of stderr
-LONGEST_SAID, LONGEST_NAME = 120, 60
+LONGEST_NAME = 60
 _CLOSED = (CONNECTION_CLOSED, "Connection closed")  # the SDK's own; servers use the code for other things
 _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, ConnectionError)
 
@@ -55,7 +57,7 @@ class ServerError(ValueError):
 
 @dataclass(frozen=True)
 class Listing:
-    """What a server offers, priced."""
+    """The priced tools of a server."""
 
     server: str  # as it was asked for
     title: str  # as it calls itself
@@ -65,7 +67,7 @@ class Listing:
 
 @dataclass
 class _Heard:
-    """What a server has said so far."""
+    """The answers of a server so far."""
 
     title: str = ""
     tools: list[Tool] = field(default_factory=list)
@@ -79,36 +81,27 @@ class _Heard:
 
 
 def show_tools(
-    servers: Sequence[str],
-    *,
-    timeout: float,
-    env: Mapping[str, str],
-    as_json: bool,
-    why: bool,
-    debug: bool,
-    console: Console,
+    servers: Sequence[str], ask: Callable[[str], Listing], console: Console, *, as_json: bool, why: bool
 ) -> bool:
     """Ask servers one after the other and print their priced tools; return whether all of them answered.
 
     A server that fails is one line on stderr, and the others are shown all the same.
     """
     listings = []
-    well = True
     for server in servers:
         asking = console.status(Text(f"asking {printable(server)}"))
         try:
             with asking if console.is_terminal and not as_json else contextlib.nullcontext():
-                listing = list_tools(server, timeout, env, show_stderr=debug)
+                listing = ask(server)
         except ServerError as error:
             sys.stdout.flush()
-            print(f"solvent: {error}", file=sys.stderr, flush=True)
-            well = False
+            _warn(str(error))
             continue
         listings.append(listing)
         if not as_json:
             _print(listing, console, why=why)
         for line in listing.left_out:
-            print(f"solvent: {printable(server)}: left out: {line}", file=sys.stderr, flush=True)
+            _warn(f"{printable(server)}: left out: {line}")
     if as_json:
         rows = [
             {"server": listing.server, "name": tool.name, **tool.to_row()}
@@ -117,7 +110,11 @@ def show_tools(
             for tool in listing.tools
         ]
         print(json.dumps(rows, indent=2))
-    return well
+    return len(listings) == len(servers)
+
+
+def _warn(line: str) -> None:
+    print(f"solvent: {line}", file=sys.stderr, flush=True)
 
 
 def list_tools(
@@ -164,7 +161,7 @@ def list_tools(
 
 
 def environment_of(assignments: Sequence[str]) -> dict[str, str]:
-    """``KEY=VALUE``, or ``KEY`` for a variable that is set already, as a mapping.
+    """Return ``KEY=VALUE``, or ``KEY`` for a variable that is set already, as a mapping.
 
     Raises:
         ConfigError: anything else.
@@ -178,16 +175,6 @@ def environment_of(assignments: Sequence[str]) -> dict[str, str]:
             )
         env[key] = value if equals else os.environ[key]
     return env
-
-
-def printable(said: str, longest: int = LONGEST_SAID) -> str:
-    """Text of another's as it can be shown: nothing that moves the cursor, colours, hides or turns around."""
-    shown = "".join(ch if ch.isprintable() else _escape(ch) for ch in said[: longest + 1])
-    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
-
-
-def _escape(ch: str) -> str:
-    return ch.encode("unicode_escape").decode("ascii")
 
 
 def _priced(tools: Sequence[Tool]) -> tuple[tuple[ToolEnergy, ...], tuple[str, ...]]:
@@ -204,7 +191,7 @@ def _priced(tools: Sequence[Tool]) -> tuple[tuple[ToolEnergy, ...], tuple[str, .
 
 
 async def _ask(server: str, timeout: float, env: dict[str, str], errlog: TextIO, heard: _Heard) -> None:
-    """Ctrl-C cancels this task; what then goes wrong on the way out may hide that it was a person who ended it."""
+    """Talk to a server. Ctrl-C cancels this task, and an error on the way out may hide that a person ended it."""
     try:
         await _reach(server, timeout, env, errlog, heard)
     except Exception:
@@ -327,7 +314,7 @@ def _problem(error: BaseException, timeout: float, heard: _Heard, lines: Sequenc
 
 
 def _innermost(error: BaseException) -> BaseException:
-    """The error that says most: of a group the first that isn't only that the other side has gone."""
+    """Return the error that says most: of a group the first that isn't just a closed connection."""
     if not isinstance(error, BaseExceptionGroup):
         return error
     inner = [_innermost(one) for one in error.exceptions]
@@ -346,12 +333,12 @@ def _sample(heard: _Heard) -> str:
 
 
 def _one_line(said: str) -> str:
-    return printable(" ".join(said[: 10 * LONGEST_SAID].split()))
+    return one_line(said[: 10 * LONGEST_SAID])  # a server may say as much as it likes
 
 
 @contextlib.contextmanager
 def _quiet_sdk() -> Iterator[None]:
-    """The SDK logs what it can't read, some of it to the root logger; here that is an error of one line."""
+    """Silence the SDK, which logs what it can't read, partly to the root logger; here that is an error of one line."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
@@ -364,7 +351,7 @@ def _quiet_sdk() -> Iterator[None]:
 
 
 class _Tail:
-    """The end of what is written to ``writer``: a server may say as much as it likes on stderr."""
+    """The last bytes written to ``writer``: a server may write as much as it likes to stderr."""
 
     def __init__(self) -> None:
         read, write = os.pipe()
@@ -395,7 +382,7 @@ def _family(leader: psutil.Process) -> list[psutil.Process]:
 
 
 def _end_all(leader: int, family: Sequence[psutil.Process]) -> None:
-    """End what is left of a server: its children that outlived it, and who else is of its session."""
+    """End the processes that a server left behind: its children, and all others of its session."""
     left = [process for process in family if process.is_running()]
     if leader and hasattr(os, "getsid"):  # on Windows the SDK's job object ends them
         for process in psutil.process_iter():
@@ -412,41 +399,31 @@ def _end_all(leader: int, family: Sequence[psutil.Process]) -> None:
 
 
 def _print(listing: Listing, console: Console, *, why: bool) -> None:
-    title = Text(printable(listing.title or listing.server, LONGEST_NAME), style="bold")
+    title = printable(listing.title or listing.server, LONGEST_NAME)
     if not listing.tools:
-        console.print(title, Text("offers no tools"), highlight=False)
+        console.print(Text(title, style="bold"), Text("offers no tools"), highlight=False)
         return
-    unsure = any(tool.unsure for tool in listing.tools)
-    drawn = Table(title=title, title_justify="left")
-    drawn.add_column("tool", overflow="fold")
-    drawn.add_column("category", no_wrap=True)
-    drawn.add_column("energy", justify="right", no_wrap=True)
-    drawn.add_column("floor", justify="right", no_wrap=True)
-    drawn.add_column("allowed in", no_wrap=True)
-    if unsure:
-        drawn.add_column("unsure", no_wrap=True)
-    for tool in listing.tools:
-        cells = [
-            _name(tool),
-            Text(CATEGORIES[tool.category].label),
-            Text(plain(tool.energy_cost)),
-            Text("" if tool.energy_cost_floor is None else plain(tool.energy_cost_floor)),
-            Text(", ".join(tool.allowed_contexts)),
-        ]
-        drawn.add_row(*cells, *([Text("yes" if tool.unsure else "")] if unsure else []))
-    console.print(drawn, highlight=False)
+    names = [printable(tool.name, LONGEST_NAME) for tool in listing.tools]
+    columns = {
+        "tool": names,
+        "category": [CATEGORIES[tool.category].label for tool in listing.tools],
+        "energy": [plain(tool.energy_cost) for tool in listing.tools],
+        "floor": [
+            "" if tool.energy_cost_floor is None else plain(tool.energy_cost_floor) for tool in listing.tools
+        ],
+        "allowed in": [", ".join(tool.allowed_contexts) for tool in listing.tools],
+        "unsure": ["yes" if tool.unsure else "" for tool in listing.tools],
+    }
+    if not any(columns["unsure"]):
+        del columns["unsure"]
+    rows = tuple(zip(*columns.values(), strict=True))
+    left = ("category", "allowed in", "unsure")
+    drawn = Table(tuple(columns), rows, title=title, left=left, wrapped=("tool",))
+    console.print(drawn.terminal(framed=True, title_justify="left"), highlight=False)
     if why:
-        _print_reasons(listing, console)
-    elif unsure:
+        for name, tool in zip(names, listing.tools, strict=True):
+            console.print(
+                Text(name, style="bold"), *(Text(f"  {reason}") for reason in tool.reasons), sep="\n"
+            )
+    elif "unsure" in columns:
         console.print(Text("unsure: priced as the dearer of what it may be; --why says why", style="dim"))
-
-
-def _print_reasons(listing: Listing, console: Console) -> None:
-    for tool in listing.tools:
-        console.print(_name(tool), style="bold", highlight=False)
-        for reason in tool.reasons:
-            console.print(Text(f"  {reason}"), highlight=False)
-
-
-def _name(tool: ToolEnergy) -> Text:
-    return Text(printable(tool.name, LONGEST_NAME))

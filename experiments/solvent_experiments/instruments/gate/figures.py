@@ -1,8 +1,7 @@
-"""A sweep of the verity gate in pictures: gaps with thresholds, verdicts by policy, held-out rates, and AUROC."""
+"""Figures of ``solvent gate``: gaps with thresholds, verdicts by policy, held-out rates, and AUROC."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from solvent.gate.sweep import Sweep
-from solvent_experiments.artifacts.files import write_atomically
-from solvent_experiments.figures.style import DPI, GREY, INK, PALETTE, new_figure, spread, styled
+from solvent_experiments.figures.style import GREY, INK, PALETTE, new_figure, save, spread, styled
 
 __all__ = ["auroc_figure", "draw_gate", "gaps_figure", "rates_figure", "verdicts_figure"]
 
 LONGEST_NAME = 45
+DASHED = (0, (4, 2))
 KINDS = {
     "supported": ("supported", PALETTE[2]),
     "refuted": ("refuted", PALETTE[1]),
@@ -40,7 +39,7 @@ AGAINST = {"shuffled": "another claim's\nevidence", "refuted": "refuted", "nei":
 
 
 def draw_gate(sweep: Sweep, evaluation: Mapping[str, Any] | None, folder: Path, stem: str) -> list[Path]:
-    """Draw all that there is into ``folder``, as PNG and PDF; returns the images."""
+    """Draw all figures into ``folder``, as PNG and PDF; return the images."""
     figures: dict[str, Callable[[], Figure]] = {
         "gaps": lambda: gaps_figure(sweep),
         "verdicts": lambda: verdicts_figure(sweep),
@@ -51,12 +50,12 @@ def draw_gate(sweep: Sweep, evaluation: Mapping[str, Any] | None, folder: Path, 
     drawn = []
     for name, draw in figures.items():
         with styled():
-            drawn.append(_save(draw(), folder / f"{stem}_{name}"))
+            drawn.append(save(draw(), folder / f"{stem}_{name}"))
     return drawn
 
 
 def gaps_figure(sweep: Sweep) -> Figure:
-    """How the gaps are distributed, by label and for mismatched evidence, and where the thresholds cut."""
+    """Draw the gaps by label and for mismatched evidence, with the thresholds."""
     own: dict[str, list[float]] = {}
     for row in sweep.samples:
         own.setdefault(row.label or "", []).append(row.energy_gap)
@@ -74,7 +73,7 @@ def gaps_figure(sweep: Sweep) -> Figure:
         axes.grid(visible=False)
         axes.spines["left"].set_visible(False)
         for tau in sweep.tau_by_percentile.values():
-            axes.axvline(tau, color=INK, lw=0.8, ls=(0, (4, 2)))
+            axes.axvline(tau, color=INK, lw=0.8, ls=DASHED)
     _name_thresholds(all_axes[0], sweep, low, high)
     all_axes[-1].set_xlim(low, high)
     all_axes[-1].set_xlabel(f"energy gap (share of the claim)\n{_short(sweep.dataset['name'])}")
@@ -83,7 +82,7 @@ def gaps_figure(sweep: Sweep) -> Figure:
 
 
 def _name_thresholds(axes: Axes, sweep: Sweep, low: float, high: float) -> None:
-    """The percentiles above the first panel, moved apart where they would overlap."""
+    """Write the percentiles above the first panel, moved apart where they would overlap."""
     named = sorted(sweep.tau_by_percentile.items(), key=lambda item: item[1])
     places = spread([tau for _, tau in named], (high - low) * 0.075)
     top = axes.get_ylim()[1]
@@ -100,7 +99,7 @@ def _name_thresholds(axes: Axes, sweep: Sweep, low: float, high: float) -> None:
 
 
 def verdicts_figure(sweep: Sweep) -> Figure:
-    """Accepted, reviewed and rejected by policy, for own and for mismatched evidence."""
+    """Draw the shares accepted, reviewed and rejected by policy, for own and for mismatched evidence."""
     names = list(sweep.summary)
     figure = new_figure(0.95 + 0.33 * len(names))
     axes = figure.subplots()
@@ -111,20 +110,9 @@ def verdicts_figure(sweep: Sweep) -> Figure:
         axes.barh(places, shares, left=base, height=0.62, color=colour, lw=0, label=verdict)
         base += shares
     control = [sweep.summary[name]["control"]["share"] for name in names]
-    axes.plot(
-        control,
-        places,
-        ls="",
-        marker="D",
-        ms=4,
-        color="black",
-        mec="white",
-        mew=0.6,
-        label="mismatched, accepted",
-        clip_on=False,
-        zorder=3,
-    )
-    axes.axvline(0.4, color=INK, lw=0.8, ls=(0, (4, 2)))
+    diamond: dict[str, Any] = {"ls": "", "marker": "D", "ms": 4, "color": "black", "mec": "white", "mew": 0.6}
+    axes.plot(control, places, **diamond, label="mismatched, accepted", clip_on=False, zorder=3)
+    axes.axvline(0.4, color=INK, lw=0.8, ls=DASHED)
     axes.set_yticks(places, names)
     axes.set_xlim(0, 1)
     axes.xaxis.set_major_formatter(PercentFormatter(1.0))
@@ -134,25 +122,19 @@ def verdicts_figure(sweep: Sweep) -> Figure:
     )
     handles, labels = axes.get_legend_handles_labels()
     order = [*range(1, len(handles)), 0] if labels[0].startswith("mismatched") else range(len(handles))
-    figure.legend(
-        [handles[i] for i in order],
-        [labels[i] for i in order],
-        loc="outside upper center",
-        ncols=4,
-        columnspacing=0.8,
-        handletextpad=0.4,
-        handlelength=1.0,
-    )
+    spacing: dict[str, Any] = {"columnspacing": 0.8, "handletextpad": 0.4, "handlelength": 1.0}
+    handles, labels = [handles[i] for i in order], [labels[i] for i in order]
+    figure.legend(handles, labels, loc="outside upper center", ncols=4, **spacing)
     return figure
 
 
 def rates_figure(sweep: Sweep) -> Figure:
-    """What share a percentile accepts of claims that it was not learnt from."""
+    """Draw the share that each percentile accepts of claims that it was not learnt from."""
     held = {float(name[1:]): row["held_out"] for name, row in sweep.summary.items() if row["held_out"]}
     figure = new_figure(2.6)
     axes = figure.subplots()
     top = max([1.3 * p / 100 for p in held] + [row["high"] for row in held.values()] + [0.05])
-    axes.plot([0, top], [0, top], color=INK, lw=0.8, ls=(0, (4, 2)), label="as learnt")
+    axes.plot([0, top], [0, top], color=INK, lw=0.8, ls=DASHED, label="as learnt")
     for p, row in sorted(held.items()):
         axes.plot([p / 100] * 2, [row["low"], row["high"]], color=PALETTE[0], lw=1.4)
         axes.plot(p / 100, row["acceptance_rate"], marker="o", ms=4.5, color=PALETTE[0])
@@ -161,16 +143,9 @@ def rates_figure(sweep: Sweep) -> Figure:
         axes.annotate(
             f"P{p:g}", (p / 100, row["acceptance_rate"]), xytext=(5, shift), textcoords="offset points"
         )
-    controls = [(p / 100, sweep.summary[f"P{p:g}"]["control"]) for p in sorted(held)]
-    axes.plot(
-        [p for p, _ in controls],
-        [row["share"] for _, row in controls],
-        ls="",
-        marker="D",
-        ms=4,
-        color=GREY,
-        label="mismatched evidence",
-    )
+    controls = [sweep.summary[f"P{p:g}"]["control"]["share"] for p in sorted(held)]
+    diamond: dict[str, Any] = {"ls": "", "marker": "D", "ms": 4, "color": GREY}
+    axes.plot([p / 100 for p in sorted(held)], controls, **diamond, label="mismatched evidence")
     axes.set_xlim(0, max(held, default=30.0) / 100 * 1.15)
     axes.set_ylim(-0.01 * top, 1.05 * top)
     for axis in (axes.xaxis, axes.yaxis):
@@ -183,7 +158,7 @@ def rates_figure(sweep: Sweep) -> Figure:
 
 
 def auroc_figure(evaluation: Mapping[str, Any]) -> Figure:
-    """AUROC of every measure with its interval, all pairs and those with equally many spans."""
+    """Draw the AUROC of every measure with its interval, for all claims and for those with equally many spans."""
     rows = [row for row in evaluation["comparisons"] if row["auroc"]["value"] is not None]
     against = [kind for kind in AGAINST if any(row["against"] == kind for row in rows)]
     measures = list(dict.fromkeys(row["measure"] for row in rows))
@@ -204,7 +179,7 @@ def auroc_figure(evaluation: Mapping[str, Any]) -> Figure:
                     colour = MEASURES.get(measure, INK)
                     axes.plot([one["low"], one["high"]], [top - j] * 2, color=colour, lw=1.6)
                     axes.plot(one["value"], top - j, marker="o", ms=3.5, color=colour)
-        axes.axvline(0.5, color=INK, lw=0.8, ls=(0, (4, 2)))
+        axes.axvline(0.5, color=INK, lw=0.8, ls=DASHED)
         axes.set_yticks(ticks, [AGAINST[kind] for kind in against])
         axes.tick_params(axis="y", length=0)
         axes.grid(visible=False, axis="y")
@@ -223,7 +198,7 @@ def auroc_figure(evaluation: Mapping[str, Any]) -> Figure:
 
 
 def _short(name: str) -> str:
-    """A name that a column has room for."""
+    """Return a name short enough for a column."""
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
@@ -231,14 +206,3 @@ def _range(values: Any) -> tuple[float, float]:
     low, high = float(values.min()), float(values.max())
     margin = 0.03 * max(high - low, 0.01)
     return min(0.0, low) - margin, max(low, high) + margin
-
-
-def _save(figure: Figure, stem: Path) -> Path:
-    for suffix, metadata in (
-        (".pdf", {"CreationDate": None, "Producer": None, "Creator": None}),
-        (".png", {"Software": None}),
-    ):
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format=suffix[1:], dpi=DPI, metadata=metadata)
-        write_atomically(stem.with_suffix(suffix), buffer.getvalue())
-    return stem.with_suffix(".png")

@@ -1,8 +1,8 @@
-"""Scoring a file of responses: the heuristic on all, then the judge where there is one.
+"""Scoring a file of responses: the heuristic scores all, then the judge is asked where there is one.
 
-What is appended is whole lines of ``scores.jsonl`` in the file's order: those of the heuristic before the judge is
-asked, so nothing is lost where it hangs, and a further line for each judgement, as it is found. A judge that can't be
-asked any more (its budget is spent, its endpoint refuses) leaves the rest to the heuristic.
+The heuristic's lines are appended to ``scores.jsonl`` before the judge is asked, so none is lost if the judge hangs.
+Each judgement appends a further line. If the judge can't be asked any more (its budget is spent, its endpoint refuses),
+the rest keep the heuristic's scores.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from solvent.adequacy.decisions import Trigger, escalated
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.heuristic import Adequacy, score
 from solvent.adequacy.judge import BudgetError, EndpointError, Judge, JudgeError, Judgement
+from solvent.adequacy.responses import Response
 from solvent.adequacy.scores import Ratings, ScoreRecord, append_scores, now, read_scores, record_of
-from solvent_experiments.instruments.adequacy.responses import Response
 
-__all__ = ["Judged", "Scored", "check_ids", "in_force", "score_responses"]
+__all__ = ["Judged", "Scored", "ask_judge", "known_ids", "score_responses"]
 
 AT_ONCE = 256
 
@@ -36,6 +36,7 @@ class Judged:
     stopped: JudgeError | None = None
 
     def note(self, answer: Judgement | JudgeError) -> None:
+        """Count an answer of the judge."""
         self.asked += 1
         if isinstance(answer, JudgeError):
             self.failures[str(answer)] += 1
@@ -57,52 +58,26 @@ def score_responses(
     responses: Sequence[Response],
     out: Path,
     *,
-    judge: Judge | None = None,
-    escalated_only: bool = False,
-    jobs: int = 1,
     shadow: bool = True,
     triggers: Sequence[Trigger] = (),
     on_progress: Callable[[int, int], None] = lambda *_: None,
-) -> tuple[list[Scored], Judged]:
-    """Score and append, in order. A judgement costs more than a line: each is written as it is found.
+) -> list[Scored]:
+    """Score responses with the heuristic, and append their lines in order.
 
     Raises:
         AdequacyError: a response that can't be scored, or ``out`` that can't be appended to.
     """
-    scored = _scored(responses, out, shadow, triggers, on_progress if judge is None else lambda *_: None)
-    told = Judged()
-    if judge is None:
-        return scored, told
-    asked = [i for i, one in enumerate(scored) if one.adequacy.escalate or not escalated_only]
-    on_progress(0, len(asked))
-    answers = _answers([scored[i].response for i in asked], judge, jobs, told)
-    for done, (i, answer) in enumerate(zip(asked, answers, strict=True), start=1):
-        told.note(answer)
-        if isinstance(answer, Judgement):
-            scored[i] = _judged(scored[i], answer)
-            append_scores(out, [scored[i].record])
-        on_progress(done, len(asked))
-    return scored, told
-
-
-def _scored(
-    responses: Sequence[Response],
-    out: Path,
-    shadow: bool,
-    triggers: Sequence[Trigger],
-    on_progress: Callable[[int, int], None],
-) -> list[Scored]:
     done: list[Scored] = []
     on_progress(0, len(responses))
     for start in range(0, len(responses), AT_ONCE):
-        some = [_heuristic(response, shadow, triggers) for response in responses[start : start + AT_ONCE]]
-        append_scores(out, [one.record for one in some])
-        done += some
+        scored = [_scored(one, shadow, triggers) for one in responses[start : start + AT_ONCE]]
+        append_scores(out, [one.record for one in scored])
+        done += scored
         on_progress(len(done), len(responses))
     return done
 
 
-def _heuristic(response: Response, shadow: bool, triggers: Sequence[Trigger]) -> Scored:
+def _scored(response: Response, shadow: bool, triggers: Sequence[Trigger]) -> Scored:
     adequacy = escalated(score(response.text, response.context, response.query), response.context, triggers)
     record = record_of(response.text, response.context, response.query, adequacy)
     epad, sya = response.human
@@ -116,6 +91,33 @@ def _heuristic(response: Response, shadow: bool, triggers: Sequence[Trigger]) ->
         session=response.session,
     )
     return Scored(response, adequacy, record)
+
+
+def ask_judge(
+    scored: list[Scored],
+    out: Path,
+    judge: Judge,
+    *,
+    escalated_only: bool = False,
+    jobs: int = 1,
+    on_progress: Callable[[int, int], None] = lambda *_: None,
+) -> Judged:
+    """Put the judge's scores into ``scored``. A judgement is costly, so its line is appended as soon as it is found.
+
+    Raises:
+        AdequacyError: ``out`` can't be appended to.
+    """
+    told = Judged()
+    asked = [i for i, one in enumerate(scored) if one.adequacy.escalate or not escalated_only]
+    on_progress(0, len(asked))
+    answers = _answers([scored[i].response for i in asked], judge, jobs, told)
+    for done, (i, answer) in enumerate(zip(asked, answers, strict=True), start=1):
+        told.note(answer)
+        if isinstance(answer, Judgement):
+            scored[i] = _judged(scored[i], answer)
+            append_scores(out, [scored[i].record])
+        on_progress(done, len(asked))
+    return told
 
 
 def _judged(one: Scored, found: Judgement) -> Scored:
@@ -148,15 +150,13 @@ def _answers(
         yield from pool.imap(ask, responses)
 
 
-def check_ids(out: Path, responses: Iterable[Response]) -> int:
-    """Count the responses that ``out`` has scores of already.
+def known_ids(out: Path, responses: Iterable[Response]) -> int:
+    """Return how many of the responses have scores in ``out`` already.
 
     Raises:
-        AdequacyError: ``out`` is another kind of file, or has an id of these for another response.
+        AdequacyError: ``out`` is another kind of file, or has one of the ids for another response.
     """
-    if not out.exists():
-        return 0
-    known = {record.id: record.sha256 for record in read_scores(out)}
+    known = {record.id: record.sha256 for record in read_scores(out)} if out.exists() else {}
     there = [response for response in responses if response.id in known]
     for response in there:
         if known[response.id] != response.sha256:
@@ -164,9 +164,3 @@ def check_ids(out: Path, responses: Iterable[Response]) -> int:
                 f"{out}: has the id {response.id!r:.60} for another response; allowed: an id for each, or a new --out"
             )
     return len(there)
-
-
-def in_force(record: ScoreRecord) -> int:
-    """The EpAd to act on: a person's where the line has one, else the judge's, else the heuristic's."""
-    by_rank = (record.epad.human, record.epad.judge, record.epad.heuristic)
-    return next((score for score in by_rank if score is not None), 0)

@@ -1,26 +1,27 @@
 """Responses to score or to label, a JSON object a line: ``{id?, response, query?, tool_calls | messages}``.
 
-``tool_calls`` is a list of ``{name, arguments, result}``, empty where no tool was called; ``messages`` a transcript
-in either chat format, of which the last turn counts: what follows the user's last words. There, response and query may
-be left out: they are the last words of the assistant and of the user. The fields of a labelled set are known: ``epad``
-and ``sya`` are a person's labels, ``domain``, ``kind`` and ``rationale`` are passed over.
+``tool_calls`` is a list of ``{name, arguments, result}``, empty where no tool was called. ``messages`` is a transcript
+in either chat format; its last turn counts, which begins with the user's last words. Response and query may then be
+left out: they are the last words of the assistant and of the user. Of a labelled set, ``epad`` and ``sya`` are a
+person's labels; ``domain``, ``kind`` and ``rationale`` are ignored.
 """
 
 from __future__ import annotations
 
 import difflib
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from solvent.adequacy.errors import AdequacyError
-from solvent.adequacy.scores import response_sha256
+from solvent.adequacy.jsonl import strict_json
+from solvent.adequacy.labelled import Example
+from solvent.adequacy.scores import ScoreRecord, merged, response_sha256
 from solvent.adequacy.tools import ToolContext
 from solvent.adequacy.transcripts import text_of
 
-__all__ = ["Response", "Responses", "read_responses"]
+__all__ = ["Response", "Responses", "labelled_examples", "read_responses"]
 
 LONGEST_LINE = 2**24
 DEEPEST = 100
@@ -32,7 +33,7 @@ MOST_SAID = 5
 
 @dataclass(frozen=True)
 class Response:
-    """A response with what it was asked and the tool calls of its turn. ``human``: EpAd and SyA by a person."""
+    """A response with its query and the tool calls of its turn. ``human``: EpAd and SyA by a person."""
 
     id: str
     text: str
@@ -46,7 +47,7 @@ class Response:
 
 @dataclass(frozen=True)
 class Responses:
-    """A file's responses in its order. ``skipped`` says where and why lines were left out."""
+    """The responses of a file in its order. ``skipped`` names the lines that were left out, and why."""
 
     path: Path
     all: tuple[Response, ...]
@@ -81,6 +82,34 @@ def read_responses(path: Path, *, skip_broken: bool = False) -> Responses:
     return Responses(path, tuple(found.values()), tuple(broken))
 
 
+def labelled_examples(responses: Iterable[Response], records: Iterable[ScoreRecord]) -> list[Example]:
+    """Return the responses with a person's label, in the scores (by id and hash) or in the file.
+
+    Raises:
+        AdequacyError: two responses under one id in the scores.
+    """
+    by_id = {(one.id, one.sha256): one for one in merged(records) if one.epad.human is not None}
+    found = []
+    for response in responses:
+        record = by_id.get((response.id, response.sha256))
+        epad, sya = response.human if record is None else (record.epad.human, record.sya.human)
+        if epad is not None:
+            found.append(
+                Example(
+                    id=response.id,
+                    domain="responses",
+                    query=response.query,
+                    response=response.text,
+                    context=response.context,
+                    epad=epad,
+                    sya=sya,
+                    kind="labelled",
+                    rationale="a person's label",
+                )
+            )
+    return found
+
+
 def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
     number = 0
     while line := file.readline(LONGEST_LINE + 1):
@@ -96,23 +125,12 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 def _parsed(line: bytes) -> Mapping[str, Any]:
     try:
-        value = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
+        value = strict_json(line.decode("utf-8-sig"))
+    except ValueError as error:
         raise AdequacyError(f"{error!s:.80}; allowed: a JSON object in UTF-8") from None
     if not isinstance(value, dict):
         raise AdequacyError(f"got {value!r:.60}; allowed: a JSON object")
     return value
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key is given twice")
-    return found
-
-
-def _no_number(name: str) -> Any:
-    raise ValueError(f"{name} is no number of JSON")
 
 
 def _unique(found: dict[str, Response], response: Response) -> None:
@@ -123,7 +141,7 @@ def _unique(found: dict[str, Response], response: Response) -> None:
 
 
 def _shallow(fields: Mapping[str, Any]) -> Response:
-    """A response whose arguments can be written as JSON from anywhere: each level takes one of the caller's."""
+    """Return a response whose arguments are shallow enough to be written as JSON at any depth of the stack."""
     try:
         response = _response(fields)
         _require_shallow([call.arguments for call in response.context.calls])
@@ -192,7 +210,7 @@ class _Turn:
 
 
 def _turn(fields: Mapping[str, Any]) -> _Turn:
-    """The tool calls of a response, and with a transcript also who said what last."""
+    """Return the tool calls of a response, and with a transcript the last words of both sides."""
     calls: Any = fields.get("tool_calls")
     messages: Any = fields.get("messages")
     if (calls is None) == (messages is None):

@@ -1,24 +1,27 @@
-"""Measuring the lab's words: the one place that knows the lab and all the instruments that it is measured with.
+"""``solvent gate build``: the lab's words, measured once with the real instruments.
 
-Every sentence of the catalogue is embedded once; the numbers of findings are looked up in spans; the heuristic of
-adequacy reads every finding against logs of so many plates; and the gate's policies are learnt on the lab's domain.
+This module alone knows the lab and every instrument. It embeds each sentence of the catalogue, looks up the numbers of
+findings in spans, reads each finding against logs of several lengths with the heuristic of adequacy, and learns the
+gate's policies on the lab's domain.
 
-The domain sample is every claim that the language can make about a page. Pages are drawn from the assay itself: a
-class, an instrument, one to five plates of one lot, the exact posterior and the fit that follows from it. Each page is
-paired with all findings about its compound, in every class and wording, so ``adaptive.P20`` accepts the fifth of all
-claims that their page leaves least unexplained. Thresholds are learnt on one half of the pages; ``acceptance_by_kind``
-reports the other.
+The domain sample holds every claim that the language can make about a page. Pages are drawn from the assay: a class, an
+instrument, one to five plates of one lot, the exact posterior and the fit that follows from it. Each page is paired
+with all findings about its compound, in every class and wording, so ``adaptive.P20`` accepts the fifth of all claims
+that their page leaves least unexplained. Thresholds are learnt on one half of the pages; ``acceptance_by_kind`` reports
+the other.
 
-Known approximations: in play a page's plates can come from several lots, and more than ``LOGGED`` plates count as so
-many. The logs that findings are read against hold plates of either kind by turns, with one reading each; a test of
-played episodes holds that the rule is the same for any kinds and whatever they show.
+Known approximations: in play a page's plates can come from several lots, and more than ``LOGGED`` plates count as that
+many. The logs that findings are read against hold the two kinds of plates by turns, with one reading each; a test of
+played episodes holds that the rule is the same for all kinds and readings.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,16 +43,29 @@ from solvent.lab.mechanisms.governance import GATE_POLICIES
 from solvent.lab.names import LabSentences, LevelPolicy
 from solvent.lab.params import LabParams
 from solvent.lab.verbs import EXPERIMENTS, VERBS
-from solvent.lab.words.catalogue import Catalogue, Page
-from solvent.lab.words.measured import MOST_SPANS, Measured, rounded
+from solvent.lab.words.catalogue import CATALOGUE, Catalogue, Page, load_catalogue
+from solvent.lab.words.measured import (
+    MOST_SPANS,
+    SHIPPED,
+    Measured,
+    load_measured,
+    rounded,
+    save_measured,
+)
 from solvent.lab.words.rows import WORDINGS, finding_row
 from solvent.lab.words.sentences import lab_sentences
 from solvent.lab.words.tool_log import Plate, tool_calls
+from solvent_experiments.instruments.terminal import show_table
+from solvent_experiments.measure.table import Table
+from solvent_experiments.run.console import new_console
+from solvent_experiments.run.progress import shown_on
 
 __all__ = [
     "KINDS",
     "Claimed",
     "acceptance_by_kind",
+    "build_words",
+    "check_words",
     "domain_pages",
     "domain_report",
     "domain_sample",
@@ -63,11 +79,102 @@ Floats = NDArray[np.float64]
 PAGES = 1024
 MOST_PLATES = 5
 KINDS = ("right", "premature", "wrong", "off_compound")
-"""What a claim is: as its page has it; worded stronger than its fit; of another class; of another compound's page."""
+"""Kinds of claims: as the page has it; worded stronger than its fit; of another class; of another compound's page."""
 WRONG, OFF_COMPOUND = KINDS.index("wrong"), KINDS.index("off_compound")
 LIBRARIES = ("sentence-transformers", "transformers", "tokenizers", "torch")
 SEVERITY = "high"
-"""Of a published error that all readers saw: the agent is corrected for those alone."""
+"""Severity of a published error that all readers saw; the agent is corrected for no other."""
+
+TOLERANCE = 2e-6
+"""Largest difference of inner products between machines: float32 sums of another order."""
+
+
+# -- the command ---------------------------------------------------------------------------------
+
+
+def build_words(params: LabParams, catalogue: Path | None, folder: Path, model: str | None) -> None:
+    """Measure, and write the words and, last, the measurements into ``folder``.
+
+    Raises:
+        GateError, WordsError: no model, a catalogue that can't be used.
+        OSError: a folder that can't be written.
+    """
+    words = (catalogue or CATALOGUE).read_bytes()
+    folder.mkdir(parents=True, exist_ok=True)
+    measured = _measured(params, catalogue, model)
+    if (folder / CATALOGUE.name).resolve() != CATALOGUE.resolve():
+        (folder / CATALOGUE.name).write_bytes(words)
+    save_measured(folder / SHIPPED.name, measured)
+    load_measured.cache_clear()
+    show_table(acceptance_table(measured.about["domain"]))
+
+
+def check_words(params: LabParams, catalogue: Path | None, folder: Path | None, model: str | None) -> bool:
+    """Return whether ``folder``, by default the package's, holds what would be built now; print what differs.
+
+    Raises:
+        GateError, WordsError: no model, or measurements that can't be read.
+    """
+    kept = load_measured((SHIPPED.parent if folder is None else folder) / SHIPPED.name)
+    fresh = _measured(params, catalogue, model)
+    gap = float(np.abs(kept.gram - fresh.gram).max()) if kept.gram.shape == fresh.gram.shape else np.inf
+    thresholds = [np.array([policy[1:] for policy in one.policies]) for one in (kept, fresh)]
+    same = {
+        "sentences": kept.about["catalogue_sha256"] == fresh.about["catalogue_sha256"],
+        "model": kept.about["model_sha256"] == fresh.about["model_sha256"],
+        f"inner products (furthest apart: {gap:.1e}, allowed: {TOLERANCE:.0e})": gap <= TOLERANCE,
+        "numbers": np.array_equal(kept.stands, fresh.stands),
+        "words against plates": np.array_equal(kept.rules, fresh.rules)
+        and np.array_equal(kept.negatives, fresh.negatives),
+        "policies": np.abs(thresholds[0] - thresholds[1]).max() <= TOLERANCE,
+        "corrections": kept.corrections == fresh.corrections,
+    }
+    for name, holds in same.items():
+        print(f"{'same' if holds else 'differs'}  {name}")
+    return all(same.values())
+
+
+def _measured(params: LabParams, catalogue: Path | None, model: str | None) -> Measured:
+    """Measure with the real model, and show progress."""
+    from solvent.gate.embedding import SentenceEmbedder
+
+    words = load_catalogue(catalogue or CATALOGUE)
+    with shown_on(new_console(least=160)) as shown:
+        done: Counter[str] = Counter()
+
+        def tick(stage: str) -> None:
+            done[stage] += 1
+            shown.update("words", stage, done[stage], len(params.assay.compounds), "compounds")
+
+        shown.begin("words")
+        embedder: Any = SentenceEmbedder(model)
+        measured = measure(params, words, embedder, tick)
+        shown.end("words", f"measured with {embedder.name} ({embedder.package})")
+    return measured
+
+
+def acceptance_table(report: dict[str, Any]) -> Table:
+    """Return the shares of each kind of claim that each policy accepts and reviews, on pages not learnt on."""
+    kinds = list(next(iter(report["held_out"].values())))
+    rows = []
+    for name, (accept, _) in report["thresholds"].items():
+        shares = [report[part][name][kind] for kind in kinds for part in ("held_out", RESIDUAL)]
+        told = (f"{100 * share['accept']:.1f} + {100 * share['review']:.1f}" for share in shares)
+        rows.append((name, f"{accept:.4f}", *told))
+    columns = [heading for kind in kinds for heading in (kind, "residual alone")]
+    return Table(
+        ("policy", "accept up to", *columns),
+        tuple(rows),
+        title="accepted, and reviewed, of the claims about held-out pages, %",
+        caption="right: as its page has it; premature: stronger words than its fit; wrong: of another class; "
+        "off_compound: of another compound",
+    )
+
+
+RESIDUAL = "held_out_by_residual_alone"
+
+
+# -- the measurements ----------------------------------------------------------------------------
 
 
 def measure(
@@ -79,7 +186,7 @@ def measure(
     """The lab's words, measured with the real instruments.
 
     Args:
-        params: whose compounds, doses, bins and classes.
+        params: parameters with the compounds, doses, bins and classes.
         catalogue: the words.
         embedder: a ``SentenceEmbedder``.
         tick: called with the stage, once a compound.
@@ -136,7 +243,7 @@ def _description(params: LabParams, catalogue: Catalogue, embedder: Any) -> dict
 
 
 def lab_vectors(words: LabSentences, embedder: Embedder, tick: Callable[[], None] = lambda: None) -> Floats:
-    """Every sentence as a unit vector, shape ``(M, T, d)``; ``tick`` is called once a compound."""
+    """Return every sentence as a unit vector, shape ``(M, T, d)``; ``tick`` is called once a compound."""
     vectors = []
     for spans, findings in zip(words.spans, words.findings, strict=True):
         vectors.append(embedder.encode([*spans, *findings]))
@@ -145,7 +252,7 @@ def lab_vectors(words: LabSentences, embedder: Embedder, tick: Callable[[], None
 
 
 def rules_on_findings(params: LabParams, words: LabSentences) -> tuple[NDArray[np.int8], NDArray[np.uint8]]:
-    """The rule that fires on every finding, by plates in the log, and whether it states an absence as a fact.
+    """Return the rule that fires on every finding, by plates in the log, and whether it states an absence as a fact.
 
     Shapes ``(M, findings, LOGGED + 1)``, indices of ``RULES``, and ``(M, findings)``.
     """
@@ -163,7 +270,7 @@ def rules_on_findings(params: LabParams, words: LabSentences) -> tuple[NDArray[n
 
 
 def _supposed(params: LabParams, number: int) -> Plate:
-    """A plate of a log: the kinds by turns, every readout in the middle bin, a fit that says little."""
+    """Return a plate of a log: the kinds by turns, every readout in the middle bin, a fit that says little."""
     verb = EXPERIMENTS[number % len(EXPERIMENTS)]
     doses = getattr(params.plates, VERBS[verb].name).doses
     return Plate(verb, (params.assay.bins // 2,) * len(doses), 0, 0)
@@ -173,7 +280,7 @@ def _supposed(params: LabParams, number: int) -> Plate:
 
 
 def domain_pages(params: LabParams, n: int) -> list[Page]:
-    """``n`` pages of the assay, the same ones every time."""
+    """Return ``n`` pages of the assay, the same ones every time."""
     assay = params.assay
     templates = [params.plates.screen, params.plates.dose_response]
     most = max(template.readouts for template in templates)
@@ -203,7 +310,7 @@ def _strength(gate: GateParams, peak: float) -> int:
 
 
 def _likelihoods(params: LabParams, template: DoseTemplate) -> Sequence[Floats]:
-    """p(bin | instrument, class) of each readout, shape ``(N, G, B)``."""
+    """Return p(bin | instrument, class) of each readout, shape ``(N, G, B)``."""
     return [
         bin_probabilities(params.assay, row, template.replicates)
         for row in viability(params.assay, template.doses)
@@ -223,12 +330,10 @@ class Claimed(NamedTuple):
 def domain_sample(
     params: LabParams, measured: Measured, pages: Sequence[Page], vectors: Floats | None = None
 ) -> Claimed:
-    """Every claim about every page; energies as ``gram_energy`` measures them.
+    """Return every claim about every page, with energies as ``gram_energy`` measures them.
 
-    Two pages, one to learn from and one to report, are about each compound in turn.
-
-    With ``vectors`` (``lab_vectors``) each page also meets what it says of another compound, for the report: policies
-    are not learnt from that.
+    Two pages, one to learn from and one to report, are about each compound in turn. With ``vectors`` (``lab_vectors``)
+    each page also meets its findings about another compound, for the report alone.
     """
     classes, n_doses, bins = params.assay.potency_classes, len(params.doses), params.assay.bins
     n_compounds = len(params.assay.compounds)
@@ -256,7 +361,7 @@ def domain_sample(
 
 
 def learn_policies(sample: Claimed, model: str, fingerprint: str) -> tuple[LevelPolicy, ...]:
-    """The lab's adaptive policies, learnt on the even pages of a sample."""
+    """Return the lab's adaptive policies, learnt on the even pages of a sample."""
     energies = sample.energy[(sample.page % 2 == 0) & (sample.kind != OFF_COMPOUND)]
     percentiles = [float(level.rpartition("P")[2]) for level in GATE_POLICIES]
     thresholds = percentile_thresholds(energies, percentiles)
@@ -281,7 +386,7 @@ def learn_policies(sample: Claimed, model: str, fingerprint: str) -> tuple[Level
 def acceptance_by_kind(
     sample: Claimed, policies: Sequence[LevelPolicy], *, numbers: bool = True
 ) -> dict[str, dict[str, dict[str, float]]]:
-    """Policy -> kind -> shares of ``accept``, ``review`` and ``reject``, on the odd pages of a sample.
+    """Return policy -> kind -> shares of ``accept``, ``review`` and ``reject``, on the odd pages of a sample.
 
     With ``numbers`` a claim whose number stands in no span is reviewed at best, as in the lab.
     """
@@ -306,11 +411,11 @@ def acceptance_by_kind(
 
 
 def domain_report(sample: Claimed, policies: Sequence[LevelPolicy]) -> dict[str, Any]:
-    """What the policies do with the claims about the pages that they were not learnt on."""
+    """Return the verdicts of the policies on claims about the pages that they were not learnt on."""
     return {
         "pages": PAGES,
         "claims": int((sample.kind != OFF_COMPOUND).sum()),
         "thresholds": {policy.name: [policy.tau_accept, policy.tau_review] for policy in policies},
         "held_out": acceptance_by_kind(sample, policies),
-        "held_out_by_residual_alone": acceptance_by_kind(sample, policies, numbers=False),
+        RESIDUAL: acceptance_by_kind(sample, policies, numbers=False),
     }

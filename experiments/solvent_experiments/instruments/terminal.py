@@ -1,0 +1,55 @@
+"""Text of others in one line, tables, and progress, as the commands of all instruments show them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from solvent_experiments.run.console import new_console
+
+if TYPE_CHECKING:
+    from solvent_experiments.measure.table import Table
+
+__all__ = ["counted", "one_line", "printable", "progress", "show_table", "visible"]
+
+LONGEST = 120
+
+
+def printable(said: str, longest: int = LONGEST) -> str:
+    """Return text of up to ``longest`` characters in which nothing moves the cursor, colours, hides or turns around."""
+    shown = visible(said[: longest + 1])
+    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+
+
+def visible(said: str, kept: str = "") -> str:
+    """Return text with every character escaped that is neither printable nor in ``kept``."""
+    return "".join(
+        ch if ch.isprintable() or ch in kept else ch.encode("unicode_escape").decode("ascii") for ch in said
+    )
+
+
+def one_line(said: str, longest: int = LONGEST) -> str:
+    """Return text in one line that is safe to print."""
+    return printable(" ".join(said.split()), longest)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return ``1 call``, ``2 calls``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+@contextmanager
+def progress(label: str, *, quiet: bool, unit: str = "done") -> Iterator[Callable[[str, int, int], None]]:
+    """Show on stderr how much is done of each stage, unless ``quiet``."""
+    from solvent_experiments.run.progress import shown_on
+
+    with shown_on(new_console(stderr=True), quiet=quiet) as shown:
+        shown.begin(label)
+        yield lambda stage, done, total: shown.update(label, stage, done, total, unit)
+
+
+def show_table(table: Table, *, framed: bool = False, least: int = 160) -> None:
+    """Print a table, as wide as its widest line where nobody looks at a terminal."""
+    spaced: dict[str, Any] = {} if framed else {"show_edge": True, "padding": (0, 1)}
+    new_console(least=least).print(table.terminal(framed=framed, **spaced), highlight=False)
