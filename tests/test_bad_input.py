@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode
 
 import solvent
 from solvent import LabEnv, LabVectorEnv, ParamError
@@ -15,6 +14,7 @@ from solvent.lab.actions import sentence
     ("make", "words"),
     [
         (lambda: LabEnv(solvent.preset("default"), preset="nonsense"), "unknown preset 'nonsense'"),
+        (lambda: LabEnv(preset="two-tier"), "did you mean 'two_tier'"),
         (lambda: LabEnv(0), "got 0; allowed: a mapping"),
         (lambda: LabEnv({"assay": {"prior": [1.0, 1e-12], "potency_classes": 2}}), "prior"),
         (lambda: LabEnv({"assay": {"gains": [1.0, 1.0]}}), "gains: got .* distinct"),
@@ -52,29 +52,13 @@ def test_seeds_of_a_vector(seeds):
         LabVectorEnv(2).reset(seed=seeds)
 
 
-@pytest.mark.parametrize("mode", ["SAME_STEP", "SameStep", AutoresetMode.SAME_STEP])
-def test_reset_modes_by_any_of_their_names(mode):
-    assert LabVectorEnv(1, autoreset_mode=mode).metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
-
-
-@pytest.mark.parametrize("mode", ["foo", "DISABLED", AutoresetMode.DISABLED])
-def test_other_reset_modes(mode):
-    with pytest.raises(ValueError, match=r"autoreset_mode: got .*; allowed: NEXT_STEP, SAME_STEP"):
-        LabVectorEnv(1, autoreset_mode=mode)
-
-
-@pytest.mark.parametrize("make", [LabEnv, LabVectorEnv])
-def test_a_ledger_that_cannot_be_written_is_found_before_the_first_step(make, tmp_path):
-    with pytest.raises(FileNotFoundError):
-        make(ledger_path=tmp_path / "no" / "ledger.jsonl")
-
-
 @pytest.mark.parametrize("action", [-1, 180])
 def test_a_sentence_of_no_action(action):
     with pytest.raises(ValueError, match=r"action: got .*; allowed: 0 to 179"):
         sentence(solvent.preset("default"), action)
 
 
+@pytest.mark.slow
 def test_many_instrument_states_are_told_apart():
     params = {
         "assay": {"gains": list(np.linspace(0.5, 1.5, 20)), "plate_sds": list(np.linspace(0.1, 0.4, 10))}
@@ -85,17 +69,6 @@ def test_many_instrument_states_are_told_apart():
     assert drawn.min() >= 0
     assert drawn.max() > 127
     assert drawn.max() < 200
-
-
-def test_every_info_of_a_lab_without_enforcement_says_so():
-    params = {"debt": {"enforced": False}, "budget": {"heartbeats": 3}}
-    env = LabEnv(params)
-    infos = [env.reset(seed=0)[1]] + [env.step(0)[4] for _ in range(3)]
-    assert all(info["contaminated"] is True for info in infos)
-    for mode in ("NEXT_STEP", "SAME_STEP"):
-        envs = LabVectorEnv(2, params, autoreset_mode=mode)
-        infos = [envs.reset(seed=0)[1]] + [envs.step(np.zeros(2, int))[4] for _ in range(8)]
-        assert all(info["contaminated"].all() and info["_contaminated"].all() for info in infos)
 
 
 def test_the_debt_at_the_end_is_not_what_was_settled_before():

@@ -18,35 +18,15 @@ from gymnasium.error import DependencyNotInstalled
 from gymnasium.utils.env_checker import check_env
 
 import solvent
-from solvent.lab.actions import action_table
-from solvent.lab.batch import resolve_params
 from solvent.lab.codes import Event
-from solvent.lab.params import LabParams
 from solvent.lab.rendering import Renderer
 from solvent.lab.rendering.history import HistoryBook
-from solvent.lab.rendering.sheet import WIDTH
 from solvent.lab.rendering.words import class_name, concentration
-from solvent.lab.state import lab_dtype, step_dtype
+from solvent.lab.state import step_dtype
 from solvent.lab.verbs import TEMPLATES, Verb
+from tests.labs import find, uncoloured
 
 ID = "Solvent/Debt-v0"
-SHAPES = {
-    "default": {},
-    "small": {
-        "assay": {"compounds": ["a", "b"], "potency_classes": 3, "gains": [1.0], "plate_sds": [0.2]},
-        "budget": {"wells": 60, "heartbeats": 9},
-    },
-    "one": {"assay": {"compounds": ["a"], "potency_classes": 2}, "debt": {"threshold": 0.0}},
-    "sixteen": {
-        "assay": {"compounds": [f"compound number {i}" for i in range(16)]},
-        "budget": {"wells": 1000, "heartbeats": 100},
-    },
-    "most": {
-        "assay": {"compounds": [str(i) for i in range(64)], "potency_classes": 32, "ec50_step": 0.1},
-        "budget": {"wells": 100_000, "heartbeats": 1000},
-        "debt": {"enforced": False, "inflation": "two_tier"},
-    },
-}
 
 
 def played(params: Any = None, *, steps: int = 12, seed: int = 3, **kwargs: Any) -> solvent.LabEnv:
@@ -65,98 +45,6 @@ def played(params: Any = None, *, steps: int = 12, seed: int = 3, **kwargs: Any)
 def index_of(env: Any, verb: Verb, compound: int = -1) -> int:
     actions = env.unwrapped.actions
     return int(np.flatnonzero((actions["verb"] == verb) & (actions["compound"] == compound))[-1])
-
-
-def plain(text: str) -> str:
-    return re.sub(r"\x1b\[[0-9;]*m", "", text)
-
-
-def forged(params: LabParams, rng: np.random.Generator, heartbeat: int) -> tuple[Any, Any]:
-    """A lab's record and its step, made up: playing labs of other shapes would compile the dynamics for each."""
-    lab, step = np.zeros(1, lab_dtype(params))[0], np.zeros(1, step_dtype())[0]
-    lab["instrument_belief"] = rng.dirichlet(np.ones(len(lab["instrument_belief"])) / 4)
-    for m in range(len(lab["marginal"])):
-        lab["marginal"][m] = rng.dirichlet(np.ones(lab["marginal"].shape[1]) / 4)
-        lab["entropy"][m] = rng.uniform(0, params.assay.prior_entropy)
-        lab["licence"][m] = rng.uniform(0, params.assay.prior_entropy)
-    lab["published"] = rng.integers(0, 3, len(lab["published"]))
-    lab["experiments"] = rng.integers(0, 200, len(lab["experiments"]))
-    lab["potency"] = rng.integers(0, params.assay.potency_classes, len(lab["potency"]))
-    lab["heartbeat"] = heartbeat
-    lab["wells"] = round(params.budget.wells * (1 - heartbeat / params.budget.heartbeats))
-    lab["debt"], lab["score"] = rng.uniform(0, 9), rng.uniform(-99, 99)
-    actions = action_table(params)
-    step["action"] = lab["last_action"] = rng.integers(len(actions)) if heartbeat else -1
-    step["heartbeat"] = heartbeat - 1
-    step["refusal"] = rng.integers(1, 4)
-    lab["last_event"] = rng.integers(1, 8) if heartbeat else 0
-    verb = actions["verb"][lab["last_action"]] if heartbeat else -1
-    lab["last_bins"] = -1
-    if verb in TEMPLATES:
-        readouts = getattr(params.plates, Verb(verb).name.lower()).readouts
-        lab["last_bins"][:readouts] = rng.integers(0, params.assay.bins, readouts)
-    elif lab["last_event"] in (Event.CALIBRATED, Event.EXPLORED):
-        lab["last_event"] = Event.RESTED
-    lab["end_reason"] = 1 if heartbeat >= params.budget.heartbeats else 0
-    return lab, step
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("reveal", [False, True])
-def test_any_lab_can_be_drawn_at_any_time(shape: str, reveal: bool) -> None:
-    params = resolve_params(SHAPES[shape], "default")
-    drawer = Renderer(params, "rgb_array", reveal=reveal)
-    writer = Renderer(params, "ansi", reveal=reveal)
-    rng = np.random.default_rng(7)
-    for heartbeat in {*range(8), params.budget.heartbeats // 2, params.budget.heartbeats}:
-        lab, step = forged(params, rng, heartbeat)
-        frame, text = drawer.draw(lab, step), writer.draw(lab, step)
-        assert frame.shape == (640, 960, 3)
-        assert frame.dtype == np.uint8
-        assert {len(line) for line in plain(text).split("\n")} == {WIDTH}
-
-
-def test_the_text_fits_a_terminal() -> None:
-    assert WIDTH <= 100
-
-
-def test_frames_change_with_the_lab_and_belong_to_the_caller() -> None:
-    env = gymnasium.make(ID, render_mode="rgb_array")
-    env.reset(seed=1)
-    first = env.render()
-    kept = first.copy()
-    env.step(index_of(env, Verb.SCREEN, 0))
-    assert (env.render() != kept).any()
-    assert (first == kept).all()
-    env.close()
-
-
-def test_the_same_history_gives_the_same_image() -> None:
-    frames = [played(render_mode="rgb_array").render() for _ in range(2)]
-    assert (frames[0] == frames[1]).all()
-    env = played(render_mode="rgb_array")
-    assert (env.render() == env.render()).all()
-
-
-def test_drawing_leaves_the_lab_alone() -> None:
-    env = played()
-    before = env.get_state()
-    env.render_mode = "rgb_array"
-    env.render()
-    assert env.get_state() == before
-
-
-def test_the_hidden_truth_is_not_drawn_unless_asked() -> None:
-    env = played()
-    lab, step = env.get_state(), env.batch.steps[0]
-    other = lab.copy()
-    other["potency"] = (lab["potency"] + 1) % env.params.assay.potency_classes
-    other["instrument"] = (lab["instrument"] + 1) % env.params.assay.instrument_states
-    for mode in ("rgb_array", "ansi"):
-        shown = [Renderer(env.params, mode).draw(record, step) for record in (lab, other)]
-        revealed = [Renderer(env.params, mode, reveal=True).draw(record, step) for record in (lab, other)]
-        assert np.all(shown[0] == shown[1])
-        assert np.any(np.asarray(revealed[0]) != np.asarray(revealed[1]))
 
 
 def test_check_env_finds_nothing() -> None:
@@ -188,33 +76,6 @@ def test_pictures_without_energy_are_as_they_were() -> None:
         assert frames.hexdigest() == FRAMES
 
 
-def test_a_vector_gives_a_frame_a_lab_each_with_its_own_history() -> None:
-    envs = gymnasium.make_vec(
-        ID, num_envs=3, vectorization_mode="vector_entry_point", render_mode="rgb_array"
-    )
-    single = gymnasium.make(ID, render_mode="rgb_array").unwrapped
-    envs.reset(seed=5)
-    single.reset(seed=6)
-    envs.action_space.seed(5)
-    for _ in range(4):
-        envs.render(), single.render()
-        actions = envs.action_space.sample()
-        envs.step(actions)
-        single.step(actions[1])
-    frames = envs.render()
-    assert isinstance(frames, tuple)
-    assert len(frames) == 3
-    assert (frames[1] == single.render()).all()
-    envs.close()
-
-
-def test_a_vector_writes_texts() -> None:
-    envs = gymnasium.make_vec(ID, 2, vectorization_mode="vector_entry_point", render_mode="ansi")
-    envs.reset(seed=5)
-    assert all(isinstance(text, str) for text in envs.render())
-    envs.close()
-
-
 # -- words
 
 
@@ -241,7 +102,7 @@ def test_a_finding_is_shown_as_it_was_published() -> None:
         rows = (env.actions["verb"] == verb) & (env.actions["compound"] == 2)
         env.step(int(np.flatnonzero(rows)[0]))
     named = class_name(env.params, int(env.get_state()["marginal"][2].argmax()))
-    text = plain(env.render())
+    text = uncoloured(env.render())
     assert f"public {named}" in text
     assert ("right: +" in text) or ("wrong: −" in text)
 
@@ -262,7 +123,7 @@ def test_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
     bare = writer.draw(env.batch.labs[0], env.batch.steps[0])
     assert "\x1b" in coloured
     assert "\x1b" not in bare
-    assert plain(coloured) == bare
+    assert uncoloured(coloured) == bare
     monkeypatch.setenv("NO_COLOR", "")  # the convention: empty means not set
     assert writer.draw(env.batch.labs[0], env.batch.steps[0]) == coloured
 
@@ -396,35 +257,14 @@ def test_a_person_may_close_the_window_while_the_lab_runs() -> None:
         renderer.close()
 
 
-def test_labs_that_were_seeded_alike_are_remembered_apart() -> None:
-    envs = solvent.LabVectorEnv(2, render_mode="ansi")
-    envs.reset(seed=[5, 5])
-    single = solvent.LabEnv(render_mode="ansi")
-    single.reset(seed=5)
-    rest, screen = index_of(envs, Verb.REST), index_of(envs, Verb.SCREEN, 0)
-    envs.step(np.array([screen, rest]))
-    single.step(rest)
-    frames = envs.render()
-    assert frames is not None
-    assert frames[0] != frames[1]
-    assert frames[1] == single.render()
-    envs.close()
-
-
 def test_a_right_finding_that_pays_less_than_nothing_is_told_as_right() -> None:
-    env = solvent.LabEnv(
-        {
-            "assay": {"prior": [0.97] + [0.03 / 7] * 7},
-            "vocabulary": {"confidences": [0.95]},
-        },
-        render_mode="ansi",
-    )
+    env = solvent.LabEnv({"assay": {"prior": [0.97] + [0.03 / 7] * 7}}, render_mode="ansi")
     for seed in range(20):
         env.reset(seed=seed)
-        env.step(next(a for a in range(len(env.actions)) if env.sentence(a).startswith("screen nocodazole")))
-        _, reward, _, _, _ = env.step(index_of(env, Verb.PUBLISH_PUBLIC, 0))
+        env.step(find(env, Verb.SCREEN, 0))
+        _, reward, _, _, _ = env.step(find(env, Verb.PUBLISH_PUBLIC, 0, confidence=0.95))
         if reward < 0 and env.get_state()["accepted"] == 1 and env.get_state()["wrong"] == 0:
             break
     else:
         pytest.fail("no right finding below the prior in 20 labs")
-    assert "Accepted, and right" in plain(env.render())
+    assert "Accepted, and right" in uncoloured(env.render())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from typing import Any
 
@@ -10,18 +9,13 @@ import numpy as np
 import pytest
 
 import solvent
-from solvent.lab.actions import action_table
-from solvent.lab.batch import resolve_params
-from solvent.lab.codes import Event, Obstacle, Refusal
-from solvent.lab.params import LabParams
+from solvent.lab.codes import Event, Obstacle
 from solvent.lab.rendering import Renderer
 from solvent.lab.rendering.history import HistoryBook
 from solvent.lab.rendering.panels.costs import cost_of, costs, why_not
-from solvent.lab.rendering.panels.energy import rules
 from solvent.lab.rendering.panels.proposals import arguable_verb
-from solvent.lab.rendering.sheet import NARROWEST, Sheet
-from solvent.lab.state import lab_dtype, step_dtype
-from solvent.lab.verbs import TEMPLATES, VERBS, Verb
+from solvent.lab.verbs import Verb
+from tests.labs import uncoloured, unframed
 
 RULES: dict[str, dict[str, Any]] = {
     "budget": {"heartbeats": 48},
@@ -29,15 +23,6 @@ RULES: dict[str, dict[str, Any]] = {
     "proposals": {"mispriced_most": 0, "review_heartbeats": 3, "evidence_heartbeats": 2, "gain_floor": 0.3},
 }
 """The default shape, so nothing is compiled anew; numbers that no tuning of the level moves."""
-
-SHAPES: dict[str, dict[str, Any]] = {
-    "default": {},
-    "two": {"assay": {"compounds": ["a", "b"], "potency_classes": 3, "gains": [1.0], "plate_sds": [0.2]}},
-    "long names": {"assay": {"compounds": [f"compound with a long name {i}" for i in range(16)]}},
-    "one slot": {"energy": {"slots": 1}, "budget": {"heartbeats": 1000}},
-    "many slots": {"energy": {"slots": 64, "start": 1e6, "cap": 1e6, "present_from": 0, "present_until": 24}},
-    "hardly here": {"energy": {"present_from": 9, "present_until": 10}, "proposals": {"enabled": False}},
-}
 
 
 def lab_of(**changes: Any) -> solvent.LabEnv:
@@ -50,15 +35,11 @@ def lab_of(**changes: Any) -> solvent.LabEnv:
 def do(env: solvent.LabEnv, verb: Verb, compound: int = -1, nth: int = 0) -> str:
     rows = (env.actions["verb"] == verb) & (env.actions["compound"] == compound)
     env.step(int(np.flatnonzero(rows)[nth]))
-    return re.sub(r" *│\n│ ", " ", plain(env.render()))
+    return unframed(env.render())
 
 
 def rest(env: solvent.LabEnv, hours: int) -> str:
     return [do(env, Verb.REST) for _ in range(hours)][-1]
-
-
-def plain(text: str) -> str:
-    return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
 # -- what is shown is what is charged
@@ -133,7 +114,7 @@ def test_every_verb_that_does_not_run_says_why() -> None:
 
 
 def test_the_start_shows_purse_hour_context_and_costs() -> None:
-    text = plain(lab_of().render())
+    text = uncoloured(lab_of().render())
     assert "heartbeat 0 of 48 · 06:00, day 1" in text
     assert "10.0 of 20" in text
     assert "slot 1 of 6 · 0.0 spent · +10 an hour" in text
@@ -182,12 +163,12 @@ def test_a_changed_price_is_marked() -> None:
     lab = env.get_state()
     lab["price"][Verb.SCREEN] = 2500
     lab["fair"][Verb.DMSO] = 1234
-    text = plain(writer.draw(lab, env.batch.steps[0]))
+    text = uncoloured(writer.draw(lab, env.batch.steps[0]))
     assert "screen 2.5 (was 4.0)" in text
     assert re.search(r"screen +3\.75▼ first ×1\.5", text)
     assert "1.23" not in text
-    assert "screen 2.5 (usually 4.0)" in plain(Renderer(env.params, "ansi").draw(lab, step))
-    assert "fair 1.23" in plain(Renderer(env.params, "ansi", reveal=True).draw(lab, step))
+    assert "screen 2.5 (usually 4.0)" in uncoloured(Renderer(env.params, "ansi").draw(lab, step))
+    assert "fair 1.23" in uncoloured(Renderer(env.params, "ansi", reveal=True).draw(lab, step))
 
 
 def test_hours_late_cap_and_the_next_day() -> None:
@@ -214,7 +195,7 @@ def test_the_intents_of_the_hour_that_closed() -> None:
 def test_energy_is_told_with_what_an_action_cost() -> None:
     env = lab_of()
     assert "8 wells, 1.5 energy." in do(env, Verb.DMSO)
-    assert "again ×1.2" in plain(env.render())
+    assert "again ×1.2" in uncoloured(env.render())
 
 
 # -- history
@@ -235,96 +216,3 @@ def test_the_history_has_every_action_of_an_hour() -> None:
 
 
 # -- pictures
-
-
-def test_a_frame_is_wide_repeats_and_leaves_the_lab_alone() -> None:
-    env = lab_of()
-    drawer = Renderer(env.params, "rgb_array")
-    before = env.get_state()
-    frames = [drawer.draw(env.batch.labs[0], env.batch.steps[0]) for _ in range(2)]
-    assert frames[0].shape == (640, 1280, 3)
-    assert frames[0].dtype == np.uint8
-    assert (frames[0] == frames[1]).all()
-    assert env.get_state() == before
-    do(env, Verb.SCREEN, 0)
-    assert (drawer.draw(env.batch.labs[0], env.batch.steps[0]) != frames[0]).any()
-
-
-@pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
-def test_fair_costs_are_hidden(mode: str) -> None:
-    env = lab_of()
-    lab, step = env.get_state(), env.batch.steps[0]
-    other = lab.copy()
-    other["fair"] = lab["fair"] + 1000
-    shown = [Renderer(env.params, mode).draw(record, step) for record in (lab, other)]
-    revealed = [Renderer(env.params, mode, reveal=True).draw(record, step) for record in (lab, other)]
-    assert np.all(shown[0] == shown[1])
-    assert np.any(np.asarray(revealed[0]) != np.asarray(revealed[1]))
-
-
-def forged(params: LabParams, rng: np.random.Generator, heartbeat: int, slot: int) -> tuple[Any, Any]:
-    """A record and its step, made up: playing other shapes would compile the dynamics for each."""
-    lab, step = np.zeros(1, lab_dtype(params))[0], np.zeros(1, step_dtype())[0]
-    lab["instrument_belief"] = rng.dirichlet(np.ones(len(lab["instrument_belief"])))
-    for m in range(len(lab["marginal"])):
-        lab["marginal"][m] = rng.dirichlet(np.ones(lab["marginal"].shape[1]))
-    lab["published"] = rng.integers(0, 3, len(lab["published"]))
-    lab["heartbeat"], lab["slot"], lab["steps"] = heartbeat, slot, heartbeat * params.slots + slot
-    lab["energy"] = rng.integers(0, int(1000 * params.energy.cap) + 1)
-    for name in ("price", "fair", "range_low", "range_high"):
-        lab[name] = rng.integers(0, 13001, len(Verb))
-    lab["uses"], lab["failures"] = rng.integers(0, 3, len(Verb)), rng.integers(0, 16, len(Verb))
-    lab["done"] = rng.integers(0, 2, lab["done"].shape)
-    lab["discomfort"] = rng.integers(0, 9, len(Verb))
-    lab["review_at"] = rng.integers(0, 2, len(Verb)) * (heartbeat + rng.integers(1, 13, len(Verb)))
-    lab["intents"], lab["intents_shown"] = rng.integers(0, 30000, 5), rng.integers(0, 30000, 5)
-    lab["debt"] = rng.uniform(0, 4)
-    actions = action_table(params)
-    lab["last_action"] = step["action"] = rng.integers(len(actions))
-    lab["last_event"] = step["event"] = rng.choice([Event.RESTED, *list(Event)[6:11]])
-    step["heartbeat"], step["slot"], step["closed"] = heartbeat - (slot == 0), max(0, slot - 1), slot == 0
-    step["refusal"] = rng.integers(1, len(Refusal))
-    step["obstacle"] = rng.integers(1, Obstacle.INSUFFICIENT_ENERGY)
-    step["discomfort"] = rng.choice([0, 1, 3])
-    step["reviewed"], step["new_price"] = rng.integers(0, 2, len(Verb)), rng.integers(0, 2, len(Verb))
-    lab["last_bins"] = -1
-    if actions["verb"][lab["last_action"]] in TEMPLATES:
-        lab["last_bins"][0] = 3
-    return lab, step
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("reveal", [False, True])
-def test_any_lab_with_energy_can_be_drawn_at_any_time(shape: str, reveal: bool) -> None:
-    params = resolve_params(SHAPES[shape], "energy")
-    drawer = Renderer(params, "rgb_array", reveal=reveal)
-    writers = [Renderer(params, "ansi", reveal=reveal, sheet=Sheet(width)) for width in (NARROWEST, 80, 96)]
-    low = Renderer(params, "ansi", reveal=reveal, sheet=Sheet(80, 1))
-    rng = np.random.default_rng(7)
-    last = params.budget.heartbeats - 1
-    for heartbeat, slot in itertools.product((1, 2, 17, last), {0, params.slots // 2, params.slots - 1}):
-        lab, step = forged(params, rng, heartbeat, slot)
-        assert drawer.draw(lab, step).shape == (640, 1280, 3)
-        for writer in writers:
-            text = plain(writer.draw(lab, step))
-            assert {len(line) for line in text.split("\n")} == {writer.sheet.width}
-            assert all(VERBS[verb].name.replace("_", " ") in text for verb in TEMPLATES)
-        assert low.draw(lab, step).count("\n") + 1 == 13 + len(params.assay.compounds) + 2
-
-
-def test_the_rules_in_a_few_lines_of_a_terminal() -> None:
-    for shape in SHAPES.values():
-        lines = rules(resolve_params(shape, "energy"))
-        assert len(lines) <= 8
-        assert max(map(len, lines)) <= 100
-    assert "10 at first, +10 an hour, at most 20" in rules(lab_of().params)[0]
-
-
-def test_a_vector_draws_each_lab() -> None:
-    envs = solvent.LabVectorEnv(2, RULES, preset="energy", render_mode="ansi")
-    envs.reset(seed=4)
-    envs.step(np.zeros(2, np.int64))
-    frames = envs.render()
-    assert frames is not None
-    assert all("07:00, day 1" in frame for frame in frames)
-    envs.close()
