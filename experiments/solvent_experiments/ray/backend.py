@@ -204,7 +204,7 @@ class _Post:
 
 
 # Lost actors are replaced here, where the run knows what they had done, and not by Ray, which would begin them anew.
-_ACTOR = ray.remote(UnitWorker).options(
+_ACTOR: Any = ray.remote(UnitWorker).options(
     num_cpus=1, max_restarts=0, max_concurrency=2, scheduling_strategy="SPREAD"
 )
 
