@@ -1,6 +1,6 @@
-"""How often a unit is tried whose worker was lost: a process that was killed, a machine that is gone.
+"""Retries of units whose worker was lost: its process was killed, or its machine is gone.
 
-A unit that breaks by an error of its own is not tried again: it would break again.
+A unit that fails with an error of its own is not retried; it would fail again.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ TRIES = 3
 
 
 class Attempts:
-    """Counts the lost workers of each unit."""
+    """Count the lost workers of each unit."""
 
     def __init__(self) -> None:
         self._lost: Counter[str] = Counter()
 
     def lost(self, label: str, how: str) -> Message:
-        """What to tell of a lost worker: ``lost``, its unit is to be tried again; ``failed``, that was the last try."""
+        """Return ``lost`` if the unit is to be retried, ``failed`` if this was its last try."""
         self._lost[label] += 1
         tries = self._lost[label]
         if tries < TRIES:

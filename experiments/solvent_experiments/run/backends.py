@@ -1,7 +1,7 @@
-"""Where the units of a run are worked on: in processes of this machine, or on a Ray cluster.
+"""Backends: a run executes its units in processes of this machine or on a Ray cluster.
 
-A backend does tasks and passes on what their workers tell; that a worker was lost is its to notice, and to try the unit
-again. What it is given and what comes of it are the same for each: ``run`` knows no difference.
+A backend executes tasks, passes on the messages of their workers, and retries the units of lost workers. All backends
+take the same tasks and leave the same results.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ BACKENDS = ("processes", "ray")
 
 
 class Backend(Protocol):
-    """Does the tasks of a run; to be entered before and left after."""
+    """Executes the tasks of a run, as a context manager."""
 
     name: str
 
     def __enter__(self) -> Self:
-        """Reach what it works on.
+        """Connect.
 
         Raises:
-            ConfigError: it can't be reached.
+            ConfigError: the backend can't be reached.
         """
         ...
 
     def __exit__(self, *_: object) -> None:
-        """Leave nothing running that it started."""
+        """End everything that the backend started."""
         ...
 
     def default_jobs(self, units: int) -> int | None:
-        """How many units at a time where nobody says; None leaves it to what suits this machine's cores."""
+        """Return the default number of parallel units; None means that this machine's cores decide."""
         ...
 
     def about(self) -> dict[str, Any]:
-        """What the manifest should know of it, once it has run."""
+        """Return the manifest's entries about the backend, after a run."""
         ...
 
     def run(
@@ -50,12 +50,12 @@ class Backend(Protocol):
         on_message: Callable[[Message], None],
         should_stop: Callable[[], bool],
     ) -> None:
-        """Do all tasks, so many at a time; see ``processes.run_tasks``."""
+        """Execute all tasks, at most ``jobs`` at a time; see ``processes.run_tasks``."""
         ...
 
 
 class Processes:
-    """Processes of this machine, which write into the run's folder themselves."""
+    """Processes of this machine, which write to the run's folder directly."""
 
     name = "processes"
 
@@ -74,10 +74,10 @@ class Processes:
 
 
 def backend_of(name: str, address: str | None = None) -> Backend:
-    """The backend of that name.
+    """Return the backend called ``name``.
 
     Raises:
-        ConfigError: no such backend, one that has no address, or whose package is missing.
+        ConfigError: there is no such backend, it takes no address, or its package is missing.
     """
     if name not in BACKENDS:
         raise ConfigError(f"got {name!r}; allowed: {' or '.join(BACKENDS)}", key="--backend")

@@ -1,4 +1,4 @@
-"""Where the consoles of all commands are made."""
+"""The consoles of all commands."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["new_console"]
 
 
 def new_console(*, stderr: bool = False, least: int = 120) -> Console:
-    """Return a console: as wide as its terminal, and elsewhere, where a line may have any width, at least so wide."""
+    """Return a console as wide as its terminal; outside a terminal, at least ``least`` columns wide."""
     from rich.console import Console
 
     console = Console(stderr=stderr)

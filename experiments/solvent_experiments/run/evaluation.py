@@ -1,9 +1,8 @@
 """Evaluation: every agent plays the same episodes.
 
-Of the first episodes all refusals go to a ledger (where acting costs energy, what was put off and what was proposed
-to ledgers of their own, and where a gate judges findings what it said), and every action to a trace. Both come from
-the evaluation itself, not from another play: the agent's actions are recorded and the ledgers' episodes are replayed
-with them, one after the other, which needs no agent and gives the same bytes for any size of batch.
+The first episodes also leave a trace of every action and ledgers of their events: refusals, deferrals, proposals and
+verdicts of the gate, depending on the level. The ledgers come from replaying the recorded actions one episode at a
+time. A replay needs no agent and gives the same bytes for every batch size.
 """
 
 from __future__ import annotations
@@ -35,11 +34,11 @@ KINDS: dict[str, type[np.generic]] = {
     "approvals": np.int16,
     **dict.fromkeys(("closed", "unsupported"), np.bool_),
 }
-"""Types of the columns of a trace that are no numbers with a fraction."""
+"""Types of a trace's columns; all others are float32."""
 
 
 class Evaluated(NamedTuple):
-    """A row an episode, a row an action of the traced episodes, and the ledgers of the logged ones, by file name."""
+    """One row per episode, one row per action of the traced episodes, and ledgers by file name."""
 
     episodes: Columns
     traces: Columns
@@ -54,7 +53,7 @@ def evaluate(
     on_progress: Callable[[int, int], None] = lambda *_: None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Evaluated | None:
-    """Play the evaluation's episodes, one a seed; None if it was stopped before the end."""
+    """Play the evaluation's episodes, one per seed; return None if stopped before the end."""
     taken: list[Actions] = []
     parts, traces = [], []
     ledgers: dict[str, list[LogEvent]] = {name: [] for name in ledger_names(params)}
@@ -86,12 +85,12 @@ def evaluate(
 
 
 def ledger_names(params: LabParams) -> tuple[str, ...]:
-    """The files of the ledgers that labs with these parameters keep."""
+    """Return the file names of the ledgers that labs with these parameters keep."""
     return tuple(dict.fromkeys(log.file for log in logs_of(params)))
 
 
 def _replay(params: LabParams, seed: int, actions: list[int], ledgers: dict[str, list[LogEvent]]) -> None:
-    """Append the events of one episode, in order; their ``design_id`` ends in the episode's seed."""
+    """Append the events of one episode in order; each ``design_id`` ends in the episode's seed."""
     batch, names, logs = LabBatch(params, 1), names_of(params), logs_of(params)
     batch.begin([seed], np.ones(1, np.bool_), np.random.default_rng(0))
     for action in actions:
@@ -105,13 +104,13 @@ def _replay(params: LabParams, seed: int, actions: list[int], ledgers: dict[str,
 
 
 def _long(trace: dict[str, NDArray[Any]], seeds: list[int]) -> Columns:
-    """A row for each action of the traced episodes, which are the first of ``seeds``; row 0 of each is its start."""
+    """Return a row for each action of the traced episodes, the first of ``seeds``; row 0 of each is its start."""
     episode, step = np.nonzero(~np.isnan(trace["wells"]))
     columns: Columns = {
         "episode_seed": np.array(seeds, np.int64)[episode],
         "heartbeat": step.astype(np.int32),
     }
-    if "heartbeat" in trace:  # else an action is a heartbeat
+    if "heartbeat" in trace:  # otherwise each action is one heartbeat
         columns["step"] = step.astype(np.int32)
     for name, values in trace.items():
         columns[name] = np.nan_to_num(values[episode, step]).astype(KINDS.get(name, np.float32))

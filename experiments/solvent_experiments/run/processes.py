@@ -1,8 +1,8 @@
-"""Processes of a run: so many at a time, one task each, watched until the last has ended.
+"""Worker processes: one task each, a limited number at a time.
 
-They are spawned, not forked: no thread and no lock of the parent is copied. Each has one thread for linear
-algebra, because on a busy machine more are many times slower. Of a process that ends before its units do, by whatever
-hand, the units are tried again in another (``attempts``).
+They are spawned, not forked, so that no thread or lock of the parent is copied. Each uses one thread for linear
+algebra; on a busy machine more threads are many times slower. If a process dies, a new one retries the units that it
+had not finished (``attempts``).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from solvent_experiments.run.worker import ENDS, Message, Task, work
 __all__ = ["ONE_THREAD", "run_tasks"]
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-PATIENCE = 0.1  # seconds between two looks at whether to stop
+PATIENCE = 0.1  # seconds between checks for a stop
 
 
 class _Worker:
-    """A process, its task, and which of its units have ended."""
+    """A process, its task, and the units that have ended."""
 
     def __init__(self, context: SpawnContext, task: Task, stop: Any) -> None:
         self._task = task
@@ -38,10 +38,10 @@ class _Worker:
         speaker.close()
 
     def hear(self) -> Message | None:
-        """The next message; None when the process has ended, for whatever reason."""
+        """Return the next message; None when the process has ended."""
         try:
             message: Message = self.connection.recv()
-        except (EOFError, OSError):  # the latter in the middle of a message
+        except (EOFError, OSError):  # OSError: in the middle of a message
             self._process.join()
             self.connection.close()
             return None
@@ -50,20 +50,20 @@ class _Worker:
         return message
 
     def end(self) -> None:
-        """End it at once."""
+        """Kill the process."""
         self._process.kill()
         self._process.join()
         self.connection.close()
 
     @property
     def left(self) -> Task | None:
-        """What an ended process has not done, if it was lost."""
+        """The unfinished units of a process that died, as a task; None if it ended normally."""
         units = tuple(unit for unit in self._task.units if unit.label not in self._ended)
         return replace(self._task, units=units) if units and self._process.exitcode else None
 
     @property
     def fate(self) -> str:
-        """How an ended process came to its end."""
+        """How the process ended, for a message."""
         code = self._process.exitcode or 0
         if code >= 0:
             return f"its process {self._process.pid} ended with code {code}"
@@ -73,9 +73,9 @@ class _Worker:
 def run_tasks(
     tasks: Sequence[Task], jobs: int, on_message: Callable[[Message], None], should_stop: Callable[[], bool]
 ) -> None:
-    """Do all tasks, at most ``jobs`` at a time, in their order.
+    """Execute all tasks in order, at most ``jobs`` at a time.
 
-    Returns when every process has ended; after ``should_stop`` no task is begun and those that run stop where
+    Returns when every process has ended. Once ``should_stop`` is true, no task starts, and running ones stop where
     they can be resumed.
     """
     context = multiprocessing.get_context("spawn")
@@ -104,7 +104,7 @@ def run_tasks(
 
 
 def _try_again(worker: _Worker, attempts: Attempts, on_message: Callable[[Message], None]) -> Task | None:
-    """What is to be tried again of the task of a process that has ended."""
+    """Return the units to retry after a process has ended, as a task."""
     left = worker.left
     if left is None:
         return None

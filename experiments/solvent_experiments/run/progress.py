@@ -1,4 +1,4 @@
-"""How a run shows where it is: bars with the time left on a terminal, plain lines elsewhere, or nothing."""
+"""Progress of a run: bars with the time left on a terminal, plain lines elsewhere, or nothing."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ LINE_AFTER = 10.0  # seconds
 
 
 class Shown(Protocol):
-    """Shows progress. A label names what goes on; its total may grow from one stage to the next."""
+    """Shows progress by label; a label's total may grow from one stage to the next."""
 
     def __enter__(self) -> Self:
-        """Begin to show."""
+        """Start the display."""
         ...
 
     def __exit__(self, *_: object) -> None:
-        """Leave the screen tidy."""
+        """Restore the screen."""
         ...
 
     def say(self, text: str) -> None:
-        """A line that stays."""
+        """Print a permanent line."""
         ...
 
     def begin(self, label: str) -> None:
-        """A label is about to begin; until its first update nothing can be measured."""
+        """Add a label; its extent is unknown until its first update."""
         ...
 
     def update(self, label: str, stage: str, done: int, total: int, unit: str) -> None:
-        """So much is done of a stage."""
+        """Show that ``done`` of ``total`` units of a stage are done."""
         ...
 
     def end(self, label: str, text: str) -> None:
-        """A label is over, and how."""
+        """Remove a label and print how it ended."""
         ...
 
 
@@ -69,11 +69,11 @@ class Silence:
 
 
 class Lines:
-    """A line each tenth of a stage or each ten seconds, whichever is later: for logs."""
+    """Prints a line every tenth of a stage or every ten seconds, whichever is later: for logs."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        # Per label: stage, when and where it began, when and where the last line was.
+        # By label: the stage with its starting time and count, then time and count at the last line.
         self._stages: dict[str, tuple[str, float, int]] = {}
         self._last: dict[str, tuple[float, int]] = {}
 
@@ -96,7 +96,7 @@ class Lines:
             self.say(f"{label}: {stage}{start}, {total:,} {unit}")
             return
         _, begun, start_done = self._stages[label]
-        if done == start_done:  # nothing yet: what was set up so far says nothing about the time left
+        if done == start_done:  # setup time must not count towards the time left
             self._stages[label] = (stage, now, done)
             self._last[label] = (now, done)
             return
@@ -113,7 +113,7 @@ class Lines:
 
 
 class Bars:
-    """A bar each label, with the time left."""
+    """Shows a bar for each label, with the time left."""
 
     def __init__(self, console: Console) -> None:
         self._progress = Progress(
@@ -164,7 +164,7 @@ class Bars:
 
 
 def shown_on(console: Console, *, quiet: bool = False) -> Shown:
-    """What suits the console."""
+    """Return the display that suits the console."""
     if quiet:
         return Silence()
     if console.is_terminal:

@@ -1,6 +1,6 @@
 """A run: train every seed, evaluate every agent on the same episodes, join the tables, draw the figures.
 
-What is finished is skipped, what broke or was stopped goes on where it was, and nothing is overwritten.
+Finished units are skipped, broken or stopped ones resume, and nothing is overwritten.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ __all__ = ["BrokenRunError", "Interrupted", "run_experiment", "show_results"]
 
 
 class Interrupted(Exception):  # noqa: N818 - no error
-    """The run was stopped; the same command goes on with it."""
+    """The run was stopped; the same command resumes it."""
 
 
 class BrokenRunError(RuntimeError):
-    """Some units broke. The message has a line for each."""
+    """Some units failed. The message has a line for each."""
 
 
 def run_experiment(
@@ -54,20 +54,20 @@ def run_experiment(
     fresh: bool = False,
     backend: Backend | None = None,
 ) -> RunFolder:
-    """Do what is not done yet of an experiment, in the folder ``root``.
+    """Run the unfinished part of an experiment in the folder ``root``.
 
     Args:
-        experiment: what to run.
+        experiment: the experiment.
         root: the run's folder.
-        jobs: processes at a time; by default one and a half a core, but no more than trainings.
+        jobs: number of parallel processes; ``default_jobs`` by default.
         quiet: show nothing but the results.
-        fresh: move what is in the folder aside first.
-        backend: where the units are worked on; by default in processes of this machine.
+        fresh: first move an existing folder aside.
+        backend: executes the units; by default processes of this machine.
 
     Raises:
-        ConfigError: the folder is in use, or of another config; the backend can't be reached.
+        ConfigError: the folder is in use or has another config, or the backend can't be reached.
         Interrupted: Ctrl-C or SIGTERM.
-        BrokenRunError: a unit broke, and the others are finished; an artifact is damaged; there was no room to write.
+        BrokenRunError: a unit failed and the others are finished; an artifact is damaged; the disk is full.
     """
     folder = RunFolder(root)
     shown = shown_on(new_console(), quiet=quiet)
@@ -83,7 +83,7 @@ def run_experiment(
 
 @contextmanager
 def _told_if_full(root: Path) -> Iterator[None]:
-    """A full disk breaks the run in one line, like a unit that breaks: no input was wrong."""
+    """Turn a full disk into a ``BrokenRunError`` of one line, since no input was wrong."""
     try:
         yield
     except OSError as error:
@@ -93,16 +93,16 @@ def _told_if_full(root: Path) -> Iterator[None]:
 
 
 def default_jobs(experiment: Experiment) -> int:
-    """One and a half for each core of the machine, but no more than there are trainings.
+    """Return one and a half processes per core, but at most one per training.
 
-    Trainings take equally long: three on two cores, two at a time, would leave a core idle for half of the time.
+    Trainings take equally long. Three of them on two cores, two at a time, would leave a core idle half of the time.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(cores + cores // 2, len(experiment.train) * len(experiment.seeds)))
 
 
 def show_results(folder: RunFolder, console: Console) -> None:
-    """Print the table of agents and where the figures are."""
+    """Print the result tables and the paths of the figures."""
     config = read_document(folder.config).data
     mark = mark_of(LabParams.from_mapping(config["params"]), environment_params(config["env"]))
     title = f"{config['name']} ({config['env']})"
@@ -114,7 +114,7 @@ def show_results(folder: RunFolder, console: Console) -> None:
 
 @dataclass(frozen=True)
 class _Work:
-    """An experiment, where it is worked on, and who hears of it."""
+    """An experiment with its folder, backend and display."""
 
     experiment: Experiment
     folder: RunFolder
@@ -123,7 +123,7 @@ class _Work:
     stop: threading.Event
 
     def finish(self, jobs: int | None) -> None:
-        """Do what is not done yet, and keep the manifest of it."""
+        """Run what is unfinished and record it in the manifest."""
         experiment, folder = self.experiment, self.folder
         units = folder.units(experiment)
         left = [unit for unit in units if not unit.finished]
@@ -166,7 +166,7 @@ class _Work:
             raise BrokenRunError(str(error)) from error
         finally:
             session |= {"finished": manifests.now(), "status": status}
-            # With no room for the manifest, what went wrong before is what has to be said.
+            # If the manifest can't be written either, the first error is the one to report.
             with nullcontext() if status == "finished" else suppress(OSError):
                 folder.write_manifest(manifest)
 
@@ -181,7 +181,7 @@ class _Work:
             with suppress(OSError):
                 self.folder.write_manifest(manifest)
 
-        # With more trainings than places the bars of those that go on don't say when all are done.
+        # With more trainings than processes, the bars of the running ones don't show when all will be done.
         together = waiting_steps(experiment, left) if len(learned) > session["jobs"] else {}
         watch = Watch(self.shown, session, together, keep)
         tasks = learned + ([Task(job, scripted)] if scripted else [])
@@ -217,7 +217,7 @@ def _no_room(place: str) -> str:
 
 
 def _compile(experiment: Experiment, shown: Shown) -> None:
-    """Compile the lab once, before several processes would each do it."""
+    """Compile the lab once, so that the worker processes load it from the cache."""
     from solvent import LabEnv
 
     announce = threading.Timer(
@@ -240,7 +240,7 @@ def _timed(job: Callable[[], Any]) -> float:
 
 @contextmanager
 def _stop_on_signals(shown: Shown) -> Iterator[threading.Event]:
-    """An event that Ctrl-C and SIGTERM set. A second one ends the run at once; checkpoints are kept even so."""
+    """Yield an event that Ctrl-C and SIGTERM set. A second signal ends the run at once and keeps its checkpoints."""
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop

@@ -1,4 +1,4 @@
-"""What a run hears of its workers: shown, timed, and kept where it is of importance afterwards."""
+"""Messages of a run's workers: displayed, timed, and recorded in the manifest."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ DONE = {"training": "trained", "evaluation": "evaluated"}
 
 
 class Watch:
-    """Takes the messages of all workers; ``failures`` and ``full`` say what came to no end, and why.
+    """Receives the messages of all workers; ``failures`` maps labels to errors, ``full`` tells of a full disk.
 
     Args:
-        shown: where progress goes.
-        session: the manifest's entry for this stretch of work; it is given wall times and incidents.
-        trained: steps done and to do by label, if the trainings together are to have a bar of their own.
-        keep: called when the session has another incident, to write it down.
+        shown: the progress display.
+        session: the manifest's entry for this session; receives wall times and incidents.
+        trained: steps done and in all by label, if all trainings together are to have a bar.
+        keep: called after each incident, to save the session.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Watch:
         self._noted: set[str] = set()
 
     def __call__(self, message: Message) -> None:
-        """Take a message."""
+        """Handle a message."""
         kind, label, done, total, detail = message
         if kind == "starting":
             self._shown.begin(label)
@@ -72,7 +72,7 @@ class Watch:
     def _end(self, message: Message) -> None:
         kind, label, done, total, detail = message
         if kind == "finished":
-            # Of a unit that was tried again: the times of what each try came to the end of.
+            # A retried unit keeps the times of the stages that earlier tries completed.
             self._session["seconds"][label] = self._session["seconds"].get(label, {}) | detail
             said = _spoken(detail)
         elif kind == "lost":
@@ -96,7 +96,7 @@ class Watch:
 
 
 def waiting_steps(experiment: Experiment, left: Iterable[Unit]) -> dict[str, tuple[int, int]]:
-    """Steps done and to do of every training that is not over, by label."""
+    """Return steps done and in all of every unfinished training, by label."""
     return {
         unit.label: (0, make_recipe(experiment.train[unit.agent]).n_timesteps)
         for unit in left

@@ -1,7 +1,6 @@
-"""What one process of a run does: train a seed, or not, and evaluate.
+"""A worker process: trains a seed, unless the agent is a script, and evaluates.
 
-Started fresh (``spawn``), it leaves signals to the process that started it, and stops when that says so or is
-gone.
+Its parent handles signals. The worker stops when the parent says so or is gone.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ PARENT_EVERY = 0.5
 
 @dataclass(frozen=True)
 class Task:
-    """Units that one process does, one after the other.
+    """Units that one process works through in order.
 
     Attributes:
-        job: does a unit, given it, who hears of progress and who says whether to stop; returns wall times by stage.
+        job: executes a unit, given callbacks for progress and for stopping; returns wall times by stage.
         units: each with a ``label``, a ``folder`` and a path for its ``error``.
     """
 
@@ -63,11 +62,11 @@ Kind = Literal[
 
 
 class Message(NamedTuple):
-    """What a worker tells: how far a unit is, or that it is finished (with its wall times), stopped or failed.
+    """A worker's report on a unit: its progress, or that it finished (with wall times), stopped or failed.
 
-    The detail of a ``warm_start`` is its stage and what that counts. An ``incident`` is a fault that was got over.
-    After ``full`` (there was no room for the path in its detail) the worker does no more. Backends say ``lost`` of a
-    worker that is gone: so many of so many tries are used up.
+    The detail of a ``warm_start`` is its stage and unit of count. An ``incident`` is a fault that was repaired. After
+    ``full`` (no room for the path in its detail) the worker quits. ``lost`` comes from the backend: the worker is gone
+    after ``done`` of ``total`` tries.
     """
 
     kind: Kind
@@ -78,7 +77,7 @@ class Message(NamedTuple):
 
 
 ENDS = ("finished", "stopped", "failed", "full")
-"""Kinds of the last message about a unit."""
+"""Kinds of message that end a unit."""
 
 
 class _Stopped(Exception):  # noqa: N818 - no error
@@ -86,21 +85,21 @@ class _Stopped(Exception):  # noqa: N818 - no error
 
 
 def work(task: Task, connection: Connection, stop: Any) -> None:
-    """Entry point of a worker process."""
+    """Run a task as the entry point of a worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     threading.excepthook = _unless_full
 
     def send(message: Message) -> None:
-        with contextlib.suppress(OSError):  # whoever listened is gone; then this process ends soon
+        with contextlib.suppress(OSError):  # the parent is gone, and this process ends soon
             connection.send(message)
 
     do_units(task, send, stop.is_set)
 
 
 def do_units(task: Task, send: Callable[[Message], None], should_stop: Callable[[], bool]) -> None:
-    """Do the units of a task, one after the other, and tell of each how it ended."""
+    """Execute the units of a task in order and report how each ended."""
     tell = _Teller(send)
     for unit in task.units:
         send(Message("starting", unit.label))
@@ -124,22 +123,19 @@ def do_units(task: Task, send: Callable[[Message], None], should_stop: Callable[
 
 
 def _tidy(unit: Unit) -> None:
-    """Remove what there was no room to finish: the room may be needed for better things."""
+    """Remove unfinished files, to free their room."""
     for path in unit.folder.glob("*.part"):
         path.unlink(missing_ok=True)
 
 
 def _unless_full(problem: threading.ExceptHookArgs) -> None:
-    """TensorBoard writes in a thread, which needn't say that the disk is full: the unit is about to."""
+    """Silence a full disk in TensorBoard's thread: the unit is about to report it."""
     if problem.exc_value is None or not is_full(problem.exc_value):
         threading.__excepthook__(problem)
 
 
 def _leave_with_parent() -> None:
-    """End at once when the parent is gone: another run may soon work in the same folder.
-
-    What is written is whole at any moment.
-    """
+    """Exit at once when the parent is gone, since another run may soon use the folder; all files are whole anyway."""
     parent = multiprocessing.parent_process()
     while parent is not None and os.getppid() == parent.pid:
         time.sleep(PARENT_EVERY)
@@ -147,7 +143,7 @@ def _leave_with_parent() -> None:
 
 
 def _pass_on_warnings(label: str, send: Callable[[Message], None]) -> None:
-    """Warnings go where progress goes: written by this process they would tear the bars."""
+    """Send warnings as messages: printed by this process, they would tear the progress bars."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         send(Message("note", label, detail=" ".join(str(message).split())))
@@ -158,7 +154,7 @@ def _pass_on_warnings(label: str, send: Callable[[Message], None]) -> None:
 def run_unit(
     experiment: Experiment, unit: Unit, tell: Callable[[Message], None], should_stop: Callable[[], bool]
 ) -> dict[str, float]:
-    """Do what is not done yet of a unit; returns wall times in seconds."""
+    """Train and evaluate a unit as far as it is unfinished; return wall times in seconds by stage."""
     times = {}
     if unit.seed is not None and not unit.trained:
         times["training"] = _timed(lambda: _train(experiment, unit, tell, should_stop))
@@ -191,7 +187,7 @@ def _train(
             resumed = True
         tell(Message("training", unit.label, done, total))
 
-    # A policy without the log of its training, which nothing but a loss can leave, is of no use to the tables.
+    # A policy whose training log was lost is trained again: the tables need both.
     if not unit.model.exists() or not unit.training_log.exists():
         unit.training_log.touch()
         model = train(
@@ -240,7 +236,7 @@ def _agent(experiment: Experiment, unit: Unit) -> Agent:
 
 
 def save(unit: Unit, evaluated: Evaluated) -> None:
-    """Write what an evaluation gave. The episodes come last: they say that the unit is finished."""
+    """Write the results of an evaluation; the episodes come last and mark the unit as finished."""
     unit.folder.mkdir(parents=True, exist_ok=True)
     for name, events in evaluated.ledgers.items():
         lines = [json.dumps(event.to_dict(), ensure_ascii=False) + "\n" for event in events]
@@ -250,7 +246,7 @@ def save(unit: Unit, evaluated: Evaluated) -> None:
 
 
 class _Teller:
-    """Sends messages, but progress no oftener than a person can see it."""
+    """Sends messages, progress at most every ``REPORT_EVERY`` seconds."""
 
     def __init__(self, send: Callable[[Message], None]) -> None:
         self._send = send
