@@ -1,4 +1,4 @@
-"""Files that are either there whole or not there at all, and errors that say which file they are about."""
+"""Atomic writes, and errors that name their file."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Any
 __all__ = ["is_full", "naming", "no_room", "require_writable", "sha256", "write_atomically", "write_json"]
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""No space, no quota, a file larger than may be: nothing is wrong with the run, and it can go on once there is room."""
+"""No space, no quota, file too large: the run itself is sound and can resume once there is room."""
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:
-    """Write ``content`` beside ``path`` and move it into place; missing folders are made."""
+    """Write ``content`` to a temporary file and move it to ``path``; missing folders are made."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(_part(path))
     data = content.encode("utf-8") if isinstance(content, str) else content
@@ -34,7 +34,7 @@ def write_atomically(path: Path, content: bytes | str) -> None:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Let errors of the system say ``path``: that of a write that fails names no file by itself."""
+    """Add ``path`` to system errors: a failed write names no file by itself."""
     try:
         yield
     except OSError as error:
@@ -44,20 +44,20 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether there was no room to write."""
+    """Return whether the error is a full disk."""
     return isinstance(error, OSError) and error.errno in FULL
 
 
 def no_room(error: OSError, where: Path) -> str:
-    """The path that there was no room for (``where``, if the error doesn't know) and what the system says."""
+    """Return the path that had no room (``where`` if the error names none) and the system's message."""
     return f"{error.filename or where}: {os.strerror(error.errno or 0)}"
 
 
 def require_writable(path: Path) -> None:
-    """Make and remove an empty file as ``write_atomically`` would, in the nearest folder that is there.
+    """Make and remove an empty file, as ``write_atomically`` would, in the nearest existing folder.
 
     Raises:
-        OSError: it can't be written.
+        OSError: the folder is not writable.
     """
     folder = next(parent for parent in path.absolute().parents if parent.exists())
     probe = folder / _part(path)
@@ -66,16 +66,15 @@ def require_writable(path: Path) -> None:
 
 
 def _part(path: Path) -> str:
-    """Name of the file that is written before it is moved into place."""
+    """Return the name of the temporary file."""
     return f".{path.name}.{os.getpid()}.part"
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a value as indented JSON."""
     write_atomically(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
 def sha256(path: Path) -> str:
-    """The file's SHA-256, in hexadecimal."""
+    """Return the file's SHA-256 in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

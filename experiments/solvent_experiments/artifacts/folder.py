@@ -1,15 +1,15 @@
-"""The folder of a run: what lies where, when a part is finished, and that nothing is overwritten.
+"""The folder of a run: its files, and which of its units are finished. Nothing in it is overwritten.
 
     runs/quickstart/
-      config.yaml manifest.json summary.json, where a gate judges findings gate.json
+      config.yaml manifest.json summary.json; gate.json on levels with a gate
       episodes.parquet training.parquet traces.parquet
       figures/learning_curve.png ...
-      honest/episodes.parquet traces.parquet epistemic_refusals.jsonl, and where acting costs energy
-        cost_discomfort_log.jsonl energy_cost_proposals.jsonl, where a gate judges findings gate_verdicts.jsonl
-      ppo/seed-0/policy.safetensors policy.json training.parquet tensorboard/ and the same as honest/
+      honest/episodes.parquet traces.parquet epistemic_refusals.jsonl; on levels with energy also
+        cost_discomfort_log.jsonl energy_cost_proposals.jsonl, with a gate gate_verdicts.jsonl
+      ppo/seed-0/policy.safetensors policy.json training.parquet tensorboard/ and the files of honest/
 
-A *unit* is a scripted agent, or a learned one of one training seed. The tables at the top are those of all
-units, joined.
+A *unit* is a scripted agent, or a learned agent with one training seed. The tables at the top join those of all
+units.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ VERDICTS = "gate_verdicts.jsonl"
 
 @dataclass(frozen=True)
 class Unit:
-    """One agent's folder; ``seed`` is None where nothing is trained."""
+    """An agent's folder; ``seed`` is None for a script."""
 
     agent: str
     seed: int | None
@@ -45,17 +45,17 @@ class Unit:
 
     @property
     def label(self) -> str:
-        """As a person would call it."""
+        """The unit's name in messages."""
         return self.agent if self.seed is None else f"{self.agent} seed {self.seed}"
 
     @property
     def model(self) -> Path:
-        """The trained policy: its weights, which are written last. ``policy.json`` beside them says what they are."""
+        """The weights of the trained policy, written after ``policy.json``, which describes them."""
         return self.folder / "policy.safetensors"
 
     @property
     def training_log(self) -> Path:
-        """Episodes of a training that goes on."""
+        """Episodes of an unfinished training."""
         return self.folder / "training.bin"
 
     @property
@@ -75,27 +75,27 @@ class Unit:
 
     @property
     def episodes(self) -> Path:
-        """Evaluation episodes. Written last: a unit that has them is finished."""
+        """Evaluation episodes. They are written last: a unit that has them is finished."""
         return self.folder / "episodes.parquet"
 
     @property
     def error(self) -> Path:
-        """Why the unit broke, where it did."""
+        """The traceback, if the unit failed."""
         return self.folder / "error.txt"
 
     @property
     def trained(self) -> bool:
-        """Whether the training is over: there is a policy, and what happened on the way."""
+        """Whether both the policy and its training episodes are there."""
         return self.model.exists() and self.training.exists()
 
     @property
     def tables(self) -> list[Path]:
-        """The tables that the run's are joined of."""
+        """The unit's parts of the run's tables."""
         return [self.episodes, self.traces, *([] if self.seed is None else [self.training])]
 
     @property
     def finished(self) -> bool:
-        """Whether there is nothing left to do."""
+        """Whether all tables are there."""
         return all(table.exists() for table in self.tables)
 
 
@@ -115,20 +115,20 @@ class RunFolder:
         self._lock = root / ".lock"
 
     def unit(self, agent: str, seed: int | None = None) -> Unit:
-        """The folder of an agent, or of one of its training seeds."""
+        """Return the unit of an agent, or of one of its training seeds."""
         folder = self.root / agent
         return Unit(agent, seed, folder if seed is None else folder / f"seed-{seed}")
 
     def units(self, experiment: Experiment) -> list[Unit]:
-        """All units of an experiment: learned agents first, they take longest."""
+        """Return all units of an experiment; learned agents come first because they take longest."""
         learned = [self.unit(agent, seed) for agent in experiment.train for seed in experiment.seeds]
         return learned + [self.unit(agent) for agent in experiment.agents]
 
     def prepare(self, experiment: Experiment) -> None:
-        """Make the folder, or check that the one there is of this experiment. Training seeds may be added to it.
+        """Make the folder, or check that it belongs to this experiment; training seeds may be added.
 
         Raises:
-            ConfigError: the folder is something else, or a run of another config.
+            ConfigError: the folder is not a run, or a run of another config.
         """
         resolved = experiment.to_mapping()
         if self.config.exists():
@@ -155,7 +155,7 @@ class RunFolder:
         return next(differences(known, resolved), "")
 
     def set_aside(self) -> Path | None:
-        """Move what is there out of the way; returns where to, or None if there is nothing.
+        """Rename the folder, if it exists, and return its new path, else None.
 
         Raises:
             ConfigError: another process runs in the folder.
@@ -174,7 +174,7 @@ class RunFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes out of the folder. The lock of a process that is gone doesn't count.
+        """Keep other processes out of the folder. The lock of a process that is gone is ignored.
 
         Raises:
             ConfigError: another process runs in the folder.
@@ -201,7 +201,7 @@ class RunFolder:
         return ConfigError(f"process {holder} is running in it; allowed: one at a time", file=self.root)
 
     def read_manifest(self) -> tuple[dict[str, Any], str | None]:
-        """The manifest, empty if there is none; and if it is damaged, a line about it, after it is set aside."""
+        """Return the manifest, empty if missing; a damaged one is set aside and a line about it is returned."""
         if not self.manifest.exists():
             return {}, None
         try:
@@ -215,7 +215,6 @@ class RunFolder:
         return manifest, None
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
-        """Write the manifest."""
         write_json(self.manifest, manifest)
 
 
@@ -231,7 +230,7 @@ def _living_holder(lock: Path) -> int | None:
 
 
 def differences(left: Any, right: Any, key: str = "") -> Iterator[str]:
-    """Where two configs differ: ``train.ppo.n_envs: 64 there, 256 here``."""
+    """Yield a line for each difference of two configs: ``train.ppo.n_envs: 64 there, 256 here``."""
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         for name in [*left, *(name for name in right if name not in left)]:
             inner = f"{key}.{name}" if key else str(name)

@@ -1,4 +1,4 @@
-"""What the gate of a run judges by, kept with the run: a gate that is built anew changes no figure of an old one."""
+"""The gate's thresholds in a run, kept with the run so that a rebuilt gate changes no old figure."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["judged_by"]
 
 
 def judged_by(params: LabParams) -> dict[str, Any]:
-    """The thresholds of each policy, the laxest first, and what `solvent gate build` found of the lab's domain.
+    """Return each policy's thresholds, the laxest first, and the domain statistics that `solvent gate build` measured.
 
     Raises:
-        ParamError: ``gate.tables`` can't be used.
+        ParamError: ``gate.tables`` is invalid.
     """
     measured = measured_for(params)
     if measured is None:

@@ -1,4 +1,4 @@
-"""The tables of all units as one each, and the summary. A damaged table is noticed here: its pages carry checksums."""
+"""Joins the tables of all units and writes the summary. Checksums of the pages reveal damaged tables here."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["DamagedError", "join"]
 
 
 class DamagedError(RuntimeError):
-    """Finished artifacts that can't be read any more. The message has a line for each."""
+    """Finished artifacts are unreadable. The message has a line for each."""
 
 
 def join(experiment: Experiment, folder: RunFolder, units: list[Unit]) -> None:
     """Join the tables of ``units`` in ``folder`` and write the summary.
 
     Raises:
-        DamagedError: some can't be read; nothing is written.
+        DamagedError: some tables are unreadable; nothing is written.
     """
     tables = _read_all([table for unit in units for table in unit.tables])
     trained = [unit for unit in units if unit.seed is not None]
@@ -57,7 +57,7 @@ def _read_all(paths: list[Path]) -> dict[Path, Columns]:
 
 
 def _of_other_versions(tables: dict[Path, Columns]) -> list[str]:
-    """Tables of the same name with fewer columns than others: a line for each."""
+    """Return a line for each table that lacks columns of others of its name."""
     widest: dict[str, set[str]] = {}
     for path, columns in tables.items():
         widest.setdefault(path.name, set()).update(columns)

@@ -1,4 +1,4 @@
-"""The manifest: with what, from what, where and when a run was made."""
+"""The manifest of a run: versions, machine, commit, sessions, and hashes of its artifacts."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ PACKAGES = (
 
 
 def now() -> str:
-    """The time, ISO 8601, UTC."""
+    """Return the time in UTC, as ISO 8601."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def versions() -> dict[str, str | None]:
-    """Versions of the packages on which results depend."""
+    """Return the versions of the packages on which results depend."""
     return {name: _version(name) for name in PACKAGES}
 
 
 def surroundings() -> dict[str, Any]:
-    """Versions, machine and commit."""
+    """Return versions, machine and commit."""
     return {
         "solvent": solvent.__version__,
         "python": platform.python_version(),
@@ -58,7 +58,7 @@ def surroundings() -> dict[str, Any]:
 
 
 def new_session(jobs: int, backend: str) -> dict[str, Any]:
-    """One uninterrupted stretch of work on a run."""
+    """Return the entry of a new session: one uninterrupted stretch of work on a run."""
     return {
         "started": now(),
         "finished": None,
@@ -72,12 +72,12 @@ def new_session(jobs: int, backend: str) -> dict[str, Any]:
 
 
 def incident(outcome: str, unit: str | None, said: str) -> dict[str, Any]:
-    """A fault, when it was noticed, and what came of it."""
+    """Return the entry of a fault: when it was noticed and its outcome."""
     return {"at": now(), "unit": unit, "outcome": outcome, "said": said}
 
 
 def resumed_sessions(manifest: dict[str, Any], session: dict[str, Any]) -> list[dict[str, Any]]:
-    """The sessions before. One that never said how it ended was cut off, which ``session`` has as an incident."""
+    """Return the earlier sessions; one without an end was cut off, and ``session`` records that as an incident."""
     before: list[dict[str, Any]] = manifest.get("sessions", [])
     for earlier in before:
         if earlier["status"] == "running":
@@ -90,7 +90,7 @@ def resumed_sessions(manifest: dict[str, Any], session: dict[str, Any]) -> list[
 
 
 def artifacts(root: Path) -> dict[str, str]:
-    """SHA-256 of every file of a run, less TensorBoard's logs, which carry wall times, and hidden files."""
+    """Return the SHA-256 of every file of a run except hidden files and TensorBoard's logs, which hold wall times."""
     files = sorted(path for path in root.rglob("*") if path.is_file() and path.name != "manifest.json")
     inside = {path.relative_to(root): path for path in files}
     return {
@@ -101,7 +101,6 @@ def artifacts(root: Path) -> dict[str, str]:
 
 
 def text_sha256(text: str) -> str:
-    """SHA-256 of a text in UTF-8."""
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
@@ -113,7 +112,7 @@ def _version(package: str) -> str | None:
 
 
 def _commit() -> dict[str, Any] | None:
-    """Commit of the sources, and whether they differ from it; None where they are installed without a repository."""
+    """Return the commit of the sources and whether they differ from it; None outside a repository."""
     folder = Path(solvent.__file__).resolve().parent
     try:
         top = _git(folder, "rev-parse", "--show-toplevel")

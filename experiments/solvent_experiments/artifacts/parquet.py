@@ -1,7 +1,6 @@
-"""Tables as columns: plain NumPy arrays by name, to and from Parquet.
+"""Tables as dictionaries of NumPy columns, to and from Parquet.
 
-No data frame: what is computed here is medians and shares of columns, and an experiment's rows fit in memory
-many times over.
+Data frames would add nothing: experiments compute medians and shares of columns that fit in memory many times over.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ __all__ = ["NO_SEED", "Columns", "flatten", "joined", "owned", "read_parquet", "
 Columns = dict[str, NDArray[Any]]
 
 NO_SEED = -1
-"""Stands for "no training seed" in memory; in Parquet it is null."""
+"""Marks "no training seed" in memory; in Parquet it is null."""
 
 
 def flatten(columns: Mapping[str, Any]) -> Columns:
-    """Nested columns as flat ones: of ``refusals``, ``refusals_<reason>`` and in ``refusals`` their sum."""
+    """Return nested columns as flat ones: ``refusals`` becomes ``refusals_<reason>``, and ``refusals`` their sum."""
     flat: Columns = {}
     for name, column in columns.items():
         if isinstance(column, Mapping):
@@ -38,24 +37,24 @@ def flatten(columns: Mapping[str, Any]) -> Columns:
 
 
 def joined(parts: Sequence[Columns]) -> Columns:
-    """The rows of all parts, one after the other. All have the same columns."""
+    """Return the rows of all parts in order. All parts have the same columns."""
     return join_columns(parts) if parts else {}
 
 
 def owned(columns: Columns, agent: str, seed: int | None = None) -> Columns:
-    """The columns after two that say whose they are: the agent, and the seed of its training if it was trained."""
+    """Return the columns after two others: the agent and its training seed, if it was trained."""
     rows = len(next(iter(columns.values())))
     seeds = np.full(rows, NO_SEED if seed is None else seed, np.int64)
     return {"agent": np.full(rows, agent, object), "training_seed": seeds, **columns}
 
 
 def select(columns: Columns, rows: NDArray[Any]) -> Columns:
-    """Some rows: by a mask or by their numbers."""
+    """Return the rows of a mask or of an index array."""
     return {name: column[rows] for name, column in columns.items()}
 
 
 def write_parquet(path: Path, columns: Columns) -> None:
-    """Write columns as Parquet. The same columns give the same bytes."""
+    """Write columns as Parquet; the same columns give the same bytes."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -76,8 +75,8 @@ def read_parquet(path: Path) -> Columns:
     """Read what ``write_parquet`` wrote.
 
     Raises:
-        OSError: no such file, or damaged: its pages carry checksums.
-        ValueError: not Parquet, or cut off.
+        OSError: the file is missing, or a page fails its checksum.
+        ValueError: the file is cut off, or not Parquet.
     """
     from pyarrow import parquet
 

@@ -1,6 +1,6 @@
-"""Episodes of a training that goes on: fixed-size records, appended, so a killed run loses its last one at most.
+"""Episodes of an unfinished training, appended as fixed-size records: a killed run loses at most the last one.
 
-A resumed training starts at its checkpoint; what was logged after it is played again, so it is dropped.
+A resumed training starts at its checkpoint and plays later episodes again, so their records are dropped.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ __all__ = ["TrainingLog"]
 
 
 class TrainingLog:
-    """Rows of one training seed; ``steps`` is how many steps had been taken when the episode was reported.
+    """Episodes of one training seed; ``steps`` counts the training steps taken when an episode was reported.
 
-    The columns are those of labs with these parameters (``measure.columns``).
+    The other columns depend on the labs' parameters (``measure.columns``).
     """
 
     def __init__(self, path: Path, params: LabParams) -> None:
@@ -34,8 +34,8 @@ class TrainingLog:
         self.record = np.dtype([("steps", "i8"), *columns])
 
     def append(self, steps: int, episodes: Mapping[str, Any]) -> None:
-        """Add the ``episode`` columns of episodes that ended."""
-        # Who reports episodes of no training has made no choices.
+        """Append the ``episode`` columns of finished episodes."""
+        # Episodes from outside a training have no counts of choices while blocked.
         flat: dict[str, Any] = {**dict.fromkeys(WHILE_BLOCKED, 0), **flatten(episodes)}
         rows = np.zeros(len(flat["return"]), self.record)
         rows["steps"] = steps
@@ -47,15 +47,15 @@ class TrainingLog:
             os.fsync(file.fileno())  # on the disk before the checkpoint that counts on it
 
     def drop_after(self, steps: int) -> None:
-        """Drop what was reported after ``steps``, and a last record that is not whole."""
+        """Drop records after ``steps`` and an incomplete last record."""
         if self.path.exists():
             rows = self._rows()
-            # From the beginning nothing is kept, and nothing is read: it may be of a version with other columns.
+            # At step 0 the old log is not even parsed: another version may have written other columns.
             kept = rows[rows["steps"] <= steps].tobytes() if steps > 0 else b""
             write_atomically(self.path, kept)
 
     def read(self) -> Columns:
-        """All rows as columns."""
+        """Return all rows as columns."""
         rows = self._rows()
         return {name: np.ascontiguousarray(rows[name]) for name in self.record.names or ()}
 
