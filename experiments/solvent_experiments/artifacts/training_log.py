@@ -50,7 +50,7 @@ class TrainingLog:
         """Drop records after ``steps`` and an incomplete last record."""
         if self.path.exists():
             rows = self._rows()
-            # At step 0 the old log is not even parsed: another version may have written other columns.
+            # A training from the start keeps no record: another version may have written other columns.
             kept = rows[rows["steps"] <= steps].tobytes() if steps > 0 else b""
             write_atomically(self.path, kept)
 

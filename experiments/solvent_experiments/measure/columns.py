@@ -1,7 +1,7 @@
-"""The registry of an episode's columns: which of them training logs, and which the summary and its tables have.
+"""The registry of an episode's columns, with their places in the training log, the summary and the tables.
 
-The environment describes its own columns (``MECHANISM.columns``): their name, unit and mechanism stand there. This file
-says what experiments do with them. Each part of a nested column is a column: ``verdicts_accept`` of ``verdicts``.
+The environment defines name, unit and mechanism of its columns (``MECHANISM.columns``); this file adds how experiments
+use them. Each part of a nested column is a column here: ``verdicts_accept`` of ``verdicts``.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _MECHANISM_OF = {column.name: mechanism.name for mechanism in MECHANISMS for col
 
 
 class Column(NamedTuple):
-    """A column of an episode, and its place in what is written.
+    """A column of an episode and its uses.
 
     Args:
-        name: of the column in the tables of episodes.
-        heading: in a result table, as a terminal breaks it; empty if no table has the column.
-        statistic: of an agent's episodes in the summary, a key of ``measure.summary.STATISTICS``; empty for none.
-        key: its name in the summary, if that is another.
-        logged: its type in the training log; empty if the log does not have it.
-        part_of: the environment's column that it is a part of.
+        name: the column's name in tables of episodes.
+        heading: its heading in a result table, with a terminal's line breaks; empty if no table has it.
+        statistic: its statistic in the summary, a key of ``measure.summary.STATISTICS``; empty for none.
+        key: its name in the summary, if different.
+        logged: its type in the training log; empty if it is not logged.
+        part_of: the environment's column of which it is a part.
     """
 
     name: str
@@ -42,12 +42,12 @@ class Column(NamedTuple):
 
     @property
     def summary_key(self) -> str:
-        """Its name in the summary."""
+        """The column's name in the summary."""
         return self.key or self.name
 
     @property
     def mechanism(self) -> str:
-        """The mechanism that keeps it, by the environment's description; ``learner`` for what a learner counts."""
+        """The mechanism to which the environment assigns the column; ``learner`` for counts of the learner."""
         return _MECHANISM_OF.get(self.part_of or self.name, LEARNER)
 
 
@@ -93,24 +93,24 @@ _ALL = (
 )
 
 COLUMNS = {column.name: column for column in _ALL}
-"""Name -> column, in the order of the training log and of the tables of mechanisms."""
+"""Columns by name, in the order of the training log and of the mechanisms' tables."""
 
 RESULTS = ("return", "refusals", "debt", "accepted", "wrong", "is_success")
-"""The columns of every summary, in the order of the table of results."""
+"""Columns of every summary, in the order of the first result table."""
 
 SUMMARISED = (*RESULTS, *(name for name in COLUMNS if COLUMNS[name].statistic and name not in RESULTS))
-"""Every column of the summary, in its order."""
+"""All columns of the summary, in order."""
 
 SCORES = tuple(name for name, column in COLUMNS.items() if column.part_of == "adequacy")
-"""Findings whose words scored 0 to 3."""
+"""Numbers of findings whose words scored 0 to 3."""
 
 
 def logged_columns(params: LabParams) -> list[Column]:
-    """The columns that the training log of such labs has, in its order."""
+    """Return the columns of these labs' training log, in order."""
     active = {mechanism.name for mechanism in MECHANISMS if mechanism.active(params)}
     return [column for column in _ALL if column.logged and column.mechanism in {*active, LEARNER}]
 
 
 def headed_columns(*mechanisms: str) -> list[Column]:
-    """The columns of these mechanisms that a table has."""
+    """Return the columns of these mechanisms that have a heading."""
     return [column for column in _ALL if column.heading and column.mechanism in mechanisms]

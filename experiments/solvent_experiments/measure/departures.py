@@ -1,7 +1,7 @@
-"""The mark of a run whose numbers are not its level's: a mechanism without consequence, or switched off.
+"""The mark of a run that departs from its level: contaminated, or with a mechanism switched off.
 
-A *contaminated* run tracked debt, verdicts of the gate or the adequacy of words, and nothing followed. A mechanism
-that the level has and the run has not is *switched off*.
+A *contaminated* run tracks debt, verdicts of the gate or the adequacy of words without consequence. A mechanism is
+*switched off* if the level has it and the run does not.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ MECHANISMS = ("energy", "proposals", "gate", "adequacy")
 
 
 def switched_off(params: LabParams, level: LabParams) -> tuple[str, ...]:
-    """Mechanisms that ``level`` has and ``params`` have not; without a second lot there are no lots."""
+    """Return the mechanisms of ``level`` that ``params`` lack; labs with a single reagent lot lack ``lots``."""
     off = [name for name in MECHANISMS if getattr(level, name).enabled and not getattr(params, name).enabled]
 
     def one_lot(these: LabParams) -> bool:
@@ -25,7 +25,7 @@ def switched_off(params: LabParams, level: LabParams) -> tuple[str, ...]:
 
 
 def mark_of(params: LabParams, level: LabParams) -> str:
-    """One line that says what is missing; empty for a level as it is."""
+    """Return a line that names the departures; empty for an unchanged level."""
     shadows, off = params.unenforced, switched_off(params, level)
     said = [f"{CONTAMINATED}: {' and '.join(shadows)} tracked and not enforced"] if shadows else []
     said += [f"switched off: {', '.join(off)}"] if off else []

@@ -1,4 +1,4 @@
-"""The result tables of a run: what each agent earned, what became of its energy, of its findings and of its words."""
+"""The result tables of a run: returns, energy, findings and words of each agent."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ __all__ = ["drawn_results", "result_tables"]
 WITH_INTERVAL = "95 % interval"
 OPTIMUM = "Optimum: the mean return as a share of the best expected return of any policy. "
 SHARES = {"ceiling_share": ("ceiling", "ceil\ning"), "optimum_share": ("optimum", "opti\nmum")}
-"""Key of a share -> its heading, and how a terminal breaks it."""
+"""Headings of the shares by key, whole and with a terminal's line breaks."""
 WIDE = {
     "return (bits)": "return\n(bits)",
     "debt at end (bits)": "debt at end\n(bits)",
     "seeds x episodes": "seeds x\nepisodes",
     **{heading: f"{heading}\n" for heading in (WITH_INTERVAL, "refusals", "accepted", "wrong")},
 }
-"""Headings of the table of results where no narrower table follows it, as a terminal breaks them."""
+"""Line breaks of the first table's headings when no other table follows."""
 
 
 def result_tables(rows: Sequence[Row], *, title: str = "", mark: str = "") -> list[Table]:
-    """Return the tables of results, in the order in which they are shown; ``mark`` says what their level lacks."""
+    """Return the result tables in order of display; ``mark`` names departures from the level."""
     have = rows[0].measured
     further = [
         table
@@ -41,14 +41,14 @@ def result_tables(rows: Sequence[Row], *, title: str = "", mark: str = "") -> li
 
 
 def drawn_results(rows: Sequence[Row], *, title: str, mark: str = "") -> list[rich.table.Table]:
-    """Return the same tables for a terminal: the title of a marked run is red."""
+    """Return the same tables for a terminal; a marked run has a red title."""
     first, *further = result_tables(rows, title=title, mark=mark)
     style = "bold red" if mark else "bold"
     return [first.terminal(title_style=style, framed=not further), *(table.terminal() for table in further)]
 
 
 def _table(broken: Sequence[str], rows: Sequence[Sequence[str]], caption: str, **other: Any) -> Table:
-    """A table whose headings are given as a terminal breaks them."""
+    """Return a table from headings with a terminal's line breaks."""
     whole = tuple(heading.replace("-\n", "").replace("\n", " ") for heading in broken)
     lines: Mapping[str, str] = dict(zip(whole, broken, strict=True)) | other.pop("lines", {})
     return Table(whole, tuple(map(tuple, rows)), caption=caption, lines=lines, **other)
@@ -67,7 +67,7 @@ def _results(rows: Sequence[Row], title: str, *, narrow: bool) -> Table:
             (
                 row.agent,
                 *_with_interval(row.score, 1.0, 2),
-                # Learners are told apart by tenths of a percent of the optimum.
+                # Learners differ by tenths of a percent of the optimum.
                 *(
                     f"{row.mean(key):{'.0%' if narrow and key == 'ceiling_share' else '.1%'}}"
                     for key in shares
@@ -87,7 +87,7 @@ def _results(rows: Sequence[Row], title: str, *, narrow: bool) -> Table:
 
 
 def _means(rows: Sequence[Row], mechanisms: tuple[str, ...], caption: str) -> Table:
-    """Means an episode of the columns of these mechanisms."""
+    """Return a table of means per episode of these mechanisms' columns."""
     columns = headed_columns(*mechanisms)
     texts = [(row.agent, *(f"{row.mean(column.name):.2f}" for column in columns)) for row in rows]
     return _table(("agent", *(column.heading for column in columns)), texts, caption)

@@ -1,13 +1,12 @@
 """Statistics over runs and episodes: interquartile mean, bootstrap intervals, performance profiles.
 
-After Agarwal et al. 2021, *Deep Reinforcement Learning at the Edge of the Statistical Precipice*, with the
-meaning that their library ``rliable`` gives the words. Scores are arrays of shape ``(runs, tasks)``; tasks
-are the strata, within which runs are drawn anew.
+Definitions follow Agarwal et al. 2021, *Deep Reinforcement Learning at the Edge of the Statistical Precipice*, and
+their library ``rliable``. Scores are arrays of shape ``(runs, tasks)``; tasks are the strata within which runs are
+resampled.
 
-One agent of an experiment is a list of *groups*: the returns of its evaluation episodes, a group for each
-training seed (one group where nothing was trained). ``interval`` draws groups, and episodes within each drawn
-group, so an interval covers both the luck of training and that of the episodes. With few seeds that is
-coarse: three seeds have only ten different draws.
+An agent of an experiment is a list of *groups*: the returns of its evaluation episodes, one group per training seed
+(a single group for a script). ``interval`` resamples groups and the episodes within them, so it covers the luck of
+both training and evaluation. Few seeds make it coarse: three have only ten different resamples.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-CHUNK = 4_000_000  # numbers drawn at once
+CHUNK = 4_000_000  # numbers held at once
 
 
 class Interval(NamedTuple):
@@ -49,24 +48,24 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """Settings of a percentile bootstrap: how many draws, which share of them the interval holds, and their seed."""
+    """Settings of a percentile bootstrap: number of resamples, confidence level and seed."""
 
     repetitions: int = 2000
     confidence: float = 0.95
     seed: int = 0
 
     def ends(self, draws: Floats) -> Any:
-        """Return the ends of the interval; of draws of shape ``(repetitions, n)``, those of each column."""
+        """Return the interval's ends; for draws of shape ``(repetitions, n)``, those of each column."""
         tail = 100 * (1 - self.confidence) / 2
         return np.percentile(draws, (tail, 100 - tail), axis=0)
 
     def interval(self, value: float, draws: Floats) -> Interval:
-        """Return a value with the interval of its draws."""
+        """Return ``value`` with the interval of its draws."""
         low, high = self.ends(draws)
         return Interval(value, float(low), float(high))
 
     def defined(self, value: float, draws: Floats) -> Interval:
-        """Return a value with the interval of the draws that are a number; NaN if none is."""
+        """Return ``value`` with the interval of the draws that are not NaN; NaN if all are."""
         draws = draws[~np.isnan(draws)]
         return self.interval(value, draws) if len(draws) else Interval(np.nan, np.nan, np.nan)
 
@@ -75,10 +74,10 @@ BOOTSTRAP = Bootstrap()
 
 
 def interquartile_mean(scores: Any, axis: int | None = None) -> Any:
-    """Mean of the middle half: ``floor(n / 4)`` scores are cut at either end, as in ``scipy.stats.trim_mean``.
+    """Return the mean without the ``floor(n / 4)`` scores at either end, as ``scipy.stats.trim_mean`` does.
 
     Raises:
-        ValueError: no scores.
+        ValueError: ``scores`` is empty.
     """
     values = np.asarray(scores, dtype=np.float64)
     values = values.ravel() if axis is None else np.moveaxis(values, axis, 0)
@@ -95,7 +94,7 @@ def stratified_bootstrap(
     statistic: Callable[[Floats], float] = interquartile_mean,
     bootstrap: Bootstrap = BOOTSTRAP,
 ) -> Interval:
-    """Interval of a statistic of ``scores``, shape ``(runs, tasks)``: runs are drawn anew within each task."""
+    """Return a statistic of ``scores``, shape ``(runs, tasks)``, with its interval; runs are resampled by task."""
     matrix = _matrix(scores)
     rng = np.random.default_rng(bootstrap.seed)
     draws = np.array([statistic(_drawn(matrix, rng)) for _ in range(bootstrap.repetitions)])
@@ -103,12 +102,12 @@ def stratified_bootstrap(
 
 
 def interval(groups: Sequence[Any], bootstrap: Bootstrap = BOOTSTRAP) -> Interval:
-    """Interquartile mean of all scores, with the interval over groups (training seeds) and the scores within each.
+    """Return the interquartile mean of all scores; its interval resamples groups and the scores within each.
 
-    The scores are sorted once; a repetition only counts how often each was drawn, so nothing is sorted again.
+    The scores are sorted once, and a resample only counts them.
 
     Raises:
-        ValueError: no groups, or an empty one.
+        ValueError: there is no group, or an empty one.
     """
     sizes = _sizes(groups)
     if not sizes or min(sizes) == 0:
@@ -117,16 +116,16 @@ def interval(groups: Sequence[Any], bootstrap: Bootstrap = BOOTSTRAP) -> Interva
 
 
 def mean_interval(groups: Sequence[Any], bootstrap: Bootstrap = BOOTSTRAP) -> Interval:
-    """The plain mean with the same interval: for counts and shares, whose middle half says nothing."""
+    """Return the mean with the same interval, for counts and shares, whose middle half says little."""
     return bootstrap.interval(*_mean_draws(groups, bootstrap))
 
 
 def difference(
     first: Sequence[Any], second: Sequence[Any], *, middle: bool = False, bootstrap: Bootstrap = BOOTSTRAP
 ) -> Interval:
-    """The mean of ``second`` less that of ``first``, each groups as in ``interval``, drawn each for itself.
+    """Return the mean of ``second`` minus that of ``first``, each resampled independently as in ``interval``.
 
-    With ``middle`` of interquartile means instead of plain ones.
+    With ``middle``, the difference is that of interquartile means.
     """
     of = _middle_draws if middle else _mean_draws
     (a, draws_a), (b, draws_b) = of(first, bootstrap), of(second, bootstrap, stream=1)
@@ -134,10 +133,7 @@ def difference(
 
 
 def share_interval(parts: Sequence[Any], wholes: Sequence[Any], bootstrap: Bootstrap = BOOTSTRAP) -> Interval:
-    """Sum of ``parts`` over sum of ``wholes`` with the same interval: episodes count by how much is in them.
-
-    NaN where the wholes are nothing.
-    """
+    """Return the sum of ``parts`` over that of ``wholes`` with the same interval; NaN if the wholes sum to 0."""
     return bootstrap.defined(*_share_draws((parts, wholes), bootstrap))
 
 
@@ -148,10 +144,9 @@ def share_difference(
     paired: bool,
     bootstrap: Bootstrap = BOOTSTRAP,
 ) -> Interval:
-    """The share of ``second`` less that of ``first``, each ``(parts, wholes)`` by training seed, with that interval.
+    """Return the share of ``second`` minus that of ``first``, each ``(parts, wholes)`` by training seed.
 
-    ``paired``: the groups of both are of the same seeds, which are drawn together; otherwise each for itself. NaN where
-    a whole is nothing.
+    With ``paired``, both have the same seeds, which are resampled together. The result is NaN if a whole is 0.
     """
     if paired:
         return bootstrap.defined(*_paired_draws(first, second, bootstrap))
@@ -160,7 +155,7 @@ def share_difference(
 
 
 def performance_profile(scores: Any, thresholds: Any) -> Floats:
-    """Share of scores above each threshold, shape of ``thresholds``: what a mean hides."""
+    """Return the share of scores above each of ``thresholds``."""
     ordered = np.sort(np.asarray(scores, np.float64), axis=None)
     above = ordered.size - np.searchsorted(ordered, np.asarray(thresholds, np.float64), side="right")
     profile: Floats = above / ordered.size
@@ -168,7 +163,7 @@ def performance_profile(scores: Any, thresholds: Any) -> Floats:
 
 
 def probability_of_improvement(first: Any, second: Any) -> float:
-    """Probability that a score of ``first`` is above one of ``second``, ties counted half; mean over tasks."""
+    """Return the probability that a score of ``first`` exceeds one of ``second``, averaged over tasks; ties count half."""
     a, b = _matrix(first), _matrix(second)
     shares = []
     for task in range(a.shape[1]):
@@ -180,7 +175,7 @@ def probability_of_improvement(first: Any, second: Any) -> float:
 
 
 def improvement_interval(first: Any, second: Any, bootstrap: Bootstrap = BOOTSTRAP) -> Interval:
-    """``probability_of_improvement`` with its stratified bootstrap interval: runs are drawn anew within each task."""
+    """Return ``probability_of_improvement`` with its stratified bootstrap interval."""
     matrices = [_matrix(first), _matrix(second)]
     rng = np.random.default_rng(bootstrap.seed)
     draws = [
@@ -193,9 +188,9 @@ def improvement_interval(first: Any, second: Any, bootstrap: Bootstrap = BOOTSTR
 def profile_band(
     groups: Sequence[Any], thresholds: Any, bootstrap: Bootstrap = BOOTSTRAP
 ) -> tuple[Floats, Floats, Floats]:
-    """``performance_profile`` of all scores, and its pointwise band when groups are drawn anew.
+    """Return the ``performance_profile`` of all scores and the ends of its pointwise band.
 
-    Scores within a group are not drawn: a thousand episodes leave little luck beside that of the training.
+    Only groups are resampled: with a thousand episodes each, their scores vary little beside the trainings.
     """
     profiles = np.array([performance_profile(group, thresholds) for group in groups])
     weights = np.array(_sizes(groups), np.float64)
@@ -211,7 +206,7 @@ def profile_band(
 
 
 def _matrix(scores: Any) -> Floats:
-    """Scores of shape ``(runs, tasks)``; of one task if they have one dimension."""
+    """Return scores of shape ``(runs, tasks)``; a single dimension means one task."""
     matrix = np.asarray(scores, np.float64)
     return matrix[:, None] if matrix.ndim == 1 else matrix
 
@@ -229,7 +224,7 @@ def _pooled(groups: Sequence[Any]) -> Floats:
 
 
 def _middle_draws(groups: Sequence[Any], bootstrap: Bootstrap, stream: int = 0) -> tuple[float, Floats]:
-    """The interquartile mean and its draws."""
+    """Return the interquartile mean and its resamples."""
     pooled = _pooled(groups)
     order = np.argsort(pooled, kind="stable")
     draws = [
@@ -240,7 +235,7 @@ def _middle_draws(groups: Sequence[Any], bootstrap: Bootstrap, stream: int = 0) 
 
 
 def _mean_draws(groups: Sequence[Any], bootstrap: Bootstrap, stream: int = 0) -> tuple[float, Floats]:
-    """The mean and its draws."""
+    """Return the mean and its resamples."""
     pooled = _pooled(groups)
     draws = [counts @ pooled / counts.sum(axis=1) for counts in _counts(_sizes(groups), bootstrap, stream)]
     return float(pooled.mean()), np.concatenate(draws)
@@ -249,7 +244,7 @@ def _mean_draws(groups: Sequence[Any], bootstrap: Bootstrap, stream: int = 0) ->
 def _share_draws(
     share: tuple[Sequence[Any], Sequence[Any]], bootstrap: Bootstrap, stream: int = 0
 ) -> tuple[float, Floats]:
-    """The share and its draws; NaN where there is nothing to have a share of."""
+    """Return the share and its resamples; NaN where the whole is 0."""
     part, whole = map(_pooled, share)
     draws = [_share(counts @ part, counts @ whole) for counts in _counts(_sizes(share[0]), bootstrap, stream)]
     return float(_share(part.sum(), whole.sum())), np.concatenate(draws) if draws else np.empty(0)
@@ -260,7 +255,7 @@ def _paired_draws(
     second: tuple[Sequence[Any], Sequence[Any]],
     bootstrap: Bootstrap,
 ) -> tuple[float, Floats]:
-    """The difference of two shares and its draws. A group holds the episodes of both, so a drawn seed brings both."""
+    """Return the difference of two shares and its resamples; each group holds a seed's episodes of both."""
 
     part_a, whole_a = (
         _pooled(
@@ -287,7 +282,7 @@ def _share(part: Any, whole: Any) -> Any:
 
 
 def _counts(sizes: Sequence[int], bootstrap: Bootstrap, stream: int = 0) -> Iterator[Floats]:
-    """How often each of the pooled scores was drawn: chunks of shape ``(repetitions, sum(sizes))``."""
+    """Yield how often each pooled score was drawn, in chunks of shape ``(repetitions, sum(sizes))``."""
     rng = np.random.default_rng(bootstrap.seed + stream)
     total = sum(sizes)
     step = max(1, CHUNK // max(1, total))
@@ -307,7 +302,7 @@ def _counts(sizes: Sequence[int], bootstrap: Bootstrap, stream: int = 0) -> Iter
 
 
 def _trimmed_means(ordered: Floats, counts: Floats) -> Floats:
-    """Interquartile mean of each row of ``counts``, which says how often each of the sorted scores is there."""
+    """Return the interquartile mean of each row of ``counts``, the multiplicities of the sorted scores."""
     after = np.cumsum(counts, axis=1)
     totals = after[:, -1:]
     cut = np.floor(totals / 4)

@@ -1,6 +1,6 @@
-"""What each agent of a run earned, owed and was refused, with intervals: the rows behind the result tables.
+"""The summary of a run: each agent's statistics with intervals, the rows of the result tables.
 
-A run computes its rows once, and ``summary.json`` keeps them in full precision: figures, report and terminal read them.
+A run computes them once. ``summary.json`` keeps them in full precision for the terminal, the figures and the report.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ STATISTICS: Mapping[str, Callable[[Sequence[Any]], Measured]] = {
     "interval": mean_interval,
     "mean": lambda groups: float(np.concatenate(groups).mean()),
 }
-"""Statistics of a column's groups: interquartile mean with its interval, mean with its interval, mean."""
+"""Statistics of a column's groups by name; the first two have intervals."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One agent.
+    """An agent's statistics.
 
     Args:
-        agent: its name.
-        seeds: how many were trained; 1 for a script.
-        episodes: how many it played in the evaluation.
-        measured: by key of the summary, without the columns of mechanisms that did not run and shares of nothing.
+        agent: the agent's name.
+        seeds: number of training seeds; 1 for a script.
+        episodes: number of evaluation episodes.
+        measured: statistics by key, without those of inactive mechanisms and undefined shares.
     """
 
     agent: str
@@ -54,19 +54,19 @@ class Row:
         return self.interval("score")
 
     def interval(self, key: str) -> Interval:
-        """Return what was measured with an interval."""
+        """Return a statistic that has an interval."""
         found = self.measured[key]
         assert isinstance(found, Interval)
         return found
 
     def mean(self, key: str) -> float:
-        """Return a mean, with an interval or without; 0 if it was not measured."""
+        """Return the value of a statistic, with or without interval; 0 if it was not measured."""
         found = self.measured.get(key, 0.0)
         return found.value if isinstance(found, Interval) else found
 
 
 def groups_of(columns: Columns, agent: str, name: str) -> list[Any]:
-    """One column of an agent, split by training seed: the groups that ``statistics.interval`` draws."""
+    """Return an agent's column by training seed: the groups that ``statistics.interval`` resamples."""
     mine = columns["agent"] == agent
     seeds = columns["training_seed"][mine]
     values = columns[name][mine]
@@ -74,7 +74,7 @@ def groups_of(columns: Columns, agent: str, name: str) -> list[Any]:
 
 
 def summary(episodes: Columns, params: LabParams | None = None) -> list[Row]:
-    """The agents of ``episodes``, best first; with the labs' parameters also what share of the ceiling they reach."""
+    """Return a row for each agent, best first; ``params`` add shares of the ceiling and of a known optimum."""
     wholes = _wholes(params)
     rows = [_row(episodes, str(agent), wholes) for agent in dict.fromkeys(episodes["agent"])]
     return sorted(rows, key=lambda row: -row.score.value)
@@ -96,7 +96,7 @@ def _row(episodes: Columns, agent: str, wholes: tuple[float | None, float | None
 
 
 def _wholes(params: LabParams | None) -> tuple[float | None, float | None]:
-    """All that there is to know, and the optimum where it is known; bits."""
+    """Return the ceiling and, where known, the optimum of the labs, in bits."""
     if params is None:
         return None, None
     from solvent_agents.exact.optimum import known_optimum
@@ -105,12 +105,12 @@ def _wholes(params: LabParams | None) -> tuple[float | None, float | None]:
 
 
 def _share_of(key: str, score: Interval, whole: float | None) -> dict[str, Measured]:
-    """A return as a share of what could be had; nothing where that isn't known, or is nothing."""
+    """Return the score as a share of ``whole``; empty unless the whole is known and positive."""
     return {} if not whole or whole < 0.0 else {key: Interval(*(number / whole for number in score))}
 
 
 def _words(episodes: Columns, agent: str) -> dict[str, Measured]:
-    """How far an agent's words go beyond its evidence: mean score, and the share of scores of 2 and 3."""
+    """Return the mean score of an agent's words and the share of scores 2 and 3."""
     if SCORES[0] not in episodes:
         return {}
     by_seed = list(zip(*(groups_of(episodes, agent, name) for name in SCORES), strict=True))
@@ -126,7 +126,7 @@ def _words(episodes: Columns, agent: str) -> dict[str, Measured]:
 
 
 def to_mappings(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """The rows as plain values, for ``summary.json``."""
+    """Return the rows as plain values for ``summary.json``."""
     return [
         {
             **{key: getattr(row, key) for key in ABOUT},
@@ -140,10 +140,10 @@ def to_mappings(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The rows that a run's ``summary.json`` keeps, best first.
+    """Return the rows of a run's ``summary.json``, best first.
 
     Raises:
-        ConfigError: no summary, or one that no run wrote.
+        ConfigError: the summary is missing or malformed.
     """
     try:
         return [_read_row(agent) for agent in json.loads(path.read_text(encoding="utf-8"))["agents"]]

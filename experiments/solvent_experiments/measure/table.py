@@ -1,4 +1,4 @@
-"""A table as texts, and its three renderings: for a terminal, in Markdown, in HTML."""
+"""A table of texts with three renderings: terminal, Markdown and HTML."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class Table:
     """Headings and rows of texts. The first column names its row.
 
     Args:
-        headings: one for each column, whole and in one line.
-        rows: texts, not markup.
-        title: stands above the table in a terminal.
-        caption: stands below the table in a terminal and in HTML.
-        left: headings of columns that a terminal aligns to the left, as it does the first; the others hold numbers.
-        wrapped: headings of columns that a terminal may break into lines.
-        lines: the headings that a terminal breaks, and their lines: ``{"refusals": "refu-\\nsals"}``.
+        headings: one line for each column.
+        rows: plain text, not markup.
+        title: shown above the table in a terminal.
+        caption: shown below the table in a terminal and in HTML.
+        left: headings of further left-aligned text columns; the others are right-aligned numbers.
+        wrapped: headings of columns whose cells a terminal may wrap.
+        lines: headings with their line breaks in a terminal: ``{"refusals": "refu-\\nsals"}``.
     """
 
     headings: tuple[str, ...]
