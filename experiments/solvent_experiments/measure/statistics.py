@@ -163,7 +163,7 @@ def performance_profile(scores: Any, thresholds: Any) -> Floats:
 
 
 def probability_of_improvement(first: Any, second: Any) -> float:
-    """Return the probability that a score of ``first`` exceeds one of ``second``, averaged over tasks; ties count half."""
+    """Return the probability that a score of ``first`` exceeds one of ``second``, mean over tasks; ties count half."""
     a, b = _matrix(first), _matrix(second)
     shares = []
     for task in range(a.shape[1]):

@@ -1,4 +1,4 @@
-"""What a search leaves for people: the best recipe as YAML that says where it is from, and every trial in a table."""
+"""The results of a search: the best recipe as YAML with its origin, and a table of all trials."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHOWN = 5
 
 
 def write_result(study: optuna.Study, wanted: Search, out: Path, *, seconds: float) -> Path | None:
-    """Write ``trials.csv`` and, once a trial has come to its end, ``best.yml``; returns the path of the latter."""
+    """Write ``trials.csv`` and, once a trial has finished, ``best.yml``; return the latter's path."""
     spent = float(study.user_attrs.get("seconds", 0.0)) + seconds
     study.set_user_attr("seconds", spent)
     write_atomically(out / "trials.csv", _table(study))
@@ -56,7 +56,7 @@ def _header(study: optuna.Study, wanted: Search, best: optuna.trial.FrozenTrial,
 
 
 def ended(study: optuna.Study) -> tuple[int, int, int]:
-    """How many trials came to an end of their own: finished, given up, broken."""
+    """Return the numbers of finished, pruned and broken trials."""
     trials = study.get_trials(deepcopy=False)
     states = [trial.state.name for trial in trials]
     return (
@@ -77,7 +77,7 @@ def _ranking(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:
 
 
 def _table(study: optuna.Study) -> str:
-    """Every trial: how it ended, its score, cost and seed, and what it drew."""
+    """Return every trial as CSV: its end, score, cost, seed and drawn values."""
     keys = sorted({key for trial in study.get_trials(deepcopy=False) for key in trial.params})
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
@@ -93,7 +93,7 @@ def _table(study: optuna.Study) -> str:
 
 
 def show_search(study: optuna.Study, best: Path, console: Console) -> None:
-    """The best trials, beside each other."""
+    """Print the best trials side by side."""
     ranking = _ranking(study)[:SHOWN]
     rows = {
         "score, bits": [f"{trial.value:.3f}" for trial in ranking],

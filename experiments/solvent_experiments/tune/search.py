@@ -1,11 +1,11 @@
-"""A search for hyperparameters: trials that train with a few steps, scored on episodes that nothing else plays.
+"""Hyperparameter search: short trainings, scored on held-out episodes.
 
-Candidates are drawn by the tree-structured Parzen estimator (Bergstra et al. 2011), and a trial whose training episodes
-fall behind those of the others at the same tenth of the training is given up (the median rule, or successive halving).
-Seeds are kept apart: trials train with 100 to 199 and are scored on labs 1000 to 9999, runs train with 0 to 99 and are
-evaluated on labs from 10000. The best of many noisy scores is too high: a recipe is better if it is so on fresh seeds.
+The tree-structured Parzen estimator (Bergstra et al. 2011) draws candidates. The median rule or successive halving
+prunes a trial whose training episodes fall behind those of others at the same tenth of the training. Trials train with
+seeds 100 to 199 and are scored on labs 1000 to 9999; runs train with seeds 0 to 99 and are evaluated on labs from
+10000. The best of many noisy scores is biased upwards: confirm a recipe on fresh seeds.
 
-A search lies in a folder, ``study.db`` is its memory; the same command goes on with it.
+A search keeps its trials in its folder's ``study.db``; the same command resumes it.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 
 __all__ = ["PRUNERS", "RUNGS", "score_of", "search"]
 
-RUNGS = 10  # looks at a trial while it trains
+RUNGS = 10  # pruning checks per trial
 PRUNERS = ("median", "halving", "none")
-EXCESS = 10.0  # bits that a score loses for each bit of cost over the limit
+EXCESS = 10.0  # bits of score lost per bit of cost over the limit
 
 
 def search(wanted: Search, out: Path, *, console: Console, quiet: bool = False) -> Path:
-    """Do what is not done yet of a search in the folder ``out``; returns the path of the best recipe.
+    """Run the unfinished part of a search in the folder ``out``; return the path of the best recipe.
 
     Raises:
-        ConfigError: an unknown algorithm or environment, a folder that holds something else, a missing package.
+        ConfigError: unknown algorithm or environment, a folder with something else in it, or a missing package.
         Interrupted: Ctrl-C; the best recipe so far is written.
     """
     space_of(wanted.algorithm)
@@ -73,7 +73,7 @@ def search(wanted: Search, out: Path, *, console: Console, quiet: bool = False) 
 
 
 def _study(wanted: Search, identity: Mapping[str, Any], out: Path) -> optuna.Study:
-    """The study of the folder, new or as it was left."""
+    """Return the folder's study, created if needed."""
     try:
         import optuna
     except ImportError:
@@ -86,7 +86,7 @@ def _study(wanted: Search, identity: Mapping[str, Any], out: Path) -> optuna.Stu
         storage=f"sqlite:///{database}", study_name="search", direction="maximize", load_if_exists=True
     )
     _forget_running(study)
-    # A sampler that began with the same luck would draw the same trials again.
+    # With its old seed, a resumed sampler would draw the same trials again.
     study.sampler = optuna.samplers.TPESampler(seed=len(study.trials), n_startup_trials=8)
     study.pruner = {
         "median": optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=2),
@@ -105,7 +105,7 @@ def _study(wanted: Search, identity: Mapping[str, Any], out: Path) -> optuna.Stu
 
 
 def _forget_running(study: optuna.Study) -> None:
-    """Trials that a search was stopped in are no trials: they are drawn anew."""
+    """Fail the trials in which a search was stopped; others replace them."""
     import optuna
 
     for trial in study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.RUNNING,)):
@@ -123,7 +123,7 @@ def _do(study: optuna.Study, wanted: Search, params: LabParams, shown: Shown) ->
 
 
 class _Trial:
-    """One training of a search: it reports how its episodes go, and is given up where others were better by then."""
+    """One training of a search; it reports its episodes' scores as it goes and may be pruned."""
 
     def __init__(
         self,
@@ -143,13 +143,13 @@ class _Trial:
         trial.set_user_attr("seed", self.seed)
 
     def run(self) -> str:
-        """Train, score and tell the study; returns a line on how it went."""
+        """Train, score and tell the study; return a line about the outcome."""
         import optuna
 
         states = optuna.trial.TrialState
         try:
             value = self._train()
-        # Networks that diverged, sizes that don't fit.
+        # The network diverged, or sizes don't fit.
         except (ParamError, RuntimeError, ValueError) as error:
             problem = " ".join(str(error).split())[:100]
             self.trial.set_user_attr("broke", problem)
@@ -206,7 +206,7 @@ class _Trial:
 
 
 def score_of(columns: Mapping[str, Any], cost_limit: float | None) -> float:
-    """Mean return of episodes, bits; under a limit, less ten times what their mean cost is over it."""
+    """Return the episodes' mean return in bits, less ``EXCESS`` times their mean cost over the limit, if any."""
     score = float(np.mean(columns["return"]))
     if cost_limit is None:
         return score

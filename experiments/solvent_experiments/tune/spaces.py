@@ -1,7 +1,7 @@
-"""What a search is of: what may vary, for each algorithm, and where it starts from. The table is there to be changed.
+"""Search spaces and starting points by algorithm. Edit the tables to search others.
 
-Keys are those of a recipe, but for two: ``minibatches`` is how many a rollout is cut into (``batch_size`` follows), and
-``network`` names a row of ``NETWORKS``.
+Keys are those of a recipe, except two: ``minibatches`` per rollout determine ``batch_size``, and ``network`` names a
+row of ``NETWORKS``.
 """
 
 from __future__ import annotations
@@ -36,33 +36,33 @@ SCORED = range(1000, 10_000)  # seeds of the labs that they are scored on
 
 
 class Choice(NamedTuple):
-    """One of these."""
+    """A categorical choice."""
 
     values: tuple[bool | int | float | str | None, ...]
 
     def draw(self, trial: optuna.trial.Trial, key: str) -> Any:
-        """A value that the trial draws."""
+        """Return the trial's value."""
         return trial.suggest_categorical(key, list(self.values))
 
     def within(self, value: Any) -> list[Any]:
-        """The value as a trial draws it; nothing where it can't."""
+        """Return the value as a trial draws it; empty if it is not among the choices."""
         return [value] if value in self.values else []
 
 
 class Range(NamedTuple):
-    """A number between these, on a logarithmic scale; ``falls``: the start of a rate that falls linearly to 0."""
+    """A range on a logarithmic scale; with ``falls``, of the initial value of a rate that falls linearly to 0."""
 
     low: float
     high: float
     falls: bool = False
 
     def draw(self, trial: optuna.trial.Trial, key: str) -> Any:
-        """A number that the trial draws, with two digits."""
+        """Return the trial's value, rounded to two digits."""
         value = float(f"{trial.suggest_float(key, self.low, self.high, log=True):.2g}")
         return f"lin_{value:g}" if self.falls else value
 
     def within(self, value: Any) -> list[float]:
-        """The value as a trial draws it; nothing where it can't."""
+        """Return the value as a trial draws it; empty if it is outside the range."""
         if self.falls:
             value = float(value.removeprefix("lin_")) if str(value).startswith("lin_") else None
         return [value] if isinstance(value, int | float) and self.low <= value <= self.high else []
@@ -125,14 +125,14 @@ START: Mapping[str, Mapping[str, Any]] = {
     "A2C": _EPISODIC,
     "DQN": {**_EPISODIC, "n_envs": 64, "train_freq": 1, "learning_starts": 5_000, "buffer_size": 100_000},
 }
-"""What is not searched, where no ``--base`` says otherwise. Episodes end, and so does the return: no discount."""
+"""Fixed settings, unless ``--base`` sets them. Episodes are finite, so the return is not discounted."""
 
 
 def space_of(algorithm: str) -> Space:
-    """The search space of an algorithm.
+    """Return the search space of an algorithm.
 
     Raises:
-        ConfigError: there is none; the message names the nearest.
+        ConfigError: unknown algorithm; the message names the nearest.
     """
     if algorithm not in SPACES:
         raise ConfigError(f"no search space for {algorithm!r}" + nearest(algorithm, SPACES), key="ALGORITHM")
@@ -140,7 +140,7 @@ def space_of(algorithm: str) -> Space:
 
 
 def drawn_recipe(trial: optuna.trial.Trial, space: Space, base: Mapping[str, Any]) -> dict[str, Any]:
-    """``base`` with what the trial draws in the place of what is searched."""
+    """Return ``base`` with the trial's values for the searched settings."""
     drawn = {key: range_.draw(trial, key) for key, range_ in space.items()}
     network = NETWORKS[drawn.pop("network")]
     recipe = {**base, **network, **drawn}
@@ -150,7 +150,7 @@ def drawn_recipe(trial: optuna.trial.Trial, space: Space, base: Mapping[str, Any
 
 
 def starting_point(space: Space, base: Mapping[str, Any]) -> dict[str, Any]:
-    """What a trial would have to draw to give ``base``, as far as the space has it."""
+    """Return the values that reproduce ``base`` in a trial, as far as the space contains them."""
     known = dict(base)
     if "batch_size" in base and "n_envs" in base and "n_steps" in base and "minibatches" in space:
         known["minibatches"] = base["n_envs"] * base["n_steps"] // base["batch_size"]
@@ -164,7 +164,7 @@ def starting_point(space: Space, base: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Search:
-    """What is searched for, and with how much."""
+    """A search and its budget."""
 
     algorithm: str
     env: str
@@ -176,10 +176,10 @@ class Search:
     episodes: int = 1000
 
     def start(self) -> dict[str, Any]:
-        """The recipe that the search varies.
+        """Return the recipe that the search varies.
 
         Raises:
-            ConfigError: the base has no such recipe, or one that can't be used.
+            ConfigError: the base has no recipe for the environment, or an invalid one.
         """
         recipe = {"algorithm": self.algorithm, **START[self.algorithm]}
         if self.base is not None:
@@ -197,7 +197,7 @@ class Search:
         return recipe
 
     def identity(self) -> dict[str, Any]:
-        """What must be the same for trials to be compared: all but how many there are."""
+        """Return the settings that comparable trials share: all but their number."""
         ranges = space_of(self.algorithm).items()
         return {
             "algorithm": self.algorithm,
@@ -208,7 +208,7 @@ class Search:
         }
 
     def command(self) -> str:
-        """The command that does the same search."""
+        """Return the command that repeats the search."""
         words = [
             f"solvent tune {self.algorithm} --env {self.env} --trials {self.trials} --steps {self.steps}"
         ]
