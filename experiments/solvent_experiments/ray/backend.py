@@ -1,9 +1,8 @@
-"""Units on a Ray cluster: an actor with one CPU for each, whose news come as a stream.
+"""The Ray backend: each unit runs in an actor with one CPU, which streams its news to the run.
 
-The run alone writes into its folder. An actor is given the unit's files, so that it goes on from a checkpoint wherever
-it is, and what comes of them is brought back (``worker``). An actor that is lost, with its process or with its
-machine, is replaced by another, elsewhere if need be (``attempts``). Without an address a cluster of this machine is
-started, and ended with the run.
+Only the run writes to its folder. An actor receives the unit's files, so it can resume from a checkpoint on any
+machine, and sends back those that change (``worker``). Another actor replaces one that is lost with its process or its
+machine (``attempts``). Without an address, the run starts a cluster on this machine and ends it afterwards.
 """
 
 from __future__ import annotations
@@ -36,13 +35,13 @@ from solvent_experiments.run.worker import ENDS, Message, Task
 
 __all__ = ["RayBackend"]
 
-PATIENCE = 0.1  # seconds between two looks at whether to stop
+PATIENCE = 0.1  # seconds between checks for a stop
 REACHED_WITHIN = 5.0  # seconds
 WAITS_LONG = 30.0  # seconds without a free CPU
-STORE = 200 * 2**20  # bytes of a local cluster's object store: parcels are some megabytes
+STORE = 200 * 2**20  # bytes of a local cluster's object store; parcels have a few megabytes
 QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
 
-# Of what Ray says of an actor that it lost.
+# Parts of Ray's messages about lost actors, and the name of the thread that prints them.
 NODE_LOST = "its node has died"
 NOT_BEGUN = "error raised in its creation task"
 RAYS_THREAD = "ray_listen_error_messages"
@@ -51,7 +50,7 @@ OnMessage = Callable[[Message], None]
 
 
 class RayBackend:
-    """A cluster at ``address`` (``HOST:PORT``, or ``auto``: that which this machine belongs to), or one of its own."""
+    """A cluster at ``address`` (``HOST:PORT``, or ``auto`` for this machine's cluster), or a new local one."""
 
     name = "ray"
 
@@ -60,7 +59,7 @@ class RayBackend:
         self._about: dict[str, Any] = {}
 
     def __enter__(self) -> Self:
-        """Connect, if there is an address."""
+        """Connect if there is an address."""
         if ray.is_initialized():
             raise ConfigError(
                 "Ray is in use in this process already; allowed: a run that starts or joins it itself"
@@ -78,22 +77,22 @@ class RayBackend:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Disconnect: what the run had on the cluster ends with that, and a cluster of its own too."""
+        """Disconnect, which ends the run's actors and a cluster that it started."""
         if ray.is_initialized():
             ray.shutdown()
 
     def default_jobs(self, units: int) -> int | None:
-        """All at a time on a cluster, which knows its own CPUs; on this machine what its cores bear."""
+        """Return all units for a cluster, which knows its CPUs, and None for this machine."""
         return units if self.address is not None else None
 
     def about(self) -> dict[str, Any]:
-        """Version and machines."""
+        """Return Ray's version and the size of the cluster."""
         return {"ray": self._about}
 
     def run(
         self, tasks: Sequence[Task], jobs: int, on_message: OnMessage, should_stop: Callable[[], bool]
     ) -> None:
-        """Do all tasks, each of their units in an actor of its own, at most ``jobs`` at a time."""
+        """Execute all tasks, each unit in an actor of its own, at most ``jobs`` at a time."""
         if self.address is None:
             _start(jobs)
         with redirect_stdout(_WithoutRay(sys.stdout)):
@@ -131,7 +130,7 @@ class RayBackend:
 
 
 class _Post:
-    """A unit that is worked on somewhere; ``news`` is the stream of what is told of it."""
+    """A unit and its actor; ``news`` is the stream of the actor's messages."""
 
     def __init__(self, task: Task, attempts: Attempts) -> None:
         self.task = task
@@ -146,7 +145,7 @@ class _Post:
         self.news: Any = self._actor.work.options(num_returns="streaming").remote(task, files)
 
     def hear(self, on_message: OnMessage) -> bool:
-        """Pass on what is told next; whether there is more to come. If not, ``again`` says whether to try again."""
+        """Pass on the next message and return whether more will come; if not, ``again`` says whether to retry."""
         try:
             goes_on = self._take(ray.get(next(self.news)), on_message)
         except ray.exceptions.RayError as error:
@@ -173,7 +172,7 @@ class _Post:
 
     def _lost(self, error: ray.exceptions.RayError, on_message: OnMessage) -> None:
         what = f"process {self._place.process} on {self._place.host}" if self._place else "process"
-        if NOT_BEGUN in str(error):  # and would not be the next time: a machine without Solvent, for one
+        if NOT_BEGUN in str(error):  # a retry would fail too, for example on a machine without Solvent
             said = f"its process could not begin: {str(error).strip().splitlines()[-1]}"
             message = Message("failed", self._unit.label, detail=said)
         else:
@@ -183,7 +182,7 @@ class _Post:
         on_message(message)
 
     def stop(self, on_message: OnMessage) -> bool:
-        """Have it stop where it can be gone on from; False if it had not even begun."""
+        """Ask the actor to stop where it can be resumed; return False if it had not begun."""
         if self._place is None:
             self.end()
             on_message(Message("stopped", self._unit.label))
@@ -195,22 +194,22 @@ class _Post:
 
     @property
     def waits_for(self) -> float:
-        """Seconds that it has waited to begin."""
+        """Seconds spent waiting to begin."""
         return 0.0 if self._place else time.monotonic() - self._since
 
     def end(self) -> None:
-        """End the actor at once."""
+        """Kill the actor."""
         ray.kill(self._actor)
 
 
-# Lost actors are replaced here, where the run knows what they had done, and not by Ray, which would begin them anew.
+# No restarts by Ray: they would begin from scratch, while the run knows what a lost actor had done.
 _ACTOR: Any = ray.remote(UnitWorker).options(
     num_cpus=1, max_restarts=0, max_concurrency=2, scheduling_strategy="SPREAD"
 )
 
 
 def _start(jobs: int) -> None:
-    """A cluster of this machine alone."""
+    """Start a cluster on this machine."""
     for variable in ONE_THREAD:
         os.environ.setdefault(variable, "1")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -220,7 +219,7 @@ def _start(jobs: int) -> None:
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Ray takes SIGTERM for itself; the run stops where it can go on instead."""
+    """Keep the run's SIGTERM handler, which Ray would replace: the run must stop where it can resume."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -232,7 +231,7 @@ def _own_signals() -> Iterator[None]:
 
 
 def _require_reachable(address: str) -> None:
-    """Ask the port first: Ray itself tries for most of a minute and logs its doubts."""
+    """Check the port first: Ray itself retries and logs for most of a minute."""
     if address == "auto":
         return
     host, colon, port = address.rpartition(":")
@@ -249,7 +248,7 @@ def _require_reachable(address: str) -> None:
 
 
 class _WithoutRay:
-    """A stream for all but the thread in which Ray prints, at length, that a worker died: the run says so itself."""
+    """A stream that drops output of Ray's thread, whose long reports of dead workers repeat the run's own."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

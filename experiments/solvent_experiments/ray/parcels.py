@@ -1,9 +1,8 @@
-"""Files of a unit on their way from the machine that works on it to the run's folder.
+"""Transfer of a unit's files from the machine of its worker to the run's folder.
 
-A *parcel* has the files that changed in a folder since the last one, and the names of those that are gone. It is
-unpacked in such an order that the folder can be gone on from wherever that stops: what a checkpoint counts on comes
-before it, what is to be removed goes when all the rest is there, and last comes the table that says that the unit is
-finished.
+A *parcel* has the files that changed since the last one and the names of deleted files. Its order of unpacking leaves
+a folder that can be resumed wherever it stops: files that a checkpoint needs come before it, deletions follow all
+other files, and the table that marks the unit as finished comes last.
 """
 
 from __future__ import annotations
@@ -23,21 +22,21 @@ LAST = "episodes.parquet"
 
 
 class Parcel(NamedTuple):
-    """What changed in a folder."""
+    """Changed and deleted files of a folder."""
 
     files: Mapping[str, bytes]
     gone: tuple[str, ...] = ()
 
 
 class Packer:
-    """Packs what changed in ``folder`` since the last time, or since it was made."""
+    """Packs the changes of ``folder`` since the last parcel, or since the packer was made."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._looks = _looks(folder)
 
     def pack(self) -> Parcel:
-        """The next parcel. No other thread may write meanwhile, but to files that only grow."""
+        """Return the next parcel. Meanwhile other threads may only append to files."""
         before, self._looks = self._looks, _looks(self._folder)
         changed = [name for name, look in self._looks.items() if before.get(name) != look]
         gone = tuple(name for name in before if name not in self._looks)
@@ -45,10 +44,10 @@ class Packer:
 
 
 def unpack(folder: Path, parcel: Parcel) -> None:
-    """Bring a folder to where the parcel's was.
+    """Apply a parcel to a folder.
 
     Raises:
-        OSError: it can't be written; what was written before is whole.
+        OSError: a file can't be written; all files are still whole.
     """
     files = dict(parcel.files)
     last = {LAST: files.pop(LAST)} if LAST in files else {}
@@ -59,18 +58,18 @@ def unpack(folder: Path, parcel: Parcel) -> None:
 
 
 def read_folder(folder: Path) -> dict[str, bytes]:
-    """All files, by their names in the folder."""
+    """Return the contents of all files by their names in the folder."""
     return {name: (folder / name).read_bytes() for name in _looks(folder)}
 
 
 def lay_out(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files as ``read_folder`` gave them."""
+    """Write files that ``read_folder`` returned."""
     for name, content in files.items():
         write_atomically(folder / name, content)
 
 
 def _looks(folder: Path) -> dict[str, tuple[int, int]]:
-    """Size and time of change of each whole file. Time alone may not tell two changes in a row apart."""
+    """Return size and modification time of each whole file; quick changes may share a time."""
     looks = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not path.name.endswith(".part"):

@@ -1,7 +1,7 @@
-"""A unit on a machine of a Ray cluster: done in a folder of its own, from which what changes is sent to the run's.
+"""A unit's worker on a Ray cluster: works in a scratch folder and sends its changes to the run's.
 
-The machines need share no file system, and a machine that was taken for lost and lives on can't write into the folder
-that another has gone on with. Nothing here needs Ray.
+So the machines share no file system, and one that was wrongly taken for lost can't write where another has resumed.
+Nothing here needs Ray.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from solvent_experiments.run.worker import ENDS, Message, Task, do_units
 
 __all__ = ["News", "Place", "UnitWorker"]
 
-PARCEL_EVERY = 20.0  # seconds between two parcels of a training, less for the first
+PARCEL_EVERY = 20.0  # seconds between parcels of a training, less for the first
 
 
 class Place(NamedTuple):
-    """Where a unit is worked on, and with which versions."""
+    """Host, process and package versions of a unit's worker."""
 
     host: str
     process: int
@@ -40,14 +40,14 @@ News = Message | Parcel | Place
 
 
 class UnitWorker:
-    """Does one unit, in a thread, so that it can be stopped."""
+    """Executes one unit in a thread, so that it can be stopped."""
 
     def __init__(self) -> None:
         self._stop = threading.Event()
         self._parcelled = float("-inf")
 
     def work(self, task: Task, files: Mapping[str, bytes]) -> Iterator[News]:
-        """Do the unit, whose files so far are ``files``; yield what is told of it and what comes of it."""
+        """Execute the unit from its present ``files``; yield messages and parcels."""
         news: SimpleQueue[News] = SimpleQueue()
         scratch = Path(tempfile.mkdtemp(prefix="solvent-unit-"))
         threading.Thread(target=self._work, args=(task, files, scratch, news), daemon=True).start()
@@ -58,7 +58,7 @@ class UnitWorker:
             yield item
 
     def stop(self) -> None:
-        """Stop where it can be gone on from."""
+        """Stop where the unit can be resumed."""
         self._stop.set()
 
     def _work(self, task: Task, files: Mapping[str, bytes], scratch: Path, news: SimpleQueue[News]) -> None:
@@ -70,18 +70,18 @@ class UnitWorker:
             def send(message: Message) -> None:
                 if self._is_due(message, scratch):
                     news.put(packer.pack())
-                if message.kind in ENDS:  # who hears of it ends this process
+                if message.kind in ENDS:  # the receiver ends this process
                     shutil.rmtree(scratch, ignore_errors=True)
                 news.put(message)
 
             do_units(replace(task, units=(replace(unit, folder=scratch),)), send, self._stop.is_set)
-        except BaseException as error:  # else nobody would hear of it
+        except BaseException as error:  # otherwise the error would go unnoticed
             news.put(Message("failed", unit.label, detail=f"{type(error).__name__}: {error}"))
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
 
     def _is_due(self, message: Message, scratch: Path) -> bool:
-        """Whether it is time for a parcel: every so often of a training with a checkpoint, as it ends, at the end."""
+        """Return whether to send a parcel: regularly once a checkpoint exists, after training, and at the end."""
         if message.kind in ENDS or (message.kind == "evaluation" and message.done == 0):
             return True
         now = time.monotonic()
