@@ -7,8 +7,7 @@
 - ``cosine``: ``1 - max cosine`` of claim and spans
 - ``tfidf``: 1 minus the cosine of the TF-IDF vectors of the claim and its joined evidence (scikit-learn)
 - ``checks``: the share of the checks that fired (``checks.py``), without an embedding
-- ``spans``: ``1 / (1 + number of spans)``, without reading the text. If it separates the labels, the data set leaks
-  them.
+- ``spans``: ``1 / (1 + number of spans)``, without the text; the data set leaks labels if it separates them
 """
 
 from __future__ import annotations

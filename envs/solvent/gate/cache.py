@@ -78,7 +78,7 @@ class VectorCache:
                 with contextlib.closing(sqlite3.connect(self.path, timeout=_WAIT)) as connection, connection:
                     connection.execute(_TABLE)
                     return work(connection)
-            # The file is locked, the disk full or the rights missing; the file itself may be sound.
+            # A locked file, a full disk or missing rights: the file itself may be sound.
             except (sqlite3.OperationalError, OSError) as error:
                 self._give_up(error)
             except sqlite3.DatabaseError as error:

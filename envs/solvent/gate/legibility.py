@@ -3,8 +3,7 @@
 *Readers* must see what the model sees. A text is bad data if it is blank, or longer than the model reads, or has
 characters that readers don't see (controls, marks that change the reading direction, soft hyphens, zero-width spaces,
 invisible tags, blank fillers), a lone surrogate, a private or unassigned character, or too many accents on one letter.
-Two invisible characters pass, because Persian, Indian scripts and emoji need them: the zero-width joiner and
-non-joiner.
+The zero-width joiner and non-joiner pass, because Persian, Indian scripts and emoji need them.
 
 *The model* has one vector for all words that its tokenizer doesn't know, so *I love cats* and *they hate dogs* are
 equal in Thai. A claim is bad data if an unknown piece has a letter, a digit or a sign of mathematics or money, if

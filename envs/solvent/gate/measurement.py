@@ -68,8 +68,7 @@ class EnergyResult:
     Attributes:
         energy: unexplained share of the claim, 0 to 1, from the residual vector.
         explained: explained share, from the coefficients.
-        identity_error: ``|1 - (explained + energy)|`` before clipping to [0, 1]; above 0.01 the vectors are
-            unreliable.
+        identity_error: ``|1 - (explained + energy)|`` before clipping to [0, 1]; unreliable above 0.01.
         effective_rank: number of directions used, at most ``rank_r``.
         singular_values: singular values of the chosen spans, largest first, including those cut.
         topk_scores: cosines of the chosen spans, best first.

@@ -12,8 +12,7 @@ all of those have the opposite polarity.
 
 Known approximation: words, not grammar. The check misses antonyms (*rejected*), prefixes (*unable*) and scope (*not in
 Paris but in Rome*), and irregular verbs (*did not go*, *went*) in a clause of fewer content words. It compares
-*neither red nor blue* with *red* by content words alone. Above 100,000 pairs of clauses each text counts as one
-clause.
+*neither red nor blue* with *red* by content words alone. Above 100,000 pairs of clauses a text is one clause.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """The number check: numbers and dates of a claim that its evidence does not state.
 
-The evidence states a mention if it has
+The evidence states
 
-- the same value, for a number without a unit
-- the same quantity in a unit of the family (``0.5 uM`` is ``500 nM``), or the bare number if that has no unit and
-  counts nothing else (``10 men``), for a number with a unit
-- every given part in one date, or the month and day without a year and the year elsewhere, for a date
-- one of its years, for a decade
-- the same name, for a number inside a name
+- a number without a unit by the same value
+- a number with a unit by the same quantity in a unit of the family (``0.5 uM`` is ``500 nM``), or by the bare number
+  if that has no unit and counts nothing else (``10 men``)
+- a date by all of its parts in one date, or by its month and day without a year and the year elsewhere
+- a decade by one of its years
+- a number inside a name by the same name
 
 Known approximation: no arithmetic. The check misses a count, a sum, an age or a rounded value that the evidence only
 implies. All spans form one pool, so two facts may lend each other their numbers.

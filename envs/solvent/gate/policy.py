@@ -12,14 +12,12 @@ Source: *Deterministic Policy Gates for Stochastic Systems*, "Policy Taxonomy" a
 Policies have versioned names (``adaptive.P10.v1``) and three kinds:
 
 - *fixed*: ``strict`` accepts up to the source's 0.30. ``standard`` (0.40) and ``editorial`` (0.50) are ours, between
-  that and the source's loosest percentile (0.58). Each accepts what the next stricter one reviews: bands end at 0.375,
-  0.5, 0.625.
+  that and the source's loosest percentile (0.58). Each accepts what the next stricter one reviews.
 - *adaptive*: percentiles of a domain's own gaps, or a budget for false acceptance (``calibration``)
 - *oracle*: at most ``k`` standard deviations above the mean energy of the oracle claims
 
 Known approximation: both sides of a comparison are rounded to 6 decimals first, because an embedding's last bits
-depend on the machine. Thresholds differ threefold between domains, so ``usable`` refuses a learnt policy outside its
-domain.
+depend on the machine. Thresholds differ threefold between domains, so learnt policies refuse other domains.
 """
 
 from __future__ import annotations

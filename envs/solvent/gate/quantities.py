@@ -3,8 +3,7 @@
 ``1,000`` is 1000, ``1.5 million`` is 1500000, ``twenty-five`` and ``25th`` are 25, ``1990s`` is a decade, and ``5
 March 1990``, ``March 5, 1990`` and ``1990-03-05`` are equal. A number inside a name (``MG-132``) carries that name.
 ``-5`` is negative unless something directly precedes the sign (``3-2``, ``1990-95``). ``.5`` and ``1/2`` are 0.5,
-``1e5`` is 100000, and ``5:30 pm`` has ``pm`` as a unit. ``one``, ``first`` and ``second`` are seldom numbers, and are
-marked as ``idle``.
+``1e5`` is 100000, and ``5:30 pm`` has ``pm`` as a unit. ``one``, ``first`` and ``second`` are ``idle``: seldom numbers.
 
 Known approximation: English. Ambiguous notation (``5/3/1990``, ``1.000``) keeps every reading.
 """

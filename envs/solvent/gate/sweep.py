@@ -254,7 +254,7 @@ def _measured(
 
 
 def summary_of(rows: Sequence[Measured], taus: Mapping[str, float], seed: int) -> dict[str, dict[str, Any]]:
-    """Count each threshold's verdicts on the claims it was learnt from, and its acceptance of held-out and control ones."""
+    """Count each threshold's verdicts on the claims it was learnt from, on held-out ones and on mismatched ones."""
     gaps = [row.energy_gap for row in rows]
     controls = [row.control_gap for row in rows]
     groups = [row.group for row in rows]
@@ -301,7 +301,7 @@ def _held_out(
 
 def control_of(rows: Sequence[Measured], budget: float, seed: int) -> dict[str, Any] | None:
     """Return a threshold by a budget for false acceptance, or None if the sample is too small for the confidence."""
-    # One half must satisfy (1 - budget)^n <= 0.05, the bound without a single acceptance.
+    # One half must satisfy (1 - budget)^n <= 0.05, the bound without any acceptance, with a margin in n.
     if len(rows) / 2 < 1.2 * math.log(0.05) / math.log1p(-budget):
         return None
     groups = [row.group for row in rows]

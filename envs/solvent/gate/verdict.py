@@ -141,8 +141,7 @@ def evaluate_text(
     Spans without a word and spans that the model can't read are left out. A claim that it can't read is bad data.
 
     Raises:
-        GateError: the policy was learnt on another domain or with another model, or the model is missing. Texts never
-            raise an error.
+        GateError: the policy was learnt on another domain or with another model, or the model is missing.
     """
     if not isinstance(policy, Policy):
         raise GateError(f"policy: got {policy!r:.80}; allowed: a Policy")
@@ -277,7 +276,6 @@ def _evaluated(
 
 
 def _by_modes(modes: Sequence[FailureMode], energy: float) -> list[Verdict]:
-    """Return the verdicts that the failure modes require."""
     verdicts: list[Verdict] = []
     for mode in modes:
         if mode.response == "fallback":

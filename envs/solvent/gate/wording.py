@@ -1,7 +1,7 @@
 """The words of a text, for the checks: one pass over the characters, English without grammar.
 
-``plain`` unifies dashes, quotes, spaces and micro signs; ``words`` splits; ``stem`` removes plurals, possessives and
-the most common verb endings; ``content_stems`` leaves out function words.
+``plain`` unifies dashes, quotes and micro signs; ``words`` splits; ``stem`` removes plurals, possessives and the most
+common verb endings; ``content_stems`` leaves out function words.
 
 Known approximation: English endings and function words. A text without spaces between words is one word.
 """
