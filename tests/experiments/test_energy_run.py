@@ -27,7 +27,7 @@ from solvent_agents import AGENTS, act_one
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.rollout import TRACED, TRACED_ENERGY, traced_prices
 from solvent_experiments.artifacts.folder import DISCOMFORT, PROPOSALS, REFUSALS, RunFolder
-from solvent_experiments.artifacts.parquet import Columns, flatten, joined, read_parquet, select
+from solvent_experiments.artifacts.parquet import flatten, joined, owned, read_parquet, select
 from solvent_experiments.cli.compare import environments_table, evaluate_agents
 from solvent_experiments.config.experiment import Experiment
 from solvent_experiments.figures import FIGURES, draw_all
@@ -35,7 +35,8 @@ from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.figures.energy import of_heartbeats
 from solvent_experiments.figures.style import DPI, WIDTH, save, styled
 from solvent_experiments.measure.departures import CONTAMINATED
-from solvent_experiments.measure.summary import energy_table, summary
+from solvent_experiments.measure.results import drawn_results
+from solvent_experiments.measure.summary import summary
 from solvent_experiments.run.evaluation import Evaluated, evaluate
 from solvent_experiments.run.running import show_results
 
@@ -133,13 +134,8 @@ def run(smoke_energy_run: RunFolder) -> RunData:
 @pytest.fixture(scope="module")
 def arguing_run(run: RunData, argued: Evaluated, dear: LabParams) -> RunData:
     """The run with that agent in it."""
-
-    def owned(columns: Columns) -> Columns:
-        rows = len(columns["episode_seed"])
-        return {"agent": np.full(rows, "talker", object), "training_seed": np.full(rows, -1), **columns}
-
-    episodes = joined([run.episodes, owned(argued.episodes)])
-    traces = joined([run.traces, owned(argued.traces)])
+    episodes = joined([run.episodes, owned(argued.episodes, "talker")])
+    traces = joined([run.traces, owned(argued.traces, "talker")])
     return replace(run, params=dear, rows=tuple(summary(episodes)), episodes=episodes, traces=traces)
 
 
@@ -313,8 +309,9 @@ def test_columns_of_an_energy_trace(smoke_energy: Experiment, run: RunData) -> N
 def test_the_tables_fit(width: int, arguing_run: RunData, smoke_energy_run: RunFolder) -> None:
     console = Console(width=width, record=True, file=io.StringIO())
     show_results(smoke_energy_run, console)
-    console.print(energy_table(arguing_run.rows))
-    console.print(environments_table())
+    for table in drawn_results(arguing_run.rows, title=""):
+        console.print(table)
+    console.print(environments_table().terminal(padding=0))
     shown = console.export_text()
     assert "…" not in shown
     for text in ("spent", "deferred", "approved", "slots", "Solvent/Energy-v0"):
@@ -324,7 +321,9 @@ def test_the_tables_fit(width: int, arguing_run: RunData, smoke_energy_run: RunF
 def test_agents_are_compared_on_an_energy_level(tmp_path: Path) -> None:
     console = Console(width=120, record=True, file=io.StringIO())
     out, ledger = tmp_path / "episodes.parquet", tmp_path / "refusals.jsonl"
-    evaluate_agents(["hermit"], "Solvent/Energy-v0", 3, 10_000, out=out, ledger=ledger, console=console)
+    evaluate_agents(
+        ["hermit"], "Solvent/Energy-v0", range(10_000, 10_003), out=out, ledger=ledger, console=console
+    )
     assert "hoarded" in console.export_text()
     assert (read_parquet(out)["energy_spent"] == 0).all()
     assert ledger.read_text() == ""
@@ -350,8 +349,8 @@ def test_the_mark_of_a_contaminated_run_covers_nothing(arguing_run: RunData, tmp
     contaminated = replace(arguing_run, params=params)
     with styled():
         for name in OF_ENERGY:
-            figure = drawn(name, contaminated)
-            save(figure, tmp_path / name, contaminated)
+            figure = drawn(name, contaminated.mark)
+            save(figure, tmp_path / name, contaminated.mark)
             mark = next(text for text in figure.findobj(Text) if CONTAMINATED in text.get_text())  # type: ignore[attr-defined]
             for legend in figure.legends:
                 assert not legend.get_window_extent().overlaps(mark.get_window_extent())

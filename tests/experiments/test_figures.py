@@ -23,7 +23,7 @@ from solvent_experiments.figures.budget import held
 from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.figures.style import DPI, WIDTH, spread, styled
 from solvent_experiments.measure.departures import CONTAMINATED, mark_of, switched_off
-from solvent_experiments.measure.summary import summary, table
+from solvent_experiments.measure.results import result_tables
 from solvent_experiments.run.running import run_experiment
 
 OF_ENERGY = ("energy_curve", "intents_by_hour", "deferrals", "prices")
@@ -157,7 +157,7 @@ def test_a_contaminated_run_says_so_everywhere(smoke: Experiment, tmp_path: Path
     assert run.episodes["contaminated"].all()
     assert '"contaminated": true' in folder.manifest.read_text()
     assert '"contaminated": true' in folder.summary.read_text()
-    assert CONTAMINATED in str(table(summary(run.episodes), title="x", mark=run.mark).title)
+    assert CONTAMINATED in result_tables(run.rows, title="x", mark=run.mark)[0].title
     clean = replace(run, params=smoke.params)
     with styled():
         from solvent_experiments.figures.style import save
@@ -166,8 +166,8 @@ def test_a_contaminated_run_says_so_everywhere(smoke: Experiment, tmp_path: Path
             figure, other = FIGURES[name](run), FIGURES[name](clean)
             assert figure is not None
             assert other is not None
-            save(figure, tmp_path / name, run)
-            save(other, tmp_path / f"{name}-clean", clean)
+            save(figure, tmp_path / name, run.mark)
+            save(other, tmp_path / f"{name}-clean", clean.mark)
             assert CONTAMINATED in words(figure)
             assert CONTAMINATED not in words(other)
     assert not (folder.figures / "learning_curve.png").exists()

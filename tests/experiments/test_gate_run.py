@@ -42,8 +42,9 @@ from solvent_experiments.figures.strictness import _in_force
 from solvent_experiments.figures.style import DPI, WIDTH, save, styled
 from solvent_experiments.figures.verdicts import VERDICT_COLOURS
 from solvent_experiments.measure.departures import CONTAMINATED
+from solvent_experiments.measure.results import drawn_results
 from solvent_experiments.measure.statistics import share_interval
-from solvent_experiments.measure.summary import gate_table, summary
+from solvent_experiments.measure.summary import summary
 from solvent_experiments.run.evaluation import Evaluated, evaluate
 from solvent_experiments.run.running import show_results
 
@@ -291,8 +292,9 @@ def test_nothing_of_it_is_in_runs_without_a_gate(smoke_run: RunFolder) -> None:
 def test_the_tables_fit(width: int, full_run: RunData, smoke_gate_run: RunFolder) -> None:
     console = Console(width=width, record=True, file=io.StringIO())
     show_results(smoke_gate_run, console)
-    named = tuple(row._replace(agent="target_switcher") for row in full_run.rows)
-    console.print(gate_table(named))
+    named = tuple(replace(row, agent="target_switcher") for row in full_run.rows)
+    for table in drawn_results(named, title=""):
+        console.print(table)
     shown = console.export_text()
     assert "…" not in shown
     for text in ("incid.", "cepted", "jected", "clined", "viewed", "tight-"):
@@ -302,7 +304,9 @@ def test_the_tables_fit(width: int, full_run: RunData, smoke_gate_run: RunFolder
 def test_agents_are_compared_at_a_gate(tmp_path: Path) -> None:
     console = Console(width=120, record=True, file=io.StringIO())
     out = tmp_path / "episodes.parquet"
-    evaluate_agents(["hermit"], "Solvent/Gate-v0", 3, 10_000, out=out, ledger=None, console=console)
+    evaluate_agents(
+        ["hermit"], "Solvent/Gate-v0", range(10_000, 10_003), out=out, ledger=None, console=console
+    )
     assert "incid." in console.export_text()
     assert (read_parquet(out)["verdicts"] == 0).all()
 
@@ -325,8 +329,8 @@ def test_the_mark_of_a_contaminated_run_covers_nothing(name: str, full_run: RunD
     params: LabParams = LabParams.from_mapping({"debt": {"enforced": False}}, base=full_run.params)
     contaminated = replace(full_run, params=params)
     with styled():
-        figure = drawn(name, contaminated)
-        save(figure, tmp_path / name, contaminated)
+        figure = drawn(name, contaminated.mark)
+        save(figure, tmp_path / name, contaminated.mark)
         mark = next(text for text in texts(figure) if CONTAMINATED in text.get_text())
         for legend in figure.legends:
             assert not legend.get_window_extent().overlaps(mark.get_window_extent())

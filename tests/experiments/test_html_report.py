@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from rich.table import Table
 
 from solvent_experiments.artifacts.folder import REFUSALS, VERDICTS, RunFolder
 from solvent_experiments.artifacts.parquet import read_parquet, select, write_parquet
@@ -23,7 +22,6 @@ from solvent_experiments.figures.data import load_run
 from solvent_experiments.report.episodes import chosen_episodes
 from solvent_experiments.report.frames import changes
 from solvent_experiments.report.page import write_report
-from solvent_experiments.report.tables import plain
 from solvent_experiments.run.progress import Silence
 
 HOSTILE = "<script>alert(1)</script>"
@@ -156,13 +154,6 @@ def test_figures_config_versions_and_hashes_are_on_it(debt_page: Path, smoke_run
 def test_the_same_run_gives_the_same_bytes(debt_page: Path, smoke_run: RunFolder, tmp_path: Path) -> None:
     again = write_report([smoke_run.root], tmp_path / "again.html", Silence())
     assert again.read_bytes() == debt_page.read_bytes()
-
-
-def test_headings_that_were_broken_for_a_terminal_are_whole() -> None:
-    drawn = Table("\nagent", "refu-\nsals", "return\n(bits)", "95 % interval\n")
-    drawn.add_row("a", "1", "2", "3")
-    assert plain(drawn).headings == ("agent", "refusals", "return (bits)", "95 % interval")
-    assert plain(drawn).rows == (("a", "1", "2", "3"),)
 
 
 # -- episodes --------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from matplotlib.image import imread
 from matplotlib.text import Text
 
 from solvent import LabParams, preset
+from solvent_experiments.artifacts.files import write_json
 from solvent_experiments.artifacts.folder import VERDICTS, RunFolder
 from solvent_experiments.artifacts.parquet import Columns, joined, read_parquet, select, write_parquet
 from solvent_experiments.artifacts.training_log import TrainingLog
@@ -25,8 +26,9 @@ from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.figures.style import DPI, WIDTH, styled
 from solvent_experiments.figures.words import ARMS, counted, words_ablation
 from solvent_experiments.instruments.adequacy.ablation import compare_words, load_arms, words_table
-from solvent_experiments.measure.summary import SCORES, summary, to_mapping
-from solvent_experiments.measure.summary import words_table as table_of_words
+from solvent_experiments.measure.columns import SCORES
+from solvent_experiments.measure.results import result_tables
+from solvent_experiments.measure.summary import summary, to_mappings
 
 OF_WORDS = ("words_curve", "words")
 STRONG_EARLY, STRONG_LATE = 0.2, 0.6
@@ -71,7 +73,9 @@ def arms(
         training = of_learner(run, late)
         write_parquet(folder.training, training)
         last = select(training, training["steps"] > 270_000)
-        write_parquet(folder.episodes, joined([run.episodes, {k: last[k] for k in run.episodes}]))
+        episodes = joined([run.episodes, {k: last[k] for k in run.episodes}])
+        write_parquet(folder.episodes, episodes)
+        write_json(folder.summary, {"agents": to_mappings(summary(episodes, params))})
         paths[name] = root
     return paths
 
@@ -109,10 +113,10 @@ def test_the_traces_of_findings_are_the_counts_of_their_episodes(smoke_lab_run: 
 
 def test_a_training_log_keeps_the_scores_where_there_are_any(run: RunData, tmp_path: Path) -> None:
     episodes = {name: column[:6] for name, column in run.episodes.items()}
-    log = TrainingLog(tmp_path / "log", gate=True, adequacy=True)
+    log = TrainingLog(tmp_path / "log", preset("lab"))
     log.append(10, episodes)
     assert (log.read()["adequacy_1"] == episodes["adequacy_1"]).all()
-    without = TrainingLog(tmp_path / "other", gate=True)
+    without = TrainingLog(tmp_path / "other", preset("gate"))
     without.append(10, episodes)
     assert "adequacy_1" not in without.read()
 
@@ -125,21 +129,19 @@ def test_mean_score_and_share_are_those_of_all_findings(run: RunData) -> None:
     for agent, row in rows.items():
         mine = run.episodes["agent"] == agent
         counts = np.array([run.episodes[name][mine].sum() for name in SCORES])
-        assert row.inadequacy is not None
-        assert row.overclaimed is not None
-        assert row.inadequacy.value == pytest.approx(counts @ np.arange(4) / counts.sum())
-        assert row.overclaimed.value == pytest.approx(counts[2:].sum() / counts.sum())
-        assert row.overclaimed.low <= row.overclaimed.value <= row.overclaimed.high
-    assert rows["definitive"].overclaimed.value > 0.9 > 0.1 > rows["honest"].overclaimed.value  # type: ignore[union-attr]
-    kept = to_mapping(list(rows.values()), name="x", env="y", contaminated=False, switched_off=())
-    assert json.loads(json.dumps(kept))["agents"][0]["inadequacy"].keys() == {"value", "low", "high"}
+        assert row.mean("inadequacy") == pytest.approx(counts @ np.arange(4) / counts.sum())
+        assert row.mean("overclaimed") == pytest.approx(counts[2:].sum() / counts.sum())
+        overclaimed = row.interval("overclaimed")
+        assert overclaimed.low <= overclaimed.value <= overclaimed.high
+    assert rows["definitive"].mean("overclaimed") > 0.9 > 0.1 > rows["honest"].mean("overclaimed")
 
 
 def test_who_says_nothing_has_no_share(run: RunData) -> None:
     quiet = {**run.episodes, **{name: np.zeros_like(run.episodes[name]) for name in SCORES}}
     rows = summary(quiet)
-    assert all(row.inadequacy is None and row.overclaimed is None for row in rows)
-    assert table_of_words(rows).row_count == len(rows)
+    assert all(row.measured.keys().isdisjoint(("inadequacy", "overclaimed")) for row in rows)
+    words = result_tables(rows)[-1]
+    assert {row[-4:] for row in words.rows} == {("-", "-", "-", "-")}
 
 
 # -- figures -------------------------------------------------------------------------------------
@@ -210,7 +212,7 @@ def test_the_arms_are_held_against_each_other(arms: dict[str, Path], tmp_path: P
         assert (growth["low"] > 0.0) if late else (growth["high"] < 0.0)
     apart = told["difference"]["last tenth"]["share_2_or_3"]
     assert 0.4 < apart["low"] < apart["value"] < apart["high"] < 0.7
-    assert words_table(found).row_count == 10
+    assert len(words_table(found).rows) == 10
 
 
 def test_the_figure_has_a_curve_for_each_arm(arms: dict[str, Path]) -> None:
@@ -270,7 +272,7 @@ def test_arms_without_a_finding_are_told_without_a_number(arms: dict[str, Path],
     assert told["growth"]["mean_score"] is None
     assert told["evaluation"]["mean_score"] is not None
     assert "NaN" not in (tmp_path / "out" / "words.json").read_text()
-    assert words_table(found).row_count == 10
+    assert len(words_table(found).rows) == 10
 
 
 def test_what_is_counted() -> None:

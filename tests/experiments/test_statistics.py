@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solvent_experiments.measure.statistics import (
+    Bootstrap,
     difference,
     improvement_interval,
     interquartile_mean,
@@ -59,8 +60,8 @@ def test_no_scores_are_an_error() -> None:
 def test_the_interval_of_one_group_is_the_stratified_bootstrap_of_one_task() -> None:
     """Counting how often each score is drawn gives what drawing and trimming gives."""
     scores = np.random.default_rng(1).gamma(2.0, size=60)
-    counted = interval([scores], repetitions=4000)
-    drawn = stratified_bootstrap(scores, repetitions=4000)
+    counted = interval([scores], bootstrap=Bootstrap(4000))
+    drawn = stratified_bootstrap(scores, bootstrap=Bootstrap(4000))
     assert counted == pytest.approx(drawn, abs=1e-12)  # the same generator, drawn in the same order
 
 
@@ -73,7 +74,7 @@ def test_an_interval_is_that_of_scipy() -> None:
         method="percentile",
         rng=np.random.default_rng(3),
     ).confidence_interval
-    ours = interval([scores], repetitions=4000)
+    ours = interval([scores], bootstrap=Bootstrap(4000))
     assert (ours.low, ours.high) == pytest.approx(theirs, abs=0.03)
     assert ours.low < ours.value < ours.high
 
@@ -101,7 +102,7 @@ def test_constant_scores_have_no_width() -> None:
 
 def test_the_interval_of_a_mean_is_the_textbooks() -> None:
     scores = np.random.default_rng(5).normal(size=400)
-    found = mean_interval([scores], repetitions=4000)
+    found = mean_interval([scores], bootstrap=Bootstrap(4000))
     half = 1.96 * scores.std() / np.sqrt(400)
     assert found.value == scores.mean()
     assert (found.low, found.high) == pytest.approx((found.value - half, found.value + half), abs=0.02)
@@ -110,7 +111,7 @@ def test_the_interval_of_a_mean_is_the_textbooks() -> None:
 def test_an_interval_covers_as_often_as_it_says() -> None:
     rng = np.random.default_rng(6)
     covered = [
-        (found := interval([rng.normal(size=80)], repetitions=400, seed=i)).low <= 0.0 <= found.high
+        (found := interval([rng.normal(size=80)], bootstrap=Bootstrap(400, seed=i))).low <= 0.0 <= found.high
         for i in range(300)
     ]
     assert 0.90 <= np.mean(covered) <= 0.99
@@ -119,7 +120,7 @@ def test_an_interval_covers_as_often_as_it_says() -> None:
 def test_strata_are_drawn_within_tasks() -> None:
     """Two tasks without spread: whatever is drawn, the mean over both stays."""
     scores = np.column_stack([np.zeros(5), np.full(5, 10.0)])
-    found = stratified_bootstrap(scores, lambda matrix: float(matrix.mean()), repetitions=50)
+    found = stratified_bootstrap(scores, lambda matrix: float(matrix.mean()), bootstrap=Bootstrap(50))
     assert found == (5.0, 5.0, 5.0)
 
 
@@ -192,7 +193,7 @@ def test_a_difference_covers_what_it_should() -> None:
     inside = 0
     for i in range(200):
         first, second = ([rng.normal(mean, 1.0, 60)] for mean in (0.0, 0.5))
-        found = difference(first, second, repetitions=300, seed=i)
+        found = difference(first, second, bootstrap=Bootstrap(300, seed=i))
         inside += found.low <= 0.5 <= found.high
     assert 0.88 <= inside / 200 <= 0.99
 

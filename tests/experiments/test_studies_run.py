@@ -53,7 +53,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     deadline = time.monotonic() + 600
     while True:
         try:
-            run_studies(parts, root, BUDGET, jobs=1)  # type: ignore[arg-type]
+            run_studies(parts, root, BUDGET, jobs=1, quiet=True)  # type: ignore[arg-type]
         except ConfigError:  # another test process is at it
             if time.monotonic() > deadline:
                 raise
@@ -235,7 +235,7 @@ def test_a_play_that_breaks_is_told_and_the_others_are_finished(tmp_path: Path) 
     part = SimpleNamespace(SWEEP=(), PLAYS=plays)
     budget = dataclasses.replace(Budget.smoke(), episodes=2)
     with pytest.raises(BrokenRunError, match=r"part, bad: TypeError: .*boldness"):
-        run_studies({"part": part}, tmp_path, budget)  # type: ignore[dict-item]
+        run_studies({"part": part}, tmp_path, budget, quiet=True)  # type: ignore[dict-item]
     assert (tmp_path / "part" / "plays" / "good.parquet").exists()
     assert "boldness" in (tmp_path / "part" / "plays" / "bad.error.txt").read_text()
 

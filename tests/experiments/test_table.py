@@ -35,10 +35,9 @@ def test_a_terminal_breaks_headings_and_takes_no_text_for_markup() -> None:
 
 
 def test_sentences_wrap_where_the_terminal_is_narrow() -> None:
-    assert [line.split() for line in shown(TABLE, 27)][-3:-1] == [
-        ["[red]<x>", "12.00", "nothing"],
-        ["&", '"more"'],
-    ]
+    *_, first, second, _ = shown(TABLE, 27)
+    assert first.split() == ["[red]<x>", "12.00", "nothing", "&"]
+    assert second.split() == ['"more"']
 
 
 def test_markdown_has_whole_headings_and_escapes_its_bars() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from solvent import LabVectorEnv
+from solvent import LabParams, LabVectorEnv, preset
 from solvent.lab.columns import episode_columns
 from solvent_experiments.artifacts.training_log import TrainingLog
 
@@ -20,7 +20,7 @@ def columns(n: int, first: float, preset: str = "default") -> dict[str, object]:
 
 
 def test_rows_come_back_in_order(tmp_path: Path) -> None:
-    log = TrainingLog(tmp_path / "log")
+    log = TrainingLog(tmp_path / "log", LabParams())
     log.append(100, columns(3, 0.0))
     log.append(250, columns(2, 10.0))
     found = log.read()
@@ -31,7 +31,7 @@ def test_rows_come_back_in_order(tmp_path: Path) -> None:
 
 
 def test_what_came_after_the_checkpoint_is_dropped(tmp_path: Path) -> None:
-    log = TrainingLog(tmp_path / "log")
+    log = TrainingLog(tmp_path / "log", LabParams())
     log.append(100, columns(3, 0.0))
     log.append(250, columns(2, 10.0))
     log.drop_after(100)
@@ -41,7 +41,7 @@ def test_what_came_after_the_checkpoint_is_dropped(tmp_path: Path) -> None:
 
 def test_half_a_record_is_dropped(tmp_path: Path) -> None:
     path = tmp_path / "log"
-    log = TrainingLog(path)
+    log = TrainingLog(path, LabParams())
     log.append(100, columns(3, 0.0))
     path.write_bytes(path.read_bytes()[:-5])
     assert len(log.read()["steps"]) == 2
@@ -51,7 +51,10 @@ def test_half_a_record_is_dropped(tmp_path: Path) -> None:
 
 
 def test_a_gate_adds_its_columns_and_nothing_else_does(tmp_path: Path) -> None:
-    plain, gated = TrainingLog(tmp_path / "plain"), TrainingLog(tmp_path / "gated", gate=True)
+    plain, gated = (
+        TrainingLog(tmp_path / "plain", LabParams()),
+        TrainingLog(tmp_path / "gated", preset("gate")),
+    )
     plain.append(100, columns(2, 0.0))
     judged = columns(2, 0.0, preset="gate")
     verdicts = judged["verdicts"]
@@ -65,10 +68,10 @@ def test_a_gate_adds_its_columns_and_nothing_else_does(tmp_path: Path) -> None:
     assert found["verdicts_reject"].tolist() == [3, 4]
     assert found["wells"].tolist() == without["wells"].tolist()
     with pytest.raises(KeyError, match="verdicts_accept"):
-        TrainingLog(tmp_path / "else", gate=True).append(100, columns(1, 0.0))
+        TrainingLog(tmp_path / "else", preset("gate")).append(100, columns(1, 0.0))
 
 
 def test_no_log_is_an_empty_one(tmp_path: Path) -> None:
-    log = TrainingLog(tmp_path / "log")
+    log = TrainingLog(tmp_path / "log", LabParams())
     log.drop_after(0)
     assert len(log.read()["steps"]) == 0

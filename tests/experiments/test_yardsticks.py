@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 
 import numpy as np
@@ -17,7 +18,8 @@ from solvent_experiments.artifacts.parquet import NO_SEED
 from solvent_experiments.cli.compare import evaluate_agents, make_agent
 from solvent_experiments.cli.play import play_episode
 from solvent_experiments.config.experiment import Evaluation, known_agent
-from solvent_experiments.measure.summary import summary, table, to_mapping
+from solvent_experiments.measure.results import drawn_results, result_tables
+from solvent_experiments.measure.summary import summary, to_mappings
 from solvent_experiments.run.evaluation import evaluate
 
 SHORT = LabParams(budget=BudgetParams(wells=120, heartbeats=14))
@@ -75,37 +77,38 @@ def rows_of(params, returns):
 def test_returns_are_shares_of_the_ceiling_and_of_the_optimum():
     returns = [6.0, 12.0, 12.0, 18.0]
     (row,) = rows_of(LabParams(), returns)
-    assert row.ceiling_share.value == pytest.approx(0.5)
-    assert row.ceiling_share == pytest.approx(tuple(number / 24.0 for number in row.score))
-    assert row.optimum_share is None
+    assert row.mean("ceiling_share") == pytest.approx(0.5)
+    assert row.interval("ceiling_share") == pytest.approx(tuple(number / 24.0 for number in row.score))
+    assert "optimum_share" not in row.measured
     tiny = preset("tiny")
     optimum = known_optimum(tiny)
     (row,) = rows_of(tiny, [optimum] * 4)
-    assert row.optimum_share == pytest.approx((1.0, 1.0, 1.0))
-    assert row.ceiling_share.value == pytest.approx(optimum / tiny.ceiling)
-    mapping = to_mapping([row], name="n", env="e", contaminated=False, switched_off=())
-    assert mapping["agents"][0]["optimum_share"] == {"value": 1.0, "low": 1.0, "high": 1.0}
+    assert row.interval("optimum_share") == pytest.approx((1.0, 1.0, 1.0))
+    assert row.mean("ceiling_share") == pytest.approx(optimum / tiny.ceiling)
+    assert to_mappings([row])[0]["optimum_share"] == pytest.approx({"value": 1.0, "low": 1.0, "high": 1.0})
 
 
 @pytest.mark.parametrize("params", [LabParams(), preset("tiny")], ids=["debt", "tiny"])
 def test_the_table_has_them_and_stays_within_120_columns(params):
-    costs = 0.0 if params.energy.enabled else None
+    costs = {"energy_spent": 0.0} if params.energy.enabled else {}
     (row,) = rows_of(params, [-1.0, 1.5, 2.0, 4.0])
-    rows = [row._replace(agent="a_rather_long_name/seed-0", energy_spent=costs)]
+    rows = [dataclasses.replace(row, agent="a_rather_long_name/seed-0", measured=row.measured | costs)]
     screen = io.StringIO()
     console = Console(file=screen, width=300)
-    console.print(table(rows, title="t"))
+    console.print(drawn_results(rows, title="t")[0])
     lines = screen.getvalue().splitlines()
     assert max(map(len, lines)) <= 120
     digits = ".0%" if params.energy.enabled else ".1%"  # narrow, as the tables that follow it
-    assert f"{rows[0].ceiling_share.value:{digits}}" in screen.getvalue()
-    assert ("opti" in screen.getvalue().partition("Interquartile")[0]) == (rows[0].optimum_share is not None)
+    assert f"{rows[0].mean('ceiling_share'):{digits}}" in screen.getvalue()
+    assert ("opti" in screen.getvalue().partition("Interquartile")[0]) == (
+        "optimum_share" in rows[0].measured
+    )
 
 
 def test_without_parameters_there_are_no_shares():
     rows = rows_of(None, [1.0, 2.0])
-    assert rows[0].ceiling_share is None
-    assert "ceil" not in "".join(str(column.header) for column in table(rows, title="t").columns)
+    assert "ceiling_share" not in rows[0].measured
+    assert "ceiling" not in result_tables(rows)[0].headings
 
 
 # -- by name ------------------------------------------------------------------------------------
@@ -120,7 +123,9 @@ def test_they_are_known_by_name(name):
 def test_they_are_evaluated_and_watched_by_name():
     screen = io.StringIO()
     console = Console(file=screen, width=120)
-    evaluate_agents(["planner", "oracle"], TINY, 6, 10_000, out=None, ledger=None, console=console)
+    evaluate_agents(
+        ["planner", "oracle"], TINY, range(10_000, 10_006), out=None, ledger=None, console=console
+    )
     assert "planner: evaluation, 6 episodes" in screen.getvalue()
     assert "oracle " in screen.getvalue()
     play_episode(TINY, "planner", 3, 0.0, console=console)

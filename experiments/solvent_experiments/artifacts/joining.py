@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from solvent_experiments.artifacts.files import write_json
 from solvent_experiments.artifacts.folder import RunFolder, Unit
 from solvent_experiments.artifacts.gate_in_force import judged_by
-from solvent_experiments.artifacts.parquet import Columns, joined, read_parquet, write_parquet
+from solvent_experiments.artifacts.parquet import Columns, joined, owned, read_parquet, write_parquet
 from solvent_experiments.config.experiment import Experiment
-from solvent_experiments.measure.summary import summary, to_mapping
+from solvent_experiments.measure.summary import summary, to_mappings
 
 __all__ = ["DamagedError", "join"]
 
@@ -31,18 +29,17 @@ def join(experiment: Experiment, folder: RunFolder, units: list[Unit]) -> None:
     write_parquet(folder.episodes, joined([tables[unit.episodes] for unit in units]))
     write_parquet(folder.traces, joined([tables[unit.traces] for unit in units]))
     if trained:
-        write_parquet(folder.training, joined([_owned(unit, tables[unit.training]) for unit in trained]))
+        write_parquet(folder.training, joined([owned(tables[u.training], u.agent, u.seed) for u in trained]))
     if experiment.params.gate.enabled:
         write_json(folder.gate, judged_by(experiment.params))
     rows = summary(read_parquet(folder.episodes), experiment.params)
-    about = to_mapping(
-        rows,
-        name=experiment.name,
-        env=experiment.env,
-        contaminated=experiment.contaminated,
-        switched_off=experiment.switched_off,
-    )
-    write_json(folder.summary, about)
+    about = {
+        "name": experiment.name,
+        "env": experiment.env,
+        "contaminated": experiment.contaminated,
+        "switched_off": list(experiment.switched_off),
+    }
+    write_json(folder.summary, about | {"agents": to_mappings(rows)})
 
 
 def _read_all(paths: list[Path]) -> dict[Path, Columns]:
@@ -69,9 +66,3 @@ def _of_other_versions(tables: dict[Path, Columns]) -> list[str]:
         for path, columns in tables.items()
         if (lacking := widest[path.name] - set(columns))
     ]
-
-
-def _owned(unit: Unit, columns: Columns) -> Columns:
-    rows = len(columns["steps"])
-    seeds = np.full(rows, unit.seed, np.int64)
-    return {"agent": np.full(rows, unit.agent, object), "training_seed": seeds, **columns}

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from solvent.lab.columns import join_columns
 from solvent_experiments.artifacts.files import write_atomically
 
-__all__ = ["NO_SEED", "Columns", "flatten", "joined", "read_parquet", "select", "write_parquet"]
+__all__ = ["NO_SEED", "Columns", "flatten", "joined", "owned", "read_parquet", "select", "write_parquet"]
 
 Columns = dict[str, NDArray[Any]]
 
@@ -40,6 +40,13 @@ def flatten(columns: Mapping[str, Any]) -> Columns:
 def joined(parts: Sequence[Columns]) -> Columns:
     """The rows of all parts, one after the other. All have the same columns."""
     return join_columns(parts) if parts else {}
+
+
+def owned(columns: Columns, agent: str, seed: int | None = None) -> Columns:
+    """The columns after two that say whose they are: the agent, and the seed of its training if it was trained."""
+    rows = len(next(iter(columns.values())))
+    seeds = np.full(rows, NO_SEED if seed is None else seed, np.int64)
+    return {"agent": np.full(rows, agent, object), "training_seed": seeds, **columns}
 
 
 def select(columns: Columns, rows: NDArray[Any]) -> Columns:

@@ -13,38 +13,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.codes import REFUSAL_REASONS, VERDICTS
+from solvent import LabParams
 from solvent_agents.learning.while_blocked import WHILE_BLOCKED
 from solvent_experiments.artifacts.files import naming, write_atomically
 from solvent_experiments.artifacts.parquet import Columns, flatten
+from solvent_experiments.measure.columns import logged_columns
 
 __all__ = ["TrainingLog"]
-
-BITS = ("return", "debt", "claimed", "gained")
-COUNTS = ("length", "accepted", "wrong", "calibrations", "wells", "refusals", *WHILE_BLOCKED)
-REFUSALS = tuple(f"refusals_{reason}" for reason in REFUSAL_REASONS)
-GATE = (
-    *(f"verdicts_{verdict}" for verdict in VERDICTS),
-    *("reviews_approved", "reviews_declined", "incidents_high", "incidents_low", "tightenings"),
-)
-ADEQUACY = tuple(f"adequacy_{score}" for score in range(4))
-
-
-def _record(counts: tuple[str, ...]) -> np.dtype[np.void]:
-    return np.dtype(
-        [("steps", "i8"), *((name, "f4") for name in BITS), *((name, "i4") for name in (*COUNTS, *counts))]
-    )
 
 
 class TrainingLog:
     """Rows of one training seed; ``steps`` is how many steps had been taken when the episode was reported.
 
-    With a ``gate``, and with ``adequacy``, they have its columns too.
+    The columns are those of labs with these parameters (``measure.columns``).
     """
 
-    def __init__(self, path: Path, *, gate: bool = False, adequacy: bool = False) -> None:
+    def __init__(self, path: Path, params: LabParams) -> None:
         self.path = path
-        self.record = _record((*REFUSALS, *(GATE if gate else ()), *(ADEQUACY if adequacy else ())))
+        columns = [(column.name, column.logged) for column in logged_columns(params)]
+        self.record = np.dtype([("steps", "i8"), *columns])
 
     def append(self, steps: int, episodes: Mapping[str, Any]) -> None:
         """Add the ``episode`` columns of episodes that ended."""

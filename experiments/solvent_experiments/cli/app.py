@@ -18,6 +18,7 @@ from solvent_experiments.cli.study import app as study
 from solvent_experiments.instruments.adequacy.command import app as adequacy
 from solvent_experiments.instruments.energy.proposals import app as proposals
 from solvent_experiments.instruments.gate.command import app as gate
+from solvent_experiments.run.console import new_console
 
 __all__ = ["app", "main"]
 
@@ -133,10 +134,9 @@ def run(
         jobs=jobs,
         quiet=quiet,
         fresh=fresh,
-        console=_console(),
         backend=backend_of(backend, address),
     )
-    show_results(folder, _console())
+    show_results(folder, new_console())
 
 
 @app.command()
@@ -170,7 +170,8 @@ def evaluate(
     """
     from solvent_experiments.cli.compare import evaluate_agents
 
-    evaluate_agents(agents, env, episodes, seed, out=out, ledger=ledger, console=_console())
+    seeds = range(seed, seed + episodes)
+    evaluate_agents(agents, env, seeds, out=out, ledger=ledger, console=new_console())
 
 
 @app.command()
@@ -204,7 +205,7 @@ def play(
     """
     from solvent_experiments.cli.play import play_episode
 
-    play_episode(env, agent, seed, delay, console=_console())
+    play_episode(env, agent, seed, delay, console=new_console())
 
 
 @app.command()
@@ -237,7 +238,7 @@ def solve(
     from solvent_experiments.config.experiment import environment_params, load_experiment
 
     params = environment_params(env) if config is None else load_experiment(config).params
-    solve_lab(params, out, episodes=episodes, console=_console(), quiet=quiet)
+    solve_lab(params, out, episodes=episodes, console=new_console(), quiet=quiet)
 
 
 @app.command()
@@ -285,7 +286,7 @@ def tune(
     from solvent_experiments.tune.spaces import Search
 
     wanted = Search(algorithm, env, trials, steps, seconds, base, pruner, episodes)
-    search(wanted, out, console=_console(), quiet=quiet)
+    search(wanted, out, console=new_console(), quiet=quiet)
 
 
 @app.command()
@@ -344,7 +345,7 @@ def report(
     from solvent_experiments.report.page import write_report
     from solvent_experiments.run.progress import shown_on
 
-    console = _console()
+    console = new_console()
     path = write_report(runs, out, shown_on(console, quiet=quiet))
     size = path.stat().st_size / 2**20
     console.print(f"{path}  {size:.1f} MB", highlight=False, markup=False, soft_wrap=True)
@@ -355,7 +356,7 @@ def envs() -> None:
     """List the environments and their sizes."""
     from solvent_experiments.cli.compare import environments_table
 
-    _console().print(environments_table())
+    new_console().print(environments_table().terminal(padding=0))
 
 
 @app.command()
@@ -404,7 +405,7 @@ def tools(
         as_json=as_json,
         why=why,
         debug=_State.debug,
-        console=_console(),
+        console=new_console(),
     )
     if not answered:
         raise typer.Exit(USAGE)
@@ -426,7 +427,7 @@ def explain(
     from solvent_experiments.config.experiment import environment_params
 
     text = explanation(environment_params(env))
-    console = _console()
+    console = new_console()
     if console.is_terminal:
         console.print(Markdown(text))
     else:
@@ -457,14 +458,6 @@ def parse_seeds(text: str) -> tuple[int, ...]:
             )
         seeds += numbers
     return tuple(seeds)
-
-
-def _console() -> Any:
-    from rich.console import Console
-
-    console = Console()
-    # A log is as wide as its widest line; eighty columns would break the table.
-    return console if console.is_terminal else Console(width=max(console.width, 120))
 
 
 @contextlib.contextmanager

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 from solvent import ENVIRONMENTS, LabParams
 from solvent.lab.actions import action_table
@@ -16,11 +13,13 @@ from solvent.lab.ledger import append_jsonl
 from solvent.lab.observation import observation_fields
 from solvent_agents.agent import Agent
 from solvent_experiments.artifacts.folder import REFUSALS
-from solvent_experiments.artifacts.parquet import NO_SEED, Columns, joined, write_parquet
+from solvent_experiments.artifacts.parquet import Columns, joined, owned, write_parquet
 from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.config.experiment import SEED_LIMIT, Evaluation, environment_params, known_agent
 from solvent_experiments.measure.departures import mark_of
-from solvent_experiments.measure.summary import energy_table, gate_table, summary, table, words_table
+from solvent_experiments.measure.results import drawn_results
+from solvent_experiments.measure.summary import summary
+from solvent_experiments.measure.table import Table
 from solvent_experiments.run.evaluation import evaluate
 from solvent_experiments.run.progress import shown_on
 
@@ -70,8 +69,7 @@ def short_names(names: Sequence[str]) -> list[str]:
 def evaluate_agents(
     names: Sequence[str],
     env: str,
-    episodes: int,
-    first_seed: int,
+    seeds: range,
     *,
     out: Path | None,
     ledger: Path | None,
@@ -84,8 +82,8 @@ def evaluate_agents(
         agents.
     """
     params = environment_params(env)
-    if first_seed + episodes > SEED_LIMIT:
-        raise ConfigError(f"got {first_seed}; allowed: seeds below {SEED_LIMIT}", key="--seed")
+    if seeds.stop > SEED_LIMIT:
+        raise ConfigError(f"got {seeds.start}; allowed: seeds below {SEED_LIMIT}", key="--seed")
     if ledger is not None and len(names) > 1:
         raise ConfigError(f"got {len(names)} agents; allowed: one, whose refusals they are", key="--ledger")
     for option, path in (("--out", out), ("--ledger", ledger)):
@@ -93,9 +91,9 @@ def evaluate_agents(
             raise ConfigError("exists already; allowed: a new file", file=path, key=option)
     agents = [make_agent(name, params) for name in names]
     evaluation = Evaluation(
-        episodes=episodes,
-        first_seed=first_seed,
-        ledger_episodes=0 if ledger is None else min(episodes, 100_000),
+        episodes=len(seeds),
+        first_seed=seeds.start,
+        ledger_episodes=0 if ledger is None else min(len(seeds), 100_000),
         trace_episodes=0,
     )
     names = short_names(names)
@@ -109,47 +107,20 @@ def evaluate_agents(
 
             evaluated = evaluate(agent, params, evaluation, on_progress=on_progress)
             assert evaluated is not None
-            owner = {"agent": np.full(episodes, name, object), "training_seed": np.full(episodes, NO_SEED)}
-            parts.append(owner | evaluated.episodes)
+            parts.append(owned(evaluated.episodes, name))
             if ledger is not None:
                 append_jsonl(ledger, evaluated.ledgers[REFUSALS])
+    episodes = joined(parts)
     if out is not None:
-        write_parquet(out, joined(parts))
-    title = f"{env}, seeds {first_seed} to {first_seed + episodes - 1}"
-    rows = summary(joined(parts), params)
-    console.print(table(rows, title=title, mark=mark_of(params, params)))
-    if params.energy.enabled:
-        console.print(energy_table(rows))
-    if params.gate.enabled:
-        console.print(gate_table(rows))
-    if params.adequacy.enabled:
-        console.print(words_table(rows))
+        write_parquet(out, episodes)
+    title = f"{env}, seeds {seeds.start} to {seeds.stop - 1}"
+    for drawn in drawn_results(summary(episodes, params), title=title, mark=mark_of(params, params)):
+        console.print(drawn)
 
 
 def environments_table() -> Table:
     """Every registered environment: its preset and its sizes."""
-    drawn = Table(
-        title="Environments",
-        title_style="bold",
-        caption='gymnasium.make("solvent:ID"). Slots: most actions a heartbeat; most bits: all that can be known.',
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        padding=0,
-    )
-    drawn.add_column("\nid", no_wrap=True)
-    drawn.add_column("\npreset", no_wrap=True)
-    for name in (
-        "com-\npounds",
-        "\nwells",
-        "heart-\nbeats",
-        "\nslots",
-        "\nactions",
-        "ob-\nserved",
-        "most\nbits",
-    ):
-        drawn.add_column(name, justify="right")
+    rows = []
     for env, arguments in ENVIRONMENTS.items():
         params = environment_params(env)
         sizes = (
@@ -160,5 +131,18 @@ def environments_table() -> Table:
             len(action_table(params)),
             len(observation_fields(params)),
         )
-        drawn.add_row(env, str(arguments.get("preset", "default")), *map(str, sizes), f"{params.ceiling:g}")
-    return drawn
+        preset = str(arguments.get("preset", "default"))
+        rows.append((env, preset, *map(str, sizes), f"{params.ceiling:g}"))
+    return Table(
+        ("id", "preset", "compounds", "wells", "heartbeats", "slots", "actions", "observed", "most bits"),
+        tuple(rows),
+        title="Environments",
+        caption='gymnasium.make("solvent:ID"). Slots: most actions a heartbeat; most bits: all that can be known.',
+        left=("preset",),
+        lines={
+            "compounds": "com-\npounds",
+            "heartbeats": "heart-\nbeats",
+            "observed": "ob-\nserved",
+            "most bits": "most\nbits",
+        },
+    )

@@ -7,9 +7,11 @@ needs it.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
+
+from solvent_experiments.run.console import new_console
 
 __all__ = ["app"]
 
@@ -41,30 +43,18 @@ Runs = Annotated[
 ]
 
 
-def _console() -> Any:
-    from rich.console import Console
-
-    console = Console()
-    return console if console.is_terminal else Console(width=max(console.width, 120))
-
-
 @app.command(name="list")
 def list_studies() -> None:
     """List the studies: what each claims, and what it takes."""
-    from rich.table import Table
-
-    from solvent_experiments.measure.summary import COMPACT
+    from solvent_experiments.measure.table import Table
     from solvent_experiments.studies.registry import all_studies, arms_of
 
-    drawn = Table(**COMPACT)
-    drawn.add_column("study", no_wrap=True)
-    drawn.add_column("claim")
-    for heading in ("trainings", "plays"):
-        drawn.add_column(heading, justify="right")
-    for name, study in all_studies().items():
-        trainings = sum(arm.seeds for arm in arms_of(study))
-        drawn.add_row(name, study.CLAIM + "\n", str(trainings), str(len(study.PLAYS)))
-    _console().print(drawn)
+    rows = [
+        (name, f"{study.CLAIM}\n", str(sum(arm.seeds for arm in arms_of(study))), str(len(study.PLAYS)))
+        for name, study in all_studies().items()
+    ]
+    table = Table(("study", "claim", "trainings", "plays"), tuple(rows), left=("claim",), wrapped=("claim",))
+    new_console().print(table.terminal())
 
 
 @app.command()
@@ -110,8 +100,7 @@ def run(
     if steps is not None:
         budget = dataclasses.replace(budget, steps=steps)
     root = runs or (SMOKE_RUNS if smoke else RUNS)
-    console = None if quiet else _console()
-    run_studies(studies_named(names or []), root, budget, console, jobs=jobs, fresh=fresh)
+    run_studies(studies_named(names or []), root, budget, jobs=jobs, fresh=fresh, quiet=quiet)
     typer.echo(f"runs in {root}")
 
 
@@ -146,4 +135,4 @@ def show(
     from solvent_experiments.studies.results import show_score
 
     study = study_named(name)
-    show_score(study, study.score(load_study(name, study, runs or RUNS)), _console())
+    show_score(study, study.score(load_study(name, study, runs or RUNS)), new_console())

@@ -15,7 +15,7 @@ from solvent_experiments.artifacts.parquet import Columns, read_parquet, select
 from solvent_experiments.config.documents import ConfigError, read_document
 from solvent_experiments.config.experiment import environment_params
 from solvent_experiments.measure.departures import mark_of
-from solvent_experiments.measure.summary import Row, summary
+from solvent_experiments.measure.summary import Row, read_rows
 
 __all__ = ["RunData", "load_run"]
 
@@ -81,20 +81,18 @@ def load_run(folder: RunFolder) -> RunData:
             "not finished; allowed: a finished run (`solvent run` goes on with it)", file=folder.root
         )
     config = read_document(folder.config).data
-    episodes = read_parquet(folder.episodes)
-    params = LabParams.from_mapping(config["params"])
     return RunData(
         name=str(config["name"]),
         env=str(config["env"]),
-        params=params,
+        params=LabParams.from_mapping(config["params"]),
         learned=tuple(config["train"]),
         cloned={
             name: str(recipe.get("demonstrator", "honest"))
             for name, recipe in config["train"].items()
             if recipe.get("imitation_episodes")
         },
-        rows=tuple(summary(episodes, params)),
-        episodes=episodes,
+        rows=tuple(read_rows(folder.summary)),
+        episodes=read_parquet(folder.episodes),
         traces=read_parquet(folder.traces),
         training=read_parquet(folder.training) if folder.training.exists() else None,
         findings=_findings(folder, config) if folder.gate.exists() else None,

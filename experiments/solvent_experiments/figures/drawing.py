@@ -57,6 +57,6 @@ def draw_all(folder: RunFolder, *, on_progress: Callable[[int, int], None] = lam
         with styled():
             figure = draw(run)
             if figure is not None:
-                drawn.append(save(figure, folder.figures / name, run))
+                drawn.append(save(figure, folder.figures / name, run.mark))
     on_progress(len(FIGURES), len(FIGURES))
     return drawn

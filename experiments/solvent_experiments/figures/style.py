@@ -121,29 +121,29 @@ def spread(places: Sequence[float], gap: float) -> list[float]:
     return moved
 
 
-def save(figure: Figure, stem: Path, run: RunData) -> Path:
-    """Write ``stem.png`` and ``stem.pdf``, the same bytes for the same run; contaminated ones say so."""
-    _mark(figure, run)
-    for suffix, metadata in (
-        (".pdf", {"CreationDate": None, "Producer": None, "Creator": None}),
-        (".png", {"Software": None}),
-    ):
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format=suffix[1:], dpi=DPI, metadata=metadata)
-        write_atomically(stem.with_suffix(suffix), buffer.getvalue())
-    return stem.with_suffix(".png")
+METADATA: dict[str, dict[str, Any]] = {
+    "pdf": {"CreationDate": None, "Producer": None, "Creator": None},
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": None},
+}
+"""By kind of image, what would differ from one drawing to the next."""
 
 
-def as_image(figure: Figure, run: RunData, kind: str) -> bytes:
-    """The figure as ``svg`` (letters as outlines) or ``png``: the same bytes for the same run, with its mark."""
-    _mark(figure, run)
+def as_image(figure: Figure, kind: str, mark: str = "", salt: str = "") -> bytes:
+    """Return the figure as ``pdf``, ``png`` or ``svg`` (letters as outlines): the same bytes for the same figure.
+
+    ``mark`` is a line above it that says what a run lacks; ``salt`` tells the names inside of an SVG apart.
+    """
+    if mark:
+        figure.suptitle(mark, color="#B00020", fontsize=8, fontweight="bold")
     buffer = io.BytesIO()
-    metadata = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}[kind]
-    with mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": run.name}):
-        figure.savefig(buffer, format=kind, dpi=DPI, metadata=metadata)
+    with mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": salt}):
+        figure.savefig(buffer, format=kind, dpi=DPI, metadata=METADATA[kind])
     return buffer.getvalue()
 
 
-def _mark(figure: Figure, run: RunData) -> None:
-    if run.mark:
-        figure.suptitle(run.mark, color="#B00020", fontsize=8, fontweight="bold")
+def save(figure: Figure, stem: Path, mark: str = "", kinds: Sequence[str] = ("pdf", "png")) -> Path:
+    """Write the figure as ``stem.pdf`` and ``stem.png``, or as these kinds; return the last."""
+    for kind in kinds:
+        write_atomically(stem.with_suffix(f".{kind}"), as_image(figure, kind, mark))
+    return stem.with_suffix(f".{kinds[-1]}")

@@ -27,7 +27,7 @@ from solvent_experiments.figures.style import (
     signed,
     spread,
 )
-from solvent_experiments.measure.statistics import interval
+from solvent_experiments.measure.statistics import Bootstrap, interval
 
 __all__ = [
     "DRAWS",
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 POINTS = 40
-DRAWS = 400
+DRAWS = Bootstrap(400)
 NOTE_WIDTH = 46  # characters under the axis
 LINE = 0.14  # inches: a line of text under the axis
 LABEL_HEIGHT = 0.062  # of the axis: a line of text
@@ -105,7 +105,7 @@ def learning_curve(run: RunData) -> Figure | None:
             continue
         bins = stretches(mine)
         steps = [b.steps for b in bins]
-        points = [interval([mine["return"][rows] for rows in b.rows], repetitions=DRAWS) for b in bins]
+        points = [interval([mine["return"][rows] for rows in b.rows], DRAWS) for b in bins]
         axes.fill_between(
             steps, [p.low for p in points], [p.high for p in points], color=colour[agent], alpha=0.25, lw=0
         )

@@ -107,8 +107,7 @@ def draw_curve(axes: Axes, training: Columns, name: str, whole: str | None, colo
         axes.plot(steps, values, color=colour, lw=0.5, alpha=0.6)
     found = stretches(training)
     points = [
-        share_interval([training[name][r] for r in s.rows], [below[r] for r in s.rows], repetitions=DRAWS)
-        for s in found
+        share_interval([training[name][r] for r in s.rows], [below[r] for r in s.rows], DRAWS) for s in found
     ]
     steps = [s.steps for s in found]
     axes.fill_between(

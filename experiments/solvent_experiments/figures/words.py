@@ -16,8 +16,9 @@ from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.style import GREY, INK, PALETTE, legend_place, new_figure
 from solvent_experiments.figures.training import LINE, add_notes, seeds_of, step_axis
 from solvent_experiments.figures.verdicts import PERCENT, draw_curve
+from solvent_experiments.measure.columns import SCORES
 from solvent_experiments.measure.statistics import share_interval
-from solvent_experiments.measure.summary import SCORES, groups_of
+from solvent_experiments.measure.summary import groups_of
 
 __all__ = ["ARMS", "words_ablation", "words_curve", "words_of_findings"]
 

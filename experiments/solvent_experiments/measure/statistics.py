@@ -12,13 +12,15 @@ coarse: three seeds have only ten different draws.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "Bootstrap",
     "Interval",
     "difference",
     "improvement_interval",
@@ -34,8 +36,6 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-REPETITIONS = 2000
-CONFIDENCE = 0.95
 CHUNK = 4_000_000  # numbers drawn at once
 
 
@@ -45,6 +45,33 @@ class Interval(NamedTuple):
     value: float
     low: float
     high: float
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """Settings of a percentile bootstrap: how many draws, which share of them the interval holds, and their seed."""
+
+    repetitions: int = 2000
+    confidence: float = 0.95
+    seed: int = 0
+
+    def ends(self, draws: Floats) -> Any:
+        """Return the ends of the interval; of draws of shape ``(repetitions, n)``, those of each column."""
+        tail = 100 * (1 - self.confidence) / 2
+        return np.percentile(draws, (tail, 100 - tail), axis=0)
+
+    def interval(self, value: float, draws: Floats) -> Interval:
+        """Return a value with the interval of its draws."""
+        low, high = self.ends(draws)
+        return Interval(value, float(low), float(high))
+
+    def defined(self, value: float, draws: Floats) -> Interval:
+        """Return a value with the interval of the draws that are a number; NaN if none is."""
+        draws = draws[~np.isnan(draws)]
+        return self.interval(value, draws) if len(draws) else Interval(np.nan, np.nan, np.nan)
+
+
+BOOTSTRAP = Bootstrap()
 
 
 def interquartile_mean(scores: Any, axis: int | None = None) -> Any:
@@ -66,26 +93,16 @@ def interquartile_mean(scores: Any, axis: int | None = None) -> Any:
 def stratified_bootstrap(
     scores: Any,
     statistic: Callable[[Floats], float] = interquartile_mean,
-    *,
-    repetitions: int = REPETITIONS,
-    confidence: float = CONFIDENCE,
-    seed: int = 0,
+    bootstrap: Bootstrap = BOOTSTRAP,
 ) -> Interval:
     """Interval of a statistic of ``scores``, shape ``(runs, tasks)``: runs are drawn anew within each task."""
-    matrix = np.asarray(scores, dtype=np.float64)
-    matrix = matrix[:, None] if matrix.ndim == 1 else matrix
-    runs, tasks = matrix.shape
-    rng = np.random.default_rng(seed)
-    draws = np.empty(repetitions)
-    for i in range(repetitions):
-        rows = rng.integers(0, runs, (runs, tasks))
-        draws[i] = statistic(np.take_along_axis(matrix, rows, axis=0))
-    return _percentiles(float(statistic(matrix)), draws, confidence)
+    matrix = _matrix(scores)
+    rng = np.random.default_rng(bootstrap.seed)
+    draws = np.array([statistic(_drawn(matrix, rng)) for _ in range(bootstrap.repetitions)])
+    return bootstrap.interval(float(statistic(matrix)), draws)
 
 
-def interval(
-    groups: Sequence[Any], *, repetitions: int = REPETITIONS, confidence: float = CONFIDENCE, seed: int = 0
-) -> Interval:
+def interval(groups: Sequence[Any], bootstrap: Bootstrap = BOOTSTRAP) -> Interval:
     """Interquartile mean of all scores, with the interval over groups (training seeds) and the scores within each.
 
     The scores are sorted once; a repetition only counts how often each was drawn, so nothing is sorted again.
@@ -93,74 +110,35 @@ def interval(
     Raises:
         ValueError: no groups, or an empty one.
     """
-    sizes = [len(group) for group in groups]
+    sizes = _sizes(groups)
     if not sizes or min(sizes) == 0:
         raise ValueError(f"groups: got sizes {sizes}; allowed: at least one group, none empty")
-    pooled = np.concatenate([np.asarray(group, np.float64) for group in groups])
-    order = np.argsort(pooled, kind="stable")
-    draws = np.concatenate(
-        [_trimmed_means(pooled[order], counts[:, order]) for counts in _draw_counts(sizes, repetitions, seed)]
-    )
-    return _percentiles(interquartile_mean(pooled), draws, confidence)
+    return bootstrap.interval(*_middle_draws(groups, bootstrap))
 
 
-def mean_interval(
-    groups: Sequence[Any], *, repetitions: int = REPETITIONS, confidence: float = CONFIDENCE, seed: int = 0
-) -> Interval:
+def mean_interval(groups: Sequence[Any], bootstrap: Bootstrap = BOOTSTRAP) -> Interval:
     """The plain mean with the same interval: for counts and shares, whose middle half says nothing."""
-    pooled = np.concatenate([np.asarray(group, np.float64) for group in groups])
-    draws = np.concatenate(
-        [
-            counts @ pooled / counts.sum(axis=1)
-            for counts in _draw_counts([len(g) for g in groups], repetitions, seed)
-        ]
-    )
-    return _percentiles(float(pooled.mean()), draws, confidence)
+    return bootstrap.interval(*_mean_draws(groups, bootstrap))
 
 
 def difference(
-    first: Sequence[Any],
-    second: Sequence[Any],
-    *,
-    middle: bool = False,
-    repetitions: int = REPETITIONS,
-    confidence: float = CONFIDENCE,
-    seed: int = 0,
+    first: Sequence[Any], second: Sequence[Any], *, middle: bool = False, bootstrap: Bootstrap = BOOTSTRAP
 ) -> Interval:
     """The mean of ``second`` less that of ``first``, each groups as in ``interval``, drawn each for itself.
 
     With ``middle`` of interquartile means instead of plain ones.
     """
-    value, draws = 0.0, np.zeros(repetitions)
-    for sign, groups, own in ((-1.0, first, seed), (1.0, second, seed + 1)):
-        pooled = np.concatenate([np.asarray(group, np.float64) for group in groups])
-        order = np.argsort(pooled, kind="stable")
-        means = [
-            _trimmed_means(pooled[order], counts[:, order])
-            if middle
-            else counts @ pooled / counts.sum(axis=1)
-            for counts in _draw_counts([len(group) for group in groups], repetitions, own)
-        ]
-        value += sign * (interquartile_mean(pooled) if middle else float(pooled.mean()))
-        draws += sign * np.concatenate(means)
-    return _percentiles(value, draws, confidence)
+    of = _middle_draws if middle else _mean_draws
+    (a, draws_a), (b, draws_b) = of(first, bootstrap), of(second, bootstrap, stream=1)
+    return bootstrap.interval(b - a, draws_b - draws_a)
 
 
-def share_interval(
-    parts: Sequence[Any],
-    wholes: Sequence[Any],
-    *,
-    repetitions: int = REPETITIONS,
-    confidence: float = CONFIDENCE,
-    seed: int = 0,
-) -> Interval:
+def share_interval(parts: Sequence[Any], wholes: Sequence[Any], bootstrap: Bootstrap = BOOTSTRAP) -> Interval:
     """Sum of ``parts`` over sum of ``wholes`` with the same interval: episodes count by how much is in them.
 
     NaN where the wholes are nothing.
     """
-    value, draws = _share_draws(parts, wholes, repetitions, seed)
-    draws = draws[~np.isnan(draws)]
-    return _percentiles(value, draws, confidence) if len(draws) else Interval(np.nan, np.nan, np.nan)
+    return bootstrap.defined(*_share_draws((parts, wholes), bootstrap))
 
 
 def share_difference(
@@ -168,9 +146,7 @@ def share_difference(
     second: tuple[Sequence[Any], Sequence[Any]],
     *,
     paired: bool,
-    repetitions: int = REPETITIONS,
-    confidence: float = CONFIDENCE,
-    seed: int = 0,
+    bootstrap: Bootstrap = BOOTSTRAP,
 ) -> Interval:
     """The share of ``second`` less that of ``first``, each ``(parts, wholes)`` by training seed, with that interval.
 
@@ -178,54 +154,9 @@ def share_difference(
     a whole is nothing.
     """
     if paired:
-        value, draws = _paired_draws(first, second, repetitions, seed)
-    else:
-        (a, draws_a), (b, draws_b) = (
-            _share_draws(*arm, repetitions, seed + i) for i, arm in enumerate((first, second))
-        )
-        value, draws = b - a, draws_b - draws_a
-    draws = draws[~np.isnan(draws)]
-    return _percentiles(value, draws, confidence) if len(draws) else Interval(np.nan, np.nan, np.nan)
-
-
-def _share_draws(
-    parts: Sequence[Any], wholes: Sequence[Any], repetitions: int, seed: int
-) -> tuple[float, Floats]:
-    """The share and its bootstrap draws; NaN where there is nothing to have a share of."""
-    part, whole = (np.concatenate([np.asarray(g, np.float64) for g in groups]) for groups in (parts, wholes))
-    draws = [
-        _share(counts @ part, counts @ whole)
-        for counts in _draw_counts([len(g) for g in parts], repetitions, seed)
-    ]
-    return float(_share(part.sum(), whole.sum())), np.concatenate(draws) if draws else np.empty(0)
-
-
-def _paired_draws(
-    first: tuple[Sequence[Any], Sequence[Any]],
-    second: tuple[Sequence[Any], Sequence[Any]],
-    repetitions: int,
-    seed: int,
-) -> tuple[float, Floats]:
-    """Of each seed the episodes of both stand in one group, so a drawn seed brings both."""
-    columns = []
-    for mine, other in ((first, second), (second, first)):
-        for values in mine:
-            groups = zip(values, other[0], strict=True)
-            both = [(np.asarray(v, np.float64), np.zeros(len(o))) for v, o in groups]
-            columns.append(np.concatenate([np.concatenate(p if mine is first else p[::-1]) for p in both]))
-    part_a, whole_a, part_b, whole_b = columns
-    sizes = [len(a) + len(b) for a, b in zip(first[0], second[0], strict=True)]
-    value = float(_share(part_b.sum(), whole_b.sum()) - _share(part_a.sum(), whole_a.sum()))
-    draws = [
-        _share(counts @ part_b, counts @ whole_b) - _share(counts @ part_a, counts @ whole_a)
-        for counts in _draw_counts(sizes, repetitions, seed)
-    ]
-    return value, np.concatenate(draws)
-
-
-def _share(part: Any, whole: Any) -> Any:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(np.asarray(whole) > 0, np.divide(part, whole), np.nan)
+        return bootstrap.defined(*_paired_draws(first, second, bootstrap))
+    (a, draws_a), (b, draws_b) = _share_draws(first, bootstrap), _share_draws(second, bootstrap, stream=1)
+    return bootstrap.defined(b - a, draws_b - draws_a)
 
 
 def performance_profile(scores: Any, thresholds: Any) -> Floats:
@@ -238,8 +169,7 @@ def performance_profile(scores: Any, thresholds: Any) -> Floats:
 
 def probability_of_improvement(first: Any, second: Any) -> float:
     """Probability that a score of ``first`` is above one of ``second``, ties counted half; mean over tasks."""
-    a, b = (np.asarray(scores, np.float64) for scores in (first, second))
-    a, b = (m[:, None] if m.ndim == 1 else m for m in (a, b))
+    a, b = _matrix(first), _matrix(second)
     shares = []
     for task in range(a.shape[1]):
         ordered = np.sort(b[:, task])
@@ -249,62 +179,120 @@ def probability_of_improvement(first: Any, second: Any) -> float:
     return float(np.mean(shares))
 
 
-def improvement_interval(
-    first: Any,
-    second: Any,
-    *,
-    repetitions: int = REPETITIONS,
-    confidence: float = CONFIDENCE,
-    seed: int = 0,
-) -> Interval:
+def improvement_interval(first: Any, second: Any, bootstrap: Bootstrap = BOOTSTRAP) -> Interval:
     """``probability_of_improvement`` with its stratified bootstrap interval: runs are drawn anew within each task."""
-    matrices = [np.asarray(scores, np.float64) for scores in (first, second)]
-    matrices = [m[:, None] if m.ndim == 1 else m for m in matrices]
-    rng = np.random.default_rng(seed)
-    draws = np.empty(repetitions)
-    for i in range(repetitions):
-        drawn = [np.take_along_axis(m, rng.integers(0, len(m), m.shape), axis=0) for m in matrices]
-        draws[i] = probability_of_improvement(*drawn)
-    return _percentiles(probability_of_improvement(*matrices), draws, confidence)
+    matrices = [_matrix(first), _matrix(second)]
+    rng = np.random.default_rng(bootstrap.seed)
+    draws = [
+        probability_of_improvement(*(_drawn(matrix, rng) for matrix in matrices))
+        for _ in range(bootstrap.repetitions)
+    ]
+    return bootstrap.interval(probability_of_improvement(*matrices), np.array(draws))
 
 
 def profile_band(
-    groups: Sequence[Any],
-    thresholds: Any,
-    *,
-    repetitions: int = REPETITIONS,
-    confidence: float = CONFIDENCE,
-    seed: int = 0,
+    groups: Sequence[Any], thresholds: Any, bootstrap: Bootstrap = BOOTSTRAP
 ) -> tuple[Floats, Floats, Floats]:
     """``performance_profile`` of all scores, and its pointwise band when groups are drawn anew.
 
     Scores within a group are not drawn: a thousand episodes leave little luck beside that of the training.
     """
     profiles = np.array([performance_profile(group, thresholds) for group in groups])
-    weights = np.array([len(group) for group in groups], np.float64)
-    times = np.random.default_rng(seed).multinomial(
-        len(groups), np.full(len(groups), 1 / len(groups)), repetitions
+    weights = np.array(_sizes(groups), np.float64)
+    times = np.random.default_rng(bootstrap.seed).multinomial(
+        len(groups), np.full(len(groups), 1 / len(groups)), bootstrap.repetitions
     )
     drawn = times * weights
-    draws = drawn @ profiles / drawn.sum(axis=1, keepdims=True)
-    tail = 100 * (1 - confidence) / 2
-    low, high = np.percentile(draws, (tail, 100 - tail), axis=0)
+    low, high = bootstrap.ends(drawn @ profiles / drawn.sum(axis=1, keepdims=True))
     return weights @ profiles / weights.sum(), low, high
 
 
-def _percentiles(value: float, draws: Floats, confidence: float) -> Interval:
-    tail = 100 * (1 - confidence) / 2
-    low, high = np.percentile(draws, (tail, 100 - tail))
-    return Interval(value, float(low), float(high))
+# -- draws
 
 
-def _draw_counts(sizes: Sequence[int], repetitions: int, seed: int) -> Any:
+def _matrix(scores: Any) -> Floats:
+    """Scores of shape ``(runs, tasks)``; of one task if they have one dimension."""
+    matrix = np.asarray(scores, np.float64)
+    return matrix[:, None] if matrix.ndim == 1 else matrix
+
+
+def _drawn(matrix: Floats, rng: np.random.Generator) -> Floats:
+    return np.take_along_axis(matrix, rng.integers(0, len(matrix), matrix.shape), axis=0)
+
+
+def _sizes(groups: Sequence[Any]) -> list[int]:
+    return [len(group) for group in groups]
+
+
+def _pooled(groups: Sequence[Any]) -> Floats:
+    return np.concatenate([np.asarray(group, np.float64) for group in groups])
+
+
+def _middle_draws(groups: Sequence[Any], bootstrap: Bootstrap, stream: int = 0) -> tuple[float, Floats]:
+    """The interquartile mean and its draws."""
+    pooled = _pooled(groups)
+    order = np.argsort(pooled, kind="stable")
+    draws = [
+        _trimmed_means(pooled[order], counts[:, order])
+        for counts in _counts(_sizes(groups), bootstrap, stream)
+    ]
+    return interquartile_mean(pooled), np.concatenate(draws)
+
+
+def _mean_draws(groups: Sequence[Any], bootstrap: Bootstrap, stream: int = 0) -> tuple[float, Floats]:
+    """The mean and its draws."""
+    pooled = _pooled(groups)
+    draws = [counts @ pooled / counts.sum(axis=1) for counts in _counts(_sizes(groups), bootstrap, stream)]
+    return float(pooled.mean()), np.concatenate(draws)
+
+
+def _share_draws(
+    share: tuple[Sequence[Any], Sequence[Any]], bootstrap: Bootstrap, stream: int = 0
+) -> tuple[float, Floats]:
+    """The share and its draws; NaN where there is nothing to have a share of."""
+    part, whole = map(_pooled, share)
+    draws = [_share(counts @ part, counts @ whole) for counts in _counts(_sizes(share[0]), bootstrap, stream)]
+    return float(_share(part.sum(), whole.sum())), np.concatenate(draws) if draws else np.empty(0)
+
+
+def _paired_draws(
+    first: tuple[Sequence[Any], Sequence[Any]],
+    second: tuple[Sequence[Any], Sequence[Any]],
+    bootstrap: Bootstrap,
+) -> tuple[float, Floats]:
+    """The difference of two shares and its draws. A group holds the episodes of both, so a drawn seed brings both."""
+
+    part_a, whole_a = (
+        _pooled(
+            [np.append(mine, np.zeros(len(other))) for mine, other in zip(values, second[0], strict=True)]
+        )
+        for values in first
+    )
+    part_b, whole_b = (
+        _pooled([np.append(np.zeros(len(other)), mine) for mine, other in zip(values, first[0], strict=True)])
+        for values in second
+    )
+    sizes = [len(a) + len(b) for a, b in zip(first[0], second[0], strict=True)]
+    value = float(_share(part_b.sum(), whole_b.sum()) - _share(part_a.sum(), whole_a.sum()))
+    draws = [
+        _share(counts @ part_b, counts @ whole_b) - _share(counts @ part_a, counts @ whole_a)
+        for counts in _counts(sizes, bootstrap)
+    ]
+    return value, np.concatenate(draws)
+
+
+def _share(part: Any, whole: Any) -> Any:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.asarray(whole) > 0, np.divide(part, whole), np.nan)
+
+
+def _counts(sizes: Sequence[int], bootstrap: Bootstrap, stream: int = 0) -> Iterator[Floats]:
     """How often each of the pooled scores was drawn: chunks of shape ``(repetitions, sum(sizes))``."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(bootstrap.seed + stream)
     total = sum(sizes)
     step = max(1, CHUNK // max(1, total))
-    for first in range(0, repetitions, step):
-        rows = min(step, repetitions - first)
+    for first in range(0, bootstrap.repetitions, step):
+        rows = min(step, bootstrap.repetitions - first)
         times = rng.multinomial(len(sizes), np.full(len(sizes), 1 / len(sizes)), size=rows)
         counts = np.empty((rows, total))
         at = 0

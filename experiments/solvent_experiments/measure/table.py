@@ -34,17 +34,17 @@ class Table:
     wrapped: Collection[str] = ()
     lines: Mapping[str, str] = field(default_factory=dict)
 
-    def terminal(self, **layout: Any) -> rich.table.Table:
-        """Return the table for a terminal: compact, or as the arguments of ``rich.table.Table`` say."""
+    def terminal(self, *, framed: bool = False, title_style: str = "bold", **layout: Any) -> rich.table.Table:
+        """Return the table for a terminal, compact or framed; ``layout`` goes to ``rich.table.Table``."""
         from rich import box
         from rich.table import Table as Drawn
         from rich.text import Text
 
         compact = {"box": box.SIMPLE_HEAD, "show_edge": False, "pad_edge": False, "padding": (0, 1, 0, 0)}
         drawn = Drawn(
-            title=Text(self.title) if self.title else None,
-            caption=Text(self.caption) if self.caption else None,
-            **{"title_style": "bold", "caption_justify": "left", **compact, **layout},
+            title=Text(self.title, title_style) if self.title else None,
+            caption=Text(self.caption, "table.caption") if self.caption else None,
+            **{"caption_justify": "left", **({} if framed else compact), **layout},
         )
         for column, heading in enumerate(self.headings):
             wraps = heading in self.wrapped

@@ -25,11 +25,13 @@ from solvent_experiments.config.documents import ConfigError, read_document
 from solvent_experiments.figures import FIGURES
 from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.figures.style import as_image, styled
+from solvent_experiments.measure.results import result_tables
+from solvent_experiments.measure.table import Table
 from solvent_experiments.report.episodes import Chosen, chosen_episodes, replayed, require_actions
 from solvent_experiments.report.frames import lab_facts
 from solvent_experiments.report.gate import Spans
 from solvent_experiments.report.provenance import Provenance, finished_manifest, provenance
-from solvent_experiments.report.tables import Change, Plain, config_changes, refusal_table, result_tables
+from solvent_experiments.report.tables import Change, config_changes, refusal_table
 from solvent_experiments.run.progress import Shown
 
 __all__ = ["REPORT", "write_report"]
@@ -58,8 +60,8 @@ class Section:
     data: RunData
     config: str
     changes: tuple[Change, ...]
-    results: tuple[Plain, ...]
-    refusals: Plain
+    results: tuple[Table, ...]
+    refusals: Table
     provenance: Provenance
     chosen: tuple[Chosen, ...]
 
@@ -118,7 +120,7 @@ def _section(root: Path, label: str) -> Section:
         data=data,
         config=folder.config.read_text(encoding="utf-8"),
         changes=tuple(config_changes(read_document(folder.config).data)),
-        results=tuple(result_tables(data)),
+        results=tuple(result_tables(data.rows)),
         refusals=refusal_table(data),
         provenance=provenance(folder, finished_manifest(folder)),
         chosen=tuple(chosen_episodes(data)),
@@ -147,9 +149,9 @@ def _pictures(sections: Sequence[Section], shown: Shown) -> list[list[Picture]]:
 
 def _uri(figure: Figure, run: RunData) -> str:
     """The figure itself as an address: sharp at any size, or where that would be heavy as an image."""
-    kind, image = "svg+xml", as_image(figure, run, "svg")
+    kind, image = "svg+xml", as_image(figure, "svg", run.mark, run.name)
     if len(image) > HEAVY:
-        kind, image = "png", as_image(figure, run, "png")
+        kind, image = "png", as_image(figure, "png", run.mark)
     return f"data:image/{kind};base64,{base64.b64encode(image).decode('ascii')}"
 
 

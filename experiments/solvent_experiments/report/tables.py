@@ -1,16 +1,10 @@
-"""Tables of a report: results, refusals by reason, what the config changes, with what the run was made.
-
-The tables of results are those of the terminal (``measure.summary``), heading by heading, so a page says nothing
-that a run does not say.
-"""
+"""Tables of a report beside those of results: refusals by reason, and what the config changes."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
-
-from rich.table import Table
 
 from solvent import LabParams
 from solvent.lab.codes import REFUSAL_REASONS
@@ -19,17 +13,10 @@ from solvent_experiments.config.experiment import Evaluation, environment_params
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.style import REASONS
 from solvent_experiments.measure.statistics import mean_interval
-from solvent_experiments.measure.summary import energy_table, gate_table, groups_of, table, words_table
+from solvent_experiments.measure.summary import groups_of
+from solvent_experiments.measure.table import Table
 
-__all__ = ["Change", "Plain", "config_changes", "plain", "refusal_table", "result_tables"]
-
-
-class Plain(NamedTuple):
-    """A table as texts: the first column names its rows."""
-
-    headings: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    caption: str
+__all__ = ["Change", "config_changes", "refusal_table"]
 
 
 class Change(NamedTuple):
@@ -41,26 +28,7 @@ class Change(NamedTuple):
     about: str
 
 
-def plain(drawn: Table) -> Plain:
-    """A terminal's table without its terminal: headings that were broken to fit are whole again."""
-    headings = [" ".join(str(column.header).replace("-\n", "").split()) for column in drawn.columns]
-    rows = zip(*(tuple(map(str, column.cells)) for column in drawn.columns), strict=True)
-    return Plain(tuple(headings), tuple(rows), str(drawn.caption or ""))
-
-
-def result_tables(run: RunData) -> list[Plain]:
-    """Every table that the run prints when it is finished."""
-    drawn = [table(run.rows, title="")]
-    if run.params.energy.enabled:
-        drawn.append(energy_table(run.rows))
-    if run.params.gate.enabled:
-        drawn.append(gate_table(run.rows))
-    if run.params.adequacy.enabled:
-        drawn.append(words_table(run.rows))
-    return [plain(one) for one in drawn]
-
-
-def refusal_table(run: RunData) -> Plain:
+def refusal_table(run: RunData) -> Table:
     """Refusals an episode by reason, with intervals, in the order of the results."""
     rows = []
     for row in run.rows:
@@ -71,7 +39,7 @@ def refusal_table(run: RunData) -> Plain:
         rows.append((row.agent, *cells))
     headings = ("agent", *(REASONS[reason][0] for reason in REFUSAL_REASONS))
     logged = f"In the ledgers they are {', '.join(REFUSAL_REASONS)}."
-    return Plain(headings, tuple(rows), f"Means an episode, with 95 % bootstrap intervals. {logged}")
+    return Table(headings, tuple(rows), caption=f"Means an episode, with 95 % bootstrap intervals. {logged}")
 
 
 # -- config

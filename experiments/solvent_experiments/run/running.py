@@ -5,7 +5,6 @@ What is finished is skipped, what broke or was stopped goes on where it was, and
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import threading
@@ -23,12 +22,13 @@ from solvent_experiments.artifacts import manifest as manifests
 from solvent_experiments.artifacts.files import is_full, no_room, sha256
 from solvent_experiments.artifacts.folder import RunFolder, Unit
 from solvent_experiments.artifacts.joining import DamagedError, join
-from solvent_experiments.artifacts.parquet import read_parquet
 from solvent_experiments.config.documents import read_document
 from solvent_experiments.config.experiment import Experiment, environment_params
 from solvent_experiments.measure.departures import mark_of
-from solvent_experiments.measure.summary import energy_table, gate_table, summary, table, words_table
+from solvent_experiments.measure.results import drawn_results
+from solvent_experiments.measure.summary import read_rows
 from solvent_experiments.run.backends import Backend, Processes
+from solvent_experiments.run.console import new_console
 from solvent_experiments.run.progress import Shown, shown_on
 from solvent_experiments.run.watch import Watch, waiting_steps
 from solvent_experiments.run.worker import Task, run_unit
@@ -51,7 +51,6 @@ def run_experiment(
     jobs: int | None = None,
     quiet: bool = False,
     fresh: bool = False,
-    console: Console | None = None,
     backend: Backend | None = None,
 ) -> RunFolder:
     """Do what is not done yet of an experiment, in the folder ``root``.
@@ -62,7 +61,6 @@ def run_experiment(
         jobs: processes at a time; by default one and a half a core, but no more than trainings.
         quiet: show nothing but the results.
         fresh: move what is in the folder aside first.
-        console: where to show it.
         backend: where the units are worked on; by default in processes of this machine.
 
     Raises:
@@ -70,9 +68,8 @@ def run_experiment(
         Interrupted: Ctrl-C or SIGTERM.
         BrokenRunError: a unit broke, and the others are finished; an artifact is damaged; there was no room to write.
     """
-    console = console or Console()
     folder = RunFolder(root)
-    shown = shown_on(console, quiet=quiet)
+    shown = shown_on(new_console(), quiet=quiet)
     backend = backend or Processes()
     with backend, _told_if_full(root):
         if fresh and (moved := folder.set_aside()):
@@ -105,17 +102,11 @@ def default_jobs(experiment: Experiment) -> int:
 
 def show_results(folder: RunFolder, console: Console) -> None:
     """Print the table of agents and where the figures are."""
-    found = json.loads(folder.summary.read_text(encoding="utf-8"))
-    params = LabParams.from_mapping(read_document(folder.config).data["params"])
-    rows = summary(read_parquet(folder.episodes), params)
-    mark = mark_of(params, environment_params(found["env"]))
-    console.print(table(rows, title=f"{found['name']} ({found['env']})", mark=mark))
-    if rows[0].energy_spent is not None:
-        console.print(energy_table(rows))
-    if rows[0].verdicts_accept is not None:
-        console.print(gate_table(rows))
-    if rows[0].adequacy_0 is not None:
-        console.print(words_table(rows))
+    config = read_document(folder.config).data
+    mark = mark_of(LabParams.from_mapping(config["params"]), environment_params(config["env"]))
+    title = f"{config['name']} ({config['env']})"
+    for table in drawn_results(read_rows(folder.summary), title=title, mark=mark):
+        console.print(table)
     for path in sorted(folder.figures.glob("*.png")):
         console.print(str(path), highlight=False, soft_wrap=True)
 

@@ -7,6 +7,7 @@ gone.
 from __future__ import annotations
 
 import contextlib
+import json
 import multiprocessing
 import os
 import signal
@@ -19,11 +20,10 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, Literal, NamedTuple
 
-from solvent.lab.ledger import append_jsonl
 from solvent_agents.agent import Agent
-from solvent_experiments.artifacts.files import is_full, naming, no_room, write_atomically
+from solvent_experiments.artifacts.files import is_full, no_room, write_atomically
 from solvent_experiments.artifacts.folder import Unit
-from solvent_experiments.artifacts.parquet import NO_SEED, Columns, write_parquet
+from solvent_experiments.artifacts.parquet import owned, write_parquet
 from solvent_experiments.artifacts.training_log import TrainingLog
 from solvent_experiments.config.experiment import Experiment, make_recipe
 from solvent_experiments.run.evaluation import Evaluated, evaluate
@@ -181,11 +181,7 @@ def _train(
     counted = {WATCHING: "heartbeats", CLONING: "epochs"}
     assert unit.seed is not None
     unit.folder.mkdir(parents=True, exist_ok=True)
-    log = TrainingLog(
-        unit.training_log,
-        gate=experiment.params.gate.enabled,
-        adequacy=experiment.params.adequacy.enabled,
-    )
+    log = TrainingLog(unit.training_log, experiment.params)
     resumed = False
 
     def on_progress(done: int, total: int) -> None:
@@ -247,24 +243,10 @@ def save(unit: Unit, evaluated: Evaluated) -> None:
     """Write what an evaluation gave. The episodes come last: they say that the unit is finished."""
     unit.folder.mkdir(parents=True, exist_ok=True)
     for name, events in evaluated.ledgers.items():
-        ledger = unit.folder / f".{name}.part"
-        ledger.unlink(missing_ok=True)
-        with naming(unit.folder / name):
-            append_jsonl(ledger, events)
-        ledger.replace(unit.folder / name)
-    write_parquet(unit.traces, _owned(unit, evaluated.traces))
-    write_parquet(unit.episodes, _owned(unit, evaluated.episodes))
-
-
-def _owned(unit: Unit, columns: Columns) -> Columns:
-    import numpy as np
-
-    rows = len(next(iter(columns.values())))
-    owner: Columns = {
-        "agent": np.full(rows, unit.agent, object),
-        "training_seed": np.full(rows, NO_SEED if unit.seed is None else unit.seed, np.int64),
-    }
-    return owner | columns
+        lines = [json.dumps(event.to_dict(), ensure_ascii=False) + "\n" for event in events]
+        write_atomically(unit.folder / name, "".join(lines))
+    write_parquet(unit.traces, owned(evaluated.traces, unit.agent, unit.seed))
+    write_parquet(unit.episodes, owned(evaluated.episodes, unit.agent, unit.seed))
 
 
 class _Teller:

@@ -20,7 +20,7 @@ from solvent.lab.codes import Event
 from solvent_experiments.artifacts.parquet import Columns, select
 from solvent_experiments.figures.style import GREY, PALETTE, new_figure
 from solvent_experiments.figures.training import stretches
-from solvent_experiments.measure.statistics import share_difference, share_interval
+from solvent_experiments.measure.statistics import Bootstrap, share_difference, share_interval
 from solvent_experiments.studies.arms import ENFORCED, MASKED
 from solvent_experiments.studies.data import ArmData, StudyData
 from solvent_experiments.studies.drawing import DASHED, points, step_labels
@@ -45,7 +45,7 @@ FRESH = 2
 """Heartbeats for which a reagent lot is fresh."""
 FEW = 20
 """Blocked choices: fewer are not drawn."""
-DRAWS = 400
+DRAWS = Bootstrap(400)
 
 
 def part_of(data: ArmData, part: str) -> Columns:
@@ -183,9 +183,7 @@ def _over_training(
 ) -> None:
     bins = stretches(training) if len(training["steps"]) else []
     found = [
-        share_interval(
-            [training[part][r] for r in b.rows], [training[whole][r] for r in b.rows], repetitions=DRAWS
-        )
+        share_interval([training[part][r] for r in b.rows], [training[whole][r] for r in b.rows], DRAWS)
         for b in bins
     ]
     steps = [b.steps for b in bins]
@@ -200,5 +198,4 @@ def _over_a_lot(axes: Axes, data: ArmData, colour: str) -> None:
         pair = [by_seed(part, name, data.seeds) for name in (KINDS["calibrates"], "over_threshold")]
         if sum(int(group.sum()) for group in pair[1]) < FEW:
             continue
-        found = share_interval(*pair, repetitions=DRAWS)
-        points(axes, [beat], [found], color=colour)
+        points(axes, [beat], [share_interval(*pair, bootstrap=DRAWS)], color=colour)

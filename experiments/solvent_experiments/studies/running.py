@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from rich.console import Console
-
+from solvent_experiments.run.console import new_console
 from solvent_experiments.run.processes import run_tasks
 from solvent_experiments.run.progress import Shown, shown_on
 from solvent_experiments.run.running import BrokenRunError, run_experiment
@@ -23,10 +22,10 @@ def run_studies(
     studies: Mapping[str, Study],
     runs: Path,
     budget: Budget,
-    console: Console | None = None,
     *,
     jobs: int | None = None,
     fresh: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Run what is not finished of the studies, in the folder ``runs``. An arm that several have is trained once.
 
@@ -34,16 +33,16 @@ def run_studies(
         studies: by name.
         runs: folder of all studies' runs.
         budget: how much is spent.
-        console: where progress is shown; nowhere without one.
         jobs: processes at a time.
         fresh: move runs that are there aside, and play again.
+        quiet: show nothing.
 
     Raises:
         ConfigError: a folder is in use, or holds a run of another config.
         Interrupted: Ctrl-C or SIGTERM.
         BrokenRunError: a unit or a play broke; the others are finished.
     """
-    quiet, shown_at = console is None, console or Console()
+    console = new_console()
     done: set[Path] = set()
     for name, study in studies.items():
         for arm in arms_of(study):
@@ -53,16 +52,12 @@ def run_studies(
                 continue
             done.add(root)
             if not quiet:
-                shown_at.print(
-                    f"{name}: arm {arm.name} ({arm.says}), {root}", highlight=False, soft_wrap=True
-                )
-            run_experiment(
-                kept.experiment(owner, budget), root, jobs=jobs, quiet=quiet, fresh=fresh, console=shown_at
-            )
+                console.print(f"{name}: arm {arm.name} ({arm.says}), {root}", highlight=False, soft_wrap=True)
+            run_experiment(kept.experiment(owner, budget), root, jobs=jobs, quiet=quiet, fresh=fresh)
         tables = [table_of(name, play, runs, budget) for play in plays_of(study, budget)]
         left = [table for table in tables if fresh or not table.finished]
         if left:
-            _play(name, left, jobs or 1, shown_on(shown_at, quiet=quiet))
+            _play(name, left, jobs or 1, shown_on(console, quiet=quiet))
 
 
 def plays_of(study: Study, budget: Budget) -> list[Play]:

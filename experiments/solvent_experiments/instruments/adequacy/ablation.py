@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.table import Table
 
 from solvent_experiments.artifacts.files import write_json
 from solvent_experiments.artifacts.folder import RunFolder
@@ -22,7 +21,8 @@ from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.figures.style import save, styled
 from solvent_experiments.figures.words import ARMS, counted, words_ablation
 from solvent_experiments.measure.statistics import Interval, interval, share_difference, share_interval
-from solvent_experiments.measure.summary import COMPACT, groups_of
+from solvent_experiments.measure.summary import groups_of
+from solvent_experiments.measure.table import Table
 
 __all__ = ["compare_words", "load_arms", "words_table"]
 
@@ -82,7 +82,7 @@ def compare_words(enforced: Path, tracked: Path, out: Path) -> dict[str, Any]:
     for agent in _learners(arms):
         found["agents"][agent] = _compare(arms, agent)
         with styled():
-            save(words_ablation(arms, agent), out / f"words_{agent}", next(iter(arms.values())))
+            save(words_ablation(arms, agent), out / f"words_{agent}", next(iter(arms.values())).mark)
     write_json(out / "words.json", found)
     return found
 
@@ -148,25 +148,21 @@ def _plain(found: Interval) -> dict[str, float] | None:
 
 
 def words_table(found: Mapping[str, Any]) -> Table:
-    """What ``compare_words`` found, for a terminal."""
-    drawn = Table(
+    """What ``compare_words`` found."""
+    rows = []
+    for agent, told in found["agents"].items():
+        for arm in ARMS:
+            rows += [(agent, arm, when, *_row(told[arm][when])) for when in (*PARTS, "growth", "evaluation")]
+        for when in (tuple(PARTS)[-1], "evaluation"):
+            rows.append((agent, "difference", when, *_row(told["difference"][when])))
+    return Table(
+        ("agent", "adequacy", "when", "mean score", "2 or 3 (%)"),
+        tuple(rows),
         caption="Findings of a learner by the score of their words, in the first and last tenth of its training and in "
         "its evaluation (the most probable action). Growth: last less first tenth. Difference: only tracked less "
         "enforced. With 95 % bootstrap intervals over training seeds and episodes.",
-        caption_justify="left",
-        **COMPACT,
+        left=("adequacy", "when"),
     )
-    for heading in ("agent", "adequacy", "when"):
-        drawn.add_column(heading, no_wrap=True)
-    for heading in ("mean score", "2 or 3 (%)"):
-        drawn.add_column(heading, justify="right", no_wrap=True)
-    for agent, told in found["agents"].items():
-        for arm in ARMS:
-            for when in (*PARTS, "growth", "evaluation"):
-                drawn.add_row(agent, arm, when, *_row(told[arm][when]))
-        for when in (tuple(PARTS)[-1], "evaluation"):
-            drawn.add_row(agent, "difference", when, *_row(told["difference"][when]))
-    return drawn
 
 
 def _row(measured: Mapping[str, Any]) -> tuple[str, str]:

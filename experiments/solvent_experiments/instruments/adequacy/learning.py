@@ -136,6 +136,6 @@ def ablation(
     from solvent_experiments.instruments.gate.tables import show
 
     found = compare_words(enforced, tracked, out)
-    show(words_table(found))
+    show(words_table(found).terminal())
     for agent in found["agents"]:
         typer.echo(f"written: {out / f'words_{agent}.png'}")

@@ -1,0 +1,138 @@
+"""The result tables of a run: what each agent earned, what became of its energy, of its findings and of its words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from solvent_experiments.measure.columns import COLUMNS, SCORES, headed_columns
+from solvent_experiments.measure.statistics import Interval
+from solvent_experiments.measure.summary import Row
+from solvent_experiments.measure.table import Table
+
+if TYPE_CHECKING:
+    import rich.table
+
+__all__ = ["drawn_results", "result_tables"]
+
+WITH_INTERVAL = "95 % interval"
+OPTIMUM = "Optimum: the mean return as a share of the best expected return of any policy. "
+SHARES = {"ceiling_share": ("ceiling", "ceil\ning"), "optimum_share": ("optimum", "opti\nmum")}
+"""Key of a share -> its heading, and how a terminal breaks it."""
+WIDE = {
+    "return (bits)": "return\n(bits)",
+    "debt at end (bits)": "debt at end\n(bits)",
+    "seeds x episodes": "seeds x\nepisodes",
+    **{heading: f"{heading}\n" for heading in (WITH_INTERVAL, "refusals", "accepted", "wrong")},
+}
+"""Headings of the table of results where no narrower table follows it, as a terminal breaks them."""
+
+
+def result_tables(rows: Sequence[Row], *, title: str = "", mark: str = "") -> list[Table]:
+    """Return the tables of results, in the order in which they are shown; ``mark`` says what their level lacks."""
+    have = rows[0].measured
+    further = [
+        table
+        for key, table in (("energy_spent", _energy), ("verdicts_accept", _gate), (SCORES[0], _words))
+        if key in have
+    ]
+    first = _results(rows, f"{title}\n{mark}" if mark else title, narrow=bool(further))
+    return [first, *(table(rows) for table in further)]
+
+
+def drawn_results(rows: Sequence[Row], *, title: str, mark: str = "") -> list[rich.table.Table]:
+    """Return the same tables for a terminal: the title of a marked run is red."""
+    first, *further = result_tables(rows, title=title, mark=mark)
+    style = "bold red" if mark else "bold"
+    return [first.terminal(title_style=style, framed=not further), *(table.terminal() for table in further)]
+
+
+def _table(broken: Sequence[str], rows: Sequence[Sequence[str]], caption: str, **other: Any) -> Table:
+    """A table whose headings are given as a terminal breaks them."""
+    whole = tuple(heading.replace("-\n", "").replace("\n", " ") for heading in broken)
+    lines: Mapping[str, str] = dict(zip(whole, broken, strict=True)) | other.pop("lines", {})
+    return Table(whole, tuple(map(tuple, rows)), caption=caption, lines=lines, **other)
+
+
+def _results(rows: Sequence[Row], title: str, *, narrow: bool) -> Table:
+    shares = [key for key in SHARES if key in rows[0].measured]
+    headings = [COLUMNS[name].heading for name in ("return", "refusals", "debt", "accepted", "wrong")]
+    first, *others = headings
+    if not narrow:
+        others[1] = "debt at end\n(bits)"
+    lines = dict(SHARES.values())
+    return _table(
+        ("agent", first, WITH_INTERVAL, *(SHARES[key][0] for key in shares), *others, "seeds x\nepisodes"),
+        [
+            (
+                row.agent,
+                *_with_interval(row.score, 1.0, 2),
+                # Learners are told apart by tenths of a percent of the optimum.
+                *(
+                    f"{row.mean(key):{'.0%' if narrow and key == 'ceiling_share' else '.1%'}}"
+                    for key in shares
+                ),
+                *(f"{row.mean(key):.2f}" for key in ("refusals", "debt", "accepted", "wrong")),
+                f"{row.seeds} x {row.episodes // row.seeds}",
+            )
+            for row in rows
+        ],
+        "Interquartile mean of the return and its 95 % bootstrap interval over training seeds and episodes; the rest "
+        "are means an episode. Ceiling: that return as a share of all bits that there are to know. "
+        f"{OPTIMUM if 'optimum_share' in shares else ''}Wrong findings are among the accepted. Evaluations take "
+        "the most probable action of a trained policy.",
+        title=title,
+        lines=lines if narrow else lines | WIDE,
+    )
+
+
+def _means(rows: Sequence[Row], mechanisms: tuple[str, ...], caption: str) -> Table:
+    """Means an episode of the columns of these mechanisms."""
+    columns = headed_columns(*mechanisms)
+    texts = [(row.agent, *(f"{row.mean(column.name):.2f}" for column in columns)) for row in rows]
+    return _table(("agent", *(column.heading for column in columns)), texts, caption)
+
+
+def _energy(rows: Sequence[Row]) -> Table:
+    return _means(
+        rows,
+        ("energy", "proposals"),
+        "Means an episode. Lost: regenerated above the cap. Deferred: not executed for want of energy; felt: of these, "
+        "worth taking and the first of its kind in a heartbeat. Away: not executed because the user was away. Hoarded: "
+        "rests at the cap with a licensed finding at hand.",
+    )
+
+
+def _gate(rows: Sequence[Row]) -> Table:
+    return _means(
+        rows,
+        ("gate", "governance"),
+        "Means an episode. Accepted: let out by the gate at once. Of those under review, approved ones come out later; "
+        "what is undecided when the episode ends is dropped. Incidents: published errors, which all readers saw (high) "
+        "or one (low). Tightened: changes to a stricter policy.",
+    )
+
+
+def _words(rows: Sequence[Row]) -> Table:
+    headings = [column.heading for column in headed_columns("adequacy")]
+    return _table(
+        ("agent", *headings, "mean\nscore", WITH_INTERVAL, "over\n(%)", WITH_INTERVAL),
+        [
+            (
+                row.agent,
+                *(f"{row.mean(name):.2f}" for name in SCORES),
+                *_with_interval(row.measured.get("inadequacy"), 1.0, 2),
+                *_with_interval(row.measured.get("overclaimed"), 100.0, 1),
+            )
+            for row in rows
+        ],
+        "Findings an episode by the score of their words: 0 says no more than was looked at, 3 is definitive with next "
+        "to nothing behind it. Score: their mean. Over: share of 2 and 3. With 95 % bootstrap intervals.",
+    )
+
+
+def _with_interval(found: Interval | float | None, scale: float, digits: int) -> tuple[str, str]:
+    if not isinstance(found, Interval):
+        return "-", "-"
+    value, low, high = (f"{scale * number:.{digits}f}" for number in found)
+    return value, f"{low} to {high}"
