@@ -142,7 +142,7 @@ class _Post:
         self._stopping = False
         self._since = time.monotonic()
         files = read_folder(self._unit.folder) if self._unit.folder.exists() else {}
-        self._actor: Any = _ACTOR.remote()
+        self._actor = _ACTOR.options(max_concurrency=2).remote()  # it is stopped while it works
         self.news: Any = self._actor.work.options(num_returns="streaming").remote(task, files)
 
     def hear(self, on_message: OnMessage) -> bool:
@@ -204,7 +204,7 @@ class _Post:
 
 
 # Lost actors are replaced here, where the run knows what they had done, and not by Ray, which would begin them anew.
-_ACTOR = ray.remote(num_cpus=1, max_restarts=0, max_concurrency=2, scheduling_strategy="SPREAD")(UnitWorker)
+_ACTOR: Any = ray.remote(num_cpus=1, max_restarts=0, scheduling_strategy="SPREAD")(UnitWorker)
 
 
 def _start(jobs: int) -> None:
