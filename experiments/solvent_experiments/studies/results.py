@@ -1,4 +1,4 @@
-"""Results of a study, from the artifacts of its runs alone: ``NAME.json``, ``NAME.md``, ``NAME.png``,
+"""The results of a study, from the artifacts of its runs alone: ``NAME.json``, ``NAME.md``, ``NAME.png``,
 ``NAME_arms.png``.
 """
 
