@@ -276,7 +276,8 @@ def score(data: StudyData) -> Score:
     for title, rows in TABLES.items():
         there = [row for row in rows if data.has(row.play, row.against or row.play)]
         level = title.partition(":")[0]
-        tables[title] = [_row(data, row) for row in there]
+        if there:
+            tables[title] = [_row(data, row) for row in there]
         findings += [
             Finding(f"{level}: {_compared(row)}", _difference(data, row), "bits", row.expected, MATTERS)
             for row in there
@@ -288,7 +289,9 @@ def score(data: StudyData) -> Score:
 
 
 def _compared(row: Row) -> str:
-    return f"{row.says} less {row.times:g} x {row.against.name}" if row.against else row.says
+    assert row.against is not None
+    share = {0.5: "half of ", 1.0: ""}.get(row.times, f"{row.times:g} x ")
+    return f"{row.says} less {share}{row.against.name.partition('_')[2].replace('_', ' ')}"
 
 
 def _difference(data: StudyData, row: Row) -> Interval:
