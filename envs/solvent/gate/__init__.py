@@ -1,4 +1,4 @@
-"""The verity gate: how much of a claim its evidence explains, and a deterministic policy on that. Not a truth detector.
+"""The verity gate: measure how much of a claim its evidence explains, and turn the result into a verdict.
 
     from solvent.gate import FIXED, SentenceEmbedder, evaluate_text
 
@@ -9,9 +9,10 @@
     result = evaluate_text("The bakery sells rye bread.", spans, embedder, FIXED["standard"])
     print(result["verdict"], result["hallucination_energy"], result["reasons"])  # reject ...
 
-Three layers: ``embedding`` (texts to vectors), ``measurement`` (vectors to energies), ``policy`` (numbers to a
-verdict). ``checks`` read the words, and can only make a verdict more severe. Thresholds come from ``calibration`` and
-``sweep``; ``checklist`` and ``evaluation`` say what they are worth. Importing this loads neither torch nor a model.
+The gate evaluates verifiability, not truth. It has three layers: ``embedding`` (texts to vectors), ``measurement``
+(vectors to energies) and ``policy`` (energies to a verdict). ``checks`` read the words and can only make a verdict
+more severe. ``calibration`` and ``sweep`` learn thresholds; ``checklist`` and ``evaluation`` test them. Importing the
+package loads neither torch nor a model.
 
 Source: *Deterministic Policy Gates for Stochastic Systems*.
 """

@@ -1,13 +1,13 @@
-"""Backends: measures of a claim and its evidence, from 0 (supported) to 1 (not), to be compared with each other.
+"""Backends: scores of a claim and its evidence, from 0 (supported) to 1 (unsupported).
 
-``solvent gate eval`` compares the gate's own with baselines; ``verdict`` and ``sweep`` don't use backends.
+``solvent gate eval`` compares the gate's own backends with baselines; ``verdict`` and ``sweep`` use none of them.
 
-- ``residual``: the hallucination energy;
-- ``gap``: ``(1 + energy_gap) / 2``;
-- ``cosine``: ``1 - max cosine`` of claim and spans;
-- ``tfidf``: 1 less the cosine of TF-IDF vectors of the claim and of all its evidence (scikit-learn);
-- ``checks``: the share of the text's checks that fired (``checks.py``), no embedding;
-- ``spans``: ``1 / (1 + number of spans)``, which reads not a word. Where it separates labels, the set leaks them.
+- ``residual``: the hallucination energy
+- ``gap``: ``(1 + energy_gap) / 2``
+- ``cosine``: ``1 - max cosine`` of claim and spans
+- ``tfidf``: 1 minus the cosine of the TF-IDF vectors of the claim and its joined evidence (scikit-learn)
+- ``checks``: the share of the checks that fired (``checks.py``), without an embedding
+- ``spans``: ``1 / (1 + number of spans)``, without the text; the data set leaks labels if it separates them
 """
 
 from __future__ import annotations
@@ -42,24 +42,23 @@ Floats = NDArray[np.float64]
 
 @runtime_checkable
 class Backend(Protocol):
-    """Scores claims against their evidence.
-
-    ``score(claims, evidence)``: ``evidence`` is a list of spans for each claim; energies [B] in [0, 1], rounded to
-    ``ENERGY_DECIMALS``, and 1 where there is no evidence. The score of a claim does not depend on the others.
-    """
+    """A scorer of claims against their evidence."""
 
     @property
     def name(self) -> str:
-        """A word for tables."""
+        """The name shown in tables."""
         ...
 
     def score(self, claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
-        """Energies [B] in [0, 1]."""
+        """Return energies [B] in [0, 1], rounded to ``ENERGY_DECIMALS``; 1 for a claim without evidence.
+
+        ``evidence`` has a list of spans for each claim. The score of a claim does not depend on the others.
+        """
         ...
 
 
 class RememberingEmbedder:
-    """An embedder that encodes each text once and keeps it in memory."""
+    """An embedder that encodes each text once and keeps the vector in memory."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -69,7 +68,7 @@ class RememberingEmbedder:
         self.fingerprint = embedder.fingerprint
 
     def warm(self, texts: Iterable[str], on_progress: Callable[[int, int], None] = lambda *_: None) -> None:
-        """Encode new texts; ``on_progress`` gets how many of how many are done."""
+        """Encode new texts; ``on_progress`` receives the number done and the total."""
         new = [text for text in dict.fromkeys(texts) if text not in self._rows]
         for start in range(0, len(new), CHUNK):
             on_progress(start, len(new))
@@ -79,17 +78,17 @@ class RememberingEmbedder:
             on_progress(len(new), len(new))
 
     def encode(self, texts: Sequence[str]) -> Floats:
-        """Unit rows [n, d]."""
+        """Return unit rows [n, d]."""
         self.warm(texts)
         return np.stack([self._rows[text] for text in texts]) if texts else np.empty((0, self.dimension))
 
     def unread(self, texts: Sequence[str]) -> list[Unread]:
-        """The unread parts of each text."""
+        """Return the unread parts of each text."""
         return unread_by(self._embedder, texts)
 
 
 class ResidualBackend:
-    """The hallucination energy: the share of the claim outside of the span of its evidence."""
+    """The hallucination energy: the share of the claim outside the span of its evidence."""
 
     name = "residual"
 
@@ -97,7 +96,7 @@ class ResidualBackend:
         self._embedder, self._top_k, self._rank_r = embedder, top_k, rank_r
 
     def score(self, claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
-        """Energies [B]."""
+        """Return energies [B]."""
         return _energy(_measured(self._embedder, claims, evidence, self._residual))
 
     def _residual(self, claim: Floats, spans: Floats) -> float:
@@ -105,7 +104,7 @@ class ResidualBackend:
 
 
 class GapBackend:
-    """The energy less that of the medoid span, brought from -1..1 to 0..1."""
+    """The claim's energy minus that of the medoid span, mapped from [-1, 1] to [0, 1]."""
 
     name = "gap"
 
@@ -113,7 +112,7 @@ class GapBackend:
         self._embedder, self._top_k, self._rank_r = embedder, top_k, rank_r
 
     def score(self, claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
-        """``(1 + energy_gap) / 2`` [B]."""
+        """Return ``(1 + energy_gap) / 2`` [B]."""
         return _energy((1.0 + _measured(self._embedder, claims, evidence, self._gap)) / 2.0)
 
     def _gap(self, claim: Floats, spans: Floats) -> float:
@@ -121,7 +120,7 @@ class GapBackend:
 
 
 class CosineBackend:
-    """The distance of the nearest span: ``1 - max cosine``."""
+    """The distance to the nearest span: ``1 - max cosine``."""
 
     name = "cosine"
 
@@ -129,12 +128,12 @@ class CosineBackend:
         self._embedder = embedder
 
     def score(self, claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
-        """Energies [B]; a negative cosine counts as 0."""
+        """Return energies [B]; a negative cosine counts as 0."""
         return _energy(1.0 - _measured(self._embedder, claims, evidence, _nearest))
 
 
 class TfidfBackend:
-    """Words in common, weighed by rarity among the texts of the set that is scored; no embedding."""
+    """Shared words, weighted by their rarity among ``texts``; no embedding."""
 
     name = "tfidf"
 
@@ -146,11 +145,11 @@ class TfidfBackend:
                 "TF-IDF needs scikit-learn, which is not installed; allowed: pip install 'solvent-gym[gate]'"
             ) from None
         self._vectorizer = TfidfVectorizer(token_pattern=r"(?u)\b\w+\b")
-        # A set without a single word still has something to compare: nothing in common.
+        # The vectorizer refuses an empty vocabulary.
         self._vectorizer.fit([*dict.fromkeys(texts), "word"])
 
     def score(self, claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
-        """Energies [B]."""
+        """Return energies [B]."""
         _same_length(claims, evidence)
         if not claims:
             return np.empty(0)
@@ -161,12 +160,12 @@ class TfidfBackend:
 
 
 class ChecksBackend:
-    """The share of the text's checks that fired."""
+    """The share of the checks that fired."""
 
     name = "checks"
 
     def score(self, claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
-        """Shares [B]; 1 where there is no evidence."""
+        """Return shares [B]; 1 for a claim without evidence."""
         _same_length(claims, evidence)
         fired = [
             [check.fired for check in run_checks(c, list(e))] for c, e in zip(claims, evidence, strict=True)
@@ -176,12 +175,12 @@ class ChecksBackend:
 
 
 class SpanCountBackend:
-    """The number of spans and nothing else: shows what it leaks of a set's labels."""
+    """The number of spans alone, to show how much it leaks of a data set's labels."""
 
     name = "spans"
 
     def score(self, claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
-        """``1 / (1 + n)`` [B]."""
+        """Return ``1 / (1 + n)`` [B]."""
         _same_length(claims, evidence)
         return _energy(1.0 / (1.0 + np.array([len(spans) for spans in evidence], dtype=np.float64)))
 
@@ -196,7 +195,7 @@ def _measured(
     evidence: Sequence[Sequence[str]],
     measure: Callable[[Floats, Floats], float],
 ) -> Floats:
-    """A measure of the vector [d] of each claim and the vectors [n, d] of its spans."""
+    """Return ``measure`` of each claim's vector [d] and its spans' vectors [n, d]."""
     _same_length(claims, evidence)
     texts = list(dict.fromkeys(chain(claims, *evidence)))
     rows = embedder.encode(texts) if texts else np.empty((0, embedder.dimension))

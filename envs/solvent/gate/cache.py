@@ -1,10 +1,10 @@
 """Embeddings on disk: one SQLite file, safe for several processes.
 
-An entry is ``sha256(model, arithmetic, text) -> vector, sha256(key, vector)``; one with a wrong checksum or width
-counts as absent. A file that isn't a database is set aside; where none can be read or written (a full disk, a folder
-without rights) a warning is logged once, and every vector is computed.
+An entry is ``sha256(model, arithmetic, text) -> vector, sha256(key, vector)``. An entry with a wrong checksum or width
+counts as absent. A file that is not a database is renamed and replaced. If the file can't be read or written (full
+disk, missing rights), one warning is logged and every vector is computed.
 
-Known approximation: whoever can write the file can write entries with right checksums. It guards against accidents.
+Known approximation: anyone who can write the file can write valid checksums. They guard against accidents only.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ __all__ = ["VectorCache", "cache_folder"]
 
 _FILE = "embeddings.sqlite3"
 _TABLE = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB, checksum BLOB) WITHOUT ROWID"
-_WAIT = 30.0  # seconds that a process waits while another one writes
-_AT_ONCE = 500  # SQLite's least limit of parameters in a statement is 999
+_WAIT = 30.0  # seconds to wait for another process's write
+_AT_ONCE = 500  # SQLite allows at least 999 parameters in a statement
 
 _log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ Vector = NDArray[np.float32]
 
 
 def cache_folder() -> Path:
-    """The folder of the embeddings: ``SOLVENT_CACHE``, else ``solvent`` in ``XDG_CACHE_HOME`` or ``~/.cache``."""
+    """Return the cache folder: ``SOLVENT_CACHE``, or ``solvent`` in ``XDG_CACHE_HOME`` or ``~/.cache``."""
     if chosen := os.environ.get("SOLVENT_CACHE"):
         return Path(chosen).expanduser()
     base = os.environ.get("XDG_CACHE_HOME")
@@ -43,14 +43,14 @@ def cache_folder() -> Path:
 
 
 class VectorCache:
-    """Vectors by key (32 bytes) in ``folder``, which is made when the first vector is put there."""
+    """Vectors by key (32 bytes) in ``folder``, which the first write creates."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.path = Path(folder).expanduser() / _FILE
         self._broken = False
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
-        """The undamaged vectors among ``keys``."""
+        """Return the undamaged vectors among ``keys``."""
         rows: list[tuple[bytes, object, object]] = []
         if self.path.is_file():
             rows = self._run(lambda connection: _select(connection, keys)) or []
@@ -61,7 +61,7 @@ class VectorCache:
         }
 
     def put(self, vectors: Mapping[bytes, Vector]) -> None:
-        """Add or replace."""
+        """Add or replace vectors."""
         blobs = {key: vector.astype("<f4").tobytes() for key, vector in vectors.items()}
         rows = [(key, blob, _checksum(key, blob)) for key, blob in blobs.items()]
         self._run(
@@ -69,7 +69,7 @@ class VectorCache:
         )
 
     def _run(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
-        """Do ``work`` in a connection of its own, so that threads and forked processes share none."""
+        """Run ``work`` in its own connection, so that threads and forked processes share none."""
         for attempt in (1, 2):
             if self._broken:
                 break
@@ -78,7 +78,7 @@ class VectorCache:
                 with contextlib.closing(sqlite3.connect(self.path, timeout=_WAIT)) as connection, connection:
                     connection.execute(_TABLE)
                     return work(connection)
-            # Locked, full, without rights: the file may be sound.
+            # A locked file, a full disk or missing rights: the file itself may be sound.
             except (sqlite3.OperationalError, OSError) as error:
                 self._give_up(error)
             except sqlite3.DatabaseError as error:
@@ -92,7 +92,7 @@ class VectorCache:
     def _set_aside(self) -> None:
         damaged = self.path.with_suffix(f".damaged-{os.getpid()}")
         _log.warning("%s is damaged: it is begun anew, the old file is %s", self.path, damaged.name)
-        with contextlib.suppress(OSError):  # another process may have done it
+        with contextlib.suppress(OSError):  # another process may have renamed it
             self.path.replace(damaged)
 
 

@@ -1,22 +1,22 @@
 """Calibration: thresholds from percentiles (the source's), or from a budget for false acceptance of negative controls.
 
 *Percentiles* (source: *Deterministic Policy Gates for Stochastic Systems*, "Adaptive Policy"): sort the gaps of N
-claims and cut at ``tau_p = x[ceil(p N / 100)]``. On those same N claims, p % are then accepted *by construction*: the
-source's table (P10 -> 10 % accepted) holds for any numbers, random ones included. ``held_out_rates`` learns on one
-half and reports on the other.
+claims and cut at ``tau_p = x[ceil(p N / 100)]``. The threshold then accepts p % of those same N claims *by
+construction*: the source's table (P10 -> 10 % accepted) holds for any numbers, even random ones. ``held_out_rates``
+learns on one half and reports on the other.
 
-*Negative controls* (ours): take claims with evidence of another group (``pairs``), or claims labelled unsupported, and
-choose the largest threshold with
+*Negative controls* (ours): take claims with evidence of another group (``pairs``), or claims labelled unsupported.
+Choose the largest threshold with
 
     accepted negatives m <= budget * N                       (``confidence=None``: the rate itself)
     upper(m, N) = I^-1(confidence; m + 1, N - m) <= budget   (else: the exact binomial upper bound of the rate)
 
-The second rule is the distribution-free tolerance limit of an order statistic: with that confidence the rate on new
-pairs of the kind stays within the budget. It is learnt on one half and reported on the other, with the exact
-(Clopper-Pearson) bound.
+The second rule is the distribution-free tolerance limit of an order statistic: with that confidence, the rate on new
+pairs of the same kind stays within the budget. ``negative_control`` learns on one half and reports on the other with
+the exact (Clopper-Pearson) bound.
 
-Known approximation: the bounds take pairs as independent. Splits go by group, but within a side the bound is a little
-too narrow where groups are large.
+Known approximation: the bounds treat pairs as independent. Splits go by group, but within a side the bound is slightly
+too narrow if groups are large.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ PERCENTILES = (1.0, 5.0, 10.0, 20.0, 30.0)
 """The source's percentiles."""
 
 CONFIDENCE = 0.95
-"""Confidence with which a budget is to hold."""
+"""Confidence that a budget holds."""
 
 _STEP = 10.0**-DECIMALS
-_ROUNDING = 1e-9  # 0.07 * 100 is above 7 and 0.29 * 100 below 29; a count must not hang on that
+_ROUNDING = 1e-9  # 0.07 * 100 is above 7 and 0.29 * 100 below 29; counts must not depend on that
 
 Floats = NDArray[np.float64]
 Groups = Sequence[Hashable] | NDArray[Any]
@@ -67,7 +67,7 @@ Groups = Sequence[Hashable] | NDArray[Any]
 
 @dataclasses.dataclass(frozen=True)
 class Rate:
-    """``accepted`` of ``count``, with the exact 95 % interval ``low``..``high`` and the one-sided ``upper``."""
+    """``accepted`` of ``count``, the exact 95 % interval ``low`` to ``high``, and the one-sided bound ``upper``."""
 
     accepted: int
     count: int
@@ -78,7 +78,7 @@ class Rate:
 
 
 def clopper_pearson(successes: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
-    """The exact two-sided interval of a rate; no trials: 0 to 1."""
+    """Return the exact two-sided interval of a rate; 0 to 1 without trials."""
     _require_counts(successes, trials, confidence)
     tail = (1.0 - confidence) / 2.0
     low = float(betaincinv(successes, trials - successes + 1, tail)) if successes else 0.0
@@ -86,13 +86,13 @@ def clopper_pearson(successes: int, trials: int, confidence: float = 0.95) -> tu
 
 
 def upper_bound(successes: int, trials: int, confidence: float = 0.95) -> float:
-    """The exact one-sided upper bound of a rate; no trials, or all of them successes: 1."""
+    """Return the exact one-sided upper bound of a rate; 1 if every trial is a success or there are none."""
     _require_counts(successes, trials, confidence)
     return float(betaincinv(successes + 1, trials - successes, confidence)) if successes < trials else 1.0
 
 
 def acceptance(values: ArrayLike, tau_accept: float) -> Rate:
-    """The rate at which a threshold accepts ``values`` [n]."""
+    """Return the rate at which a threshold accepts ``values`` [n]."""
     x, tau = _sample("values", values, least=0), rounded(tau_accept)
     if math.isnan(tau):
         raise GateError(f"tau_accept: got {tau_accept!r}; allowed: a finite number")
@@ -102,13 +102,10 @@ def acceptance(values: ArrayLike, tau_accept: float) -> Rate:
     return Rate(accepted, count, share, low, high, upper_bound(accepted, count))
 
 
-# ----------------------------------------------------------------------------------------- percentiles
-
-
 def percentile_thresholds(
     values: ArrayLike, percentiles: Sequence[float] = PERCENTILES
 ) -> dict[float, float]:
-    """The source's procedure: sort, and cut at each percentile; always one of the values, 6 decimals."""
+    """Return the threshold at each percentile, always one of ``values`` [n], to 6 decimals (the source's procedure)."""
     x = np.sort(_sample("values", values))
     for p in percentiles:
         if not 0.0 < p <= 100.0:
@@ -123,7 +120,7 @@ def held_out_rates(
     *,
     seed: int = 0,
 ) -> dict[float, tuple[float, Rate]]:
-    """Percentile -> (threshold learnt on one half, acceptance on the other). Groups stay on one side."""
+    """Return, by percentile, the threshold learnt on one half and its acceptance on the other. Groups stay whole."""
     x = _sample("values", values)
     learn, report = split_by_group(codes_of(groups, len(x)), np.random.default_rng(seed))
     taus = percentile_thresholds(x[learn], percentiles)
@@ -138,7 +135,7 @@ def adaptive_policies(
     percentiles: Sequence[float] = PERCENTILES,
     **fields: Any,
 ) -> tuple[Policy, ...]:
-    """``adaptive.P<p>.v1`` for each percentile; ``fields`` are other fields of ``Policy``, or a ``version``."""
+    """Return ``adaptive.P<p>.v1`` for each percentile; ``fields`` are other fields of ``Policy``, or ``version``."""
     sample = {"calibration_sha256": sample_sha256(gaps), "calibration_count": np.size(gaps)}
     return tuple(
         Policy.learnt(label(p), tau, domain=domain, model=model, **(sample | fields))
@@ -147,21 +144,22 @@ def adaptive_policies(
 
 
 def label(percentile: float) -> str:
-    """``P10``, and ``P2_5`` for what is no whole number: a dot parts a policy's name."""
+    """Return ``P10``, or ``P2_5`` for 2.5 %, because dots separate the parts of a policy's name."""
     return f"P{percentile:g}".replace(".", "_")
 
 
 def budget_label(budget: float) -> str:
-    """``FA5`` for a budget of 5 % false acceptance."""
+    """Return ``FA5`` for a budget of 5 % false acceptance."""
     return "FA" + label(100.0 * budget)[1:]
 
 
 def oracle_policy(
     oracle_energies: ArrayLike, *, domain: str, model: str, k: float = 2.0, version: int = 1, **fields: Any
 ) -> Policy:
-    """Accept an energy up to ``mean + k sigma`` of the oracles' energies; review up to ``mean + 1.25 k sigma``.
+    """Return a policy that accepts energies up to ``mean + k sigma`` of the oracles' energies.
 
-    Source: "Gap > k sigma from oracle mean", k = 2 is "safe". ``sigma`` is the sample's (n - 1).
+    It reviews up to ``mean + 1.25 k sigma``; ``sigma`` is the sample's (n - 1). Source: "Gap > k sigma from oracle
+    mean", which calls k = 2 "safe".
     """
     x = _sample("oracle_energies", oracle_energies, least=2)
     if not (math.isfinite(k) and k > 0.0):
@@ -180,21 +178,18 @@ def oracle_policy(
     )
 
 
-# ------------------------------------------------------------------------------------ negative controls
-
-
 @dataclasses.dataclass(frozen=True)
 class NegativeControl:
-    """A threshold by a budget, and its rates on pairs that it was not learnt from.
+    """A threshold learnt under a budget, and its rates on pairs that it was not learnt from.
 
     Attributes:
         tau_accept: the threshold.
         budget: share of negatives that may be accepted.
-        confidence: with which the budget was to hold.
-        learnt: acceptance of the negatives it was learnt from.
+        confidence: confidence that the budget holds.
+        learnt: acceptance of the negatives used for learning.
         negatives: acceptance of the held-out negatives; ``negatives.upper`` is the bound to quote.
-        positives: acceptance of the held-out matched claims, or None where none were given.
-        calibration_sha256: hash of the negatives it was learnt from.
+        positives: acceptance of the held-out matched claims, or None if none were given.
+        calibration_sha256: hash of the negatives used for learning.
     """
 
     tau_accept: float
@@ -206,7 +201,7 @@ class NegativeControl:
     calibration_sha256: str
 
     def policy(self, *, domain: str, model: str, **fields: Any) -> Policy:
-        """``adaptive.FA5.v1`` for a budget of 5 % false acceptance; other fields as of ``Policy.learnt``."""
+        """Return ``adaptive.FA5.v1`` for a budget of 5 % false acceptance; ``fields`` as in ``Policy.learnt``."""
         sample = {"calibration_sha256": self.calibration_sha256, "calibration_count": self.learnt.count}
         return Policy.learnt(
             budget_label(self.budget), self.tau_accept, domain=domain, model=model, **(sample | fields)
@@ -214,15 +209,15 @@ class NegativeControl:
 
 
 def control_threshold(negatives: ArrayLike, budget: float, confidence: float | None = None) -> float:
-    """The largest threshold that accepts negatives within the budget, just below the first it must not accept.
+    """Return the largest threshold that keeps accepted negatives within the budget, just below the next negative.
 
     Args:
         negatives: gaps or energies [n] of mismatched or unsupported claims.
         budget: share that may be accepted, between 0 and 1.
-        confidence: None for the rate among them; or so sure of the rate among all such pairs.
+        confidence: confidence that the budget holds for all such pairs; None for the rate among these alone.
 
     Raises:
-        GateError: a budget or confidence not between 0 and 1, or too few negatives to be that sure.
+        GateError: the budget or the confidence is not between 0 and 1, or the negatives are too few for it.
     """
     x = np.sort(_sample("negatives", negatives))
     if not 0.0 < budget < 1.0:
@@ -237,12 +232,12 @@ def control_threshold(negatives: ArrayLike, budget: float, confidence: float | N
 
 
 def _allowed(count: int, budget: float, confidence: float | None) -> int:
-    """The number of ``count`` negatives that may be accepted, -1 where not even none is safe."""
+    """Return the number of ``count`` negatives that may be accepted, or -1 if not even 0 is safe."""
     if confidence is None:
         return min(math.floor(budget * count + _ROUNDING), count - 1)
     _require_counts(0, count, confidence)
     low, high = -1, count - 1
-    while low < high:  # the bound rises with the count: bisection
+    while low < high:  # bisection, since the bound rises with the count
         middle = (low + high + 1) // 2
         low, high = (middle, high) if upper_bound(middle, count, confidence) <= budget else (low, middle - 1)
     return low
@@ -260,12 +255,12 @@ def negative_control(
     """Learn a threshold on one half of the negatives, with 95 % confidence, and report it on the other.
 
     Args:
-        negatives: gaps or energies of mismatched or unsupported claims [n].
-        groups: the group of each [n]; None: each its own.
+        negatives: gaps or energies [n] of mismatched or unsupported claims.
+        groups: group labels [n]; None puts each claim in its own group.
         budget: share of negatives that may be accepted.
-        positives: the same measure of matched claims [m]; those of a group learnt from are left out of the report.
-        positive_groups: their groups [m], by the same labels; needed wherever ``groups`` is given.
-        seed: of the split.
+        positives: the same measure of matched claims [m]. The report leaves out those of groups used for learning.
+        positive_groups: group labels [m] of the positives, required with ``groups``.
+        seed: seed of the split.
     """
     x = _sample("negatives", negatives, least=2)
     learn, report = split_by_group(codes_of(groups, len(x)), np.random.default_rng(seed))
@@ -296,17 +291,14 @@ def _unseen(
     return np.array([group not in seen for group in positive_groups], dtype=bool)
 
 
-# ---------------------------------------------------------------------------------------------- samples
-
-
 def sample_sha256(values: ArrayLike) -> str:
-    """SHA-256 of a calibration set: its values to 6 decimals, sorted, so that the order doesn't matter."""
+    """Return the SHA-256 of a calibration set: its values to 6 decimals, sorted so that their order doesn't matter."""
     x = np.sort(_sample("values", values))
     return hashlib.sha256("\n".join(f"{value:.{DECIMALS}f}" for value in x).encode("ascii")).hexdigest()
 
 
 def _sample(where: str, values: ArrayLike, least: int = 1) -> Floats:
-    """A copy [n], finite, to the decimals that count."""
+    """Return a copy [n], finite and rounded to ``DECIMALS``."""
     try:
         x = np.asarray(values)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The source's validation checklist, item by item, with what was measured and what it is worth.
+"""The source's validation checklist, with the measured result of each item and a note on its worth.
 
     monotonicity   acceptance P1 < P5 < P10 < P20 < P30, strictly
     non-collapse   P30 rejects at least 60 %
@@ -6,15 +6,15 @@
     oracle sanity  oracle energy < 0.01 in 95 % of samples
     determinism    100 runs, identical outputs
 
-Source: *Deterministic Policy Gates for Stochastic Systems*, "Empirical Validation Checklist". The notes name items that
-hold by construction:
+Source: *Deterministic Policy Gates for Stochastic Systems*, "Empirical Validation Checklist". The notes name items
+that hold by construction:
 
-- *rejected* means the verdict ``reject``. The source's own "70 % rejection" counts what is *not accepted*, which is
-  100 - 30 by construction. Both counts are shown, the first decides.
-- the oracle's energy is 0 wherever there are no more spans than the rank.
+- *Rejected* means the verdict ``reject``. The source's "70 % rejection" counts every claim *not accepted*, which is
+  100 - 30 by construction. The item shows both counts and decides on the first.
+- The oracle's energy is 0 if there are no more spans than the rank.
 
-Known approximation: from a sweep file alone determinism is that of the decisions; with the data set it is measured from
-the text on, each run with the claims and each claim's evidence in another order.
+Known approximation: a sweep file alone shows the determinism of the decisions only. With the data set each run starts
+from the text, with claims and spans in another order.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ MOST_VARIANCE = 0.05
 SAMPLES = 100
 LEAST_SANE = 0.95
 RUNS = 100
-"""Runs that have to be identical."""
+"""Number of runs whose outputs must be identical."""
 
-ENCODED_ANEW = 4  # texts a run
+ENCODED_ANEW = 4  # texts per run
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Runs:
-    """The number of different outputs of some runs, and what a run was."""
+    """The number of distinct outputs of repeated runs, and a description of one run."""
 
     count: int
     different: int
@@ -70,7 +70,7 @@ class Runs:
 
 
 def run_checklist(sweep: Sweep, runs: Runs | None = None) -> tuple[Item, ...]:
-    """The items for a sweep; ``runs`` as ``runs_from_text`` counts them, None looks at the decisions alone."""
+    """Return the items for a sweep; ``runs`` as ``runs_from_text`` counts them, None to repeat the decisions alone."""
     missing = [f"P{p:g}" for p in PERCENTILES if f"P{p:g}" not in sweep.tau_by_percentile]
     if missing:
         raise GateError(
@@ -154,18 +154,15 @@ def _determinism(runs: Runs) -> Item:
 
 
 def _share(sweep: Sweep, percentile: float, verdict: str) -> float:
-    """Counted anew from the samples, not taken from the file's summary."""
+    """Return the share with this verdict, counted from the samples rather than read from the file's summary."""
     tau = sweep.tau_by_percentile[f"P{percentile:g}"]
     return float(
         np.mean([apply_adaptive_policy_gap(row.energy_gap, tau) == verdict for row in sweep.samples])
     )
 
 
-# ------------------------------------------------------------------------------------------- determinism
-
-
 def _runs_from_numbers(sweep: Sweep) -> Runs:
-    """Thresholds learnt and decisions taken again and again, the samples in another order each time."""
+    """Learn thresholds and decide ``RUNS`` times, with the samples in another order each time."""
     gaps = [row.energy_gap for row in sweep.samples]
     rng = np.random.default_rng(0)
     outputs = {_filed(sweep)}
@@ -185,12 +182,11 @@ def runs_from_text(
     runs: int = RUNS,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Runs:
-    """Measure the sweep's claims again, ``runs`` times, with claims and evidence in another order each time.
+    """Measure the sweep's claims ``runs`` times, with claims and spans in another order each time.
 
-    Each run also encodes a few of the texts anew, together with others than before, and expects the same bits. The
-    first output is that of the sweep file, so a gap or a threshold that doesn't fit its data set shows.
-
-    ``anew`` encodes those texts: the same model without a cache; None is ``embedder``.
+    Each run also encodes a few texts again, batched with other texts than before, and expects the same bits. The first
+    output is that of the sweep file, which exposes a gap or threshold that doesn't match the data set. ``anew`` encodes
+    those texts: the same model without a cache, by default ``embedder``.
 
     Raises:
         GateError: the data set lacks samples of the sweep, or has other text under their ids.
@@ -237,19 +233,19 @@ def _same_samples(sweep: Sweep, samples: Sequence[Sample]) -> list[Sample]:
 
 
 def _filed(sweep: Sweep) -> str:
-    """The output as the sweep has it, thresholds included."""
+    """Return the hash of the sweep's own gaps and thresholds."""
     gaps = [row.energy_gap for row in sweep.samples]
     taus = {float(name[1:]): rounded(tau) for name, tau in sweep.tau_by_percentile.items()}
     return _hashed(gaps, range(len(gaps)), taus)
 
 
 def _output(gaps: Sequence[float], order: Any, percentiles: Sequence[float]) -> str:
-    """The output of thresholds learnt, and decisions taken, in the given order."""
+    """Return the hash after learning thresholds and deciding in the given order."""
     return _hashed(gaps, order, percentile_thresholds([gaps[i] for i in order], percentiles))
 
 
 def _hashed(gaps: Sequence[float], order: Any, taus: Mapping[float, float]) -> str:
-    """A hash of the thresholds and of every claim's gap and verdicts."""
+    """Return a hash of the thresholds and of every claim's gap and verdicts."""
     verdicts = {int(i): [apply_adaptive_policy_gap(gaps[i], tau) for tau in taus.values()] for i in order}
     lines = [f"{i} {gaps[i]:.6f} {' '.join(verdicts[i])}" for i in sorted(verdicts)]
     return hashlib.sha256("\n".join([str(sorted(taus.items())), *lines]).encode()).hexdigest()

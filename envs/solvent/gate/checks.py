@@ -1,27 +1,25 @@
-"""Checks on the words, for what a residual of embeddings is blind to; they only make a verdict more severe.
+"""Checks on the words, which catch what embeddings miss. They can only make a verdict more severe.
 
-| check         | fires when                                                   | verdict at best                      |
-|---------------|--------------------------------------------------------------|--------------------------------------|
-| `numbers`     | a number, date or quantity of the claim stands in no span    | review                               |
-| `negation`    | the claim denies what the span nearest to it says, or says   | review                               |
-|               | what that span denies                                        |                                      |
-| `quotes`      | quoted text of the claim is in no span                       | reject (up to three words: review)   |
-| `novel_words` | more than half of its content words are in no span           | review                               |
+| check         | fires when                                                  | mildest verdict                      |
+|---------------|-------------------------------------------------------------|--------------------------------------|
+| `numbers`     | no span states a number, date or quantity of the claim      | review                               |
+| `negation`    | the claim denies what its nearest span says, or vice versa  | review                               |
+| `quotes`      | no span contains a quotation of the claim                   | reject (up to three words: review)   |
+| `novel_words` | more than half of its content words are in no span          | review                               |
 
-An honest claim may state a count, a sum or a paraphrase that the spans merely imply, so numbers, negations and words
-get a review. A longer quotation that is in no span was made up; up to three words in quotes may be a title or irony.
+An honest claim may state a count, a sum or a paraphrase that the spans only imply, so numbers, negations and words
+lead to a review. A longer quotation that is in no span is invented; up to three quoted words may be a title or irony.
 
-Source: our own addition to *Deterministic Policy Gates for Stochastic Systems*; a changed year hardly moves the
-residual.
+Source: our addition to *Deterministic Policy Gates for Stochastic Systems*. A changed year hardly moves the residual.
 
-Known approximation: English, words and not grammar; see ``number_check``, ``negation`` and ``wording``. All of it is
-linear in the length of the texts, and needs no model.
+Known approximation: English words without grammar; see ``number_check``, ``negation`` and ``wording``. The checks are
+linear in the length of the texts and need no model.
 
-Known limits. These pass, and are wrong: *score 3-2* against *2-3*, *19th* against *19* (what a number says of its noun
-is not read), *10 men* against *10 %* (a unit in the span alone), *5:30* with the hour and the minute from two
-places, *5 in the morning* against *in the evening*, *did not go* against *went*, *neither red nor blue* against *red*,
-a negation of any but the nearest span. These fire, and are right: *1 1/2* against *1.5*, *0.5* against *½*, *10^5*
-against *100,000*, *5:30 pm* against *17:30*, *5 below zero* against *-5*, sums and counts.
+Known limits. False passes: *score 3-2* against *2-3*, *19th* against *19* (the checks ignore the relation of a number
+to its noun), *10 men* against *10 %* (only the span has a unit), *5:30* with hour and minute from two places, *5 in
+the morning* against *in the evening*, *did not go* against *went*, *neither red nor blue* against *red*, a negation of
+any span but the nearest. False alarms: *1 1/2* against *1.5*, *0.5* against *½*, *10^5* against *100,000*, *5:30 pm*
+against *17:30*, *5 below zero* against *-5*, sums and counts.
 """
 
 from __future__ import annotations
@@ -56,10 +54,10 @@ class CheckResult:
 
     Attributes:
         name: ``numbers``, ``negation``, ``quotes`` or ``novel_words``.
-        fired: true if it objects.
+        fired: true if the check objects.
         explanation: one line for a reader.
-        found: what it objects to, at most ten pieces of the claim.
-        severity: the verdict at best, ``review`` or ``reject``, where it fired.
+        found: the pieces of the claim that it objects to, at most ten.
+        severity: mildest verdict after an objection, ``review`` or ``reject``.
     """
 
     name: str
@@ -76,12 +74,12 @@ class CheckResult:
 def run_checks(
     claim: str, evidence: Sequence[str], scores: Sequence[float] | None = None
 ) -> tuple[CheckResult, ...]:
-    """All four checks on a claim and its spans, in the order of the table.
+    """Return the results of all four checks, in the order of the table.
 
     Args:
         claim: the claim.
         evidence: its spans.
-        scores: how well each span matches the claim, larger is better; by default, and where they are not finite, the
+        scores: match of each span with the claim, larger is better. By default, and if a score is not finite, the
             share of common words decides.
     """
     if not isinstance(claim, str):
@@ -116,15 +114,9 @@ def _result(
     return CheckResult(name, True, f"{objection}: {listed}", tuple(pieces[:_MOST_FOUND]), severity)
 
 
-# --------------------------------------------------------------------------------------------- numbers
-
-
 def _numbers(claim: str, spans: list[str]) -> CheckResult:
     lacking = [mention.text for mention in missing(claim, spans)]
     return _result("numbers", "numbers, dates or quantities that stand in no span", lacking)
-
-
-# -------------------------------------------------------------------------------------------- negation
 
 
 def _negation(claim: str, spans: list[str], scores: Sequence[float] | None) -> CheckResult:
@@ -136,7 +128,7 @@ def _negation(claim: str, spans: list[str], scores: Sequence[float] | None) -> C
 
 
 def _best_span(claim: str, spans: list[str], scores: Sequence[float] | None) -> int:
-    """The index of the span that matches best, the first of equals; -1 if there is none."""
+    """Return the index of the best-matching span, the first among equals; -1 without spans."""
     if scores is not None and spans and all(map(math.isfinite, scores)):
         return max(range(len(spans)), key=lambda i: scores[i])
     wanted = content_stems(plain(claim)).keys()
@@ -144,12 +136,9 @@ def _best_span(claim: str, spans: list[str], scores: Sequence[float] | None) -> 
     return max(range(len(spans)), key=shares.__getitem__, default=-1)
 
 
-# ---------------------------------------------------------------------------------------------- quotes
-
-
 def _quotes(claim: str, spans: list[str]) -> CheckResult:
     pieces = list(dict.fromkeys(piece for quote in _quoted(plain(claim)) for piece in _pieces(quote)))
-    # Longest first: where there are more than can be looked for, the short ones are left.
+    # Longest first: pieces beyond the limit count as missing without a search.
     pieces.sort(key=len, reverse=True)
     text = "\n".join(_flat(plain(span)) for span in spans)
     lacking = [piece for piece in pieces[:_MOST_QUOTES] if _flat(piece) not in text]
@@ -159,7 +148,7 @@ def _quotes(claim: str, spans: list[str]) -> CheckResult:
 
 
 def _quoted(text: str) -> list[str]:
-    """Quoted parts; in single quotes only where there are two words or more, for an apostrophe looks the same."""
+    """Return quoted parts; single quotes need two words or more, because an apostrophe looks the same."""
     text = _INCHES.sub(r" \1 ", text)
     double = _QUOTED.findall(text)
     rest = _QUOTED.sub(" ", text)
@@ -167,7 +156,7 @@ def _quoted(text: str) -> list[str]:
 
 
 def _singles(text: str) -> list[str]:
-    """Parts between a single quote that opens (after no letter) and the next that closes (before no letter)."""
+    """Return the parts between an opening single quote (after no letter) and a closing one (before no letter)."""
     found, start = [], -1
     for match in re.finditer("'", text):
         i = match.start()
@@ -181,16 +170,13 @@ def _singles(text: str) -> list[str]:
 
 
 def _pieces(quote: str) -> list[str]:
-    """A quote without what it says it leaves out: ``in the [...] end``."""
+    """Split a quotation at its ellipses: ``in the [...] end``."""
     return [piece.strip() for piece in _LEFT_OUT.split(quote) if _WORD.search(piece)]
 
 
 def _flat(text: str) -> str:
-    """Words alone, lower case, one space around each: case, spaces and punctuation don't count."""
+    """Return the words alone, so that case, spaces and punctuation don't count."""
     return f" {' '.join(_WORD.findall(text.casefold()))} "
-
-
-# ----------------------------------------------------------------------------------------------- words
 
 
 def _novel_words(claim: str, spans: list[str]) -> CheckResult:

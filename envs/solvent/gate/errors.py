@@ -1,7 +1,7 @@
-"""The errors of the gate.
+"""The errors of the gate, both ``ValueError``.
 
-Every function refuses bad input with a ``GateError`` of one line: the argument, what it got, and what is allowed. Both
-errors are ``ValueError``. The policy layer must not import the embedding layer, so they have a file of their own.
+A function refuses bad input with a one-line ``GateError``: the argument, the value it got, and the allowed values. The
+errors have their own file because the policy layer must not import the embedding layer.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ __all__ = ["GateError", "ModelMissingError"]
 
 
 class GateError(ValueError):
-    """Bad input to the gate, or a wrong use of it."""
+    """Bad input to the gate, or incorrect use of it."""
 
 
 class ModelMissingError(GateError):
-    """The embedding model is not installed; the message says how to get it."""
+    """A missing embedding model; the message says how to install it."""

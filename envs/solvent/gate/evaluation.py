@@ -1,15 +1,15 @@
-"""AUROC of measures that tell supported claims from others, with bootstrap intervals.
+"""AUROC of measures that separate supported claims from others, with bootstrap intervals.
 
-AUROC is the chance that a claim that isn't supported scores higher than one that is, ties counting half: 0.5 is chance.
-Three kinds of claims stand against the supported ones:
+AUROC is the probability that an unsupported claim scores higher than a supported one, counting ties half: 0.5 is
+chance. Supported claims are compared with three kinds of claims:
 
-- ``shuffled``: the supported claims again, each with the evidence of a claim of another group: off topic;
-- ``refuted`` and ``nei``: as the set labels them; ``nei`` is not enough information.
+- ``shuffled``: the supported claims with the evidence of another group's claim, hence off topic
+- ``refuted`` and ``nei`` (not enough information): as the data set labels them
 
-*Matched* figures compare only claims with the same number of spans (the pairs of all such strata pooled), for that
-number may leak the label. Intervals: 95 %, percentile bootstrap over groups, so that samples that share evidence stay
-together; a *gain* is the paired difference from the residual, over the same draws. Known approximation: intervals do
-not widen for the many comparisons of a table.
+*Matched* figures compare only claims with the same number of spans (pooled over all such strata), because that number
+may leak the label. Intervals are 95 % percentile bootstrap intervals over groups, so that samples with shared evidence
+stay together. A *gain* is the paired difference from the residual over the same draws. Known approximation: intervals
+are not corrected for the number of comparisons in a table.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 COMPARISONS = ("shuffled", "refuted", "nei")
-"""Kinds of claims that stand against the supported ones."""
+"""The kinds of claims that supported ones are compared with."""
 
 LEVEL = 0.95
 FEWEST = 2
@@ -61,7 +61,7 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Auroc:
-    """An AUROC with its interval, and its gain over a reference with that one's; NaN where there is no pair."""
+    """An AUROC and its gain over a reference, each with an interval; NaN without a pair to compare."""
 
     value: float
     low: float
@@ -73,7 +73,7 @@ class Auroc:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One measure against one kind of claims; ``supported`` and ``others`` count the claims that were compared."""
+    """One measure against one kind of claims; ``supported`` and ``others`` count the compared claims."""
 
     against: str
     measure: str
@@ -85,13 +85,13 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """All comparisons, and the scores behind them by kind of claim and measure."""
+    """All comparisons, and their scores by kind of claim and measure."""
 
     comparisons: tuple[Comparison, ...]
     scores: Mapping[str, Mapping[str, tuple[float, ...]]]
 
     def of(self, against: str, measure: str, *, matched: bool = False) -> Comparison:
-        """One of the comparisons."""
+        """Return one comparison."""
         for row in self.comparisons:
             if (row.against, row.measure, row.matched) == (against, measure, matched):
                 return row
@@ -99,7 +99,7 @@ class Evaluation:
 
 
 def auroc(scores: Sequence[float] | Floats, supported: Sequence[bool] | NDArray[np.bool_]) -> float:
-    """The chance that a claim that isn't supported scores higher than one that is; ties count half, no pair is NaN."""
+    """Return the probability that an unsupported claim scores higher than a supported one; NaN without a pair."""
     values, labels = _checked(scores, supported)
     return float(_ratio(*_concordant(values, labels, np.ones((1, len(values)))))[0])
 
@@ -113,9 +113,9 @@ def aurocs(
     resamples: int = 1000,
     seed: int = 0,
 ) -> dict[str, Auroc]:
-    """AUROC of several measures on the same claims, with intervals, and gains over the first of them.
+    """Return the AUROC of several measures on the same claims, with intervals and gains over the first measure.
 
-    The bootstrap draws claims of a group together. With ``strata`` only claims of the same stratum are compared.
+    The bootstrap draws the claims of a group together. With ``strata``, only claims of the same stratum are compared.
     """
     checked = {name: _checked(values, supported) for name, values in scores.items()}
     layers = _strata(len(groups), strata)
@@ -146,7 +146,7 @@ def standard_backends(
     rank_r: int = RANK_R,
     on_progress: Progress = lambda *_: None,
 ) -> list[Backend]:
-    """The residual, the gap and the baselines, with the texts of the samples embedded."""
+    """Return the residual, the gap and the baselines, with the samples' texts already embedded."""
     texts = list(dict.fromkeys(chain.from_iterable((s.claim, *s.evidence) for s in samples)))
     remembering = RememberingEmbedder(embedder)
     remembering.warm(texts, lambda done, total: on_progress("sentences encoded", done, total))
@@ -168,10 +168,10 @@ def evaluate_backends(
     seed: int = 0,
     on_progress: Progress = lambda *_: None,
 ) -> Evaluation:
-    """Score every kind of claims with each backend, and compare them with the first.
+    """Score every kind of claims with each backend; gains are over the first backend.
 
-    Where no sample is labelled, all count as supported. ``resamples`` are the draws of the bootstrap; ``seed`` is of
-    these and of the mismatched evidence; ``on_progress`` gets a stage, its steps done, and of how many.
+    Without any label all samples count as supported. ``resamples`` is the number of bootstrap draws. ``seed``
+    determines these and the mismatched evidence. ``on_progress`` receives the stage, the steps done and their total.
     """
     kinds = _kinds(samples, seed)
     scores: dict[str, dict[str, Floats]] = {kind: {} for kind in kinds}
@@ -213,7 +213,7 @@ def _compared(
     resamples: int,
     seed: int,
 ) -> list[Comparison]:
-    """All measures against one kind, over all pairs and over those with equally many spans."""
+    """Compare all measures with one kind of claims, over all pairs and over pairs with equal numbers of spans."""
     both = [*kinds["supported"], *kinds[against]]
     supported = np.arange(len(both)) < len(kinds["supported"])
     groups = [sample.group for sample in both]
@@ -229,18 +229,15 @@ def _compared(
     return rows
 
 
-# ------------------------------------------------------------------------------------------ the statistic
-
-
 def _layered(values: Floats, labels: NDArray[np.bool_], weights: Floats, layers: Sequence[Any]) -> Floats:
-    """AUROC [R] of weighted samples, over pairs within a layer."""
+    """Return the AUROC [R] of weighted samples, over pairs within a layer."""
     parts = [_concordant(values[own], labels[own], weights[:, own]) for own in layers]
     concordant = np.sum([part[0] for part in parts], axis=0)
     return _ratio(concordant, np.sum([part[1] for part in parts], axis=0))
 
 
 def _concordant(values: Floats, supported: NDArray[np.bool_], weights: Floats) -> tuple[Floats, Floats]:
-    """Weight of the pairs in the right order [R] and of all pairs [R]; weights are [R, n]."""
+    """Return the weight of correctly ordered pairs [R] and of all pairs [R]; ``weights`` are [R, n]."""
     order = np.argsort(values, kind="stable")
     ranked = values[order]
     starts = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
@@ -262,7 +259,7 @@ def _strata(count: int, strata: Sequence[int] | None) -> list[NDArray[np.intp]]:
 
 
 def _draws(groups: Sequence[str], resamples: int, seed: int) -> Any:
-    """Weights of the samples [r, n], a part of the draws at a time: how often each one's group was drawn."""
+    """Yield blocks of sample weights [r, n]: the number of times that each draw contains the sample's group."""
     names, place = np.unique(np.asarray(groups), return_inverse=True)
     rng = np.random.default_rng(seed)
     part = max(1, BATCH // max(1, len(groups)))

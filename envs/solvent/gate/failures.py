@@ -1,4 +1,4 @@
-"""The source's table of failure modes: what goes wrong with a measurement, its signal, the response.
+"""The source's table of failure modes: the signal of each mode and the gate's response.
 
 | mode               | signal                            | response                                              |
 |--------------------|-----------------------------------|-------------------------------------------------------|
@@ -9,15 +9,15 @@
 
 Source: *Deterministic Policy Gates for Stochastic Systems*, "Failure Modes". Two rows differ from it:
 
-- *Overreach*: its decision logic reviews inside the band what its table rejects. The logic decides.
-- *Provenance*: good claims have a low energy too, so that alone can't condemn them. Laundering is a span that was made
-  from the claim. Under a strict policy the energy is suspicious when it is at most 0.01 *and* the claim is a copy
-  (cosine of 0.999 or more with one span) or is explained better, by more than 0.01, than the evidence's own most
-  central span. None of 250 supported public claims had it.
+- *Overreach*: the source's decision logic reviews inside the band, but its table rejects there. We follow the logic.
+- *Provenance*: good claims have a low energy too, so low energy alone is no fault. Laundering is a span made from the
+  claim. Under a strict policy an energy of at most 0.01 is suspicious in two cases: the claim copies a span (cosine of
+  0.999 or more), or the evidence explains it better, by more than 0.01, than its own medoid span. None of 250
+  supported public claims was suspicious.
 
-Known approximation: a copy of an honest source and a copy of the claim planted as its source look the same; under a
-strict policy both are rejected, and a person can tell them apart. With no more spans than directions the oracle's
-energy is 0, and the second sign of laundering can't show.
+Known approximation: a copy of an honest source looks the same as a copy of the claim planted as its source. A strict
+policy rejects both, and a person can tell them apart. With no more spans than directions the oracle's energy is 0,
+which hides the second sign of laundering.
 """
 
 from __future__ import annotations
@@ -44,16 +44,15 @@ FAILURE_MODES: Mapping[str, tuple[str, Response]] = MappingProxyType(
 )
 """The source's table: name -> (signal, response)."""
 
-_LIMIT = 0.01  # the source's, for the oracle's energy and for the identity error; here also of a low energy
-_COPY_COSINE = 0.999  # at most 0.002 of the claim is anything else
+_LIMIT = 0.01  # the source's limit for oracle energy and identity error, ours for a low energy
+_COPY_COSINE = 0.999  # at most 0.002 of the claim differs
 
 
 @dataclasses.dataclass(frozen=True)
 class FailureMode:
-    """One row of the table that applies, with the numbers that made it apply.
+    """A row of the table that applies, with the numbers that triggered it.
 
-    ``response``: ``reject`` or ``review`` (the verdict at best), ``flag`` (for the record), ``fallback`` (a fixed
-    threshold has a say).
+    ``response``: ``reject`` or ``review`` (the mildest verdict), ``flag`` (no effect on the verdict) or ``fallback``.
     """
 
     name: str
@@ -65,11 +64,11 @@ class FailureMode:
 def failure_modes(
     result: GapResult, measured: float, tau_accept: float, verdict: Verdict, *, strict: bool
 ) -> tuple[FailureMode, ...]:
-    """The rows of the table that apply, in its order. A number that is not finite counts as over its limit.
+    """Return the rows of the table that apply, in its order. A number that is not finite exceeds its limit.
 
     Args:
         result: the measurement.
-        measured: the number that the policy compares: the energy gap, or the energy.
+        measured: the number that the policy compares: the energy gap or the energy.
         tau_accept: its acceptance threshold.
         verdict: the policy's verdict on ``measured``.
         strict: true for a strict policy.
@@ -103,7 +102,7 @@ def failure_modes(
 
 
 def _laundered(result: GapResult) -> str:
-    """Signs that the citation was made for the claim, in words; empty where there are none."""
+    """Return the sign that the citation was made for the claim, in words, or an empty string."""
     energy, oracle = rounded(result.claim.energy), rounded(result.oracle_energy)
     cosine = rounded(result.claim.topk_scores[0])
     if not energy <= _LIMIT:

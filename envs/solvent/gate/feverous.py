@@ -1,11 +1,11 @@
 """FEVEROUS: claims whose evidence is ids of sentences, table cells, captions and list items of Wikipedia pages.
 
-The text of an id is looked up in FEVEROUS's SQLite database, a table ``wiki(id, data)``; ``data`` is the page as JSON:
-``sentence_0`` is a text, ``table_0`` has a ``table``, rows of cells with an ``id`` and a ``value``, and a ``caption``,
-``list_0`` has a ``list`` of items, ``section_0`` a ``value``. A cell alone says little ("1984"), so its text begins
-with the header cells that the annotators gave as its context. Evidence that is text already is taken as it is.
+FEVEROUS's SQLite database has the text of each id in a table ``wiki(id, data)``. ``data`` is the page as JSON:
+``sentence_0`` is a text; ``table_0`` has a ``caption`` and a ``table`` of rows of cells with ``id`` and ``value``;
+``list_0`` has a ``list`` of items; ``section_0`` has a ``value``. A cell alone says little ("1984"), so its text
+begins with the header cells that the annotators listed as its context. Evidence given as text is used unchanged.
 
-Source: Aly et al. 2021, FEVEROUS. Known approximation: markup other than links is left.
+Source: Aly et al. 2021, FEVEROUS. Known approximation: only links are removed from the markup.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LINK = re.compile(r"\[\[([^\[\]|]*)(?:\|(\[?[^\[\]]*))?\]\]")
 
 @dataclass(frozen=True)
 class Element:
-    """A piece of a page: its ``kind`` and its place, such as the numbers of table, row and column."""
+    """A piece of a page: its ``kind`` and its place, such as table, row and column."""
 
     page: str
     kind: str
@@ -48,7 +48,7 @@ class Element:
 
 
 def element_of(name: str) -> Element | None:
-    """The element of an id, None for a text that is no id."""
+    """Return the element of an id, or None if the text is not an id."""
     found = _ID.fullmatch(name)
     if found is None:
         return None
@@ -59,12 +59,12 @@ def element_of(name: str) -> Element | None:
 
 
 def without_links(text: str) -> str:
-    """The text with ``[[Page|words]]`` replaced by ``words`` and ``[[A_page]]`` by ``A page``."""
+    """Return the text with ``[[Page|words]]`` replaced by ``words`` and ``[[A_page]]`` by ``A page``."""
     return _LINK.sub(lambda link: link[2] or link[1].replace("_", " "), text)
 
 
 def is_feverous(fields: Mapping[str, Any]) -> bool:
-    """True for a record with sets of evidence, and for the empty record that the official files begin with."""
+    """Return true for a record with sets of evidence, and for the empty first record of the official files."""
     evidence = fields.get("evidence")
     if isinstance(evidence, list):
         return any(isinstance(part, Mapping) for part in evidence)
@@ -72,18 +72,18 @@ def is_feverous(fields: Mapping[str, Any]) -> bool:
 
 
 def feverous_record(fields: Mapping[str, Any], pages: WikiPages | None) -> Record | None:
-    """The record of an official line, with the text of its first set of evidence; None for the empty record.
+    """Return the record of an official line with its first set of evidence as text, or None for the empty record.
 
     Raises:
-        BrokenRecordError: a field of another form, or an id that the database lacks.
-        GateError: an id, and no database.
+        BrokenRecordError: a field has another format, or the database lacks an id.
+        GateError: the evidence has an id, but there is no database.
     """
     if not fields.get("claim") and not fields.get("evidence"):
         return None
     sets = fields.get("evidence")
     if not isinstance(sets, list) or not all(isinstance(part, Mapping) for part in sets):
         raise BrokenRecordError(f"evidence: got {kind_of(sets)}; allowed: a list of sets with `content`")
-    # Each set is enough on its own; the union would tell claims apart by how many annotators there were.
+    # Each set suffices on its own; the size of the union would reveal the number of annotators.
     first: Mapping[str, Any] = sets[0] if sets else {}
     content, context = first.get("content", []), first.get("context") or {}
     if not isinstance(content, list) or not all(isinstance(name, str) for name in content):
@@ -114,7 +114,7 @@ def _resolved(name: str, context: Any, pages: WikiPages | None) -> str:
 
 
 class WikiPages:
-    """Pages of a FEVEROUS database, opened for reading only."""
+    """Pages of a FEVEROUS database, opened read-only."""
 
     def __init__(self, path: str | PathLike[str]) -> None:
         file = Path(path)
@@ -134,7 +134,7 @@ class WikiPages:
         self._connection.close()
 
     def text(self, name: str, context: Sequence[str] = ()) -> str | None:
-        """The text of an id, None where there is none; a cell's begins with its header cells in ``context``."""
+        """Return the text of an id, or None if it has none; a cell's text begins with its headers in ``context``."""
         element = element_of(name)
         page = self._page(element.page) if element else None
         if element is None or page is None:
@@ -176,7 +176,7 @@ def _element(page: Mapping[str, Any], element: Element) -> str | None:
 
 
 def _cells(block: Any) -> Iterator[Mapping[str, Any]]:
-    """The cells of a table, or the items of a list."""
+    """Yield the cells of a table or the items of a list."""
     for part in block if isinstance(block, list) else []:
         if isinstance(part, Mapping):
             yield part

@@ -1,23 +1,20 @@
-"""Legibility: which texts can be judged at all, by a reader and by the model.
+"""Legibility: the texts that a reader and the model can both read. Other texts can't be judged.
 
-*A reader* has to see what the model sees. Bad data are texts that are blank, have characters that no reader sees
-(controls, marks that turn the direction of reading, soft hyphens, zero-width spaces, invisible tags, fillers that look
-like a space), half a surrogate pair, a private or an unassigned character, so many accents on one letter that nobody
-can read them, or more characters than the model reads. Two invisible characters pass, for Persian, Indian scripts and
-emoji need them: the zero-width joiner and non-joiner.
+*Readers* must see what the model sees. A text is bad data if it is blank, or longer than the model reads, or has
+characters that readers don't see (controls, marks that change the reading direction, soft hyphens, zero-width spaces,
+invisible tags, blank fillers), a lone surrogate, a private or unassigned character, or too many accents on one letter.
+The zero-width joiner and non-joiner pass, because Persian, Indian scripts and emoji need them.
 
-*The model* has one vector for all words that its tokenizer doesn't know, so *I love cats* and *they hate dogs* are the
-same in Thai. A claim is bad data if an unknown piece holds a letter, a digit or a sign of mathematics or money; if
-other unknown signs (emoji) make up more than a fifth of its characters; or if its end is cut off. A span is left out,
-and the reasons say so, if more than a fifth of it is unknown; below that no word of the claim could match the unknown
-one.
+*The model* has one vector for all words that its tokenizer doesn't know, so *I love cats* and *they hate dogs* are
+equal in Thai. A claim is bad data if an unknown piece has a letter, a digit or a sign of mathematics or money, if
+other unknown signs (emoji) are more than a fifth of its characters, or if its end is truncated. A span is left out,
+with a reason, if more than a fifth of it is unknown; a smaller unknown part matches no word of the claim.
 
-Source: our own addition to *Deterministic Policy Gates for Stochastic Systems*.
+Source: our addition to *Deterministic Policy Gates for Stochastic Systems*.
 
 Known approximations: all-MiniLM-L6-v2 reads 256 word pieces, about 1,100 characters of English and fewer of other
-languages; the limit here is in characters. A longer claim is several claims, and is to be judged in parts. Letters
-that look like others (Cyrillic ones among Latin) are not found. Which characters are unassigned depends on Python's
-release.
+languages; the limit here is in characters. Judge a longer claim in parts. Homoglyphs (Cyrillic letters among Latin
+ones) are not detected. The set of unassigned characters depends on Python's release.
 """
 
 from __future__ import annotations
@@ -37,30 +34,30 @@ if TYPE_CHECKING:
 __all__ = ["LONGEST_CLAIM", "LONGEST_SPAN", "illegible", "illegible_pair", "readable_spans"]
 
 LONGEST_CLAIM = 1_000
-"""Characters of a claim that can be judged."""
+"""Maximum length of a claim, characters."""
 
 LONGEST_SPAN = 10_000
-"""Characters of one evidence span; its end may stay unread, which can only raise the energy."""
+"""Maximum length of a span, characters. The model may not read its end, which can only raise the energy."""
 
 _NO_WORDS = "no words"
 _UNSEEN = ("Cc", "Cf", "Co", "Cs", "Cn")
 _JOINERS = frozenset("\u200c\u200d")
 _ALLOWED = frozenset("\t\n") | _JOINERS
-# Letters, signs and marks by their category that show nothing.
+# Blank, although their category is a letter, sign or mark.
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | frozenset(
     map(chr, range(0xE0100, 0xE01F0))
 )
 _MOST_MARKS = 4
-_MOST_UNKNOWN = 0.2  # share of a text's characters that may be signs the model doesn't know
+_MOST_UNKNOWN = 0.2  # maximum share of a text's characters that the model doesn't know
 
 
 def illegible(text: object, longest: int = LONGEST_CLAIM) -> str:
-    """The reason why ``text`` can't be judged; empty if it can."""
+    """Return the reason why ``text`` can't be judged, or an empty string."""
     if not isinstance(text, str):
         return f"no text but {type(text).__name__}"
     if len(text) > longest:
         return f"{len(text)} characters, more than the {longest} that can be judged"
-    # A line may end in both; a carriage return alone hides what stands before it.
+    # A carriage return alone hides the text before it.
     characters = set(text.replace("\r\n", "\n"))
     if unseen := sorted(filter(_unseen, characters)):
         return f"a character that no reader sees, U+{ord(unseen[0]):04X}"
@@ -70,7 +67,7 @@ def illegible(text: object, longest: int = LONGEST_CLAIM) -> str:
 
 
 def illegible_pair(claim: Any, evidence: Any) -> str:
-    """The reason why a claim or one of its spans can't be judged; empty if all can."""
+    """Return the reason why a claim or one of its spans can't be judged, or an empty string."""
     if why := illegible(claim):
         return f"claim: {why}"
     if isinstance(evidence, str | bytes) or not isinstance(evidence, Sequence | np.ndarray):
@@ -80,12 +77,16 @@ def illegible_pair(claim: Any, evidence: Any) -> str:
 
 
 def readable_spans(claim: Any, evidence: Any, embedder: Embedder) -> tuple[list[str], tuple[str, ...]]:
-    """The spans that can be judged, and a line for each kind of span that was left out."""
+    """Return the spans that can be judged, and a line for each kind of span left out.
+
+    Raises:
+        GateError: the claim or a span is bad data.
+    """
     from solvent.gate.embedding import unread_by
 
     spans = evidence
     if isinstance(evidence, Sequence) and not isinstance(evidence, str | bytes):
-        # A cell of a table may hold a dash.
+        # A table cell may have only a dash.
         spans = [span for span in evidence if illegible(span, LONGEST_SPAN) != _NO_WORDS]
     if why := illegible_pair(claim, spans):
         raise GateError(why)
@@ -101,7 +102,7 @@ def readable_spans(claim: Any, evidence: Any, embedder: Embedder) -> tuple[list[
 
 
 def _unreadable(unread: Unread) -> str:
-    """The reason why a claim with these unread parts can't be judged; empty if it can."""
+    """Return the reason why a claim with these unread parts can't be judged, or an empty string."""
     if words := [word for word in unread.words if _has_meaning(word)]:
         return f"words that the model does not know: {shown(' '.join(words))!r}"
     if unread.share > _MOST_UNKNOWN:
@@ -112,8 +113,8 @@ def _unreadable(unread: Unread) -> str:
 
 
 def _has_meaning(word: str) -> bool:
-    """True for a letter, a digit or a sign of mathematics or money among the characters."""
-    spelled = unicodedata.normalize("NFKC", word)  # one sign may stand for letters: ℃
+    """Return true if ``word`` has a letter, a digit or a sign of mathematics or money."""
+    spelled = unicodedata.normalize("NFKC", word)  # a sign may contain letters: ℃
     return any(char.isalnum() or unicodedata.category(char) in ("Sm", "Sc") for char in spelled)
 
 
@@ -128,7 +129,7 @@ def _is_mark(character: str) -> bool:
 
 
 def _piled(text: str, marks: frozenset[str]) -> bool:
-    """True for more marks in a row than a reader can tell apart; joiners between them don't count."""
+    """Return true for more marks in a row than a reader can distinguish; joiners between them don't count."""
     count = 0
     for character in text if marks else "":
         if character in marks:

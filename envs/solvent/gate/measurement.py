@@ -1,22 +1,23 @@
-"""Layer 2, measurement: how much of a claim its evidence leaves unexplained. A diagnostic, not a truth score.
+"""Layer 2, measurement: the share of a claim that its evidence leaves unexplained. A diagnostic, not a truth score.
 
-For a claim ``c`` and evidence spans ``E``, all of length 1: take the ``top_k`` spans nearest to ``c`` by cosine, the
-leading ``rank_r`` directions ``V_r`` of what they span (singular value decomposition), and measure
+For a claim ``c`` and evidence spans ``E``, all of length 1, take the ``top_k`` spans nearest to ``c`` by cosine and
+the leading ``rank_r`` directions ``V_r`` of their span (singular value decomposition), and measure
 
     explained = ||V_r^T c||^2      energy = ||c - V_r V_r^T c||^2      identity_error = |1 - (explained + energy)|
 
-Energy is 0 where the spans explain the claim, 1 where they are orthogonal to it or where there are none. The oracle is
-one of the spans, measured as if it were the claim; ``energy_gap = energy - oracle_energy``.
+Energy is 0 if the spans explain the claim, and 1 if they are orthogonal to it or absent. The oracle is one of the
+spans, measured as if it were the claim; ``energy_gap = energy - oracle_energy``.
 
-Source: *Deterministic Policy Gates for Stochastic Systems*, "Core Metric" and "The Oracle Gap". Added to it: small
-singular values are cut (see ``subspace``), and the oracle is the medoid, the span with the most cosine to all others.
+Source: *Deterministic Policy Gates for Stochastic Systems*, "Core Metric" and "The Oracle Gap". We add two things:
+small singular values are cut (see ``subspace``), and the oracle is the medoid, the span with the largest mean cosine
+to all spans.
 
-Order: in the vector form spans of equal cosine are sorted by their coordinates, so the order in which they are given
-doesn't matter. The Gram form has no coordinates, and takes spans of exactly equal cosine in the given order.
+Order: the vector form sorts spans of equal cosine by their coordinates, so the given order doesn't matter. The Gram
+form has no coordinates, and takes spans of exactly equal cosine in the given order.
 
-Known approximations: duplicates weigh more in the decomposition, so with more spans than rank they can change which
-directions count (with no more spans than rank they change nothing). With no more spans than rank the oracle's energy
-is 0, and the gap is the energy (``trivial``).
+Known approximations: duplicates weigh more in the decomposition, so with more spans than rank they can change the
+leading directions; otherwise they change nothing. With no more spans than rank the oracle's energy is 0, and the gap
+equals the energy (``trivial``).
 """
 
 from __future__ import annotations
@@ -54,26 +55,25 @@ EXHAUSTED = 0.01
 Oracle = Literal["medoid", "first", "none"]
 Floats = NDArray[np.float64]
 
-# A claim whose length is off by less than this is measured, and the identity error shows it (0.01 is off by 0.5 %).
+# A claim's length may differ from 1 by this much; the identity error shows it (0.01 for a difference of 0.5 %).
 _LENGTH = 0.1
-_SAME = 1e-9  # mean cosines closer than this are equal, and the medoid is the first of them
+_SAME = 1e-9  # mean cosines closer than this are equal; the medoid is the first of them
 _SYMMETRIC = 1e-6
 
 
 @dataclass(frozen=True)
 class EnergyResult:
-    """One claim measured against its evidence.
+    """The measurement of one claim against its evidence.
 
     Attributes:
         energy: unexplained share of the claim, 0 to 1, from the residual vector.
         explained: explained share, from the coefficients.
-        identity_error: ``|1 - (explained + energy)|`` before either is held to 0..1; above 0.01 nothing is to be
-            believed of the vectors.
-        effective_rank: directions in use, at most ``rank_r``.
-        singular_values: of the chosen spans, largest first, those that were cut included.
+        identity_error: ``|1 - (explained + energy)|`` before clipping to [0, 1]; unreliable above 0.01.
+        effective_rank: number of directions used, at most ``rank_r``.
+        singular_values: singular values of the chosen spans, largest first, including those cut.
         topk_scores: cosines of the chosen spans, best first.
-        used: indices of the chosen spans, best first; spans of all zeros are never chosen.
-        span_count: spans given.
+        used: indices of the chosen spans, best first. Spans of all zeros are never chosen.
+        span_count: number of spans given.
     """
 
     energy: float
@@ -93,10 +93,10 @@ class GapResult:
     Attributes:
         claim: the claim's own measurement.
         oracle_energy: energy of the oracle, 0 to 1.
-        energy_gap: the claim's energy less the oracle's, -1 to 1.
-        oracle_index: index of the span, -1 for none.
-        exhausted: ``oracle_energy > 0.01``: the evidence does not even explain its own span.
-        trivial: no more spans than rank, or no oracle: its energy is 0 and the gap is the energy.
+        energy_gap: the claim's energy minus the oracle's, -1 to 1.
+        oracle_index: index of the oracle, or -1 without one.
+        exhausted: ``oracle_energy > 0.01``: the evidence does not explain even its own span.
+        trivial: no more spans than rank, or no oracle, so the oracle's energy is 0 and the gap equals the energy.
     """
 
     claim: EnergyResult
@@ -110,9 +110,9 @@ class GapResult:
 def hallucination_energy(
     claim_vec: ArrayLike, evidence_vecs: ArrayLike, top_k: int = TOP_K, rank_r: int = RANK_R
 ) -> EnergyResult:
-    """Measure a claim [d] against evidence [n, d], all of length 1. No evidence: energy 1.
+    """Measure a claim [d] against evidence [n, d], all of length 1. Without evidence the energy is 1.
 
-    Rows of all zeros span nothing and are left out. ``top_k`` and ``rank_r`` below 1 count as 1.
+    Rows of all zeros are ignored. ``top_k`` and ``rank_r`` below 1 count as 1.
     """
     claim = _claim("claim_vec", claim_vec)
     spans = _spans("evidence_vecs", evidence_vecs, claim.size)
@@ -126,10 +126,10 @@ def gram_energy(
     rank_r: int = RANK_R,
     claim_square: float = 1.0,
 ) -> EnergyResult:
-    """The same from inner products: ``cross`` [n] of spans and claim, ``gram`` [n, n] of the spans.
+    """Measure a claim from inner products: ``cross`` [n] of spans and claim, ``gram`` [n, n] of the spans.
 
-    ``claim_square`` is the claim's product with itself. Agrees with ``hallucination_energy`` to 1e-6; singular values
-    below 1e-7 of the largest are noise.
+    ``claim_square`` is the claim's product with itself. The result agrees with ``hallucination_energy`` to 1e-6;
+    singular values below 1e-7 of the largest are noise.
     """
     products = _products(cross, gram)
     top_k, rank_r = _at_least_one("top_k", top_k), _at_least_one("rank_r", rank_r)
@@ -143,7 +143,7 @@ def oracle_gap(
     rank_r: int = RANK_R,
     oracle: Oracle = "medoid",
 ) -> GapResult:
-    """A claim's energy less that of an oracle: the spans' ``medoid``, the ``first`` (the source's) or ``none``."""
+    """Measure a claim and its oracle: the spans' ``medoid``, the ``first`` span (the source's) or ``none``."""
     claim = _claim("claim_vec", claim_vec)
     spans = _spans("evidence_vecs", evidence_vecs, claim.size)
     top_k, rank_r = _at_least_one("top_k", top_k), _at_least_one("rank_r", rank_r)
@@ -161,16 +161,13 @@ def oracle_gap_gram(
     oracle: Oracle = "medoid",
     claim_square: float = 1.0,
 ) -> GapResult:
-    """``oracle_gap`` from inner products alone; arguments and errors as of ``gram_energy``."""
+    """Measure a claim and its oracle from inner products; arguments and errors as in ``gram_energy``."""
     x, G = _products(cross, gram)
     top_k, rank_r = _at_least_one("top_k", top_k), _at_least_one("rank_r", rank_r)
     measured = _by_products(x, G, top_k, rank_r, _square_of_claim(claim_square))
     index = _product_oracle(G, _oracle(oracle))
     energy = _by_products(G[index], G, top_k, rank_r, G[index, index]).energy if index >= 0 else 0.0
     return _gap(measured, energy, index, rank_r)
-
-
-# --------------------------------------------------------------------------------------------- measuring
 
 
 def _by_vectors(claim: Floats, spans: Floats, top_k: int, rank_r: int) -> EnergyResult:
@@ -224,17 +221,14 @@ def _gap(claim: EnergyResult, oracle_energy: float, index: int, rank_r: int) -> 
     )
 
 
-# ---------------------------------------------------------------------------------------------- choosing
-
-
 def _scores(spans: Floats, claim: Floats) -> Floats:
-    # Not a matrix product: its last bits depend on a row's place, and equal spans must have equal scores.
+    # Equal spans must have equal scores; the last bits of a matrix product depend on a row's place.
     scores: Floats = (spans * claim).sum(axis=1)
     return scores
 
 
 def _nearest(spans: Floats, scores: Floats, top_k: int) -> NDArray[np.intp]:
-    """Indices of the ``top_k`` best spans, best first; equal scores by coordinates, zeros left out."""
+    """Return the indices of the ``top_k`` best spans, best first, without zeros; coordinates break ties."""
     order = np.argsort(-scores, kind="stable")
     ranked = scores[order]
     if (ranked[1:] == ranked[:-1]).any():
@@ -244,13 +238,13 @@ def _nearest(spans: Floats, scores: Floats, top_k: int) -> NDArray[np.intp]:
 
 
 def _vector_oracle(spans: Floats, oracle: Oracle) -> int:
-    """The index of the oracle, -1 for none. In a fixed order of the spans, since sums depend on their order."""
+    """Return the index of the oracle, or -1. Spans are summed in a fixed order, because the order changes sums."""
     if oracle != "medoid":
         there = np.flatnonzero(spans.any(axis=1))
         return int(there[0]) if oracle == "first" and there.size else -1
     order = sorted(range(len(spans)), key=lambda i: spans[i].tobytes())
     ranked = spans[order]
-    # The mean cosine to all spans is that with their mean: a product for every pair would outgrow the memory.
+    # The mean cosine to all spans is the product with their mean, which needs no n x n matrix.
     index = _medoid(np.flatnonzero(ranked.any(axis=1)), ranked @ ranked.mean(axis=0)) if len(ranked) else -1
     return order[index] if index >= 0 else -1
 
@@ -265,13 +259,10 @@ def _product_oracle(gram: Floats, oracle: Oracle) -> int:
 
 
 def _medoid(there: NDArray[np.intp], means: Floats) -> int:
-    """The first of those ``there`` whose mean cosine is the largest, -1 for none."""
+    """Return the first index of ``there`` with the largest mean cosine, or -1 if ``there`` is empty."""
     if not there.size:
         return -1
     return int(there[np.argmax(means[there] >= means[there].max() - _SAME)])
-
-
-# ---------------------------------------------------------------------------------------------- checking
 
 
 def _claim(where: str, claim_vec: ArrayLike) -> Floats:

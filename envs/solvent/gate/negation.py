@@ -1,20 +1,18 @@
-"""The negation check: a claim that says no where its evidence says yes, or the other way round.
+"""The negation check: a claim that denies what its evidence says, or vice versa.
 
-Clause by clause (a clause ends at ``, ; : . ! ?`` and before *but*, *although*, *while*, *whereas*): a clause is
-negated when it holds an odd number of negations, so *not unhappy that he never* and the like cancel. What looks
-like a negation and is none: *not only*, *no later than*, *no fewer than*, *no doubt*, *whether or not*, *No. 5*. A
-question asserts nothing.
+A clause ends at ``, ; : . ! ?`` and before *but*, *although*, *while*, *whereas*. It is negated if it has an odd
+number of negations, so the two in *not unhappy that he never* cancel. Some phrases only look like negations: *not
+only*, *no later than*, *no fewer than*, *no doubt*, *whether or not*, *No. 5*. Quoted negations and capitalized ones
+inside a clause (*the film No Greater Glory*) don't count. Questions assert nothing.
 
-Nor does a negation count in quotes, or with a capital inside a clause (*the film No Greater Glory*).
+The check compares each clause of the claim with the clauses of the best span that equal it apart from negations,
+however short (*He isn't there.* and *He is there.*). If there are none, it takes the clauses that share most of its
+content words: at least half of them, and at least three (two if the claim is a single clause). The clauses conflict if
+all of those have the opposite polarity.
 
-A claim's clause is held against those clauses of the best span that are the same but for the negation, however short
-(*He isn't there.* and *He is there.*); where there are none, against those that share most of its content words, if
-they share half of them and three at least (two where the claim is a single clause). They conflict when all of them say
-the reverse.
-
-Known approximation: words, not grammar. Antonyms (*rejected*), prefixes (*unable*) and scope (*not in Paris but in
-Rome*) are not seen, nor are irregular verbs (*did not go*, *went*) in a clause of fewer content words; *neither red nor
-blue* is held against *red* by its content words alone. Above 100,000 pairs of clauses each text is taken as one clause.
+Known approximation: words, not grammar. The check misses antonyms (*rejected*), prefixes (*unable*) and scope (*not in
+Paris but in Rome*), and irregular verbs (*did not go*, *went*) in a clause of fewer content words. It compares
+*neither red nor blue* with *red* by content words alone. Above 100,000 pairs of clauses a text is one clause.
 """
 
 from __future__ import annotations
@@ -54,7 +52,7 @@ _WITHOUT_NOT = {
 }
 _ENDINGS = {"'re": "are", "'m": "am", "'ve": "have", "'ll": "will"}
 _IS = _set("he's she's it's that's there's here's who's what's")
-# Without these a clause is the same: "did not see any ships", "saw ships"; "a", "no" and "the".
+# Ignored when two clauses are compared: "did not see any ships", "saw ships"; "a", "no" and "the".
 _UNCOUNTED = _set("not no never neither nor do does did a an the any ever anymore")
 _NOT_MEANT = {
     "not": _set("only just merely simply least exactly"),
@@ -66,7 +64,7 @@ _NEEDED = 0.5
 
 
 class Clause(NamedTuple):
-    """A clause: its content words (stems), all its words but the negations, and whether it is negated."""
+    """A clause: its content words (stems), all its words except negations, its polarity and its text."""
 
     stems: frozenset[str]
     bare: tuple[str, ...]
@@ -75,7 +73,7 @@ class Clause(NamedTuple):
 
 
 def clauses(text: str) -> list[Clause]:
-    """The clauses of a text that assert something; questions are left out."""
+    """Return the clauses of a text that assert something, without questions."""
     text = plain(text)
     found, start = [], 0
     for match in _END.finditer(text):
@@ -88,7 +86,7 @@ def clauses(text: str) -> list[Clause]:
 
 
 def conflict(claim: str, span: str) -> tuple[str, str] | None:
-    """The first clause of a claim and that of a span which conflict, as they are written; None if none do."""
+    """Return the first clause of a claim and the clause of a span that conflict, as written, or None."""
     ours, theirs = clauses(claim), clauses(span)
     if len(ours) * len(theirs) > _MOST_PAIRS:
         ours, theirs = [_clause(plain(claim))], [_clause(plain(span))]
@@ -121,7 +119,7 @@ def _is_contraction(word: str) -> bool:
 
 
 def _bare(text: str) -> Iterator[str]:
-    """Its words in order as stems, numbers too, without negations and what comes and goes with them."""
+    """Yield the words in order as stems, with numbers but without negations and their auxiliary words."""
     before = ""
     for word in map(str.casefold, _TOKEN.findall(text)):
         whole = _WITHOUT_NOT.get(word, word)

@@ -1,12 +1,16 @@
 """The number check: numbers and dates of a claim that its evidence does not state.
 
-A mention is *found* when the texts hold the same value; with a unit, the same quantity in a unit of the family
-(``0.5 uM`` is ``500 nM``), or the bare number with no unit at all, if it counts nothing else (``10 men``); a date, when
-they hold all that is said of it in one date, or its month and day without a year and the year elsewhere; a decade,
-when they hold one of its years; a number inside a name, when they hold that very name.
+The evidence states
 
-Known approximation: no arithmetic. A count, a sum, an age or a rounded value that the texts merely imply is not
-found. All texts are one pool, so two facts may lend each other their numbers.
+- a number without a unit by the same value
+- a number with a unit by the same quantity in a unit of the family (``0.5 uM`` is ``500 nM``), or by the bare number
+  if that has no unit and counts nothing else (``10 men``)
+- a date by all of its parts in one date, or by its month and day without a year and the year elsewhere
+- a decade by one of its years
+- a number inside a name by the same name
+
+Known approximation: no arithmetic. The check misses a count, a sum, an age or a rounded value that the evidence only
+implies. All spans form one pool, so two facts may lend each other their numbers.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ __all__ = ["Stated", "missing"]
 
 
 class Stated:
-    """Numbers and dates that some texts state, ready to be looked up."""
+    """The numbers and dates that some texts state, indexed for lookup."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.numbers: set[str] = set()
@@ -36,7 +40,7 @@ class Stated:
                 self._take(mention)
 
     def _take(self, mention: Mention) -> None:
-        # A decade is held by any of its years, and holds none of them.
+        # Any of its years states a decade; a decade states only its first.
         values = mention.values[:1] if mention.decade else mention.values
         values += mention.parts
         self.numbers.update(values)
@@ -52,7 +56,7 @@ class Stated:
             self.bare.update(said)
 
     def holds(self, mention: Mention) -> bool:
-        """True if a number or date of a claim stands in these texts."""
+        """Return true if these texts state the mention."""
         if mention.name and mention.name in self.names:
             return True
         if mention.dates:
@@ -68,7 +72,7 @@ class Stated:
 
 
 def _quantities(mention: Mention) -> set[tuple[str, str]]:
-    """The quantities a mention may mean, in base units."""
+    """Return the possible quantities of a mention, in base units."""
     return {
         (family, key)
         for family, size in mention.units
@@ -79,7 +83,7 @@ def _quantities(mention: Mention) -> set[tuple[str, str]]:
 
 
 def missing(claim: str, evidence: Iterable[str]) -> list[Mention]:
-    """Numbers and dates of a claim that stand nowhere in the evidence. Linear in the length of the texts."""
+    """Return the numbers and dates of a claim that the evidence does not state, in linear time."""
     asked = [mention for mention in mentions(claim) if not mention.idle]
     if not asked:
         return []

@@ -1,11 +1,11 @@
-"""Negative controls, claims paired with evidence of another group, and splits that keep groups together.
+"""Negative controls (claims paired with evidence of another group) and splits that keep groups together.
 
-A group is a page, a compound or a set of near-duplicates: no claim is paired with evidence of its group, and no group
-is on both sides of a split. Source: our own addition to *Deterministic Policy Gates for Stochastic Systems*, which
-calibrates on supported claims alone.
+A group is a page, a compound or a set of near-duplicates. No claim is paired with evidence of its own group, and no
+group is on both sides of a split.
 
-Known approximations: evidence of another group that happens to support the claim counts as a false acceptance.
-Derangements are random, but not uniform over all that are possible.
+Source: our addition to *Deterministic Policy Gates for Stochastic Systems*, which calibrates on supported claims
+alone. Known approximations: evidence of another group that happens to support the claim counts as a false acceptance.
+Derangements are random, but not uniformly distributed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Indices = NDArray[np.int64]
 
 
 def codes_of(groups: Sequence[Hashable] | NDArray[Any] | None, count: int) -> Indices:
-    """Group labels as numbers [n] in order of appearance; None: each its own group."""
+    """Return group labels as numbers [n] in order of appearance; None puts each claim in its own group."""
     if groups is None:
         return np.arange(count, dtype=np.int64)
     labels = groups.tolist() if isinstance(groups, np.ndarray) else list(groups)
@@ -38,10 +38,10 @@ def codes_of(groups: Sequence[Hashable] | NDArray[Any] | None, count: int) -> In
 
 
 def derange(n: int, groups: Sequence[Hashable] | NDArray[Any] | None, rng: np.random.Generator) -> Indices:
-    """The claim whose evidence each claim gets [n]: a permutation with no fixed point and no pair inside a group.
+    """Return the index of the claim whose evidence each claim gets [n]: a permutation that leaves every group.
 
     Raises:
-        GateError: fewer than two claims, or a group that holds more than half of them: then there is none.
+        GateError: there is no such permutation: fewer than two claims, or a group with more than half of them.
     """
     codes = codes_of(groups, n)
     largest = int(np.bincount(codes, minlength=1).max())
@@ -49,7 +49,7 @@ def derange(n: int, groups: Sequence[Hashable] | NDArray[Any] | None, rng: np.ra
         raise GateError(
             f"groups: the largest holds {largest} of {n} claims; allowed: at most half, of 2 or more"
         )
-    # In an order with groups in one piece, a shift by the largest group's size leaves every group.
+    # If groups are contiguous, a shift by the largest group's size leaves every group.
     order = np.lexsort((rng.random(n), rng.permutation(codes.max() + 1)[codes]))
     partner = np.empty(n, dtype=np.int64)
     partner[order] = np.roll(order, -largest)
@@ -58,7 +58,7 @@ def derange(n: int, groups: Sequence[Hashable] | NDArray[Any] | None, rng: np.ra
 
 
 def _mix(partner: Indices, codes: Indices, rng: np.random.Generator) -> None:
-    """Swap partners at random where both stay valid: after the shift alone, groups would meet in blocks."""
+    """Swap partners at random if both stay valid; after the shift alone, groups would meet in blocks."""
     for i, j in zip(rng.permutation(len(codes)), rng.integers(len(codes), size=len(codes)), strict=True):
         if codes[i] != codes[partner[j]] and codes[j] != codes[partner[i]]:
             partner[i], partner[j] = partner[j], partner[i]
@@ -67,10 +67,10 @@ def _mix(partner: Indices, codes: Indices, rng: np.random.Generator) -> None:
 def split_by_group(
     groups: Sequence[Hashable] | NDArray[Any], rng: np.random.Generator, share: float = 0.5
 ) -> tuple[Indices, Indices]:
-    """Indices to learn from and to report on; a group is on one side alone.
+    """Return the indices for learning and those for reporting; each group is on one side.
 
-    Groups come in random order and go to the first side until it holds ``share`` of the claims, at the nearest
-    border between two groups.
+    Groups are shuffled, and the first side takes groups until it has ``share`` of the claims, to the nearest border
+    between two groups.
     """
     codes = codes_of(groups, len(groups))
     if len(codes) == 0 or codes.max() < 1:

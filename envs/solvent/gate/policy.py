@@ -1,23 +1,23 @@
-"""Layer 3, policy: numbers in, a verdict out, always the same for the same numbers.
+"""Layer 3, policy: a deterministic function from a measured number to a verdict.
 
-A policy is two thresholds on one measured number ``x`` (the energy, or the energy gap)
+A policy compares the energy or the energy gap ``x`` with two thresholds:
 
     accept  if x <= tau_accept
     review  if x <= tau_review        tau_review = tau + 0.25 |tau|  (of the distance to the mean: oracle policies)
-    reject  otherwise, and whatever ``x`` is if it is not a finite number
+    reject  otherwise, and if ``x`` is not a finite number
 
 Source: *Deterministic Policy Gates for Stochastic Systems*, "Policy Taxonomy" and "Decision Logic". Its band ends at
-``1.25 tau``; ours is that very number where ``tau >= 0``, and stays a band where a gap's threshold is negative.
+``1.25 tau``. Ours ends there too for ``tau >= 0``, and remains a band for a negative threshold of a gap.
 
-Three kinds, each under a versioned name (``adaptive.P10.v1``):
+Policies have versioned names (``adaptive.P10.v1``) and three kinds:
 
-- *fixed*: ``strict`` accepts up to the source's 0.30. ``standard`` 0.40 and ``editorial`` 0.50 are ours, between that
-  and its loosest percentile (0.58). Each accepts what the next stricter one reviews: bands end at 0.375, 0.5, 0.625.
-- *adaptive*: percentiles of a domain's own gaps, or a budget for false acceptance (``calibration``).
-- *oracle*: at most ``k`` standard deviations above the mean energy of the oracle claims.
+- *fixed*: ``strict`` accepts up to the source's 0.30. ``standard`` (0.40) and ``editorial`` (0.50) are ours, between
+  that and the source's loosest percentile (0.58). Each accepts what the next stricter one reviews.
+- *adaptive*: percentiles of a domain's own gaps, or a budget for false acceptance (``calibration``)
+- *oracle*: at most ``k`` standard deviations above the mean energy of the oracle claims
 
 Known approximation: both sides of a comparison are rounded to 6 decimals first, because an embedding's last bits
-depend on the machine. Thresholds differ threefold between domains, so ``usable`` refuses a learnt policy elsewhere.
+depend on the machine. Thresholds differ threefold between domains, so learnt policies refuse other domains.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ __all__ = [
 Verdict = Literal["accept", "review", "reject"]
 
 DECIMALS = 6
-"""Decimals that count: what is compared, stored or hashed is rounded to these."""
+"""Decimals of every number that is compared, stored or hashed."""
 
 BAND = 0.25
-"""Width of the review band, share of the threshold."""
+"""Width of the review band as a share of the threshold."""
 
 ANY = "any"
 """Domain and model of a fixed policy."""
@@ -79,7 +79,7 @@ _FORMS = {
 
 
 def rounded(value: float) -> float:
-    """``value`` to the decimals that count, without a negative zero; NaN where it is no finite number."""
+    """Return ``value`` to 6 decimals, without a negative zero; NaN if it is not a finite number."""
     number = _number(value)
     return round(number, DECIMALS) + 0.0 if math.isfinite(number) else math.nan
 
@@ -88,18 +88,18 @@ def _number(value: object) -> float:
     if isinstance(value, bool | str | bytes):
         return math.nan
     try:
-        return float(value)  # type: ignore[arg-type]  # what is no number says so itself
-    except Exception:  # whatever a foreign object does when it is read as a number
+        return float(value)  # type: ignore[arg-type]  # float raises for anything else
+    except Exception:  # a foreign object's __float__ may raise anything
         return math.nan
 
 
 def review_limit(tau_accept: float) -> float:
-    """The end of the review band of a threshold: ``tau + 0.25 |tau|``."""
+    """Return the end of a threshold's review band: ``tau + 0.25 |tau|``."""
     return tau_accept + BAND * abs(tau_accept)
 
 
 def severest(*verdicts: Verdict) -> Verdict:
-    """The most severe of some verdicts; of none, ``accept``."""
+    """Return the most severe of some verdicts; ``accept`` without any."""
     for verdict in verdicts:
         if verdict not in SEVERITY:
             raise GateError(f"verdict: got {verdict!r}; allowed: {', '.join(SEVERITY)}")
@@ -107,16 +107,16 @@ def severest(*verdicts: Verdict) -> Verdict:
 
 
 def apply_adaptive_policy_gap(energy_gap: float, tau_accept: float) -> Verdict:
-    """The source's rule: accept up to ``tau_accept``, review up to the end of the band, reject above.
+    """Return the verdict of the source's rule: accept up to ``tau_accept``, review inside the band, else reject.
 
-    A gap or a threshold that is not a finite number is a reject.
+    A gap or a threshold that is not a finite number gives a reject.
     """
-    # The band is taken of the threshold itself and rounded after: rounded first, it could end below 1.25 tau.
+    # The band of a rounded threshold could end below 1.25 tau.
     return _decide(energy_gap, tau_accept, review_limit(_number(tau_accept)))
 
 
 def _decide(measured: float, tau_accept: float, tau_review: float) -> Verdict:
-    # Every comparison with NaN is false, so what could not be measured falls through to the reject.
+    # Every comparison with NaN is false, so NaN falls through to the reject.
     value = rounded(measured)
     if value <= rounded(tau_accept):
         return "accept"
@@ -127,21 +127,21 @@ def _decide(measured: float, tau_accept: float, tau_review: float) -> Verdict:
 
 @dataclasses.dataclass(frozen=True)
 class Policy:
-    """Two thresholds, and where they come from.
+    """Two thresholds and their origin.
 
     Attributes:
         name: kind, label and version: ``adaptive.P10.v1``.
         kind: ``fixed``, ``adaptive`` or ``oracle``.
-        tau_accept: accepted up to here, residual (share of the claim's squared length), 6 decimals.
-        tau_review: reviewed up to here, not below ``tau_accept``.
-        measure: what is compared: ``energy`` or ``energy_gap``.
-        domain: where it was learnt; ``any`` for a fixed policy alone.
-        model: name of the embedding model it was learnt with; ``any`` for a fixed policy alone.
+        tau_accept: largest accepted residual (share of the claim's squared length), 6 decimals.
+        tau_review: largest residual under review, at least ``tau_accept``.
+        measure: the measure compared: ``energy`` or ``energy_gap``.
+        domain: domain of the calibration set; ``any`` for fixed policies only.
+        model: name of the embedding model used for calibration; ``any`` for fixed policies only.
         model_fingerprint: SHA-256 of that model's weights, or empty.
-        oracle: which oracle the gap was taken from: ``medoid``, ``first``, ``none``.
-        top_k, rank_r: spans and directions the energies were measured with; 0: any (a fixed policy alone).
+        oracle: oracle of the gap: ``medoid``, ``first`` or ``none``.
+        top_k, rank_r: spans and directions of the measurement; 0 for any (fixed policies only).
         calibration_sha256: hash of the calibration set (``calibration.sample_sha256``), or empty.
-        calibration_count: how many values it was learnt from.
+        calibration_count: number of values in the calibration set.
         strict: true if the source's failure mode "low energy under a strict policy" applies.
     """
 
@@ -193,7 +193,7 @@ class Policy:
 
     @classmethod
     def learnt(cls, label: str, tau_accept: float, *, domain: str, model: str, **fields: Any) -> Policy:
-        """An adaptive policy ``adaptive.<label>.v1`` on the energy gap, with the source's review band."""
+        """Return an adaptive policy ``adaptive.<label>.v1`` on the energy gap, with the source's review band."""
         version = fields.pop("version", 1)
         tau = rounded(tau_accept)
         base: dict[str, Any] = {"measure": "energy_gap", "tau_review": review_limit(tau)}
@@ -201,7 +201,7 @@ class Policy:
         return cls(name=name, kind="adaptive", tau_accept=tau, domain=domain, model=model, **(base | fields))
 
     def decide(self, measured: float) -> Verdict:
-        """The verdict on a measured value of this policy's ``measure``; what is not finite is a reject."""
+        """Return the verdict on a value of this policy's ``measure``; a value that is not finite gives a reject."""
         return _decide(measured, self.tau_accept, self.tau_review)
 
     def usable(
@@ -213,12 +213,12 @@ class Policy:
         rank_r: int | None = None,
         override: bool = False,
     ) -> tuple[str, ...]:
-        """Reasons for the record of using this policy with this domain, model and settings; None: not stated.
+        """Return notes on using this policy here, for the verdict's reasons; None means not stated.
 
-        With ``override`` each mismatch is a reason instead of an error. ``model`` is a name or a fingerprint.
+        With ``override`` each mismatch is a note instead of an error. ``model`` is a name or a fingerprint.
 
         Raises:
-            GateError: it was learnt elsewhere, with another model, or with other spans or directions.
+            GateError: the policy was learnt on another domain, with another model, or with other spans or directions.
         """
         own_model = model if model in (self.model, self.model_fingerprint) else self.model
         used = [
@@ -242,12 +242,12 @@ class Policy:
         return tuple(reasons)
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields by name, values that JSON can hold."""
+        """Return all fields by name, as JSON values."""
         return dataclasses.asdict(self)
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Policy:
-        """A policy from ``to_dict``."""
+        """Return the policy from ``to_dict``."""
         if not isinstance(fields, Mapping):
             raise GateError(f"policy: got {type(fields).__name__}; allowed: an object with its fields")
         names = {field.name for field in dataclasses.fields(cls)}
@@ -279,4 +279,4 @@ FIXED: Mapping[str, Policy] = MappingProxyType(
         "strict": _fixed("strict", 0.30, strict=True),
     }
 )
-"""The fixed policies by label; they measure the energy itself."""
+"""The fixed policies by label, on the energy itself."""

@@ -1,12 +1,12 @@
-"""Policies as data: a JSON file that people can read, and that says when it has been changed.
+"""Policies in a readable JSON file with a checksum.
 
     {"format": "solvent.gate.policies.v1", "policies": [{...}, ...], "sha256": "..."}
 
 ``sha256`` is over the policies in canonical form (sorted keys, no spaces). Source: *Deterministic Policy Gates for
 Stochastic Systems*, "Persist learned percentiles per dataset" and "Introduce policy versioning".
 
-Known approximation: the hash finds a slip of the hand and a broken copy; it is no signature, whoever means to change a
-threshold can write a new hash as well.
+Known approximation: the hash detects accidents and damaged copies. It is not a signature; anyone who changes a
+threshold can write a new hash.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _KEYS = {"format", "policies", "sha256"}
 
 
 def save_policies(path: str | os.PathLike[str], policies: Iterable[Policy]) -> None:
-    """Write policies to ``path``: whole or not at all."""
+    """Write policies to ``path`` atomically."""
     entries = [policy.to_dict() for policy in _distinct(list(policies))]
     document = {"format": _FORMAT, "policies": entries, "sha256": _digest(entries)}
     text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -44,10 +44,10 @@ def save_policies(path: str | os.PathLike[str], policies: Iterable[Policy]) -> N
 
 
 def load_policies(path: str | os.PathLike[str]) -> dict[str, Policy]:
-    """The policies in a file, by name.
+    """Return the policies in a file by name.
 
     Raises:
-        GateError: no such file, not this format, changed since it was written, or a policy with a wrong field.
+        GateError: the file is missing, has another format, was changed since it was written, or has a wrong field.
     """
     source = Path(path)
     document = _parsed(source)

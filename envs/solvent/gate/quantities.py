@@ -1,13 +1,11 @@
 """Numbers, dates and quantities of a text, read in one pass over its tokens.
 
-``1,000`` is 1000, ``1.5 million`` 1500000, ``twenty-five`` and ``25th`` 25, ``1990s`` a decade, ``5 March 1990``
-is ``March 5, 1990`` and ``1990-03-05``. A number inside a name (``MG-132``) carries that name. ``-5`` is below zero
-where nothing stands right before the sign (``3-2`` and ``1990-95`` have none), ``.5`` and ``1/2`` are 0.5, ``1e5`` is
-100000, ``5:30 pm`` has its half of the day as a unit.
+``1,000`` is 1000, ``1.5 million`` is 1500000, ``twenty-five`` and ``25th`` are 25, ``1990s`` is a decade, and ``5
+March 1990``, ``March 5, 1990`` and ``1990-03-05`` are equal. A number inside a name (``MG-132``) carries that name.
+``-5`` is negative unless something directly precedes the sign (``3-2``, ``1990-95``). ``.5`` and ``1/2`` are 0.5,
+``1e5`` is 100000, and ``5:30 pm`` has ``pm`` as a unit. ``one``, ``first`` and ``second`` are ``idle``: seldom numbers.
 
-``one``, ``first`` and ``second`` are seldom numbers, and are marked as ``idle``.
-
-Known approximation: English. Where a way of writing is ambiguous (``5/3/1990``, ``1.000``) every reading counts.
+Known approximation: English. Ambiguous notation (``5/3/1990``, ``1.000``) keeps every reading.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ __all__ = ["Date", "Mention", "Unit", "keys", "mentions", "names"]
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?:[eE][+-]?\d+(?!\w))?|[^\W\d_]+|[^\w\s]|_")
 _CHUNK = re.compile(r"\S+")
 _EDGES = "".join(chr(c) for c in range(33, 127) if not chr(c).isalnum())
-# An ordinary space parts groups only before 000: "in 1990 250 people" are two numbers.
+# An ordinary space separates groups only before 000: "in 1990 250 people" has two numbers.
 _SPACED_GROUP = re.compile("(?<=\\d)(?:[\u00a0\u2009\u202f](?=\\d{3}(?!\\d))| (?=000(?!\\d)))")
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _GROUPED_BY_DOTS = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
@@ -36,7 +34,7 @@ _ORDINAL_ENDINGS = frozenset({"st", "nd", "rd", "th"})
 _JOINS = frozenset({"-", "to", "and", "or"})
 _IDLE = frozenset({"one", "first", "second"})
 _ALONE = frozenset(month for month in MONTHS if len(month) > 4 and month != "march")
-_LONGEST_NUMBER = 15  # digits that a float holds exactly; longer ones are compared as they are written
+_LONGEST_NUMBER = 15  # digits that a float holds exactly; longer numbers are compared as text
 _PADDING = 8
 _POWER = re.compile(r"\d+(?:\.\d+)?[eE][+-]?\d{1,3}", re.ASCII)
 _HALVES = {"am": "am", "AM": "am", "pm": "pm", "PM": "pm"}
@@ -45,7 +43,7 @@ _SQUARES = {"square": "2", "sq": "2", "cubic": "3"}
 _MONEY_SCALES = {"k": 1e3, "K": 1e3, "m": 1e6, "M": 1e6, "b": 1e9, "B": 1e9}
 
 Unit = tuple[str, float]
-Date = tuple[int, int, int]  # year, month, day; 0 where it is not said
+Date = tuple[int, int, int]  # year, month, day; 0 if not stated
 
 
 class Token(NamedTuple):
@@ -62,24 +60,24 @@ class Token(NamedTuple):
 
     @property
     def whole(self) -> int:
-        """Its value where it is up to four digits, else -1."""
+        """Its value if it has at most four digits, else -1."""
         return int(self.text) if self.text.isdecimal() and len(self.text) <= 4 else -1
 
 
 @dataclasses.dataclass(slots=True)
 class Mention:
-    """A number or a date as it stands in a text.
+    """A number or a date in a text.
 
     Attributes:
-        text: as it is written.
-        values: possible values; several where the way of writing is ambiguous.
+        text: the text as written.
+        values: possible values; several if the notation is ambiguous.
         units: possible units.
-        dates: possible dates; then ``values`` is empty.
-        name: the name it is part of (``mg132``), or empty.
-        decade: true if ``values`` are the years of a decade, its first year first.
-        idle: true if it is seldom a number, and is not looked up.
+        dates: possible dates; ``values`` is then empty.
+        name: the name that contains it (``mg132``), or empty.
+        decade: true if ``values`` are the years of a decade, the first year first.
+        idle: true if it is seldom a number and is not looked up.
         parts: numerator and denominator of a fraction.
-        counts: true if it counts the next word (``10 men``), and so can't have a unit that stands elsewhere.
+        counts: true if it counts the next word (``10 men``), so that a unit elsewhere can't be its own.
         first, last: indices of its tokens.
     """
 
@@ -96,11 +94,8 @@ class Mention:
     last: int = 0
 
 
-# ----------------------------------------------------------------------------------------------- reading
-
-
 def mentions(text: str) -> list[Mention]:
-    """All numbers and dates of a text, in their order."""
+    """Return all numbers and dates of a text, in order."""
     text = _SPACED_GROUP.sub("", plain(text))
     tokens = [Token(match.group(), *match.span()) for match in _TOKEN.finditer(text)]
     found = _Reader(text, tokens).read()
@@ -109,11 +104,11 @@ def mentions(text: str) -> list[Mention]:
 
 
 class _Reader:
-    """One pass over the tokens; each is looked at a bounded number of times."""
+    """One pass over the tokens, with a bounded number of looks at each."""
 
     def __init__(self, text: str, tokens: list[Token]) -> None:
         self.text, self.tokens = text, tokens
-        # Padded, so that a look beyond either end (-1 to -4 as well) finds nothing.
+        # Padding: a look beyond either end (-1 to -4 as well) finds an empty text.
         self.texts = [token.text for token in tokens] + [""] * _PADDING
         self.lower = [token.casefold() for token in self.texts]
         joined = [a.end == b.start for a, b in itertools.pairwise(tokens)]
@@ -140,7 +135,7 @@ class _Reader:
         return self.lower[i]
 
     def touches(self, i: int) -> bool:
-        """True if token ``i`` follows the one before it without a space."""
+        """Return true if token ``i`` follows the previous one without a space."""
         return self.joined[i]
 
     def whole(self, i: int) -> int:
@@ -153,14 +148,12 @@ class _Reader:
         mention.name = self.names.get(self.tokens[first].start, "")
         self.found.append(mention)
 
-    # -------------------------------------------------------------------------------------------- dates
-
     def _date(self, first: int, last: int, *dates: Date) -> None:
         self.taken.update(range(first, last + 1))
         self.add(first, last, Mention("", dates=dates))
 
     def _numeric_date(self, i: int) -> None:
-        """``1990-03-05``, ``5/3/1990``, ``5.3.1990``: which is the day may be open."""
+        """Read ``1990-03-05``, ``5/3/1990``, ``5.3.1990``; the day and the month may be ambiguous."""
         parts = self.tokens[i].text.split(".", 3)
         last = i
         if len(parts) != 3:
@@ -177,7 +170,7 @@ class _Reader:
             self._date(i, last, *dates)
 
     def _written_date(self, i: int) -> None:
-        """``5 March 1990``, ``5th of March``, ``March 5, 1990``, ``March 1990``, ``March``."""
+        """Read ``5 March 1990``, ``5th of March``, ``March 5, 1990``, ``March 1990``, ``March``."""
         first, last, year = i, i, 0
         day, first = self._day_before(i)
         j = i + 2 if self.at(i + 1) == "." and len(self.at(i)) <= 4 else i + 1
@@ -201,10 +194,8 @@ class _Reader:
         day = self.whole(j)
         return (day, j) if 1 <= day <= 31 and len(self.at(j)) <= 2 else (0, i)
 
-    # ------------------------------------------------------------------------------------------ numbers
-
     def _number(self, i: int) -> int:
-        """Read the number at token ``i``, if there is one; the index after it."""
+        """Read the number at token ``i``, if there is one, and return the next index."""
         word = self.low(i)
         if self.tokens[i].is_number:
             return self._digits(i)
@@ -238,7 +229,7 @@ class _Reader:
         if not money:
             units, j = self._half_of_day(i, j)
             units, j = (units, j) if units else self._unit(j)
-        # A number too long for a float is itself: its digits.
+        # A number too long for a float keeps its digits as text.
         literal = () if values else (text,)
         self.add(
             head, j - 1, Mention("", keys(values) + literal, units, counts=not units and self._counts(j))
@@ -247,26 +238,26 @@ class _Reader:
         return j
 
     def _head(self, i: int) -> tuple[int, bool]:
-        """The first token of the number at ``i`` (its sign, currency or point), and true if it is below zero."""
+        """Return the first token of the number at ``i`` (sign, currency or point), and true if it is negative."""
         head, negative = i, False
         if self.at(i - 1) == "." and self.touches(i) and (self.at(i - 2) == "-" or not self._attached(i - 1)):
             head = i - 1
         if self.at(head - 1) in CURRENCIES and self.touches(head) and self.at(head - 2) == "-":
             head -= 1
         if self.at(head - 1) == "-" and self.touches(head) and not self._attached(head - 1):
-            # A year after a dash, as in (-1990), ends a span of time; a number after a number, a range.
+            # A dash before a year, as in (-1990), or between two numbers marks a range.
             ranged = self.at(head - 2)[:1].isdecimal()
             if not ranged and not _FIRST_YEAR <= self.tokens[i].whole <= _LAST_YEAR:
                 head, negative = head - 1, True
         return head, negative
 
     def _attached(self, i: int) -> bool:
-        """True if a letter, a digit or another point or dash stands right before token ``i``."""
+        """Return true if a letter, a digit or another point or dash directly precedes token ``i``."""
         before = self.at(i - 1)
         return self.touches(i) and (before[:1].isalnum() or before in (".", "-", "_", ")", "/"))
 
     def _fraction(self, i: int) -> int:
-        """Read ``1/2`` at token ``i``, if it stands there and nowhere else goes on; the index after it, or 0."""
+        """Read ``1/2`` at token ``i``, unless it is part of something longer, and return the next index, or 0."""
         over = self.at(i + 1) == "/" and self.touches(i + 1) and self.touches(i + 2)
         above, below = self.tokens[i].whole, self.whole(i + 2) if over else -1
         longer = self.touches(i + 3) and (self.at(i + 3) == "/" or self.at(i + 3)[:1].isalpha())
@@ -278,7 +269,7 @@ class _Reader:
         return end
 
     def _half_of_day(self, i: int, j: int) -> tuple[tuple[Unit, ...], int]:
-        """``am`` or ``p.m.`` at token ``j``, after an hour or a minute at ``i``, and the index after it."""
+        """Return ``am`` or ``p.m.`` at token ``j`` after an hour or a minute at ``i``, and the next index."""
         if not 0 <= self.tokens[i].whole < 60:
             return (), j
         if half := _HALVES.get(self.at(j)):
@@ -293,7 +284,7 @@ class _Reader:
         return (), j
 
     def _counts(self, j: int) -> bool:
-        """True if the number before token ``j`` counts a word with content, and no unit follows soon."""
+        """Return true if the number before token ``j`` counts a content word, and no unit follows soon."""
         word = self.at(j)
         if not (word.isalpha() and word.islower()) or self.touches(j) or not content_stems(word):
             return False
@@ -313,7 +304,7 @@ class _Reader:
         return factor, j
 
     def _unit(self, j: int) -> tuple[tuple[Unit, ...], int]:
-        """The unit at token ``j`` or after a hyphen there, and the index after it."""
+        """Return the unit at token ``j`` or after a hyphen there, and the next index."""
         if self.at(j)[:1].isdecimal() or not self.at(j):
             return (), j
         k = j + 1 if self.at(j) == "-" and self.touches(j) else j
@@ -373,7 +364,7 @@ def _raised(unit: Unit, power: str) -> Unit:
 
 
 def names(text: str) -> dict[int, str]:
-    """Place of each number that is part of a name (letters first, ``MG-132``) -> the name; of a plain text."""
+    """Return the name around each number that is part of one (letters first, ``MG-132``), by place in a plain text."""
     places: dict[int, str] = {}
     for match in _CHUNK.finditer(text):
         chunk = match.group()
@@ -386,8 +377,8 @@ def names(text: str) -> dict[int, str]:
 
 
 def readings(digits: str) -> list[float]:
-    """Possible values of digits with points and commas; none if they are too many for a float."""
-    if digits.isdecimal():  # by far the most of them
+    """Return the possible values of digits with points and commas, or none if a float can't hold them."""
+    if digits.isdecimal():  # by far the most common case
         return [float(digits)] if len(digits) <= _LONGEST_NUMBER else []
     if sum(map(str.isdecimal, digits)) > _LONGEST_NUMBER:
         return []
@@ -405,12 +396,12 @@ def readings(digits: str) -> list[float]:
 
 
 def keys(values: Iterable[float]) -> tuple[str, ...]:
-    """Values in a form that is equal where they differ by a float's rounding alone."""
+    """Return values in a form that ignores a float's rounding."""
     return tuple(f"{value:.12g}" for value in values)
 
 
 def _share_units(found: list[Mention], tokens: list[Token]) -> None:
-    """``10-15 km`` are 10 km and 15 km; ``1990-95`` ends in 1995."""
+    """Give both ends of ``10-15 km`` the unit, and let ``1990-95`` end in 1995."""
     for a, b in itertools.pairwise(found):
         if a.dates or b.dates or b.first - a.last != 2 or tokens[a.last + 1].text.casefold() not in _JOINS:
             continue

@@ -1,20 +1,21 @@
-"""The part of a claim that a subspace of evidence explains, by vectors or by inner products alone.
+"""The part of a claim that a subspace of evidence explains, from vectors or from inner products alone.
 
 With ``E`` [k, d] the chosen spans, best first, ``E = U S V^T``, and ``V_r`` the leading right singular vectors:
 
     coefficients a = V_r^T c,    explained = ||a||^2,    energy = ||c - V_r a||^2
 
 From inner products alone (``x = E c``, ``c.c`` and ``G = E E^T = U S^2 U^T``) the same basis is ``V_r = E^T T`` with
-``T = U_r / S_r``, hence ``a = T^T x`` and, with ``w = T a``, ``energy = c.c - 2 w.x + w.G w``. In both forms energy and
-explained are computed apart from each other, so that their sum can miss 1.
+``T = U_r / S_r``. Hence ``a = T^T x`` and, with ``w = T a``, ``energy = c.c - 2 w.x + w.G w``. Both forms compute
+energy and explained part independently, so their sum can miss 1.
 
-Directions with ``s < EPS * s[0]`` are cut. The Gram form knows ``s^2`` to about ``u s[0]^2``, u = 1e-15 (12 spans, 384
-coordinates, float64), at the cut a relative error of ``u / EPS^2 = 1e-7``. So both forms agree to 1e-6 with EPS = 1e-4.
+Directions with ``s < EPS * s[0]`` are cut. The Gram form knows ``s^2`` to about ``u s[0]^2`` with u = 1e-15 (12 spans,
+384 coordinates, float64), which at the cut is a relative error of ``u / EPS^2 = 1e-7``. With EPS = 1e-4 both forms
+therefore agree to 1e-6.
 
-Where singular values are equal on both sides of the rank (orthogonal spans, more of them than the rank), the tied
-directions are taken from the spans in their order, as if a better span weighed infinitesimally more.
+If singular values are equal on both sides of the rank (more orthogonal spans than the rank), the spans in their order
+choose among the tied directions, as if a better span had infinitesimally more weight.
 
-Known approximation: evidence with a singular value within rounding of the cut may fall on either side of it.
+Known approximation: rounding decides on which side of the cut a singular value very close to it falls.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from numpy.typing import NDArray
 __all__ = ["EPS", "Split", "split_by_products", "split_by_vectors"]
 
 EPS = 1e-4
-_TIE = 1e-8  # of the largest squared singular value; closer ones can't be told apart from inner products
+_TIE = 1e-8  # share of the largest squared singular value; inner products can't resolve less
 
 Floats = NDArray[np.float64]
 
 
 class Split(NamedTuple):
-    """A claim taken apart: the rank in use, and the singular values [m] of the spans."""
+    """The parts of a claim, the rank used, and the singular values [m] of the spans."""
 
     energy: float
     explained: float
@@ -42,7 +43,7 @@ class Split(NamedTuple):
 
 
 def split_by_vectors(claim: Floats, spans: Floats, rank: int) -> Split:
-    """``claim`` [d], ``spans`` [k, d] best first, none of all zeros."""
+    """Split ``claim`` [d] by ``spans`` [k, d], best first and without zeros."""
     left, singular, right = np.linalg.svd(spans, full_matrices=False)
     used = _used(singular, rank)
     if _tied(singular, rank):
@@ -54,7 +55,7 @@ def split_by_vectors(claim: Floats, spans: Floats, rank: int) -> Split:
 
 
 def split_by_products(cross: Floats, gram: Floats, rank: int, claim_square: float) -> Split:
-    """``cross`` [k] and ``gram`` [k, k] of the chosen spans, best first; ``claim_square`` is c.c."""
+    """Split a claim by ``cross`` [k] and ``gram`` [k, k] of the chosen spans, best first; ``claim_square`` is c.c."""
     squares, left = np.linalg.eigh(gram)
     singular, left = np.sqrt(np.maximum(squares[::-1], 0.0)), left[:, ::-1]
     used = _used(singular, rank)
@@ -84,7 +85,7 @@ def _square(vector: Floats) -> float:
 
 
 def _tied(singular: Floats, rank: int) -> bool:
-    """True for equal singular values on both sides of the rank, above the cut."""
+    """Return true for equal singular values on both sides of the rank, above the cut."""
     if singular.size <= rank:
         return False
     gap = singular[rank - 1] ** 2 - singular[rank] ** 2
@@ -92,14 +93,14 @@ def _tied(singular: Floats, rank: int) -> bool:
 
 
 def _turn(spans: Floats, singular: Floats, rank: int) -> tuple[slice, Floats]:
-    """The tied directions (a slice) and the turn [tied, chosen] to those that the best spans point to.
+    """Return the tied directions (a slice) and their rotation [tied, chosen] towards the best spans.
 
     ``spans`` [k, m] are the spans' coordinates in the singular basis.
     """
     near = np.abs(singular**2 - singular[rank - 1] ** 2) <= _TIE * singular[0] ** 2
     near &= singular >= EPS * singular[0]
     start, stop = int(np.argmax(near)), singular.size - int(np.argmax(near[::-1]))
-    # Each direction not yet taken has a span at least this long along it, since the squares add up to s^2.
+    # The squares add up to s^2, so each free direction has a span at least this long along it.
     least = float(singular[stop - 1]) / (2.0 * np.sqrt(spans.shape[0]))
     chosen = np.zeros((rank - start, stop - start))
     count = 0

@@ -1,18 +1,17 @@
-"""The percentile sweep: a domain's claims measured, and thresholds learnt from them, as the source's JSON.
+"""The percentile sweep: measure a domain's claims, learn thresholds from them, and write the source's JSON.
 
-The source learns and reports on the same sample, where P10 accepts 10 % by construction, so every percentile also has
-two other rates:
+The source learns and reports on the same sample, where P10 accepts 10 % by construction. Every percentile therefore
+has two other rates:
 
-- ``held_out``: learnt on one half, counted on the other, over many splits by group: mean and range;
-- ``control``: claims accepted with the evidence of another group's claim.
+- ``held_out``: learnt on one half and counted on the other, over many splits by group: mean and range
+- ``control``: the share of claims accepted with the evidence of another group's claim
 
-``negative_control`` is a threshold learnt from such mismatched evidence under a budget, and reported on pairs that it
-was not learnt from, with the exact binomial bound (``calibration``).
+``negative_control`` is a threshold learnt from such mismatched evidence under a budget. Its report uses pairs that it
+was not learnt from, with the exact binomial bound (``calibration``). The oracle is the medoid span;
+``oracle_first_energy`` uses the source's oracle, the first span.
 
-The oracle is the medoid span; beside it stands the source's, the first span: ``oracle_first_energy``.
-
-Source: *Deterministic Policy Gates for Stochastic Systems*, "Adaptive Policy". Known approximation: mismatched evidence
-is drawn among the sampled claims alone.
+Source: *Deterministic Policy Gates for Stochastic Systems*, "Adaptive Policy". Known approximation: mismatched
+evidence comes from the sampled claims alone.
 """
 
 from __future__ import annotations
@@ -63,16 +62,16 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Measured:
-    """One sampled claim in numbers, rounded to 6 decimals.
+    """The measurements of one sampled claim, rounded to 6 decimals.
 
     Attributes:
-        id, group, label: of the sample.
-        text_sha256: sixteen digits over claim and evidence.
-        spans: how many there are.
+        id, group, label: as in the sample.
+        text_sha256: sixteen digits of the SHA-256 of claim and evidence.
+        spans: number of spans.
         energy, oracle_energy, energy_gap: with the medoid as oracle.
         oracle_first_energy: with the first span as oracle, as in the source.
         control_gap: gap of the claim with the evidence of another group's claim.
-        effective_rank: directions in use.
+        effective_rank: number of directions used.
         identity_error: of the claim's measurement.
         exhausted: ``oracle_energy > 0.01``.
         trivial: no more spans than rank, so that the oracle's energy is 0 by construction.
@@ -96,7 +95,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Results of a sweep. Keys of ``tau_by_percentile`` and ``summary`` are like ``P10``."""
+    """Results of a sweep. ``tau_by_percentile`` and ``summary`` have keys like ``P10``."""
 
     dataset: Mapping[str, Any]
     model: Mapping[str, str]
@@ -108,11 +107,11 @@ class Sweep:
 
     @property
     def percentiles(self) -> tuple[float, ...]:
-        """The percentiles, rising."""
+        """The percentiles in ascending order."""
         return tuple(sorted(float(name[1:]) for name in self.tau_by_percentile))
 
     def policies(self, domain: str | None = None) -> tuple[Policy, ...]:
-        """An adaptive policy for each percentile and one for the budget, with the hash of what each was learnt from."""
+        """Return an adaptive policy for each percentile and one for the budget, with the hashes of their samples."""
         fields = {
             "domain": domain or self.dataset["name"],
             "model": self.model["name"],
@@ -133,7 +132,7 @@ class Sweep:
         return (*found, budget)
 
     def to_json(self) -> str:
-        """The file: the same bytes for the same sweep."""
+        """Return the text of the sweep file, with the same bytes for the same sweep."""
         content = {"format": FORMAT, **{field.name: getattr(self, field.name) for field in fields(self)}}
         content["samples"] = [asdict(sample) for sample in self.samples]
         return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -144,12 +143,12 @@ class SweepSettings:
     """Settings of a sweep.
 
     Attributes:
-        n: claims drawn without replacement; None takes all.
-        seed: of the draw, the mismatched evidence and the splits.
-        top_k: spans that count.
-        rank_r: directions that count.
-        percentiles: of the gaps, each above 0 and up to 100.
-        budget: of false acceptance for the negative control.
+        n: number of claims drawn without replacement; None takes all.
+        seed: seed of the draw, the mismatched evidence and the splits.
+        top_k: maximum number of spans.
+        rank_r: maximum number of directions.
+        percentiles: percentiles of the gaps, each above 0 and up to 100.
+        budget: false acceptance allowed to the negative control.
     """
 
     n: int | None = 100
@@ -172,10 +171,10 @@ def run_sweep(
     settings: SweepSettings | None = None,
     on_progress: Progress = lambda *_: None,
 ) -> Sweep:
-    """Draw claims, measure them and learn thresholds; ``on_progress`` gets a stage, its steps done, and of how many."""
+    """Draw claims, measure them and learn thresholds; ``on_progress`` receives the stage, steps done and total."""
     settings = settings or SweepSettings()
     rows = measured(dataset.drawn(settings.n, settings.seed).samples, embedder, settings, on_progress)
-    # As the names of the thresholds have them.
+    # The names of the thresholds have six significant digits.
     percentiles = sorted({float(f"{float(p):g}") for p in settings.percentiles})
     cuts = percentile_thresholds([row.energy_gap for row in rows], percentiles)
     taus = {f"P{p:g}": tau for p, tau in cuts.items()}
@@ -211,7 +210,7 @@ def measured(
     settings: SweepSettings | None = None,
     on_progress: Progress = lambda *_: None,
 ) -> tuple[Measured, ...]:
-    """The numbers of samples, each with its control; of the settings ``seed``, ``top_k`` and ``rank_r`` matter."""
+    """Measure samples, each with its control, by the settings ``seed``, ``top_k`` and ``rank_r``."""
     settings = settings or SweepSettings()
     controls = deranged(samples, settings.seed)
     remembering = RememberingEmbedder(embedder)
@@ -255,7 +254,7 @@ def _measured(
 
 
 def summary_of(rows: Sequence[Measured], taus: Mapping[str, float], seed: int) -> dict[str, dict[str, Any]]:
-    """Verdicts of each threshold on the claims it was learnt from, on held-out ones, and on mismatched evidence."""
+    """Count each threshold's verdicts on the claims it was learnt from, on held-out ones and on mismatched ones."""
     gaps = [row.energy_gap for row in rows]
     controls = [row.control_gap for row in rows]
     groups = [row.group for row in rows]
@@ -282,7 +281,7 @@ def summary_of(rows: Sequence[Measured], taus: Mapping[str, float], seed: int) -
 def _held_out(
     gaps: Sequence[float], groups: Sequence[str], percentiles: Sequence[float], seed: int
 ) -> dict[float, dict[str, float]]:
-    """Acceptance on the half that wasn't learnt from, over many splits; nothing where there's one group."""
+    """Return the acceptance on the held-out half, over many splits; nothing for a single group."""
     if len(set(groups)) < 2:
         return {}
     shares: dict[float, list[float]] = {p: [] for p in percentiles}
@@ -301,8 +300,8 @@ def _held_out(
 
 
 def control_of(rows: Sequence[Measured], budget: float, seed: int) -> dict[str, Any] | None:
-    """A threshold by a budget for false acceptance; None where the sample is too small to be sure of it."""
-    # As many as a bound needs of which not even one is accepted: (1 - budget)^n <= 0.05, in one half.
+    """Return a threshold by a budget for false acceptance, or None if the sample is too small for the confidence."""
+    # One half must satisfy (1 - budget)^n <= 0.05, the bound without any acceptance, with a margin in n.
     if len(rows) / 2 < 1.2 * math.log(0.05) / math.log1p(-budget):
         return None
     groups = [row.group for row in rows]
@@ -315,7 +314,7 @@ def control_of(rows: Sequence[Measured], budget: float, seed: int) -> dict[str, 
             positive_groups=[row.group for row in rows if row.label in ("supported", None)] or None,
             seed=seed,
         )
-    except GateError:  # groups so large that one half has too few, or is empty
+    except GateError:  # large groups leave one half too small or empty
         return None
     return {key: _plain(value) for key, value in asdict(found).items()}
 

@@ -1,7 +1,6 @@
-"""A sweep read back from its file.
+"""Read a sweep from its file, which is not trusted.
 
-Nothing in the file is trusted: each value has to be of its kind, and ``summary`` and ``negative_control`` are counted
-anew from the samples.
+Each value must have its type, and ``summary`` and ``negative_control`` are recomputed from the samples.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ KEYS = {"format", *(field.name for field in fields(Sweep))}
 
 
 def sweep_from_json(text: str | bytes, where: str = "sweep") -> Sweep:
-    """The sweep that ``Sweep.to_json`` wrote."""
+    """Return the sweep that ``Sweep.to_json`` wrote."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
@@ -62,7 +61,7 @@ def _taus(values: Any, where: str) -> dict[str, float]:
 
 
 def _checked(value: Any, kinds: Mapping[str, str], where: str) -> dict[str, Any]:
-    """An object with exactly these fields, each of its kind."""
+    """Return an object that has exactly these fields, each of its kind."""
     if not isinstance(value, Mapping) or set(value) != set(kinds):
         raise GateError(f"{where}: allowed: an object with {', '.join(kinds)}")
     for name, kind in kinds.items():
@@ -75,7 +74,7 @@ def _checked(value: Any, kinds: Mapping[str, str], where: str) -> dict[str, Any]
 def _is_number(value: Any) -> bool:
     try:
         return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    except OverflowError:  # a whole number beyond every float
+    except OverflowError:  # an integer too large for a float
         return False
 
 

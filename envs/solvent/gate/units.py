@@ -1,9 +1,9 @@
-"""Units of measure and what number words stand for: tables, and nothing else.
+"""Tables of units of measure and number words.
 
-``UNITS``: symbol or word -> (family, size in the family's base unit). Two quantities of one family can be compared; a
-unit with a family of its own (degrees Celsius) is only ever equal to itself.
+``UNITS`` maps a symbol to (family, size in the family's base unit). Quantities of one family are comparable; a unit
+with its own family (degrees Celsius) equals only itself.
 
-Known approximation: symbols that mean too many things in a running text ("in" for inch, "a" for year) are left out.
+Known approximation: symbols with too many meanings in running text ("in" for inch, "a" for year) are left out.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _PREFIXES = {"p": 1e-12, "n": 1e-9, "u": 1e-6, "m": 1e-3, "": 1.0, "k": 1e3, "M"
 
 
 def _metric(symbol: str, prefixes: str, family: str = "") -> dict[str, Unit]:
-    """The unit with each of some prefixes; a dash among them is the unit without one."""
+    """Return the unit with each prefix; a dash among the prefixes is the unit without one."""
     plain = {"-": ""}
     return {
         plain.get(prefix, prefix) + symbol: (family or symbol, _PREFIXES[plain.get(prefix, prefix)])
@@ -68,7 +68,7 @@ UNITS: Mapping[str, Unit] = MappingProxyType(
         "°F": ("°F", 1.0),
     }
 )
-"""Symbols, where upper and lower case differ: ``M`` is molar, ``m`` is metre."""
+"""Case-sensitive symbols: ``M`` is molar, ``m`` is metre."""
 
 
 def _words(table: dict[str, Unit]) -> dict[str, Unit]:
@@ -121,7 +121,7 @@ WORD_UNITS: Mapping[str, Unit] = MappingProxyType(
     )
     | {"feet": ("m", 0.3048), "inches": ("m", 0.0254), "usd": ("$", 1.0), "eur": ("€", 1.0)}
 )
-"""Words, in lower case."""
+"""Lower-case words."""
 
 CURRENCIES: Mapping[str, str] = MappingProxyType({"$": "$", "€": "€", "£": "£", "¥": "¥"})
 

@@ -1,4 +1,4 @@
-"""Vectors as the gate takes them: finite, of one width, of length 1. All else is refused in one line."""
+"""Validation of the gate's vectors: finite, of one width, of length 1."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["array_of", "checked_vectors", "lengths", "numbers", "require_unit"]
 
 Floats = NDArray[np.float64]
 
-_UNIT = 1e-3  # an embedder's vectors; single precision is off by 1e-7
+_UNIT = 1e-3  # tolerance of an embedder's lengths; single precision is off by 1e-7
 
 
 def checked_vectors(vecs: ArrayLike, *, dimension: int | None = None, where: str = "vectors") -> Floats:
-    """``vecs`` as float64 [n, d], if every value is finite and every row of length 1 to a thousandth."""
+    """Return ``vecs`` as float64 [n, d], with finite values and rows of length 1 to a thousandth, or raise an error."""
     rows = numbers(where, vecs, 2)
     if dimension is not None and rows.shape[1] != dimension:
         raise GateError(f"{where}: got the width {rows.shape[1]}; allowed: {dimension}")
@@ -26,7 +26,7 @@ def checked_vectors(vecs: ArrayLike, *, dimension: int | None = None, where: str
 
 
 def array_of(where: str, values: ArrayLike) -> NDArray[Any]:
-    """Any array, or an error where rows differ in width."""
+    """Return ``values`` as an array, or raise an error if rows differ in width."""
     try:
         return np.asarray(values)
     except (TypeError, ValueError):
@@ -36,15 +36,15 @@ def array_of(where: str, values: ArrayLike) -> NDArray[Any]:
 
 
 def numbers(where: str, values: ArrayLike, ndim: int) -> Floats:
-    """A copy of ``values`` as finite float64 of ``ndim`` dimensions, 1 or 2, with no negative zeros."""
+    """Return a copy of ``values`` as finite float64 with ``ndim`` dimensions, 1 or 2, without negative zeros."""
     array = array_of(where, values)
     if array.dtype.kind not in "fiu":
         raise GateError(f"{where}: got {array.dtype} values; allowed: real numbers")
     if array.ndim != ndim:
         allowed = "[n, d]" if ndim == 2 else "one row"
         raise GateError(f"{where}: got the shape {array.shape}; allowed: {allowed}")
-    with np.errstate(over="ignore"):  # a longer float may be too large for this one
-        # Adding 0 makes -0 the same as 0, for spans are compared by their bytes.
+    with np.errstate(over="ignore"):  # a longdouble may overflow
+        # Spans are compared by their bytes; adding 0 turns -0 into 0.
         doubles: Floats = np.ascontiguousarray(array, dtype=np.float64) + 0.0
     if not np.isfinite(doubles).all():
         raise GateError(f"{where}: got values that are not finite; allowed: finite numbers")
@@ -52,14 +52,14 @@ def numbers(where: str, values: ArrayLike, ndim: int) -> Floats:
 
 
 def lengths(rows: Floats) -> Floats:
-    """Euclidean lengths [n] of ``rows`` [n, d]."""
-    with np.errstate(over="ignore"):  # too long for a float is infinitely long
+    """Return the Euclidean lengths [n] of ``rows`` [n, d]."""
+    with np.errstate(over="ignore"):  # an overflow gives an infinite length
         norms: Floats = np.linalg.norm(rows, axis=1)
     return norms
 
 
 def require_unit(where: str, norms: Floats, *, within: float, zero: bool = False) -> None:
-    """Refuse lengths off 1 by more than ``within``; a length of exactly 0 passes if ``zero``."""
+    """Raise an error for lengths that differ from 1 by more than ``within``; ``zero`` also allows exactly 0."""
     wrong = np.abs(norms - 1.0) > within
     if zero:
         wrong &= norms > 0.0

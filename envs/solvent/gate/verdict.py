@@ -1,20 +1,20 @@
-"""The gate as a whole: measure a claim, apply a policy, look at the failure modes and at the words, give a verdict.
+"""The whole gate: measure a claim, apply a policy, add failure modes and checks, and return a verdict.
 
     verdict = most severe of  policy(measured),  failure modes,  checks
 
-Nothing here can make a verdict milder than the policy's. Source: *Deterministic Policy Gates for Stochastic Systems*,
-"What This System Actually Does" and "Quick Start": its dictionary and its call.
+No part can make the policy's verdict milder. Source: *Deterministic Policy Gates for Stochastic Systems*, "What This
+System Actually Does" and "Quick Start", which define the dictionary and the call.
 
-Bad data is a reject with its reason and never an exception: vectors that are not finite, not of length 1 or of
-mixed widths, no evidence, texts that can't be judged (``legibility``), a gap that is no number. Its energy and gap are
-reported as 1, for nothing of it was shown to be supported.
+Bad data gives a reject with its reason, never an exception: vectors that are not finite, not of length 1 or of mixed
+widths, no evidence, texts that can't be judged (``legibility``), a gap that is not a number. Energy and gap are then
+1, because nothing was shown to be supported.
 
-*Embedding collapse* (the source: fall back to fixed tau): the fixed policy ``strict`` judges the energy, and the more
-severe of its verdict and the policy's own counts, for collapsed vectors must not open a door that was shut.
+*Embedding collapse* (the source falls back to a fixed tau): the fixed policy ``strict`` judges the energy, and the
+more severe of its verdict and the policy's own counts, so that collapsed vectors never make a verdict milder.
 
-Known approximations: a gap given by the caller (as in the source's call) is taken at its word where the policy
-compares gaps, and the measured one is noted beside it if it differs. ``evaluate_claim`` gets vectors, and can't ask
-whether the model read all of the texts.
+Known approximations: a gap given by the caller (as in the source's call) is not verified if the policy compares gaps;
+a different measured gap is reported beside it. ``evaluate_claim`` receives vectors, so it can't check whether the
+model read all of the texts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["FALLBACK", "Context", "evaluate_claim", "evaluate_text"]
 
 FALLBACK = "strict"
-"""The fixed policy that has a say where the embedding collapsed."""
+"""The fixed policy that also judges collapsed embeddings."""
 
 T = TypeVar("T")
 
@@ -49,16 +49,16 @@ _UNUSED = -2.0  # below any cosine
 
 @dataclasses.dataclass(frozen=True)
 class Context:
-    """The texts of a claim that is given as vectors, the place where the policy is used, and settings of the measure.
+    """The texts of a claim given as vectors, the policy's place of use, and the settings of the measurement.
 
     Attributes:
-        claim_text: the claim's words, for the checks; with it
+        claim_text: the claim's words, for the checks; requires ``evidence_texts``.
         evidence_texts: the words of each span.
-        domain: where the policy is used; it refuses a domain that it was not learnt on.
-        model: name or fingerprint of the embedding model; the policy refuses another than its own.
-        override: use the policy elsewhere all the same; the reasons then say so.
-        top_k: most spans that count.
-        rank_r: most directions that count.
+        domain: domain of use; a learnt policy refuses any but its own.
+        model: name or fingerprint of the embedding model; a learnt policy refuses any but its own.
+        override: use the policy despite a mismatch, and note it in the reasons.
+        top_k: maximum number of spans.
+        rank_r: maximum number of directions.
     """
 
     claim_text: str | None = None
@@ -79,7 +79,7 @@ class Context:
 
 
 class _Rule(NamedTuple):
-    """A policy, or a threshold without one."""
+    """A policy or a bare threshold."""
 
     name: str
     decide: Callable[[float], Verdict]
@@ -98,24 +98,24 @@ def evaluate_claim(
     tau_accept: float | None = None,
     context: Context | None = None,
 ) -> dict[str, Any]:
-    """The verdict on a claim [d] against its evidence [n, d], all of length 1.
+    """Return the verdict on a claim [d] against its evidence [n, d], all of length 1.
 
     Args:
         claim_vec: the claim.
         evidence_vecs: its spans.
-        regime: a policy; or ``adaptive`` (on the gap) or ``fixed`` (on the energy) with a threshold. ``fixed`` alone
-            is the fixed policy ``strict``.
-        energy_gap: the gap, if it is known already; else it is measured.
-        tau_accept: the threshold, where no policy is given.
-        context: texts for the checks, domain and model of use, spans and directions that count.
+        regime: a policy, or ``adaptive`` (on the gap) or ``fixed`` (on the energy) with a threshold. ``fixed`` without
+            one is the fixed policy ``strict``.
+        energy_gap: the gap, if known; by default it is measured.
+        tau_accept: the threshold, if no policy is given.
+        context: texts for the checks, domain and model of use, spans and directions.
 
     Returns:
         ``verdict``, ``hallucination_energy``, ``energy_gap`` (6 decimals), ``policy_applied``, ``reasons`` (texts),
-            ``checks`` and ``failure_modes`` (dictionaries, all that JSON can hold).
+            ``checks`` and ``failure_modes`` (dictionaries of JSON values).
 
     Raises:
-        GateError: an unknown regime, no threshold, both a threshold and a policy, a policy used where it was not
-            learnt. Never for data.
+        GateError: the regime is unknown, the threshold is missing or accompanies a policy, or the policy was learnt
+            elsewhere. Data never raise an error.
     """
     context = context or Context()
     rule = _rule(regime, tau_accept, context)
@@ -136,13 +136,12 @@ def evaluate_text(
     domain: str | None = None,
     override: bool = False,
 ) -> dict[str, Any]:
-    """The verdict on a claim and its evidence as texts; spans and directions as the policy was learnt with.
+    """Return the verdict on a claim and its evidence as texts, with the policy's own spans and directions.
 
-    Spans without a word, and spans that the model can't read, are left out; a claim it can't read is bad data.
+    Spans without a word and spans that the model can't read are left out. A claim that it can't read is bad data.
 
     Raises:
-        GateError: the policy was learnt on another domain or with another model; the model is missing. Never for
-        texts.
+        GateError: the policy was learnt on another domain or with another model, or the model is missing.
     """
     if not isinstance(policy, Policy):
         raise GateError(f"policy: got {policy!r:.80}; allowed: a Policy")
@@ -162,11 +161,8 @@ def evaluate_text(
     return _evaluated(rule._replace(reasons=(*rule.reasons, *left_out)), measure, None, (claim, spans))
 
 
-# ---------------------------------------------------------------------------------------------- rule
-
-
 def _rule(regime: Policy | str, tau_accept: Any, context: Context) -> _Rule:
-    """The rule that decides; every wrong use of the arguments ends here."""
+    """Return the rule that decides, or raise an error for any incorrect argument."""
     if isinstance(regime, Policy) and tau_accept is not None:
         raise GateError("tau_accept: got a policy as well; allowed: one of the two")
     if regime == "fixed" and tau_accept is None:
@@ -203,11 +199,8 @@ def _rule(regime: Policy | str, tau_accept: Any, context: Context) -> _Rule:
     )
 
 
-# ----------------------------------------------------------------------------------------------- data
-
-
 def _tried(call: Callable[[], T]) -> T | str:
-    """The result of ``call``, or why there is none."""
+    """Return the result of ``call``, or the reason why there is none."""
     try:
         with np.errstate(all="ignore"):
             return call()
@@ -215,12 +208,12 @@ def _tried(call: Callable[[], T]) -> T | str:
         raise
     except GateError as error:
         return str(error)
-    except Exception as error:  # whatever a foreign object does when it is read as an array
+    except Exception as error:  # a foreign object's __array__ may raise anything
         return f"the claim or its evidence can't be read ({type(error).__name__})"
 
 
 def _measured(measure: Callable[[], GapResult], texts: tuple[Any, Any] | None) -> GapResult | str:
-    """The measurement, or why there is none."""
+    """Return the measurement, or the reason why there is none."""
     if texts is not None and (why := _tried(lambda: illegible_pair(*texts))):
         return why
     result = _tried(measure)
@@ -245,9 +238,6 @@ def _bad_data(rule: _Rule, why: str, energy: float = 1.0, gap: float = 1.0) -> d
         "checks": [],
         "failure_modes": [],
     }
-
-
-# -------------------------------------------------------------------------------------------- verdict
 
 
 def _evaluated(
@@ -286,7 +276,6 @@ def _evaluated(
 
 
 def _by_modes(modes: Sequence[FailureMode], energy: float) -> list[Verdict]:
-    """The verdicts that the failure modes ask for."""
     verdicts: list[Verdict] = []
     for mode in modes:
         if mode.response == "fallback":

@@ -1,9 +1,9 @@
-"""Words of a text for the checks: one look at each character, no grammar, English.
+"""The words of a text, for the checks: one pass over the characters, English without grammar.
 
-``plain`` brings the many forms of dashes, quotes, spaces and micro signs to one; ``words`` splits; ``stem`` takes off
-plural, possessive and the commonest endings of verbs; ``content_stems`` leaves out words that carry no content.
+``plain`` unifies dashes, quotes and micro signs; ``words`` splits; ``stem`` removes plurals, possessives and the most
+common verb endings; ``content_stems`` leaves out function words.
 
-Known approximation: English endings and English function words. A text without spaces between words is one word.
+Known approximation: English endings and function words. A text without spaces between words is one word.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ _FUNCTION_WORDS = _set(
 
 
 def plain(text: str) -> str:
-    """The text with one form each of dash, quote and micro sign, and without invisible marks."""
+    """Return the text with one form each of dash, quote and micro sign, and without invisible marks."""
     return text.translate(_SAME)
 
 
 def words(text: str) -> list[str]:
-    """The words of a plain text, lower case; digits and punctuation part them."""
+    """Return the words of a plain text in lower case; digits and punctuation separate them."""
     return _WORD.findall(text.casefold())
 
 
 def stem(word: str) -> str:
-    """A word without possessive, plural and the commonest endings; at least three letters are left."""
+    """Return a word without possessive, plural and the most common endings, but at least three letters of it."""
     word = word.removesuffix("'s").removesuffix("'")
     if len(word) > 4 and word.endswith(("ies", "ied")):
         return word[:-3] + "y"
@@ -59,14 +59,14 @@ def stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
             word = word[: -len(ending)]
             break
-    # Doubled consonants and a last e come and go: planned, planning, plan; used, using, use.
+    # Forms differ in a doubled consonant or a final e: planned, planning, plan; used, using, use.
     if len(word) > 3 and word[-1] == word[-2]:
         return word[:-1]
     return word.removesuffix("e") if len(word) > 3 else word
 
 
 def content_stems(text: str) -> dict[str, str]:
-    """Stem -> the word as it first stands in a plain text, for words that carry content."""
+    """Return stem -> first occurrence in a plain text, for content words."""
     found: dict[str, str] = {}
     for word in words(text):
         if word not in _FUNCTION_WORDS and len(word) > 1:
@@ -75,6 +75,6 @@ def content_stems(text: str) -> dict[str, str]:
 
 
 def shown(text: str) -> str:
-    """A piece of foreign text fit for a message: short, and nothing in it that doesn't print."""
+    """Return a short excerpt of foreign text for a message, with printable characters only."""
     kept = "".join(char if char.isprintable() else "?" for char in text[: _SHOWN + 1])
     return kept if len(kept) <= _SHOWN else kept[: _SHOWN - 3] + "..."

@@ -116,10 +116,10 @@ class RayBackend:
                     running = {news: post for news, post in running.items() if post.stop(on_message)}
                 ready, _ = ray.wait(list(running), timeout=PATIENCE) if running else ([], None)
                 for news in ready:
-                    if running[news].hear(on_message):
-                        continue
                     post = running.pop(news)
-                    if post.again:
+                    if post.hear(on_message):
+                        running[post.news] = post
+                    elif post.again:
                         waiting.appendleft(post.task)
                 if running and min(post.waits_for for post in running.values()) > WAITS_LONG:
                     said = f"nothing has begun yet: Ray waits for one of its {cpus} CPUs, or for a process to start"
@@ -138,16 +138,23 @@ class _Post:
         (self._unit,) = task.units
         self._attempts = attempts
         self._place: Place | None = None
-        self._stopping = False
+        self._stopping = self._broken = False
         self._since = time.monotonic()
         files = read_folder(self._unit.folder) if self._unit.folder.exists() else {}
-        self._actor: Any = _ACTOR.remote()
+        self._actor = _ACTOR.options(max_concurrency=2).remote()  # stop() must run beside work()
         self.news: Any = self._actor.work.options(num_returns="streaming").remote(task, files)
 
     def hear(self, on_message: OnMessage) -> bool:
         """Pass on the next message and return whether more will come; if not, ``again`` says whether to retry."""
         try:
-            goes_on = self._take(ray.get(next(self.news)), on_message)
+            item = ray.get(self.news if self._broken else next(self.news))
+            if self._broken:
+                raise ray.exceptions.RayError("it lives and can't be heard")
+            goes_on = self._take(item, on_message)
+        except ray.exceptions.ActorUnavailableError:  # the next call returns once Ray knows the actor's fate
+            time.sleep(PATIENCE)
+            self.news, self._broken = self._actor.stop.remote(), True
+            return True
         except ray.exceptions.RayError as error:
             self._lost(error, on_message)
             goes_on = False
@@ -203,9 +210,7 @@ class _Post:
 
 
 # No restarts by Ray: they would begin from scratch, while the run knows what a lost actor had done.
-_ACTOR: Any = ray.remote(UnitWorker).options(
-    num_cpus=1, max_restarts=0, max_concurrency=2, scheduling_strategy="SPREAD"
-)
+_ACTOR: Any = ray.remote(num_cpus=1, max_restarts=0, scheduling_strategy="SPREAD")(UnitWorker)
 
 
 def _start(jobs: int) -> None:

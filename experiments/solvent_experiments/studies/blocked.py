@@ -198,5 +198,4 @@ def _over_a_lot(axes: Axes, data: ArmData, colour: str) -> None:
         pair = [by_seed(part, name, data.seeds) for name in (KINDS["calibrates"], "over_threshold")]
         if sum(int(group.sum()) for group in pair[1]) < FEW:
             continue
-        found = share_interval(pair[0], pair[1], DRAWS)
-        points(axes, [beat], [found], color=colour)
+        points(axes, [beat], [share_interval(pair[0], pair[1], DRAWS)], color=colour)

@@ -1,13 +1,9 @@
-"""What the studies' figures share: intervals as dots with bars, learning curves of a share, and files of the same
-bytes.
-"""
+"""What the studies' figures share: intervals as dots with bars, and the figure of a study's arms."""
 
 from __future__ import annotations
 
-import io
 import itertools
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,23 +11,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
-from solvent_experiments.artifacts.files import write_atomically
-from solvent_experiments.figures.style import DPI, GREY, INK, PALETTE, new_figure, signed
+from solvent_experiments.figures.style import GREY, INK, PALETTE, new_figure, signed
 from solvent_experiments.measure.statistics import Interval, profile_band
 from solvent_experiments.studies.data import ArmData
 from solvent_experiments.studies.measures import QUANTILES, budget_bands
 
-__all__ = ["arms_figure", "dots", "points", "step_labels", "write_png"]
+__all__ = ["arms_figure", "dots", "points", "step_labels"]
 
 DASHED = (0, (4, 2))
 STYLES: tuple[Any, ...] = ("-", DASHED, (0, (1, 1)))
-
-
-def write_png(figure: Figure, path: Path) -> None:
-    """Write the figure; the same figure gives the same bytes."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=DPI, metadata={"Software": None})
-    write_atomically(path, buffer.getvalue())
 
 
 def dots(

@@ -1,4 +1,4 @@
-"""Results of a study, from the artifacts of its runs alone: ``NAME.json``, ``NAME.md``, ``NAME.png``,
+"""The results of a study, from the artifacts of its runs alone: ``NAME.json``, ``NAME.md``, ``NAME.png``,
 ``NAME_arms.png``.
 """
 
@@ -12,11 +12,11 @@ import numpy as np
 from rich.console import Console
 
 from solvent_experiments.artifacts.files import write_atomically, write_json
-from solvent_experiments.figures.style import styled
+from solvent_experiments.figures.style import save, styled
 from solvent_experiments.measure.statistics import interval, performance_profile
 from solvent_experiments.measure.table import Table
 from solvent_experiments.studies.data import ArmData, Study, StudyData
-from solvent_experiments.studies.drawing import arms_figure, write_png
+from solvent_experiments.studies.drawing import arms_figure
 from solvent_experiments.studies.measures import QUANTILES, arm_rows, budget_bands, rounded
 from solvent_experiments.studies.registry import load_study
 from solvent_experiments.studies.verdicts import Finding, Score
@@ -40,9 +40,9 @@ def write_results(name: str, study: Study, runs: Path, out: Path) -> dict[str, A
     found = _found(name, study, score, arms, data)
     with styled():
         figure = study.figure(data)
-        write_png(figure, out / f"{name}.png")
+        save(figure, out / name, kinds=("png",))
         if arms:
-            write_png(arms_figure(arms), out / f"{name}_arms.png")
+            save(arms_figure(arms), out / f"{name}_arms", kinds=("png",))
     write_json(out / f"{name}.json", found)
     write_atomically(out / f"{name}.md", markdown(found))
     return found

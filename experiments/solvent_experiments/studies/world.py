@@ -92,7 +92,7 @@ def lab(
     script: str = "honest",
     **settings: Any,
 ) -> Play:
-    """A script's episodes on a level, with differences that are named."""
+    """Return the play of a script on a level, with named differences."""
     name = "_".join([level, script, *says.replace(",", "").split()])
     env = f"Solvent/{LEVELS[level]}-v0"
     return Play(name, params or {}, env, script, settings, episodes=EPISODES, first_seed=0)
@@ -102,7 +102,7 @@ HONEST = {level: lab(level) for level in LEVELS}
 
 
 def scripts(level: str) -> Iterator[Row]:
-    """Every script; degenerate ones should earn at most half of what the honest one does."""
+    """Yield every script; a degenerate one should earn at most half of what the honest one does."""
     energy = HONEST[level].lab.energy.enabled
     for script in AGENTS:
         bad = script in DEGENERATE and (energy or script != "hoarder")
@@ -111,7 +111,7 @@ def scripts(level: str) -> Iterator[Row]:
 
 
 def debt_and_lots() -> Iterator[Row]:
-    """The honest script without debt, and without changes of the reagent lot."""
+    """Yield the honest script without debt, and without changes of the reagent lot."""
     free, one_lot = {"debt": {"enforced": False}}, {"assay": {"lot_heartbeats": 40}}
     without_debt = lab("debt", "no debt", free, repay_worth=NEVER)
     yield Row("default", HONEST["debt"])
@@ -122,7 +122,7 @@ def debt_and_lots() -> Iterator[Row]:
 
 
 def calibrations() -> Iterator[Row]:
-    """What a calibration teaches, by the readouts of its plate, where debt has no consequence; and where it has one."""
+    """Yield the honest script with calibrations and without, where debt has no consequence and where it has one."""
     free = {"debt": {"enforced": False}}
     one_readout = {**free, "plates": {"dmso": {"readouts": 1, "replicates": 8}}}
     none = lab("debt", "free none", free, calibrates=False)
@@ -135,7 +135,7 @@ def calibrations() -> Iterator[Row]:
 
 
 def claims() -> Iterator[Row]:
-    """Quantiles of the gain that are claimed, against the lowest and the highest."""
+    """Yield the quantiles of the gain that are claimed, and the median against the extremes."""
     plays = {
         q: lab("debt", f"quantile {q:g}", claim_quantile=q) for q in (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95)
     }
@@ -146,7 +146,7 @@ def claims() -> Iterator[Row]:
 
 
 def energy() -> Iterator[Row]:
-    """The honest script by the energy that a heartbeat brings, where no price is wrong."""
+    """Yield the honest script by the energy that a heartbeat brings, where no price is wrong."""
     fair = {"proposals": {"mispriced_most": 0}}
     plenty = {**fair, "energy": {"start": 1000.0, "regeneration": 1000.0, "cap": 1000.0}}
     usual = lab("energy", "fair", fair)
@@ -158,7 +158,7 @@ def energy() -> Iterator[Row]:
 
 
 def voices() -> Iterator[Row]:
-    """The honest voice against its silence, and those that make discomfort up, with wrong prices and without."""
+    """Yield the honest voice against its silence, and fabricated discomfort, with wrong prices and without."""
     fair = {"mispriced_most": 0}
     honest: dict[str, Mapping[str, Any]] = {
         "as it is": {},
@@ -180,7 +180,7 @@ def voices() -> Iterator[Row]:
 
 
 def gates() -> Iterator[Row]:
-    """Who is let through with the gate, and without it or a part of it."""
+    """Yield four scripts with the gate and without it or a part of it, and the honest one under each policy."""
     missing = {"gate": "enabled", "governance": "governance", "number check": "numbers"}
     for script in ("honest", "premature", "overreacher", "padder"):
         yield Row(script, usual := lab("gate", script=script))
@@ -193,7 +193,7 @@ def gates() -> Iterator[Row]:
 
 
 def mechanisms() -> Iterator[Row]:
-    """The honest script on the whole level without a mechanism; it knows that it is missing."""
+    """Yield the honest script on the whole level without a mechanism, which it knows to be missing."""
     tracked = {"enforced": False}
     off: dict[str, Mapping[str, Any]] = {"proposals": {"enabled": False}}
     without: dict[str, Mapping[str, Any]] = {
@@ -211,7 +211,7 @@ def mechanisms() -> Iterator[Row]:
 
 
 def words() -> Iterator[Row]:
-    """What adequacy does to who speaks adequately, and to who does not."""
+    """Yield scripts with adequate words and with others, where adequacy is enforced and only tracked."""
     for script in ("honest", "adequate", "hedger", "definitive", "premature", "overreacher"):
         yield Row(script, enforced := lab("lab", script=script))
         tracked = lab("lab", "no adequacy", {"adequacy": {"enforced": False}}, script)
@@ -276,7 +276,8 @@ def score(data: StudyData) -> Score:
     for title, rows in TABLES.items():
         there = [row for row in rows if data.has(row.play, row.against or row.play)]
         level = title.partition(":")[0]
-        tables[title] = [_row(data, row) for row in there]
+        if there:
+            tables[title] = [_row(data, row) for row in there]
         findings += [
             Finding(f"{level}: {_compared(row)}", _difference(data, row), "bits", row.expected, MATTERS)
             for row in there
@@ -288,7 +289,9 @@ def score(data: StudyData) -> Score:
 
 
 def _compared(row: Row) -> str:
-    return f"{row.says} less {row.times:g} x {row.against.name}" if row.against else row.says
+    assert row.against is not None
+    share = {0.5: "half of ", 1.0: ""}.get(row.times, f"{row.times:g} x ")
+    return f"{row.says} less {share}{row.against.name.partition('_')[2].replace('_', ' ')}"
 
 
 def _difference(data: StudyData, row: Row) -> Interval:
@@ -308,13 +311,13 @@ def _row(data: StudyData, row: Row) -> dict[str, str]:
 
 
 def _level_columns(data: StudyData, row: Row) -> set[str]:
-    """The columns that any play of the row's level has: a lab without a gate has none of the gate's."""
+    """Return the columns that any play of the row's level has: a lab without a gate lacks those of the gate."""
     names = {other.play.name for other in _ROWS if other.play.env == row.play.env}
     return {column for name in names & set(data.plays) for column in data.plays[name]}
 
 
 def _doses(data: StudyData) -> list[dict[str, str]]:
-    """The ten pairs of doses that teach most in five screens."""
+    """Return the ten pairs of doses that teach most in five screens."""
     learnt = {}
     for pair, play in SCREENS.items():
         if data.has(play):
@@ -329,7 +332,7 @@ def _doses(data: StudyData) -> list[dict[str, str]]:
 
 
 def _padding(data: StudyData) -> list[dict[str, str]]:
-    """Energy and acceptance by plates, and their changes in the labs where the last plate left the fit as it was."""
+    """Return energy and acceptance by plates, and their changes where the last plate left the fit as it was."""
     rows = []
     for says, play in PADDING.items():
         if data.has(play):
@@ -369,7 +372,7 @@ NOTES = (
 
 
 def figure(data: StudyData) -> Figure:
-    """Return of each script on each level, as a share of the honest script's."""
+    """Draw the return of each script on each level, as a share of the honest script's."""
     drawn = new_figure(4.6)
     axes = drawn.subplots()
     names: Sequence[str] = [name for name in AGENTS if name != "honest"]
