@@ -1,9 +1,8 @@
-"""The learners of the studies, and the arms that several studies share.
+"""Learners of the studies, and arms that several studies share.
 
-The learner is PPO, small enough that many seeds of many arms fit into an afternoon of one core. The
-network and the shaping are those of ``configs/hyperparameters/ppo.yml``, with half as many labs and a quarter of the
-steps. Where debt's rules are what differs nothing is demonstrated: a clone of the honest script would bring the
-script's claims along.
+The learner is PPO, small enough to train many seeds of many arms in an afternoon on one core. Network and shaping are
+those of ``configs/hyperparameters/ppo.yml``, with half of the labs and a quarter of the steps. Arms that differ in
+debt's rules have no demonstrations: a clone of the honest script would start with the script's claims.
 """
 
 from __future__ import annotations
@@ -38,11 +37,11 @@ def _recipe(algorithm: str, steps: int, **more: Any) -> Mapping[str, Any]:
 
 
 SCRATCH = _recipe("PPO", 1_000_000)
-"""From nothing."""
+"""Learns from scratch."""
 MASKED = _recipe("MaskablePPO", 1_000_000)
-"""The same, choosing only among actions that would execute."""
+"""Learns from scratch, choosing only among executable actions."""
 WARM = _recipe("PPO", 300_000, imitation_episodes=500, imitation_epochs=30, learning_rate="lin_1e-3")
-"""Starts as a clone of the honest script, with a lower rate: for the levels that take longer to learn."""
+"""Starts as a clone of the honest script, at a lower rate: for levels that take longer to learn."""
 SMALL: Mapping[str, Any] = {
     "algorithm": "PPO",
     "n_timesteps": 500_000,
@@ -59,9 +58,9 @@ SMALL: Mapping[str, Any] = {
     "clip_range": 0.2,
     "ent_coef": 0.005,
 }
-"""For the lab that is small enough to be solved: a plain network, from nothing."""
+"""Learns from scratch with a plain network, in the lab that can be solved exactly."""
 
-# An arm that several studies have is trained once, in the folder of the first of them.
+# An arm of several studies is trained once, in the folder of the first.
 ENFORCED = Arm("enforced", "as it is", SCRATCH)
 CONTAMINATED = Arm(
     "contaminated", "debt only tracked", SCRATCH, params={"debt": {"enforced": False}}, seeds=5

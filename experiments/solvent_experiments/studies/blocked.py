@@ -1,10 +1,9 @@
 """Does an agent learn to calibrate when it is blocked?
 
-The source's last open item: *agent learns to propose calibration when blocked (deadlock recovery)*. Measured while
-PPO trains from scratch: of the choices made with debt above the threshold, the share that are calibrations. Actions
-are drawn from the policy, as in any training. An agent that chooses at random among all actions would calibrate in
-3 of 180 of them; one that chooses at random among those that would execute in 3 of 4, because only resting is
-possible beside the three calibrations.
+This is the source's last open item: *agent learns to propose calibration when blocked (deadlock recovery)*. While PPO
+trains from scratch, the study measures the share of calibrations among choices made with debt above the threshold.
+Actions are sampled from the policy, as in any training. Uniform choice among all actions would give 3 in 180. Among
+executable actions it would give 3 in 4, because only rest and three calibrations are possible.
 """
 
 from __future__ import annotations
@@ -42,26 +41,26 @@ ARMS = {"unmasked (PPO)": ENFORCED, "masked (MaskablePPO)": MASKED_ARM}
 PARTS = {"first tenth": (0.0, 0.1), "last tenth": (0.9, 1.0)}
 KINDS = {"calibrates": "over_threshold_calibrations", "rests": "over_threshold_rests"}
 FRESH = 2
-"""Heartbeats for which a reagent lot is fresh."""
+"""Heartbeats during which a reagent lot counts as fresh."""
 FEW = 20
-"""Blocked choices: fewer are not drawn."""
+"""Least number of blocked choices for a point in the figure."""
 DRAWS = Bootstrap(400)
 
 
 def part_of(data: ArmData, part: str) -> Columns:
-    """The training episodes of a part of its steps."""
+    """Return the training episodes in a part of the steps."""
     low, high = PARTS[part]
     share = data.training["steps"] / max(1, int(data.training["steps"].max(initial=0)))
     return select(data.training, (share > low) & (share <= high))
 
 
 def by_seed(columns: Columns, name: str, seeds: Any) -> list[Any]:
-    """A column, a group for each seed."""
+    """Return a column by training seed."""
     return [columns[name][columns["training_seed"] == seed] for seed in seeds]
 
 
 def score(data: StudyData) -> Score:
-    """How the share grew, and what it was at either end."""
+    """Return the growth of the share, and its values at both ends."""
     findings, rows = [], []
     for says, arm in ARMS.items():
         mine = data.arm(arm)
@@ -102,7 +101,7 @@ def score(data: StudyData) -> Score:
 
 
 def in_evaluation(data: ArmData) -> Columns:
-    """The same counts of the traced evaluation episodes, in which the most probable action is taken."""
+    """Return the same counts of the traced evaluation episodes, where the policy takes its most probable action."""
     traces = data.traces
     starts = traces["heartbeat"] == 0
     before = np.roll(traces["debt"], 1)
@@ -148,9 +147,7 @@ NOTES = (
 
 
 def figure(data: StudyData) -> Figure:
-    """The share over training, how often an agent is blocked at all, and the share in the evaluation over a lot's
-    life.
-    """
+    """Draw how often agents calibrate when blocked, and are blocked, over training; the former also by a lot's age."""
     drawn = new_figure(5.4)
     share, often, lot = drawn.subplots(3, 1)
     for colour, (says, arm) in zip(PALETTE, ARMS.items(), strict=False):

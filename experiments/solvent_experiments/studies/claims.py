@@ -1,13 +1,12 @@
-"""Claims that were learnt: are they borne out, and do they get more careful as debt rises?
+"""Learnt claims: are they borne out, and do they get more careful as debt rises?
 
-Each claim is held against the distribution of the gain that the belief on show lets one expect (``records``):
-its *quantile* there is 0.5 for a claim of the median. The newsvendor's argument says that the best quantile falls
-as debt gets dearer, and debt gets dearer as it nears the threshold. What is compared as debt rises is not the same
-otherwise: in debt an agent is later in its episode and knows more. So the difference is also taken within strata of
-the same plate and a similar expected gain, each weighted by the lesser of its two counts.
+Each claim is located in the distribution of the gain under the visible belief (``records``): its *quantile* is 0.5 for
+a claim of the median. By the newsvendor's argument the best quantile falls as debt gets dearer, which it does towards
+the threshold. But an agent in debt is also later in its episode and knows more. So the study also takes the difference
+within strata of the same plate and a similar expected gain, each weighted by the smaller of its two counts.
 
-On ``Solvent/Tiny-v0`` the exact solution plays beside a learner; there only 0, 0.25 and 0.5 bits can be claimed, so its
-quantile is coarse, and what is compared is how often something is claimed.
+On ``Solvent/Tiny-v0`` the exact solution plays beside a learner. Only 0, 0.25 and 0.5 bits can be claimed there, which
+makes the quantile coarse, so the study compares how often something is claimed.
 """
 
 from __future__ import annotations
@@ -62,19 +61,19 @@ SAYS = {
 }
 PLAYS = tuple(_plays().values())
 EDGES = (0.0, 1e-9, 0.5, 1.0, 1.5, 2.0 + 1e-9)
-"""Of debt, bits: none at all, and up to each of the others."""
+"""Edges of the bins of debt, in bits; the first bin holds no debt at all."""
 BINS = ("none", "to 0.5", "to 1", "to 1.5", "to 2")
 FEW = 50
 
 
 def binned(debt: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The bin of each debt; ``len(BINS)`` above the last edge."""
+    """Return the bin of each debt; ``len(BINS)`` above the last edge."""
     found: NDArray[np.int64] = np.searchsorted(EDGES[1:], debt, side="left")
     return found
 
 
 def within_strata(columns: Columns, name: str) -> float:
-    """Mean of a column in debt above 1 bit less that without debt, within verb and expected gain; NaN without pairs."""
+    """Return a column's mean above 1 bit of debt minus that without debt, within strata; NaN without pairs."""
     place = binned(columns["debt"])
     stratum = columns["verb"] * 100 + np.floor(columns["expected"] / 0.15).astype(np.int64)
     total, weight = 0.0, 0.0
@@ -89,12 +88,12 @@ def within_strata(columns: Columns, name: str) -> float:
 
 
 def by_seed(columns: Columns) -> list[Columns]:
-    """The rows of each training seed."""
+    """Return the rows of each training seed."""
     return [select(columns, columns["training_seed"] == seed) for seed in np.unique(columns["training_seed"])]
 
 
 def by_episode(columns: Columns, parts: int = 20) -> list[Columns]:
-    """Rows in ``parts`` groups of episodes: what stands in for seeds where nothing was trained."""
+    """Return the rows in ``parts`` groups of episodes, which stand in for the seeds of a script."""
     group = columns["episode_seed"] % parts
     return [select(columns, group == part) for part in range(parts) if (group == part).any()]
 
@@ -105,7 +104,7 @@ def _groups(columns: Columns) -> list[Columns]:
 
 
 def falling(columns: Columns, name: str = "quantile", *, strata: bool = False) -> Interval:
-    """How a column differs between debt above 1 bit and none."""
+    """Return the difference of a column between debt above 1 bit and none."""
     groups = _groups(columns)
     if strata:
         values = [value for value in (within_strata(group, name) for group in groups) if not np.isnan(value)]
@@ -120,7 +119,7 @@ NOTHING = Interval(float("nan"), float("nan"), float("nan"))
 
 
 def score(data: StudyData) -> Score:
-    """How bold claims are, and whether they fall with debt."""
+    """Return how bold the claims are and how they change with debt."""
     found = data.plays
     enforced, tracked = (by_seed(found[name]) for name in ("enforced", "contaminated"))
     findings = [
@@ -209,7 +208,7 @@ NOTES = (
 
 
 def figure(data: StudyData) -> Figure:
-    """Quantile claimed, and claimed against gained, by debt."""
+    """Draw the claimed quantile, and claims against gains, by debt."""
     drawn = new_figure(4.6)
     panels: Sequence[Any] = drawn.subplots(2, 1)
     for i, (name, says) in enumerate(SAYS.items()):

@@ -1,4 +1,4 @@
-"""What a study is scored and drawn from: the tables of its finished runs and plays, and nothing else."""
+"""The data of a study: the tables of its finished runs and plays."""
 
 from __future__ import annotations
 
@@ -33,96 +33,96 @@ class ArmData:
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
-        """As it was run."""
+        """The config of the run."""
         return read_document(self.folder.config).data
 
     @cached_property
     def manifest(self) -> Mapping[str, Any]:
-        """With what, where and when."""
+        """The manifest of the run."""
         found: Mapping[str, Any] = json.loads(self.folder.manifest.read_text(encoding="utf-8"))
         return found
 
     @cached_property
     def params(self) -> LabParams:
-        """Of its labs."""
+        """The parameters of its labs."""
         params: LabParams = LabParams.from_mapping(self.config["params"])
         return params
 
     @cached_property
     def episodes(self) -> Columns:
-        """A row an evaluation episode."""
+        """One row per evaluation episode."""
         return read_parquet(self.folder.episodes)
 
     @cached_property
     def training(self) -> Columns:
-        """A row a training episode."""
+        """One row per training episode."""
         return read_parquet(self.folder.training)
 
     @cached_property
     def traces(self) -> Columns:
-        """A row an action of the traced evaluation episodes."""
+        """One row per action of the traced evaluation episodes."""
         return read_parquet(self.folder.traces)
 
     @property
     def seeds(self) -> list[int]:
-        """Its training seeds."""
+        """The training seeds."""
         return list(self.config["seeds"])
 
     @property
     def steps(self) -> int:
-        """Training steps a seed."""
+        """Training steps per seed."""
         return int(self.config["train"][self.arm.learner]["n_timesteps"])
 
     def groups(self, name: str) -> list[Any]:
-        """A column of the evaluation episodes, a group for each training seed."""
+        """Return a column of the evaluation episodes by training seed."""
         return groups_of(self.episodes, self.arm.learner, name)
 
 
 @dataclass(frozen=True)
 class StudyData:
-    """All of a study's arms by name, and the tables of its plays by name."""
+    """A study's arms and the tables of its plays, by name."""
 
     name: str
     arms: Mapping[str, ArmData]
     plays: Mapping[str, Columns]
 
     def arm(self, arm: Arm) -> ArmData:
-        """The data of one of its arms."""
+        """Return the data of an arm."""
         return next(data for data in self.arms.values() if data.arm.essence() == arm.essence())
 
     def play_groups(self, play: str, name: str) -> list[Any]:
-        """A column of a play's table, a group for each training seed."""
+        """Return a column of a play's table by training seed."""
         columns = self.plays[play]
         seeds = columns["training_seed"]
         return [columns[name][seeds == seed] for seed in np.unique(seeds)]
 
     def play_part(self, play: str, rows: Any) -> Columns:
-        """Some rows of a play's table."""
+        """Return some rows of a play's table."""
         return select(self.plays[play], rows)
 
     def has(self, *plays: Play) -> bool:
-        """Whether all of these were played."""
+        """Return whether all of these were played."""
         return all(play.name in self.plays for play in plays)
 
 
 class Study(Protocol):
-    """What a study's file has."""
+    """The contents of a study's file."""
 
     TITLE: str
     """A few words."""
     CLAIM: str
     """One sentence that can be wrong."""
     REFUTED_BY: str
-    """What would show it to be."""
+    """The observation that would refute it."""
     SWEEP: tuple[Arm, ...]
     PLAYS: tuple[Play, ...]
 
     @staticmethod
     def score(data: StudyData) -> Score:
-        """Return what was measured, and what it says about the claim."""
+        """Return the measurements and their verdict on the claim."""
         ...
 
     @staticmethod
     def figure(data: StudyData) -> Figure:
-        """Draw what was measured."""
+        """Draw the measurements."""
         ...

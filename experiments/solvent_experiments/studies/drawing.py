@@ -1,4 +1,4 @@
-"""What the studies' figures share: intervals as dots with bars, and the figure of a study's arms."""
+"""Drawing intervals as dots with bars, and the figure of a study's arms."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STYLES: tuple[Any, ...] = ("-", DASHED, (0, (1, 1)))
 def dots(
     axes: Axes, names: Sequence[str], found: Sequence[Interval], colours: Sequence[str] = PALETTE[:1]
 ) -> None:
-    """A row each, the first at the top: value, 95 % interval, and the numbers beside it."""
+    """Draw a row for each value with its 95 % interval and the numbers beside it, the first row at the top."""
     for i, (interval, colour) in enumerate(zip(found, itertools.cycle(colours), strict=False)):
         place = len(names) - 1 - i
         if np.isnan(interval.value):
@@ -47,20 +47,20 @@ def dots(
 
 
 def points(axes: Axes, xs: Sequence[float], found: Sequence[Interval], **style: Any) -> None:
-    """Values with their 95 % intervals upright, joined by a line if ``style`` has one."""
+    """Draw values with vertical 95 % intervals, joined by a line if ``style`` has one."""
     errors = [[f.value - f.low for f in found], [f.high - f.value for f in found]]
     axes.errorbar(xs, [f.value for f in found], yerr=errors, fmt="o", ms=3, lw=1, **style)
 
 
 def step_labels(axes: Axes, unit: str = "heartbeats") -> None:
-    """Training steps along the x axis."""
+    """Label the x axis with training steps."""
     axes.set_xlabel(f"training steps ({unit} of all labs)")
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.set_xlim(left=0)
 
 
 def arms_figure(arms: Sequence[ArmData]) -> Figure:
-    """Of every arm the performance profile of its evaluation episodes, and the wells left: median, 5 to 95 %."""
+    """Draw each arm's performance profile in evaluation, and its wells left: median and 5 to 95 %."""
     figure = new_figure(4.7 + 0.15 * ((len(arms) + 1) // 2))
     profile, wells = figure.subplots(2, 1)
     everything = np.concatenate([np.concatenate(arm.groups("return")) for arm in arms])

@@ -1,4 +1,4 @@
-"""What is measured of every arm, whatever its study asks: return, debt over its limit, refusals by reason, budget."""
+"""Measurements of every arm in all studies: return, debt over its limit, refusals by reason, budget."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from solvent_experiments.studies.data import ArmData
 __all__ = ["QUANTILES", "arm_row", "arm_rows", "budget_bands", "change", "rounded", "shown"]
 
 QUANTILES = (5, 25, 50, 75, 95)
-"""Percent, of the budget's bands."""
+"""Percentages of the budget's bands."""
 MEANS = {
     "longest streak over it": "longest_streak",
     "debt at the end": "debt",
@@ -32,21 +32,21 @@ MEANS = {
     "accepted": "accepted",
     "wrong": "wrong",
 }
-"""Means an episode: what a table calls them, and their column."""
+"""Headings of means per episode, and their columns."""
 
 
 def change(name: str, first: ArmData, second: ArmData, *, middle: bool = False) -> Interval:
-    """The second arm's column less the first's: of means, or of interquartile means with ``middle``."""
+    """Return the second arm's mean minus the first's; with ``middle``, the interquartile means."""
     return difference(first.groups(name), second.groups(name), middle=middle)
 
 
 def arm_rows(arms: Sequence[ArmData]) -> list[dict[str, Any]]:
-    """A row for each arm; improvements are over the first one."""
+    """Return a row for each arm; improvements are over the first one."""
     return [arm_row(arm, arms[0]) for arm in arms]
 
 
 def arm_row(arm: ArmData, reference: ArmData) -> dict[str, Any]:
-    """One arm's numbers, those that have one as ``value (low to high)``."""
+    """Return an arm's numbers, those with intervals as ``value (low to high)``."""
     row: dict[str, Any] = {
         "arm": arm.arm.name,
         "rules": arm.arm.says,
@@ -72,7 +72,7 @@ def arm_row(arm: ArmData, reference: ArmData) -> dict[str, Any]:
 
 
 def shown(found: Interval, scale: float = 1.0, digits: int = 2) -> str:
-    """``value (low to high)``; a dash where there was nothing to measure."""
+    """Return ``value (low to high)``, or a dash if nothing was measured."""
     if np.isnan(found.value):
         return "-"
     value, low, high = (f"{scale * number:.{digits}f}" for number in found)
@@ -80,12 +80,12 @@ def shown(found: Interval, scale: float = 1.0, digits: int = 2) -> str:
 
 
 def rounded(found: Interval) -> dict[str, float | None]:
-    """Ready for JSON."""
+    """Return the interval as rounded values for JSON."""
     return {
         key: None if np.isnan(number) else round(float(number), 6) for key, number in found._asdict().items()
     }
 
 
 def budget_bands(arm: ArmData, name: str = "wells") -> Any:
-    """Quantiles of what is left at each heartbeat, shape ``(len(QUANTILES), heartbeats + 1)``."""
+    """Return quantiles of the rest at each heartbeat, shape ``(len(QUANTILES), heartbeats + 1)``."""
     return np.percentile(held(arm.traces, name, arm.params.budget.heartbeats), QUANTILES, axis=0)

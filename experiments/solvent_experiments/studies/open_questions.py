@@ -1,14 +1,14 @@
 """The source's open questions, one arm each: debt carried over, bankruptcy reset, decay, repayment for accuracy.
 
 *Should debt persist across episodes? Should there be a "bankruptcy" reset? Should accurate claims reduce debt? Or
-only time-based decay?* What is expected of each is written down before the run:
+only time-based decay?* The expectations were written down before the runs:
 
-- carried over, debt is kept lower than debt that is settled at the end. Measured in careers of eight episodes in a
-  row, of which the first two don't count: overclaimed bits an episode. One learner sees no further than an
-  episode's end, as everywhere here; a second one does (it bootstraps at the horizon, with a discount of 0.99);
-- a reset invites more overclaiming, since bankruptcy no longer ends the episode;
-- decay (5 % a heartbeat) and repayment for accuracy (0.5 bits a bit of an accurate claim) invite more overclaiming,
-  since debt is cheaper, and fewer calibrations.
+- agents that carry debt over keep it lower than agents that settle it at the end. The measure is overclaimed bits per
+  episode in careers of eight consecutive episodes, without the first two. One learner looks no further than an
+  episode's end, as in all studies; a second one bootstraps at the horizon, with a discount of 0.99;
+- a reset leads to more overclaiming, since bankruptcy no longer ends the episode;
+- decay (5 % per heartbeat) and repayment for accuracy (0.5 bits per bit of an accurate claim) make debt cheaper, so
+  they lead to more overclaiming and fewer calibrations.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ CAREERS = {
 PLAYS = tuple(CAREERS.values())
 
 SETTLING_IN = 2
-"""Episodes of a career that don't count: the first begins without debt."""
+"""Leading episodes of a career that are left out, since the first starts without debt."""
 MATTERS = 0.1  # bits
 
 
@@ -68,18 +68,18 @@ AGAINST: tuple[tuple[tuple[Arm, ...], str, str, str, int, float], ...] = (
     ((DECAY, ACCURACY), "calibrations", "calibrations", "an episode", -1, 0.25),
     ((RESET, DECAY, ACCURACY), "return", "return", "bits", 0, 0.25),
 )
-"""Arms that are held against the one as it is: what of, its column, unit, expected sign, and what matters."""
+"""Comparisons with the default arm: arms, measure, column, unit, expected sign, least relevant difference."""
 
 
 def later(data: StudyData, arm: Arm, name: str) -> list[Any]:
-    """A column of the episodes of its careers that count."""
+    """Return a column of an arm's careers after ``SETTLING_IN`` episodes."""
     play = CAREERS[arm.name].name
     values, numbers = (data.play_groups(play, column) for column in (name, "number"))
     return [value[number >= SETTLING_IN] for value, number in zip(values, numbers, strict=True)]
 
 
 def score(data: StudyData) -> Score:
-    """Each arm against the one as it is."""
+    """Return the comparison of each arm with the default one."""
     base = data.arm(ENFORCED)
     findings = [
         Finding(
@@ -139,7 +139,7 @@ NOTES = (
 
 
 def figure(data: StudyData) -> Figure:
-    """Overclaimed bits by arm; below, debt at the start of each episode of a career."""
+    """Draw overclaimed bits by arm and, below, debt at the start of each episode of a career."""
     drawn = new_figure(4.6)
     claims, owed = drawn.subplots(2, 1, height_ratios=(1.3, 1.0))
     found: list[Interval] = [mean_interval(data.arm(arm).groups("debt_added")) for arm in SWEEP]

@@ -1,6 +1,6 @@
-"""Plays: an agent in a lab, and the table that is kept of it.
+"""Plays: an agent in a lab, and the table of its episodes.
 
-Every agent of a study plays the same episodes. A table that is there and of the same play is not made again.
+Every agent of a study plays the same episodes. An existing table of the same play is kept.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ __all__ = ["PlayTable", "make_table"]
 
 @dataclass(frozen=True)
 class PlayTable:
-    """Where a play's table lies: ``<play>.parquet``, and ``<play>.yaml`` with what was played.
+    """The files of a play: its table ``<play>.parquet`` and its description ``<play>.yaml``.
 
     Attributes:
-        play: what is played.
-        episodes: an agent.
+        play: the play.
+        episodes: number of episodes per agent.
         folder: the folder of the study's plays.
-        arm: the run whose policies play, for a play of an arm.
+        arm: for a play of an arm, the run whose policies play.
     """
 
     play: Play
@@ -46,12 +46,12 @@ class PlayTable:
 
     @property
     def label(self) -> str:
-        """The play's name."""
+        """The name of the play."""
         return self.play.name
 
     @property
     def path(self) -> Path:
-        """The table."""
+        """The path of the table."""
         return self.folder / f"{self.label}.parquet"
 
     @property
@@ -61,12 +61,12 @@ class PlayTable:
 
     @property
     def finished(self) -> bool:
-        """Whether the table is there, and of this very play."""
+        """Whether the table is there and belongs to this play."""
         about = self.path.with_suffix(".yaml")
         return self.path.exists() and about.exists() and dict(read_document(about).data) == self.about()
 
     def about(self) -> dict[str, Any]:
-        """What is played, as it is written beside the table."""
+        """The description of the play that lies beside its table."""
         play = self.play
         return {
             "env": play.env,
@@ -80,7 +80,7 @@ class PlayTable:
         }
 
     def make(self) -> Columns:
-        """Play, and return the table."""
+        """Play and return the table."""
         first = self.play.first_seed
         parts = []
         for name, seed, agent in self._agents():
@@ -94,14 +94,14 @@ class PlayTable:
         return joined(parts)
 
     def write(self, columns: Columns) -> None:
-        """Write the table, and what it is of."""
+        """Write the table and its description."""
         about = self.path.with_suffix(".yaml")
         about.unlink(missing_ok=True)
         write_parquet(self.path, columns)
         write_atomically(about, dump_yaml(self.about()))
 
     def read(self) -> Columns:
-        """The table as it was written."""
+        """Return the table as it was written."""
         return read_parquet(self.path)
 
     def _agents(self) -> Iterator[tuple[str, int, Agent]]:
@@ -116,7 +116,7 @@ class PlayTable:
 def make_table(
     table: PlayTable, _tell: Callable[..., None], _should_stop: Callable[[], bool]
 ) -> dict[str, float]:
-    """Make and write the table of a play: the job of a process."""
+    """Make and write the table of a play, as the job of a process."""
     table.write(table.make())
     return {}
 
@@ -138,7 +138,7 @@ def _script(play: Play) -> Agent:
 
 
 def _identity(unit: Unit) -> str:
-    """Seed and weights: a policy that was trained again is another one."""
+    """Return seed and hash of a policy: one that was trained again is another one."""
     return f"seed {unit.seed}, {sha256(unit.model)}"
 
 

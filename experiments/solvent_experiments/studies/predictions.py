@@ -1,16 +1,15 @@
-"""The four predictions of the source document, enforced against contaminated (tracked, of no consequence).
+"""The four predictions of the source document: debt enforced against contaminated (tracked without consequence).
 
 *Once enforcement is enabled, expect to see: fewer commits, longer calibration phases, more budget exhaustion, more
-refusals in logs. If none of this happens, the integration is wrong.* It can be read of an agent that meets
-enforcement as it is, and of one that has learnt under it; both are measured. The first: policies trained where debt
-is only tracked play the same episodes with debt enforced (``met``). The second: against policies trained under
-enforcement (``learnt``).
+refusals in logs. If none of this happens, the integration is wrong.* This may describe an agent that meets enforcement
+unprepared or one that learnt under it. The study measures both against policies trained with debt only tracked: ``met``
+lets the same policies play the same episodes with debt enforced, ``learnt`` plays policies trained under enforcement.
 
-- commits: findings that were accepted, an episode;
-- calibration phases: the longest run of calibrations in a row, and how many there are, an episode;
-- budget exhaustion: share of episodes in whose last state the rules in force allow no screen any more for want of
-  wells (the reserve for a calibration included);
-- refusals an episode.
+- commits: accepted findings per episode;
+- calibration phases: longest run and number of calibrations per episode;
+- budget exhaustion: share of episodes that end with too few wells for a screen under the rules in force, which
+  reserve wells for a calibration;
+- refusals per episode.
 """
 
 from __future__ import annotations
@@ -55,11 +54,11 @@ MEASURES: dict[str, tuple[str, int, str, float]] = {
     "budget exhausted": ("out_of_wells", 1, "share of episodes", 0.02),
     "refusals": ("refusals", 1, "refusals", 0.1),
 }
-"""A prediction -> its column, the sign it gives, its unit, and what would matter."""
+"""Predictions by name: column, expected sign, unit, least relevant difference."""
 
 
 def score(data: StudyData) -> Score:
-    """Both readings of the four predictions."""
+    """Return both readings of the four predictions."""
     findings = []
     for reading, play in READINGS.items():
         for name, (column, sign, unit, matters) in MEASURES.items():
@@ -102,7 +101,7 @@ def _groups(data: StudyData, play: Play, column: str) -> list[Any]:
 
 
 def out_of_wells(params: LabParams, wells: Any, debt: Any) -> Any:
-    """Whether the rules would refuse a screen for want of wells, by episode."""
+    """Return by episode whether the rules would refuse a screen for lack of wells."""
     rules = debt_rules(params)
     base = params.plates.screen.wells
 
@@ -115,7 +114,7 @@ def out_of_wells(params: LabParams, wells: Any, debt: Any) -> Any:
 
 
 def figure(data: StudyData) -> Figure:
-    """A panel each prediction: the three plays."""
+    """Draw a panel of the three plays for each prediction."""
     drawn = new_figure(4.3)
     panels = drawn.subplots(len(MEASURES), 1)
     plays = {"tracked": ALONE, "meets it": MET, "learnt it": LEARNT}

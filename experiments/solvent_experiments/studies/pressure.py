@@ -1,14 +1,13 @@
 """Pressure: where does honest claiming stop being optimal?
 
-Three numbers say how hard debt presses: the threshold above which it blocks, the sensitivity with which it inflates
-costs, and the rule by which claims buy licence (``claimed``: what was claimed and gained; ``gained``: whatever was
-gained; ``waived``: nothing is needed). Over a grid of them the same scripts play the same episodes: the honest
-script, which claims a quantile of what it can expect to gain (its own is the median, 0.5; here also 0.2, 0.8 and
-0.95), and the zero-claimer, the max-claimer and the surfer. A cell's *regret* is what honesty leaves on the table:
-the best script's return less that of the median-claimer, paired by episode.
+Three settings determine the pressure of debt: the threshold above which it blocks, the sensitivity with which it
+inflates costs, and the rule for earning licence (``claimed``: by claimed gains; ``gained``: by any gains; ``waived``:
+none is needed). Seven scripts play the same episodes in each cell of a grid: the honest script, which claims a quantile
+of its expected gain (by default the median; also 0.2, 0.8 and 0.95), the zero-claimer, the max-claimer and the surfer.
+A cell's *regret* is the best script's return minus that of the median-claimer, paired by episode.
 
-The best of seven is picked on the episodes on which it is measured, so small regrets are expected even where there
-is none. PPO is trained from nothing in some of the cells.
+The best of seven is chosen on the episodes that measure it, which biases regret upwards. PPO is trained from scratch in
+some cells.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ CELLS: tuple[Cell, ...] = tuple(
         ]
     )
 )
-"""Licence rule, threshold, sensitivity; those that the claim is about come first."""
+"""Licence rule, threshold and sensitivity; the cells of the claim come first."""
 
 SCRIPTS: Mapping[str, tuple[str, Mapping[str, float]]] = {
     "claims the median": ("honest", {"claim_quantile": 0.5}),
@@ -70,7 +69,7 @@ BOLDER = ("claims quantile 0.8", "claims quantile 0.95", "claims the most", "sur
 
 
 def play_name(cell: Cell, says: str) -> str:
-    """The name of a script's play in a cell."""
+    """Return the name of a script's play in a cell."""
     licence, threshold, sensitivity = cell
     return f"{licence}_{threshold:g}_{sensitivity:g}_{says.replace(' ', '_')}"
 
@@ -86,27 +85,27 @@ PLAYS = tuple(_play(cell, says) for cell in CELLS for says in SCRIPTS)
 
 
 def returns(data: StudyData, cell: Cell, says: str) -> Any:
-    """A script's returns in a cell, by episode."""
+    """Return a script's returns in a cell, by episode."""
     return data.plays[play_name(cell, says)]["return"]
 
 
 def played(data: StudyData) -> list[Cell]:
-    """The cells that every script has played."""
+    """Return the cells that every script has played."""
     return [cell for cell in CELLS if all(play_name(cell, says) in data.plays for says in SCRIPTS)]
 
 
 def best_of(data: StudyData, cell: Cell, among: Iterable[str]) -> str:
-    """The script with the highest mean return in a cell."""
+    """Return the script with the highest mean return in a cell."""
     return max(among, key=lambda says: float(returns(data, cell, says).mean()))
 
 
 def ahead(data: StudyData, cell: Cell, says: str, of: str = HONEST) -> Interval:
-    """How far a script is ahead of another, paired by episode, bits."""
+    """Return a script's lead over another in bits, paired by episode."""
     return mean_interval([returns(data, cell, says) - returns(data, cell, of)])
 
 
 def score(data: StudyData) -> Score:
-    """The claim's four cells, what PPO claims, and the whole grid."""
+    """Return the claim's four cells, PPO's claims and the whole grid."""
     cells = played(data)
     usual = ("claimed", *USUAL)
     rest = [says for says in SCRIPTS if says != HONEST]
@@ -174,7 +173,7 @@ NOTES = (
 
 
 def figure(data: StudyData) -> Figure:
-    """Regret of the median over the grid; best script by its initial letters."""
+    """Draw the regret of the median over the grid, with the initials of each best script."""
     cells = played(data)
     drawn = new_figure(3.5)
     axes = drawn.subplots()

@@ -1,9 +1,9 @@
-"""The kinds of table that a play keeps: a row an episode, a claim, an episode of a career, or a plate.
+"""Tables of plays, by kind: one row per episode, claim, episode of a career, or plate.
 
-The *quantile* of a claim is its place in the forecast distribution of the gain: the probability that the experiment
-teaches less, plus half of the probability that it teaches just as much. The newsvendor's best claim is a quantile;
-which one says how dear debt is to the agent. Forecasts are those of the honest script, with its approximation: within a
-lot the instrument and a measured compound are taken as independent.
+The *quantile* of a claim is its place in the forecast distribution of the gain: the probability of a smaller gain plus
+half of that of an equal one. The newsvendor's best claim is a quantile, and it reveals the agent's price of debt.
+Forecasts are those of the honest script, which treats the instrument and a measured compound as independent within a
+lot.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["CAREER", "RECORDS", "Plates", "longest_runs"]
 
 BATCH = 256
 CAREER = 8
-"""Episodes of a career."""
+"""Number of episodes in a career."""
 
 
 class Step(NamedTuple):
@@ -40,13 +40,13 @@ class Step(NamedTuple):
     observations: NDArray[np.float32]  # before the action
     debt: NDArray[np.float64]  # before the action
     actions: NDArray[np.int64]
-    ended: NDArray[np.bool_]  # episodes that it ended
-    shown: NDArray[np.float32]  # after it
+    ended: NDArray[np.bool_]  # the episode ended with this step
+    shown: NDArray[np.float32]  # after the action
     envs: LabVectorEnv
 
 
 def walk(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Iterator[Step]:
-    """Step labs with these seeds for as long as the caller wants; a lab that ends goes on with its next episode."""
+    """Yield steps of labs with these seeds, endlessly; a lab whose episode ends begins its next one."""
     envs = LabVectorEnv(len(seeds), params, autoreset_mode="SameStep", copy=False)
     if isinstance(agent, DrawsLots):
         agent.start([int(seed) for seed in seeds])
@@ -62,7 +62,7 @@ def walk(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Iterator[Step
 
 
 def episodes(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
-    """A row for each episode, with the longest run of calibrations in it."""
+    """Return a row for each episode, with its longest run of calibrations."""
     columns = rollout.episodes(agent, params, seeds, trace=True)
     longest = longest_runs(columns.pop("trace")["event"] == int(Event.CALIBRATED))
     columns = flatten(columns)
@@ -70,7 +70,7 @@ def episodes(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
 
 
 def longest_runs(marked: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The longest run of marks in each row, shape ``(n,)``."""
+    """Return the longest run of marks in each row, shape ``(n,)``."""
     longest = running = np.zeros(len(marked), np.int64)
     for column in marked.T:
         running = (running + 1) * column
@@ -79,9 +79,9 @@ def longest_runs(marked: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def careers(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
-    """``CAREER`` episodes in a row of the first labs, as many episodes in all as there are ``seeds``.
+    """Return ``CAREER`` consecutive episodes of each of the first labs, ``len(seeds)`` in all.
 
-    ``number`` counts the episodes of a lab from 0, ``owed_before`` is the debt that an episode began with, bits.
+    ``number`` counts a lab's episodes from 0; ``owed_before`` is an episode's initial debt in bits.
     """
     labs = np.asarray(seeds[: max(1, len(seeds) // CAREER)])
     number = np.zeros(len(labs), np.int64)
@@ -105,7 +105,7 @@ def careers(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
 
 
 def claims(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
-    """A row for each experiment that ran in the first episode of labs with these ``seeds``."""
+    """Return a row for each experiment in the first episode of labs with these ``seeds``."""
     parts = []
     reader, forecaster = Reader(params), Forecaster(params)
     table = action_table(params)
@@ -135,7 +135,7 @@ def claims(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
 
 
 def _forecasts(taken: NDArray[Any], seen: Any, forecaster: Forecaster) -> Columns:
-    """The gains that the belief on show lets one expect, and the quantile that each claim is of them."""
+    """Return the mean and the largest gain under the visible belief, and the quantile of each claim."""
     own = seen.marginal[np.arange(len(taken)), taken["compound"].astype(np.int64)]
     expected, most, quantile = np.zeros(len(taken)), np.zeros(len(taken)), np.zeros(len(taken))
     for verb in EXPERIMENTS:
@@ -150,7 +150,7 @@ def _forecasts(taken: NDArray[Any], seen: Any, forecaster: Forecaster) -> Column
 
 
 class Plates:
-    """Runs plates of these verbs on the first compound, one a heartbeat, and claims nothing."""
+    """Runs plates of these verbs on the first compound, one per heartbeat, and claims nothing."""
 
     name = "plates"
 
@@ -159,13 +159,13 @@ class Plates:
         self.plan = np.array([index.experiment(Verb[verb.upper()], 0, 0) for verb in verbs])
         self._reader = Reader(params)
 
-    def act(self, observations: Observations, masks: Any) -> Actions:  # noqa: ARG002 - what is refused is seen
-        """Actions for ``n`` labs."""
+    def act(self, observations: Observations, masks: Any) -> Actions:  # noqa: ARG002 - refusals show in the plates
+        """Return the actions of ``n`` labs."""
         return self.plan[self._reader.read(observations).heartbeat.astype(np.int64)]
 
 
 def plates(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
-    """A row for each plate: what is known of the compound after it, and what a gate would say of words about it."""
+    """Return a row for each plate: bits known of the compound afterwards, and a gate's reading of words about it."""
     assert isinstance(agent, Plates)
     reader, parts = Reader(params), []
     steps = itertools.islice(walk(agent, params, list(seeds)), len(agent.plan))

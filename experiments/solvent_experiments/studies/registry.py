@@ -1,4 +1,4 @@
-"""Which studies there are, and where their runs lie: the modules of this package that have a ``CLAIM``."""
+"""The registry of studies, the modules of this package with a ``CLAIM``, and the places of their runs."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ ORDER = (
     "world",
     "yardsticks",
 )
-"""As the questions were asked; a file that is not among them comes last."""
+"""The order in which the questions were asked; other studies come last."""
 
 
 @functools.cache
 def all_studies() -> dict[str, Study]:
-    """Every study by name."""
+    """Return every study by name."""
     names = [module.name for module in pkgutil.iter_modules(studies.__path__)]
     modules = {name: importlib.import_module(f"{studies.__name__}.{name}") for name in names}
     found = [name for name, module in modules.items() if hasattr(module, "CLAIM")]
@@ -55,10 +55,10 @@ def all_studies() -> dict[str, Study]:
 
 
 def study_named(name: str) -> Study:
-    """A study by name.
+    """Return a study by name.
 
     Raises:
-        ConfigError: no such study; the message names the nearest.
+        ConfigError: unknown study; the message names the nearest.
     """
     if name not in all_studies():
         raise ConfigError(f"unknown study {name!r}" + nearest(name, all_studies()))
@@ -66,16 +66,16 @@ def study_named(name: str) -> Study:
 
 
 def studies_named(names: Iterable[str]) -> dict[str, Study]:
-    """Studies by name; all where none is named.
+    """Return studies by name; all of them if ``names`` is empty.
 
     Raises:
-        ConfigError: no such study.
+        ConfigError: unknown study.
     """
     return {name: study_named(name) for name in names} or all_studies()
 
 
 def arms_of(study: Study) -> list[Arm]:
-    """The arms that a study needs: those of its sweep, then those whose policies it plays."""
+    """Return the arms that a study needs: those of its sweep, then those whose policies it plays."""
     played = [play.arm for play in study.PLAYS if play.arm is not None]
     distinct: dict[tuple[object, ...], Arm] = {}
     for arm in [*study.SWEEP, *played]:
@@ -84,7 +84,7 @@ def arms_of(study: Study) -> list[Arm]:
 
 
 def owner_of(arm: Arm) -> tuple[str, Arm]:
-    """The study that an arm is kept with, and what it is called there: the first one that has the same training."""
+    """Return the first study with the same training, in whose folder the arm lies, and that study's arm."""
     for name, study in all_studies().items():
         for other in study.SWEEP:
             if other.essence() == arm.essence():
@@ -93,29 +93,29 @@ def owner_of(arm: Arm) -> tuple[str, Arm]:
 
 
 def place_of(arm: Arm, runs: Path) -> RunFolder:
-    """The folder of an arm."""
+    """Return the folder of an arm."""
     owner, kept = owner_of(arm)
     return RunFolder(runs / owner / kept.name)
 
 
 def table_of(name: str, play: Play, runs: Path, budget: Budget | None = None) -> PlayTable:
-    """Where the table of a study's play lies."""
+    """Return the files of a study's play."""
     episodes = (budget.episodes if budget else None) or play.episodes
     arm = None if play.arm is None else place_of(play.arm, runs)
     return PlayTable(play, episodes, runs / name / "plays", arm)
 
 
 def load_study(name: str, study: Study, runs: Path) -> StudyData:
-    """Read what a study has run.
+    """Read the finished runs and plays of a study.
 
     Raises:
-        ConfigError: it isn't finished, or a folder holds another lab or recipe than the study's.
+        ConfigError: the study isn't finished, or a folder holds another lab or learner.
     """
     arms = {arm.name: _arm(name, arm, runs) for arm in arms_of(study)}
     tables = [table_of(name, play, runs) for play in study.PLAYS]
     made = [table for table in tables if table.path.exists()]
     for table in tables:
-        # Policies must have played; of the scripts a small budget leaves most out.
+        # Policies must have played; a small budget leaves out most scripts.
         if not table.path.exists() and (table.play.arm is not None or not made):
             raise _unfinished("not played yet", name, table.path)
     return StudyData(name, arms, {table.label: table.read() for table in made})

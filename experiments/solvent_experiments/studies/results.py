@@ -1,6 +1,4 @@
-"""The results of a study, from the artifacts of its runs alone: ``NAME.json``, ``NAME.md``, ``NAME.png``,
-``NAME_arms.png``.
-"""
+"""The results of a study, from artifacts alone: ``NAME.json``, ``NAME.md``, ``NAME.png``, ``NAME_arms.png``."""
 
 from __future__ import annotations
 
@@ -25,11 +23,11 @@ __all__ = ["markdown", "show_score", "write_results"]
 
 Row = Mapping[str, Any]
 PROFILE_AT = (-4, 0, 4, 8, 12, 16, 20)
-"""Returns, bits, at which the JSON has the performance profile."""
+"""Returns in bits at which the JSON has the performance profile."""
 
 
 def write_results(name: str, study: Study, runs: Path, out: Path) -> dict[str, Any]:
-    """Score a study, draw it, write both into ``out``, and return what is in the JSON.
+    """Score and draw a study, write the results to ``out``, and return the contents of the JSON.
 
     Raises:
         ConfigError: the study isn't finished.
@@ -72,13 +70,13 @@ def _small(findings: Sequence[Finding]) -> list[str]:
 
 
 def _profile(arm: ArmData) -> dict[str, float]:
-    """Share of evaluation episodes above each return."""
+    """Return the share of evaluation episodes above each return."""
     shares = performance_profile(np.concatenate(arm.groups("return")), PROFILE_AT)
     return {str(at): round(float(share), 4) for at, share in zip(PROFILE_AT, shares, strict=True)}
 
 
 def _bands(arm: ArmData) -> dict[str, list[int]]:
-    """Wells left every tenth heartbeat, by quantile."""
+    """Return the wells left at every tenth heartbeat, by quantile."""
     bands = budget_bands(arm)[:, ::10]
     return {
         f"{percent} %": [round(float(left)) for left in band]
@@ -87,7 +85,7 @@ def _bands(arm: ArmData) -> dict[str, list[int]]:
 
 
 def _budget(name: str, study: Study, data: StudyData) -> dict[str, Any]:
-    """With what it was made: command, machine, dates, seeds, steps, minutes."""
+    """Return the study's command, machine, dates, seeds, steps and minutes."""
     every = list(data.arms.values())
     sessions = [session for arm in every for session in arm.manifest["sessions"]]
     machines = sorted({f"{s['machine']['cores']} cores, {s['platform'].partition('-')[0]}" for s in sessions})
@@ -113,7 +111,7 @@ def _budget(name: str, study: Study, data: StudyData) -> dict[str, Any]:
 
 
 def markdown(found: Mapping[str, Any]) -> str:
-    """The results as a page."""
+    """Return the results as a page."""
     name = found["study"]
     parts = [
         f"# {found['title']}",
@@ -178,7 +176,7 @@ def _texts(rows: Sequence[Row], **layout: Any) -> Table:
 
 
 def show_score(study: Study, score: Score, console: Console) -> None:
-    """Print the claim, the verdict, and the numbers behind it."""
+    """Print the claim, the verdict and its numbers."""
     console.print(f"[bold]{study.TITLE}[/bold]\n{study.CLAIM}\n[bold]Verdict: {score.verdict}[/bold]\n")
     rows = []
     for finding in score.findings:

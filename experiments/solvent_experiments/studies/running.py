@@ -1,4 +1,4 @@
-"""Running a study: its arms as ordinary runs, then its plays. What is finished is skipped."""
+"""Runs a study: its arms as ordinary runs, then its plays. Finished ones are skipped."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def run_studies(
     fresh: bool = False,
     quiet: bool = False,
 ) -> None:
-    """Run what is not finished of the studies, in the folder ``runs``. An arm that several have is trained once.
+    """Run the unfinished part of the studies in the folder ``runs``. Arms that studies share are trained once.
 
     Args:
-        studies: by name.
+        studies: studies by name.
         runs: folder of all studies' runs.
-        budget: how much is spent.
-        jobs: processes at a time.
-        fresh: move existing runs aside, and play again.
+        budget: the budget of each study.
+        jobs: number of parallel processes.
+        fresh: move existing runs aside and play again.
         quiet: show no progress.
 
     Raises:
-        ConfigError: a folder is in use, or holds a run of another config.
+        ConfigError: a folder is in use or holds a run of another config.
         Interrupted: Ctrl-C or SIGTERM.
-        BrokenRunError: a unit or a play broke; the others are finished.
+        BrokenRunError: a unit or a play failed; the others are finished.
     """
     console = new_console()
     done: set[Path] = set()
@@ -61,14 +61,14 @@ def run_studies(
 
 
 def plays_of(study: Study, budget: Budget) -> list[Play]:
-    """The plays that a budget has room for."""
+    """Return the plays that fit the budget."""
     scripted = [play for play in study.PLAYS if play.arm is None]
     kept = scripted if budget.cells is None else scripted[: budget.cells]
     return [play for play in study.PLAYS if play.arm is not None or play in kept]
 
 
 def _play(name: str, left: list[PlayTable], jobs: int, shown: Shown) -> None:
-    """Make the tables that are left, a share in each process."""
+    """Make the remaining tables, divided among processes."""
     made = 0
     problems: list[str] = []
 

@@ -1,9 +1,8 @@
-"""Gate: what a stricter policy does to what comes out, and to what it costs.
+"""Gate: effects of a stricter policy on publications and on their cost.
 
-``Solvent/Gate-v0`` under each of the five policies, P30 (the laxest) to P1. PPO, under the laxest and the
-strictest, starts as a clone of the honest script and learns under the policy; the honest script itself, which
-foresees the gate's verdict, and the overreacher, which says one step more than it believes, play under each as
-well.
+The level is ``Solvent/Gate-v0`` under each of the five policies, P30 (the laxest) to P1. PPO starts as a clone of the
+honest script and learns under the laxest and the strictest policy. Two scripts play under all of them: the honest one,
+which predicts the gate's verdict, and the overreacher, which claims one step more than it believes.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ REFUTED_BY = (
 GATE = "Solvent/Gate-v0"
 SHORT = {policy: policy.removeprefix("adaptive.") for policy in GATE_POLICIES}
 LEARNT = ("adaptive.P30", "adaptive.P1")
-"""The policies under which PPO learns; the scripts play under all."""
+"""The policies under which PPO learns."""
 ARMS = {
     policy: Arm(SHORT[policy], SHORT[policy], WARM, GATE, {"gate": {"policy": policy}}, seeds=3)
     for policy in LEARNT
@@ -61,7 +60,7 @@ LAXEST, STRICTEST = GATE_POLICIES[0], GATE_POLICIES[-1]
 
 
 def groups(data: StudyData, agent: str, policy: str, column: str) -> list[Any]:
-    """A column of an agent under a policy, a group for each seed; nothing where it has not played there."""
+    """Return a column of an agent under a policy by seed; empty if it has not played there."""
     if agent == "PPO":
         return data.arm(ARMS[policy]).groups(column) if policy in ARMS else []
     name = f"{agent}_{SHORT[policy]}"
@@ -69,7 +68,7 @@ def groups(data: StudyData, agent: str, policy: str, column: str) -> list[Any]:
 
 
 def score(data: StudyData) -> Score:
-    """The strictest policy against the laxest, for PPO and the honest script."""
+    """Return the strictest policy against the laxest, for PPO and the honest script."""
     findings = []
     for column, (unit, matters) in COLUMNS.items():
         found = change(column, data.arm(ARMS[LAXEST]), data.arm(ARMS[STRICTEST]), middle=column == "return")
@@ -135,7 +134,7 @@ NOTES = (
 
 
 def figure(data: StudyData) -> Figure:
-    """Return, accepted and wrong findings under each policy."""
+    """Draw returns, accepted findings and wrong findings under each policy."""
     drawn = new_figure(4.4)
     panels = drawn.subplots(3, 1, sharex=True)
     places = range(len(GATE_POLICIES))

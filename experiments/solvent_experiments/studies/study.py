@@ -1,8 +1,7 @@
-"""What a study is made of: arms (trainings), plays (agents in labs), and the budget of both.
+"""The parts of a study: arms (trainings), plays (agents in labs), and the budget of both.
 
-An *arm* is one learner trained under one setting of the rules, and is run like any experiment. A *play* sets an agent,
-scripted or trained in an arm, into a lab, which may have other rules than it was trained under, and keeps a table.
-Both are data.
+An *arm* is a learner trained under one setting of the rules; it runs like any experiment. A *play* puts a script or an
+arm's policy into a lab, possibly with other rules, and keeps a table. Both are data.
 """
 
 from __future__ import annotations
@@ -18,23 +17,23 @@ __all__ = ["DEBT", "Arm", "Budget", "Play"]
 
 DEBT = "Solvent/Debt-v0"
 FIRST_SEED = 10_000
-"""Where the seeds of evaluations begin."""
+"""The first seed of evaluations."""
 
 Params = Mapping[str, Any]
 
 
 class _InLab:
-    """Something that happens in a level with differences."""
+    """A level and differences from it."""
 
     env: str
     params: Params
 
     @property
     def lab(self) -> LabParams:
-        """The parameters of its labs.
+        """The parameters of the labs.
 
         Raises:
-            ParamError: something in the differences can't be used.
+            ParamError: the differences are invalid.
         """
         level = environment_params(self.env)
         made: LabParams = LabParams.from_mapping(self.params, base=level, path="params")
@@ -43,7 +42,7 @@ class _InLab:
 
 @dataclass(frozen=True)
 class Budget:
-    """How much is spent on a study: None leaves what its arms say."""
+    """The budget of a study; None keeps the setting of its arms."""
 
     seeds: tuple[int, ...] | None = None
     steps: int | None = None
@@ -51,21 +50,21 @@ class Budget:
     episodes: int | None = None
     imitation: int | None = None
     cells: int | None = None
-    """Most plays of one kind."""
+    """Maximum number of plays of one kind."""
 
     @classmethod
     def smoke(cls) -> Budget:
-        """Seconds instead of an hour: everything runs, and nothing that comes out means anything."""
+        """Return a budget of seconds instead of an hour: everything runs, but the results mean nothing."""
         return cls(seeds=(0, 1), steps=1280, envs=16, episodes=24, imitation=8, cells=12)
 
 
 @dataclass(frozen=True)
 class Arm(_InLab):
-    """One learner under one setting of the rules.
+    """A learner under one setting of the rules.
 
     Attributes:
-        name: names its folder.
-        says: in a few words, for tables and figures.
+        name: the name of its folder.
+        says: its label in tables and figures.
         train: a complete recipe, with its ``algorithm``.
         env: environment id.
         params: differences from that level.
@@ -82,13 +81,13 @@ class Arm(_InLab):
 
     @property
     def learner(self) -> str:
-        """How its agent is called in tables."""
+        """The name of its agent in tables."""
         return {"MaskablePPO": "maskable_ppo"}.get(
             self.train["algorithm"], str(self.train["algorithm"]).lower()
         )
 
     def recipe(self, budget: Budget) -> dict[str, Any]:
-        """The recipe, at the budget's size."""
+        """Return the recipe, scaled to the budget."""
         recipe = dict(self.train)
         if budget.steps is not None:
             recipe["n_timesteps"] = budget.steps
@@ -100,7 +99,7 @@ class Arm(_InLab):
         return recipe
 
     def experiment(self, owner: str, budget: Budget) -> Experiment:
-        """The experiment that it is, under the name of the study that it is kept with."""
+        """Return the arm as an experiment, named after its ``owner``, the study whose folder holds it."""
         chosen = budget.seeds if budget.seeds is not None else tuple(range(self.seeds))
         episodes = budget.episodes or self.episodes
         kept = {"ledger_episodes": min(50, episodes), "trace_episodes": min(200, episodes)}
@@ -116,7 +115,7 @@ class Arm(_InLab):
         )
 
     def essence(self) -> tuple[Any, ...]:
-        """What makes two arms the same training, whatever they are called."""
+        """Return the properties that identify the training, without names."""
         return self.env, self.lab, repr(sorted(self.train.items())), self.episodes
 
 
@@ -125,14 +124,13 @@ class Play(_InLab):
     """An agent in a lab.
 
     Attributes:
-        name: names its table, within its study.
+        name: the name of its table within the study.
         params: differences from the level ``env``.
         script: name of a scripted agent.
-        settings: constants of that script, by the names of ``Manner`` (and ``speaks``), of a planner by those of
-            ``Effort``.
-        arm: or the arm whose trained policies play, each seed by itself.
+        settings: constants of the script: fields of ``Manner`` and ``speaks``, for a planner fields of ``Effort``.
+        arm: alternatively the arm whose trained policies play, one per seed.
         record: the kind of table, a key of ``records.RECORDS``.
-        episodes: an agent.
+        episodes: number of episodes per agent.
         first_seed: seed of the first episode.
     """
 

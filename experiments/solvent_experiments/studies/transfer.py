@@ -1,8 +1,7 @@
-"""Transfer: a policy that was trained under one setting of the rules plays under another.
+"""Transfer: policies trained under one setting of the rules play under another.
 
-The observation shows the debt and the distance to the threshold, but not the sensitivity nor the inflation rule: a
-policy that meets other rules than its own can't read all of them. Every trained policy plays the same episodes
-under every setting.
+The observation shows the debt and the distance to the threshold, but neither the sensitivity nor the inflation rule, so
+a policy cannot see all changes of the rules. Every trained policy plays the same episodes under every setting.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ RULES: Mapping[str, tuple[str, Any]] = {
     "the source's": ("source", {"debt": {"calibration_cap": None, "reserve": False}}),
     "debt only tracked": ("contaminated", CONTAMINATED.params),
 }
-"""How a figure calls the rules that are played, their name, and their parameters."""
+"""Labels of the rules in the figure, with their name and parameters."""
 NATIVE = {"as it is": ENFORCED, "threshold 1 bit": STRICT}
 LOSS = 1.0  # bits
 
@@ -55,17 +54,17 @@ PLAYS = tuple(
 
 
 def groups(data: StudyData, arm: Arm, rules: str) -> list[Any]:
-    """Returns of an arm's policies under some rules, a group for each seed."""
+    """Return the returns of an arm's policies under some rules, by seed."""
     return data.play_groups(_name(arm, rules), "return")
 
 
 def loss(data: StudyData, arm: Arm, rules: str) -> Interval:
-    """What a policy earns less than those that learnt under the rules that it plays, bits."""
+    """Return the deficit in bits of an arm's policies against those that learnt under the rules played."""
     return difference(groups(data, arm, rules), groups(data, NATIVE[rules], rules), middle=True)
 
 
 def score(data: StudyData) -> Score:
-    """Losses against the policies that learnt under the rules that are played."""
+    """Return the losses against the policies that learnt under the rules played."""
     findings = []
     for rules, native in NATIVE.items():
         for arm in SWEEP[:-1]:
@@ -97,7 +96,7 @@ NOTES = (
 
 
 def figure(data: StudyData) -> Figure:
-    """The matrix: rows learnt, columns play; the darker, the further behind the column's best."""
+    """Draw the matrix of rules learnt (rows) and played (columns), darker further behind the column's best."""
     found = [[interval(groups(data, arm, rules)) for rules in RULES] for arm in SWEEP]
     table = np.array([[cell.value for cell in row] for row in found])
     behind = table.max(axis=0, keepdims=True) - table
@@ -128,4 +127,4 @@ LEARNT = {
     "accuracy": "accuracy 0.5",
     "contaminated": "only tracked",
 }
-"""How the figure calls the arms."""
+"""Labels of the arms in the figure."""

@@ -1,7 +1,7 @@
-"""Verdicts by intervals: a difference with its 95 % interval confirms an expectation, refutes it, or shows nothing.
+"""Verdicts by intervals: the 95 % interval of a difference confirms an expectation, refutes it, or shows nothing.
 
-A claim with several expectations is confirmed where all of them are, refuted where one is refuted, and else not shown.
-A difference that is shown and below what would matter is called small; one whose whole interval is, null.
+A claim is confirmed if all of its expectations are, refuted if one is refuted, and otherwise not shown. A shown
+difference below the least relevant one is small; if its whole interval is below, it is null.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ CONFIRMED, REFUTED, NOT_SHOWN = "confirmed", "refuted", "not shown"
 
 @dataclass(frozen=True)
 class Finding:
-    """One number of a study.
+    """A number of a study.
 
     Attributes:
-        name: what is measured, and of what.
+        name: measure and subject.
         found: the number and its interval.
-        unit: of it.
-        expected: the sign that the claim gives it; 0: it is part of no claim.
-        matters: from how much on it is not small, in its unit.
+        unit: the number's unit.
+        expected: the sign that the claim expects; 0 outside the claim.
+        matters: the least relevant magnitude, in ``unit``.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Finding:
 
     @property
     def verdict(self) -> str:
-        """What it says about the claim; empty where it is part of none."""
+        """The verdict on the claim's expectation; empty outside the claim."""
         if not self.expected:
             return ""
         low, high = sorted((self.expected * self.found.low, self.expected * self.found.high))
@@ -47,7 +47,7 @@ class Finding:
 
     @property
     def size(self) -> str:
-        """``null`` (none that matters), ``small``, ``unclear`` (could be either), ``nothing to measure``, or empty."""
+        """``null`` (irrelevant), ``small``, ``unclear`` (could be either), ``nothing to measure``, or empty."""
         low, high = self.found.low, self.found.high
         if self.found.value != self.found.value:
             return "nothing to measure"
@@ -58,7 +58,7 @@ class Finding:
         return "small" if abs(self.found.value) < self.matters else ""
 
     def to_mapping(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """Return the finding as plain values for JSON."""
         numbers = {key: _plain(number) for key, number in self.found._asdict().items()}
         return {
             "name": self.name,
@@ -76,7 +76,7 @@ def _plain(number: float) -> float | None:
 
 
 def verdict_on(findings: Sequence[Finding]) -> str:
-    """The verdict on a claim that expects all of them."""
+    """Return the verdict on a claim that expects all of the findings."""
     verdicts = [finding.verdict for finding in findings if finding.expected]
     if REFUTED in verdicts:
         return REFUTED
@@ -85,7 +85,7 @@ def verdict_on(findings: Sequence[Finding]) -> str:
 
 @dataclass(frozen=True)
 class Score:
-    """What a study found. ``tables``: by title, rows of plain values, all with the same keys."""
+    """The results of a study. ``tables`` has rows of plain values by title; a table's rows share their keys."""
 
     findings: tuple[Finding, ...]
     tables: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
@@ -93,5 +93,5 @@ class Score:
 
     @property
     def verdict(self) -> str:
-        """On the study's claim."""
+        """The verdict on the study's claim."""
         return verdict_on(self.findings)

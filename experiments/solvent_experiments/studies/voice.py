@@ -1,9 +1,9 @@
-"""Energy: what a voice is worth, where prices are wrong and where they are not.
+"""Energy: the value of a voice where prices are wrong and where they are fair.
 
-On ``Solvent/Energy-v0`` an agent may argue that a verb is too dear. *Unheard* means that a proposal can be filed
-and is never reviewed (its review lies beyond the horizon); everything else is the same, the action space included.
-*Mispriced* labs misprice up to three verbs, the others none. PPO starts as a clone of the honest script, voice and
-all; the honest script itself plays as well, paired by episode.
+On ``Solvent/Energy-v0`` an agent may argue that a verb is too dear. *Unheard* proposals can be filed, but their review
+lies beyond the horizon; all else is equal, including the action space. *Mispriced* labs misprice up to three verbs,
+the others none. PPO starts as a clone of the honest script, including its voice. The honest script plays too, paired by
+episode.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _paired(data: StudyData, prices: str) -> Any:
 
 
 def score(data: StudyData) -> Score:
-    """The gain by being heard, where prices are wrong, where they are fair, and how much larger the former is."""
+    """Return the gain from being heard with wrong and with fair prices, and the difference of the two."""
     findings = [Finding("PPO, mispriced: heard less unheard", _gain(data), "bits", 1, MATTERS)]
     if all(play.name in data.plays for play in PLAYS):
         wrong, fair = _paired(data, "mispriced"), _paired(data, "fair")
@@ -114,7 +114,7 @@ NOTES = (
 
 
 def figure(data: StudyData) -> Figure:
-    """Returns of PPO and of the honest script."""
+    """Draw the returns of PPO and of the honest script."""
     drawn = new_figure(2.6)
     panels = drawn.subplots(2, 1, sharex=True, height_ratios=(2, 4))
     learnt = [interval(data.arm(arm).groups("return")) for arm in SWEEP]

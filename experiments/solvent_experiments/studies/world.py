@@ -1,9 +1,9 @@
-"""World: the properties that the rules and their numbers were chosen for, measured with scripts.
+"""World: the properties for which the rules and their numbers were chosen, measured with scripts.
 
-Everything here is a script in a lab, paired by episode with another one: the scripts on each level against the honest
-one; the honest script in labs that lack a mechanism; with its voice and without; with and without calibrations; and at
-seven quantiles of the gain that it can expect. The tables of ``docs/decisions`` are these. Episodes are those of the
-seeds from 0 on, which the constants of the scripts were chosen on, and not those of evaluations.
+All comparisons pair a script with another one by episode: scripts against the honest one on each level, and the honest
+script without a mechanism, with and without its voice and calibrations, and at seven quantiles of its expected gain.
+They make up the tables of ``docs/decisions``. Episodes have the seeds from 0 on, which also served to choose the
+scripts' constants, and not those of evaluations.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ DEGENERATE = (
 )
 ATTACKERS = ("sandbagger", "ratcheter", "target_switcher", "launderer")
 NEVER = 1e9
-"""Bits that nothing is worth."""
+"""A threshold in bits that nothing reaches."""
 EPISODES = 1024
 MATTERS = 0.25  # bits
 
@@ -71,12 +71,12 @@ COLUMNS = {
     "tightened": "tightenings",
     **{f"score {score}": f"adequacy_{score}" for score in range(4)},
 }
-"""Means an episode: what a table calls them, and their column, where the level has it."""
+"""Headings of means per episode and their columns, used where the level has the column."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A script's episodes, and what they are held against: ``times`` the return of another play."""
+    """A script's play and its reference: ``times`` the return of another play."""
 
     says: str
     play: Play

@@ -1,8 +1,8 @@
-"""Yardsticks: what the planner, its base policy and the oracle earn on every level, beside the honest script.
+"""Yardsticks: returns of the planner, its base policy, the oracle and the honest script on every level.
 
-The planner plays its candidates out in *K* worlds by the base policy; *K* = 0 is the base policy itself. The oracle
-does the same and knows what is hidden (``docs/planner.md``). The scripts play 4,000 episodes, the others, which are
-slow, the first 200 of them.
+The planner rolls out its candidates in *K* worlds with the base policy; *K* = 0 is the base policy itself. The oracle
+does the same with knowledge of the hidden state (``docs/planner.md``). The honest script and the base policy play 4,000
+episodes; the slower planner and oracle play the first 200.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ AGENTS = {
     "planner, K = 32": ("planner", 32, 200),
     "oracle, K = 16": ("oracle", 16, 200),
 }
-"""A name -> the script, its worlds, and its episodes."""
+"""Script, worlds and episodes by name."""
 
 
 def _play(level: str, says: str) -> Play:
@@ -74,7 +74,7 @@ NOTES = (
 
 
 def figure(data: StudyData) -> Figure:
-    """Draw a panel each level: the returns of all agents."""
+    """Draw a panel for each level with the returns of all agents."""
     drawn = new_figure(5.4)
     panels = drawn.subplots(len(LEVELS), 1)
     for axes, level in zip(panels, LEVELS, strict=True):
