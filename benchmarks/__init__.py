@@ -1,1 +1,1 @@
-"""How fast it is: ``python -m benchmarks`` from the root of the repository."""
+"""Benchmarks of speed: run ``python -m benchmarks`` from the root of the repository."""

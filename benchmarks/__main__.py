@@ -18,7 +18,7 @@ TITLES = ("steps/s, fastest turn", "steps/s, median turn")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run every section, print the table, and write it where that is asked for."""
+    """Run every section, print the table, and write it to a file if asked."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a few short turns: rough numbers in seconds")
     parser.add_argument("--json", type=Path, metavar="PATH", help="also write the results there")
@@ -28,8 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(", ".join(f"{key} {value}" for key, value in here.items()))
     print("compiling (some seconds the first time), then measuring ...", flush=True)
     cases = [case for section in SECTIONS for case in section()]
-    # Learners have turns of their own: one is a rollout and its training, seconds where the others take a twentieth.
-    # In one round with them the short cases would lie minutes apart, and so would what slows them.
+    # Learners have turns of their own, since a rollout with its training takes seconds instead of a twentieth. Mixed
+    # with them, the short cases would run minutes apart, under different loads of the machine.
     rows = measure(cases, turns=5 if options.quick else 60, seconds=0.02 if options.quick else 0.05)
     if importlib.util.find_spec("stable_baselines3"):
         rows += measure(learners(), turns=2 if options.quick else 8, seconds=0.02)

@@ -1,12 +1,12 @@
-"""How fast the adequacy score is: responses of about 60 words with three tool calls, one process and several.
+"""Speed of the adequacy score: responses of about 60 words with three tool calls, in one process or several.
 
     python -m benchmarks.adequacy                 two processes
     python -m benchmarks.adequacy --processes 1   one
 
-Nothing but single words is kept from one response to the next: each has calls of its own, whose results are read anew.
-Rates are in responses a second by the clock, and by the processor's own time, which a machine that does other things
-too still shows. The target is 10,000 a second on two cores, so 200 microseconds of one core each. Then the time of long
-texts, which must grow with their length and no faster.
+Only single words are cached between responses: each has its own calls, whose results are parsed again. Rates are in
+responses per second of wall time and of processor time; the latter holds on a busy machine too. The target is 10,000
+per second on two cores, 200 microseconds of a core each. A second table times long texts: the time must grow no faster
+than their length.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def invented(count: int, seed: int = 0) -> list[tuple[str, list[dict[str, Any]]]
 
 
 def timed(seed: int, count: int, seconds: float, query: str | None) -> tuple[int, float, float]:
-    """Responses scored, seconds by the clock and of the processor; reading the calls from dictionaries included."""
+    """Return the number of scored responses, wall seconds and processor seconds; parsing the calls is included."""
     cases = invented(count, seed)
     for response, calls in cases:
         score(response, ToolContext.from_dicts(calls), query)
@@ -82,7 +82,7 @@ def timed(seed: int, count: int, seconds: float, query: str | None) -> tuple[int
 
 
 def rates(processes: int, seconds: float, query: str | None) -> tuple[float, float]:
-    """Responses a second of all processes together, by the clock and by the processor's time."""
+    """Return the responses per second of all processes together, by wall time and by processor time."""
     arguments = [(seed, 500, seconds, query) for seed in range(processes)]
     if processes == 1:
         told = [timed(*arguments[0])]

@@ -1,7 +1,7 @@
-"""What is timed. A section is a function that returns its cases; a new one is added to ``SECTIONS``.
+"""The timed cases. A section is a function that returns its cases, listed in ``SECTIONS``.
 
-Every lab acts at random among the actions that would execute, so it runs plates, publishes and ends episodes;
-an agent that rests or is refused all day would look faster.
+Labs choose at random among executable actions, so they run plates, publish and end episodes. An agent that only rests
+or is always refused would look faster.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LAB_ID = "Solvent/Lab-v0"
 
 @njit(cache=True)
 def sample(masks, uniforms, actions):  # type: ignore[no-untyped-def]
-    """Choose, for each row of ``masks``, one of the actions that would execute, all equally likely."""
+    """Choose one executable action uniformly for each row of ``masks``."""
     for i in range(masks.shape[0]):
         executable = 0
         for action in range(masks.shape[1]):
@@ -53,7 +53,7 @@ def sample(masks, uniforms, actions):  # type: ignore[no-untyped-def]
 
 
 class Sampler:
-    """Random executable actions for ``n`` labs."""
+    """Chooses random executable actions for ``n`` labs."""
 
     def __init__(self, n: int) -> None:
         self.actions = np.zeros(n, np.int64)
@@ -61,19 +61,19 @@ class Sampler:
         self._uniforms = np.zeros(n)
 
     def __call__(self, masks: NDArray[Any]) -> NDArray[np.int64]:
-        """One action a row of ``masks``, in an array that is used again."""
+        """Return one action per row of ``masks``, in a reused array."""
         self._rng.random(out=self._uniforms)
         sample(masks, self._uniforms, self.actions)
         return self.actions
 
 
 def bytes_per_lab() -> int:
-    """Bytes that the whole state of a lab takes."""
+    """Return the size of a lab's whole state in bytes."""
     return LabBatch(LabParams(), 1).labs.dtype.itemsize
 
 
 def core() -> list[Case]:
-    """The compiled step alone, one call for all labs; a lab that ends begins anew in the same step."""
+    """Return cases of the compiled step alone: one call for all labs, with reset in the same step."""
     return [core_case(n, sampling) for n in SIZES for sampling in (False, True)] + [
         core_case(WIDE, False, "energy"),
         core_case(WIDE, False, "gate"),
@@ -82,7 +82,7 @@ def core() -> list[Case]:
 
 
 def core_case(n: int, sampling: bool, level: str = "default") -> Case:
-    """``n`` labs, with or without the time that choosing their actions takes."""
+    """Return a case of ``n`` labs; ``sampling`` includes the choice of actions in the time."""
     batch, choose = LabBatch(preset(level), n, same_step=True), Sampler(n)
     batch.begin(list(range(n)), np.ones(n, np.bool_), np.random.default_rng(0))
     name = f"compiled step, {n:,} lab{'s' if n > 1 else ''}" + (f", {level}" if level != "default" else "")
@@ -92,12 +92,12 @@ def core_case(n: int, sampling: bool, level: str = "default") -> Case:
 
 
 def single_environments() -> list[Case]:
-    """One lab as ``gymnasium.make`` gives it."""
+    """Return cases of single labs from ``gymnasium.make``."""
     return [single_case(ENV_ID), single_case(ENERGY_ID), single_case(GATE_ID), single_case(LAB_ID)]
 
 
 def single_case(env_id: str) -> Case:
-    """One lab."""
+    """Return a case of one lab."""
     env: Any = gymnasium.make(env_id)
     env.reset(seed=0)
     masks, choose = env.unwrapped.batch.masks, Sampler(1)
@@ -111,7 +111,7 @@ def single_case(env_id: str) -> Case:
 
 
 def vector_environments() -> list[Case]:
-    """Vectors as ``gymnasium.make_vec`` gives them, and a wide one without copies of what it returns."""
+    """Return cases of vectors from ``gymnasium.make_vec``, and a wide one that returns no copies."""
     return [
         *(vector_case(n, "", {}) for n in SIZES),
         vector_case(WIDE, ", copy=False", {"copy": False}),
@@ -121,7 +121,7 @@ def vector_environments() -> list[Case]:
 
 
 def vector_case(n: int, note: str, kwargs: dict[str, Any], env_id: str = ENV_ID) -> Case:
-    """``n`` labs in one vector environment."""
+    """Return a case of ``n`` labs in a vector environment."""
     env: Any = gymnasium.make_vec(env_id, num_envs=n, vectorization_mode="vector_entry_point", **kwargs)
     env.reset(seed=0)
     masks, choose = env.unwrapped.batch.masks, Sampler(n)
@@ -135,7 +135,7 @@ def vector_case(n: int, note: str, kwargs: dict[str, Any], env_id: str = ENV_ID)
 
 
 def gymnasium_peers() -> list[Case]:
-    """Gymnasium's own cart-pole, single and in its hand-vectorised form: what the machine does today."""
+    """Return cases of Gymnasium's cart-pole, single and hand-vectorised, as a reference for the machine's speed."""
     single: Any = gymnasium.make("CartPole-v1")
     vector: Any = gymnasium.make_vec("CartPole-v1", num_envs=WIDE, vectorization_mode="vector_entry_point")
     single.reset(seed=0)
@@ -169,4 +169,4 @@ SECTIONS: tuple[Callable[[], list[Case]], ...] = (
     gymnasium_peers,
     core,
 )
-"""In the order in which they are shown."""
+"""Sections in display order."""

@@ -1,10 +1,10 @@
-"""How fast the verity gate is, uncached: the embedding, claims with and without their evidence, the measurement alone.
+"""Speed of the verity gate: the embedding, claims with and without their evidence, the measurement alone.
 
     python -m benchmarks.gate                   FEVEROUS from SOLVENT_DATA or ../shared/data, else invented sentences
     python -m benchmarks.gate --claims 60       quicker
 
-Median and fastest of some turns, in claims or texts a second; nothing is cached unless the row says so. A claim with
-its evidence is several texts, and texts are what takes the time. The target is 200 claims a second on two cores.
+Prints median and fastest of several turns in claims or texts per second, uncached unless the row says so. A claim with
+its evidence is several texts, and embedding them dominates. The target is 200 claims per second on two cores.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-# Before numpy: several threads in its small matrix products only stand in the way of ours.
+# Set before the import of numpy: threads in its small matrix products would compete with ours.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -83,7 +83,7 @@ def embedding_cases(claims: Claims, threads: int | None) -> list[Case]:
 
 
 def library_case(claims: Claims, uncached: SentenceEmbedder) -> Case:
-    """What one would do without this embedder: batches of 32, as many threads as there are cores."""
+    """Return the case of the plain library, without this embedder: batches of 32, a thread per core."""
     import torch
     from sentence_transformers import SentenceTransformer
 
@@ -100,7 +100,7 @@ def library_case(claims: Claims, uncached: SentenceEmbedder) -> Case:
 
 
 def by_processor_time(claims: Claims, threads: int | None, turns: int) -> float:
-    """Claims a second of one core's time, at best: what a machine that does other things too still shows."""
+    """Return the best rate in claims per second of processor time, which holds on a busy machine too."""
     embedder = SentenceEmbedder(cache=None, threads=threads)
     texts = [claim for claim, _ in claims]
     embedder.encode(texts)

@@ -1,4 +1,4 @@
-"""Stable-Baselines3's PPO over the native vector of labs, and over as many single labs stacked one by one."""
+"""Stable-Baselines3's PPO over the native vector of labs and over as many single labs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ENV_ID = "Solvent/Debt-v0"
 
 
 def learners() -> list[Case]:
-    """One rollout and its training a step, with the same small network and the same sizes."""
+    """Return cases of a rollout with its training and of the adapter alone, all with the same sizes."""
     import gymnasium
     import torch
     from stable_baselines3.common.monitor import Monitor

@@ -1,4 +1,4 @@
-"""Measuring on a machine that does other things too: many short turns, every case in each, medians."""
+"""Timing on a busy machine: medians of many short turns, each with every case."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Case", "Row", "machine", "measure"]
 
 @dataclass
 class Case:
-    """Something to be timed: ``step`` makes ``steps`` steps; what ``prepare`` does before each is not timed."""
+    """A timed function: ``step`` makes ``steps`` steps; ``prepare`` runs before each call and is not timed."""
 
     name: str
     steps: int
@@ -28,7 +28,7 @@ class Case:
     rates: list[float] = field(default_factory=list)
 
     def turn(self, seconds: float) -> float:
-        """Steps a second over about ``seconds`` of stepping."""
+        """Return steps per second over about ``seconds`` of stepping."""
         spent, calls = 0.0, 0
         while spent < seconds:
             self.prepare()
@@ -41,7 +41,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Row:
-    """One result, in steps a second: the median of the turns, and the fastest, which the machine left alone."""
+    """A result in steps per second: the median of the turns, and the fastest, the least disturbed one."""
 
     name: str
     median: float
@@ -49,7 +49,7 @@ class Row:
 
 
 def measure(cases: Sequence[Case], turns: int, seconds: float) -> list[Row]:
-    """Time the ``cases`` in turn, so that a busy minute of the machine slows all of them and no ratio."""
+    """Time ``cases`` in turn, so that a busy minute slows all of them and preserves their ratios."""
     for case in cases:
         case.turn(seconds / 2)  # warms up: compiles, fills caches, spreads the episodes
     for _ in range(turns):
@@ -61,7 +61,7 @@ def measure(cases: Sequence[Case], turns: int, seconds: float) -> list[Row]:
 
 
 def machine() -> dict[str, Any]:
-    """What the numbers were measured on, and when."""
+    """Return the machine, versions and time of the measurement."""
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "processor": _processor(),

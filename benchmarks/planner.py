@@ -1,8 +1,8 @@
-"""How long the planner and the oracle think: processor time of a decision, by level and by K.
+"""Processor time of a decision of the planner and the oracle, by level and by K.
 
     python -m benchmarks.planner
 
-What they earn is the study ``yardsticks``.
+The study ``yardsticks`` measures their returns.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ EPISODES = 20
 
 
 class Stopwatch(RolloutAgent):
-    """How long an agent thinks, by the processor's clock; mixed into its class."""
+    """Mixin that adds up the processor time of an agent's decisions."""
 
     seconds, decisions = 0.0, 0
 
     def act(self, observations: Observations, masks: NDArray[np.int8]) -> Actions:
-        """Act, and add up the time."""
+        """Act and add up the time."""
         began = time.thread_time()
         actions = super().act(observations, masks)
         self.seconds += time.thread_time() - began
@@ -38,15 +38,15 @@ class Stopwatch(RolloutAgent):
 
 
 class TimedPlanner(Stopwatch, Planner):
-    """The planner, and how long it thinks."""
+    """The planner with a stopwatch."""
 
 
 class TimedOracle(Stopwatch, Oracle):
-    """The oracle, and how long it thinks."""
+    """The oracle with a stopwatch."""
 
 
 def decision(make: Any, params: LabParams, worlds: int) -> float:
-    """Milliseconds of a decision."""
+    """Return the processor time of a decision in milliseconds."""
     episodes(make(params, 0, Effort(worlds=worlds)), params, [0])  # compiles
     timed = make(params, 0, Effort(worlds=worlds))
     episodes(timed, params, range(EPISODES), batch=1)

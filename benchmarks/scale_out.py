@@ -1,11 +1,11 @@
-"""What a Ray cluster of this machine costs: the same run in processes and on Ray, in turn.
+"""Overhead of a Ray cluster on this machine: the same run in processes and on Ray, in turn.
 
     python -m benchmarks.scale_out                      the table of docs/scale_out.md
     python -m benchmarks.scale_out --config configs/quickstart.yaml --turns 1
 
-Beside the wall time the processors' time of the command and of everything that it starts is taken, by looking at them
-twenty times a second: other programs slow a run down, and hardly make it work more. The last look at a process is up to
-a twentieth of a second before its end. Both runs must leave the same artifacts.
+The benchmark measures wall time and, as other programs hardly affect it, the processor time of the command and all
+processes that it starts. It polls them twenty times a second, so it misses up to the last twentieth of each. Both runs
+must leave the same artifacts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LOOK_EVERY = 0.05  # seconds
 
 
 def run(config: Path, backend: str, jobs: int, root: Path) -> tuple[float, float]:
-    """Wall and processors' seconds of one run."""
+    """Return the wall seconds and processor seconds of a run."""
     code = "from solvent_experiments.__main__ import main; main()"
     options = ["--backend", backend, "--jobs", str(jobs), "--out", str(root), "--quiet"]
     began = time.perf_counter()
@@ -51,7 +51,7 @@ def run(config: Path, backend: str, jobs: int, root: Path) -> tuple[float, float
 
 
 def artifacts(root: Path) -> dict[str, str]:
-    """Name and SHA-256 of what a run left."""
+    """Return name and SHA-256 of a run's artifacts."""
     found: dict[str, str] = json.loads((root / "manifest.json").read_text(encoding="utf-8"))["artifacts"]
     return found
 
