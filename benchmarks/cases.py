@@ -97,7 +97,6 @@ def single_environments() -> list[Case]:
 
 
 def single_case(env_id: str) -> Case:
-    """Return a case of one lab."""
     env: Any = gymnasium.make(env_id)
     env.reset(seed=0)
     masks, choose = env.unwrapped.batch.masks, Sampler(1)
@@ -121,7 +120,6 @@ def vector_environments() -> list[Case]:
 
 
 def vector_case(n: int, note: str, kwargs: dict[str, Any], env_id: str = ENV_ID) -> Case:
-    """Return a case of ``n`` labs in a vector environment."""
     env: Any = gymnasium.make_vec(env_id, num_envs=n, vectorization_mode="vector_entry_point", **kwargs)
     env.reset(seed=0)
     masks, choose = env.unwrapped.batch.masks, Sampler(n)

@@ -29,7 +29,6 @@ class Stopwatch(RolloutAgent):
     seconds, decisions = 0.0, 0
 
     def act(self, observations: Observations, masks: NDArray[np.int8]) -> Actions:
-        """Act and add up the time."""
         began = time.thread_time()
         actions = super().act(observations, masks)
         self.seconds += time.thread_time() - began

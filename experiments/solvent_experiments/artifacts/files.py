@@ -66,7 +66,6 @@ def require_writable(path: Path) -> None:
 
 
 def _part(path: Path) -> str:
-    """Return the name of the temporary file."""
     return f".{path.name}.{os.getpid()}.part"
 
 
@@ -75,6 +74,5 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def sha256(path: Path) -> str:
-    """Return the file's SHA-256 in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -42,7 +42,6 @@ def versions() -> dict[str, str | None]:
 
 
 def surroundings() -> dict[str, Any]:
-    """Return versions, machine and commit."""
     return {
         "solvent": solvent.__version__,
         "python": platform.python_version(),

@@ -55,7 +55,6 @@ class TrainingLog:
             write_atomically(self.path, kept)
 
     def read(self) -> Columns:
-        """Return all rows as columns."""
         rows = self._rows()
         return {name: np.ascontiguousarray(rows[name]) for name in self.record.names or ()}
 

@@ -42,7 +42,6 @@ class Column(NamedTuple):
 
     @property
     def summary_key(self) -> str:
-        """The column's name in the summary."""
         return self.key or self.name
 
     @property

@@ -224,7 +224,6 @@ def _pooled(groups: Sequence[Any]) -> Floats:
 
 
 def _middle_draws(groups: Sequence[Any], bootstrap: Bootstrap, stream: int = 0) -> tuple[float, Floats]:
-    """Return the interquartile mean and its resamples."""
     pooled = _pooled(groups)
     order = np.argsort(pooled, kind="stable")
     draws = [
@@ -235,7 +234,6 @@ def _middle_draws(groups: Sequence[Any], bootstrap: Bootstrap, stream: int = 0) 
 
 
 def _mean_draws(groups: Sequence[Any], bootstrap: Bootstrap, stream: int = 0) -> tuple[float, Floats]:
-    """Return the mean and its resamples."""
     pooled = _pooled(groups)
     draws = [counts @ pooled / counts.sum(axis=1) for counts in _counts(_sizes(groups), bootstrap, stream)]
     return float(pooled.mean()), np.concatenate(draws)

@@ -34,14 +34,7 @@ STATISTICS: Mapping[str, Callable[[Sequence[Any]], Measured]] = {
 
 @dataclass(frozen=True)
 class Row:
-    """An agent's statistics.
-
-    Args:
-        agent: the agent's name.
-        seeds: number of training seeds; 1 for a script.
-        episodes: number of evaluation episodes.
-        measured: statistics by key, without those of inactive mechanisms and undefined shares.
-    """
+    """An agent's statistics by key, without inactive mechanisms and undefined shares; a script counts as one seed."""
 
     agent: str
     seeds: int

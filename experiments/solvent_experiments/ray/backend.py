@@ -59,7 +59,6 @@ class RayBackend:
         self._about: dict[str, Any] = {}
 
     def __enter__(self) -> Self:
-        """Connect if there is an address."""
         if ray.is_initialized():
             raise ConfigError(
                 "Ray is in use in this process already; allowed: a run that starts or joins it itself"
@@ -82,11 +81,10 @@ class RayBackend:
             ray.shutdown()
 
     def default_jobs(self, units: int) -> int | None:
-        """Return all units for a cluster, which knows its CPUs, and None for this machine."""
+        """Return ``units`` for a cluster, which knows its own CPUs, and None for this machine."""
         return units if self.address is not None else None
 
     def about(self) -> dict[str, Any]:
-        """Return Ray's version and the size of the cluster."""
         return {"ray": self._about}
 
     def run(
@@ -205,7 +203,6 @@ class _Post:
         return 0.0 if self._place else time.monotonic() - self._since
 
     def end(self) -> None:
-        """Kill the actor."""
         ray.kill(self._actor)
 
 

@@ -1,7 +1,7 @@
 """A unit's worker on a Ray cluster: works in a scratch folder and sends its changes to the run's.
 
-So the machines share no file system, and one that was wrongly taken for lost can't write where another has resumed.
-Nothing here needs Ray.
+The machines need not share a file system, and one that was wrongly taken for lost can't write where another has
+resumed. Nothing here needs Ray.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ TRIES = 3
 
 
 class Attempts:
-    """Count the lost workers of each unit."""
+    """Counts the lost workers of each unit."""
 
     def __init__(self) -> None:
         self._lost: Counter[str] = Counter()

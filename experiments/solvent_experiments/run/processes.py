@@ -50,7 +50,6 @@ class _Worker:
         return message
 
     def end(self) -> None:
-        """Kill the process."""
         self._process.kill()
         self._process.join()
         self.connection.close()

@@ -52,8 +52,6 @@ class Shown(Protocol):
 
 
 class Silence:
-    """Shows nothing."""
-
     def __enter__(self) -> Self:
         return self
 

@@ -57,8 +57,6 @@ def run_experiment(
     """Run the unfinished part of an experiment in the folder ``root``.
 
     Args:
-        experiment: the experiment.
-        root: the run's folder.
         jobs: number of parallel processes; ``default_jobs`` by default.
         quiet: show nothing but the results.
         fresh: first move an existing folder aside.

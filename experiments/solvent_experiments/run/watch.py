@@ -23,7 +23,7 @@ class Watch:
     Args:
         shown: the progress display.
         session: the manifest's entry for this session; receives wall times and incidents.
-        trained: steps done and in all by label, if all trainings together are to have a bar.
+        trained: steps done and total steps by label, if all trainings together are to have a bar.
         keep: called after each incident, to save the session.
     """
 
@@ -43,7 +43,6 @@ class Watch:
         self._noted: set[str] = set()
 
     def __call__(self, message: Message) -> None:
-        """Handle a message."""
         kind, label, done, total, detail = message
         if kind == "starting":
             self._shown.begin(label)
@@ -96,7 +95,7 @@ class Watch:
 
 
 def waiting_steps(experiment: Experiment, left: Iterable[Unit]) -> dict[str, tuple[int, int]]:
-    """Return steps done and in all of every unfinished training, by label."""
+    """Return steps done and total steps of every unfinished training, by label."""
     return {
         unit.label: (0, make_recipe(experiment.train[unit.agent]).n_timesteps)
         for unit in left

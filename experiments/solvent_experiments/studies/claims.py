@@ -73,7 +73,7 @@ def binned(debt: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def within_strata(columns: Columns, name: str) -> float:
-    """Return a column's mean above 1 bit of debt minus that without debt, within strata; NaN without pairs."""
+    """Return a column's mean above 1 bit of debt minus that without, by verb and expected gain; NaN without pairs."""
     place = binned(columns["debt"])
     stratum = columns["verb"] * 100 + np.floor(columns["expected"] / 0.15).astype(np.int64)
     total, weight = 0.0, 0.0
@@ -88,7 +88,6 @@ def within_strata(columns: Columns, name: str) -> float:
 
 
 def by_seed(columns: Columns) -> list[Columns]:
-    """Return the rows of each training seed."""
     return [select(columns, columns["training_seed"] == seed) for seed in np.unique(columns["training_seed"])]
 
 

@@ -26,25 +26,22 @@ __all__ = ["ArmData", "Study", "StudyData"]
 
 @dataclass(frozen=True)
 class ArmData:
-    """A finished arm."""
+    """The artifacts of a finished arm."""
 
     arm: Arm
     folder: RunFolder
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
-        """The config of the run."""
         return read_document(self.folder.config).data
 
     @cached_property
     def manifest(self) -> Mapping[str, Any]:
-        """The manifest of the run."""
         found: Mapping[str, Any] = json.loads(self.folder.manifest.read_text(encoding="utf-8"))
         return found
 
     @cached_property
     def params(self) -> LabParams:
-        """The parameters of its labs."""
         params: LabParams = LabParams.from_mapping(self.config["params"])
         return params
 
@@ -65,7 +62,6 @@ class ArmData:
 
     @property
     def seeds(self) -> list[int]:
-        """The training seeds."""
         return list(self.config["seeds"])
 
     @property
@@ -87,7 +83,6 @@ class StudyData:
     plays: Mapping[str, Columns]
 
     def arm(self, arm: Arm) -> ArmData:
-        """Return the data of an arm."""
         return next(data for data in self.arms.values() if data.arm.essence() == arm.essence())
 
     def play_groups(self, play: str, name: str) -> list[Any]:
@@ -97,11 +92,9 @@ class StudyData:
         return [columns[name][seeds == seed] for seed in np.unique(seeds)]
 
     def play_part(self, play: str, rows: Any) -> Columns:
-        """Return some rows of a play's table."""
         return select(self.plays[play], rows)
 
     def has(self, *plays: Play) -> bool:
-        """Return whether all of these were played."""
         return all(play.name in self.plays for play in plays)
 
 
@@ -109,7 +102,6 @@ class Study(Protocol):
     """The contents of a study's file."""
 
     TITLE: str
-    """A few words."""
     CLAIM: str
     """One sentence that can be wrong."""
     REFUTED_BY: str

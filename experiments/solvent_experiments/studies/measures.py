@@ -87,5 +87,5 @@ def rounded(found: Interval) -> dict[str, float | None]:
 
 
 def budget_bands(arm: ArmData, name: str = "wells") -> Any:
-    """Return quantiles of the rest at each heartbeat, shape ``(len(QUANTILES), heartbeats + 1)``."""
+    """Return quantiles of the remaining amount at each heartbeat, shape ``(len(QUANTILES), heartbeats + 1)``."""
     return np.percentile(held(arm.traces, name, arm.params.budget.heartbeats), QUANTILES, axis=0)

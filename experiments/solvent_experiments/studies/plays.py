@@ -33,7 +33,6 @@ class PlayTable:
     """The files of a play: its table ``<play>.parquet`` and its description ``<play>.yaml``.
 
     Attributes:
-        play: the play.
         episodes: number of episodes per agent.
         folder: the folder of the study's plays.
         arm: for a play of an arm, the run whose policies play.
@@ -46,12 +45,10 @@ class PlayTable:
 
     @property
     def label(self) -> str:
-        """The name of the play."""
         return self.play.name
 
     @property
     def path(self) -> Path:
-        """The path of the table."""
         return self.folder / f"{self.label}.parquet"
 
     @property
@@ -101,7 +98,6 @@ class PlayTable:
         write_atomically(about, dump_yaml(self.about()))
 
     def read(self) -> Columns:
-        """Return the table as it was written."""
         return read_parquet(self.path)
 
     def _agents(self) -> Iterator[tuple[str, int, Agent]]:

@@ -69,7 +69,6 @@ BOLDER = ("claims quantile 0.8", "claims quantile 0.95", "claims the most", "sur
 
 
 def play_name(cell: Cell, says: str) -> str:
-    """Return the name of a script's play in a cell."""
     licence, threshold, sensitivity = cell
     return f"{licence}_{threshold:g}_{sensitivity:g}_{says.replace(' ', '_')}"
 

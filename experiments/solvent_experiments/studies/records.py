@@ -160,7 +160,6 @@ class Plates:
         self._reader = Reader(params)
 
     def act(self, observations: Observations, masks: Any) -> Actions:  # noqa: ARG002 - refusals show in the plates
-        """Return the actions of ``n`` labs."""
         return self.plan[self._reader.read(observations).heartbeat.astype(np.int64)]
 
 

@@ -45,7 +45,6 @@ ORDER = (
 
 @functools.cache
 def all_studies() -> dict[str, Study]:
-    """Return every study by name."""
     names = [module.name for module in pkgutil.iter_modules(studies.__path__)]
     modules = {name: importlib.import_module(f"{studies.__name__}.{name}") for name in names}
     found = [name for name, module in modules.items() if hasattr(module, "CLAIM")]
@@ -93,7 +92,6 @@ def owner_of(arm: Arm) -> tuple[str, Arm]:
 
 
 def place_of(arm: Arm, runs: Path) -> RunFolder:
-    """Return the folder of an arm."""
     owner, kept = owner_of(arm)
     return RunFolder(runs / owner / kept.name)
 

@@ -111,7 +111,6 @@ def _budget(name: str, study: Study, data: StudyData) -> dict[str, Any]:
 
 
 def markdown(found: Mapping[str, Any]) -> str:
-    """Return the results as a page."""
     name = found["study"]
     parts = [
         f"# {found['title']}",

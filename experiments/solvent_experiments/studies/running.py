@@ -30,7 +30,6 @@ def run_studies(
     """Run the unfinished part of the studies in the folder ``runs``. Arms that studies share are trained once.
 
     Args:
-        studies: studies by name.
         runs: folder of all studies' runs.
         budget: the budget of each study.
         jobs: number of parallel processes.

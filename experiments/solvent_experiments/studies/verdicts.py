@@ -58,7 +58,6 @@ class Finding:
         return "small" if abs(self.found.value) < self.matters else ""
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the finding as plain values for JSON."""
         numbers = {key: _plain(number) for key, number in self.found._asdict().items()}
         return {
             "name": self.name,
@@ -93,5 +92,4 @@ class Score:
 
     @property
     def verdict(self) -> str:
-        """The verdict on the study's claim."""
         return verdict_on(self.findings)

@@ -36,12 +36,9 @@ SCORED = range(1000, 10_000)  # seeds of the labs that they are scored on
 
 
 class Choice(NamedTuple):
-    """A categorical choice."""
-
     values: tuple[bool | int | float | str | None, ...]
 
     def draw(self, trial: optuna.trial.Trial, key: str) -> Any:
-        """Return the trial's value."""
         return trial.suggest_categorical(key, list(self.values))
 
     def within(self, value: Any) -> list[Any]:
