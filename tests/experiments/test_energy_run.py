@@ -349,7 +349,7 @@ def test_the_mark_of_a_contaminated_run_covers_nothing(arguing_run: RunData, tmp
     contaminated = replace(arguing_run, params=params)
     with styled():
         for name in OF_ENERGY:
-            figure = drawn(name, contaminated.mark)
+            figure = drawn(name, contaminated)
             save(figure, tmp_path / name, contaminated.mark)
             mark = next(text for text in figure.findobj(Text) if CONTAMINATED in text.get_text())  # type: ignore[attr-defined]
             for legend in figure.legends:

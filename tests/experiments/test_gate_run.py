@@ -329,7 +329,7 @@ def test_the_mark_of_a_contaminated_run_covers_nothing(name: str, full_run: RunD
     params: LabParams = LabParams.from_mapping({"debt": {"enforced": False}}, base=full_run.params)
     contaminated = replace(full_run, params=params)
     with styled():
-        figure = drawn(name, contaminated.mark)
+        figure = drawn(name, contaminated)
         save(figure, tmp_path / name, contaminated.mark)
         mark = next(text for text in texts(figure) if CONTAMINATED in text.get_text())
         for legend in figure.legends:
