@@ -15,7 +15,7 @@ from solvent_experiments.artifacts.parquet import Columns, read_parquet, select
 from solvent_experiments.config.documents import ConfigError, read_document
 from solvent_experiments.config.experiment import environment_params
 from solvent_experiments.measure.departures import mark_of
-from solvent_experiments.measure.summary import Row, read_rows
+from solvent_experiments.measure.summary import Row, read_rows, summary
 
 __all__ = ["RunData", "load_run"]
 
@@ -70,7 +70,7 @@ def load_run(folder: RunFolder) -> RunData:
     """Read a finished run.
 
     Raises:
-        ConfigError: no run, or one that isn't finished.
+        ConfigError: no run, one that isn't finished, or a summary that isn't of its episodes.
     """
     if not folder.config.exists():
         raise ConfigError(
@@ -81,23 +81,37 @@ def load_run(folder: RunFolder) -> RunData:
             "not finished; allowed: a finished run (`solvent run` goes on with it)", file=folder.root
         )
     config = read_document(folder.config).data
+    params, episodes = LabParams.from_mapping(config["params"]), read_parquet(folder.episodes)
     return RunData(
         name=str(config["name"]),
         env=str(config["env"]),
-        params=LabParams.from_mapping(config["params"]),
+        params=params,
         learned=tuple(config["train"]),
         cloned={
             name: str(recipe.get("demonstrator", "honest"))
             for name, recipe in config["train"].items()
             if recipe.get("imitation_episodes")
         },
-        rows=tuple(read_rows(folder.summary)),
-        episodes=read_parquet(folder.episodes),
+        rows=_rows(folder, episodes, params),
+        episodes=episodes,
         traces=read_parquet(folder.traces),
         training=read_parquet(folder.training) if folder.training.exists() else None,
         findings=_findings(folder, config) if folder.gate.exists() else None,
         gate=json.loads(folder.gate.read_text(encoding="utf-8")) if folder.gate.exists() else None,
     )
+
+
+def _rows(folder: RunFolder, episodes: Columns, params: LabParams) -> tuple[Row, ...]:
+    """The rows that the run keeps; computed anew where the tables came without their summary."""
+    if not folder.summary.exists():
+        return tuple(summary(episodes, params))
+    rows = tuple(read_rows(folder.summary))
+    if {row.agent for row in rows} != set(episodes["agent"]):
+        raise ConfigError(
+            "names other agents than episodes.parquet; allowed: the summary of those episodes, or none",
+            file=folder.summary,
+        )
+    return rows
 
 
 def _findings(folder: RunFolder, config: Mapping[str, Any]) -> Columns:
