@@ -17,10 +17,10 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Return ``command`` with the options of its groups in their places, as Typer has to see them.
+    """Return ``command`` with the options of its groups in its signature, where Typer reads them.
 
-    A group is a parameter whose type is a dataclass with fields annotated like the parameters of a command. The command
-    receives the dataclass.
+    A group is a parameter whose type is a dataclass; its fields are annotated like a command's parameters. The
+    command receives an instance.
     """
     signature = inspect.signature(command, eval_str=True)
     groups: dict[str, Any] = {
