@@ -97,9 +97,7 @@ class Experiment:
     train: Mapping[str, Mapping[str, Any]]
     seeds: tuple[int, ...]
     evaluation: Evaluation
-    costs: Mapping[str, str] | None = (
-        None  # {"as_of": ...}: when the prices among the parameters were in force
-    )
+    costs: Mapping[str, str] | None = None  # {"as_of": ...}: date of the prices in ``params``
 
     def to_mapping(self) -> dict[str, Any]:
         """Plain values, ready for YAML."""
