@@ -29,12 +29,7 @@ MODEL = "policy.safetensors"
 
 
 def make_agent(name: str, params: LabParams) -> Agent:
-    """Return a scripted agent by name, or a trained one by path or shipped name.
-
-    Raises:
-        ConfigError: the agent doesn't exist.
-        ValueError: the policy can't be used in these labs.
-    """
+    """Return a scripted agent by name, or a trained one by path or shipped name."""
     from solvent_agents.learning.shipped import is_shipped_name, shipped_policy
 
     path = Path(name)
@@ -75,11 +70,7 @@ def evaluate_agents(
     ledger: Path | None,
     console: Console,
 ) -> None:
-    """Evaluate agents on the same episodes, print their table, and write the requested files.
-
-    Raises:
-        ConfigError: an agent or environment is unknown, a file exists, or a ledger is requested for several agents.
-    """
+    """Evaluate agents on the same episodes, print their table, and write the requested files."""
     params = environment_params(env)
     if seeds.stop > SEED_LIMIT:
         raise ConfigError(f"got {seeds.start}; allowed: seeds below {SEED_LIMIT}", key="--seed")
@@ -118,7 +109,6 @@ def evaluate_agents(
 
 
 def environments_table() -> Table:
-    """Return the registered environments with their presets and sizes."""
     rows = []
     for env, arguments in ENVIRONMENTS.items():
         params = environment_params(env)

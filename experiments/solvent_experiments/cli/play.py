@@ -47,11 +47,7 @@ class _Quit(Exception):  # noqa: N818 - no error
 
 
 def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, console: Console) -> None:
-    """Play one episode, by a person or by ``agent``.
-
-    Raises:
-        ConfigError: the environment or agent is unknown.
-    """
+    """Play one episode, by a person or by ``agent``."""
     params = environment_params(env_id)
     chooser = None if agent is None else make_agent(agent, params)
     env = LabEnv(params)
@@ -104,7 +100,6 @@ def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, con
 
 
 def _rules(params: LabParams) -> list[list[str]]:
-    """Return the rules of this lab's mechanisms, in words."""
     known = (
         (params.energy.enabled, energy.rules),
         (params.gate.enabled, gate.rules),
@@ -257,7 +252,6 @@ def _said_at(env: LabEnv, m: int, confidences: list[str], width: int) -> list[st
 
 
 def _offer(env: LabEnv, verb: Verb, allowed: bool) -> str:
-    """Return a verb's line of the menu."""
     name = f"{verb.name.lower():<16} "
     if not env.params.energy.enabled:
         refused = "" if allowed else "  (would be refused)"

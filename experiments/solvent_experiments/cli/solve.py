@@ -36,12 +36,7 @@ SHOWN_NODES = 200
 def solve_lab(
     params: LabParams, out: Path | None, *, episodes: int, console: Console, quiet: bool = False
 ) -> dict[str, Any]:
-    """Solve a lab, play the solution on real labs, print it, and write it to the folder ``out``.
-
-    Raises:
-        ParamError: the lab can't be enumerated.
-        OSError: the folder can't be written.
-    """
+    """Solve a lab, play the solution on real labs, print it, and write it to the folder ``out``."""
     if out is not None:
         require_writable(out / SUMMARY)  # fail before minutes of work, not after
     started = time.perf_counter()

@@ -99,7 +99,6 @@ class Experiment:
     costs: Mapping[str, str] | None = None  # {"as_of": ...}: date of the prices in ``params``
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return plain values for YAML."""
         return {
             "name": self.name,
             "env": self.env,
@@ -183,11 +182,7 @@ def load_experiment(
 
 
 def moment(value: datetime.datetime | datetime.date | str, key: str = "as_of") -> datetime.datetime:
-    """Return a point in time, UTC if no zone is given; a date starts at midnight.
-
-    Raises:
-        ConfigError: the text is no date or time.
-    """
+    """Return a point in time, UTC if no zone is given; a date starts at midnight."""
     if isinstance(value, str):
         try:
             value = datetime.datetime.fromisoformat(value)
@@ -238,12 +233,7 @@ def _priced(document: Document, file: ExperimentFile) -> tuple[dict[str, Any], d
 
 
 def environment_params(env: str, preset_name: str | None = None) -> LabParams:
-    """Return the parameters of an environment id, or those of a preset.
-
-    Raises:
-        ParamError: the preset is unknown.
-        ConfigError: the id is unknown.
-    """
+    """Return the parameters of an environment id, or those of a preset."""
     if env not in ENVIRONMENTS:
         raise ConfigError(f"unknown environment {env!r}" + nearest(env, ENVIRONMENTS))
     arguments = ENVIRONMENTS[env]
@@ -395,11 +385,6 @@ def _check_recipe(document: Document, key: str, recipe: Mapping[str, Any]) -> No
 
 
 def make_recipe(mapping: Mapping[str, Any], path: str = "") -> Recipe:
-    """Return a resolved recipe as the learner's type.
-
-    Raises:
-        ParamError: a setting can't be used.
-    """
     from solvent_agents.learning.recipe import Recipe
 
     settings = {key: value for key, value in mapping.items() if key != "algorithm"}

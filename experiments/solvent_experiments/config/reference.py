@@ -32,7 +32,6 @@ The Energy Model", "Deterministic Policy Gates for Stochastic Systems") and stay
 
 
 def parameters_page() -> str:
-    """Return the page, with a newline at its end."""
     parts = [_HEAD]
     for path, group in _groups("", LabParams()):
         first_line = (type(group).__doc__ or "").splitlines()[0]

@@ -19,10 +19,7 @@ ROW_HEIGHT = 0.72
 
 
 def held(traces: Columns, name: str, heartbeats: int) -> NDArray[np.float64]:
-    """Return values by heartbeat, shape ``(episodes, heartbeats + 1)``.
-
-    A heartbeat with several actions has the value at its start. After an episode's end its last value is held.
-    """
+    """Return values at each heartbeat's start, shape ``(episodes, heartbeats + 1)``; the last is held to the end."""
     starts = np.flatnonzero(traces.get("step", traces["heartbeat"]) == 0)
     grid = np.empty((len(starts), heartbeats + 1))
     for row, (first, end) in enumerate(zip(starts, [*starts[1:], len(traces["heartbeat"])], strict=True)):

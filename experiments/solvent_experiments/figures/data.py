@@ -62,16 +62,11 @@ class RunData:
         return sorted((row.agent for row in self.rows), key=lambda agent: agent not in self.learned)
 
     def traces_of(self, agent: str) -> Columns:
-        """Return the heartbeats of an agent, over all training seeds."""
         return select(self.traces, self.traces["agent"] == agent)
 
 
 def load_run(folder: RunFolder) -> RunData:
-    """Return a finished run.
-
-    Raises:
-        ConfigError: the folder holds no run, or an unfinished one.
-    """
+    """Return a run's data. Raise ConfigError unless the run is finished."""
     if not folder.config.exists():
         raise ConfigError(
             "no run; allowed: a folder that `solvent run` wrote (with a config.yaml)", file=folder.root
@@ -101,7 +96,6 @@ def load_run(folder: RunFolder) -> RunData:
 
 
 def _findings(folder: RunFolder, config: Mapping[str, Any]) -> Columns:
-    """Return the findings in the ledgers of all agents."""
     units = [folder.unit(agent, seed) for agent in config["train"] for seed in config["seeds"]]
     units += [folder.unit(agent) for agent in config["agents"]]
     rows = []

@@ -41,7 +41,7 @@ PERCENT = ([0.0, 0.5, 1.0], ["0", "50", "100 %"])
 BAR = 0.68
 LOWEST, HIGHEST = 0.125, 4.0  # range of energy / threshold on the axis; it extends to higher values
 FINE = 3  # bars between the thresholds for acceptance and review
-TINY = 1e-6  # least threshold, to divide by
+TINY = 1e-6  # least divisor
 ROW_HEIGHT = 0.56
 
 

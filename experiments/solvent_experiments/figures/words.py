@@ -115,10 +115,7 @@ def _draw_bar(axes: Axes, place: int, episodes: Columns, agent: str) -> None:
 
 
 def words_ablation(arms: Mapping[str, RunData], agent: str) -> Figure:
-    """Return a figure of one learner's words with adequacy enforced and only tracked, against training steps.
-
-    ``arms``: a run for each of ``ARMS``.
-    """
+    """Return a figure of one learner's words in the run of each arm, against training steps."""
     figure = new_figure(3.9)
     mean, share = figure.subplots(2, 1, sharex=True)
     for name, run in arms.items():

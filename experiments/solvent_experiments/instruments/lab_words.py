@@ -92,12 +92,7 @@ TOLERANCE = 2e-6
 
 
 def build_words(params: LabParams, catalogue: Path | None, folder: Path, model: str | None) -> None:
-    """Measure, then write the words and, last, the measurements into ``folder``.
-
-    Raises:
-        GateError, WordsError: the model is missing, or the catalogue can't be used.
-        OSError: the folder can't be written.
-    """
+    """Measure, then write the words and, last, the measurements into ``folder``."""
     words = (catalogue or CATALOGUE).read_bytes()
     folder.mkdir(parents=True, exist_ok=True)
     measured = _measured(params, catalogue, model)
@@ -130,7 +125,6 @@ def check_words(params: LabParams, catalogue: Path | None, folder: Path | None, 
 
 
 def _measured(params: LabParams, catalogue: Path | None, model: str | None) -> Measured:
-    """Measure with the real model and show progress."""
     from solvent.gate.embedding import SentenceEmbedder
 
     words = load_catalogue(catalogue or CATALOGUE)
@@ -178,17 +172,7 @@ def measure(
     embedder: Any,
     tick: Callable[[str], None] = lambda _: None,
 ) -> Measured:
-    """Measure the lab's words with the real instruments.
-
-    Args:
-        params: parameters with the compounds, doses, bins and classes.
-        catalogue: the words.
-        embedder: a ``SentenceEmbedder``.
-        tick: called with the stage, once per compound.
-
-    Raises:
-        GateError, WordsError: the model or the words for these parameters are missing.
-    """
+    """Measure the lab's words with the real instruments; call ``tick`` with the stage, once per compound."""
     words = lab_sentences(params, catalogue)
     vectors = lab_vectors(words, embedder, lambda: tick("embedding the sentences"))
     stands = []
@@ -381,10 +365,7 @@ def learn_policies(sample: Claimed, model: str, fingerprint: str) -> tuple[Level
 def acceptance_by_kind(
     sample: Claimed, policies: Sequence[LevelPolicy], *, numbers: bool = True
 ) -> dict[str, dict[str, dict[str, float]]]:
-    """Return policy -> kind -> shares of ``accept``, ``review`` and ``reject``, on the odd pages of a sample.
-
-    With ``numbers``, a claim whose number is in no span is reviewed at best, as in the lab.
-    """
+    """Return policy -> kind -> verdict -> share, on odd pages; ``numbers`` applies the lab's check for numbers."""
     held_out = sample.page % 2 == 1
     report: dict[str, dict[str, dict[str, float]]] = {}
     for policy in policies:

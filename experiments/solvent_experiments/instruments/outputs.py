@@ -33,11 +33,7 @@ class Output(NamedTuple):
 
 
 def with_figures(out: Path | None, form: str) -> tuple[Output, ...]:
-    """Return the outputs of ``--out``: a JSON file, and the figure's two images beside it.
-
-    Raises:
-        ConfigError: ``out`` has an image's suffix.
-    """
+    """Return the outputs of ``--out``: a JSON file, and the figure's two images beside it."""
     if out is None:
         return ()
     if out.suffix.lower() in (".png", ".pdf"):

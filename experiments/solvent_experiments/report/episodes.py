@@ -106,11 +106,7 @@ def replayed(
     spans: Spans,
     on_done: Callable[[], None] = lambda: None,
 ) -> list[dict[str, Any]]:
-    """Return the frames of the chosen episodes for the page.
-
-    Raises:
-        ConfigError: a replayed episode differs from the run's traces.
-    """
+    """Return the frames of the chosen episodes. Raise ConfigError if one differs from the run's traces."""
     episodes = []
     for one in chosen:
         episodes.append(_episode(run, one, root, spans))

@@ -53,7 +53,7 @@ def frame(params: LabParams, lab: Any, step: Any, history: History, spans: Spans
 
 
 def debt_shown(lab: Any, step: Any) -> float:
-    """Return the debt after a step. The end of an episode settles debt; its frame shows the amount that was settled."""
+    """Return the debt after a step; at the end of an episode, the debt before its settlement."""
     over = step["terminated"] or step["truncated"]
     return float(lab["debt"]) + (float(step["settled"]) if over else 0.0)
 
@@ -148,7 +148,7 @@ def _books(params: LabParams, lab: Any, step: Any) -> dict[str, Any]:
 
 
 def _beliefs(params: LabParams, lab: Any, history: History) -> dict[str, Any]:
-    """Return the beliefs with a key for each compound, so that ``changes`` can leave out the others."""
+    """Return the beliefs with a key per compound, so that ``changes`` keeps only those that changed."""
     state: dict[str, Any] = {
         "instrument": _mille(lab["instrument_belief"]),
         "instrument_unknown": _number(lab["instrument_entropy"], 2),

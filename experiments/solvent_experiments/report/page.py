@@ -44,8 +44,6 @@ SUFFIXES = (".html", ".htm")
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure as the page embeds it."""
-
     name: str
     about: str
     uri: str
@@ -53,8 +51,6 @@ class Picture:
 
 @dataclass(frozen=True)
 class Section:
-    """A run as the page shows it."""
-
     label: str
     root: Path
     data: RunData

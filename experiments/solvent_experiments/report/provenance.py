@@ -41,17 +41,13 @@ class Provenance(NamedTuple):
 
     @property
     def finished(self) -> str:
-        """Time of the end, for people."""
+        """End time in a readable form."""
         when = next(value for name, value in self.facts if name == "finished")
         return when.replace("T", " ").replace("+00:00", " UTC")
 
 
 def finished_manifest(folder: RunFolder) -> dict[str, Any]:
-    """Return the manifest of a finished run.
-
-    Raises:
-        ConfigError: the folder holds no run, or an unfinished one.
-    """
+    """Return the manifest of a run. Raise ConfigError unless the run is finished."""
     if not folder.config.exists():
         raise ConfigError(
             "no run; allowed: a folder that `solvent run` wrote (with a config.yaml)", file=folder.root

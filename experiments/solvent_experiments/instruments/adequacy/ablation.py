@@ -142,7 +142,6 @@ def _plain(found: Interval) -> dict[str, float] | None:
 
 
 def words_table(found: Mapping[str, Any]) -> Table:
-    """Return the table of ``compare_words``'s result."""
     rows = []
     for agent, told in found["agents"].items():
         for arm in ARMS:

@@ -1,7 +1,4 @@
-"""``solvent adequacy``: score and label responses, learn thresholds, find patterns, watch drift.
-
-Each command parses, calls ``solvent.adequacy`` and prints. It imports what it needs when it is called.
-"""
+"""``solvent adequacy``: score and label responses, learn thresholds, find patterns, watch drift."""
 
 from __future__ import annotations
 

@@ -46,8 +46,6 @@ Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Wh
 
 @dataclass(frozen=True)
 class ResponsesFile:
-    """The responses that a command reads."""
-
     file: Annotated[
         Path,
         typer.Argument(
@@ -179,7 +177,6 @@ class Acceptance:
 
     @property
     def person(self) -> tuple[str, str]:
-        """Name of the person and reason."""
         return _person("--accept", self.by, self.reason)
 
 
@@ -196,7 +193,6 @@ class Retirement:
 
     @property
     def person(self) -> tuple[str, str]:
-        """Name of the person and reason."""
         return _person("--retire", self.by, self.reason)
 
 

@@ -120,7 +120,6 @@ def trigger_line(records: Iterable[ScoreRecord], accepted: int) -> str:
 
 
 def correlation_table(found: Discovery) -> Table:
-    """Return the correlations with the labels, strongest first."""
     rho = found.correlations
     ranked = sorted(rho, key=lambda name: 1.0 if math.isnan(rho[name].value) else -abs(rho[name].value))
     rows = tuple((name.replace("_", " "), estimate(rho[name])) for name in ranked)

@@ -1,7 +1,4 @@
-"""``solvent proposals``: the review of cost proposals, and the resulting price list.
-
-Each command parses, calls ``solvent.energy.costs`` and prints. It imports what it needs when it is called.
-"""
+"""``solvent proposals``: the review of cost proposals, and the resulting price list."""
 
 from __future__ import annotations
 
@@ -249,7 +246,7 @@ def history(
     _print_prices(rows, f"Prices of {target}", as_json=as_json)
 
 
-# --------------------------------------------------------------------------------------------------- inside
+# ------------------------------------------------------------------------------------------ store and output
 
 
 def _opened(place: str, *, create: bool = False) -> CostStore:

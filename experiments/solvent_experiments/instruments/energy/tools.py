@@ -43,10 +43,7 @@ MOST_PAGES, MOST_TOOLS, MOST_JUNK = 200, 10_000, 100
 SHORTEST, LONGEST = 0.1, 3600.0  # seconds that a server may be given
 _KEPT = 65_536  # bytes of stderr
 LONGEST_NAME = 60
-_CLOSED = (
-    CONNECTION_CLOSED,
-    "Connection closed",
-)  # the SDK's own; servers use the same code for other errors
+_CLOSED = (CONNECTION_CLOSED, "Connection closed")  # the SDK's own; servers reuse the code
 _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, ConnectionError)
 
 
@@ -86,10 +83,7 @@ class _Heard:
 def show_tools(
     servers: Sequence[str], ask: Callable[[str], Listing], console: Console, *, as_json: bool, why: bool
 ) -> bool:
-    """Print the priced tools of each server; return True if all of them answered.
-
-    A server that fails gets one line on stderr and does not stop the others.
-    """
+    """Print the priced tools of each server, or a line on stderr; return True if all servers answered."""
     listings = []
     for server in servers:
         asking = console.status(Text(f"asking {printable(server)}"))
@@ -278,7 +272,7 @@ async def _read_pages(session: ClientSession, heard: _Heard) -> None:
         seen.add(cursor)
 
 
-# ------------------------------------------------------------------------------------------------ what went wrong
+# ------------------------------------------------------------------------------------------------------- errors
 
 
 def _problem(error: BaseException, timeout: float, heard: _Heard, lines: Sequence[str]) -> str:
@@ -370,7 +364,6 @@ class _Tail:
 
     @property
     def lines(self) -> list[str]:
-        """Lines that aren't blank."""
         return [line for line in self._kept.decode("utf-8", "replace").splitlines() if line.strip()]
 
 

@@ -1,7 +1,4 @@
-"""``solvent gate``: learn thresholds from a domain's claims, run the checklist, evaluate and build.
-
-Each command parses, calls ``solvent.gate`` and prints. It imports what it needs when it is called.
-"""
+"""``solvent gate``: learn thresholds from a domain's claims, run the checklist, evaluate and build."""
 
 from __future__ import annotations
 

@@ -80,7 +80,6 @@ def sweep_at(path: Path) -> Sweep | None:
 
 
 def evaluation_at(path: Path) -> Mapping[str, Any]:
-    """Return the evaluation in a file, which must exist and hold one."""
     from solvent.gate.evaluation_file import evaluation_from_json
 
     try:
