@@ -284,7 +284,10 @@ STILL = {
 }
 
 
-@every_id
+SLOW = {"Solvent/Lab-v0": [pytest.mark.slow]}  # its rarest corrections take hundreds of episodes
+
+
+@pytest.mark.parametrize("env_id", [pytest.param(env_id, marks=SLOW.get(env_id, [])) for env_id in IDS])
 def test_no_element_of_the_observation_is_constant(env_id):
     # An element that never changes tells nothing, or hides that it is not written.
     env = make(env_id)

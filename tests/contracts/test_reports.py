@@ -265,6 +265,9 @@ def test_a_contaminated_run_and_an_altered_file_say_so(copied: RunFolder, tmp_pa
         columns = read_parquet(path)
         write_parquet(path, select(columns, columns["agent"] == "hermit"))
     copied.training.unlink()
+    with pytest.raises(ConfigError, match=r"summary\.json.*other agents"):
+        write_report([copied.root], tmp_path / "x.html", Silence())
+    copied.summary.unlink()
     text = "".join(Page(write_report([copied.root], tmp_path / "x.html", Silence()).read_text("utf-8")).texts)
     assert "CONTAMINATED: debt tracked and not enforced" in text
     assert "not as the run wrote it: config.yaml (changed since)" in text

@@ -1,6 +1,6 @@
-"""The command line, ``solvent``. Everything heavy is imported by the command that needs it.
+"""The command line, ``solvent``. Commands import heavy modules when they are called.
 
-Errors are one line on stderr and exit code 2; a run that breaks ends with 1, one that is stopped with 130.
+Errors are one line on stderr and exit code 2. A failed run exits with 1, a stopped one with 130.
 """
 
 from __future__ import annotations
@@ -428,11 +428,7 @@ def explain(
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
-    """``0,1,2``, ``0-4`` or both.
-
-    Raises:
-        ConfigError: anything else.
-    """
+    """Return the seeds in ``0,1,2``, ``0-4`` or a mix of both."""
     from solvent_experiments.config.documents import ConfigError
     from solvent_experiments.config.experiment import SEED_LIMIT
 
@@ -455,10 +451,10 @@ def parse_seeds(text: str) -> tuple[int, ...]:
 
 @contextlib.contextmanager
 def _one_line() -> Iterator[None]:
-    """Errors that a user can mend become one line."""
+    """Turn errors that a user can correct into one line."""
     try:
         yield
-    except BrokenPipeError:  # whoever read the output has left, as `head` does
+    except BrokenPipeError:  # the reader closed the pipe, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(STOPPED)
     except (OSError, ValueError) as error:  # ConfigError and ParamError are ValueErrors
@@ -484,8 +480,7 @@ def _fail(text: str, code: int) -> None:
 
 
 def main() -> None:
-    """Entry point of the command ``solvent``."""
-    # Typer brings a Click of its own or asks for the public one, depending on its version.
+    # Typer vendors Click or imports the public one, depending on its version.
     usage_error: Any = typer.BadParameter.__base__
     with _one_line():
         try:

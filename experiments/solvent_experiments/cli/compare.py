@@ -1,4 +1,4 @@
-"""Comparisons without a run: agents on the same episodes, and the environments beside each other."""
+"""Comparisons without a run: agents on the same episodes, and a table of the environments."""
 
 from __future__ import annotations
 
@@ -29,12 +29,7 @@ MODEL = "policy.safetensors"
 
 
 def make_agent(name: str, params: LabParams) -> Agent:
-    """A scripted agent by its name, or a trained one by its path or, where it is shipped, by its name.
-
-    Raises:
-        ConfigError: neither.
-        ValueError: a policy that can't be used in these labs.
-    """
+    """Return a scripted agent by name, or a trained one by path or shipped name."""
     from solvent_agents.learning.shipped import is_shipped_name, shipped_policy
 
     path = Path(name)
@@ -53,7 +48,7 @@ def make_agent(name: str, params: LabParams) -> Agent:
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Names for a table: of a model's path the last folders, as many as tell the models apart (``ppo/seed-0``)."""
+    """Return names for a table; a model's path is cut to the last folders that distinguish it (``ppo/seed-0``)."""
     short = {}
     for name in dict.fromkeys(names):
         folders = Path(name).parent.parts
@@ -75,12 +70,7 @@ def evaluate_agents(
     ledger: Path | None,
     console: Console,
 ) -> None:
-    """Evaluate agents on the same episodes, print their table, and write what is asked for.
-
-    Raises:
-        ConfigError: an unknown agent or environment, a file that is there already, a ledger for several
-        agents.
-    """
+    """Evaluate agents on the same episodes, print their table, and write the requested files."""
     params = environment_params(env)
     if seeds.stop > SEED_LIMIT:
         raise ConfigError(f"got {seeds.start}; allowed: seeds below {SEED_LIMIT}", key="--seed")
@@ -119,7 +109,6 @@ def evaluate_agents(
 
 
 def environments_table() -> Table:
-    """Every registered environment: its preset and its sizes."""
     rows = []
     for env, arguments in ENVIRONMENTS.items():
         params = environment_params(env)

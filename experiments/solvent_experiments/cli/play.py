@@ -1,4 +1,4 @@
-"""Playing in the terminal: a person chooses by numbers, or watches an agent choose."""
+"""Play in the terminal: a person chooses by numbers, or watches an agent."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ NOTEBOOK = "n"
 MENU = 16
 """Lines under the picture when a person plays with energy or at a gate."""
 CORRECTION = 2
-"""More lines where the player may be told something."""
+"""Additional lines for a correction."""
 SHORTEST = 22
-"""Lines of the smallest picture with either."""
+"""Lines of the smallest picture in these labs."""
 
 
 class _Quit(Exception):  # noqa: N818 - no error
@@ -47,11 +47,7 @@ class _Quit(Exception):  # noqa: N818 - no error
 
 
 def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, console: Console) -> None:
-    """One episode, played by a person or by ``agent``.
-
-    Raises:
-        ConfigError: an unknown environment or agent.
-    """
+    """Play one episode, by a person or by ``agent``."""
     params = environment_params(env_id)
     chooser = None if agent is None else make_agent(agent, params)
     env = LabEnv(params)
@@ -104,7 +100,6 @@ def play_episode(env_id: str, agent: str | None, seed: int, delay: float, *, con
 
 
 def _rules(params: LabParams) -> list[list[str]]:
-    """The rules of what this lab has, in words."""
     known = (
         (params.energy.enabled, energy.rules),
         (params.gate.enabled, gate.rules),
@@ -114,18 +109,18 @@ def _rules(params: LabParams) -> list[list[str]]:
 
 
 def _lines_over_menu(params: LabParams, console: Console) -> int | None:
-    """How high the picture may be for the menu to stand under it; None where it would be too low, and scrolls."""
+    """Return the height of a picture with the menu below it, or None if that is too low and the screen scrolls."""
     lines = console.height - MENU - CORRECTION * params.adequacy.enabled
     return lines if _is_tall(params) and lines >= SHORTEST else None
 
 
 def _is_tall(params: LabParams) -> bool:
-    """Whether the picture is too high to stand over a menu on many screens."""
+    """Return True if the picture is too high to fit over a menu on many screens."""
     return params.energy.enabled or params.gate.enabled
 
 
 def _gate_account(params: LabParams, episode: dict[str, Any]) -> str:
-    """What the gate and the readers said, and what came of it."""
+    """Return a line on verdicts, reviews, published errors and the final policy."""
     verdicts = ", ".join(f"{count} {name}" for name, count in episode["verdicts"].items())
     policy = policies_of(params)[episode["strictness"]].name
     return (
@@ -136,14 +131,14 @@ def _gate_account(params: LabParams, episode: dict[str, Any]) -> str:
 
 
 def _adequacy_account(env: LabEnv, episode: dict[str, Any]) -> str:
-    """How far findings went beyond their evidence, and what the player is still told."""
+    """Return a line on the scores of the findings, and on the correction still in force."""
     scores = ", ".join(f"{count} of score {score}" for score, count in episode["adequacy"].items())
     still = f" Still told: {env.correction}" if env.correction else ""
     return f"Adequacy: findings {scores}.{still}"
 
 
 def _energy_account(env: LabEnv, episode: dict[str, Any]) -> str:
-    """Where the energy went, and which prices were wrong."""
+    """Return a line on the uses of energy and the wrong prices."""
     lab = env.get_state()
     wrong = [verb for verb in Verb if lab["fair"][verb] != lab["price"][verb]]
     costs = ", ".join(
@@ -164,7 +159,7 @@ def _show(env: LabEnv, screen: Renderer, console: Console, *, clear: bool) -> No
 
 
 def _ask_action(env: LabEnv, mask: np.ndarray, console: Console) -> int:
-    """A verb, then where it has them a compound and a claim or a confidence."""
+    """Ask for a verb, then for its compound and claim or confidence if it has them."""
     table = env.actions
     verbs = [Verb(verb) for verb in np.unique(table["verb"])]
     words = [_offer(env, verb, bool(mask[table["verb"] == verb].any())) for verb in verbs]
@@ -196,7 +191,7 @@ def _ask_action(env: LabEnv, mask: np.ndarray, console: Console) -> int:
 
 
 def _situation(env: LabEnv, console: Console) -> str:
-    """The question for a verb; where hours matter with what one needs to know, on a small screen with what was."""
+    """Return the question for a verb, after the state that the choice needs; on small screens also the last outcome."""
     question = "What do you do?"
     params, lab = env.params, env.batch.labs[0]
     if not _is_tall(params):
@@ -215,7 +210,7 @@ def _situation(env: LabEnv, console: Console) -> str:
 
 
 def _at_the_gate(params: LabParams, lab: Any) -> str:
-    """The policy in force, what waits for a reader, and how to see a page."""
+    """Return the policy in force, pending reviews, and the key of the notebook."""
     policy = policies_of(params)[lab["strictness"]]
     waiting = ", ".join(gate.pending(params, lab))
     review = f"; under review: {waiting}" if waiting else ""
@@ -226,13 +221,12 @@ def _at_the_gate(params: LabParams, lab: Any) -> str:
 
 
 def _told(params: LabParams, lab: Any) -> str:
-    """What the player is told after a published error, as long as it holds."""
+    """Return the correction after a published error, while it is in force."""
     now = adequacy.correction_in_force(params, lab)
     return f"You are told, for {now.hours} h more: {now.text}\n" if now else ""
 
 
 def _read_notebook(env: LabEnv, console: Console) -> None:
-    """Show the page of a compound."""
     names = env.params.assay.compounds
     runs = env.batch.labs[0]["experiments"]
     options = [f"{name}{'' if count else '  (nothing yet)'}" for name, count in zip(names, runs, strict=True)]
@@ -242,13 +236,13 @@ def _read_notebook(env: LabEnv, console: Console) -> None:
 
 
 def _hanging(line: str, width: int) -> str:
-    """A line that goes on under its own beginning, a little further in."""
+    """Return a line, wrapped with a hanging indent."""
     indent = " " * (len(line) - len(line.lstrip()) + 2)
     return textwrap.fill(line, width, subsequent_indent=indent, drop_whitespace=True)
 
 
 def _said_at(env: LabEnv, m: int, confidences: list[str], width: int) -> list[str]:
-    """Each confidence with what the finding would say, and what the gate would make of it."""
+    """Return a menu line for each confidence: the finding's sentence, and the verdict it would get."""
     page, gate = env.notebook(int(m)), env.params.gate
     findings = [page.findings[wording_at(gate, q)] for q in env.params.vocabulary.confidences]
     return [
@@ -258,7 +252,6 @@ def _said_at(env: LabEnv, m: int, confidences: list[str], width: int) -> list[st
 
 
 def _offer(env: LabEnv, verb: Verb, allowed: bool) -> str:
-    """A verb as a line of the menu."""
     name = f"{verb.name.lower():<16} "
     if not env.params.energy.enabled:
         refused = "" if allowed else "  (would be refused)"
@@ -273,7 +266,7 @@ def _offer(env: LabEnv, verb: Verb, allowed: bool) -> str:
 
 
 def _not_on(env: LabEnv, verb: Verb, m: int) -> str:
-    """Why a verb that runs would not run on this compound."""
+    """Return the reason why a verb would not run on this compound."""
     lab = env.batch.labs[0]
     if VERBS[verb].takes == "confidence" and lab["decision_at"][m]:
         return "  (under review)"
@@ -290,7 +283,7 @@ def _price(env: LabEnv, verb: Verb) -> str:
 
 
 def _meaning(params: LabParams, verb: Verb) -> str:
-    """What a choice brings, where its name doesn't say."""
+    """Return the effect of a choice, unless its name says it."""
     if VERBS[verb].intent == "maintenance":
         return "; repays debt"
     if verb is Verb.PUBLISH_PRIVATE:
@@ -303,7 +296,7 @@ def _meaning(params: LabParams, verb: Verb) -> str:
 
 
 def _most_probable(env: LabEnv, m: int) -> str:
-    """What a finding on a compound would name, and how probable the belief makes it."""
+    """Return the class that a finding on a compound would name, with its probability."""
     belief = env.get_state()["marginal"][m]
     named = int(belief.argmax())
     return (
@@ -318,7 +311,7 @@ def _choose(
     console: Console,
     asides: Mapping[str, Callable[[], None]] = types.MappingProxyType({}),
 ) -> int:
-    """A number from a menu; ``asides`` are keys that show something first. The end of the input quits, like ``q``."""
+    """Return a number from a menu. ``asides`` are keys that show something first; ``q`` or the end of input quits."""
     width = math.ceil(math.log10(len(options) + 1))
     lines = [f"  {i:>{width}}  {option}" for i, option in enumerate(options)]
     console.print("\n" + question + "  (q quits)\n" + "\n".join(lines), highlight=False, markup=False)

@@ -30,20 +30,15 @@ POLICY, STATES, SUMMARY = "policy.npz", "states.parquet", "summary.json"
 FIRST_SEED = 10_000
 Z95 = 1.959964
 SHOWN_NODES = 200
-"""Nodes of a policy that still make a tree to be read."""
+"""Largest number of nodes in a policy that is printed as a tree."""
 
 
 def solve_lab(
     params: LabParams, out: Path | None, *, episodes: int, console: Console, quiet: bool = False
 ) -> dict[str, Any]:
-    """Solve, play the solution on real labs, show it, and write it to the folder ``out``.
-
-    Raises:
-        ParamError: a lab that can't be enumerated.
-        OSError: a folder that can't be written.
-    """
+    """Solve a lab, play the solution on real labs, print it, and write it to the folder ``out``."""
     if out is not None:
-        require_writable(out / SUMMARY)  # before minutes of work, not after
+        require_writable(out / SUMMARY)  # fail before minutes of work, not after
     started = time.perf_counter()
     shown = shown_on(console, quiet=quiet)
     with shown:
@@ -75,7 +70,7 @@ def _enumerated(params: LabParams, shown: Shown) -> Any:
 
 
 def simulated(graph: PolicyGraph, params: LabParams, episodes: int, shown: Shown) -> dict[str, Any]:
-    """Mean return of the policy in real labs, with the normal 95 % interval of a mean; bits."""
+    """Return the policy's mean return in real labs, in bits, with the normal 95 % interval."""
     returns, agent = [], Exact(params, graph=graph)
     for part in generate(agent, params, range(FIRST_SEED, FIRST_SEED + episodes), batch=2048):
         returns.append(np.asarray(part["return"]))
@@ -101,7 +96,7 @@ def _table(found: Mapping[str, Any]) -> Table:
 
 
 def policy_tree(graph: PolicyGraph) -> Tree:
-    """The policy as a tree of sentences; what leads to the same is one branch."""
+    """Return the policy as a tree of sentences; outcomes with equal plans share a branch."""
     root = Tree(_said(graph, 0), highlight=False)
     _grow(graph, root, 0)
     return root
@@ -122,14 +117,14 @@ def _grow(graph: PolicyGraph, tree: Tree, node: int) -> None:
 
 
 def _plan(graph: PolicyGraph, node: int) -> tuple[Any, ...]:
-    """What is done from a node on, whatever the nodes are called."""
+    """Return the plan from a node on, independent of node numbers."""
     edges = np.flatnonzero(graph.sources == node)
     later = {(_seen(graph, int(edge)), _plan(graph, int(graph.targets[edge]))) for edge in edges}
     return (int(graph.actions[node]), tuple(sorted(later, key=repr)))
 
 
 def _seen(graph: PolicyGraph, edge: int) -> str:
-    """What was seen, as one would note it: readouts by bin, and bits paid."""
+    """Return the observation of an edge: readouts by bin, and bits paid."""
     params = graph.params
     code, bins, marks = int(graph.codes[edge]), params.assay.bins, []
     row = action_table(params)[int(graph.actions[graph.sources[edge]])]
@@ -144,7 +139,7 @@ def _seen(graph: PolicyGraph, edge: int) -> str:
 
 
 def state_columns(solution: Solution) -> Columns:
-    """A row for every state: when, the books, the belief, its value and the best action."""
+    """Return a row for every state: time, books, belief, value and best action."""
     params = solution.process.params
     labs = np.concatenate([layer.labs for layer in solution.process.layers])
     columns: Columns = {

@@ -1,7 +1,6 @@
-"""``solvent study``: which studies there are, running them, what they found, and their results as files.
+"""``solvent study``: list studies, run them, show their findings, write their results.
 
-Only the command line: what a study is stands in ``solvent_experiments.studies``, which is imported by the command that
-needs it.
+The commands import ``solvent_experiments.studies``, which does the work, only when they are called.
 """
 
 from __future__ import annotations

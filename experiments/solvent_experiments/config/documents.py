@@ -1,7 +1,7 @@
-"""YAML files that are read strictly: a broken line, a key given twice, an empty file are errors of one line.
+"""Strict reading of YAML files: broken lines, repeated keys and empty files are one-line errors.
 
-PyYAML lets the last of two equal keys win and takes ``1e-8`` for a text; neither is what the author of an
-experiment means. Each value's line is kept, so a later check can still say where the value came from.
+PyYAML lets the last of two equal keys win and reads ``1e-8`` as text; here the first is an error and the second a
+number. Each value's line is kept for the errors of later checks.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["ConfigError", "Document", "dump_yaml", "read_document"]
 
 
 class ConfigError(ValueError):
-    """An input that can't be used. The message is one line: file, line, key, what it got, what is allowed."""
+    """An input that can't be used. The message is one line: file, line, key, the value and the allowed ones."""
 
     def __init__(
         self, problem: str, *, file: Path | None = None, line: int | None = None, key: str = ""
@@ -31,14 +31,14 @@ class ConfigError(ValueError):
 
 @dataclass(frozen=True)
 class Document:
-    """What a file says, and on which line it says it."""
+    """The content of a file, and the line of each key."""
 
     path: Path
     data: Mapping[str, Any]
     lines: Mapping[str, int]
 
     def error(self, key: str, problem: str) -> ConfigError:
-        """The error of a key (``params.plates.screen.doses[0]``), placed at its line or at the nearest key above it."""
+        """Return an error for a key (``params.plates.screen.doses[0]``), at its line or that of the nearest parent."""
         place = key
         while place and place not in self.lines:
             place = re.sub(r"(\[\d+\]|\.?[^.\[]*)$", "", place)
@@ -46,7 +46,7 @@ class Document:
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe YAML that knows numbers like ``1e-8``."""
+    """Safe YAML that also reads numbers like ``1e-8``."""
 
 
 _Loader.add_implicit_resolver(
@@ -57,10 +57,10 @@ _Loader.add_implicit_resolver(
 
 
 def read_document(path: Path) -> Document:
-    """Read a YAML file whose top is a mapping.
+    """Return a YAML file whose top level is a mapping.
 
     Raises:
-        ConfigError: no such file, not text, broken YAML, a key given twice, nothing in it.
+        ConfigError: the file is missing, empty, not text, broken, or repeats a key.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -91,11 +91,11 @@ def read_document(path: Path) -> Document:
 
 
 def _lines(node: yaml.Node | None) -> dict[str, int]:
-    """The line of each key and item; a key that is given twice is an error."""
+    """Return the line of each key and item; a repeated key is an error."""
     lines: dict[str, int] = {}
 
     def walk(node: yaml.Node | None, key: str, above: tuple[yaml.Node, ...]) -> None:
-        if node in above:  # an anchor inside of itself
+        if node in above:  # an anchor inside itself
             return
         inside = (*above, node) if node is not None else above
         if isinstance(node, yaml.MappingNode):
@@ -119,7 +119,7 @@ def _lines(node: yaml.Node | None) -> dict[str, int]:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Lists of plain values on one line, no anchors: a resolved config is read by people."""
+    """Lists of plain values on one line and no anchors, for the people who read a resolved config."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
         return True
@@ -134,5 +134,5 @@ _Dumper.add_representer(list, _represent_list)
 
 
 def dump_yaml(mapping: Mapping[str, Any]) -> str:
-    """The mapping as YAML, in its own order; ``read_document`` reads back equal values."""
+    """Return the mapping as YAML, in its own order; ``read_document`` returns equal values."""
     return yaml.dump(dict(mapping), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110)

@@ -1,7 +1,7 @@
-"""What an experiment is: a YAML file of differences becomes a checked, complete ``Experiment``.
+"""From a YAML file of differences to a checked, complete ``Experiment``.
 
-Checking is done before anything is written. Every problem is a ``ConfigError`` of one line that names file,
-line, key and what is allowed.
+All checks run before anything is written. Each problem is a one-line ``ConfigError`` with file, line, key and the
+allowed values.
 """
 
 from __future__ import annotations
@@ -49,23 +49,22 @@ class _Model(BaseModel):
 
 
 class Evaluation(_Model):
-    """How agents are compared: all on the same episodes."""
+    """The evaluation, on the same episodes for all agents."""
 
     episodes: Count = 1000
-    # Far from the seeds of training; load_experiment refuses an overlap.
+    # Far from the training seeds; load_experiment refuses an overlap.
     first_seed: Seed = 10_000
-    # Of these many first episodes every refusal is logged, and every heartbeat kept.
+    # Number of first episodes whose refusals are logged, and whose heartbeats are kept.
     ledger_episodes: Annotated[int, Field(ge=0, le=100_000, strict=True)] = 50
     trace_episodes: Annotated[int, Field(ge=0, le=100_000, strict=True)] = 200
 
     @property
     def seeds(self) -> range:
-        """The seeds of the evaluation episodes."""
         return range(self.first_seed, self.first_seed + self.episodes)
 
 
 class Costs(_Model):
-    """A price list of a store of costs. In a resolved config, whose parameters have the prices, only its date."""
+    """A price list in a store of costs. A resolved config keeps only its date, since its parameters hold the prices."""
 
     store: str | None = None
     as_of: datetime.datetime | datetime.date | str | None = None
@@ -87,7 +86,7 @@ class ExperimentFile(_Model):
 
 @dataclass(frozen=True)
 class Experiment:
-    """A complete experiment; ``to_mapping`` is the resolved config, which runs again as it is."""
+    """A complete experiment. ``to_mapping`` returns the resolved config, which runs as it is."""
 
     name: str
     env: str
@@ -97,12 +96,9 @@ class Experiment:
     train: Mapping[str, Mapping[str, Any]]
     seeds: tuple[int, ...]
     evaluation: Evaluation
-    costs: Mapping[str, str] | None = (
-        None  # {"as_of": ...}: when the prices among the parameters were in force
-    )
+    costs: Mapping[str, str] | None = None  # {"as_of": ...}: date of the prices in ``params``
 
     def to_mapping(self) -> dict[str, Any]:
-        """Plain values, ready for YAML."""
         return {
             "name": self.name,
             "env": self.env,
@@ -117,27 +113,27 @@ class Experiment:
 
     @property
     def contaminated(self) -> bool:
-        """Debt, gate or adequacy has no consequence in this run, so its numbers say nothing about the world's."""
+        """True if debt, gate or adequacy has no consequence, so the results do not describe the standard world."""
         return bool(self.params.unenforced)
 
     @property
     def switched_off(self) -> tuple[str, ...]:
-        """Mechanisms of its level that this run does without."""
+        """Mechanisms of its level that this run disables."""
         return switched_off(self.params, environment_params(self.env))
 
 
 def load_experiment(
     path: Path, *, seeds: tuple[int, ...] | None = None, has_tables: bool = True
 ) -> Experiment:
-    """Read and check an experiment.
+    """Return a checked experiment.
 
     Args:
         path: the file.
-        seeds: in place of those of the file.
-        has_tables: off where a gate's tables are yet to be built.
+        seeds: replace those of the file.
+        has_tables: False while a gate's tables are yet to be built.
 
     Raises:
-        ConfigError: anything that can't be used, in the config or in a recipe it leads to.
+        ConfigError: the config, or a recipe that it names, can't be used.
     """
     document = read_document(path)
     file = _checked(ExperimentFile, document)
@@ -159,7 +155,7 @@ def load_experiment(
     try:
         if params.gate.enabled and has_tables:
             tables_for(params)
-            sentences_of(params)  # without its words the first verdict could not be logged
+            sentences_of(params)  # the first verdict's log needs the words
     except ParamError as error:
         raise document.error(error.path, error.problem) from None
     if costs is not None and not params.energy.enabled:
@@ -186,11 +182,7 @@ def load_experiment(
 
 
 def moment(value: datetime.datetime | datetime.date | str, key: str = "as_of") -> datetime.datetime:
-    """A point in time, UTC where no zone is given; a date is its beginning.
-
-    Raises:
-        ConfigError: a text that is no date or time.
-    """
+    """Return a point in time, UTC if no zone is given; a date starts at midnight."""
     if isinstance(value, str):
         try:
             value = datetime.datetime.fromisoformat(value)
@@ -205,10 +197,10 @@ def moment(value: datetime.datetime | datetime.date | str, key: str = "as_of") -
 
 
 def _priced(document: Document, file: ExperimentFile) -> tuple[dict[str, Any], dict[str, str] | None]:
-    """The parameters with the prices of the list that ``costs`` names, and the list's date."""
+    """Return the parameters with the prices of the list named by ``costs``, and the list's date."""
     energy = file.params.get("energy", {})
     prices = energy.get("prices", {}) if isinstance(energy, Mapping) else None
-    if file.costs is None or not isinstance(prices, Mapping):  # what is no mapping, LabParams will say
+    if file.costs is None or not isinstance(prices, Mapping):  # LabParams reports values that aren't mappings
         return file.params, None
     named = {verb for verb, price in prices.items() if price is not None}
     try:
@@ -241,12 +233,7 @@ def _priced(document: Document, file: ExperimentFile) -> tuple[dict[str, Any], d
 
 
 def environment_params(env: str, preset_name: str | None = None) -> LabParams:
-    """The parameters that an environment id stands for, or those of a preset.
-
-    Raises:
-        ParamError: an unknown preset.
-        ConfigError: an unknown id.
-    """
+    """Return the parameters of an environment id, or those of a preset."""
     if env not in ENVIRONMENTS:
         raise ConfigError(f"unknown environment {env!r}" + nearest(env, ENVIRONMENTS))
     arguments = ENVIRONMENTS[env]
@@ -259,11 +246,7 @@ def environment_params(env: str, preset_name: str | None = None) -> LabParams:
 
 
 def known_agent(name: str) -> None:
-    """Check the name of an agent that needs no training.
-
-    Raises:
-        ConfigError: no such agent; the message names the nearest.
-    """
+    """Raise ConfigError, with the nearest name, for an unknown agent that needs no training."""
     from solvent_agents import PLAYERS
 
     if name not in PLAYERS:
@@ -284,7 +267,7 @@ def _checked(model: type[M], document: Document) -> M:
             continue
         inner = fields.get(str(part)) if isinstance(part, str) else None
         annotation = inner.annotation if inner is not None else None
-        for kind in (annotation, *get_args(annotation)):  # a group that may be left out is a union with None
+        for kind in (annotation, *get_args(annotation)):  # an optional group is a union with None
             if isinstance(kind, type) and issubclass(kind, BaseModel):
                 fields = kind.model_fields
         key += f"[{part}]" if isinstance(part, int) else f".{part}" if key else str(part)
@@ -328,7 +311,7 @@ def _check_agents(document: Document, file: ExperimentFile) -> None:
 
 
 def _check_exact(document: Document, file: ExperimentFile, params: LabParams) -> None:
-    """The exact solution is of one lab only."""
+    """Raise an error if the config lists ``exact`` for a lab without an exact solution."""
     if "exact" in file.agents:
         from solvent_agents.exact.optimum import known_optimum
 
@@ -340,11 +323,11 @@ def _check_exact(document: Document, file: ExperimentFile, params: LabParams) ->
 
 
 def _recipe(document: Document, name: str, changes: Mapping[str, Any], env: str) -> dict[str, Any]:
-    """A complete recipe: algorithm, number of steps, hyperparameters.
+    """Return a complete recipe: algorithm, number of steps, hyperparameters.
 
-    A mapping that names its ``algorithm`` is complete by itself, so a resolved config runs wherever it lies.
-    Any other is a list of differences from ``hyperparameters/<recipe>.yml`` beside the config, at the
-    environment's key; the recipe's name is that of the agent unless ``recipe`` says another.
+    A mapping with an ``algorithm`` is complete, so a resolved config runs in any folder. Any other lists differences
+    from the environment's entry in ``hyperparameters/<recipe>.yml`` beside the config. The recipe's name is that of
+    the agent unless ``recipe`` gives another.
     """
     key = f"train.{name}"
     if "algorithm" in changes:
@@ -374,7 +357,7 @@ def _recipe(document: Document, name: str, changes: Mapping[str, Any], env: str)
 
 
 def _check_keys(document: Document, key: str, base: Any, changes: Mapping[str, Any]) -> None:
-    """A wrong key in the differences from a recipe whose file is missing: as far as its name tells the algorithm."""
+    """Check the keys of the differences when the recipe's file is missing, if its name gives the algorithm."""
     from solvent_agents.learning.recipe import ALGORITHMS
 
     algorithm = {name.lower(): name for name in ALGORITHMS}.get(str(base).replace("_", "").lower())
@@ -384,7 +367,7 @@ def _check_keys(document: Document, key: str, base: Any, changes: Mapping[str, A
 
 
 def _algorithm(recipes: Document, name: str) -> str:
-    """The algorithm that a recipe file is for, by its name: ``maskable_ppo.yml`` is MaskablePPO's."""
+    """Return the algorithm of a recipe file by its name: MaskablePPO for ``maskable_ppo.yml``."""
     from solvent_agents.learning.recipe import ALGORITHMS
 
     by_name = {algorithm.lower(): algorithm for algorithm in ALGORITHMS}
@@ -402,11 +385,6 @@ def _check_recipe(document: Document, key: str, recipe: Mapping[str, Any]) -> No
 
 
 def make_recipe(mapping: Mapping[str, Any], path: str = "") -> Recipe:
-    """A resolved recipe as the learner takes it.
-
-    Raises:
-        ParamError: something in it can't be used.
-    """
     from solvent_agents.learning.recipe import Recipe
 
     settings = {key: value for key, value in mapping.items() if key != "algorithm"}

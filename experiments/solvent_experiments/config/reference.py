@@ -1,6 +1,6 @@
-"""Every setting of the lab as a Markdown page, read off the parameters.
+"""The lab's settings as a Markdown page, generated from the parameters.
 
-``python -m solvent_experiments.config.reference > docs/parameters.md`` renews the page.
+``python -m solvent_experiments.config.reference > docs/parameters.md`` updates it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ The Energy Model", "Deterministic Policy Gates for Stochastic Systems") and stay
 
 
 def parameters_page() -> str:
-    """The page, ending in a newline."""
     parts = [_HEAD]
     for path, group in _groups("", LabParams()):
         first_line = (type(group).__doc__ or "").splitlines()[0]
@@ -42,7 +41,7 @@ def parameters_page() -> str:
 
 
 def _groups(path: str, group: ParamGroup) -> Iterator[tuple[str, ParamGroup]]:
-    """Every group that has settings of its own, depth first."""
+    """Yield every group with settings of its own, depth first."""
     fields = dataclasses.fields(group)  # type: ignore[arg-type]
     if any(field.metadata for field in fields):
         yield path, group

@@ -1,4 +1,4 @@
-"""Figures of a run, drawn from its artifacts alone: nothing is played again."""
+"""Figures of a run, drawn from its artifacts alone; nothing is replayed."""
 
 from solvent_experiments.figures.drawing import FIGURES, draw_all
 

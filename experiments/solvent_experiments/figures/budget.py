@@ -1,4 +1,4 @@
-"""Budget and debt over an episode: how each agent spends what it has, and what it owes."""
+"""Budget and debt over an episode, by agent."""
 
 from __future__ import annotations
 
@@ -19,10 +19,7 @@ ROW_HEIGHT = 0.72
 
 
 def held(traces: Columns, name: str, heartbeats: int) -> NDArray[np.float64]:
-    """One row an episode, shape ``(episodes, heartbeats + 1)``; after an episode's end its last value is held.
-
-    Where a heartbeat has several actions, the value is that at its start.
-    """
+    """Return values at each heartbeat's start, shape ``(episodes, heartbeats + 1)``; the last is held to the end."""
     starts = np.flatnonzero(traces.get("step", traces["heartbeat"]) == 0)
     grid = np.empty((len(starts), heartbeats + 1))
     for row, (first, end) in enumerate(zip(starts, [*starts[1:], len(traces["heartbeat"])], strict=True)):

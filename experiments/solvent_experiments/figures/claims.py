@@ -1,4 +1,4 @@
-"""Claimed against realised bits: whether an agent knows what its experiments will teach."""
+"""Claimed against realised bits: the calibration of an agent's expectations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from solvent_experiments.figures.style import GREY, colours, new_figure, signed
 __all__ = ["claims"]
 
 COLUMNS = 2
-ROOM = 0.14  # of the axis: a line of text above what is drawn
+ROOM = 0.14  # of the axis: a line of text above the plot
 FEW = 20  # experiments: fewer say nothing about a claim
 
 

@@ -1,4 +1,4 @@
-"""Agents beside each other: interquartile means with intervals, and the whole distribution of their returns."""
+"""A comparison of agents: interquartile means with intervals, and distributions of returns."""
 
 from __future__ import annotations
 

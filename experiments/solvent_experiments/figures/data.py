@@ -1,4 +1,4 @@
-"""What figures are drawn from: a run's tables and its config."""
+"""The data of all figures: a run's tables and its config."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from solvent_experiments.artifacts.parquet import Columns, read_parquet, select
 from solvent_experiments.config.documents import ConfigError, read_document
 from solvent_experiments.config.experiment import environment_params
 from solvent_experiments.measure.departures import mark_of
-from solvent_experiments.measure.summary import Row, read_rows
+from solvent_experiments.measure.summary import Row, read_rows, summary
 
 __all__ = ["RunData", "load_run"]
 
@@ -25,12 +25,12 @@ OF_FINDINGS: dict[str, Any] = {
     "hallucination_energy": np.float64,
     "policy_applied": object,
 }
-"""Fields of a verdict that are kept, and their types."""
+"""Fields of a verdict that are read, and their types."""
 
 
 @dataclass(frozen=True)
 class RunData:
-    """A finished run in memory. ``rows`` are its agents, best first; ``cloned`` those with a warm start, and whose."""
+    """A finished run in memory. ``rows``: agents, best first; ``cloned``: agents with a warm start -> its source."""
 
     name: str
     env: str
@@ -42,35 +42,34 @@ class RunData:
     traces: Columns
     training: Columns | None
     findings: Columns | None = None
-    """What the gate said of the logged findings: a row each, with its agent."""
+    """Gate verdicts on the logged findings, one per row, with the agent."""
     gate: Mapping[str, Any] | None = None
-    """What it judged by: ``thresholds`` by policy, and the report of its ``domain`` or None."""
+    """The gate's ``thresholds`` by policy, and the report of its ``domain`` or None."""
 
     @property
     def contaminated(self) -> bool:
-        """Debt, gate or adequacy had no consequence."""
+        """True if debt, gate or adequacy had no consequence."""
         return bool(self.params.unenforced)
 
     @property
     def mark(self) -> str:
-        """What its level lacked, in one line; empty for a level as it is."""
+        """Mechanisms that the level lacks, in one line; empty for an unchanged level."""
         return mark_of(self.params, environment_params(self.env))
 
     @property
     def agents(self) -> list[str]:
-        """Learned agents first, then the others; within each the best first."""
+        """Learned agents, then the others, each group best first."""
         return sorted((row.agent for row in self.rows), key=lambda agent: agent not in self.learned)
 
     def traces_of(self, agent: str) -> Columns:
-        """The heartbeats of an agent, of all its training seeds."""
         return select(self.traces, self.traces["agent"] == agent)
 
 
 def load_run(folder: RunFolder) -> RunData:
-    """Read a finished run.
+    """Return a finished run's data.
 
     Raises:
-        ConfigError: no run, or one that isn't finished.
+        ConfigError: no run, an unfinished one, or a summary that isn't of its episodes.
     """
     if not folder.config.exists():
         raise ConfigError(
@@ -81,18 +80,19 @@ def load_run(folder: RunFolder) -> RunData:
             "not finished; allowed: a finished run (`solvent run` goes on with it)", file=folder.root
         )
     config = read_document(folder.config).data
+    params, episodes = LabParams.from_mapping(config["params"]), read_parquet(folder.episodes)
     return RunData(
         name=str(config["name"]),
         env=str(config["env"]),
-        params=LabParams.from_mapping(config["params"]),
+        params=params,
         learned=tuple(config["train"]),
         cloned={
             name: str(recipe.get("demonstrator", "honest"))
             for name, recipe in config["train"].items()
             if recipe.get("imitation_episodes")
         },
-        rows=tuple(read_rows(folder.summary)),
-        episodes=read_parquet(folder.episodes),
+        rows=_rows(folder, episodes, params),
+        episodes=episodes,
         traces=read_parquet(folder.traces),
         training=read_parquet(folder.training) if folder.training.exists() else None,
         findings=_findings(folder, config) if folder.gate.exists() else None,
@@ -100,8 +100,20 @@ def load_run(folder: RunFolder) -> RunData:
     )
 
 
+def _rows(folder: RunFolder, episodes: Columns, params: LabParams) -> tuple[Row, ...]:
+    """The rows that the run keeps; computed anew where the tables came without their summary."""
+    if not folder.summary.exists():
+        return tuple(summary(episodes, params))
+    rows = tuple(read_rows(folder.summary))
+    if {row.agent for row in rows} != set(episodes["agent"]):
+        raise ConfigError(
+            "names other agents than episodes.parquet; allowed: the summary of those episodes, or none",
+            file=folder.summary,
+        )
+    return rows
+
+
 def _findings(folder: RunFolder, config: Mapping[str, Any]) -> Columns:
-    """The findings in the ledgers of all agents."""
     units = [folder.unit(agent, seed) for agent in config["train"] for seed in config["seeds"]]
     units += [folder.unit(agent) for agent in config["agents"]]
     rows = []

@@ -1,4 +1,4 @@
-"""Which figures there are, and drawing them all."""
+"""The list of figures, and a function that draws them all."""
 
 from __future__ import annotations
 
@@ -41,15 +41,11 @@ FIGURES: Mapping[str, Callable[[RunData], Figure | None]] = {
     "words_curve": words_curve,
     "words": words_of_findings,
 }
-"""Name of the file -> what draws it; None where the run has nothing to show in it."""
+"""File name -> function that draws it, which returns None if the run has no data for it."""
 
 
 def draw_all(folder: RunFolder, *, on_progress: Callable[[int, int], None] = lambda *_: None) -> list[Path]:
-    """Draw every figure of a finished run into its ``figures`` folder; returns the images.
-
-    Raises:
-        ConfigError: no finished run.
-    """
+    """Draw every figure of a finished run into its ``figures`` folder; return the images."""
     run = load_run(folder)
     drawn = []
     for done, (name, draw) in enumerate(FIGURES.items()):

@@ -1,4 +1,4 @@
-"""Energy over an episode and over a day: what each agent has, and what it spends it on."""
+"""Energy over an episode and over a day, and its uses, by agent."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ AWAY = "#EBEBEB"
 HOURS = 24
 COLUMNS = 2
 FEW = 0.1
-"""Of the episodes: fewer that still run say nothing about the agent."""
+"""Least share of the episodes that reach a heartbeat, for it to be drawn."""
 INTENT_COLOURS = dict(zip(INTENTS, ("#CC79A7", "#0072B2", "#009E73", "#D55E00", "#E69F00"), strict=True))
 
 
 def of_heartbeats(
     traces: Columns, values: NDArray[np.float64], rows: NDArray[np.bool_], heartbeats: int
 ) -> NDArray[np.float64]:
-    """Values by the heartbeat of their action, shape ``(episodes, heartbeats)``: of several the last, of none NaN."""
+    """Return the last value in each heartbeat, shape ``(episodes, heartbeats)``; NaN if it has none."""
     episode = np.cumsum(traces["step"] == 0) - 1
     grid = np.full((int(episode[-1]) + 1, heartbeats), np.nan)
     grid[episode[rows], (traces["heartbeat"] - traces["closed"])[rows]] = values[rows]
@@ -37,13 +37,13 @@ def of_heartbeats(
 
 
 def opening(traces: Columns) -> NDArray[np.bool_]:
-    """Rows of the first action of each heartbeat."""
+    """Return a mask of the first action of each heartbeat."""
     rows: NDArray[np.bool_] = (traces["slot"] == 0) & (traces["step"] > 0)
     return rows
 
 
 def shade_absence(axes: Axes, params: LabParams) -> None:
-    """Grey where the user is away, over an axis of heartbeats."""
+    """Shade the hours without the user on an axis of heartbeats."""
     for beat in range(params.budget.heartbeats):
         if not _present(params, hour_of(params.budget.start_hour, beat)):
             axes.axvspan(beat, beat + 1, color=AWAY, lw=0, zorder=0)
@@ -54,7 +54,7 @@ def _present(params: LabParams, hour: int) -> bool:
 
 
 def clock(axes: Axes, params: LabParams, *notes: str) -> None:
-    """An axis of heartbeats, labelled with the hours of the day."""
+    """Label an axis of heartbeats with the hours of the day."""
     start, heartbeats = params.budget.start_hour, params.budget.heartbeats
     every = 6 if heartbeats <= 3 * HOURS else HOURS * -(-heartbeats // (8 * HOURS))
     beats = [beat for beat in range(heartbeats + 1) if (start + beat) % every == 0]
@@ -76,7 +76,7 @@ def energy_curve(run: RunData) -> Figure | None:
         traces = run.traces_of(agent)
         before = traces["energy"] + traces["energy_spent"] - traces["energy_gained"]
         at_start = of_heartbeats(traces, before, opening(traces), heartbeats)
-        # The last action of a heartbeat stays in the grid: an episode may end before its heartbeat does.
+        # Keep a heartbeat's last action even if the episode ends before the heartbeat does.
         left = of_heartbeats(
             traces, traces["energy"] - traces["energy_gained"], traces["step"] > 0, heartbeats
         )
@@ -143,7 +143,7 @@ def intents_by_hour(run: RunData) -> Figure | None:
 
 
 def _by_hour(traces: Columns) -> NDArray[np.float64]:
-    """Mean energy of the heartbeats at each hour by intent class, shape ``(I, 24)``; 0 where too few were played."""
+    """Return the mean energy spent at each hour by intent, shape ``(I, 24)``; 0 for hours with few heartbeats."""
     intent_of = np.array([INTENTS.index(spec.intent) for spec in VERBS.values()])
     taken = traces["step"] > 0
     hour, intent = traces["hour"][taken], intent_of[traces["verb"][taken]]

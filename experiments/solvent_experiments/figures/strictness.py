@@ -1,4 +1,4 @@
-"""The gate itself: which policy is in force over an episode, and what each policy makes of each kind of claim."""
+"""The gate's policies: the one in force over an episode, and the verdicts of each on each kind of claim."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["lab_domain", "strictness"]
 COLUMNS = 2
 PANEL_HEIGHT = 0.92
 LEVEL_COLOURS = ("#E3E3E3", "#C6DBEF", "#6BAED6", "#2171B5", "#08306B")
-"""The laxest policy first; darker is stricter, for a reader in grey as well."""
+"""Laxest policy first; darker is stricter, also in greyscale."""
 PANELS = {"held_out": "with the numbers check", "held_out_by_residual_alone": "by energy alone"}
 KINDS = {
     "right": "right: as its page has it",
@@ -65,7 +65,7 @@ def strictness(run: RunData) -> Figure | None:
 
 
 def _in_force(traces: Columns, heartbeats: int) -> NDArray[np.float64]:
-    """Share of the episodes under each policy at the start of each heartbeat, shape ``(levels, heartbeats)``."""
+    """Return the share of episodes under each policy at each heartbeat, shape ``(levels, heartbeats)``."""
     levels = held(traces, "strictness", heartbeats)[:, :heartbeats]
     starts = np.flatnonzero(traces.get("step", traces["heartbeat"]) == 0)
     lasts = traces["heartbeat"][np.append(starts[1:], len(traces["heartbeat"])) - 1]

@@ -1,4 +1,4 @@
-"""One look for all figures: column width, text of 8 points, colours for colour-blind readers (Okabe and Ito 2008)."""
+"""One style for all figures: column width, 8-point text, the palette of Okabe and Ito (2008) for colour blindness."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ REASONS = {
     "epistemic_debt_budget_exceeded": ("inflated cost above wells left", "#0072B2"),
     "insufficient_budget_for_epistemic_recovery": ("no reserve for a calibration", "#E69F00"),
 }
-"""Reason of a refusal -> how a figure calls it, and its colour."""
+"""Reason of a refusal -> its name in figures, and its colour."""
 
 SETTINGS: dict[str, Any] = {
     "font.size": 8,
@@ -78,7 +78,7 @@ SETTINGS: dict[str, Any] = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Figures drawn within look alike, whatever the user's own settings are."""
+    """Apply the style within the context, regardless of the user's settings."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(SETTINGS)  # type: ignore[arg-type]
@@ -86,29 +86,28 @@ def styled() -> Iterator[None]:
 
 
 def new_figure(height: float) -> Figure:
-    """An empty figure of column width; no window and no global state."""
+    """Return an empty figure of column width, without a window or global state."""
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
 
 def colours(agents: Sequence[str]) -> dict[str, str]:
-    """A colour for each agent."""
     return {agent: PALETTE[i % len(PALETTE)] for i, agent in enumerate(agents)}
 
 
 def legend_place(run: RunData, side: str) -> Any:
-    """Where a legend outside of the axes goes: above, but not into the line that says what a run lacks."""
+    """Return the place of a legend outside the axes: above them, or below if a mark is above."""
     return f"outside {'lower' if run.mark else 'upper'} {side}"
 
 
 def signed(number: float, digits: int) -> str:
-    """A number with a true minus sign, as on the axes."""
+    """Return a number with a true minus sign, as on the axes."""
     return f"{number:.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
 def spread(places: Sequence[float], gap: float) -> list[float]:
-    """Places for labels that should be at ``places``, in rising order, moved apart to at least ``gap``."""
+    """Return ``places`` of labels, sorted, moved apart to at least ``gap``."""
     moved = list(places)
     for _ in range(200):
         overlaps = [i for i in range(len(moved) - 1) if moved[i + 1] - moved[i] < gap * 0.999]
@@ -126,13 +125,14 @@ METADATA: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
     "svg": {"Date": None, "Creator": None},
 }
-"""By kind of image, what would differ from one drawing to the next."""
+"""Metadata by kind of image, without the fields that change from one drawing to the next."""
 
 
 def as_image(figure: Figure, kind: str, mark: str = "", salt: str = "") -> bytes:
-    """Return the figure as ``pdf``, ``png`` or ``svg`` (letters as outlines): the same bytes for the same figure.
+    """Return the figure as ``pdf``, ``png`` or ``svg`` (letters as outlines): equal bytes for equal figures.
 
-    ``mark`` is a line above it that says what a run lacks; ``salt`` tells the names inside of an SVG apart.
+    ``mark`` is a line above the figure that names the mechanisms a run lacks; ``salt`` makes the ids in an SVG
+    unique.
     """
     if mark:
         figure.suptitle(mark, color="#B00020", fontsize=8, fontweight="bold")
@@ -143,7 +143,7 @@ def as_image(figure: Figure, kind: str, mark: str = "", salt: str = "") -> bytes
 
 
 def save(figure: Figure, stem: Path, mark: str = "", kinds: Sequence[str] = ("pdf", "png")) -> Path:
-    """Write the figure as ``stem.pdf`` and ``stem.png``, or as these kinds; return the last."""
+    """Write the figure as ``stem.pdf`` and ``stem.png``, or as the given kinds; return the last path."""
     for kind in kinds:
         write_atomically(stem.with_suffix(f".{kind}"), as_image(figure, kind, mark))
     return stem.with_suffix(f".{kinds[-1]}")

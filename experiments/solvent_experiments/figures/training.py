@@ -1,4 +1,4 @@
-"""What happened while the agents learned: return and refusals against steps."""
+"""Return and refusals of learners against training steps."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ LABEL_HEIGHT = 0.062  # of the axis: a line of text
 
 
 class Stretch(NamedTuple):
-    """Training episodes of a stretch of steps, a group for each seed."""
+    """Training episodes of a range of steps, grouped by seed."""
 
     steps: float
     rows: list[NDArray[Any]]
 
 
 def stretches(training: Columns) -> list[Stretch]:
-    """At most ``POINTS`` stretches; a seed that has no episode in one is not among its groups."""
+    """Return at most ``POINTS`` stretches. Seeds without an episode in a stretch have no group in it."""
     steps, seeds = training["steps"], training["training_seed"]
     reported = np.unique(steps)
     edges = np.unique(
@@ -84,7 +84,6 @@ def seeds_of(run: RunData, agent: str) -> str:
 
 
 def add_notes(axes: Axes, notes: Sequence[str]) -> None:
-    """Lines under the axis."""
     lines = [textwrap.fill(note, NOTE_WIDTH) for note in notes]
     axes.set_xlabel("\n".join([axes.get_xlabel(), *lines]))
 
@@ -114,7 +113,7 @@ def learning_curve(run: RunData) -> Figure | None:
         high = max(high, *(p.high for p in points))
         score = next(row.score for row in run.rows if row.agent == agent)
         end = float(mine["steps"].max())
-        # Of one seed whose episodes are nearly alike the interval can lie beside the value.
+        # With one seed of nearly equal episodes the interval can exclude the value.
         error = [[max(0.0, score.value - score.low)], [max(0.0, score.high - score.value)]]
         axes.errorbar(
             [end], [score.value], yerr=error, fmt="o", ms=3.5, color=colour[agent], zorder=4, clip_on=False
@@ -153,7 +152,7 @@ def learning_curve(run: RunData) -> Figure | None:
 
 
 def _set_range(axes: Axes, low: float, high: float, scores: Sequence[float]) -> None:
-    """Room for the curve and for the agents that are not far below it."""
+    """Set a range with room for the curve and for agents that are not far below it."""
     high = max(high, *scores)
     near = [score for score in scores if score > high - 1.5 * max(high - low, 1.0)]
     low = min(low, *near) if near else low
@@ -162,7 +161,7 @@ def _set_range(axes: Axes, low: float, high: float, scores: Sequence[float]) -> 
 
 
 def _label_right(axes: Axes, levels: list[tuple[float, str, str]]) -> None:
-    """Names at the right edge, moved apart where the levels are too near."""
+    """Write names at the right edge, apart from each other."""
     levels = sorted(levels)
     bottom, top = axes.get_ylim()
     heights = [(value - bottom) / (top - bottom) for value, _, _ in levels]

@@ -1,4 +1,4 @@
-"""What the gate says of an agent's findings: while it learns, of each agent, and how far from the thresholds."""
+"""The gate's verdicts on findings: during training, by agent, and by distance from the thresholds."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ VERDICT_COLOURS = dict(zip(VERDICTS, (PALETTE[2], PALETTE[4], PALETTE[1]), stric
 VERDICT_NAMES = dict(zip(VERDICTS, ("accepted", "sent to review", "rejected"), strict=True))
 OF_VERDICTS = tuple(f"verdicts_{name}" for name in VERDICTS)
 COUNTED = {"findings": "find-\nings", "incidents": "inci-\ndents", "tightenings": "tight-\nened"}
-"""What is counted an episode, and its heading."""
+"""Counts per episode and their headings."""
 PERCENT = ([0.0, 0.5, 1.0], ["0", "50", "100 %"])
 """Ticks of an axis of shares."""
 BAR = 0.68
-LOWEST, HIGHEST = 0.125, 4.0  # of energy / threshold, that the axis shows; the highest at least
-FINE = 3  # bars between what is accepted and what is reviewed
-TINY = 1e-6  # the least energy that is not nothing
+LOWEST, HIGHEST = 0.125, 4.0  # range of energy / threshold on the axis; it extends to higher values
+FINE = 3  # bars between the thresholds for acceptance and review
+TINY = 1e-6  # least divisor
 ROW_HEIGHT = 0.56
 
 
 def _counted(columns: Columns) -> Columns:
-    """The columns with all findings that were judged, and all incidents."""
+    """Return the columns with the numbers of judged findings and of incidents."""
     findings = np.sum([columns[name] for name in OF_VERDICTS], axis=0)
     incidents = columns["incidents_high"] + columns["incidents_low"]
     return {**columns, "findings": findings, "incidents": incidents}
@@ -93,7 +93,7 @@ def _draw_incidents(axes: Axes, training: Columns) -> None:
 
 
 def draw_curve(axes: Axes, training: Columns, name: str, whole: str | None, colour: str) -> None:
-    """A count an episode, or its share of another, with the band of all seeds and a line for each."""
+    """Draw a count per episode, or its share of ``whole``, with a band over all seeds and a line for each."""
     ones = np.ones_like(training[name])
     below = ones if whole is None else training[whole]
     for seed in np.unique(training["training_seed"]):
@@ -197,13 +197,13 @@ def finding_energies(run: RunData) -> Figure | None:
 
 
 def _in_force(findings: Columns, limits: Mapping[str, Sequence[float]]) -> Columns:
-    """With ``ratio``: energy over what the policy in force accepts, in the range of the axis from below."""
+    """Return the findings with ``ratio``: energy over the acceptance threshold in force, at least ``LOWEST``."""
     accepts = np.array([max(TINY, limits[name][0]) for name in findings["policy_applied"]])
     return {**findings, "ratio": np.maximum(findings["hallucination_energy"] / accepts, LOWEST)}
 
 
 def _edges(highest: float, review: float) -> NDArray[np.float64]:
-    """Edges of bars, shape ``(bars + 1,)``: equally wide on a logarithmic axis, and one of them at either threshold."""
+    """Return bin edges, shape ``(bars + 1,)``: equal widths on a log axis, with an edge at each threshold."""
     step = max(review, 1.01) ** (1 / FINE)
     below, above = (int(np.ceil(np.log(ends) / np.log(step))) for ends in (1 / LOWEST, highest))
     edges: NDArray[np.float64] = step ** np.arange(-below, above + 2.0)

@@ -1,4 +1,4 @@
-"""What was put off, and what became of the arguments about it: deferrals and prices over an episode."""
+"""Deferrals and the effect of proposals on prices over an episode."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from solvent_experiments.figures.style import GREY, INK, colours, legend_place, 
 __all__ = ["deferrals", "prices"]
 
 ROW_HEIGHT = 0.78
-LEAST = 0.1  # actions an hour, that the axis shows at least: a rare accident is no tower
+LEAST = 0.1  # least upper limit of the axis, in actions an hour, so that a rare event stays small
 PRICE_HEIGHT = 1.3
 DOTTED = (0, (1, 1))
 FAIR = 1.05  # a price within this factor of the fair one is fair
-LOWEST, HIGHEST = 0.4, 2.5  # of price / fair price, that the axis shows at least
+LOWEST, HIGHEST = 0.4, 2.5  # least range of price / fair price on the axis
 LABEL_HEIGHT = 0.16  # of the axis: a line of text
 
 
 class _Kind(NamedTuple):
-    """A group of actions that came to nothing, or of verbs with a price: how it is called and drawn."""
+    """Name and style of a group of deferred actions or of priced verbs."""
 
     name: str
     colour: str
@@ -82,7 +82,7 @@ def deferrals(run: RunData) -> Figure | None:
 
 
 def _put_off(traces: Columns, heartbeats: int) -> dict[_Kind, NDArray[np.float64]]:
-    """Mean numbers in each heartbeat, over the episodes that still run, shape ``(heartbeats,)`` a kind."""
+    """Return mean counts per heartbeat over the running episodes, shape ``(heartbeats,)`` per kind."""
     taken = traces["step"] > 0
     beat = traces["heartbeat"] - traces["closed"]
     running = np.bincount(beat[opening(traces)], minlength=heartbeats)
@@ -106,7 +106,7 @@ def _put_off(traces: Columns, heartbeats: int) -> dict[_Kind, NDArray[np.float64
 def prices(run: RunData) -> Figure | None:
     """Price relative to the hidden fair one over an episode, of verbs that were argued about and of others.
 
-    A panel for each agent that proposes; where none does, one for the best agent.
+    One panel for each agent that files proposals; if none does, one for the best agent.
     """
     if not run.params.proposals.enabled or not traced_prices(run.params) or not len(run.traces["heartbeat"]):
         return None
@@ -154,7 +154,7 @@ def _draw_ratios(axes: Axes, ratios: dict[_Kind, NDArray[np.float64]]) -> None:
 
 
 def _count(axes: Axes, ends: list[tuple[float, int, str]]) -> None:
-    """At the right edge, of how many prices each line is the mean; moved apart where lines are too near."""
+    """Write the number of prices behind each line at the right edge, apart from each other."""
     low, high = axes.get_ylim()
     heights = [float(np.log(value / low) / np.log(high / low)) for value, _, _ in ends]
     for place, (_, count, colour) in zip(spread(heights, LABEL_HEIGHT), ends, strict=True):
@@ -162,14 +162,14 @@ def _count(axes: Axes, ends: list[tuple[float, int, str]]) -> None:
 
 
 def _told(run: RunData, agent: str) -> str:
-    """How many proposals were filed and approved, an evaluation episode."""
+    """Return the mean numbers of filed and approved proposals per evaluation episode."""
     mine = run.episodes["agent"] == agent
     filed, approved = (float(run.episodes[name][mine].mean()) for name in ("proposals", "approvals"))
     return f"{filed:.2f} filed, {approved:.2f} approved"
 
 
 def _ratios(run: RunData, agent: str) -> dict[_Kind, NDArray[np.float64]]:
-    """Price over fair price, a row a verb of an episode, shape ``(rows, heartbeats + 1)`` a kind."""
+    """Return price over fair price, a row per verb and episode, shape ``(rows, heartbeats + 1)`` per kind."""
     traces, heartbeats = run.traces_of(agent), run.params.budget.heartbeats
     episode = np.cumsum(traces["step"] == 0) - 1
     found: dict[_Kind, list[NDArray[np.float64]]] = {DEAR: [], CHEAP: [], FAIR_ARGUED: [], DEAR_ARGUED: []}

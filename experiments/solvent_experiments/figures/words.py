@@ -1,4 +1,4 @@
-"""How far an agent's words go beyond its evidence: while it learns, of each agent, and with adequacy on and off."""
+"""The gap between an agent's words and its evidence: during training, by agent, and with adequacy on and off."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from solvent_experiments.measure.summary import groups_of
 __all__ = ["ARMS", "words_ablation", "words_curve", "words_of_findings"]
 
 SCORE_COLOURS = ("#2F6B9A", "#9CC3DD", "#F0B27A", "#B00020")
-"""Of the scores 0 to 3: dark ends, so that they differ without colour as well."""
+"""Scores 0 to 3. The ends are dark, so they differ in greyscale too."""
 ARMS = {"enforced": PALETTE[0], "only tracked": PALETTE[1]}
 BAR = 0.68
 NOTE = "score: 0 says no more than was looked at, 3 is definitive with next to nothing behind it"
 
 
 def counted(columns: Columns) -> Columns:
-    """The columns with what the shares are of: findings, points, and findings that score 2 or 3."""
+    """Return the columns with counts of findings (``scored``), points, and strong findings (score 2 or 3)."""
     findings = np.sum([columns[name] for name in SCORES], axis=0)
     points = np.sum([score * columns[name] for score, name in enumerate(SCORES)], axis=0)
     return {
@@ -71,7 +71,7 @@ def _draw_arm(mean: Axes, share: Axes, training: Columns, colour: str) -> None:
 
 
 def _scale(mean: Axes, share: Axes) -> None:
-    """Once all is drawn: a limit that is set stays as it is."""
+    """Set limits and labels. Call it last, because a set limit turns autoscaling off."""
     mean.set_ylim(bottom=0)
     mean.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     mean.set_ylabel("mean score\nof findings")
@@ -101,7 +101,7 @@ def words_of_findings(run: RunData) -> Figure | None:
 
 
 def _draw_bar(axes: Axes, place: int, episodes: Columns, agent: str) -> None:
-    """From the right: what scores 3, then 2, so that the line marks where the strong words begin."""
+    """Draw scores from 3 down from the right, so that the line marks the start of the strong words."""
     mine = {name: groups_of(episodes, agent, name) for name in (*SCORES, "scored", "strong")}
     counts = [float(sum(map(np.sum, mine[name]))) for name in SCORES]
     if not sum(counts):
@@ -115,10 +115,7 @@ def _draw_bar(axes: Axes, place: int, episodes: Columns, agent: str) -> None:
 
 
 def words_ablation(arms: Mapping[str, RunData], agent: str) -> Figure:
-    """The words of one learner with adequacy enforced and only tracked, against training steps.
-
-    ``arms``: a run for each of ``ARMS``.
-    """
+    """Return a figure of one learner's words in the run of each arm, against training steps."""
     figure = new_figure(3.9)
     mean, share = figure.subplots(2, 1, sharex=True)
     for name, run in arms.items():

@@ -1,18 +1,17 @@
-"""``solvent gate build``: the lab's words, measured once with the real instruments.
+"""``solvent gate build``: measure the lab's words once with the real instruments.
 
-This module alone knows the lab and every instrument. It embeds each sentence of the catalogue, looks up the numbers of
-findings in spans, reads each finding against logs of several lengths with the heuristic of adequacy, and learns the
-gate's policies on the lab's domain.
+Only this module knows both the lab and every instrument. It embeds each sentence of the catalogue, looks up the
+numbers of findings in spans, reads each finding against logs of several lengths with the adequacy heuristic, and
+learns the gate's policies on the lab's domain.
 
-The domain sample holds every claim that the language can make about a page. Pages are drawn from the assay: a class, an
-instrument, one to five plates of one lot, the exact posterior and the fit that follows from it. Each page is paired
-with all findings about its compound, in every class and wording, so ``adaptive.P20`` accepts the fifth of all claims
-that their page leaves least unexplained. Thresholds are learnt on one half of the pages; ``acceptance_by_kind`` reports
-the other.
+The domain sample holds every claim that the language can make about a page. Pages are drawn from the assay: a class,
+an instrument, one to five plates of one lot, the exact posterior and the resulting fit. Each page is paired with all
+findings about its compound, in every class and wording. ``adaptive.P20`` therefore accepts the 20 % of claims that
+their pages explain best. Thresholds are learnt on one half of the pages; ``acceptance_by_kind`` reports on the other.
 
-Known approximations: in play a page's plates can come from several lots, and more than ``LOGGED`` plates count as that
-many. The logs that findings are read against hold the two kinds of plates by turns, with one reading each; a test of
-played episodes holds that the rule is the same for all kinds and readings.
+Known approximations: in play a page's plates can come from several lots, and more than ``LOGGED`` plates count as
+``LOGGED``. The logs alternate the two kinds of plates, with one reading each; a test on played episodes checks that
+the rule is the same for all kinds and readings.
 """
 
 from __future__ import annotations
@@ -79,26 +78,21 @@ Floats = NDArray[np.float64]
 PAGES = 1024
 MOST_PLATES = 5
 KINDS = ("right", "premature", "wrong", "off_compound")
-"""Kinds of claims: as the page has it; worded stronger than its fit; of another class; of another compound's page."""
+"""Kinds of claims: as the page says; worded stronger than its fit; of another class; of another compound's page."""
 WRONG, OFF_COMPOUND = KINDS.index("wrong"), KINDS.index("off_compound")
 LIBRARIES = ("sentence-transformers", "transformers", "tokenizers", "torch")
 SEVERITY = "high"
-"""Severity of a published error that all readers saw; the agent is corrected for no other."""
+"""Severity of a published error that every reader saw. The agent is corrected for no other."""
 
 TOLERANCE = 2e-6
-"""Largest difference of inner products between machines: float32 sums of another order."""
+"""Largest difference of inner products between machines, which sum float32 in different orders."""
 
 
 # -- the command ---------------------------------------------------------------------------------
 
 
 def build_words(params: LabParams, catalogue: Path | None, folder: Path, model: str | None) -> None:
-    """Measure, and write the words and, last, the measurements into ``folder``.
-
-    Raises:
-        GateError, WordsError: no model, a catalogue that can't be used.
-        OSError: a folder that can't be written.
-    """
+    """Measure, then write the words and, last, the measurements into ``folder``."""
     words = (catalogue or CATALOGUE).read_bytes()
     folder.mkdir(parents=True, exist_ok=True)
     measured = _measured(params, catalogue, model)
@@ -110,11 +104,7 @@ def build_words(params: LabParams, catalogue: Path | None, folder: Path, model: 
 
 
 def check_words(params: LabParams, catalogue: Path | None, folder: Path | None, model: str | None) -> bool:
-    """Return whether ``folder``, by default the package's, holds what would be built now; print what differs.
-
-    Raises:
-        GateError, WordsError: no model, or measurements that can't be read.
-    """
+    """Return True if ``folder`` (default: the package's) holds what a build would write now; print the differences."""
     kept = load_measured((SHIPPED.parent if folder is None else folder) / SHIPPED.name)
     fresh = _measured(params, catalogue, model)
     gap = float(np.abs(kept.gram - fresh.gram).max()) if kept.gram.shape == fresh.gram.shape else np.inf
@@ -135,7 +125,6 @@ def check_words(params: LabParams, catalogue: Path | None, folder: Path | None, 
 
 
 def _measured(params: LabParams, catalogue: Path | None, model: str | None) -> Measured:
-    """Measure with the real model, and show progress."""
     from solvent.gate.embedding import SentenceEmbedder
 
     words = load_catalogue(catalogue or CATALOGUE)
@@ -154,7 +143,7 @@ def _measured(params: LabParams, catalogue: Path | None, model: str | None) -> M
 
 
 def acceptance_table(report: dict[str, Any]) -> Table:
-    """Return the shares of each kind of claim that each policy accepts and reviews, on pages not learnt on."""
+    """Return the shares of each kind of claim that each policy accepts and reviews on held-out pages."""
     kinds = list(next(iter(report["held_out"].values())))
     rows = []
     for name, (accept, _) in report["thresholds"].items():
@@ -183,17 +172,7 @@ def measure(
     embedder: Any,
     tick: Callable[[str], None] = lambda _: None,
 ) -> Measured:
-    """The lab's words, measured with the real instruments.
-
-    Args:
-        params: parameters with the compounds, doses, bins and classes.
-        catalogue: the words.
-        embedder: a ``SentenceEmbedder``.
-        tick: called with the stage, once a compound.
-
-    Raises:
-        GateError, WordsError: no model, or no words for these parameters.
-    """
+    """Measure the lab's words with the real instruments; call ``tick`` with the stage, once per compound."""
     words = lab_sentences(params, catalogue)
     vectors = lab_vectors(words, embedder, lambda: tick("embedding the sentences"))
     stands = []
@@ -243,7 +222,7 @@ def _description(params: LabParams, catalogue: Catalogue, embedder: Any) -> dict
 
 
 def lab_vectors(words: LabSentences, embedder: Embedder, tick: Callable[[], None] = lambda: None) -> Floats:
-    """Return every sentence as a unit vector, shape ``(M, T, d)``; ``tick`` is called once a compound."""
+    """Return every sentence as a unit vector, shape ``(M, T, d)``; call ``tick`` once per compound."""
     vectors = []
     for spans, findings in zip(words.spans, words.findings, strict=True):
         vectors.append(embedder.encode([*spans, *findings]))
@@ -252,7 +231,7 @@ def lab_vectors(words: LabSentences, embedder: Embedder, tick: Callable[[], None
 
 
 def rules_on_findings(params: LabParams, words: LabSentences) -> tuple[NDArray[np.int8], NDArray[np.uint8]]:
-    """Return the rule that fires on every finding, by plates in the log, and whether it states an absence as a fact.
+    """Return the rule that fires on each finding, by plates in the log, and a flag for absences stated as facts.
 
     Shapes ``(M, findings, LOGGED + 1)``, indices of ``RULES``, and ``(M, findings)``.
     """
@@ -270,7 +249,7 @@ def rules_on_findings(params: LabParams, words: LabSentences) -> tuple[NDArray[n
 
 
 def _supposed(params: LabParams, number: int) -> Plate:
-    """Return a plate of a log: the kinds by turns, every readout in the middle bin, a fit that says little."""
+    """Return a plate of a log: alternating kind, every readout in the middle bin, a weak fit."""
     verb = EXPERIMENTS[number % len(EXPERIMENTS)]
     doses = getattr(params.plates, VERBS[verb].name).doses
     return Plate(verb, (params.assay.bins // 2,) * len(doses), 0, 0)
@@ -280,7 +259,7 @@ def _supposed(params: LabParams, number: int) -> Plate:
 
 
 def domain_pages(params: LabParams, n: int) -> list[Page]:
-    """Return ``n`` pages of the assay, the same ones every time."""
+    """Return ``n`` pages of the assay; deterministic."""
     assay = params.assay
     templates = [params.plates.screen, params.plates.dose_response]
     most = max(template.readouts for template in templates)
@@ -318,7 +297,7 @@ def _likelihoods(params: LabParams, template: DoseTemplate) -> Sequence[Floats]:
 
 
 class Claimed(NamedTuple):
-    """The claims of a domain sample, one a row."""
+    """The claims of a domain sample, one per row."""
 
     page: NDArray[np.int64]
     kind: NDArray[np.int64]  # of KINDS
@@ -330,10 +309,10 @@ class Claimed(NamedTuple):
 def domain_sample(
     params: LabParams, measured: Measured, pages: Sequence[Page], vectors: Floats | None = None
 ) -> Claimed:
-    """Return every claim about every page, with energies as ``gram_energy`` measures them.
+    """Return every claim about every page, with energies from ``gram_energy``.
 
-    Two pages, one to learn from and one to report, are about each compound in turn. With ``vectors`` (``lab_vectors``)
-    each page also meets its findings about another compound, for the report alone.
+    Consecutive pairs of pages, one to learn from and one to report on, take each compound in turn. With ``vectors``
+    (``lab_vectors``) each page also meets findings about another compound, for the report only.
     """
     classes, n_doses, bins = params.assay.potency_classes, len(params.doses), params.assay.bins
     n_compounds = len(params.assay.compounds)
@@ -386,10 +365,7 @@ def learn_policies(sample: Claimed, model: str, fingerprint: str) -> tuple[Level
 def acceptance_by_kind(
     sample: Claimed, policies: Sequence[LevelPolicy], *, numbers: bool = True
 ) -> dict[str, dict[str, dict[str, float]]]:
-    """Return policy -> kind -> shares of ``accept``, ``review`` and ``reject``, on the odd pages of a sample.
-
-    With ``numbers`` a claim whose number stands in no span is reviewed at best, as in the lab.
-    """
+    """Return policy -> kind -> verdict -> share, on odd pages; ``numbers`` applies the lab's check for numbers."""
     held_out = sample.page % 2 == 1
     report: dict[str, dict[str, dict[str, float]]] = {}
     for policy in policies:
@@ -411,7 +387,7 @@ def acceptance_by_kind(
 
 
 def domain_report(sample: Claimed, policies: Sequence[LevelPolicy]) -> dict[str, Any]:
-    """Return the verdicts of the policies on claims about the pages that they were not learnt on."""
+    """Return the verdicts of the policies on held-out pages."""
     return {
         "pages": PAGES,
         "claims": int((sample.kind != OFF_COMPOUND).sum()),

@@ -17,11 +17,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Return ``command`` with the options of its groups in their places, as Typer has to see them.
-
-    A group is a parameter whose type is a dataclass with fields annotated like the parameters of a command. The command
-    receives the dataclass.
-    """
+    """Return ``command`` with the fields of its dataclass parameters as options, where Typer reads them."""
     signature = inspect.signature(command, eval_str=True)
     groups: dict[str, Any] = {
         name: parameter.annotation

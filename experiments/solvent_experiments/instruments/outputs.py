@@ -1,4 +1,4 @@
-"""Outputs of a command, checked before anything is measured, and the errors of bad input."""
+"""Checks of a command's outputs before any work, and errors of bad input."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ class Output(NamedTuple):
     """A file that a command writes.
 
     Attributes:
-        option: the option that names it.
-        path: None where it is not written.
-        format: the format of a file that may be replaced.
-        names: text that the head of such a file must hold.
-        beside: the file whose format is looked at instead; a figure has none.
+        path: None if it is not written.
+        format: the format of a file that it may replace.
+        names: text that the head of that file must contain.
+        beside: the file whose format is checked instead, since an image has none.
     """
 
     option: str
@@ -34,11 +33,7 @@ class Output(NamedTuple):
 
 
 def with_figures(out: Path | None, form: str) -> tuple[Output, ...]:
-    """Return the outputs of ``--out``: a JSON file, and the two images of the figure beside it.
-
-    Raises:
-        ConfigError: ``out`` is named like an image.
-    """
+    """Return the outputs of ``--out``: a JSON file, and the figure's two images beside it."""
     if out is None:
         return ()
     if out.suffix.lower() in (".png", ".pdf"):
@@ -48,11 +43,7 @@ def with_figures(out: Path | None, form: str) -> tuple[Output, ...]:
 
 
 def require_outputs(inputs: Mapping[str, Path | None], *outputs: Output) -> None:
-    """Refuse to write over an input, another output or a file of another kind.
-
-    Raises:
-        ConfigError: an output that can't be written or stands for something else.
-    """
+    """Raise ConfigError if an output can't be written, or would replace an input or another kind of file."""
     taken = {path.resolve(): what for what, path in inputs.items() if path is not None}
     for output in outputs:
         option, path = output.option, output.path
@@ -77,11 +68,7 @@ def _may_replace(output: Output) -> bool:
 
 
 def require_place(option: str, path: Path) -> None:
-    """Refuse a path at which no file can be written.
-
-    Raises:
-        ConfigError: it can't be written.
-    """
+    """Raise ConfigError if no file can be written at a path."""
     try:
         require_writable(path)
     except OSError as error:

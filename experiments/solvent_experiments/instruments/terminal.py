@@ -1,4 +1,4 @@
-"""Text of others in one line, tables, and progress, as the commands of all instruments show them."""
+"""Untrusted text in one line, tables and progress, for the commands of all instruments."""
 
 from __future__ import annotations
 
@@ -17,20 +17,19 @@ LONGEST = 120
 
 
 def printable(said: str, longest: int = LONGEST) -> str:
-    """Return text of up to ``longest`` characters in which nothing moves the cursor, colours, hides or turns around."""
+    """Return up to ``longest`` characters of text, with control and direction characters escaped."""
     shown = visible(said[: longest + 1])
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"
 
 
 def visible(said: str, kept: str = "") -> str:
-    """Return text with every character escaped that is neither printable nor in ``kept``."""
+    """Return text with each character escaped that is neither printable nor in ``kept``."""
     return "".join(
         ch if ch.isprintable() or ch in kept else ch.encode("unicode_escape").decode("ascii") for ch in said
     )
 
 
 def one_line(said: str, longest: int = LONGEST) -> str:
-    """Return text in one line that is safe to print."""
     return printable(" ".join(said.split()), longest)
 
 
@@ -41,7 +40,7 @@ def counted(number: int, noun: str) -> str:
 
 @contextmanager
 def progress(label: str, *, quiet: bool, unit: str = "done") -> Iterator[Callable[[str, int, int], None]]:
-    """Show on stderr how much is done of each stage, unless ``quiet``."""
+    """Show the progress of each stage on stderr, unless ``quiet``."""
     from solvent_experiments.run.progress import shown_on
 
     with shown_on(new_console(stderr=True), quiet=quiet) as shown:
@@ -50,6 +49,6 @@ def progress(label: str, *, quiet: bool, unit: str = "done") -> Iterator[Callabl
 
 
 def show_table(table: Table, *, framed: bool = False, least: int = 160) -> None:
-    """Print a table, as wide as its widest line where nobody looks at a terminal."""
+    """Print a table; outside a terminal it is at least ``least`` characters wide."""
     spaced: dict[str, Any] = {} if framed else {"show_edge": True, "padding": (0, 1)}
     new_console(least=least).print(table.terminal(framed=framed, **spaced), highlight=False)

@@ -1,4 +1,4 @@
-"""Tables of the documents, written from result files.
+"""Fill the tables of the documents from result files.
 
 A page holds a table's rows as a template in a comment, followed by the table itself::
 
@@ -11,13 +11,12 @@ A page holds a table's rows as a template in a comment, followed by the table it
     ...
     <!-- end -->
 
-``python -m solvent_experiments.report.documents`` writes the tables of all pages under ``docs`` and of
-``README.md``. With ``--check`` it writes nothing and fails if a table differs from its result file.
+``python -m solvent_experiments.report.documents`` writes the tables in ``README.md`` and in all pages under ``docs``.
+With ``--check`` it writes nothing and fails if a table differs from its result file.
 
-A path names keys from the outside in. In a list it names a position, or the first value of an entry. The
-path after the file is the start of every path in the table.
-``{path @.2f}`` formats a number; an entry with ``low`` and ``high`` is shown with its interval, in square
-brackets for ``{path @.2f[]}``. ``{path @.1%}`` shows a share in percent.
+A path names keys from the outside in; in a list it names an index, or the first value of an entry. The path after the
+file is the prefix of every path in the table. ``{path @.2f}`` formats a number, ``{path @.1%}`` a share in percent.
+``{path @.2f[]}`` adds the interval of an entry with ``low`` and ``high``.
 """
 
 from __future__ import annotations

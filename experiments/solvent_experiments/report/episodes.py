@@ -1,7 +1,7 @@
-"""The episodes of a report: which ones, and their frames, replayed from the run's traces.
+"""The episodes of a report and their frames, replayed from the run's traces.
 
-The randomness of a lab depends on its seed alone, so the traced actions give the episode again, without its agent. What
-is replayed is held against the traces action by action: a report never shows an episode that the run did not play.
+A lab's randomness depends only on its seed, so the traced actions reproduce the episode without its agent. The replay
+is checked against the traces action by action: a report never shows an episode that the run did not play.
 """
 
 from __future__ import annotations
@@ -25,32 +25,28 @@ from solvent_experiments.report.prices import fair_prices
 
 __all__ = ["Chosen", "chosen_episodes", "replayed", "require_actions"]
 
-CLOSE = 1e-3  # traces are kept in single precision
+CLOSE = 1e-3  # traces have single precision
 
 
 class Chosen(NamedTuple):
-    """An episode to step through, and why it is among them."""
+    """An episode to step through."""
 
     agent: str
     training_seed: int  # NO_SEED for a script
     episode_seed: int
-    why: str  # "best", "median", "worst", "most refusals", or several of them
+    why: str  # "best", "median", "worst", "most refusals", or several of these
     score: float
     refusals: int
     end: str
 
     @property
     def label(self) -> str:
-        """As a person would call its agent."""
+        """Name of the agent, with its training seed if it has one."""
         return self.agent if self.training_seed == NO_SEED else f"{self.agent} seed {self.training_seed}"
 
 
 def require_actions(traces: Columns, root: Path) -> None:
-    """Check that the traces say which actions were taken.
-
-    Raises:
-        ConfigError: they are of an older version.
-    """
+    """Raise ConfigError if the traces, from an older version, have no actions."""
     if "action" not in traces:
         raise ConfigError(
             "its traces have no column `action`: an older version wrote it; allowed: a run of this version "
@@ -60,7 +56,7 @@ def require_actions(traces: Columns, root: Path) -> None:
 
 
 def chosen_episodes(run: RunData) -> list[Chosen]:
-    """Of each agent the best, a median and the worst of the traced episodes, and the one with most refusals."""
+    """Return the best, median and worst traced episode of each agent, and the one with most refusals."""
     chosen = []
     traced = set(zip(run.traces["training_seed"], run.traces["episode_seed"], strict=True))
     for agent in run.agents:
@@ -75,7 +71,7 @@ def chosen_episodes(run: RunData) -> list[Chosen]:
 
 
 def _picked(episodes: Columns, rows: Sequence[int]) -> dict[int, str]:
-    """Row -> why; one that is several of them is there once."""
+    """Return row -> reasons for showing it."""
     if not rows:
         return {}
     ranked = sorted(rows, key=lambda row: -episodes["return"][row])
@@ -110,11 +106,7 @@ def replayed(
     spans: Spans,
     on_done: Callable[[], None] = lambda: None,
 ) -> list[dict[str, Any]]:
-    """The frames of the chosen episodes, ready for the page.
-
-    Raises:
-        ConfigError: an episode that comes out otherwise than the run's traces say.
-    """
+    """Return the frames of the chosen episodes. Raise ConfigError if one differs from the run's traces."""
     episodes = []
     for one in chosen:
         episodes.append(_episode(run, one, root, spans))
@@ -154,7 +146,7 @@ def _episode(run: RunData, one: Chosen, root: Path, spans: Spans) -> dict[str, A
 
 
 def _steps(params: LabParams, seed: int, actions: NDArray[Any]) -> Iterator[tuple[Any, Any]]:
-    """The lab at the start of its episode and after each action, with the record of that action."""
+    """Yield the lab and its step record, at the start of the episode and after each action."""
     batch = LabBatch(params, 1)
     batch.begin([seed], np.ones(1, np.bool_), np.random.default_rng(0))
     yield batch.labs[0], batch.steps[0]

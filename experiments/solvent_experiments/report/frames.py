@@ -1,8 +1,8 @@
-"""Frames of an episode: after each action what a viewer of the lab is shown, as plain values for the page.
+"""Frames of an episode: the view of the lab after each action, as plain values for the page.
 
-A frame is a pair ``(event, state)``: what the action was and what came of it, and how the lab stands afterwards. Of the
-states only what has changed since the frame before goes into the page (``changes``). Sentences, verdicts and costs are
-said by ``solvent.lab.rendering`` and ``solvent.lab.words.sentences``; nothing here decides anything.
+A frame is a pair ``(event, state)``: the action with its outcome, and the lab afterwards. The page stores only the
+changes from state to state (``changes``). ``solvent.lab.rendering`` and ``solvent.lab.words.sentences`` supply
+sentences, verdicts and costs; this module decides nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ EXPERIMENTS = (Event.CALIBRATED, Event.EXPLORED)
 
 
 def frame(params: LabParams, lab: Any, step: Any, history: History, spans: Spans) -> Frame:
-    """The frame of a lab after ``step``; of one that has just begun, whose record of a step says nothing yet."""
+    """Return the frame of a lab after ``step``, or its first frame if no action has been taken."""
     state = _books(params, lab, step) | _beliefs(params, lab, history)
     if params.energy.enabled:
         state |= purse_state(params, lab)
@@ -53,13 +53,13 @@ def frame(params: LabParams, lab: Any, step: Any, history: History, spans: Spans
 
 
 def debt_shown(lab: Any, step: Any) -> float:
-    """Debt after a step; the end of an episode settles it, and what is shown is what was settled."""
+    """Return the debt after a step; at the end of an episode, the debt before its settlement."""
     over = step["terminated"] or step["truncated"]
     return float(lab["debt"]) + (float(step["settled"]) if over else 0.0)
 
 
 def changes(states: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Of each state what differs from the one before; what is not in a state stays as it was."""
+    """Return the keys of each state that differ from the states before."""
     known: dict[str, Any] = {}
     differences = []
     for state in states:
@@ -69,7 +69,7 @@ def changes(states: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _number(value: Any, digits: int = 3) -> float | int:
-    """A number with no more digits than are shown; whole ones without a point."""
+    """Return a rounded number; an int if it is whole."""
     rounded = round(float(value), digits)
     return int(rounded) if rounded == int(rounded) else rounded
 
@@ -82,7 +82,7 @@ def _mille(probabilities: Any) -> list[int]:
 
 
 def _event(params: LabParams, lab: Any, step: Any) -> dict[str, Any]:
-    """What was done and what came of it; numbers that are 0 are left out."""
+    """Return the action and its outcome, without numbers that are 0."""
     said, outcome = tell(params, lab, step)
     event, row = Event(int(step["event"])), action_table(params)[step["action"]]
     shown: dict[str, Any] = {"said": said, "outcome": outcome, "kind": event.name.lower()}
@@ -103,7 +103,7 @@ def _event(params: LabParams, lab: Any, step: Any) -> dict[str, Any]:
 
 
 def _finding(params: LabParams, lab: Any, step: Any, spans: Spans) -> dict[str, Any]:
-    """A finding that was judged: what it asserts and with what licence, and where there is a gate its words."""
+    """Return a judged finding: its assertion and licence, and its sentence if there is a gate."""
     row = action_table(params)[step["action"]]
     compound = int(row["compound"])
     asserted = int(step["asserted"]) if params.gate.enabled else int(lab["marginal"][compound].argmax())
@@ -126,7 +126,7 @@ def _finding(params: LabParams, lab: Any, step: Any, spans: Spans) -> dict[str, 
     return shown
 
 
-# -- how the lab stands
+# -- the lab after the action
 
 
 def _books(params: LabParams, lab: Any, step: Any) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def _books(params: LabParams, lab: Any, step: Any) -> dict[str, Any]:
 
 
 def _beliefs(params: LabParams, lab: Any, history: History) -> dict[str, Any]:
-    """A key a compound, so that only those that have changed are written down."""
+    """Return the beliefs with a key per compound, so that ``changes`` keeps only those that changed."""
     state: dict[str, Any] = {
         "instrument": _mille(lab["instrument_belief"]),
         "instrument_unknown": _number(lab["instrument_entropy"], 2),
@@ -169,7 +169,7 @@ def _beliefs(params: LabParams, lab: Any, history: History) -> dict[str, Any]:
 
 
 def _plate(params: LabParams, lab: Any, history: History) -> dict[str, Any]:
-    """The plate that was just read: its bins, and the mean readout that the belief now expects at each dose."""
+    """Return the plate just read: its bins, and the expected mean readout at each dose."""
     plate, assay = history.plate, params.assay
     assert plate is not None
     template = getattr(params.plates, VERBS[plate.verb].name)
@@ -186,11 +186,11 @@ def _plate(params: LabParams, lab: Any, history: History) -> dict[str, Any]:
     }
 
 
-# -- what does not change
+# -- constants
 
 
 def lab_facts(params: LabParams) -> dict[str, Any]:
-    """What the page has to know of a lab to draw it."""
+    """Return the constants of a lab that the page draws with."""
     assay, classes = params.assay, range(params.assay.potency_classes)
     templates = {VERBS[verb].name: getattr(params.plates, VERBS[verb].name) for verb in TEMPLATES}
     facts: dict[str, Any] = {

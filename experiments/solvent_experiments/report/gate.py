@@ -1,4 +1,4 @@
-"""Frames where a gate judges findings: words, the page they are held against, the verdict and what decided it."""
+"""The gate's part of a frame: sentence, evidence, verdict and its reason."""
 
 from __future__ import annotations
 
@@ -15,23 +15,22 @@ __all__ = ["Spans", "finding_at_the_gate", "gate_state", "notebook_page"]
 
 
 class Spans:
-    """Every sentence of evidence once; frames have its number."""
+    """A list of evidence sentences without repetition. Frames refer to them by number."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
     def number(self, sentence: str) -> int:
-        """The sentence's number, a new one where it is new."""
+        """Return the number of a sentence; add the sentence if it is new."""
         return self._numbers.setdefault(sentence, len(self._numbers))
 
     @property
     def sentences(self) -> list[str]:
-        """All sentences, by number."""
         return list(self._numbers)
 
 
 def notebook_page(params: LabParams, lab: Any, compound: int, spans: Spans) -> dict[str, Any]:
-    """The page of a compound, fits before readouts as the notebook has them; empty where nothing stands."""
+    """Return a compound's page, fits before readouts as in the notebook; empty if it has no evidence."""
     if compound < 0 or not (evidence := _evidence(params, lab, compound, spans)):
         return {}
     return {"compound": compound, "evidence": evidence}
@@ -44,7 +43,7 @@ def _evidence(params: LabParams, lab: Any, compound: int, spans: Spans) -> list[
 
 
 def finding_at_the_gate(params: LabParams, lab: Any, step: Any, spans: Spans) -> dict[str, Any]:
-    """Of a finding that was judged in this step: its sentence, its evidence, its residual and why the verdict."""
+    """Return the finding judged in this step: its sentence, evidence, residual, verdict and reason."""
     finding = judged_finding(params, lab, step)
     if finding is None:
         return {}
@@ -66,7 +65,7 @@ def finding_at_the_gate(params: LabParams, lab: Any, step: Any, spans: Spans) ->
 
 
 def _adequacy(params: LabParams, finding: JudgedFinding) -> dict[str, Any]:
-    """The score of its words, and who decided where the two don't say the same."""
+    """Return the score of the words; if gate and adequacy differ, also the one that decided."""
     return {
         "score": finding.score,
         "scored": scored(finding.rule, finding.plates, finding.score),
@@ -76,7 +75,7 @@ def _adequacy(params: LabParams, finding: JudgedFinding) -> dict[str, Any]:
 
 
 def gate_state(params: LabParams, lab: Any) -> dict[str, Any]:
-    """The policy in force, what governs it, what waits for a reader, and the correction in force."""
+    """Return the policy in force and its governance, pending reviews, and the correction in force."""
     state: dict[str, Any] = {
         "policy": policy_in_force(params, lab),
         "tally": tally(lab),

@@ -1,8 +1,8 @@
-"""The report: one HTML page about finished runs, which needs nothing but itself.
+"""The report: one self-contained HTML page about finished runs.
 
-Style, script, figures and episodes are inside of the page; its content security policy lets it load nothing else and
-run no other script. Tables and figures are plain HTML, the episodes a block of JSON that the script steps through.
-Names are untrusted: the template escapes them, and the script only ever writes text.
+Style, script, figures and episodes are inside the page. Its content security policy blocks all other resources and
+scripts. Tables and figures are plain HTML; the script steps through the episodes, a block of JSON. Names are
+untrusted: the template escapes them, and the script only writes text.
 """
 
 from __future__ import annotations
@@ -38,14 +38,12 @@ __all__ = ["REPORT", "write_report"]
 
 REPORT = "report.html"
 SCRIPTS = ("drawing.js", "books.js", "plate.js", "belief.js", "said.js", "player.js")
-HEAVY = 120_000  # bytes of a drawing: more than an image of the same size on the page has
+HEAVY = 120_000  # bytes of an SVG; a PNG of the same figure is smaller
 SUFFIXES = (".html", ".htm")
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure, ready for the page."""
-
     name: str
     about: str
     uri: str
@@ -53,8 +51,6 @@ class Picture:
 
 @dataclass(frozen=True)
 class Section:
-    """A run as the page shows it."""
-
     label: str
     root: Path
     data: RunData
@@ -67,15 +63,15 @@ class Section:
 
 
 def write_report(roots: Sequence[Path], out: Path | None, shown: Shown) -> Path:
-    """Write the page about these runs; returns where.
+    """Write the page about these runs and return its path.
 
     Args:
         roots: folders of finished runs.
-        out: the file; by default ``report.html``, in the folder of a single run, else here.
-        shown: where progress goes.
+        out: the file; default ``report.html``, in the folder of a single run, otherwise in the working directory.
+        shown: where progress is shown.
 
     Raises:
-        ConfigError: no finished run, one that is given twice, or one that can't be replayed; a file that is no page.
+        ConfigError: a run is unfinished, given twice or can't be replayed, or ``out`` is no HTML file.
         OSError: the file can't be written.
     """
     out = _target(roots, out)
@@ -88,7 +84,7 @@ def write_report(roots: Sequence[Path], out: Path | None, shown: Shown) -> Path:
 
 
 def _target(roots: Sequence[Path], out: Path | None) -> Path:
-    """Where the page goes, tried before the work is done."""
+    """Return the path of the page. Check it and the runs before the work starts."""
     if twice := [root for root, count in Counter(root.resolve() for root in roots).items() if count > 1]:
         raise ConfigError("is given twice; allowed: once", file=twice[0])
     for root in roots:
@@ -102,7 +98,7 @@ def _target(roots: Sequence[Path], out: Path | None) -> Path:
 
 
 def _labels(roots: Sequence[Path]) -> list[str]:
-    """The runs' names; where two are called alike, their folders."""
+    """Return the names of the runs, with their folders where names repeat."""
     names = [str(read_document(RunFolder(root).config).data.get("name", root.name)) for root in roots]
     return [
         name if names.count(name) == 1 else f"{name} ({root})"
@@ -127,11 +123,10 @@ def _section(root: Path, label: str) -> Section:
     )
 
 
-# -- what takes time
+# -- figures and episodes
 
 
 def _pictures(sections: Sequence[Section], shown: Shown) -> list[list[Picture]]:
-    """The figures of each run."""
     pictures: list[list[Picture]] = []
     total = len(sections) * len(FIGURES)
     for section in sections:
@@ -148,7 +143,7 @@ def _pictures(sections: Sequence[Section], shown: Shown) -> list[list[Picture]]:
 
 
 def _uri(figure: Figure, run: RunData) -> str:
-    """The figure itself as an address: sharp at any size, or where that would be heavy as an image."""
+    """Return a data URI of the figure: SVG, or PNG if the SVG is large."""
     kind, image = "svg+xml", as_image(figure, "svg", run.mark, run.name)
     if len(image) > HEAVY:
         kind, image = "png", as_image(figure, "png", run.mark)
@@ -156,7 +151,7 @@ def _uri(figure: Figure, run: RunData) -> str:
 
 
 def _runs(sections: Sequence[Section], shown: Shown) -> list[dict[str, Any]]:
-    """What the script is given: of each run its lab, its evidence and its episodes."""
+    """Return the data for the page's script: the lab, evidence and episodes of each run."""
     total = sum(len(section.chosen) for section in sections)
     runs: list[dict[str, Any]] = []
     done = 0
@@ -208,5 +203,4 @@ def _page(sections: Sequence[Section], pictures: list[list[Picture]], runs: list
 
 
 def _csp_hash(text: str) -> str:
-    """The hash by which a content security policy admits a text."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"

@@ -1,4 +1,4 @@
-"""Frames where acting costs energy: the purse, what each verb costs at this moment and why, and the agent's voice."""
+"""The energy part of a frame: the purse, each verb's current cost with its reasons, and the agent's voice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["fair_prices", "purse_state"]
 
 
 def purse_state(params: LabParams, lab: Any) -> dict[str, Any]:
-    """Energy left, who is there, what went into what, and a key a verb: its cost now, its base cost, and why."""
+    """Return energy left, presence, voice and intents; for each verb its cost now, its base cost and the reasons."""
     state: dict[str, Any] = {
         "energy": round(int(lab["energy"]) / UNIT, 3),
         "user": presence(params, lab),
@@ -29,11 +29,11 @@ def purse_state(params: LabParams, lab: Any) -> dict[str, Any]:
 
 
 def _about(cost: Cost) -> str:
-    """What stands against a verb, what multiplies its cost, and whether its price is unusual."""
+    """Return a verb's obstacle, the factors of its cost, and its base price if unusual."""
     unusual = f"base {in_units(cost.base)}, usually {in_units(cost.usual)}" if cost.deviates else ""
     return ", ".join(filter(None, [cost.obstacle, why(cost), unusual]))
 
 
 def fair_prices(params: LabParams, lab: Any) -> dict[str, str]:
-    """The hidden fair cost of each verb that takes energy."""
+    """Return the hidden fair cost of each verb that costs energy."""
     return {VERBS[cost.verb].name: in_units(lab["fair"][cost.verb]) for cost in costs(params, lab)}

@@ -1,4 +1,4 @@
-"""With what a run was made, and whether its files are still those that it wrote: read off the manifest."""
+"""The provenance of a run, and the state of its files, from its manifest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SAME, CHANGED, MISSING = "as written", "changed since", "missing"
 
 
 class Artifact(NamedTuple):
-    """A file of the run: its hash in the manifest, and what became of it."""
+    """A file of the run: its hash in the manifest, and its state now."""
 
     name: str
     sha256: str
@@ -24,16 +24,16 @@ class Artifact(NamedTuple):
 
 
 class Provenance(NamedTuple):
-    """What the manifest says."""
+    """The facts in the manifest."""
 
     facts: tuple[tuple[str, str], ...]
     packages: tuple[tuple[str, str], ...]
-    sessions: tuple[tuple[str, ...], ...]  # started, finished, how it ended, processes, commit
+    sessions: tuple[tuple[str, ...], ...]  # started, finished, status, processes, commit
     artifacts: tuple[Artifact, ...]
 
     @property
     def altered(self) -> str:
-        """Files that are not what the run wrote, in a line; empty where all are."""
+        """Files that differ from the manifest, in one line; empty if none does."""
         others = [artifact for artifact in self.artifacts if artifact.state != SAME]
         named = [f"{artifact.name} ({artifact.state})" for artifact in others[:MOST_NAMED]]
         more = ["…"] if len(others) > MOST_NAMED else []
@@ -41,17 +41,13 @@ class Provenance(NamedTuple):
 
     @property
     def finished(self) -> str:
-        """When the run was finished, as people write it."""
+        """End time in a readable form."""
         when = next(value for name, value in self.facts if name == "finished")
         return when.replace("T", " ").replace("+00:00", " UTC")
 
 
 def finished_manifest(folder: RunFolder) -> dict[str, Any]:
-    """The manifest of a finished run.
-
-    Raises:
-        ConfigError: no run, or one that isn't finished.
-    """
+    """Return the manifest of a run. Raise ConfigError unless the run is finished."""
     if not folder.config.exists():
         raise ConfigError(
             "no run; allowed: a folder that `solvent run` wrote (with a config.yaml)", file=folder.root
@@ -74,7 +70,7 @@ def finished_manifest(folder: RunFolder) -> dict[str, Any]:
 
 
 def provenance(folder: RunFolder, manifest: dict[str, Any]) -> Provenance:
-    """Versions, machine and times of the run, and its files held against their hashes."""
+    """Return versions, machine and times of the run, and its files compared with their hashes."""
     last = manifest["sessions"][-1]
     machine = last["machine"]
     facts = (
@@ -96,7 +92,7 @@ def provenance(folder: RunFolder, manifest: dict[str, Any]) -> Provenance:
         artifacts=tuple(
             Artifact(name, digest, _state(folder, name, digest))
             for name, digest in manifest["artifacts"].items()
-            if not name.endswith(".html")  # reports, which may be written again
+            if not name.endswith(".html")  # reports may be written again
         ),
     )
 

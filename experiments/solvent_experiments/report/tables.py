@@ -1,4 +1,4 @@
-"""Tables of a report beside those of results: refusals by reason, and what the config changes."""
+"""Tables of a report in addition to the results: refusals by reason, and the config's changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Change", "config_changes", "refusal_table"]
 
 
 class Change(NamedTuple):
-    """A setting that is not what its level has."""
+    """A setting that differs from its level's default."""
 
     key: str
     here: str
@@ -29,7 +29,7 @@ class Change(NamedTuple):
 
 
 def refusal_table(run: RunData) -> Table:
-    """Refusals an episode by reason, with intervals, in the order of the results."""
+    """Return the mean refusals per episode by reason, with intervals, in the order of the results."""
     rows = []
     for row in run.rows:
         cells = []
@@ -46,7 +46,7 @@ def refusal_table(run: RunData) -> Table:
 
 
 def config_changes(config: Mapping[str, Any]) -> list[Change]:
-    """What the resolved config has that its level's defaults have not."""
+    """Return the settings of the resolved config that differ from the level's defaults."""
     level = environment_params(str(config["env"]))
     defaults = dict(_flat(level.to_mapping(), "params"))
     abouts = dict(_abouts(level, "params"))
@@ -63,7 +63,7 @@ def config_changes(config: Mapping[str, Any]) -> list[Change]:
 
 
 def _flat(value: Any, key: str) -> Iterator[tuple[str, Any]]:
-    """Nested mappings as rows: ``params.debt.threshold``."""
+    """Yield nested mappings as rows such as ``params.debt.threshold``."""
     if not isinstance(value, Mapping):
         yield key, value
         return
@@ -72,7 +72,7 @@ def _flat(value: Any, key: str) -> Iterator[tuple[str, Any]]:
 
 
 def _abouts(group: ParamGroup | LabParams, key: str) -> Iterator[tuple[str, str]]:
-    """What each parameter is, and in which unit."""
+    """Yield the description and unit of each parameter."""
     for field in dataclasses.fields(group):  # type: ignore[arg-type]
         inner = f"{key}.{field.name}"
         if field.metadata:
@@ -82,7 +82,7 @@ def _abouts(group: ParamGroup | LabParams, key: str) -> Iterator[tuple[str, str]
 
 
 def _shown(value: Any) -> str:
-    """As YAML would have it."""
+    """Return a value in YAML's notation."""
     if value is None:
         return "empty"
     if isinstance(value, bool):

@@ -1,8 +1,7 @@
-"""The effect of adequacy on a learner's words: two runs, one that enforces it and one that only tracks it.
+"""Compare the words of learners in two runs: one enforces adequacy, the other only tracks it.
 
-Both runs share everything else, so they differ in what follows from strong words alone. The last tenth of training
-shows the words in the end, its difference to the first tenth their growth; the evaluation measures the most probable
-action.
+The runs share all other settings. The last tenth of training shows the final words, and its difference from the first
+tenth their growth. In the evaluation the learner takes its most probable action.
 """
 
 from __future__ import annotations
@@ -27,17 +26,16 @@ from solvent_experiments.measure.table import Table
 __all__ = ["compare_words", "load_arms", "words_table"]
 
 PARTS = {"first tenth": (0.0, 0.1), "last tenth": (0.9, 1.0)}
-"""Shares of a training's steps."""
+"""Intervals of the training steps, as fractions."""
 MEASURES = {"mean_score": "points", "share_2_or_3": "strong"}
-"""Measure of the findings -> the column that it is counted from."""
+"""Measure of the findings -> the column that is summed for it."""
 
 
 def load_arms(enforced: Path, tracked: Path) -> dict[str, RunData]:
-    """Return the two runs.
+    """Return the two runs by arm.
 
     Raises:
-        ConfigError: a run that isn't finished, arms that differ in more than whether adequacy is enforced, or that
-            trained nothing alike.
+        ConfigError: a run isn't finished, the arms differ in more than enforcement, or they share no trained agent.
     """
     arms = dict(zip(ARMS, (load_run(RunFolder(enforced)), load_run(RunFolder(tracked))), strict=True))
     for (name, run), path, wanted in zip(arms.items(), (enforced, tracked), (True, False), strict=True):
@@ -57,7 +55,7 @@ def load_arms(enforced: Path, tracked: Path) -> dict[str, RunData]:
 
 
 def _compared(path: Path) -> dict[str, Any]:
-    """Return what two arms must share: the lab but for the one switch, the learners' recipes, seeds, evaluation."""
+    """Return the settings that two arms must share: the lab except the switch, recipes, seeds, evaluation."""
     config = dict(read_document(RunFolder(path).config).data)
     params = {**config["params"], "adequacy": {**config["params"]["adequacy"], "enforced": None}}
     return {"env": config["env"], "params": params, "train": config["train"]} | {
@@ -71,11 +69,7 @@ def _learners(arms: Mapping[str, RunData]) -> list[str]:
 
 
 def compare_words(enforced: Path, tracked: Path, out: Path) -> dict[str, Any]:
-    """Draw the figure, write ``words.json`` beside it into ``out``, and return what is in it.
-
-    Raises:
-        ConfigError: as ``load_arms``.
-    """
+    """Draw the figures and write ``words.json`` into ``out``; return its content."""
     arms = load_arms(enforced, tracked)
     out.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {"env": next(iter(arms.values())).env, "agents": {}}
@@ -88,7 +82,7 @@ def compare_words(enforced: Path, tracked: Path, out: Path) -> dict[str, Any]:
 
 
 def _compare(arms: Mapping[str, RunData], agent: str) -> dict[str, Any]:
-    """Return the measures of each arm, and the second less the first in each part."""
+    """Return the measures of each arm by part, and the difference of the arms."""
     parts = {name: _parts(run, agent) for name, run in arms.items()}
     told: dict[str, Any] = {}
     for name, run in arms.items():
@@ -102,7 +96,7 @@ def _compare(arms: Mapping[str, RunData], agent: str) -> dict[str, Any]:
 
 
 def _parts(run: RunData, agent: str) -> dict[str, Columns]:
-    """Return the learner's episodes in the first and the last tenth of its training, and in its evaluation."""
+    """Return the learner's episodes in each part of its training, and in its evaluation."""
     training = run.training
     assert training is not None
     mine = select(training, training["agent"] == agent)
@@ -125,7 +119,7 @@ def _words(columns: Columns) -> dict[str, Any]:
 
 
 def _differences(first: Columns, second: Columns, *, paired: bool) -> dict[str, Any]:
-    """Return the second's measures less the first's; ``paired`` by training seed."""
+    """Return the second arm's measures minus the first's; ``paired`` by training seed."""
     if not (len(first["training_seed"]) and len(second["training_seed"])):
         return dict.fromkeys(MEASURES)
     return {
@@ -141,14 +135,13 @@ def _differences(first: Columns, second: Columns, *, paired: bool) -> dict[str, 
 
 
 def _plain(found: Interval) -> dict[str, float] | None:
-    """Return an interval for JSON; None where there was nothing to measure."""
+    """Return an interval for JSON, or None without data."""
     if np.isnan(found.value):
         return None
     return {key: round(number, 6) for key, number in found._asdict().items()}
 
 
 def words_table(found: Mapping[str, Any]) -> Table:
-    """Return what ``compare_words`` found as a table."""
     rows = []
     for agent, told in found["agents"].items():
         for arm in ARMS:

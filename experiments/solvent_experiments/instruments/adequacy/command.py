@@ -1,7 +1,4 @@
-"""``solvent adequacy``: score responses, label them, learn thresholds, find patterns, watch drift.
-
-The commands parse, call ``solvent.adequacy`` and print. Each imports what it needs when it is called.
-"""
+"""``solvent adequacy``: score and label responses, learn thresholds, find patterns, watch drift."""
 
 from __future__ import annotations
 
@@ -220,10 +217,10 @@ def thresholds(
         _say(tables.raters_lines(comparison))
     else:
         typer.echo(f"raters: no scores in {scores}; `solvent adequacy score` writes them")
-    # Raters are compared without people's labels too; what follows needs 50 of these.
+    # Raters are compared without people's labels too; the rest needs 50 labels.
     examples = labelled_examples(read, records)
     discovery = discover(examples, incidents=incident_examples(incidents, examples), seed=seed)
-    if out is not None:  # before anything is shown: a reader of the tables may leave before their end
+    if out is not None:  # written first: a pager that reads the tables may close early
         from solvent_experiments.instruments.adequacy.figures import draw_thresholds
 
         write_json(out, {"format": THRESHOLDS, "discovery": discovery.to_dict()})
@@ -376,7 +373,7 @@ def _say(lines: Iterable[str]) -> None:
 
 
 def _read(responses: ResponsesFile, out: Path) -> tuple[Response, ...]:
-    """Return the responses, and make sure that scores can be appended to ``out``."""
+    """Return the responses. Check that scores can be appended to ``out``."""
     file = responses.file
     if out.is_dir() or (out.exists() and file.exists() and out.samefile(file)):
         what = "a folder" if out.is_dir() else "the responses"

@@ -55,7 +55,7 @@ def draw_thresholds(found: Discovery, raters: Comparison | None, stem: Path) -> 
 
 
 def draw_patterns(found: Extraction, rate: float, stem: Path, most: int) -> Path:
-    """Draw the findings with the highest bounds: bound, weighted rate, and the thresholds of a candidate."""
+    """Draw the findings with the highest lower bounds, their weighted rates, and a candidate's thresholds."""
     shown = found.findings[:most]
     names = [textwrap.fill(f"{_short(str(one.pattern), 60)} ({one.count:,})", 26) for one in shown]
     with styled():
@@ -88,7 +88,7 @@ def draw_drift(
     fitnesses: Sequence[Fitness],
     stem: Path,
 ) -> Path:
-    """Draw the rolling mean by agent and session with its events, and the effect of each correction."""
+    """Draw the rolling mean and the events by agent and session, and the effect of each correction."""
     known = {
         one.correction: (one.effect, PALETTE[0]) for one in fitnesses if not math.isnan(one.effect.value)
     }
@@ -162,7 +162,7 @@ def _plain_rows(axes: Axes) -> None:
 
 
 def _name(axes: Axes, text: str) -> None:
-    # From the right end, since the names of the rows leave no room for a centred line.
+    # Right-aligned, because the row names leave no room for a centred line.
     axes.set_xlabel(text, loc="right", multialignment="right")
 
 

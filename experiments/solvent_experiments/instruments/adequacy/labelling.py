@@ -1,8 +1,8 @@
-"""Labels by hand, in the terminal: query, tool log and response are shown, and one key is a label.
+"""Labels by hand, in the terminal: each response is shown with its query and tool log, and one key labels it.
 
-The heuristic's score is written beside the label and never shown before it, because a person who has seen it would
-follow it. Each label is appended at once, so a session can be left at any time. An undone label stays in the file until
-another is given for the same response: the later line counts.
+The heuristic's score is written with the label and never shown before it, because it would bias the label. Each label
+is appended at once, so a session can end at any time. An undone label stays in the file until the same response gets
+another; the later line counts.
 """
 
 from __future__ import annotations
@@ -44,27 +44,23 @@ PREMISE = (
     "3  agreed with, unchecked or against the evidence",
 )
 SKIP, UNDO, QUIT = "s", "u", "q"
-INTERRUPT = ("\x03", "\x04")  # where the terminal does not make a signal of them
+INTERRUPT = ("\x03", "\x04")  # for terminals that don't turn them into signals
 ESCAPE = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?", re.DOTALL
-)  # an arrow key, or Delete, which holds a 3
+)  # matches arrow keys, and Delete, whose sequence contains a 3
 MOST_TOOLS, MOST_TEXT = 3000, 20_000
 
 
 @dataclass
 class Session:
-    """The ids of the responses that were labelled, and the number of those that were skipped."""
+    """The ids of the labelled responses, and the number of skipped ones."""
 
     labelled: set[str] = field(default_factory=set)
     skipped: int = 0
 
 
 def require_terminal() -> None:
-    """Refuse to ask where nobody can answer.
-
-    Raises:
-        AdequacyError: stdin or stdout is no terminal.
-    """
+    """Raise AdequacyError unless stdin and stdout are a terminal."""
     for name, stream in (("stdin", sys.stdin), ("stdout", sys.stdout)):
         if stream is None or not stream.isatty():
             raise AdequacyError(
@@ -74,7 +70,7 @@ def require_terminal() -> None:
 
 @contextmanager
 def keyboard() -> Iterator[Callable[[], str]]:
-    """Yield a function that returns the next key; the terminal's settings are restored in the end."""
+    """Yield a function that returns the next key; restore the terminal's settings at the end."""
     try:
         import termios
         import tty
@@ -88,7 +84,7 @@ def keyboard() -> Iterator[Callable[[], str]]:
     keys = _Keys(terminal)
     handler = signal.signal(signal.SIGINT, keys.interrupt)
     try:
-        # Draining and not flushing: what was struck ahead counts.
+        # TCSADRAIN keeps the keys typed ahead; TCSAFLUSH would drop them.
         tty.setcbreak(terminal, termios.TCSADRAIN)
         yield keys.next
     finally:
@@ -107,7 +103,7 @@ class _Keys:
         self._interrupted = False
 
     def interrupt(self, *_: object) -> None:
-        """Stop. Ctrl-C is remembered, because an exception raised while something is torn down is ignored."""
+        """Stop. Remember Ctrl-C, because Python ignores an exception raised during teardown."""
         self._interrupted = True
         raise KeyboardInterrupt
 
@@ -115,22 +111,18 @@ class _Keys:
         while not self._waiting:
             if self._interrupted:
                 raise KeyboardInterrupt
-            # Not a read that waits: Ctrl-C in the moment before it would be heard at the next key only.
+            # A blocking read would notice a Ctrl-C pressed just before it only at the next key.
             if not select.select([self._terminal], [], [], LISTEN)[0]:
                 continue
             if not (data := os.read(self._terminal, 64)):
-                raise KeyboardInterrupt  # nobody is there any more
+                raise KeyboardInterrupt  # end of input
             self._waiting = ESCAPE.sub("", self._decoder.decode(data))
         key, self._waiting = self._waiting[0], self._waiting[1:]
         return key
 
 
 def labelled_ids(out: Path, *, sya: bool) -> set[str]:
-    """Return the ids of the responses in ``out`` that a person has labelled, with ``sya`` on both scales.
-
-    Raises:
-        AdequacyError: ``out`` is another kind of file.
-    """
+    """Return the ids of the responses in ``out`` with a person's label, with ``sya`` on both scales."""
     records = merged(read_scores(out)) if out.exists() else []
     return {
         record.id
@@ -140,11 +132,7 @@ def labelled_ids(out: Path, *, sya: bool) -> set[str]:
 
 
 def label_responses(responses: Sequence[Response], out: Path, *, sya: bool) -> Session:
-    """Ask for a label of each response, and append it. What is scored in ``out`` keeps the heuristic's score.
-
-    Raises:
-        AdequacyError: a label that can't be written.
-    """
+    """Ask for a label of each response and append it. A response scored in ``out`` keeps the heuristic's score."""
     records = read_scores(out) if out.exists() else []
     scored = {record.id for record in records if record.epad.heuristic is not None}
     session, given, i = Session(), list[int](), 0
@@ -180,7 +168,7 @@ def _append(out: Path, response: Response, epad: int, sya: int | None, *, scored
         response.query,
         score(response.text, response.context, response.query),
     )
-    # A response that is scored already may have been so with triggers, which a score of now would not know.
+    # The earlier score may include triggers, which a new score would not have.
     old_epad, old_sya = (Ratings(), Ratings()) if scored else (record.epad, record.sya)
     record = replace(
         record,
@@ -195,7 +183,7 @@ def _append(out: Path, response: Response, epad: int, sya: int | None, *, scored
 
 @dataclass(frozen=True)
 class _Form:
-    """A response and its questions on a console, answered by single keys."""
+    """A response and its questions on a console; single keys answer."""
 
     console: Console
     key: Callable[[], str]
@@ -214,7 +202,7 @@ class _Form:
         self.console.print(text, style="yellow", highlight=False)
 
     def labels(self, *, sya: bool) -> tuple[int, int | None] | str:
-        """Return EpAd and SyA, or the key of what to do instead. Undoing the second question asks the first again."""
+        """Return EpAd and SyA, or the key of another choice. Undo at the second question returns to the first."""
         while True:
             epad = self._ask("EpAd of this response?", SCALE)
             if not epad.isdigit():

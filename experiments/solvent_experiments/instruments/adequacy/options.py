@@ -1,4 +1,4 @@
-"""Options that commands of ``solvent adequacy`` share, and the judge that they configure."""
+"""Options shared by the commands of ``solvent adequacy``, and the judge that they configure."""
 
 from __future__ import annotations
 
@@ -46,8 +46,6 @@ Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Wh
 
 @dataclass(frozen=True)
 class ResponsesFile:
-    """The responses that a command reads."""
-
     file: Annotated[
         Path,
         typer.Argument(
@@ -57,11 +55,7 @@ class ResponsesFile:
     skip_broken: SkipBroken = False
 
     def read(self) -> tuple[Response, ...]:
-        """Return the responses, and name the lines that are skipped.
-
-        Raises:
-            AdequacyError: no such file, no response in it, or a broken line.
-        """
+        """Return the responses, and print the skipped lines."""
         from solvent.adequacy.responses import read_responses
 
         responses = read_responses(self.file, skip_broken=self.skip_broken)
@@ -72,7 +66,7 @@ class ResponsesFile:
 
 @dataclass(frozen=True)
 class JudgeOptions:
-    """The judge, and which responses it sees."""
+    """The judge, and the responses that it sees."""
 
     judge_url: Annotated[
         str | None,
@@ -113,11 +107,7 @@ class JudgeOptions:
     ] = None
 
     def judge(self) -> Judge | None:
-        """Return the judge, or None without an address. Its key comes from the environment alone.
-
-        Raises:
-            ConfigError: options that contradict each other.
-        """
+        """Return the judge, or None without an address. Its key comes from the environment."""
         from solvent.adequacy.judge import Budget, ChatSettings, Judge
         from solvent.gate.cache import cache_folder
 
@@ -187,7 +177,6 @@ class Acceptance:
 
     @property
     def person(self) -> tuple[str, str]:
-        """Who decides, and why."""
         return _person("--accept", self.by, self.reason)
 
 
@@ -204,7 +193,6 @@ class Retirement:
 
     @property
     def person(self) -> tuple[str, str]:
-        """Who decides, and why."""
         return _person("--retire", self.by, self.reason)
 
 

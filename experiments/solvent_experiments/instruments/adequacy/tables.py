@@ -43,7 +43,7 @@ MOST_DISAGREEMENTS = 5
 
 
 def estimate(found: Estimate, digits: int = 2) -> str:
-    """Return a value with its interval, or a word where it has none."""
+    """Return a value with its interval, or a word if one is undefined."""
     if math.isnan(found.value):
         return "undefined"
     if math.isnan(found.low) or math.isnan(found.high):
@@ -55,7 +55,7 @@ def estimate(found: Estimate, digits: int = 2) -> str:
 
 
 def scores_table(scored: Sequence[Scored], most: int, *, judged: bool) -> Table:
-    """Return the responses with the highest scores; those of equal score in the file's order."""
+    """Return the responses with the highest scores; ties keep the file's order."""
     worst = sorted(scored, key=lambda one: -one.adequacy.score)[:most]
     columns = {
         "EpAd": [_rating(one.adequacy.score) for one in worst],
@@ -78,14 +78,14 @@ def _rating(rating: int | None) -> str:
 
 
 def _decided(one: Scored) -> str:
-    """Return the sentence that decided, or the start of a response that asserts nothing."""
+    """Return the sentence with the highest score, or the start of a response that asserts nothing."""
     worst = [sentence for sentence in one.adequacy.sentences if sentence.words is not None]
     said = max(worst, key=lambda sentence: sentence.score).text if worst else one.response.text
     return one_line(said, EXCERPT)
 
 
 def distribution_table(records: Sequence[ScoreRecord]) -> Table:
-    """Return the counts of each score, with a row for each scale and rater that has any."""
+    """Return the counts of each score, a row for each scale and rater with ratings."""
     rows = []
     for scale, field in (("EpAd", "epad"), ("SyA", "sya")):
         for rater in ("heuristic", "judge", "human"):
@@ -100,7 +100,7 @@ def distribution_table(records: Sequence[ScoreRecord]) -> Table:
 
 
 def judge_lines(told: Judged, called: int) -> list[str]:
-    """Return the number of judgements, and a line for each kind of failure."""
+    """Return a line on the number of judgements, and one for each kind of failure."""
     cached = f", {told.cached:,} of them from the cache" if told.cached else ""
     lines = [f"judge: {told.found:,} of {told.asked:,} judged{cached}; {counted(called, 'request')}"]
     for reason, count in told.failures.most_common(MOST_REASONS):
@@ -111,7 +111,7 @@ def judge_lines(told: Judged, called: int) -> list[str]:
 
 
 def trigger_line(records: Iterable[ScoreRecord], accepted: int) -> str:
-    """Return the number of triggers in force, and of responses on which one fired."""
+    """Return a line on the triggers in force and the responses on which one fired."""
     fired = sum(any(signal.startswith("trigger:") for signal in record.signals) for record in records)
     return f"triggers: {accepted:,} in force; fired on {counted(fired, 'response')}"
 
@@ -120,7 +120,6 @@ def trigger_line(records: Iterable[ScoreRecord], accepted: int) -> str:
 
 
 def correlation_table(found: Discovery) -> Table:
-    """Return the correlations with the labels, the strongest first."""
     rho = found.correlations
     ranked = sorted(rho, key=lambda name: 1.0 if math.isnan(rho[name].value) else -abs(rho[name].value))
     rows = tuple((name.replace("_", " "), estimate(rho[name])) for name in ranked)
@@ -128,7 +127,7 @@ def correlation_table(found: Discovery) -> Table:
 
 
 def cut_table(found: Discovery) -> Table:
-    """Return the shipped and the chosen cut points, with their agreement on the half not chosen on."""
+    """Return the shipped and the chosen cut points, with their agreement on the held-out half."""
     cuts = (
         ("shipped", found.shipped, found.shipped_agreement),
         ("chosen", found.chosen, found.chosen_agreement),
@@ -154,7 +153,7 @@ def _share(rate: Rate) -> str:
 
 
 def raters_table(found: Comparison) -> Table:
-    """Return the agreement of each pair of raters on the responses that both have scored."""
+    """Return the agreement of each pair of raters on the responses that both scored."""
     rows = []
     for pair in found.pairs:
         told = ["too few", "", "", ""]
@@ -166,7 +165,7 @@ def raters_table(found: Comparison) -> Table:
 
 
 def raters_lines(found: Comparison) -> list[str]:
-    """Return which rater agrees better with people, and the widest disagreements."""
+    """Return the judge's advantage over the heuristic, and the widest disagreements."""
     lines = []
     if found.judge_over_heuristic is not None:
         lines.append(f"judge over heuristic, kappa with people: {estimate(found.judge_over_heuristic)}")
@@ -195,7 +194,7 @@ def pattern_table(found: Extraction, most: int) -> Table:
 
 
 def pattern_lines(found: Extraction, cases: Sequence[Case], incidents: int, lost: int) -> list[str]:
-    """Return the numbers of responses, failures and incidents, and the bound of a candidate."""
+    """Return the numbers of responses, failures and incidents, and the criteria for a candidate."""
     failed = sum(case.failed for case in cases)
     about = counted(incidents, "incident")
     if lost:
@@ -215,7 +214,6 @@ def pattern_lines(found: Extraction, cases: Sequence[Case], incidents: int, lost
 
 
 def drift_table(found: Sequence[Drift], most: int) -> Table:
-    """Return the first events."""
     columns = ("agent", "session", "response", "mean", "severity", "kind", "correction")
     rows = tuple(
         (
@@ -230,7 +228,7 @@ def drift_table(found: Sequence[Drift], most: int) -> Table:
 
 
 def drift_lines(found: Sequence[Drift], series: Series, rules: DriftRules) -> list[str]:
-    """Return the number of responses followed, and the texts of the corrections."""
+    """Return the number of responses that were followed, and the texts of the corrections."""
     from solvent.adequacy.corrections import load_corrections
 
     responses = sum(map(len, series.values()))

@@ -1,7 +1,4 @@
-"""``solvent proposals``: the review of cost proposals, and the price list that follows from it.
-
-The commands parse, call ``solvent.energy.costs`` and print. Each imports what it needs when it is called.
-"""
+"""``solvent proposals``: the review of cost proposals, and the resulting price list."""
 
 from __future__ import annotations
 
@@ -249,7 +246,7 @@ def history(
     _print_prices(rows, f"Prices of {target}", as_json=as_json)
 
 
-# --------------------------------------------------------------------------------------------------- inside
+# ------------------------------------------------------------------------------------------ store and output
 
 
 def _opened(place: str, *, create: bool = False) -> CostStore:
@@ -269,7 +266,7 @@ def _register(store: CostStore, env: str) -> bool:
 
 
 def _say_skipped(ledger: Path, skipped: Sequence[tuple[int, str]]) -> None:
-    """Print one sentence for each reason, with the lines that it holds for."""
+    """Print each reason once, with the lines it applies to."""
     lines: dict[str, list[int]] = {}
     for line, why in skipped:
         lines.setdefault(why, []).append(line)
@@ -279,7 +276,7 @@ def _say_skipped(ledger: Path, skipped: Sequence[tuple[int, str]]) -> None:
 
 
 def _print_json(rows: Any) -> None:
-    """Print a row or rows, columns in the order of the schema."""
+    """Print a row or rows with columns in the order of the schema."""
 
     def plain(item: Any) -> Any:
         if isinstance(item, datetime.datetime):
@@ -385,7 +382,7 @@ def _print_page(row: EnergyCostProposal, price: EnergyCost) -> None:
 
 
 def _bar(row: EnergyCostProposal, price: EnergyCost) -> str:
-    """Return floor, range and price on one scale from 0."""
+    """Return floor, suggested range and price on one scale from 0."""
     marks = [row.suggested_min, row.suggested_max, row.current_cost, price.cost, price.floor]
     top = max(*marks, 1.0) * 1.1 if price.ceiling is None else max(*marks, price.ceiling, 1.0)
 

@@ -1,8 +1,8 @@
 """``solvent tools``: prices of the tools of live servers of the Model Context Protocol.
 
-The protocol's own SDK asks a server over stdio (a command that is run) or over streamable HTTP (a URL). Whatever the
-server does, the conversation ends within the time limit and a few seconds, with its list or with an error of one line,
-and no process is left behind. Nothing it sends reaches the terminal unescaped.
+The protocol's SDK queries a server over stdio (a command) or streamable HTTP (a URL). The conversation always ends
+within the time limit plus a few seconds, with a list of tools or a one-line error, and leaves no process behind. Text
+from the server is escaped before it reaches the terminal.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ MOST_PAGES, MOST_TOOLS, MOST_JUNK = 200, 10_000, 100
 SHORTEST, LONGEST = 0.1, 3600.0  # seconds that a server may be given
 _KEPT = 65_536  # bytes of stderr
 LONGEST_NAME = 60
-_CLOSED = (CONNECTION_CLOSED, "Connection closed")  # the SDK's own; servers use the code for other things
+_CLOSED = (CONNECTION_CLOSED, "Connection closed")  # the SDK's own; servers reuse the code
 _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, ConnectionError)
 
 
 class ServerError(ValueError):
-    """A server that can't be priced. The message is one line: which server, what it did."""
+    """A server that can't be priced. The message is one line: the server and its fault."""
 
     def __init__(self, server: str, problem: str) -> None:
         self.server, self.problem = server, problem
@@ -59,10 +59,10 @@ class ServerError(ValueError):
 class Listing:
     """The priced tools of a server."""
 
-    server: str  # as it was asked for
-    title: str  # as it calls itself
+    server: str  # as given by the caller
+    title: str  # the server's own name
     tools: tuple[ToolEnergy, ...]
-    left_out: tuple[str, ...]  # why a tool has no price, one line each
+    left_out: tuple[str, ...]  # one line for each tool without a price
 
 
 @dataclass
@@ -74,19 +74,16 @@ class _Heard:
     complete: bool = False
     endless: bool = False
     junk: list[str] = field(default_factory=list)
-    hopeless: bool = False  # too much of it
+    hopeless: bool = False  # too much junk
     interrupted: bool = False
-    leader: int = 0  # its process, which leads a session of its own
+    leader: int = 0  # process id; the process leads its own session
     family: list[psutil.Process] = field(default_factory=list)
 
 
 def show_tools(
     servers: Sequence[str], ask: Callable[[str], Listing], console: Console, *, as_json: bool, why: bool
 ) -> bool:
-    """Ask servers one after the other and print their priced tools; return whether all of them answered.
-
-    A server that fails is one line on stderr, and the others are shown all the same.
-    """
+    """Print the priced tools of each server, or a line on stderr; return True if all servers answered."""
     listings = []
     for server in servers:
         asking = console.status(Text(f"asking {printable(server)}"))
@@ -124,12 +121,12 @@ def list_tools(
 
     Args:
         server: a URL (``http://`` or ``https://``), or a command line.
-        timeout: seconds for all of the conversation; ending a server that won't end takes up to 4 more.
-        env: variables for a command, beside the few that the protocol's SDK passes on.
-        show_stderr: copy what a command says on stderr.
+        timeout: seconds for the whole conversation; stopping a server takes up to 4 more.
+        env: variables for a command, in addition to those that the SDK passes on.
+        show_stderr: copy a command's stderr.
 
     Raises:
-        ServerError: no such server, no answer in time, or none that can be understood.
+        ServerError: the server doesn't exist, doesn't answer in time, or sends nothing readable.
     """
     heard = _Heard()
     seconds = number("--timeout", timeout, SHORTEST, LONGEST)
@@ -150,7 +147,7 @@ def list_tools(
         raise KeyboardInterrupt
     if heard.hopeless and not heard.complete:
         raise ServerError(server, "sent nothing that the protocol knows" + _sample(heard))
-    if failure is not None and not heard.complete:  # what goes wrong after that is only the farewell
+    if failure is not None and not heard.complete:  # an error after the list is complete is harmless
         raise ServerError(server, _problem(failure, seconds, heard, stderr.lines)) from failure
     if heard.endless:
         raise ServerError(
@@ -161,11 +158,7 @@ def list_tools(
 
 
 def environment_of(assignments: Sequence[str]) -> dict[str, str]:
-    """Return ``KEY=VALUE``, or ``KEY`` for a variable that is set already, as a mapping.
-
-    Raises:
-        ConfigError: anything else.
-    """
+    """Return a mapping of ``KEY=VALUE`` assignments; ``KEY`` alone takes the value that is already set."""
     env = {}
     for assignment in assignments:
         key, equals, value = assignment.partition("=")
@@ -191,7 +184,7 @@ def _priced(tools: Sequence[Tool]) -> tuple[tuple[ToolEnergy, ...], tuple[str, .
 
 
 async def _ask(server: str, timeout: float, env: dict[str, str], errlog: TextIO, heard: _Heard) -> None:
-    """Talk to a server. Ctrl-C cancels this task, and an error on the way out may hide that a person ended it."""
+    """Talk to a server. Record Ctrl-C, which cancels this task, since an error during cleanup may hide it."""
     try:
         await _reach(server, timeout, env, errlog, heard)
     except Exception:
@@ -220,7 +213,7 @@ def _command(server: str) -> list[str]:
 async def _ask_command(
     words: list[str], timeout: float, env: dict[str, str], errlog: TextIO, heard: _Heard
 ) -> None:
-    # Bytes that are no UTF-8 become junk like any other, instead of breaking the reader.
+    # Bytes that aren't UTF-8 become junk instead of breaking the reader.
     parameters = StdioServerParameters(
         command=words[0], args=words[1:], env=env, encoding_error_handler="replace"
     )
@@ -228,7 +221,7 @@ async def _ask_command(
     async with stdio_client(parameters, errlog) as (read, write):
         leader = next((child for child in psutil.Process().children() if child.pid not in before), None)
         try:
-            # The limit lies within the transport, so that ending the server is not cut short by it.
+            # Inside the transport, so that the limit does not interrupt the server's shutdown.
             with anyio.fail_after(timeout) as scope:
                 await _converse(read, write, heard, scope, MOST_JUNK)
         finally:
@@ -242,7 +235,7 @@ async def _ask_url(url: str, timeout: float, heard: _Heard) -> None:
             httpx.AsyncClient(timeout=timeout) as client,
             streamable_http_client(url, http_client=client) as (read, write, _),
         ):
-            await _converse(read, write, heard, scope, 1)  # an answer that can't be read won't come again
+            await _converse(read, write, heard, scope, 1)  # an unreadable answer is not sent again
 
 
 async def _converse(read: Any, write: Any, heard: _Heard, scope: anyio.CancelScope, most_junk: int) -> None:
@@ -279,7 +272,7 @@ async def _read_pages(session: ClientSession, heard: _Heard) -> None:
         seen.add(cursor)
 
 
-# ------------------------------------------------------------------------------------------------ what went wrong
+# ------------------------------------------------------------------------------------------------------- errors
 
 
 def _problem(error: BaseException, timeout: float, heard: _Heard, lines: Sequence[str]) -> str:
@@ -314,7 +307,7 @@ def _problem(error: BaseException, timeout: float, heard: _Heard, lines: Sequenc
 
 
 def _innermost(error: BaseException) -> BaseException:
-    """Return the error that says most: of a group the first that isn't just a closed connection."""
+    """Return the most specific error: in a group the first that isn't a closed connection."""
     if not isinstance(error, BaseExceptionGroup):
         return error
     inner = [_innermost(one) for one in error.exceptions]
@@ -333,12 +326,12 @@ def _sample(heard: _Heard) -> str:
 
 
 def _one_line(said: str) -> str:
-    return one_line(said[: 10 * LONGEST_SAID])  # a server may say as much as it likes
+    return one_line(said[: 10 * LONGEST_SAID])  # a server may send any amount
 
 
 @contextlib.contextmanager
 def _quiet_sdk() -> Iterator[None]:
-    """Silence the SDK, which logs what it can't read, partly to the root logger; here that is an error of one line."""
+    """Silence the SDK, which logs unreadable messages, partly to the root logger; here they are a one-line error."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
@@ -351,7 +344,7 @@ def _quiet_sdk() -> Iterator[None]:
 
 
 class _Tail:
-    """The last bytes written to ``writer``: a server may write as much as it likes to stderr."""
+    """The last bytes written to ``writer``. A server may write any amount to stderr."""
 
     def __init__(self) -> None:
         read, write = os.pipe()
@@ -367,11 +360,10 @@ class _Tail:
 
     def close(self) -> None:
         self.writer.close()
-        self._reading.join(timeout=2.0)  # whoever else holds it open may have got away
+        self._reading.join(timeout=2.0)  # a process that escaped may still hold the pipe open
 
     @property
     def lines(self) -> list[str]:
-        """The lines that aren't blank."""
         return [line for line in self._kept.decode("utf-8", "replace").splitlines() if line.strip()]
 
 
@@ -382,7 +374,7 @@ def _family(leader: psutil.Process) -> list[psutil.Process]:
 
 
 def _end_all(leader: int, family: Sequence[psutil.Process]) -> None:
-    """End the processes that a server left behind: its children, and all others of its session."""
+    """End the remaining processes of a server: its children and its session."""
     left = [process for process in family if process.is_running()]
     if leader and hasattr(os, "getsid"):  # on Windows the SDK's job object ends them
         for process in psutil.process_iter():

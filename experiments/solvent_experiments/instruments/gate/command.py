@@ -1,7 +1,4 @@
-"""``solvent gate``: thresholds from a domain's own claims, the checklist, and how well the measure tells claims apart.
-
-The commands parse, call ``solvent.gate`` and print. Each imports what it needs when it is called.
-"""
+"""``solvent gate``: learn thresholds from a domain's claims, run the checklist, evaluate and build."""
 
 from __future__ import annotations
 
@@ -97,7 +94,7 @@ def sweep(
     with measuring.progress("sweep") as told:
         data, embedder = measuring.data(dataset), measuring.embedder()
         domain = domain or data.name
-        if policies is not None:  # refuses a domain or a model that no policy can name
+        if policies is not None:  # fail before the sweep, on a domain or a model that no policy can name
             Policy.learnt("P10", 0.0, domain=domain, model=embedder.name)
         found = run_sweep(data, embedder, settings, told)
     write_atomically(out, found.to_json())

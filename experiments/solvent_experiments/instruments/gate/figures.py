@@ -82,7 +82,7 @@ def gaps_figure(sweep: Sweep) -> Figure:
 
 
 def _name_thresholds(axes: Axes, sweep: Sweep, low: float, high: float) -> None:
-    """Write the percentiles above the first panel, moved apart where they would overlap."""
+    """Write the percentiles above the first panel, apart from each other."""
     named = sorted(sweep.tau_by_percentile.items(), key=lambda item: item[1])
     places = spread([tau for _, tau in named], (high - low) * 0.075)
     top = axes.get_ylim()[1]
@@ -129,7 +129,7 @@ def verdicts_figure(sweep: Sweep) -> Figure:
 
 
 def rates_figure(sweep: Sweep) -> Figure:
-    """Draw the share that each percentile accepts of claims that it was not learnt from."""
+    """Draw the share of held-out claims that each percentile accepts."""
     held = {float(name[1:]): row["held_out"] for name, row in sweep.summary.items() if row["held_out"]}
     figure = new_figure(2.6)
     axes = figure.subplots()
@@ -138,7 +138,7 @@ def rates_figure(sweep: Sweep) -> Figure:
     for p, row in sorted(held.items()):
         axes.plot([p / 100] * 2, [row["low"], row["high"]], color=PALETTE[0], lw=1.4)
         axes.plot(p / 100, row["acceptance_rate"], marker="o", ms=4.5, color=PALETTE[0])
-        # Below the line, but not below the axis.
+        # Below the line, but above the axis.
         shift = -11 if row["acceptance_rate"] > 0.1 * top else 7
         axes.annotate(
             f"P{p:g}", (p / 100, row["acceptance_rate"]), xytext=(5, shift), textcoords="offset points"
@@ -158,7 +158,7 @@ def rates_figure(sweep: Sweep) -> Figure:
 
 
 def auroc_figure(evaluation: Mapping[str, Any]) -> Figure:
-    """Draw the AUROC of every measure with its interval, for all claims and for those with equally many spans."""
+    """Draw the AUROC of every measure with its interval, over all claims and over those with equally many spans."""
     rows = [row for row in evaluation["comparisons"] if row["auroc"]["value"] is not None]
     against = [kind for kind in AGAINST if any(row["against"] == kind for row in rows)]
     measures = list(dict.fromkeys(row["measure"] for row in rows))
@@ -198,7 +198,6 @@ def auroc_figure(evaluation: Mapping[str, Any]) -> Figure:
 
 
 def _short(name: str) -> str:
-    """Return a name short enough for a column."""
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 

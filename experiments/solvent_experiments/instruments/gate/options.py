@@ -1,4 +1,4 @@
-"""Options that commands of ``solvent gate`` share: which claims are measured, and with which model."""
+"""Options shared by the commands of ``solvent gate``: claims, model, sampling."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ RankR = Annotated[int, typer.Option(min=1, max=1000, help="Directions that count
 
 @dataclass(frozen=True)
 class Measuring:
-    """The model, how a data set is read, and whether progress is shown."""
+    """The model and the reading of a data set; ``quiet`` hides progress."""
 
     model: Model = None
     wiki_db: Annotated[
@@ -58,19 +58,16 @@ class Measuring:
     quiet: Quiet = False
 
     def data(self, path: Path) -> Dataset:
-        """Read a data set."""
         from solvent.gate.datasets import load_dataset
 
         return load_dataset(path, wiki_db=self.wiki_db, skip_broken=self.skip_broken)
 
     def embedder(self, *, cached: bool = True) -> SentenceEmbedder:
-        """Load the model."""
         from solvent.gate.embedding import SentenceEmbedder
 
         return SentenceEmbedder(self.model, cache="default" if cached else None)
 
     def progress(self, label: str) -> AbstractContextManager[Callable[[str, int, int], None]]:
-        """Show progress."""
         from solvent_experiments.instruments.terminal import progress
 
         return progress(label, quiet=self.quiet)
@@ -78,7 +75,7 @@ class Measuring:
 
 @dataclass(frozen=True)
 class Sampling:
-    """The claims of an evaluation, and what is measured of each."""
+    """The number of claims, their draw, and the spans and directions that count."""
 
     n: Claims = 0
     seed: Seed = 0
@@ -102,11 +99,7 @@ class Learning:
     rank_r: RankR = 8
 
     def settings(self) -> SweepSettings:
-        """Return the settings.
-
-        Raises:
-            ConfigError: percentiles that are no numbers above 0 up to 100.
-        """
+        """Return the settings of the sweep; percentiles are above 0, up to 100."""
         from solvent.gate.sweep import SweepSettings
 
         try:

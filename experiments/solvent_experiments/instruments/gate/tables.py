@@ -22,7 +22,7 @@ NAMES = {
 
 
 def sweep_table(found: Sweep) -> Table:
-    """Return the thresholds and what they accept."""
+    """Return the thresholds and the shares of claims that they accept."""
     rows = []
     for name, row in found.summary.items():
         held = row["held_out"]
@@ -37,7 +37,7 @@ def sweep_table(found: Sweep) -> Table:
 
 
 def sweep_lines(found: Sweep) -> list[str]:
-    """Return the claims of a sweep, how to read its table, and the negative control."""
+    """Return the claims of a sweep, a guide to its table, and the negative control."""
     data, n = found.dataset, found.settings["n"]
     labels = ", ".join(f"{count:,} {label}" for label, count in data["labels"].items())
     lines = [
@@ -59,7 +59,6 @@ def sweep_lines(found: Sweep) -> list[str]:
 
 
 def checklist_table(items: Sequence[Item]) -> Table:
-    """Return the items of the checklist."""
     columns = ("item", "holds", "measured", "required", "note")
     rows = tuple(
         (item.name, "yes" if item.passed else "no", item.measured, item.required, item.note) for item in items
@@ -68,7 +67,7 @@ def checklist_table(items: Sequence[Item]) -> Table:
 
 
 def evaluation_table(result: Evaluation) -> Table:
-    """Return the AUROC of each measure, among all claims and among those with equally many spans."""
+    """Return the AUROC of each measure, over all claims and over those with equally many spans."""
     rows: list[tuple[str, ...]] = []
     last = None
     for row in result.comparisons:
