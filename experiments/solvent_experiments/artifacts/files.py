@@ -54,11 +54,7 @@ def no_room(error: OSError, where: Path) -> str:
 
 
 def require_writable(path: Path) -> None:
-    """Make and remove an empty file, as ``write_atomically`` would, in the nearest existing folder.
-
-    Raises:
-        OSError: the folder is not writable.
-    """
+    """Raise OSError unless ``write_atomically`` could make its file in the nearest existing folder."""
     folder = next(parent for parent in path.absolute().parents if parent.exists())
     probe = folder / _part(path)
     probe.touch()

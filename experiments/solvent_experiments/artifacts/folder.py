@@ -85,7 +85,7 @@ class Unit:
 
     @property
     def trained(self) -> bool:
-        """Whether both the policy and its training episodes are there."""
+        """True if both the policy and its training episodes are there."""
         return self.model.exists() and self.training.exists()
 
     @property
@@ -95,7 +95,7 @@ class Unit:
 
     @property
     def finished(self) -> bool:
-        """Whether all tables are there."""
+        """True if all tables are there."""
         return all(table.exists() for table in self.tables)
 
 
@@ -125,11 +125,7 @@ class RunFolder:
         return learned + [self.unit(agent) for agent in experiment.agents]
 
     def prepare(self, experiment: Experiment) -> None:
-        """Make the folder, or check that it belongs to this experiment; training seeds may be added.
-
-        Raises:
-            ConfigError: the folder is not a run, or a run of another config.
-        """
+        """Make the folder, or check that it belongs to this experiment; training seeds may be added."""
         resolved = experiment.to_mapping()
         if self.config.exists():
             present = dict(read_document(self.config).data)
@@ -155,11 +151,7 @@ class RunFolder:
         return next(differences(known, resolved), "")
 
     def set_aside(self) -> Path | None:
-        """Rename the folder, if it exists, and return its new path, else None.
-
-        Raises:
-            ConfigError: another process runs in the folder.
-        """
+        """Rename the folder, if it exists, and return its new path, else None."""
         if not self.root.exists():
             return None
         if holder := _living_holder(self._lock):
@@ -174,11 +166,7 @@ class RunFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes out of the folder. The lock of a process that is gone is ignored.
-
-        Raises:
-            ConfigError: another process runs in the folder.
-        """
+        """Keep other processes out of the folder, ignoring the lock of a process that is gone."""
         import psutil
 
         self.root.mkdir(parents=True, exist_ok=True)

@@ -11,11 +11,7 @@ __all__ = ["judged_by"]
 
 
 def judged_by(params: LabParams) -> dict[str, Any]:
-    """Return each policy's thresholds, the laxest first, and what `solvent gate build` found of the lab's domain.
-
-    Raises:
-        ParamError: ``gate.tables`` is invalid.
-    """
+    """Return each policy's thresholds, the laxest first, and what `solvent gate build` found of the lab's domain."""
     measured = measured_for(params)
     if measured is None:
         return {"thresholds": {}, "domain": None}

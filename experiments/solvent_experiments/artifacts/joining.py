@@ -19,11 +19,7 @@ class DamagedError(RuntimeError):
 
 
 def join(experiment: Experiment, folder: RunFolder, units: list[Unit]) -> None:
-    """Join the tables of ``units`` in ``folder`` and write the summary.
-
-    Raises:
-        DamagedError: some tables are unreadable; nothing is written.
-    """
+    """Join the tables of ``units`` in ``folder`` and write the summary; write nothing if a table is damaged."""
     tables = _read_all([table for unit in units for table in unit.tables])
     trained = [unit for unit in units if unit.seed is not None]
     write_parquet(folder.episodes, joined([tables[unit.episodes] for unit in units]))

@@ -72,12 +72,7 @@ def write_parquet(path: Path, columns: Columns) -> None:
 
 
 def read_parquet(path: Path) -> Columns:
-    """Read what ``write_parquet`` wrote.
-
-    Raises:
-        OSError: the file is missing, or a page fails its checksum.
-        ValueError: the file is cut off, or not Parquet.
-    """
+    """Read what ``write_parquet`` wrote; a damaged file raises OSError or ValueError."""
     from pyarrow import parquet
 
     table = parquet.read_table(path, memory_map=False, page_checksum_verification=True)

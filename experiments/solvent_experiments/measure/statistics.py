@@ -74,11 +74,7 @@ BOOTSTRAP = Bootstrap()
 
 
 def interquartile_mean(scores: Any, axis: int | None = None) -> Any:
-    """Return the mean without the ``floor(n / 4)`` scores at either end, as ``scipy.stats.trim_mean`` does.
-
-    Raises:
-        ValueError: ``scores`` is empty.
-    """
+    """Return the mean without the ``floor(n / 4)`` scores at either end, as ``scipy.stats.trim_mean`` does."""
     values = np.asarray(scores, dtype=np.float64)
     values = values.ravel() if axis is None else np.moveaxis(values, axis, 0)
     n = values.shape[0]
@@ -105,9 +101,6 @@ def interval(groups: Sequence[Any], bootstrap: Bootstrap = BOOTSTRAP) -> Interva
     """Return the interquartile mean of all scores; its interval resamples groups and the scores within each.
 
     The scores are sorted once, and a resample only counts them.
-
-    Raises:
-        ValueError: there is no group, or an empty one.
     """
     sizes = _sizes(groups)
     if not sizes or min(sizes) == 0:

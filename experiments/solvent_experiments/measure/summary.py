@@ -133,11 +133,7 @@ def to_mappings(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Return the rows of a run's ``summary.json``, best first.
-
-    Raises:
-        ConfigError: the summary is missing or malformed.
-    """
+    """Return the rows of a run's ``summary.json``, best first."""
     try:
         return [_read_row(agent) for agent in json.loads(path.read_text(encoding="utf-8"))["agents"]]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

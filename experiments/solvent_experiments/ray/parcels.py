@@ -44,11 +44,7 @@ class Packer:
 
 
 def unpack(folder: Path, parcel: Parcel) -> None:
-    """Apply a parcel to a folder.
-
-    Raises:
-        OSError: a file can't be written; all files are still whole.
-    """
+    """Apply a parcel to a folder; after an OSError all files are still whole."""
     files = dict(parcel.files)
     last = {LAST: files.pop(LAST)} if LAST in files else {}
     lay_out(folder, {name: files[name] for name in sorted(files, key=_turn)})

@@ -24,11 +24,7 @@ class Backend(Protocol):
     name: str
 
     def __enter__(self) -> Self:
-        """Connect.
-
-        Raises:
-            ConfigError: the backend can't be reached.
-        """
+        """Connect; raise ConfigError if the backend can't be reached."""
         ...
 
     def __exit__(self, *_: object) -> None:
@@ -74,11 +70,7 @@ class Processes:
 
 
 def backend_of(name: str, address: str | None = None) -> Backend:
-    """Return the backend called ``name``.
-
-    Raises:
-        ConfigError: there is no such backend, it takes no address, or its package is missing.
-    """
+    """Return the backend ``name``; raise ConfigError if it is unknown, takes no address, or lacks its package."""
     if name not in BACKENDS:
         raise ConfigError(f"got {name!r}; allowed: {' or '.join(BACKENDS)}", key="--backend")
     if name == "processes":

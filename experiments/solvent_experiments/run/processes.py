@@ -62,7 +62,7 @@ class _Worker:
 
     @property
     def fate(self) -> str:
-        """How the process ended, for a message."""
+        """The end of the process, for a message."""
         code = self._process.exitcode or 0
         if code >= 0:
             return f"its process {self._process.pid} ended with code {code}"

@@ -64,9 +64,9 @@ Kind = Literal[
 class Message(NamedTuple):
     """A worker's report on a unit: its progress, or that it finished (with wall times), stopped or failed.
 
-    The detail of a ``warm_start`` is its stage and unit of count. An ``incident`` does not stop the unit. After ``full``
-    (no room for the path in its detail) the worker quits. ``lost`` comes from the backend: the worker is gone after
-    ``done`` of ``total`` tries.
+    The detail of a ``warm_start`` is its stage and unit of count. An ``incident`` does not stop the unit; after
+    ``full`` (no room for the path in its detail) the worker quits. Backends report ``lost`` workers, after ``done`` of
+    ``total`` tries.
     """
 
     kind: Kind

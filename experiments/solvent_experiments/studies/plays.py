@@ -58,7 +58,7 @@ class PlayTable:
 
     @property
     def finished(self) -> bool:
-        """Whether the table is there and belongs to this play."""
+        """True if the table is there and belongs to this play."""
         about = self.path.with_suffix(".yaml")
         return self.path.exists() and about.exists() and dict(read_document(about).data) == self.about()
 

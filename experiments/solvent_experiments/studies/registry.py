@@ -54,22 +54,14 @@ def all_studies() -> dict[str, Study]:
 
 
 def study_named(name: str) -> Study:
-    """Return a study by name.
-
-    Raises:
-        ConfigError: unknown study; the message names the nearest.
-    """
+    """Return a study by name; the error for an unknown one names the nearest."""
     if name not in all_studies():
         raise ConfigError(f"unknown study {name!r}" + nearest(name, all_studies()))
     return all_studies()[name]
 
 
 def studies_named(names: Iterable[str]) -> dict[str, Study]:
-    """Return studies by name; all of them if ``names`` is empty.
-
-    Raises:
-        ConfigError: unknown study.
-    """
+    """Return studies by name; all of them if ``names`` is empty."""
     return {name: study_named(name) for name in names} or all_studies()
 
 
@@ -104,11 +96,7 @@ def table_of(name: str, play: Play, runs: Path, budget: Budget | None = None) ->
 
 
 def load_study(name: str, study: Study, runs: Path) -> StudyData:
-    """Read the finished runs and plays of a study.
-
-    Raises:
-        ConfigError: the study isn't finished, or a folder holds another lab or learner.
-    """
+    """Read a study's runs and plays; raise ConfigError if one is unfinished or of another lab or learner."""
     arms = {arm.name: _arm(name, arm, runs) for arm in arms_of(study)}
     tables = [table_of(name, play, runs) for play in study.PLAYS]
     made = [table for table in tables if table.path.exists()]

@@ -27,11 +27,7 @@ PROFILE_AT = (-4, 0, 4, 8, 12, 16, 20)
 
 
 def write_results(name: str, study: Study, runs: Path, out: Path) -> dict[str, Any]:
-    """Score and draw a study, write the results to ``out``, and return the contents of the JSON.
-
-    Raises:
-        ConfigError: the study isn't finished.
-    """
+    """Score and draw a finished study, write the results to ``out``, and return the contents of the JSON."""
     data = load_study(name, study, runs)
     score = study.score(data)
     arms = [data.arm(arm) for arm in study.SWEEP]

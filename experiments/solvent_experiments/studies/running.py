@@ -29,12 +29,7 @@ def run_studies(
 ) -> None:
     """Run the unfinished part of the studies in the folder ``runs``. Arms that studies share are trained once.
 
-    Args:
-        runs: folder of all studies' runs.
-        budget: the budget of each study.
-        jobs: number of parallel processes.
-        fresh: move existing runs aside and play again.
-        quiet: show no progress.
+    With ``fresh``, existing runs are moved aside, and all plays are repeated.
 
     Raises:
         ConfigError: a folder is in use or holds a run of another config.

@@ -30,11 +30,6 @@ class _InLab:
 
     @property
     def lab(self) -> LabParams:
-        """The parameters of the labs.
-
-        Raises:
-            ParamError: the differences are invalid.
-        """
         level = environment_params(self.env)
         made: LabParams = LabParams.from_mapping(self.params, base=level, path="params")
         return made

@@ -126,11 +126,7 @@ START: Mapping[str, Mapping[str, Any]] = {
 
 
 def space_of(algorithm: str) -> Space:
-    """Return the search space of an algorithm.
-
-    Raises:
-        ConfigError: unknown algorithm; the message names the nearest.
-    """
+    """Return the search space of an algorithm; the error for an unknown one names the nearest."""
     if algorithm not in SPACES:
         raise ConfigError(f"no search space for {algorithm!r}" + nearest(algorithm, SPACES), key="ALGORITHM")
     return SPACES[algorithm]
@@ -173,11 +169,7 @@ class Search:
     episodes: int = 1000
 
     def start(self) -> dict[str, Any]:
-        """Return the recipe that the search varies.
-
-        Raises:
-            ConfigError: the base has no recipe for the environment, or an invalid one.
-        """
+        """Return the recipe that the search varies; raise ConfigError if its base has no valid one."""
         recipe = {"algorithm": self.algorithm, **START[self.algorithm]}
         if self.base is not None:
             document = read_document(self.base)
