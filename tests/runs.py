@@ -38,6 +38,11 @@ from solvent_experiments.run.running import run_experiment
 from tests.commands import Launch, launching
 
 CONFIGS = {path.stem: path for path in sorted((Path(__file__).parents[1] / "configs").glob("smoke*.yaml"))}
+DAILY = [
+    pytest.param(name, marks=() if name in ("smoke", "smoke_lab") else pytest.mark.slow) for name in CONFIGS
+]
+"""For contracts that take long: the whole lab has all that the levels before it have, so these are slow."""
+
 RESTLESS = "restless"
 PATHS = {
     "refusals": "ledger_path",

@@ -6,6 +6,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from matplotlib.image import imread
 
 from solvent import LabParams
@@ -13,12 +14,13 @@ from solvent_experiments.artifacts.folder import VERDICTS, RunFolder
 from solvent_experiments.figures import FIGURES, draw_all
 from solvent_experiments.figures.style import DPI, WIDTH, save, styled
 from solvent_experiments.measure.departures import CONTAMINATED
-from tests.runs import RESTLESS, Level, drawn, texts, words
+from tests.runs import DAILY, RESTLESS, Level, drawn, texts, words
 
 FROM = ("config.yaml", "episodes.parquet", "training.parquet", "traces.parquet", "gate.json")
 """All that figures may be drawn from, besides the ledgers of verdicts."""
 
 
+@pytest.mark.parametrize("level", DAILY, indirect=True)
 def test_they_are_drawn_again_from_the_artifacts_alone(level: Level, tmp_path: Path) -> None:
     root = level.folder.root
     for path in (*(root / name for name in FROM), *root.rglob(VERDICTS)):
@@ -35,6 +37,7 @@ def test_they_are_drawn_again_from_the_artifacts_alone(level: Level, tmp_path: P
             assert again.read_bytes() == (level.folder.figures / again.name).read_bytes(), again.name
 
 
+@pytest.mark.parametrize("level", DAILY, indirect=True)
 def test_nothing_is_small_or_cut_off_and_the_mark_covers_no_legend(level: Level, tmp_path: Path) -> None:
     """On the figures of an eventful run that is contaminated."""
     params: LabParams = LabParams.from_mapping({"debt": {"enforced": False}}, base=level.params)

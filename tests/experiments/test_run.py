@@ -138,6 +138,7 @@ def test_stopped_and_resumed_is_the_same_as_never_stopped(
     assert [session["status"] for session in manifest["sessions"]] == ["interrupted", "finished"]
 
 
+@pytest.mark.slow
 def test_fresh_moves_the_old_run_aside_and_more_seeds_are_added(smoke: Experiment, tmp_path: Path) -> None:
     few = smoke.evaluation.model_copy(update={"episodes": 3})
     small = replace(smoke, train={}, agents=("hermit",), seeds=(0,), evaluation=few)
@@ -151,6 +152,7 @@ def test_fresh_moves_the_old_run_aside_and_more_seeds_are_added(smoke: Experimen
     assert read_document(root / "config.yaml").data["seeds"] == [0, 1]
 
 
+@pytest.mark.slow
 def test_a_unit_that_breaks_is_named_and_tried_again(smoke: Experiment, tmp_path: Path) -> None:
     few = smoke.evaluation.model_copy(update={"episodes": 3})
     # Read as a config this recipe would be refused: it stands for whatever breaks inside a worker.
