@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,6 +26,11 @@ from solvent_experiments.artifacts.folder import RunFolder
 from solvent_experiments.artifacts.parquet import NO_SEED, read_parquet
 from solvent_experiments.config.documents import ConfigError, read_document
 from solvent_experiments.config.experiment import Experiment
+from solvent_experiments.figures.data import load_run
+from solvent_experiments.figures.training import DRAWS
+from solvent_experiments.measure import statistics
+from solvent_experiments.measure.statistics import Bootstrap
+from solvent_experiments.measure.summary import read_rows, summary
 from solvent_experiments.run.running import BrokenRunError, run_experiment, show_results
 
 SAME = ("episodes.parquet", "traces.parquet", "training.parquet", "epistemic_refusals.jsonl")
@@ -148,6 +156,43 @@ def test_a_second_run_does_nothing(
     run_experiment(smoke, smoke_run.root)
     assert "nothing to do" in capsys.readouterr().out
     assert contents(smoke_run.root) == before
+
+
+def test_a_run_draws_the_bootstrap_of_its_summary_once(
+    smoke: Experiment, smoke_run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = []
+    counts = statistics._counts
+
+    def counting(sizes: list[int], bootstrap: Bootstrap, stream: int = 0) -> Any:
+        drawn.append(bootstrap)
+        return counts(sizes, bootstrap, stream)
+
+    folder = RunFolder(tmp_path / "again")
+    shutil.copytree(smoke_run.root, folder.root)
+    shutil.rmtree(folder.figures)
+    folder.manifest.unlink()
+    folder.summary.unlink()
+    monkeypatch.setattr(statistics, "_counts", counting)
+    run_experiment(smoke, folder.root, quiet=True)
+    show_results(folder, Console(file=io.StringIO()))
+    assert folder.summary.read_bytes() == smoke_run.summary.read_bytes()
+    agents = len(load_run(folder).rows)
+    assert drawn.count(Bootstrap()) == 3 * agents  # return, refusals and debt of each, once
+    assert set(drawn) == {Bootstrap(), DRAWS}  # the learning curve has its own, of training episodes
+
+
+def test_figures_and_tables_read_what_the_summary_keeps(smoke_run: RunFolder) -> None:
+    run = load_run(smoke_run)
+    assert list(run.rows) == summary(run.episodes, run.params)
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"agents": [{"agent": "x"}]}', '{"agents": [{"score": 1}]}'])
+def test_a_summary_that_no_run_wrote_is_one_line(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "summary.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match="not a summary"):
+        read_rows(path)
 
 
 def test_the_table_and_the_figures_are_shown(

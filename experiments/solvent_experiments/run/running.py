@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,7 @@ def run_experiment(
             shown.say(f"moved the folder that was there to {moved}")
         with folder.locked(), _stop_on_signals(shown) as stop:
             folder.prepare(experiment)
-            _do(experiment, folder, backend, jobs, shown, stop)
+            _Work(experiment, folder, backend, shown, stop).finish(jobs)
     return folder
 
 
@@ -111,95 +112,100 @@ def show_results(folder: RunFolder, console: Console) -> None:
         console.print(str(path), highlight=False, soft_wrap=True)
 
 
-def _do(
-    experiment: Experiment,
-    folder: RunFolder,
-    backend: Backend,
-    jobs: int | None,
-    shown: Shown,
-    stop: threading.Event,
-) -> None:
-    units = folder.units(experiment)
-    left = [unit for unit in units if not unit.finished]
-    before, problem = folder.read_manifest()
-    if not left and before.get("finished"):
-        shown.say(f"{folder.root}: finished before; nothing to do")
-        return
-    session = manifests.new_session(
-        jobs or backend.default_jobs(len(left)) or default_jobs(experiment), backend.name
-    )
-    manifest = {
-        "name": experiment.name,
-        "contaminated": experiment.contaminated,
-        "switched_off": list(experiment.switched_off),
-        "config_sha256": sha256(folder.config),
-        "finished": None,
-        "sessions": [*manifests.resumed_sessions(before, session), session],
-        "artifacts": {},
-    }
-    if problem:
-        session["incidents"].append(manifests.incident("went on", None, problem))
-    for found in session["incidents"]:
-        shown.say(found["said"])
-    folder.write_manifest(manifest)
-    status = "failed"
-    try:
-        with shown:
-            if left:
-                _work(experiment, folder, backend, left, shown, stop, manifest)
-            join(experiment, folder, units)
-            _draw(folder, shown, stop, session["seconds"])
-        status = "finished"
-        manifest["finished"] = manifests.now()
-        manifest["artifacts"] = manifests.artifacts(folder.root)
-    except Interrupted:
-        status = "interrupted"
-        raise
-    except DamagedError as error:
-        found = [manifests.incident("stopped", None, line) for line in str(error).splitlines()]
-        session["incidents"] += found
-        raise BrokenRunError(str(error)) from error
-    finally:
-        session |= {"finished": manifests.now(), "status": status}
-        # With no room for the manifest, what went wrong before is what has to be said.
-        with nullcontext() if status == "finished" else suppress(OSError):
-            folder.write_manifest(manifest)
+@dataclass(frozen=True)
+class _Work:
+    """An experiment, where it is worked on, and who hears of it."""
 
+    experiment: Experiment
+    folder: RunFolder
+    backend: Backend
+    shown: Shown
+    stop: threading.Event
 
-def _work(
-    experiment: Experiment,
-    folder: RunFolder,
-    backend: Backend,
-    left: list[Unit],
-    shown: Shown,
-    stop: threading.Event,
-    manifest: dict[str, Any],
-) -> None:
-    """Train and evaluate what is left."""
-    session = manifest["sessions"][-1]
-    session["seconds"]["compilation"] = _timed(lambda: _compile(experiment, shown))
-    job = partial(run_unit, experiment)
-    learned = [Task(job, (unit,)) for unit in left if unit.seed is not None]
-    scripted = tuple(unit for unit in left if unit.seed is None)
+    def finish(self, jobs: int | None) -> None:
+        """Do what is not done yet, and keep the manifest of it."""
+        experiment, folder = self.experiment, self.folder
+        units = folder.units(experiment)
+        left = [unit for unit in units if not unit.finished]
+        before, problem = folder.read_manifest()
+        if not left and before.get("finished"):
+            self.shown.say(f"{folder.root}: finished before; nothing to do")
+            return
+        jobs = jobs or self.backend.default_jobs(len(left)) or default_jobs(experiment)
+        session = manifests.new_session(jobs, self.backend.name)
+        manifest = {
+            "name": experiment.name,
+            "contaminated": experiment.contaminated,
+            "switched_off": list(experiment.switched_off),
+            "config_sha256": sha256(folder.config),
+            "finished": None,
+            "sessions": [*manifests.resumed_sessions(before, session), session],
+            "artifacts": {},
+        }
+        if problem:
+            session["incidents"].append(manifests.incident("went on", None, problem))
+        for found in session["incidents"]:
+            self.shown.say(found["said"])
+        folder.write_manifest(manifest)
+        status = "failed"
+        try:
+            with self.shown:
+                if left:
+                    self._train_and_evaluate(left, manifest)
+                join(experiment, folder, units)
+                self._draw(session["seconds"])
+            status = "finished"
+            manifest["finished"] = manifests.now()
+            manifest["artifacts"] = manifests.artifacts(folder.root)
+        except Interrupted:
+            status = "interrupted"
+            raise
+        except DamagedError as error:
+            found = [manifests.incident("stopped", None, line) for line in str(error).splitlines()]
+            session["incidents"] += found
+            raise BrokenRunError(str(error)) from error
+        finally:
+            session |= {"finished": manifests.now(), "status": status}
+            # With no room for the manifest, what went wrong before is what has to be said.
+            with nullcontext() if status == "finished" else suppress(OSError):
+                folder.write_manifest(manifest)
 
-    def keep() -> None:
-        with suppress(OSError):
-            folder.write_manifest(manifest)
+    def _train_and_evaluate(self, left: list[Unit], manifest: dict[str, Any]) -> None:
+        session, experiment = manifest["sessions"][-1], self.experiment
+        session["seconds"]["compilation"] = _timed(lambda: _compile(experiment, self.shown))
+        job = partial(run_unit, experiment)
+        learned = [Task(job, (unit,)) for unit in left if unit.seed is not None]
+        scripted = tuple(unit for unit in left if unit.seed is None)
 
-    # With more trainings than places the bars of those that go on don't say when all are done.
-    together = waiting_steps(experiment, left) if len(learned) > session["jobs"] else {}
-    watch = Watch(shown, session, together, keep)
-    tasks = learned + ([Task(job, scripted)] if scripted else [])
-    backend.run(tasks, session["jobs"], watch, lambda: stop.is_set() or watch.full is not None)
-    session |= backend.about()
-    if watch.full:
-        raise BrokenRunError(_no_room(watch.full))
-    if stop.is_set():
-        raise Interrupted
-    if watch.failures:
-        places = {unit.label: unit.error for unit in left}
-        lines = [f"{label}: {_detailed(problem, places[label])}" for label, problem in watch.failures.items()]
-        raise BrokenRunError("\n".join(lines))
+        def keep() -> None:
+            with suppress(OSError):
+                self.folder.write_manifest(manifest)
+
+        # With more trainings than places the bars of those that go on don't say when all are done.
+        together = waiting_steps(experiment, left) if len(learned) > session["jobs"] else {}
+        watch = Watch(self.shown, session, together, keep)
+        tasks = learned + ([Task(job, scripted)] if scripted else [])
+        self.backend.run(tasks, session["jobs"], watch, lambda: self.stop.is_set() or watch.full is not None)
+        session |= self.backend.about()
+        if watch.full:
+            raise BrokenRunError(_no_room(watch.full))
+        if self.stop.is_set():
+            raise Interrupted
+        if watch.failures:
+            places = {unit.label: unit.error for unit in left}
+            lines = [f"{label}: {_detailed(text, places[label])}" for label, text in watch.failures.items()]
+            raise BrokenRunError("\n".join(lines))
+
+    def _draw(self, seconds: dict[str, Any]) -> None:
+        if self.stop.is_set():
+            raise Interrupted
+        from solvent_experiments.figures import draw_all
+
+        def on_progress(done: int, total: int) -> None:
+            self.shown.update("figures", "drawing", done, total, "figures")
+
+        seconds["figures"] = _timed(lambda: draw_all(self.folder, on_progress=on_progress))
+        self.shown.end("figures", f"drawn in {seconds['figures']:.1f} s")
 
 
 def _detailed(problem: str, place: Path) -> str:
@@ -224,18 +230,6 @@ def _compile(experiment: Experiment, shown: Shown) -> None:
         env.step(0)
     finally:
         announce.cancel()
-
-
-def _draw(folder: RunFolder, shown: Shown, stop: threading.Event, seconds: dict[str, Any]) -> None:
-    if stop.is_set():
-        raise Interrupted
-    from solvent_experiments.figures import draw_all
-
-    def on_progress(done: int, total: int) -> None:
-        shown.update("figures", "drawing", done, total, "figures")
-
-    seconds["figures"] = _timed(lambda: draw_all(folder, on_progress=on_progress))
-    shown.end("figures", f"drawn in {seconds['figures']:.1f} s")
 
 
 def _timed(job: Callable[[], Any]) -> float:
