@@ -44,7 +44,7 @@ def test_every_file_and_column_is_documented(level: Level) -> None:
         assert f"{path.name}`" in DOCS, path.name
     tables = [level.run.episodes, level.run.traces, level.run.training or {}]
     families = {"refusals_": "<reason>", "intents_": "<class>", "price_": "<verb>", "fair_": "<verb>"}
-    families |= {"verdicts_": "<verdict>"}
+    families |= {"verdicts_": "<verdict>", "adequacy_": "0"}  # `adequacy_0` to `adequacy_3`
     for column in {name for table in tables for name in table}:
         family = next((name for name in families if column.startswith(name)), None)
         shown = column if family is None else f"{family}{families[family]}"
