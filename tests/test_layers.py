@@ -84,7 +84,7 @@ def test_every_form_of_import_is_seen(source: str) -> None:
     assert "a.b" in imports(f"def f():\n    {source}")
 
 
-@pytest.mark.parametrize("package", ["solvent", "solvent_agents"])
+@pytest.mark.parametrize("package", PACKAGES.values())
 def test_there_is_no_circle(package: str) -> None:
     modules = {name for name in GRAPH if within(name, package)}
 

@@ -123,7 +123,7 @@ def run(
 
     - `solvent run configs/quickstart.yaml --seeds 0-9 --backend ray --address 10.0.0.1:6379`
     """
-    from solvent_experiments.config.experiment import load_experiment
+    from solvent_experiments.config.experiment import load_experiment, parse_seeds
     from solvent_experiments.run.backends import backend_of
     from solvent_experiments.run.running import run_experiment, show_results
 
@@ -425,28 +425,6 @@ def explain(
         console.print(Markdown(text))
     else:
         typer.echo(text, nl=False)
-
-
-def parse_seeds(text: str) -> tuple[int, ...]:
-    """Return the seeds in ``0,1,2``, ``0-4`` or a mix of both."""
-    from solvent_experiments.config.documents import ConfigError
-    from solvent_experiments.config.experiment import SEED_LIMIT
-
-    seeds: list[int] = []
-    for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        bounds = [first, last] if dash else [first]
-        if not all(bound.isascii() and bound.isdigit() and int(bound) < SEED_LIMIT for bound in bounds):
-            raise ConfigError(
-                f"got {text!r}; allowed: whole numbers from 0, such as 0,1,2 or 0-4", key="--seeds"
-            )
-        numbers = range(int(bounds[0]), int(bounds[-1]) + 1)
-        if not 0 < len(numbers) <= 10_000:
-            raise ConfigError(
-                f"got {part.strip()!r}; allowed: a rising range of at most 10,000", key="--seeds"
-            )
-        seeds += numbers
-    return tuple(seeds)
 
 
 @contextlib.contextmanager

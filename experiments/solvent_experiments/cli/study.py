@@ -88,7 +88,7 @@ def run(
     """
     import dataclasses
 
-    from solvent_experiments.cli.app import parse_seeds
+    from solvent_experiments.config.experiment import parse_seeds
     from solvent_experiments.studies.registry import studies_named
     from solvent_experiments.studies.running import run_studies
     from solvent_experiments.studies.study import Budget

@@ -35,6 +35,7 @@ __all__ = [
     "load_experiment",
     "make_recipe",
     "moment",
+    "parse_seeds",
 ]
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -230,6 +231,25 @@ def _priced(document: Document, file: ExperimentFile) -> tuple[dict[str, Any], d
         )
     merged = {**file.params, "energy": {**energy, "prices": {**prices, **listed.costs}}}
     return merged, {"as_of": listed.as_of.isoformat()}
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """Return the seeds in ``0,1,2``, ``0-4`` or a mix of both."""
+    seeds: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        bounds = [first, last] if dash else [first]
+        if not all(bound.isascii() and bound.isdigit() and int(bound) < SEED_LIMIT for bound in bounds):
+            raise ConfigError(
+                f"got {text!r}; allowed: whole numbers from 0, such as 0,1,2 or 0-4", key="--seeds"
+            )
+        numbers = range(int(bounds[0]), int(bounds[-1]) + 1)
+        if not 0 < len(numbers) <= 10_000:
+            raise ConfigError(
+                f"got {part.strip()!r}; allowed: a rising range of at most 10,000", key="--seeds"
+            )
+        seeds += numbers
+    return tuple(seeds)
 
 
 def environment_params(env: str, preset_name: str | None = None) -> LabParams:
