@@ -222,10 +222,10 @@ def test_only_what_is_asked_for_is_traced_and_logged(level: Level) -> None:
         assert not any(found.ledgers.values())
 
 
-def test_a_second_run_does_nothing(level: Level) -> None:
-    before, page = contents(level.folder.root), console()
-    run_experiment(level.experiment, level.folder.root, console=page)
-    assert "nothing to do" in written(page)
+def test_a_second_run_does_nothing(level: Level, capsys: pytest.CaptureFixture[str]) -> None:
+    before = contents(level.folder.root)
+    run_experiment(level.experiment, level.folder.root)
+    assert "nothing to do" in capsys.readouterr().out
     assert contents(level.folder.root) == before
 
 
