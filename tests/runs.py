@@ -230,7 +230,8 @@ def assert_same_units(root: Path, whole: RunFolder, *units: str) -> None:
         for path in (whole.root / unit).iterdir():
             if path.name in RESULTS:
                 assert (root / unit / path.name).read_bytes() == path.read_bytes(), path
-        assert not list((root / unit).glob("checkpoint*.pt"))  # a damaged one stays, set aside under another name
+        # A damaged checkpoint stays, set aside under another name.
+        assert not list((root / unit).glob("checkpoint*.pt"))
     assert not [path for path in root.rglob("*") if ".part" in path.name or path.name.startswith(".")]
 
 
