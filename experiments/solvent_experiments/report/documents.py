@@ -1,6 +1,6 @@
-"""Fill the tables of the documents from result files.
+"""Fill tables and sentences of the documents from result files.
 
-A page holds a table's rows as a template in a comment, followed by the table itself::
+A page holds a template in a comment, followed by what it becomes; for a sentence it begins with ``text:``::
 
     <!-- table: results/adequacy_heuristic.json labelled/held_out
     | label | scored 0 |
@@ -11,11 +11,11 @@ A page holds a table's rows as a template in a comment, followed by the table it
     ...
     <!-- end -->
 
-``python -m solvent_experiments.report.documents`` writes the tables in ``README.md`` and in all pages under ``docs``.
-With ``--check`` it writes nothing and fails if a table differs from its result file.
+``python -m solvent_experiments.report.documents`` writes them in ``README.md`` and in all pages under ``docs``.
+With ``--check`` it writes nothing and fails if a page differs from its result files.
 
 A path names keys from the outside in; in a list it names an index, or the first value of an entry. The path after the
-file is the prefix of every path in the table. ``{path @.2f}`` formats a number, ``{path @.1%}`` a share in percent.
+file is the prefix of every path in the template. ``{path @.2f}`` formats a number, ``{path @.1%}`` a share in percent.
 ``{path @.2f[]}`` adds the interval of an entry with ``low`` and ``high``.
 """
 
@@ -29,26 +29,26 @@ from typing import Any
 
 __all__ = ["pages", "written"]
 
-_TABLE = re.compile(r"(<!-- table: (\S+)(?: ([^\n]+))?\n(.*?)-->\n).*?(<!-- end -->)", re.DOTALL)
+_TEMPLATE = re.compile(r"(<!-- (?:table|text): (\S+)(?: ([^\n]+))?\n(.*?)-->\n).*?(<!-- end -->)", re.DOTALL)
 _CELL = re.compile(r"\{([^{}]+?)(?: @([^{}]+))?\}")
 
 
 def pages(root: Path) -> list[Path]:
-    """Return the pages of a clone that may hold tables."""
+    """Return the pages of a clone that may hold templates."""
     return [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
 
 
 def written(page: Path) -> str:
-    """Return the text of a page with every table filled from its result file."""
+    """Return the text of a page with every template filled from its result file."""
 
-    def table(match: re.Match[str]) -> str:
+    def filled(match: re.Match[str]) -> str:
         results = json.loads((page.parent / match[2]).read_text(encoding="utf-8"))
         if match[3]:
             results = _found(results, match[3])
         rows = _CELL.sub(lambda cell: _shown(_found(results, cell[1]), cell[2] or ""), match[4])
         return f"{match[1]}{rows}{match[5]}"
 
-    return _TABLE.sub(table, page.read_text(encoding="utf-8"))
+    return _TEMPLATE.sub(filled, page.read_text(encoding="utf-8"))
 
 
 def _found(results: Any, path: str) -> Any:
@@ -80,7 +80,7 @@ def _number(value: float, form: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the tables, or check them; return 1 if ``--check`` finds a difference."""
+    """Fill the templates, or check them; return 1 if ``--check`` finds a difference."""
     root = Path.cwd()
     changed = []
     for page in pages(root):
