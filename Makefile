@@ -2,7 +2,7 @@
 
 PYTHON ?= python3
 VENV ?= .venv
-# Test processes for the compiled pass.
+# Test processes.
 WORKERS ?= 2
 ARGS ?=
 
@@ -85,7 +85,7 @@ test-all: ## every test: what the continuous integration runs
 
 test-plain: $(VENV)/.installed-dev ## only the mechanisms as plain Python
 	@echo "== plain Python: mechanisms and dynamics, nothing compiled"
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "plain and not slow" --junitxml=$(REPORTS)/plain.xml $(ARGS)
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "plain and not slow" --junitxml=$(REPORTS)/plain.xml $(ARGS)
 
 # A browser for the test that looks at a report's page. Where there is none that test is skipped, and says so; in CI as
 # root it fails instead (tests/experiments/test_html_report_browser.py), so it can't go missing there.
