@@ -16,6 +16,7 @@ from solvent.lab.mechanisms.debt import (
     RESERVE,
     DebtParams,
     decide,
+    interest,
     is_bankrupt,
     licence_credit,
     multiplier,
@@ -24,6 +25,7 @@ from solvent.lab.mechanisms.debt import (
     wells_charged,
 )
 from solvent.lab.params import PRESETS, LabParams
+from solvent.lab.settings import ParamError
 from solvent.lab.tables import debt_rules
 
 DEFAULT = debt_rules(LabParams())
@@ -144,13 +146,19 @@ def test_debt_is_what_was_claimed_and_not_gained(claim, gain, debt):
     ],
 )
 def test_licence_is_what_was_claimed_and_gained_below_the_lowest_entropy(claim, lowest, now, licence):
-    assert licence_credit(DEFAULT, claim, lowest, now) == licence
+    assert licence_credit(DEFAULT, claim, lowest, now, True) == licence
+
+
+@pytest.mark.parametrize(("share", "licence"), [(0.0, 0.0), (0.5, 0.375), (1.0, 0.75)])
+def test_an_uncalibrated_lot_earns_a_share_of_the_licence(share, licence):
+    assert licence_credit(rules(uncalibrated_licence=share), 0.75, 3.0, 2.0, False) == licence
+    assert licence_credit(rules(uncalibrated_licence=share), 0.75, 3.0, 2.0, True) == 0.75
 
 
 def test_licence_by_gains_needs_no_claim():
-    assert licence_credit(rules(licence="gained"), 0.0, 3.0, 2.5) == 0.5
-    assert licence_credit(rules(licence="gained"), 0.25, 3.0, 2.0) == 1.0
-    assert licence_credit(rules(licence="gained"), 1.0, 2.0, 2.5) == 0.0
+    assert licence_credit(rules(licence="gained"), 0.0, 3.0, 2.5, True) == 0.5
+    assert licence_credit(rules(licence="gained"), 0.25, 3.0, 2.0, True) == 1.0
+    assert licence_credit(rules(licence="gained"), 1.0, 2.0, 2.5, True) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -324,6 +332,36 @@ def test_what_is_allowed_can_be_paid_and_the_reason_is_a_flag(name, debt, base, 
 def test_a_refusal_for_lack_of_wells_stays_one_with_fewer(name, debt, base, left):
     if reason(RULES[name], debt, base, left) != NOT_REFUSED:
         assert reason(RULES[name], debt, base, left // 2) != NOT_REFUSED
+
+
+@pytest.mark.parametrize(
+    ("debt", "grown"),
+    [
+        (0.0, 0.0),
+        (1.0, 0.08),
+        (2.5, 0.2),
+        (2.9, 0.1),  # only up to the cap
+        (3.0, 0.0),
+        (5.0, 0.0),  # debt above the cap bears none, and isn't forgiven
+    ],
+)
+def test_interest_by_hand(debt, grown):
+    assert interest(rules(interest=0.08, interest_cap=3.0), debt) == pytest.approx(grown)
+    assert interest(rules(interest=0.08, enforced=False), debt) == 0.0
+
+
+@pytest.mark.parametrize(("cap", "got"), [(None, "None"), (1.9, "1.9")])
+def test_interest_needs_a_cap_that_lets_debt_pass_the_threshold(cap, got):
+    with pytest.raises(ParamError, match=rf"interest_cap: got {got}; allowed: at least the threshold 2"):
+        DebtParams(interest=0.01, interest_cap=cap)
+    DebtParams(interest=0.0, interest_cap=cap)
+
+
+@given(st.floats(0.0, 100.0), st.floats(0.0, 1.0), st.floats(2.0, 10.0))
+def test_interest_never_carries_debt_over_its_cap(debt, rate, cap):
+    grown = interest(rules(interest=rate, interest_cap=cap), debt)
+    assert grown >= 0.0
+    assert debt + grown <= max(debt, cap) * (1.0 + 1e-12)
 
 
 @given(st.floats(-20, 20), st.floats(-20, 20))

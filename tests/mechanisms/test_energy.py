@@ -24,6 +24,7 @@ from solvent.lab.mechanisms.energy import (
     error_prone,
     failed_uses,
     hour_of,
+    leakage,
     multiplier,
     regenerate,
     remember_use,
@@ -224,6 +225,13 @@ def test_regeneration_is_exact_in_integers(energy, income, cap):
     assert energy <= left <= cap
     assert lost == 0 or left == cap
     assert 0 <= lost <= income
+
+
+@pytest.mark.parametrize(
+    ("energy", "leak", "leaked"), [(0, 0.1, 0), (9, 0.1, 0), (10_005, 0.1, 1_000), (20_000, 0.0, 0)]
+)
+def test_leakage_by_hand(energy, leak, leaked):
+    assert leakage(energy, leak) == leaked
 
 
 # -- hours ---------------------------------------------------------------------------------------

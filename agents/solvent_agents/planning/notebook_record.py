@@ -46,15 +46,19 @@ PUBLIC = {
         ("instrument_belief", "instrument_entropy", "conditional", "marginal", "entropy", "lowest_entropy"),
         _BELIEF,
     ),
-    **dict.fromkeys(("coupled", "experiments", "plates", "calibrations"), "which plates were run"),
+    **dict.fromkeys(
+        ("coupled", "experiments", "plates", "calibrations", "lot_calibrated"), "which plates were run"
+    ),
     **dict.fromkeys(("wells", "wells_spent", "debt", "licence", "claimed", "gained"), _BOOKS),
-    **dict.fromkeys(("debt_added", "debt_repaid", "debt_at_start", "debt_peak", "settled"), _BOOKS),
+    **dict.fromkeys(
+        ("debt_added", "debt_interest", "debt_repaid", "debt_at_start", "debt_peak", "settled"), _BOOKS
+    ),
     **dict.fromkeys(("settled_at_end", "bankruptcies"), _BOOKS),
     **dict.fromkeys(("beats_over_threshold", "streak_over_threshold", "longest_streak"), _BOOKS),
     **dict.fromkeys(("last_event", "last_action", "not_executed", "refusals", "refusals_in_a_row"), _DEEDS),
     "last_bins": "the readouts of the last plate, which was paid for",
     **dict.fromkeys(("score", "published_bits", "accepted", "wrong", "rejected", "published"), _SCORES),
-    **dict.fromkeys(("energy", "energy_income", "energy_lost", "energy_spent"), _BOOKS),
+    **dict.fromkeys(("energy", "energy_income", "energy_lost", "energy_leaked", "energy_spent"), _BOOKS),
     **dict.fromkeys(("intents", "intents_shown", "intents_total", "uses", "failures", "done"), _DEEDS),
     "price": "what an action costs is said before it is taken",
     **dict.fromkeys(("reflected", "discomfort", "discomfort_at", "deferrals", "discomforts"), _DEEDS),

@@ -21,14 +21,13 @@ from solvent.lab.mechanisms.debt import (
     add_debt,
     charge_inflated,
     close_debt,
+    credit_calibration,
     decide_step,
     declare_bankruptcy,
     is_free,
     left_to_do,
     overclaim,
     refuse,
-    repay_debt,
-    repayment,
     resolve_claim,
     settle_at_end,
 )
@@ -206,7 +205,7 @@ def calibrate(lab, verb, uniforms, tables, step):  # type: ignore[no-untyped-def
     step.event = CALIBRATED
     step.gain = before - lab.instrument_entropy
     lab.calibrations += 1
-    repay_debt(lab, repayment(tables.debt, step.gain), step)
+    credit_calibration(lab, tables, step)
 
 
 @inlined
@@ -268,7 +267,7 @@ def close_slot(lab, verb, tables, step):  # type: ignore[no-untyped-def]
 
 @inlined
 def close_heartbeat(lab, uniforms, tables, step):  # type: ignore[no-untyped-def]
-    """Advance the clock: debt decay, energy income, reviews and, if due, a new reagent lot."""
+    """Advance the clock: debt decay and interest, energy income, reviews and, if due, a new reagent lot."""
     close_debt(lab, tables, step)
     lab.heartbeat += 1
     lab.slot = 0
@@ -282,6 +281,7 @@ def close_heartbeat(lab, uniforms, tables, step):  # type: ignore[no-untyped-def
         close_governance(lab, tables)
     if lot_is_due(lab, tables):
         change_lot(lab, uniforms[uniforms.shape[0] - 1], tables)
+        lab.lot_calibrated = False
 
 
 @inlined

@@ -66,7 +66,8 @@ def observation_fields(params: LabParams) -> tuple[str, ...]:
     def events(shown: Iterable[Event]) -> list[str]:
         return [f"last_event/{event.name.lower()}" for event in shown]
 
-    names = [*assay.BOOKS, *debt.BOOKS, *assay.LOT, *debt.REFUSALS, *events(EVERYWHERE)]
+    lot = [*assay.LOT, *(debt.LOT if params.debt.uncalibrated_licence < 1.0 else ())]
+    names = [*assay.BOOKS, *debt.BOOKS, *lot, *debt.REFUSALS, *events(EVERYWHERE)]
     names += [f"instrument/{state}" for state in states]
     names += of_each(compound)
     if params.energy.enabled:
@@ -95,6 +96,7 @@ def write_observation(lab, tables, out):  # type: ignore[no-untyped-def]
     at = assay.observe_books(lab, tables, out, 0)
     at = debt.observe_books(lab, tables, out, at)
     at = assay.observe_lot(lab, tables, out, at)
+    at = debt.observe_lot(lab, tables, out, at)
     at = debt.observe_refusals(lab, out, at)
     at = observe_events(lab, 0, _EVERYWHERE, out, at)
     at = belief.observe_instrument(lab, out, at)

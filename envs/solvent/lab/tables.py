@@ -57,6 +57,7 @@ def tables_for(params: LabParams) -> Any:
         "horizon": params.budget.heartbeats,
         "lot_heartbeats": assay.lot_heartbeats,
         "private_share": params.publishing.private_share,
+        "discount": params.publishing.discount if params.adequacy.enforced else 0.0,
         "observe_joint": params.observation.joint,
         "debt": debt_rules(params),
         "energy": energy_rules(params),

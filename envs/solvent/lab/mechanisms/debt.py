@@ -14,6 +14,12 @@ Claims earn licence: the part of a gain that was claimed and lies below the comp
 credited to it. For studies, ``licence: gained`` credits all gains regardless of claims, and ``licence: waived``
 licenses every finding from the start.
 
+As a heartbeat closes, debt ``d`` below ``interest_cap`` grows by ``min(interest * d, interest_cap - d)``, the
+document's "compounding effect". The cap keeps an agent that explores at random from drowning.
+
+Until the reagent lot has been calibrated, a gain earns only the share ``uncalibrated_licence`` of its licence. The rest
+is lost, since licence counts only below the lowest entropy.
+
 Departures from the source document, undone by the preset ``source``: a calibration's multiplier is capped, and the
 cost of the cheapest calibration is kept in reserve.
 """
@@ -31,7 +37,7 @@ from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Column, Field, Info, Log, LogEvent, Mechanism, count, number, split
 from solvent.lab.mechanisms.assay import charge
 from solvent.lab.names import Names, design_id
-from solvent.lab.settings import ParamGroup, numbers, setting
+from solvent.lab.settings import ParamError, ParamGroup, numbers, setting
 from solvent.lab.verbs import SPEAKING, VERBS, Verb
 
 # -- settings ----------------------------------------------------------------------------------
@@ -88,6 +94,15 @@ class DebtParams(ParamGroup):
     repay_for_accuracy: float = setting(
         0.0, unit="bit/bit", low=0.0, high=1.0, doc="debt repaid per bit of an accurate claim"
     )
+    interest: float = setting(
+        0.0, unit="1/heartbeat", low=0.0, high=1.0, doc="share by which debt grows per heartbeat"
+    )
+    interest_cap: float | None = setting(
+        3.0, unit="bits", low=0.0, high=1000.0, doc="debt that interest doesn't raise further"
+    )
+    uncalibrated_licence: float = setting(
+        1.0, unit="1", low=0.0, high=1.0, doc="share of licence earned before the lot's first calibration"
+    )
     carry_debt: bool = setting(
         False, unit="switch", source="document", doc="carry unsettled debt into the next episode"
     )
@@ -100,6 +115,15 @@ class DebtParams(ParamGroup):
     bankruptcy_after_refusals: int = setting(
         0, unit="refusals", low=0, high=32_767, doc="refusals in a row that cause bankruptcy; 0: never"
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.interest > 0.0 and (self.interest_cap is None or self.interest_cap < self.threshold):
+            raise ParamError(
+                "interest_cap",
+                f"got {self.interest_cap!r}; allowed: at least the threshold {self.threshold:g}, and not empty: "
+                "uncapped interest outgrows every repayment",
+            )
 
 
 def debt_rules(params: Any) -> Any:
@@ -120,7 +144,9 @@ FIELDS = (
     Field("settled", "f8", "", "bits", "debt settled from the score"),
     Field("settled_at_end", "f8", "", "bits", "debt settled at the end of the episode"),
     Field("debt_added", "f8", "", "bits", "debt taken on"),
+    Field("debt_interest", "f8", "", "bits", "debt grown by interest"),
     Field("debt_repaid", "f8", "", "bits", "debt repaid or forgiven"),
+    Field("lot_calibrated", "b1", "", "flag", "a calibration has run in the current reagent lot"),
     Field("debt_at_start", "f8", "", "bits", "debt carried over from the previous episode"),
     Field("debt_peak", "f8", "", "bits", "highest debt"),
     Field("claimed", "f8", "", "bits", "sum of claims"),
@@ -140,6 +166,7 @@ STEP_FIELDS = (
     Field("inflated_cost", "f8", "", "wells", "cost after inflation, not rounded"),
     Field("claim", "f8", "", "bits", "bits claimed by an experiment or a finding"),
     Field("debt_added", "f8", "", "bits", "new debt"),
+    Field("debt_interest", "f8", "", "bits", "interest on the debt"),
     Field("debt_repaid", "f8", "", "bits", "debt repaid by the action or forgiven by time"),
     Field("licence_added", "f8", "", "bits", "licence earned"),
     Field("settled", "f8", "", "bits", "debt settled from the score"),
@@ -163,13 +190,22 @@ def overclaim(claim, gain):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def licence_credit(rules, claim, lowest_entropy, entropy):  # type: ignore[no-untyped-def]
+def licence_credit(rules, claim, lowest_entropy, entropy, lot_calibrated):  # type: ignore[no-untyped-def]
     """Return the licence earned, bits: the entropy reduction below ``lowest_entropy``, capped by the claim if required.
 
-    Information that is lost and regained earns nothing.
+    Information that is lost and regained earns nothing. In an uncalibrated lot only a share is earned.
     """
     progress = lowest_entropy - entropy
-    return max(0.0, min(claim, progress) if rules.licence == CLAIMED else progress)
+    credit = max(0.0, min(claim, progress) if rules.licence == CLAIMED else progress)
+    return credit if lot_calibrated else credit * rules.uncalibrated_licence
+
+
+@inlined
+def interest(rules, debt):  # type: ignore[no-untyped-def]
+    """Return the interest on ``debt`` for one heartbeat, bits; debt above the cap bears none."""
+    if not rules.enforced:
+        return 0.0
+    return max(0.0, min(rules.interest * debt, rules.interest_cap - debt))
 
 
 @inlined
@@ -290,6 +326,13 @@ def add_debt(lab, bits, step):  # type: ignore[no-untyped-def]
     lab.debt_peak = max(lab.debt_peak, lab.debt)
 
 
+@inlined
+def credit_calibration(lab, tables, step):  # type: ignore[no-untyped-def]
+    """Repay debt with a calibration that gained ``step.gain`` bits; the lot is calibrated from now on."""
+    repay_debt(lab, repayment(tables.debt, step.gain), step)
+    lab.lot_calibrated = True
+
+
 @compiled
 def repay_debt(lab, bits, step):  # type: ignore[no-untyped-def]
     """Repay up to ``bits`` of the debt."""
@@ -309,7 +352,7 @@ def resolve_claim(lab, compound, lowest, tables, step):  # type: ignore[no-untyp
     add_debt(lab, overclaim(claim, step.gain), step)
     if step.debt_added == 0.0:
         repay_debt(lab, tables.debt.repay_for_accuracy * claim, step)
-    step.licence_added = licence_credit(tables.debt, claim, lowest, lab.entropy[compound])
+    step.licence_added = licence_credit(tables.debt, claim, lowest, lab.entropy[compound], lab.lot_calibrated)
     lab.licence[compound] += step.licence_added
     lab.claimed += claim
     lab.gained += step.gain
@@ -317,9 +360,14 @@ def resolve_claim(lab, compound, lowest, tables, step):  # type: ignore[no-untyp
 
 @inlined
 def close_debt(lab, tables, step):  # type: ignore[no-untyped-def]
-    """Apply decay at the end of a heartbeat and count heartbeats above the threshold."""
+    """Apply decay and interest at the end of a heartbeat and count heartbeats above the threshold."""
     if tables.debt.decay_per_heartbeat > 0.0:
         repay_debt(lab, tables.debt.decay_per_heartbeat * lab.debt, step)
+    if tables.debt.interest > 0.0:
+        step.debt_interest = interest(tables.debt, lab.debt)
+        lab.debt += step.debt_interest
+        lab.debt_interest += step.debt_interest
+        lab.debt_peak = max(lab.debt_peak, lab.debt)
     if lab.debt > tables.debt.threshold:
         lab.beats_over_threshold += 1
         lab.streak_over_threshold += 1
@@ -403,6 +451,8 @@ def mask_refused(lab, tables, mask):  # type: ignore[no-untyped-def]
 
 BOOKS = ("debt", "debt_margin", "cost_inflation")
 REFUSALS = ("refusals_in_a_row",)
+LOT = ("lot_calibrated",)
+"""Shown only where it matters: if ``uncalibrated_licence`` is below 1."""
 COMPOUND = ("licence",)
 BITS, COUNT = 2.0, 4.0
 """Scales of bits and counts: an unbounded ``x`` is shown as ``x / (x + scale)``."""
@@ -422,6 +472,15 @@ def observe_books(lab, tables, out, at):  # type: ignore[no-untyped-def]
 def observe_refusals(lab, out, at):  # type: ignore[no-untyped-def]
     """Write ``REFUSALS`` to ``out[at:]``; return the next index."""
     out[at] = lab.refusals_in_a_row / (lab.refusals_in_a_row + COUNT)
+    return at + 1
+
+
+@inlined
+def observe_lot(lab, tables, out, at):  # type: ignore[no-untyped-def]
+    """Write ``LOT`` to ``out[at:]`` if it matters; return the next index."""
+    if tables.debt.uncalibrated_licence >= 1.0:
+        return at
+    out[at] = lab.lot_calibrated
     return at + 1
 
 
@@ -446,7 +505,7 @@ def info(_: Names) -> tuple[Info, ...]:
         Info("refusal", "refusal", "refusal", NOT_REFUSED, _REASONS.__getitem__),
         *(
             Info(name, name, "action", -1, np.float64, True)
-            for name in ("settled", "claim", "licence_added", "debt_repaid")
+            for name in ("settled", "claim", "licence_added", "debt_interest", "debt_repaid")
         ),
     )
 
@@ -454,7 +513,18 @@ def info(_: Names) -> tuple[Info, ...]:
 COLUMNS = (
     split("refusals", "refusals", REFUSAL_REASONS),
     Column("debt", "bits", lambda of: of("settled_at_end") + of("debt")),  # unpaid at the end
-    *(number(name) for name in ("settled", "debt_added", "debt_repaid", "debt_peak", "claimed", "gained")),
+    *(
+        number(name)
+        for name in (
+            "settled",
+            "debt_added",
+            "debt_interest",
+            "debt_repaid",
+            "debt_peak",
+            "claimed",
+            "gained",
+        )
+    ),
     count("bankruptcies", "resets"),
     count("beats_over_threshold", "heartbeats"),
     count("longest_streak", "heartbeats"),

@@ -10,8 +10,9 @@ The situation multiplies the base cost, and never lowers it:
 
     effective = base * clip(first_use * error_rate * late_social * similar, 1, multiplier_cap)
 
-Each heartbeat that closes adds ``regeneration``; energy above ``cap`` is lost. There is one pool for all actions, and
-it is never negative. Energy is counted in thousandths (``UNIT``) as integers, so that sums are exact in any order.
+As a heartbeat closes, the share ``leak`` of the energy left is lost and ``regeneration`` is added; energy above
+``cap`` is lost. There is one pool for all actions, and it is never negative. Energy is counted in thousandths
+(``UNIT``) as integers, so that sums are exact in any order.
 
 Known approximation: a use is remembered by whether it failed, not by the reason. The source gives no window for
 "recent"; here it is the heartbeat.
@@ -108,6 +109,9 @@ class EnergyParams(ParamGroup):
     )
     start: float = setting(10.0, unit="energy", low=0.0, high=1e6, doc="energy at the start")
     regeneration: float = setting(3.0, unit="energy", low=0.0, high=1e6, doc="income when a heartbeat closes")
+    leak: float = setting(
+        0.0, unit="1/heartbeat", low=0.0, high=0.99, doc="share of the energy left that a heartbeat loses"
+    )
     cap: float = setting(20.0, unit="energy", low=0.001, high=1e6, doc="maximum that is carried over")
     slots: int = setting(6, unit="actions", low=1, high=64, doc="maximum number of actions in a heartbeat")
     present_from: int = setting(8, unit="hour", low=0, high=24, doc="the user arrives: context `chat`")
@@ -209,6 +213,7 @@ FIELDS = (
     Field("intents_total", "i8", "I", "1/1000", "energy spent in the episode, by intent class"),
     Field("energy_income", "i8", "", "1/1000", "income, including the part lost at the cap"),
     Field("energy_lost", "i8", "", "1/1000", "income lost at the cap"),
+    Field("energy_leaked", "i8", "", "1/1000", "energy left that leaked away"),
     Field("energy_spent", "i8", "", "1/1000", "energy spent"),
     Field("deferrals", "i4", "", "actions", "actions not executed for lack of energy"),
     Field("out_of_context", "i4", "", "actions", "actions not executed because of their context"),
@@ -218,7 +223,13 @@ STEP_FIELDS = (
     Field("energy_before", "i4", "", "1/1000", "energy before the action"),
     Field("energy_cost", "i4", "", "1/1000", "effective cost"),
     Field("energy_spent", "i4", "", "1/1000", "energy spent"),
-    Field("energy_gained", "i4", "", "1/1000", "income of the heartbeat, less the part lost at the cap"),
+    Field(
+        "energy_gained",
+        "i4",
+        "",
+        "1/1000",
+        "income of the heartbeat, less the leak and the part lost at the cap",
+    ),
     Field("intents", "i4", "I", "1/1000", "intent summary of the heartbeat it closed"),
 )
 
@@ -260,6 +271,12 @@ def regenerate(energy, income, cap):  # type: ignore[no-untyped-def]
     """Return the energy after a heartbeat's income, and the part of the income lost at the cap, thousandths."""
     lost = max(0, energy + income - cap)
     return energy + income - lost, lost
+
+
+@inlined
+def leakage(energy, leak):  # type: ignore[no-untyped-def]
+    """Return the part of the energy left that leaks away, rounded down to a thousandth."""
+    return int(math.floor(energy * leak))
 
 
 @inlined
@@ -355,7 +372,7 @@ def spend_energy(lab, verb, compound, tables, step):  # type: ignore[no-untyped-
 
 @compiled
 def close_energy(lab, tables, step):  # type: ignore[no-untyped-def]
-    """Close the heartbeat's intent summary and add its income."""
+    """Close the heartbeat's intent summary; energy leaks, then the income is added."""
     for i in range(lab.intents.shape[0]):
         step.intents[i] = lab.intents[i]
         lab.intents_shown[i] = lab.intents[i]
@@ -363,8 +380,11 @@ def close_energy(lab, tables, step):  # type: ignore[no-untyped-def]
     for verb in range(lab.done.shape[0]):
         for m in range(lab.done.shape[1]):
             lab.done[verb, m] = 0
-    lab.energy, lost = regenerate(lab.energy, tables.energy.regeneration, tables.energy.cap)
-    step.energy_gained = tables.energy.regeneration - lost
+    leaked = leakage(lab.energy, tables.energy.leak)
+    left, lost = regenerate(lab.energy - leaked, tables.energy.regeneration, tables.energy.cap)
+    step.energy_gained = left - lab.energy
+    lab.energy = left
+    lab.energy_leaked += leaked
     lab.energy_income += tables.energy.regeneration
     lab.energy_lost += lost
 
@@ -495,7 +515,10 @@ MECHANISM = Mechanism(
     step_fields=STEP_FIELDS,
     info=info,
     columns=(
-        *(energy(name) for name in ("energy", "energy_income", "energy_lost", "energy_spent")),
+        *(
+            energy(name)
+            for name in ("energy", "energy_income", "energy_lost", "energy_leaked", "energy_spent")
+        ),
         count("heartbeats", "heartbeats", "heartbeat"),
         count("deferrals", "actions"),
         count("out_of_context", "actions"),

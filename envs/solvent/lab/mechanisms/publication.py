@@ -8,6 +8,9 @@ and pays the logarithmic score against the prior: ``log2(q / p0_k)`` if it is ri
 if it is wrong. The score is strictly proper (Good 1952; Gneiting and Raftery 2007): reporting one's true confidence
 is optimal, and ``b(q)`` is the expected score of an agent that believes ``q``.
 
+Readers value words within the evidence: for a right finding they pay ``1 - discount * score`` of the score, where
+``score`` is adequacy's, 0 to 3. A wrong finding costs no less.
+
 Known approximation: only the event "class is k" is scored, not how a wrong finding distributes the rest.
 """
 
@@ -35,6 +38,13 @@ class PublishingParams(ParamGroup):
 
     private_share: float = setting(
         0.5, unit="1", low=0.0, high=1.0, doc="share of the log score that a private finding pays"
+    )
+    discount: float = setting(
+        0.0,
+        unit="1/point",
+        low=0.0,
+        high=1.0 / 3.0,
+        doc="share of a right finding's pay that readers withhold per point of adequacy's score",
     )
 
 
@@ -111,6 +121,12 @@ def share_of(verb, tables):  # type: ignore[no-untyped-def]
 
 
 @inlined
+def trust(rule, right, tables):  # type: ignore[no-untyped-def]
+    """Return the share of a finding's pay that its words leave; ``rule`` is the rule of adequacy that fired."""
+    return 1.0 - tables.discount * tables.rule_score[rule] if right else 1.0
+
+
+@inlined
 def is_open(lab, compound):  # type: ignore[no-untyped-def]
     """Return whether a finding on the compound can still be submitted: none is published or under review."""
     return lab.published[compound] == 0 and lab.decision_at[compound] == 0
@@ -142,9 +158,8 @@ def reject(lab, step):  # type: ignore[no-untyped-def]
 def release(lab, finding, tables, step):  # type: ignore[no-untyped-def]
     """Publish a finding and pay its log score. Return whether it is right."""
     right = finding.asserted == lab.potency[finding.compound]
-    score = share_of(finding.verb, tables) * log_score(
-        finding.confidence, tables.prior[finding.asserted], right
-    )
+    share = share_of(finding.verb, tables) * trust(finding.rule, right, tables)
+    score = share * log_score(finding.confidence, tables.prior[finding.asserted], right)
     step.published_bits += score
     lab.published_bits += score
     lab.published[finding.compound] = 1 if finding.verb == PUBLISH_PRIVATE else 2
