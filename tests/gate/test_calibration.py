@@ -14,7 +14,7 @@ from solvent.gate.calibration import (
     adaptive_policies,
     clopper_pearson,
     control_threshold,
-    held_out_rates,
+    held_out_shares,
     negative_control,
     oracle_policy,
     percentile_thresholds,
@@ -49,16 +49,16 @@ def test_at_least_the_percentile_is_accepted(values, percentile):
     assert tau in {round(value, 6) + 0.0 for value in values}
 
 
-def test_held_out_rates_are_no_identity():
+def test_held_out_shares_are_no_identity():
     rng = np.random.default_rng(1)
     values, groups = rng.uniform(size=400), np.repeat(np.arange(80), 5)
-    rates = held_out_rates(values, groups, seed=3)
-    tau, rate = rates[20.0]
-    assert rate.count + 200 == pytest.approx(400, abs=5)
-    assert rate.low <= rate.share <= rate.high <= rate.upper + 0.05
-    assert rate.share != 0.2
-    assert rate.low < tau < rate.high  # of uniform numbers a threshold accepts its own share
-    assert rates == held_out_rates(values, groups, seed=3)
+    shares = held_out_shares(values, groups, splits=20, seed=3)
+    assert shares == held_out_shares(values, groups, splits=20, seed=3)
+    assert {p: later[2] for p, later in shares.items()} == {
+        p: share for p, (share,) in held_out_shares(values, groups, seed=5).items()
+    }
+    assert len(set(shares[20.0])) > 5
+    assert np.mean(shares[20.0]) == pytest.approx(0.2, abs=0.02)
 
 
 def test_copies_of_a_claim_stay_on_one_side():
@@ -66,7 +66,9 @@ def test_copies_of_a_claim_stay_on_one_side():
     learn, report = split_by_group(groups, np.random.default_rng(0))
     assert not set(groups[learn]) & set(groups[report])
     assert sorted([*learn, *report]) == list(range(100))
-    assert held_out_rates(np.tile(np.arange(50.0), 2), groups)[10.0][1].count == len(report)
+    values = np.tile(np.arange(50.0), 2)
+    tau = percentile_thresholds(values[learn])[10.0]
+    assert held_out_shares(values, groups)[10.0] == [np.mean(values[report] <= tau)]
 
 
 def test_policies_carry_their_calibration():

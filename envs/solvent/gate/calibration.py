@@ -2,7 +2,7 @@
 
 *Percentiles* (source: *Deterministic Policy Gates for Stochastic Systems*, "Adaptive Policy"): sort the gaps of N
 claims and cut at ``tau_p = x[ceil(p N / 100)]``. The threshold then accepts p % of those same N claims *by
-construction*: the source's table (P10 -> 10 % accepted) holds for any numbers, even random ones. ``held_out_rates``
+construction*: the source's table (P10 -> 10 % accepted) holds for any numbers, even random ones. ``held_out_shares``
 learns on one half and reports on the other.
 
 *Negative controls* (ours): take claims with evidence of another group (``pairs``), or claims labelled unsupported.
@@ -44,7 +44,7 @@ __all__ = [
     "budget_label",
     "clopper_pearson",
     "control_threshold",
-    "held_out_rates",
+    "held_out_shares",
     "negative_control",
     "oracle_policy",
     "percentile_thresholds",
@@ -106,25 +106,36 @@ def percentile_thresholds(
     values: ArrayLike, percentiles: Sequence[float] = PERCENTILES
 ) -> dict[float, float]:
     """Return the threshold at each percentile, always one of ``values`` [n], to 6 decimals (the source's procedure)."""
-    x = np.sort(_sample("values", values))
+    return _percentiles(np.sort(_sample("values", values)), percentiles)
+
+
+def _percentiles(x: Floats, percentiles: Sequence[float]) -> dict[float, float]:
     for p in percentiles:
         if not 0.0 < p <= 100.0:
             raise GateError(f"percentiles: got {p!r}; allowed: above 0, up to 100")
     return {float(p): float(x[max(math.ceil(p * len(x) / 100.0 - _ROUNDING), 1) - 1]) for p in percentiles}
 
 
-def held_out_rates(
+def held_out_shares(
     values: ArrayLike,
     groups: Groups | None = None,
     percentiles: Sequence[float] = PERCENTILES,
     *,
+    splits: int = 1,
     seed: int = 0,
-) -> dict[float, tuple[float, Rate]]:
-    """Return, by percentile, the threshold learnt on one half and its acceptance on the other. Groups stay whole."""
+) -> dict[float, list[float]]:
+    """Return, by percentile, the shares of one half that a threshold learnt on the other accepts, one per split.
+
+    Groups stay whole. Split i is drawn with the seed ``seed + i``.
+    """
     x = _sample("values", values)
-    learn, report = split_by_group(codes_of(groups, len(x)), np.random.default_rng(seed))
-    taus = percentile_thresholds(x[learn], percentiles)
-    return {p: (tau, acceptance(x[report], tau)) for p, tau in taus.items()}
+    codes = codes_of(groups, len(x))
+    shares: dict[float, list[float]] = {float(p): [] for p in percentiles}
+    for split in range(splits):
+        learn, report = split_by_group(codes, np.random.default_rng(seed + split))
+        for p, tau in _percentiles(np.sort(x[learn]), percentiles).items():
+            shares[p].append(int((x[report] <= tau).sum()) / len(report))
+    return shares
 
 
 def adaptive_policies(

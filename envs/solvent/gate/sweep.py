@@ -31,7 +31,7 @@ from solvent.gate.calibration import (
     acceptance,
     adaptive_policies,
     budget_label,
-    held_out_rates,
+    held_out_shares,
     negative_control,
     percentile_thresholds,
 )
@@ -284,10 +284,7 @@ def _held_out(
     """Return the acceptance on the held-out half, over many splits; nothing for a single group."""
     if len(set(groups)) < 2:
         return {}
-    shares: dict[float, list[float]] = {p: [] for p in percentiles}
-    for split in range(SPLITS):
-        for p, (_, rate) in held_out_rates(gaps, groups, percentiles, seed=seed + split).items():
-            shares[p].append(rate.share)
+    shares = held_out_shares(gaps, groups, percentiles, splits=SPLITS, seed=seed)
     return {
         p: {
             "acceptance_rate": rounded(float(np.mean(values))),
