@@ -206,21 +206,21 @@ def judged(effect, seed, **options):
 
 @pytest.mark.parametrize("shadow", [False, True])
 def test_a_correction_that_does_nothing_is_not_credited(shadow):
-    found = [judged(0.0, seed, shadow=shadow) for seed in range(30)]
+    found = [judged(0.0, seed, shadow=shadow) for seed in range(20)]
     # The scores fall by themselves, and a naive count takes that for the correction's work, every time.
     assert all(one.naive < -0.15 for one in found)
     assert np.mean([one.naive for one in found]) < -0.25
     assert abs(np.mean([one.effect.value for one in found])) < 0.05
-    assert sum(one.effect.low <= 0.0 <= one.effect.high for one in found) >= 26
+    assert sum(one.effect.low <= 0.0 <= one.effect.high for one in found) >= 17
     assert sum(one.verdict == "helps" for one in found) <= 2
-    assert sum(one.proposed for one in found) > 15
+    assert sum(one.proposed for one in found) > 10
     assert {one.basis for one in found} == {"matched" if shadow else "randomised"}
 
 
 @pytest.mark.parametrize("shadow", [False, True])
 @pytest.mark.parametrize(("effect", "verdict"), [(-0.8, "helps"), (0.6, "harms")])
 def test_a_correction_that_helps_or_harms_is_told(effect, verdict, shadow):
-    found = [judged(effect, seed, shadow=shadow) for seed in range(12)]
+    found = [judged(effect, seed, shadow=shadow) for seed in range(6)]
     assert {one.verdict for one in found} == {verdict}
     assert {one.proposed for one in found} == {verdict == "harms"}
     if verdict == "harms":

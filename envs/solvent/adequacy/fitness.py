@@ -116,9 +116,6 @@ def stretches_of(drifts: Iterable[Drift], scores: Series, horizon: int) -> list[
         drifts: the events.
         scores: EpAd of every response by agent and session, in order.
         horizon: responses after an event.
-
-    Raises:
-        AdequacyError: the scores lack an event's session, position or sum, or the horizon is below 1.
     """
     if horizon < 1:
         raise AdequacyError(f"horizon: got {horizon!r:.80}; allowed: 1 or more")
@@ -136,11 +133,7 @@ def stretches_of(drifts: Iterable[Drift], scores: Series, horizon: int) -> list[
 
 
 def fitness_of_each(drifts: Sequence[Drift], scores: Series, horizon: int) -> list[Fitness]:
-    """Return the fitness of every correction that the events name.
-
-    Raises:
-        AdequacyError: as ``stretches_of``.
-    """
+    """Return the fitness of every correction that the events name."""
     stretches = stretches_of(drifts, scores, horizon)
     return [fitness(stretches, name) for name in sorted({one.correction for one in drifts})]
 
@@ -163,9 +156,6 @@ def fitness(
         sessions: minimum number of sessions of each kind.
         worthwhile: minimum improvement of the mean EpAd that makes a correction worthwhile.
         resamples: resamples of the bootstrap.
-
-    Raises:
-        AdequacyError: an argument is out of its range.
     """
     if min(least, sessions) < 2 or not worthwhile > 0.0:
         got = f"{least!r:.20}, {sessions!r:.20}, {worthwhile!r:.20}"

@@ -158,11 +158,7 @@ class Extraction:
         return tuple(finding for finding in self.findings if finding.candidate)
 
     def named(self, text: str) -> Finding:
-        """Return the finding about a pattern, named as it is printed.
-
-        Raises:
-            AdequacyError: no finding is about it.
-        """
+        """Return the finding about a pattern, named as it is printed."""
         for finding in self.findings:
             if text in (str(finding.pattern), *map(str, finding.same_cases)):
                 return finding
@@ -177,9 +173,6 @@ def cases_of(records: Iterable[ScoreRecord], incidents: Iterable[Incident]) -> l
     most severe counts. A failure known only by a label has the severity ``low``. Incidents without a scored response
     are left out (``unmatched`` counts them), because without the responses that went well any pattern would look bad.
     An unnoticed failure counts as none.
-
-    Raises:
-        AdequacyError: two responses have one id.
     """
     worst: dict[str, int] = {}
     for incident in incidents:
@@ -222,9 +215,6 @@ def extract(
         alpha: maximum probability that noise makes any candidate.
         least: minimum number of cases to try a pattern.
         longest: maximum number of calls in a pattern.
-
-    Raises:
-        AdequacyError: there are no cases, or an argument is out of its range.
     """
     _require(rate=rate, floor=floor, alpha=alpha)
     if not cases or least < 1 or longest < 1:
