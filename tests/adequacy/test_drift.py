@@ -12,7 +12,7 @@ import pytest
 
 from solvent.adequacy.agreement import Estimate
 from solvent.adequacy.corrections import load_corrections
-from solvent.adequacy.decisions import reinstate, retire, retired
+from solvent.adequacy.decisions import retire, retired
 from solvent.adequacy.drift import Drift, DriftMonitor, DriftRules, append_drifts, read_drifts
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.fitness import Stretch, _verdict, fitness, stretches_of
@@ -331,26 +331,12 @@ def test_only_a_person_retires_a_correction(tmp_path):
     assert not path.exists()
     retire(path, PARTIAL, "editor", "no effect in 120 stretches")
     assert retired(path) == {PARTIAL}
+    with pytest.raises(AdequacyError, match="retired already"):
+        retire(path, PARTIAL, "editor", "again")
     # The next most specific answers, and the table in its file is as it was.
     (event,) = feed(DriftMonitor(DriftRules(window=2), retired=retired(path)), [3, 0])
     assert event.correction == "second_look"
     assert PARTIAL in load_corrections().ids
-
-
-def test_a_retired_correction_can_come_back(tmp_path):
-    path = tmp_path / "retired.jsonl"
-    retire(path, PARTIAL, "editor", "no effect")
-    with pytest.raises(AdequacyError, match="retired already"):
-        retire(path, PARTIAL, "editor", "again")
-    reinstate(path, PARTIAL, "reviewer", "reworded")
-    assert retired(path) == frozenset()
-    with pytest.raises(AdequacyError, match="allowed: one that is retired"):
-        reinstate(path, PARTIAL, "reviewer", "again")
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    assert [(line["decision"], line["by"]) for line in lines] == [
-        ("retired", "editor"),
-        ("reinstated", "reviewer"),
-    ]
 
 
 def test_what_can_not_be_retired(tmp_path):
