@@ -273,7 +273,7 @@ def summary_of(rows: Sequence[Measured], taus: Mapping[str, float], seed: int) -
             "rejection_rate": _share(counts["reject"], len(rows)),
             "not_accepted_rate": _share(len(rows) - counts["accept"], len(rows)),
             "held_out": held.get(float(name[1:])),
-            "control": {key: _plain(value) for key, value in asdict(rate).items()},
+            "control": _plain(asdict(rate)),
         }
     return summary
 
@@ -313,7 +313,7 @@ def control_of(rows: Sequence[Measured], budget: float, seed: int) -> dict[str, 
         )
     except GateError:  # large groups leave one half too small or empty
         return None
-    return {key: _plain(value) for key, value in asdict(found).items()}
+    return dict(_plain(asdict(found)))
 
 
 def _plain(value: Any) -> Any:
