@@ -24,6 +24,7 @@ from solvent.gate.calibration import (
 from solvent.gate.pairs import derange, split_by_group
 
 VALUES = st.lists(st.floats(-1.0, 1.0), min_size=1, max_size=60)
+MANY = st.lists(st.floats(-1.0, 1.0), min_size=20, max_size=60)  # 19 bound a rate by 15 %
 GROUPS = st.lists(st.integers(0, 6), min_size=2, max_size=40)
 
 
@@ -120,15 +121,15 @@ def test_the_rule_of_three_and_no_trials():
 # ------------------------------------------------------------------------------------- negative controls
 
 
-@given(values=VALUES, budget=st.floats(0.01, 0.99))
+@given(values=MANY, budget=st.floats(0.15, 0.99))
 def test_the_budget_holds_and_is_used_up(values, budget):
     tau = control_threshold(values, budget)
-    assert acceptance(values, tau).share <= budget + 1e-9
+    assert acceptance(values, tau).upper <= budget
     looser = [value for value in np.round(values, 6) if value > tau]
-    assert acceptance(values, min(looser)).share > budget - 1e-9
+    assert acceptance(values, min(looser)).upper > budget
 
 
-@given(values=VALUES, a=st.floats(0.01, 0.99), b=st.floats(0.01, 0.99))
+@given(values=MANY, a=st.floats(0.15, 0.99), b=st.floats(0.15, 0.99))
 def test_a_larger_budget_is_never_stricter(values, a, b):
     assert control_threshold(values, min(a, b)) <= control_threshold(values, max(a, b))
 
@@ -136,16 +137,14 @@ def test_a_larger_budget_is_never_stricter(values, a, b):
 def test_the_sure_threshold_keeps_the_budget_in_nineteen_of_twenty_cases():
     """The tolerance limit: on uniform negatives the true rate of false acceptance is the threshold itself."""
     rng = np.random.default_rng(0)
-    taus = [control_threshold(rng.uniform(size=200), 0.1, confidence=0.95) for _ in range(1000)]
+    taus = [control_threshold(rng.uniform(size=200), 0.1) for _ in range(1000)]
     assert 0.005 < np.mean(np.array(taus) > 0.1) <= 0.05
-    plain = [control_threshold(rng.uniform(size=200), 0.1) for _ in range(1000)]
-    assert np.mean(np.array(plain) > 0.1) > 0.3
 
 
 def test_too_few_negatives_to_be_sure():
     with pytest.raises(GateError, match="59 or more"):
-        control_threshold(np.linspace(0, 1, 58), 0.05, confidence=0.95)
-    assert control_threshold(np.linspace(0, 1, 59), 0.05, confidence=0.95) < 0.0
+        control_threshold(np.linspace(0, 1, 58), 0.05)
+    assert control_threshold(np.linspace(0, 1, 59), 0.05) < 0.0
 
 
 def test_learnt_on_one_side_and_reported_on_the_other():
@@ -223,13 +222,13 @@ def test_derangements_are_mixed_and_repeat():
         derange(1, None, np.random.default_rng(0))
 
 
-@given(groups=GROUPS, seed=st.integers(0, 1000), share=st.floats(0.05, 0.95))
-def test_no_group_straddles(groups, seed, share):
+@given(groups=GROUPS, seed=st.integers(0, 1000))
+def test_no_group_straddles(groups, seed):
     if len(set(groups)) < 2:
         with pytest.raises(GateError, match="groups"):
-            split_by_group(groups, np.random.default_rng(seed), share)
+            split_by_group(groups, np.random.default_rng(seed))
         return
-    learn, report = split_by_group(groups, np.random.default_rng(seed), share)
+    learn, report = split_by_group(groups, np.random.default_rng(seed))
     assert len(learn)
     assert len(report)
     assert sorted([*learn, *report]) == list(range(len(groups)))

@@ -8,12 +8,11 @@ learns on one half and reports on the other.
 *Negative controls* (ours): take claims with evidence of another group (``pairs``), or claims labelled unsupported.
 Choose the largest threshold with
 
-    accepted negatives m <= budget * N                       (``confidence=None``: the rate itself)
-    upper(m, N) = I^-1(confidence; m + 1, N - m) <= budget   (else: the exact binomial upper bound of the rate)
+    upper(m, N) = I^-1(0.95; m + 1, N - m) <= budget
 
-The second rule is the distribution-free tolerance limit of an order statistic: with that confidence, the rate on new
-pairs of the same kind stays within the budget. ``negative_control`` learns on one half and reports on the other with
-the exact (Clopper-Pearson) bound.
+where m of N negatives are accepted: the exact binomial upper bound of the rate. This is the distribution-free tolerance
+limit of an order statistic: with 95 % confidence, the rate on new pairs of the same kind stays within the budget.
+``negative_control`` learns on one half and reports on the other with the exact (Clopper-Pearson) bound.
 
 Known approximation: the bounds treat pairs as independent. Splits go by group, but within a side the bound is slightly
 too narrow if groups are large.
@@ -219,35 +218,31 @@ class NegativeControl:
         )
 
 
-def control_threshold(negatives: ArrayLike, budget: float, confidence: float | None = None) -> float:
+def control_threshold(negatives: ArrayLike, budget: float) -> float:
     """Return the largest threshold that keeps accepted negatives within the budget, just below the next negative.
 
     Args:
         negatives: gaps or energies [n] of mismatched or unsupported claims.
         budget: share that may be accepted, between 0 and 1.
-        confidence: confidence that the budget holds for all such pairs; None for the rate among these alone.
     """
     x = np.sort(_sample("negatives", negatives))
     if not 0.0 < budget < 1.0:
         raise GateError(f"budget: got {budget!r}; allowed: a number between 0 and 1")
-    allowed = _allowed(len(x), budget, confidence)
+    allowed = _allowed(len(x), budget)
     if allowed < 0:
         raise GateError(
             f"negatives: got {len(x)}, too few to be sure of {budget:g}; allowed: "
-            f"{math.ceil(math.log(1.0 - (confidence or 0.0)) / math.log(1.0 - budget))} or more"
+            f"{math.ceil(math.log(1.0 - CONFIDENCE) / math.log(1.0 - budget))} or more"
         )
     return rounded(float(x[allowed]) - _STEP)
 
 
-def _allowed(count: int, budget: float, confidence: float | None) -> int:
+def _allowed(count: int, budget: float) -> int:
     """Return the number of ``count`` negatives that may be accepted, or -1 if not even 0 is safe."""
-    if confidence is None:
-        return min(math.floor(budget * count + _ROUNDING), count - 1)
-    _require_counts(0, count, confidence)
     low, high = -1, count - 1
     while low < high:  # bisection, since the bound rises with the count
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if upper_bound(middle, count, confidence) <= budget else (low, middle - 1)
+        low, high = (middle, high) if upper_bound(middle, count, CONFIDENCE) <= budget else (low, middle - 1)
     return low
 
 
@@ -272,7 +267,7 @@ def negative_control(
     """
     x = _sample("negatives", negatives, least=2)
     learn, report = split_by_group(codes_of(groups, len(x)), np.random.default_rng(seed))
-    tau = control_threshold(x[learn], budget, CONFIDENCE)
+    tau = control_threshold(x[learn], budget)
     matched = None
     if positives is not None:
         y = _sample("positives", positives)
