@@ -272,7 +272,7 @@ def _held_against_hints(by_name: str, hints: _Hints, reasons: list[str]) -> tupl
         )
         return "delete", False
     if by_name != "read" and hints.read_only is True:
-        reasons.append(f"The server says it only reads, the name says {label}: the higher price holds.")
+        reasons.append(f"The server says read-only, the name says {label}: the higher price holds.")
         return by_name, True
     if by_name == "delete" and hints.destructive is False:
         reasons.append("The server says it only adds, the name says it destroys: the higher price holds.")
