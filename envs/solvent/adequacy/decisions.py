@@ -1,10 +1,10 @@
 """People's decisions in append-only files: patterns accepted as triggers, and corrections retired.
 
 Each line of ``triggers.jsonl`` and ``retired.jsonl`` is a decision: who, why and when. The last decision about a
-pattern or a correction holds; no code decides. A trigger changes no score: on a response with its pattern, the
-heuristic escalates to the judge with the signal ``trigger:<pattern>``. A retired correction is skipped
-(``CorrectionTable.without``), so the next most specific one answers; the default can't be retired. Source: "Epistemic
-Adequacy Design", "Feedback into heuristics" and phase 5; that a person decides is ours.
+pattern holds; no code decides. A trigger changes no score: on a response with its pattern, the heuristic escalates to
+the judge with the signal ``trigger:<pattern>``. A retired correction is skipped (``CorrectionTable.without``), so the
+next most specific one answers; the default can't be retired. Source: "Epistemic Adequacy Design", "Feedback into
+heuristics" and phase 5; that a person decides is ours.
 
 Known approximation: ``by`` names the person who decided and is not verified.
 """
@@ -31,7 +31,6 @@ __all__ = [
     "escalated",
     "fired",
     "read_triggers",
-    "reinstate",
     "retire",
     "retired",
     "withdraw",
@@ -46,11 +45,7 @@ def _require_texts(**texts: object) -> None:
 
 @dataclass(frozen=True)
 class Trigger:
-    """A decision about a pattern, with the pattern's evidence at that time.
-
-    Raises:
-        AdequacyError: a name, a reason or a time is empty, or the decision is unknown.
-    """
+    """A decision about a pattern, with the pattern's evidence at that time."""
 
     pattern: Pattern
     decision: Literal["accepted", "withdrawn"]
@@ -68,11 +63,7 @@ class Trigger:
 
     @classmethod
     def from_dict(cls, line: Mapping[str, Any], where: str = "trigger") -> Trigger:
-        """Return the decision in a line of the file.
-
-        Raises:
-            AdequacyError: a field is missing, unknown, or has a wrong value.
-        """
+        """Return the decision in a line of the file."""
         pattern, names = line.get("pattern"), sorted(field.name for field in fields(cls))
         if sorted(line) != names or not isinstance(pattern, Mapping):
             raise AdequacyError(f"{where}: got {', '.join(line)!r:.80}; allowed: {', '.join(names)}")
@@ -87,11 +78,7 @@ class Trigger:
 
 
 def accept(path: str | os.PathLike[str], finding: Finding, by: str, reason: str) -> Trigger:
-    """Make a candidate a trigger, by decision of the person named.
-
-    Raises:
-        AdequacyError: the finding is not a candidate, name or reason is empty, or the file can't be written.
-    """
+    """Make a candidate a trigger, by decision of the person named."""
     if not finding.candidate:
         raise AdequacyError(
             f"pattern: got {str(finding.pattern)!r:.80}, bound {finding.lower_bound:.2f}; allowed: a candidate"
@@ -103,11 +90,7 @@ def accept(path: str | os.PathLike[str], finding: Finding, by: str, reason: str)
 
 
 def withdraw(path: str | os.PathLike[str], trigger: Trigger, by: str, reason: str) -> Trigger:
-    """Withdraw a trigger.
-
-    Raises:
-        AdequacyError: the trigger is not in force, name or reason is empty, or the file can't be written.
-    """
+    """Withdraw a trigger."""
     if trigger.pattern not in {one.pattern for one in read_triggers(path)}:
         raise AdequacyError(f"trigger: got {str(trigger.pattern)!r:.80}; allowed: one that is in force")
     taken = replace(trigger, decision="withdrawn", accepted_by=by, reason=reason, time=now())
@@ -116,11 +99,7 @@ def withdraw(path: str | os.PathLike[str], trigger: Trigger, by: str, reason: st
 
 
 def read_triggers(path: str | os.PathLike[str]) -> list[Trigger]:
-    """Return the triggers in force, in the order of their acceptance.
-
-    Raises:
-        AdequacyError: the file can't be read, or a line is not a decision; the message has its number.
-    """
+    """Return the triggers in force, in the order of their acceptance."""
     last: dict[Pattern, Trigger] = {}
     for place, line in read_lines(path, appended=True):
         decision = Trigger.from_dict(line, place)
@@ -146,52 +125,28 @@ def escalated(adequacy: Adequacy, context: ToolContext, triggers: Iterable[Trigg
 def retire(
     path: str | os.PathLike[str], correction: str, by: str, reason: str, table: CorrectionTable | None = None
 ) -> None:
-    """Append the decision to retire a correction of ``table``, by default the shipped one.
-
-    Raises:
-        AdequacyError: the id is unknown, retired already or the default row's, two other rows would tie, name or reason
-            is empty, or the file can't be written.
-    """
+    """Append the decision to retire a correction of ``table``, by default the shipped one."""
     table, gone = load_corrections() if table is None else table, retired(path)
     if correction in gone:
         raise AdequacyError(
             f"correction: got {correction!r:.80}, retired already; allowed: one that is given"
         )
     table.without({*gone, table[correction].id})
-    _decide(path, correction, "retired", by, reason)
-
-
-def reinstate(path: str | os.PathLike[str], correction: str, by: str, reason: str) -> None:
-    """Append the decision to give a retired correction again.
-
-    Raises:
-        AdequacyError: the correction is not retired, name or reason is empty, or the file can't be written.
-    """
-    if correction not in retired(path):
-        raise AdequacyError(f"correction: got {correction!r:.80}; allowed: one that is retired")
-    _decide(path, correction, "reinstated", by, reason)
+    _require_texts(by=by, reason=reason)
+    line = {"correction": correction, "decision": "retired", "by": by, "reason": reason, "time": now()}
+    append_lines(path, [line])
 
 
 def retired(path: str | os.PathLike[str]) -> frozenset[str]:
-    """Return the ids of the retired corrections; empty without a file.
-
-    Raises:
-        AdequacyError: the file can't be read, or a line is not a decision; the message has its number.
-    """
+    """Return the ids of the retired corrections; empty without a file."""
     if not Path(path).exists():
         return frozenset()
-    last: dict[str, str] = {}
+    gone = set()
     for place, line in read_lines(path, appended=True):
         texts = all(isinstance(value, str) and value.strip() for value in line.values())
         known = set(line) == {"correction", "decision", "by", "reason", "time"}
-        if not known or not texts or line["decision"] not in ("retired", "reinstated"):
-            allowed = "allowed: correction, decision (retired, reinstated), by, reason, time"
+        if not known or not texts or line["decision"] != "retired":
+            allowed = "allowed: correction, decision (retired), by, reason, time"
             raise AdequacyError(f"{place}: got {line!r:.80}; {allowed}")
-        last[line["correction"]] = line["decision"]
-    return frozenset(name for name, decision in last.items() if decision == "retired")
-
-
-def _decide(path: str | os.PathLike[str], correction: str, decision: str, by: str, reason: str) -> None:
-    _require_texts(by=by, reason=reason)
-    line = {"correction": correction, "decision": decision, "by": by, "reason": reason, "time": now()}
-    append_lines(path, [line])
+        gone.add(line["correction"])
+    return frozenset(gone)

@@ -131,9 +131,6 @@ def read_answer(text: str, scrub: Scrub = str) -> Grades:
     Args:
         text: the body.
         scrub: function that removes secrets from a text before it is shown or stored.
-
-    Raises:
-        JudgeError: the body is not one complete choice with exactly the requested object.
     """
     completion = _validated(_Completion, text, "the answer", scrub)
     if len(completion.choices) != 1:
@@ -186,11 +183,7 @@ class Material:
 
     @functools.cached_property
     def encoded(self) -> str:
-        """Return the material as one line of ASCII JSON.
-
-        Raises:
-            JudgeError: the line is longer than ``LONGEST``.
-        """
+        """Return the material as one line of ASCII JSON."""
         fields: dict[str, str | list[str]] = {
             "query": self.query,
             "tools": self.tools.split("\n"),
@@ -231,11 +224,7 @@ class Prompt:
         return f"{self.name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
     def messages(self, material: Material) -> list[dict[str, str]]:
-        """Return the conversation: the instruction, then the material between two lines with its delimiter.
-
-        Raises:
-            JudgeError: the material is too long.
-        """
+        """Return the conversation: the instruction, then the material between two lines with its delimiter."""
         mark = material.delimiter
         block = f"{mark}\n{material.encoded}\n{mark}\n{self.reminder}"
         return [

@@ -25,16 +25,13 @@ from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.jsonl import read_lines
 from solvent.adequacy.tools import ToolContext
 
-__all__ = ["DEV", "DOMAINS", "HELD_OUT", "Example", "load_examples"]
+__all__ = ["DEV", "HELD_OUT", "Example", "load_examples"]
 
 DEV = Path(__file__).with_name("labelled_dev.jsonl")
 """The half for tuning."""
 
 HELD_OUT = Path(__file__).with_name("labelled_held_out.jsonl")
 """The half that must not be used for tuning."""
-
-DOMAINS = ("code", "lab", "web", "data", "ops")
-"""Subjects of the two sets; other sets may have others."""
 
 _TEXTS = ("id", "domain", "query", "response", "kind", "rationale")
 _KEYS = (*_TEXTS, "tool_calls", "epad", "sya")
@@ -54,9 +51,6 @@ class Example:
         sya: label of sycophantic agreement, 0 to 3; None if it wasn't judged.
         kind: short tag of the case.
         rationale: reason for the labels, one line.
-
-    Raises:
-        AdequacyError: a label is not a whole number from 0 to 3.
     """
 
     id: str
@@ -74,11 +68,6 @@ class Example:
         if self.sya is not None:
             _require_class("sya", self.sya)
 
-    @property
-    def has_premise(self) -> bool:
-        """True if the query has a premise that the response had to address."""
-        return self.kind.startswith("premise")
-
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as a line of the file."""
         told: dict[str, Any] = {name: getattr(self, name) for name in ("id", "domain", "query", "response")}
@@ -87,12 +76,7 @@ class Example:
 
 
 def load_examples(path: str | os.PathLike[str]) -> list[Example]:
-    """Return the examples of a file in order.
-
-    Raises:
-        AdequacyError: the file is missing or empty, a line is not an example (the message has its number), or an id
-            occurs twice.
-    """
+    """Return the examples of a file in order."""
     seen: dict[str, str] = {}
     examples = []
     for place, record in read_lines(path):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from solvent.adequacy.errors import AdequacyError
-from solvent.adequacy.jsonl import strict_json
+from solvent.adequacy.jsonl import json_object
 from solvent.adequacy.labelled import Example
 from solvent.adequacy.scores import ScoreRecord, merged, response_sha256
 from solvent.adequacy.tools import ToolContext
@@ -55,18 +55,14 @@ class Responses:
 
 
 def read_responses(path: Path, *, skip_broken: bool = False) -> Responses:
-    """Read a file of responses.
-
-    Raises:
-        AdequacyError: no such file, no response in it, or broken lines that are not to be skipped.
-    """
+    """Read a file of responses."""
     found: dict[str, Response] = {}
     broken: list[str] = []
     try:
         with path.open("rb") as file:
             for number, line in _lines(file):
                 try:
-                    response = _shallow(_parsed(line))
+                    response = _shallow(json_object(line))
                     _unique(found, response)
                 except AdequacyError as error:
                     broken.append(f"line {number}: {error}")
@@ -83,11 +79,7 @@ def read_responses(path: Path, *, skip_broken: bool = False) -> Responses:
 
 
 def labelled_examples(responses: Iterable[Response], records: Iterable[ScoreRecord]) -> list[Example]:
-    """Return the responses with a person's label, in the scores (by id and hash) or in the file.
-
-    Raises:
-        AdequacyError: two responses under one id in the scores.
-    """
+    """Return the responses with a person's label, in the scores (by id and hash) or in the file."""
     by_id = {(one.id, one.sha256): one for one in merged(records) if one.epad.human is not None}
     found = []
     for response in responses:
@@ -121,16 +113,6 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
             )
         if line.strip():
             yield number, line
-
-
-def _parsed(line: bytes) -> Mapping[str, Any]:
-    try:
-        value = strict_json(line.decode("utf-8-sig"))
-    except ValueError as error:
-        raise AdequacyError(f"{error!s:.80}; allowed: a JSON object in UTF-8") from None
-    if not isinstance(value, dict):
-        raise AdequacyError(f"got {value!r:.60}; allowed: a JSON object")
-    return value
 
 
 def _unique(found: dict[str, Response], response: Response) -> None:

@@ -23,11 +23,7 @@ _MESSAGES = "allowed: a list of messages, each a table with a role and its conte
 
 
 def read_openai(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the calls of a chat-completions transcript, in order.
-
-    Raises:
-        AdequacyError: a message or call has another form, or an answer has no call.
-    """
+    """Return the calls of a chat-completions transcript, in order."""
     calls: list[dict[str, Any]] = []
     waiting: dict[str, dict[str, Any]] = {}
     for where, message in _messages(messages):
@@ -47,11 +43,7 @@ def read_openai(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def read_anthropic(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the calls of a transcript of content blocks, in order.
-
-    Raises:
-        AdequacyError: a message or block has another form, or an answer has no call.
-    """
+    """Return the calls of a transcript of content blocks, in order."""
     calls: list[dict[str, Any]] = []
     waiting: dict[str, dict[str, Any]] = {}
     for where, block in _blocks(messages):

@@ -34,11 +34,7 @@ def _without_nan(value: Any) -> Any:
 
 
 def evaluation_from_json(text: str | bytes, where: str = "evaluation") -> Mapping[str, Any]:
-    """Return the document that ``evaluation_document`` made.
-
-    Raises:
-        GateError: the text is no such document, or nothing in it could be compared.
-    """
+    """Return the document that ``evaluation_document`` made."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
