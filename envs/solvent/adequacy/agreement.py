@@ -113,7 +113,11 @@ class Agreement:
 
 
 def confusion(a: ArrayLike, b: ArrayLike) -> Ints:
-    """Count the pairs in which the first rater gave i and the second j [classes, classes]."""
+    """Count the pairs in which the first rater gave i and the second j [classes, classes].
+
+    Raises:
+        AdequacyError: there are fewer than two pairs, the lengths differ, or a class is out of range.
+    """
     x, y = _classes("a", a), _classes("b", b)
     if len(x) != len(y) or len(x) < 2:
         raise AdequacyError(f"ratings: got {len(x)} and {len(y)}; allowed: as many of each, 2 or more")
@@ -121,12 +125,20 @@ def confusion(a: ArrayLike, b: ArrayLike) -> Ints:
 
 
 def quadratic_kappa(a: ArrayLike, b: ArrayLike) -> float:
-    """Return Cohen's kappa with quadratic weights; NaN if both raters gave the same single class throughout."""
+    """Return Cohen's kappa with quadratic weights; NaN if both raters gave the same single class throughout.
+
+    Raises:
+        AdequacyError: as ``confusion``.
+    """
     return float(_kappas(confusion(a, b)[None].astype(np.float64))[0])
 
 
 def binomial_rate(hits: int, count: int) -> Rate:
-    """Return a share with its exact 95 % interval."""
+    """Return a share with its exact 95 % interval.
+
+    Raises:
+        AdequacyError: ``count`` is below 1, or ``hits`` is not from 0 to ``count``.
+    """
     if count < 1 or not 0 <= hits <= count:
         raise AdequacyError(f"rate: got {hits} of {count}; allowed: 0 to count, of 1 or more")
     interval = stats.binomtest(hits, count).proportion_ci(CONFIDENCE, method="exact")
@@ -134,7 +146,11 @@ def binomial_rate(hits: int, count: int) -> Rate:
 
 
 def kappa_estimate(a: ArrayLike, b: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> Estimate:
-    """Return quadratic kappa with its bootstrap interval."""
+    """Return quadratic kappa with its bootstrap interval.
+
+    Raises:
+        AdequacyError: as ``confusion``.
+    """
     matrix = confusion(a, b)
     # Drawing the cells of the table has the same law as drawing n pairs with replacement, and is much faster.
     n = int(matrix.sum())
@@ -154,6 +170,9 @@ def kappa_difference(
     """Return kappa(a, truth) - kappa(b, truth) on the same responses, with its bootstrap interval.
 
     Both use the same resamples, so responses that are hard for both do not widen the interval.
+
+    Raises:
+        AdequacyError: as ``confusion``.
     """
     confusion(a, truth), confusion(b, truth)
     x, y, t = (_classes("ratings", values) for values in (a, b, truth))
@@ -170,14 +189,22 @@ def kappa_difference(
 
 
 def spearman_estimate(x: ArrayLike, y: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> Estimate:
-    """Return Spearman's rho with its bootstrap interval."""
+    """Return Spearman's rho with its bootstrap interval.
+
+    Raises:
+        AdequacyError: fewer than two values, shapes that differ, or a value that is not finite.
+    """
     u, v = _paired(x, y)
     value = float(_rhos(u[None], v[None])[0])
     return _estimate(value, _resampled(lambda rows: _rhos(u[rows], v[rows]), len(u), seed, resamples))
 
 
 def agreement(a: ArrayLike, b: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> Agreement:
-    """Return every measure for two raters of the same responses [n]."""
+    """Return every measure for two raters of the same responses [n].
+
+    Raises:
+        AdequacyError: as ``confusion``.
+    """
     matrix = confusion(a, b)
     return Agreement(
         count=int(matrix.sum()),

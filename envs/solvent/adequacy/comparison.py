@@ -93,6 +93,9 @@ def compare(
         scale: ``epad`` or ``sya``.
         apart: minimum distance of a listed disagreement, classes, 1 to 3.
         seed: seed of the bootstrap.
+
+    Raises:
+        AdequacyError: the scale is unknown, ``apart`` is out of range, or two responses have one id.
     """
     if scale not in ("epad", "sya"):
         raise AdequacyError(f"scale: got {scale!r:.80}; allowed: epad, sya")

@@ -95,7 +95,11 @@ class CorrectionTable:
     sha256: str
 
     def find(self, severity: str, kind: str) -> Correction:
-        """Return the most specific row."""
+        """Return the most specific row.
+
+        Raises:
+            AdequacyError: the severity or the kind is unknown.
+        """
         if severity not in SEVERITIES:
             raise AdequacyError(f"severity: got {severity!r:.80}; allowed: {', '.join(SEVERITIES)}")
         return self._best(severity, *cell_of(kind))[0]
@@ -112,7 +116,11 @@ class CorrectionTable:
         return tuple(row.id for row in self.rows)
 
     def without(self, retired: Collection[str]) -> CorrectionTable:
-        """Return the table without the rows of these ids. Unknown ids are ignored."""
+        """Return the table without the rows of these ids. Unknown ids are ignored.
+
+        Raises:
+            AdequacyError: an id is the default row's, or without these rows two others tie.
+        """
         for row in self.rows:
             if row.id in retired and row.pattern == "* */*":
                 raise AdequacyError(f"correction: got {row.id!r}, the default; allowed: any other row")
@@ -149,6 +157,9 @@ def cell_of(kind: str) -> tuple[str, str]:
     """Return words and evidence of a kind. A third part, as in ``plain/thin/unsupported``, is ignored.
 
     Both names are empty for ``nothing_asserted``.
+
+    Raises:
+        AdequacyError: the kind has another form or an unknown level.
     """
     if kind == NOTHING_ASSERTED:
         return "", ""
@@ -167,12 +178,19 @@ def correction_for(severity: str, kind: str, table: CorrectionTable | None = Non
         severity: ``low``, ``medium`` or ``high``.
         kind: the heuristic's rule, such as ``definitive/thin``.
         table: the table to search; None: the shipped one.
+
+    Raises:
+        AdequacyError: the severity or the kind is unknown.
     """
     return (load_corrections() if table is None else table).find(severity, kind)
 
 
 def load_corrections(path: str | os.PathLike[str] | None = None) -> CorrectionTable:
-    """Return the table in a file; None: the shipped one, read once."""
+    """Return the table in a file; None: the shipped one, read once.
+
+    Raises:
+        AdequacyError: the file can't be read, a row has a wrong field, the default is missing, or two rows tie.
+    """
     return _shipped() if path is None else _loaded(Path(path))
 
 

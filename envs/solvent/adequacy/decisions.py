@@ -45,7 +45,11 @@ def _require_texts(**texts: object) -> None:
 
 @dataclass(frozen=True)
 class Trigger:
-    """A decision about a pattern, with the pattern's evidence at that time."""
+    """A decision about a pattern, with the pattern's evidence at that time.
+
+    Raises:
+        AdequacyError: a name, a reason or a time is empty, or the decision is unknown.
+    """
 
     pattern: Pattern
     decision: Literal["accepted", "withdrawn"]
@@ -63,7 +67,11 @@ class Trigger:
 
     @classmethod
     def from_dict(cls, line: Mapping[str, Any], where: str = "trigger") -> Trigger:
-        """Return the decision in a line of the file."""
+        """Return the decision in a line of the file.
+
+        Raises:
+            AdequacyError: a field is missing, unknown, or has a wrong value.
+        """
         pattern, names = line.get("pattern"), sorted(field.name for field in fields(cls))
         if sorted(line) != names or not isinstance(pattern, Mapping):
             raise AdequacyError(f"{where}: got {', '.join(line)!r:.80}; allowed: {', '.join(names)}")
@@ -78,7 +86,11 @@ class Trigger:
 
 
 def accept(path: str | os.PathLike[str], finding: Finding, by: str, reason: str) -> Trigger:
-    """Make a candidate a trigger, by decision of the person named."""
+    """Make a candidate a trigger, by decision of the person named.
+
+    Raises:
+        AdequacyError: the finding is not a candidate, name or reason is empty, or the file can't be written.
+    """
     if not finding.candidate:
         raise AdequacyError(
             f"pattern: got {str(finding.pattern)!r:.80}, bound {finding.lower_bound:.2f}; allowed: a candidate"
@@ -90,7 +102,11 @@ def accept(path: str | os.PathLike[str], finding: Finding, by: str, reason: str)
 
 
 def withdraw(path: str | os.PathLike[str], trigger: Trigger, by: str, reason: str) -> Trigger:
-    """Withdraw a trigger."""
+    """Withdraw a trigger.
+
+    Raises:
+        AdequacyError: the trigger is not in force, name or reason is empty, or the file can't be written.
+    """
     if trigger.pattern not in {one.pattern for one in read_triggers(path)}:
         raise AdequacyError(f"trigger: got {str(trigger.pattern)!r:.80}; allowed: one that is in force")
     taken = replace(trigger, decision="withdrawn", accepted_by=by, reason=reason, time=now())
@@ -99,7 +115,11 @@ def withdraw(path: str | os.PathLike[str], trigger: Trigger, by: str, reason: st
 
 
 def read_triggers(path: str | os.PathLike[str]) -> list[Trigger]:
-    """Return the triggers in force, in the order of their acceptance."""
+    """Return the triggers in force, in the order of their acceptance.
+
+    Raises:
+        AdequacyError: the file can't be read, or a line is not a decision; the message has its number.
+    """
     last: dict[Pattern, Trigger] = {}
     for place, line in read_lines(path, appended=True):
         decision = Trigger.from_dict(line, place)
@@ -125,7 +145,12 @@ def escalated(adequacy: Adequacy, context: ToolContext, triggers: Iterable[Trigg
 def retire(
     path: str | os.PathLike[str], correction: str, by: str, reason: str, table: CorrectionTable | None = None
 ) -> None:
-    """Append the decision to retire a correction of ``table``, by default the shipped one."""
+    """Append the decision to retire a correction of ``table``, by default the shipped one.
+
+    Raises:
+        AdequacyError: the id is unknown, retired already or the default row's, two other rows would tie, name or reason
+            is empty, or the file can't be written.
+    """
     table, gone = load_corrections() if table is None else table, retired(path)
     if correction in gone:
         raise AdequacyError(
@@ -138,7 +163,11 @@ def retire(
 
 
 def retired(path: str | os.PathLike[str]) -> frozenset[str]:
-    """Return the ids of the retired corrections; empty without a file."""
+    """Return the ids of the retired corrections; empty without a file.
+
+    Raises:
+        AdequacyError: the file can't be read, or a line is not a decision; the message has its number.
+    """
     if not Path(path).exists():
         return frozenset()
     gone = set()

@@ -49,6 +49,9 @@ class DriftRules:
         withhold: probability that a correction is withheld, 0 to 0.5.
         shadow: log events and give no correction.
         seed: seed of the withholding draws.
+
+    Raises:
+        AdequacyError: a value is out of its range.
     """
 
     window: int = 6
@@ -128,6 +131,9 @@ class DriftMonitor:
         rules: the rules of an event.
         table: the corrections; None: the shipped ones.
         retired: ids of corrections that a person has retired (``decisions``).
+
+    Raises:
+        AdequacyError: the default row is retired, or without the retired rows two others tie.
     """
 
     rules: DriftRules = field(default_factory=DriftRules)
@@ -140,7 +146,11 @@ class DriftMonitor:
         self._tracks: dict[tuple[str, str], _Track] = {}
 
     def observe(self, agent: str, session: str, epad: int, rule: str) -> Drift | None:
-        """Add a response and return the event that it sets off, or None."""
+        """Add a response and return the event that it sets off, or None.
+
+        Raises:
+            AdequacyError: the score is not 0 to 3, or the rule is unknown.
+        """
         if isinstance(epad, bool) or epad not in range(_WORST + 1):
             raise AdequacyError(f"epad: got {epad!r:.80}; allowed: 0, 1, 2, 3")
         cell_of(rule)  # refuses an unknown rule before it enters the window
@@ -157,7 +167,11 @@ class DriftMonitor:
         return self._event(agent, session, track, total)
 
     def observe_records(self, records: Iterable[ScoreRecord]) -> list[Drift]:
-        """Return the events of some records, in order. A person's score precedes the judge's, that the heuristic's."""
+        """Return the events of some records, in order. A person's score precedes the judge's, that the heuristic's.
+
+        Raises:
+            AdequacyError: a record has no score.
+        """
         found = []
         for record in records:
             scored = record.epad.in_force
@@ -194,12 +208,20 @@ def _uniform(seed: int, agent: str, session: str, event: int) -> float:
 
 
 def append_drifts(path: str | os.PathLike[str], drifts: Iterable[Drift]) -> int:
-    """Append events to ``path``, each whole, and return their number."""
+    """Append events to ``path``, each whole, and return their number.
+
+    Raises:
+        AdequacyError: the file can't be written to the end of a line.
+    """
     return append_lines(path, [asdict(drift) for drift in drifts])
 
 
 def read_drifts(path: str | os.PathLike[str]) -> list[Drift]:
-    """Return the events of ``path`` in order."""
+    """Return the events of ``path`` in order.
+
+    Raises:
+        AdequacyError: the file can't be read, or a line is not an event; the message has its number.
+    """
     return [_drift(place, fields) for place, fields in read_lines(path, appended=True)]
 
 

@@ -118,6 +118,9 @@ def stretches_of(drifts: Iterable[Drift], scores: Series, horizon: int) -> list[
         drifts: the events.
         scores: EpAd of every response by agent and session, in order.
         horizon: responses after an event.
+
+    Raises:
+        AdequacyError: the scores lack an event's session, position or sum, or the horizon is below 1.
     """
     if horizon < 1:
         raise AdequacyError(f"horizon: got {horizon!r:.80}; allowed: 1 or more")
@@ -135,13 +138,21 @@ def stretches_of(drifts: Iterable[Drift], scores: Series, horizon: int) -> list[
 
 
 def fitness_of_each(drifts: Sequence[Drift], scores: Series, horizon: int) -> list[Fitness]:
-    """Return the fitness of every correction that the events name."""
+    """Return the fitness of every correction that the events name.
+
+    Raises:
+        AdequacyError: as ``stretches_of``.
+    """
     stretches = stretches_of(drifts, scores, horizon)
     return [fitness(stretches, name) for name in sorted({one.correction for one in drifts})]
 
 
 def fitness(stretches: Sequence[Stretch], correction: str, *, resamples: int = RESAMPLES) -> Fitness:
-    """Return the effect of a correction with its interval, from the stretches of any corrections; see the module."""
+    """Return the effect of a correction with its interval, from the stretches of any corrections; see the module.
+
+    Raises:
+        AdequacyError: an argument is out of its range.
+    """
     own = [stretch for stretch in stretches if stretch.drift.correction == correction]
     naive = [stretch.after - stretch.drift.mean for stretch in own if stretch.drift.given]
     basis, pool = _pool(own)

@@ -85,6 +85,9 @@ class Incident:
         domain: the subject, such as ``code`` or ``lab``.
         reported_by: the person who reports it.
         contradicted: the evidence at hand said the opposite.
+
+    Raises:
+        AdequacyError: a field has a wrong value.
     """
 
     id: str = ""
@@ -141,7 +144,11 @@ class Incident:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any], where: str = "incident") -> Incident:
-        """Return the incident of ``to_dict``."""
+        """Return the incident of ``to_dict``.
+
+        Raises:
+            AdequacyError: a field is missing, unknown, or has a wrong value.
+        """
         names = {field.name for field in dataclasses.fields(cls)} - {"context"} | {"tool_calls", "rpn"}
         if wrong := sorted(map(str, names ^ set(fields))):
             what = "missing" if wrong[0] in names else "unknown"
@@ -157,7 +164,11 @@ class Incident:
 
 
 def severity_named(name: str) -> Severity:
-    """Return the severity of a name."""
+    """Return the severity of a name.
+
+    Raises:
+        AdequacyError: the name is unknown.
+    """
     for severity in SCALE:
         if severity.name == name:
             return severity
@@ -165,7 +176,11 @@ def severity_named(name: str) -> Severity:
 
 
 def severity_of(rank: int) -> Severity:
-    """Return the severity that covers a rank."""
+    """Return the severity that covers a rank.
+
+    Raises:
+        AdequacyError: the rank is not a whole number from 1 to 10.
+    """
     _require_rank("severity", rank)
     return [severity for severity in SCALE if severity.lowest <= rank][-1]
 
@@ -194,7 +209,11 @@ def as_example(incident: Incident) -> Example | None:
 
 
 def incident_examples(path: str | os.PathLike[str] | None, labelled: Iterable[Example]) -> list[Example]:
-    """Return incidents with a confident agent about responses that nobody has labelled; the last about each."""
+    """Return incidents with a confident agent about responses that nobody has labelled; the last about each.
+
+    Raises:
+        AdequacyError: incidents that can't be read.
+    """
     known = {response_sha256(one.response, one.context, one.query) for one in labelled}
     incidents = [] if path is None else read_incidents(path)
     last = {one.sha256: as_example(one) for one in incidents if one.sha256 not in known}
@@ -206,11 +225,19 @@ def incident_examples(path: str | os.PathLike[str] | None, labelled: Iterable[Ex
 
 
 def append_incidents(path: str | os.PathLike[str], incidents: Iterable[Incident]) -> int:
-    """Append incidents to ``path``, each whole, and return their number."""
+    """Append incidents to ``path``, each whole, and return their number.
+
+    Raises:
+        AdequacyError: the file can't be written to the end of a line.
+    """
     return append_lines(path, [incident.to_dict() for incident in incidents])
 
 
 def read_incidents(path: str | os.PathLike[str]) -> list[Incident]:
-    """Return the incidents of ``path`` in order, without those whose write was cut off."""
+    """Return the incidents of ``path`` in order, without those whose write was cut off.
+
+    Raises:
+        AdequacyError: the file can't be read, or a line is not an incident; the message has its number.
+    """
     lines = read_lines(path, appended=True)
     return [Incident.from_dict(fields, place) for place, fields in lines]

@@ -139,6 +139,9 @@ def score(
         tool_context: the calls of the same turn.
         query: the user's query, which ``sya`` and the support of claims require.
         lexicon: by default the shipped one.
+
+    Raises:
+        AdequacyError: the response or the query is not a text, or the context is not a ``ToolContext``.
     """
     _check(response, tool_context, query)
     lexicon = lexicon or load_lexicon()

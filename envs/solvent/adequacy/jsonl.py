@@ -27,7 +27,11 @@ _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
 
 
 def append_lines(path: str | os.PathLike[str], records: Iterable[Mapping[str, Any]]) -> int:
-    """Append records to ``path``, one per line, and return their number. A missing file is created."""
+    """Append records to ``path``, one per line, and return their number. A missing file is created.
+
+    Raises:
+        AdequacyError: a record is not JSON, or the file can't be written to the end of a line.
+    """
     target = Path(path)
     lines = [_line(target, record) for record in records]
     if not lines:
@@ -79,6 +83,9 @@ def read_lines(
     Args:
         path: the file.
         appended: the file is a log of ``append_lines``: skip records whose write was cut off, with a warning each.
+
+    Raises:
+        AdequacyError: the file can't be read, or a line is not a JSON object.
     """
     source = Path(path)
     try:

@@ -65,6 +65,9 @@ class Judgement:
         key: the cache's key, a SHA-256 in hexadecimal.
         tokens: tokens used according to the endpoint, or None.
         cached: the judgement was read from the cache.
+
+    Raises:
+        JudgeError: a field has a wrong type, or a score is not an integer from 0 to 3.
     """
 
     epad: int
@@ -95,6 +98,9 @@ class Judge:
     Args:
         settings: endpoint, model, time limits and budget.
         cache: folder of earlier judgements; None: no cache.
+
+    Raises:
+        JudgeError: the settings can't be used, or a package is not installed.
     """
 
     def __init__(self, settings: ChatSettings, cache: str | PathLike[str] | None = None) -> None:

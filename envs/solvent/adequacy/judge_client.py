@@ -76,6 +76,9 @@ class Budget:
     Args:
         calls: maximum number of requests, retries included.
         tokens: maximum number of tokens, prompts and answers together; None: no limit.
+
+    Raises:
+        JudgeError: a limit is not a whole number from 0.
     """
 
     def __init__(self, calls: int, tokens: int | None = None) -> None:
@@ -129,6 +132,9 @@ class ChatSettings:
         backoff: bound of the first random wait, seconds.
         options: request fields that replace ``OPTIONS``, such as ``{"max_completion_tokens": 4000}``; None removes a
             field. One limit of the answer's length replaces the other.
+
+    Raises:
+        JudgeError: a value can't be used.
     """
 
     base_url: str
@@ -177,7 +183,12 @@ class PassingError(Exception):
 
 
 class ChatClient:
-    """Asks one model at one endpoint, with httpx. Thread-safe, and callable inside a running event loop."""
+    """Asks one model at one endpoint, with httpx. Thread-safe, and callable inside a running event loop.
+
+    Raises:
+        JudgeError: the settings can't be used.
+        ImportError: httpx is not installed.
+    """
 
     def __init__(self, settings: ChatSettings) -> None:
         import httpx

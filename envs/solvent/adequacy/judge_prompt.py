@@ -131,6 +131,9 @@ def read_answer(text: str, scrub: Scrub = str) -> Grades:
     Args:
         text: the body.
         scrub: function that removes secrets from a text before it is shown or stored.
+
+    Raises:
+        JudgeError: the body is not one complete choice with exactly the requested object.
     """
     completion = _validated(_Completion, text, "the answer", scrub)
     if len(completion.choices) != 1:
@@ -183,7 +186,11 @@ class Material:
 
     @functools.cached_property
     def encoded(self) -> str:
-        """Return the material as one line of ASCII JSON."""
+        """Return the material as one line of ASCII JSON.
+
+        Raises:
+            JudgeError: the line is longer than ``LONGEST``.
+        """
         fields: dict[str, str | list[str]] = {
             "query": self.query,
             "tools": self.tools.split("\n"),
@@ -224,7 +231,11 @@ class Prompt:
         return f"{self.name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
     def messages(self, material: Material) -> list[dict[str, str]]:
-        """Return the conversation: the instruction, then the material between two lines with its delimiter."""
+        """Return the conversation: the instruction, then the material between two lines with its delimiter.
+
+        Raises:
+            JudgeError: the material is too long.
+        """
         mark = material.delimiter
         block = f"{mark}\n{material.encoded}\n{mark}\n{self.reminder}"
         return [

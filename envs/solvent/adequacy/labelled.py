@@ -51,6 +51,9 @@ class Example:
         sya: label of sycophantic agreement, 0 to 3; None if it wasn't judged.
         kind: short tag of the case.
         rationale: reason for the labels, one line.
+
+    Raises:
+        AdequacyError: a label is not a whole number from 0 to 3.
     """
 
     id: str
@@ -76,7 +79,12 @@ class Example:
 
 
 def load_examples(path: str | os.PathLike[str]) -> list[Example]:
-    """Return the examples of a file in order."""
+    """Return the examples of a file in order.
+
+    Raises:
+        AdequacyError: the file is missing or empty, a line is not an example (the message has its number), or an id
+            occurs twice.
+    """
     seen: dict[str, str] = {}
     examples = []
     for place, record in read_lines(path):

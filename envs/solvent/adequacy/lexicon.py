@@ -118,7 +118,11 @@ class Lexicon:
 
 @functools.lru_cache(maxsize=8)
 def load_lexicon(path: Path | str = LEXICON) -> Lexicon:
-    """Return the lexicon in a file. Each file is read once."""
+    """Return the lexicon in a file. Each file is read once.
+
+    Raises:
+        AdequacyError: the file can't be read or is not TOML, or an entry is missing, unknown or malformed.
+    """
     try:
         data = Path(path).read_bytes()
         document = tomllib.loads(data.decode("utf-8"))

@@ -160,7 +160,11 @@ class Extraction:
         return tuple(finding for finding in self.findings if finding.candidate)
 
     def named(self, text: str) -> Finding:
-        """Return the finding about a pattern, named as it is printed."""
+        """Return the finding about a pattern, named as it is printed.
+
+        Raises:
+            AdequacyError: no finding is about it.
+        """
         for finding in self.findings:
             if text in (str(finding.pattern), *map(str, finding.same_cases)):
                 return finding
@@ -175,6 +179,9 @@ def cases_of(records: Iterable[ScoreRecord], incidents: Iterable[Incident]) -> l
     most severe counts. A failure known only by a label has the severity ``low``. Incidents without a scored response
     are left out (``unmatched`` counts them), because without the responses that went well any pattern would look bad.
     An unnoticed failure counts as none.
+
+    Raises:
+        AdequacyError: two responses have one id.
     """
     worst: dict[str, int] = {}
     for incident in incidents:
@@ -213,6 +220,9 @@ def extract(
         rate: the weighted rate that a candidate must exceed.
         least: minimum number of cases to try a pattern.
         longest: maximum number of calls in a pattern.
+
+    Raises:
+        AdequacyError: there are no cases, or an argument is out of its range.
     """
     if not 0.0 < rate < 1.0:
         raise AdequacyError(f"rate: got {rate!r:.80}; allowed: a number between 0 and 1")

@@ -55,7 +55,11 @@ class Responses:
 
 
 def read_responses(path: Path, *, skip_broken: bool = False) -> Responses:
-    """Read a file of responses."""
+    """Read a file of responses.
+
+    Raises:
+        AdequacyError: no such file, no response in it, or broken lines that are not to be skipped.
+    """
     found: dict[str, Response] = {}
     broken: list[str] = []
     try:
@@ -79,7 +83,11 @@ def read_responses(path: Path, *, skip_broken: bool = False) -> Responses:
 
 
 def labelled_examples(responses: Iterable[Response], records: Iterable[ScoreRecord]) -> list[Example]:
-    """Return the responses with a person's label, in the scores (by id and hash) or in the file."""
+    """Return the responses with a person's label, in the scores (by id and hash) or in the file.
+
+    Raises:
+        AdequacyError: two responses under one id in the scores.
+    """
     by_id = {(one.id, one.sha256): one for one in merged(records) if one.epad.human is not None}
     found = []
     for response in responses:

@@ -105,7 +105,11 @@ class ScoreRecord:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any], where: str = "score") -> ScoreRecord:
-        """Return the record of ``to_dict``."""
+        """Return the record of ``to_dict``.
+
+        Raises:
+            AdequacyError: a field is missing, unknown, or has a wrong value.
+        """
         _check(where, fields)
         rest = {
             "epad": Ratings(**fields["epad"]),
@@ -120,6 +124,9 @@ def record_of(response: str, context: ToolContext, query: str | None, adequacy: 
 
     Its id is the first 16 digits of the SHA-256. ``dataclasses.replace`` can add labels, the judge's scores, an id,
     agent and session.
+
+    Raises:
+        AdequacyError: a record can't hold a value.
     """
     sha256 = response_sha256(response, context, query)
     return ScoreRecord(
@@ -138,7 +145,11 @@ def record_of(response: str, context: ToolContext, query: str | None, adequacy: 
 
 
 def response_sha256(response: str, context: ToolContext, query: str | None) -> str:
-    """Return the SHA-256 of a response, its tool calls and its query, in hexadecimal: "Yes." is many responses."""
+    """Return the SHA-256 of a response, its tool calls and its query, in hexadecimal: "Yes." is many responses.
+
+    Raises:
+        AdequacyError: JSON can't hold the tool calls.
+    """
     try:
         text = json.dumps([response, context.to_dicts(), query or ""], sort_keys=True, ensure_ascii=True)
     except (TypeError, ValueError, RecursionError) as error:
@@ -152,12 +163,20 @@ def now() -> str:
 
 
 def append_scores(path: str | os.PathLike[str], records: Iterable[ScoreRecord]) -> int:
-    """Append records to ``path``, each whole, and return their number. Several processes may append at once."""
+    """Append records to ``path``, each whole, and return their number. Several processes may append at once.
+
+    Raises:
+        AdequacyError: the file can't be written to the end of a line.
+    """
     return append_lines(path, [record.to_dict() for record in records])
 
 
 def read_scores(path: str | os.PathLike[str]) -> list[ScoreRecord]:
-    """Return the records of ``path`` in order, without those whose write was cut off."""
+    """Return the records of ``path`` in order, without those whose write was cut off.
+
+    Raises:
+        AdequacyError: the file can't be read, or a line is not a record; the message has its number.
+    """
     lines = read_lines(path, appended=True)
     return [ScoreRecord.from_dict(fields, place) for place, fields in lines]
 
@@ -167,6 +186,9 @@ def merged(records: Iterable[ScoreRecord]) -> list[ScoreRecord]:
 
     Rule, signals, time and the heuristic's other fields come from the last line with its score; agent and session are
     the last known.
+
+    Raises:
+        AdequacyError: two responses have one id.
     """
     whole: dict[str, ScoreRecord] = {}
     for record in records:

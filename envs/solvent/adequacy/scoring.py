@@ -62,7 +62,11 @@ def score_responses(
     triggers: Sequence[Trigger] = (),
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> list[Scored]:
-    """Score responses with the heuristic, and append their lines in order."""
+    """Score responses with the heuristic, and append their lines in order.
+
+    Raises:
+        AdequacyError: a response that can't be scored, or ``out`` that can't be appended to.
+    """
     done: list[Scored] = []
     on_progress(0, len(responses))
     for start in range(0, len(responses), AT_ONCE):
@@ -98,7 +102,11 @@ def ask_judge(
     jobs: int = 1,
     on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> Judged:
-    """Put the judge's scores into ``scored``. A judgement is costly, so its line is appended as soon as it is found."""
+    """Put the judge's scores into ``scored``. A judgement is costly, so its line is appended as soon as it is found.
+
+    Raises:
+        AdequacyError: ``out`` can't be appended to.
+    """
     told = Judged()
     asked = [i for i, one in enumerate(scored) if one.adequacy.escalate or not escalated_only]
     on_progress(0, len(asked))
@@ -143,7 +151,11 @@ def _answers(
 
 
 def known_ids(out: Path, responses: Iterable[Response]) -> int:
-    """Return how many of the responses have scores in ``out`` already."""
+    """Return how many of the responses have scores in ``out`` already.
+
+    Raises:
+        AdequacyError: ``out`` is another kind of file, or has one of the ids for another response.
+    """
     known = {record.id: record.sha256 for record in read_scores(out)} if out.exists() else {}
     there = [response for response in responses if response.id in known]
     for response in there:

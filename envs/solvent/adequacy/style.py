@@ -69,7 +69,11 @@ class _Lexicon:
 
 
 def style_of(response: str, query: str | None = None) -> Style:
-    """Return the style fields of a response and its query."""
+    """Return the style fields of a response and its query.
+
+    Raises:
+        AdequacyError: the response or the query is not a text.
+    """
     for name, value in (("response", response), ("query", query)):
         if not isinstance(value, str) and not (name == "query" and value is None):
             raise AdequacyError(f"{name}: got {value!r:.80}; allowed: a text")

@@ -162,6 +162,9 @@ def discover(
             out.
         seed: seed of split and bootstrap.
         lexicon: None: the shipped one.
+
+    Raises:
+        AdequacyError: there are too few examples, an id occurs twice, or all labels are the same.
     """
     lexicon = load_lexicon() if lexicon is None else lexicon
     _require(examples)

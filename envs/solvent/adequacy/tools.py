@@ -48,6 +48,10 @@ class ToolCall:
         result: the returned text; ``""`` is an empty result, None is not recorded.
         error: the call failed.
         scope_given: ``narrow`` or ``broad`` if known; by default the arguments decide.
+
+    Raises:
+        AdequacyError: the name is missing, the arguments are not a table, the result is not a text, or the scope is
+            unknown.
     """
 
     name: str
@@ -117,19 +121,31 @@ class ToolContext:
 
     @classmethod
     def from_dicts(cls, calls: Iterable[Mapping[str, Any]]) -> ToolContext:
-        """Return the context of calls ``{name, arguments, result}``, optionally with ``error`` and ``scope``."""
+        """Return the context of calls ``{name, arguments, result}``, optionally with ``error`` and ``scope``.
+
+        Raises:
+            AdequacyError: a call has another form; the message has its place in the list.
+        """
         if isinstance(calls, str | bytes | Mapping) or not isinstance(calls, Iterable):
             raise AdequacyError(f"tool calls: got {calls!r:.80}; allowed: a list of calls")
         return cls(tuple([_call(i, given) for i, given in enumerate(calls)]))
 
     @classmethod
     def from_openai(cls, messages: Iterable[Mapping[str, Any]]) -> ToolContext:
-        """Return the calls of a chat-completions transcript: ``tool_calls``, and answers of role ``tool``."""
+        """Return the calls of a chat-completions transcript: ``tool_calls``, and answers of role ``tool``.
+
+        Raises:
+            AdequacyError: the messages have another form.
+        """
         return cls.from_dicts(read_openai(messages))
 
     @classmethod
     def from_anthropic(cls, messages: Iterable[Mapping[str, Any]]) -> ToolContext:
-        """Return the calls of a transcript of content blocks, ``tool_use`` and ``tool_result``."""
+        """Return the calls of a transcript of content blocks, ``tool_use`` and ``tool_result``.
+
+        Raises:
+            AdequacyError: the messages have another form.
+        """
         return cls.from_dicts(read_anthropic(messages))
 
     def to_dicts(self) -> list[dict[str, Any]]:
@@ -149,6 +165,9 @@ class ToolContext:
         """Return, for each call, whether the response refers to its result.
 
         Words of the query or of the call's own arguments are no reference.
+
+        Raises:
+            AdequacyError: the response is not a text.
         """
         if not isinstance(response, str):
             raise AdequacyError(f"response: got {response!r:.80}; allowed: a text")

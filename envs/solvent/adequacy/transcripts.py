@@ -23,7 +23,11 @@ _MESSAGES = "allowed: a list of messages, each a table with a role and its conte
 
 
 def read_openai(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the calls of a chat-completions transcript, in order."""
+    """Return the calls of a chat-completions transcript, in order.
+
+    Raises:
+        AdequacyError: a message or call has another form, or an answer has no call.
+    """
     calls: list[dict[str, Any]] = []
     waiting: dict[str, dict[str, Any]] = {}
     for where, message in _messages(messages):
@@ -43,7 +47,11 @@ def read_openai(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def read_anthropic(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the calls of a transcript of content blocks, in order."""
+    """Return the calls of a transcript of content blocks, in order.
+
+    Raises:
+        AdequacyError: a message or block has another form, or an answer has no call.
+    """
     calls: list[dict[str, Any]] = []
     waiting: dict[str, dict[str, Any]] = {}
     for where, block in _blocks(messages):

@@ -122,7 +122,11 @@ class Trie:
 
 
 def variants(text: str, contractions: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
-    """Return every sequence of words that a phrase stands for."""
+    """Return every sequence of words that a phrase stands for.
+
+    Raises:
+        AdequacyError: the phrase has no words, a malformed sign, a misplaced or second gap, or too many variants.
+    """
     places = [_choices(text, word) for word in text.split()]
     count = 1
     for choices in places:

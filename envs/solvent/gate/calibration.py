@@ -224,6 +224,9 @@ def control_threshold(negatives: ArrayLike, budget: float) -> float:
     Args:
         negatives: gaps or energies [n] of mismatched or unsupported claims.
         budget: share that may be accepted, between 0 and 1.
+
+    Raises:
+        GateError: the budget or the confidence is not between 0 and 1, or the negatives are too few for it.
     """
     x = np.sort(_sample("negatives", negatives))
     if not 0.0 < budget < 1.0:

@@ -187,6 +187,9 @@ def runs_from_text(
     Each run also encodes a few texts again, batched with other texts than before, and expects the same bits. The first
     output is that of the sweep file, which exposes a gap or threshold that doesn't match the data set. ``anew`` encodes
     those texts: the same model without a cache, by default ``embedder``.
+
+    Raises:
+        GateError: the data set lacks samples of the sweep, or has other text under their ids.
     """
     own = _same_samples(sweep, samples)
     remembering = RememberingEmbedder(embedder)

@@ -88,6 +88,9 @@ def load_dataset(
         path: the file.
         wiki_db: FEVEROUS's SQLite database of pages, for evidence given as ids.
         skip_broken: list broken lines and leave them out, instead of refusing the file.
+
+    Raises:
+        GateError: the file is missing or has no sample, or a line is broken (the message has its number).
     """
     file = Path(path)
     if not file.is_file():

@@ -34,7 +34,11 @@ def _without_nan(value: Any) -> Any:
 
 
 def evaluation_from_json(text: str | bytes, where: str = "evaluation") -> Mapping[str, Any]:
-    """Return the document that ``evaluation_document`` made."""
+    """Return the document that ``evaluation_document`` made.
+
+    Raises:
+        GateError: the text is no such document, or nothing in it could be compared.
+    """
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):

@@ -77,7 +77,11 @@ def illegible_pair(claim: Any, evidence: Any) -> str:
 
 
 def readable_spans(claim: Any, evidence: Any, embedder: Embedder) -> tuple[list[str], tuple[str, ...]]:
-    """Return the spans that can be judged, and a line for each kind of span left out."""
+    """Return the spans that can be judged, and a line for each kind of span left out.
+
+    Raises:
+        GateError: the claim or a span is bad data.
+    """
     from solvent.gate.embedding import unread_by
 
     spans = evidence

@@ -38,7 +38,11 @@ def codes_of(groups: Sequence[Hashable] | NDArray[Any] | None, count: int) -> In
 
 
 def derange(n: int, groups: Sequence[Hashable] | NDArray[Any] | None, rng: np.random.Generator) -> Indices:
-    """Return the index of the claim whose evidence each claim gets [n]: a permutation that leaves every group."""
+    """Return the index of the claim whose evidence each claim gets [n]: a permutation that leaves every group.
+
+    Raises:
+        GateError: there is no such permutation: fewer than two claims, or a group with more than half of them.
+    """
     codes = codes_of(groups, n)
     largest = int(np.bincount(codes, minlength=1).max())
     if n < 2 or 2 * largest > n:

@@ -216,6 +216,9 @@ class Policy:
         """Return notes on using this policy here, for the verdict's reasons; None means not stated.
 
         With ``override`` each mismatch is a note instead of an error. ``model`` is a name or a fingerprint.
+
+        Raises:
+            GateError: the policy was learnt on another domain, with another model, or with other spans or directions.
         """
         own_model = model if model in (self.model, self.model_fingerprint) else self.model
         used = [

@@ -44,7 +44,11 @@ def save_policies(path: str | os.PathLike[str], policies: Iterable[Policy]) -> N
 
 
 def load_policies(path: str | os.PathLike[str]) -> dict[str, Policy]:
-    """Return the policies in a file by name."""
+    """Return the policies in a file by name.
+
+    Raises:
+        GateError: the file is missing, has another format, was changed since it was written, or has a wrong field.
+    """
     source = Path(path)
     document = _parsed(source)
     if not isinstance(document, dict) or set(document) != _KEYS or document["format"] != _FORMAT:

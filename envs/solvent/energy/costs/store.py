@@ -72,7 +72,11 @@ class CostStore(Database):
         ceiling: float | None = None,
         category: str | None = None,
     ) -> EnergyCost:
-        """Enter the first price of an action, energy. Later prices come from approvals only."""
+        """Enter the first price of an action, energy. Later prices come from approvals only.
+
+        Raises:
+            StoreError: the action has a price already, or the numbers are inconsistent.
+        """
         row = EnergyCost(
             target_type="action", target_name=name, cost=cost, floor=floor, ceiling=ceiling, category=category
         )
@@ -101,7 +105,11 @@ class CostStore(Database):
             return [_insert(session, row, effective_at=moment) for row in rows]
 
     def register_tool(self, tool: ToolEnergy, description: str | None = None) -> McpTool:
-        """Enter a discovered tool, priced by ``energy_for_tool``, and its first price."""
+        """Enter a discovered tool, priced by ``energy_for_tool``, and its first price.
+
+        Raises:
+            StoreError: the tool is registered already, or the numbers are inconsistent.
+        """
         with self._writing(f"tool {tool.name!r}") as session:
             if session.scalar(sa.select(McpTool.id).where(McpTool.name == tool.name)) is not None:
                 raise StoreError(f"tool {tool.name!r} is registered already; allowed: a new name")
@@ -115,19 +123,31 @@ class CostStore(Database):
             return list(session.scalars(sa.select(McpTool).order_by(McpTool.name)))
 
     def price(self, target_type: str, target_name: str) -> EnergyCost:
-        """Return a target's price in force."""
+        """Return a target's price in force.
+
+        Raises:
+            ProposalError: the target has no price.
+        """
         with self._reading() as session:
             return self._in_force(session, target_type, target_name)
 
     def history(self, target_type: str, target_name: str) -> list[EnergyCost]:
-        """Return all prices of a target, oldest first."""
+        """Return all prices of a target, oldest first.
+
+        Raises:
+            ProposalError: the target has no price.
+        """
         with self._reading() as session:
             self._in_force(session, target_type, target_name)
             rows = session.scalars(_prices_of(target_type, target_name).order_by(EnergyCost.revision))
             return list(rows)
 
     def prices(self, as_of: datetime.datetime | None = None) -> list[EnergyCost]:
-        """Return the price of every target registered at a moment (None: now), by type and name."""
+        """Return the price of every target registered at a moment (None: now), by type and name.
+
+        Raises:
+            StoreError: the moment has no zone or is in the future.
+        """
         with self._reading() as session:
             rows = session.scalars(
                 sa.select(EnergyCost)
@@ -141,6 +161,9 @@ class CostStore(Database):
 
         Prices are only added, so the list of a past moment never changes. None asks for the list in force, dated by its
         last change. Known approximation: the list in force may miss an approval that is in progress.
+
+        Raises:
+            StoreError: the moment has no zone, is in the future, or is before the first price.
         """
         verbs = [
             row for row in self.prices(as_of) if row.target_type == "action" and row.target_name in VERB_NAMES
@@ -185,7 +208,11 @@ class CostStore(Database):
         return row
 
     def log_discomfort(self, discomfort: CostDiscomfort, origin: LedgerLine | None = None) -> CostDiscomfort:
-        """Log a deferral and the ledger line that it comes from."""
+        """Log a deferral and the ledger line that it comes from.
+
+        Raises:
+            StoreError: the source's schema does not allow a value.
+        """
         with self._writing(f"discomfort with {discomfort.action_considered!r}") as session:
             row = _insert(session, discomfort)
             if origin is not None:
@@ -206,6 +233,9 @@ class CostStore(Database):
         Args:
             heartbeat: the heartbeat and its income.
             spent: energy by intent class; a missing class is 0.
+
+        Raises:
+            StoreError: an intent is unknown, an energy is negative, or the heartbeat is logged already.
         """
         episode, number, total = heartbeat.episode, heartbeat.number, float(sum(spent.values()))
         end = heartbeat.energy_start + heartbeat.regenerated - total
@@ -237,7 +267,11 @@ class CostStore(Database):
     # --------------------------------------------------------------------------------- the human's side
 
     def proposals(self, status: str | None = None) -> list[EnergyCostProposal]:
-        """Return the proposals in one state or in all, oldest first."""
+        """Return the proposals in one state or in all, oldest first.
+
+        Raises:
+            ProposalError: the state is unknown.
+        """
         query = sa.select(EnergyCostProposal).order_by(EnergyCostProposal.created_at, EnergyCostProposal.id)
         if status is not None:
             if status not in set(Status):
@@ -247,7 +281,11 @@ class CostStore(Database):
             return list(session.scalars(query))
 
     def proposal(self, key: str | uuid.UUID) -> EnergyCostProposal:
-        """Return a proposal by its id or by a unique prefix of it."""
+        """Return a proposal by its id or by a unique prefix of it.
+
+        Raises:
+            ProposalError: no proposal matches, or several do.
+        """
         with self._reading() as session:
             return _found(session, key)
 
@@ -299,7 +337,11 @@ class CostStore(Database):
     def reject(
         self, key: str | uuid.UUID, *, by: str = Reviewer.USER, notes: str | None = None
     ) -> EnergyCostProposal:
-        """Reject a pending proposal; ``by`` is ``user``, ``system`` or ``timeout``."""
+        """Reject a pending proposal; ``by`` is ``user``, ``system`` or ``timeout``.
+
+        Raises:
+            ProposalError: the proposal was reviewed before; the message says by whom and when.
+        """
         if by not in set(Reviewer):
             raise ProposalError(f"reviewed_by: got {by!r}; allowed: {', '.join(Reviewer)}")
         return self._close(key, Status.REJECTED, by, notes)
@@ -307,13 +349,21 @@ class CostStore(Database):
     def withdraw(
         self, key: str | uuid.UUID, *, by: str = Reviewer.SYSTEM, notes: str | None = None
     ) -> EnergyCostProposal:
-        """Withdraw a pending proposal; ``by`` is ``system`` for the agent itself, or ``user``."""
+        """Withdraw a pending proposal; ``by`` is ``system`` for the agent itself, or ``user``.
+
+        Raises:
+            ProposalError: the proposal was reviewed before; the message says by whom and when.
+        """
         if by not in (Reviewer.USER, Reviewer.SYSTEM):
             raise ProposalError(f"reviewed_by: got {by!r}; allowed for a withdrawal: user, system")
         return self._close(key, Status.WITHDRAWN, by, notes)
 
     def expire(self, age: datetime.timedelta) -> list[EnergyCostProposal]:
-        """Reject the proposals that have been pending for ``age`` or longer, as timed out, and return them."""
+        """Reject the proposals that have been pending for ``age`` or longer, as timed out, and return them.
+
+        Raises:
+            ProposalError: ``age`` is not above 0.
+        """
         if age <= datetime.timedelta(0):
             raise ProposalError(f"age: got {age}; allowed: above 0")
         with self._reading() as session:
