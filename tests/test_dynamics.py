@@ -407,10 +407,6 @@ def test_the_horizon_truncates_and_settles():
     assert env.get_state()["debt"] == 0.0
 
 
-def all_published(env):
-    put(env, published=[2] * 8)
-
-
 def test_exhausted_when_nothing_but_resting_can_ever_run():
     env = lab()
     put(env, wells=7, debt=1.5, published=[2] * 8)

@@ -10,7 +10,6 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
-from gymnasium.vector import AutoresetMode
 
 from solvent import LabEnv, LabVectorEnv
 from solvent.adequacy.corrections import load_corrections
@@ -21,12 +20,11 @@ from solvent.lab.params import PRESETS
 from solvent.lab.registration import ENVIRONMENTS
 from solvent_agents import AGENTS, episodes
 from solvent_agents.rollout import TRACED_ADEQUACY
-from tests.labs import assert_equal, play, talk, talk_all
+from tests.labs import play, talk_all
 
 LAB = PRESETS["lab"]
 COMPOUNDS = LAB.assay.compounds
 OWN_INFOS = {"gate_verdict", "adequacy", "adequacy_rule", "correction"}
-MODES = [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP]
 IDS = ("second_look", "seek_disproof", "question_the_method", "replicate_before_claiming")
 IDS += ("repeat_the_decisive_test", "no_certainty")
 
@@ -53,35 +51,6 @@ def score_of(wording, named, plates):
 
 
 # -- what it is ----------------------------------------------------------------------------------
-
-
-def test_all_four_mechanisms_are_in_it_and_of_consequence():
-    for env in (gymnasium.make("Solvent/Lab-v0").unwrapped, LabEnv(preset="lab")):
-        params = env.params
-        assert params == LAB
-        assert (params.energy.enabled, params.proposals.enabled) == (True, True)
-        assert (params.gate.enabled, params.adequacy.enabled) == (True, True)
-        assert (params.debt.enforced, params.gate.enforced, params.adequacy.enforced) == (True, True, True)
-        assert params.unenforced == ()
-    vector = gymnasium.make_vec(
-        "Solvent/Lab-v0", num_envs=2, vectorization_mode="vector_entry_point"
-    ).unwrapped
-    assert isinstance(vector, LabVectorEnv)
-    assert vector.params == LAB
-
-
-@pytest.mark.parametrize(
-    ("group", "setting"),
-    [
-        ("debt", "enforced"),
-        ("gate", "enforced"),
-        ("adequacy", "enforced"),
-        ("adequacy", "enabled"),
-    ],
-)
-def test_each_can_be_switched_off(group, setting):
-    env = LabEnv({**TALKATIVE, group: {**TALKATIVE.get(group, {}), setting: False}}, preset="lab")
-    assert sum(step["verdict"] != Verdict.NONE for *_, step in play(env, 60)) > 3
 
 
 # -- the tool log --------------------------------------------------------------------------------
@@ -285,46 +254,7 @@ def test_wells_energy_and_debt_are_conserved_and_the_counts_add_up(books):
 # -- reproducible --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "through", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))], ids=["copy", "pickle"]
-)
-def test_a_copy_continues_identically_and_apart(through):
-    env = LabEnv(TALKATIVE, preset="lab", detailed_info=True)
-    for _ in play(env, 60, seed=8):
-        pass
-    twin, rng = through(env), np.random.default_rng(1)
-    assert twin.correction == env.correction
-    for _ in range(80):
-        action = talk(env.actions, env.action_masks(), env.get_state()["experiments"], rng)
-        expected, found = env.step(action), twin.step(action)
-        assert_equal(expected[4], found[4], "info")
-        assert expected[0].tobytes() == found[0].tobytes()
-        assert env.get_state().tobytes() == twin.get_state().tobytes()
-        assert [env.tool_log(m) for m in range(8)] == [twin.tool_log(m) for m in range(8)]
-        if expected[2] or expected[3]:
-            env.reset()
-            twin.reset()
-
-
 # -- states --------------------------------------------------------------------------------------
-
-
-def test_a_state_continues_identically_wherever_it_is_put():
-    env, other = (LabEnv(TALKATIVE, preset="lab") for _ in range(2))
-    other.reset(seed=99)
-    rng = np.random.default_rng(5)
-    for i, (_, _, (observation, *_, terminated, truncated, _), after, _) in enumerate(play(env, 200, seed=9)):
-        if terminated or truncated or i % 11:
-            continue
-        assert other.set_state(after).tobytes() == observation.tobytes()
-        assert other.get_state().tobytes() == after.tobytes()
-        assert other.correction == env.correction
-        assert (other.action_masks() == env.action_masks()).all()
-        twin = copy.deepcopy(env)
-        action = talk(env.actions, env.action_masks(), after["experiments"], rng)
-        expected, found = twin.step(action), other.step(action)
-        assert_equal(expected[4], found[4], "info")
-        assert twin.get_state().tobytes() == other.get_state().tobytes()
 
 
 def refused(env, state):
