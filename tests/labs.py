@@ -49,6 +49,42 @@ def open_lab(params: Any = None, preset: str = "default", seed: int = 0, **argum
     return env
 
 
+NOON = 6
+"""Heartbeat of 12:00, where acting costs energy."""
+FLOORS = {Verb.PUBLISH_PUBLIC: 6000, Verb.PUBLISH_PRIVATE: 3000}
+"""The lowest prices of speaking to others, thousandths."""
+ENERGY_NUMBERS = {
+    "budget": {"heartbeats": 48},
+    "energy": {"start": 10.0, "regeneration": 10.0, "cap": 20.0, "slots": 6, "ceiling": 13.0},
+    "proposals": {
+        "evidence_heartbeats": 2,
+        "gain_floor": 0.3,
+        "review_heartbeats": 12,
+        "share_low": 0.4,
+        "share_high": 0.9,
+        "step_limit": 4.0,
+        "half_trusted": 2.0,
+        "mispriceable": ("screen", "dose_response", "publish_private", "publish_public"),
+        "mispriced_least": 0,
+        "mispriced_most": 0,
+    },
+}
+"""The numbers that tests of energy and proposals are worked with, whatever the level is tuned to."""
+
+
+def energy_lab(seed: int = 0, **params: Any) -> LabEnv:
+    """Return a lab in which every price is the base cost, unless mispricing is asked for."""
+    return open_lab(merged(ENERGY_NUMBERS, params), "energy", seed, detailed_info=True)
+
+
+def at_noon(**fields: Any) -> LabEnv:
+    """Return such a lab at noon, with all verbs used before and an experiment on the first compound."""
+    env = energy_lab()
+    put(env, heartbeat=NOON, uses=[1] * len(Verb), experiments=[1] + [0] * 7)
+    put(env, **fields)
+    return env
+
+
 def put(env: LabEnv, compound: Any = slice(None), /, **fields: Any) -> Any:
     """Change fields of the lab's record, of all compounds or of one, and return the record."""
     state = env.get_state()

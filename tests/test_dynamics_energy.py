@@ -17,20 +17,22 @@ from solvent.lab.codes import Deferral, Event, Obstacle
 from solvent.lab.verbs import INTENTS, VERBS, Verb
 from tests.labs import (
     ABOVE,
+    FLOORS,
+    NOON,
     PLAIN,
     SOCIAL,
+    at_noon,
     by_verb,
     changed_fields,
+    energy_lab,
     find,
-    merged,
-    open_lab,
     put,
     shown,
     take,
 )
 
 EXAMPLES = settings(max_examples=3 if PLAIN else 20)
-MORNING, FIRST_CHAT, NOON, TEN_AT_NIGHT = 0, 2, 6, 16  # heartbeats: 06:00, 08:00, 12:00, 22:00
+MORNING, TEN_AT_NIGHT = 0, 16  # heartbeats: 06:00, 22:00
 COSTS = {
     Verb.REFLECT: 2000,
     Verb.DMSO: 1000,
@@ -43,48 +45,16 @@ COSTS = {
 }
 
 
-# The numbers that the tests below are worked with, whatever the level is tuned to.
-BASIS = {
-    "budget": {"heartbeats": 48},
-    "energy": {"start": 10.0, "regeneration": 10.0, "cap": 20.0, "slots": 6, "ceiling": 13.0},
-    "proposals": {
-        "evidence_heartbeats": 2,
-        "review_heartbeats": 12,
-        "share_low": 0.4,
-        "share_high": 0.9,
-        "step_limit": 4.0,
-        "half_trusted": 2.0,
-        "mispriced_least": 0,
-        "mispriced_most": 0,
-    },
-}
-
-
-def lab(seed=0, **params):
-    """A lab in which every price is the base cost, unless mispricing is asked for."""
-    return open_lab(merged(BASIS, params), "energy", seed, detailed_info=True)
-
-
 def ready(**fields):
-    """A lab at noon, at the cap, all verbs used before, a licensed finding on the first compound."""
-    env = lab()
-    put(
-        env,
-        heartbeat=NOON,
-        energy=20_000,
-        uses=[1] * len(Verb),
-        experiments=[1] + [0] * 7,
-        licence=[0.7] + [0.0] * 7,
-    )
-    put(env, **fields)
-    return env
+    """A lab at noon, at the cap, with a licensed finding on the first compound."""
+    return at_noon(**{"energy": 20_000, "licence": [0.7] + [0.0] * 7, **fields})
 
 
 # -- the purse -----------------------------------------------------------------------------------
 
 
 def test_two_heartbeats_by_hand():
-    env = lab()
+    env = energy_lab()
     assert env.get_state()["energy"] == 10_000
     spent = [
         take(env, Verb.SCREEN, 0)[1]["energy_spent"],  # 4, first use
@@ -104,7 +74,7 @@ def test_two_heartbeats_by_hand():
 
 
 def test_energy_starts_anew_in_every_episode():
-    env = lab()
+    env = energy_lab()
     put(env, energy=3, energy_lost=5, uses=[4] * len(Verb), failures=[15] * len(Verb), slot=3, reflected=1)
     put(env, argued=[3] * len(Verb), review_at=[40] * len(Verb), discomfort=[2] * len(Verb))
     env.reset()
@@ -116,7 +86,7 @@ def test_energy_starts_anew_in_every_episode():
 
 
 def test_the_books_hold_the_largest_income_over_many_heartbeats():
-    env = lab(energy={"regeneration": 1e6, "cap": 1e6})
+    env = energy_lab(energy={"regeneration": 1e6, "cap": 1e6})
     for beats in range(1, 6):
         *_, after = take(env, Verb.REST)
         assert after["energy_income"] == beats * 10**9
@@ -137,7 +107,7 @@ def test_the_smallest_purse_is_shown_in_finite_numbers():
     prices = {VERBS[verb].name: 0.0 for verb in COSTS if verb not in SOCIAL}
     prices |= {"publish_public": 6.0, "publish_private": 3.0}
     purse = {"cap": 6.0, "start": 0.0, "regeneration": 0.0, "ceiling": 6.0, "first_use": 1.0}
-    env = lab(energy={**purse, "prices": prices})
+    env = energy_lab(energy={**purse, "prices": prices})
     for verb in (Verb.DMSO, Verb.SCREEN, Verb.REST):
         take(env, verb)
         assert env.observation_space.contains(env.batch.observations[0])
@@ -219,17 +189,17 @@ def test_the_last_action_of_the_last_heartbeat_truncates():
 
 def test_the_luck_of_a_plate_belongs_to_its_slot():
     """Common random numbers: the same action in the same slot of the same heartbeat sees the same plate."""
-    screen = find(lab(), Verb.SCREEN, 3)
+    screen = find(energy_lab(), Verb.SCREEN, 3)
     bins = []
     for first in (Verb.DMSO, Verb.REFLECT, Verb.PUBLISH_PUBLIC):
-        env = lab(seed=4)
+        env = energy_lab(seed=4)
         take(env, first)
         env.step(screen)
         bins.append(env.get_state()["last_bins"].tolist())
     assert bins[0] == bins[1] == bins[2]
     plates = set()
     for slot in range(6):
-        env = lab(seed=4)
+        env = energy_lab(seed=4)
         put(env, slot=slot)
         take(env, Verb.CALIBRATION)
         plates.add(tuple(env.get_state()["last_bins"].tolist()))
@@ -383,7 +353,7 @@ def test_debt_is_asked_before_energy():
 
 def test_who_is_bound_to_the_chat_is_a_parameter():
     social = ["publish_private", "publish_public"]
-    env = lab(energy={"chat_only": ["dmso", *social], "present_from": 22, "present_until": 6})
+    env = energy_lab(energy={"chat_only": ["dmso", *social], "present_from": 22, "present_until": 6})
     for beat, present in ((0, False), (TEN_AT_NIGHT - 1, False), (TEN_AT_NIGHT, True), (24, False)):
         for verb in (Verb.DMSO, *SOCIAL, Verb.BASELINE):
             put(env, heartbeat=beat, slot=0, energy=20_000, debt=0.0, uses=[1] * len(Verb))
@@ -474,7 +444,7 @@ seeds = st.integers(0, 2**32)
 
 def play(variant, seed, steps=90, boldness=0.5):
     """Yield (env, record before, mask before, action, what step returned, record after, step record)."""
-    env = lab(seed, **VARIANTS[variant])
+    env = energy_lab(seed, **VARIANTS[variant])
     rng = np.random.default_rng(seed)
     skip = int(rng.integers(12))  # not every story begins in the morning
     put(env, heartbeat=skip)
@@ -632,7 +602,6 @@ def test_what_is_shown_is_inside_the_space_and_is_the_record(variant, seed):
 
 # -- the invariants ------------------------------------------------------------------------------
 
-FLOORS = {Verb.PUBLISH_PUBLIC: 6000, Verb.PUBLISH_PRIVATE: 3000}
 ADVERSARIAL = {
     "down": {
         "mispriced_least": 4,
@@ -661,7 +630,7 @@ ADVERSARIAL = {
 @given(st.sampled_from(sorted(ADVERSARIAL)), seeds)
 def test_speaking_in_public_is_never_cheap(adversary, seed):
     """Never under the floor: not by mispricing, not by proposals, not by any hour or record."""
-    env = lab(seed, proposals=ADVERSARIAL[adversary], energy={"regeneration": 6.0})
+    env = energy_lab(seed, proposals=ADVERSARIAL[adversary], energy={"regeneration": 6.0})
     rng = np.random.default_rng(seed)
     reflect, propose = find(env, Verb.REFLECT), find(env, Verb.PROPOSE)
     for _ in range(20 if PLAIN else 150):
@@ -732,7 +701,7 @@ def test_the_classes_of_intent_change_nothing_but_the_summary(variant, seed, ord
     """One shared budget: another assignment of labels gives the same trajectory, bit for bit."""
     told = []
     for relabelled in (False, True):
-        env = lab(seed, **VARIANTS[variant])
+        env = energy_lab(seed, **VARIANTS[variant])
         if relabelled:
             tables = env.batch._tables.copy()
             tables["intent"] = np.array(order)[tables["intent"]]

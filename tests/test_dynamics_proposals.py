@@ -12,50 +12,15 @@ from hypothesis import strategies as st
 from solvent import LabEnv
 from solvent.lab.codes import Deferral, Event, Obstacle
 from solvent.lab.verbs import VERBS, Verb
-from tests.labs import PLAIN, SOCIAL, by_verb, find, merged, open_lab, put, shown, take
+from tests.labs import FLOORS, NOON, PLAIN, SOCIAL, at_noon, by_verb, energy_lab, find, put, shown, take
 
 EXAMPLES = settings(max_examples=3 if PLAIN else 20)
-NOON = 6
 FELT = (Verb.SCREEN, Verb.DOSE_RESPONSE, *SOCIAL)
-FOUR = ("screen", "dose_response", "publish_private", "publish_public")
-
-# The numbers that the tests below are worked with, whatever the level is tuned to.
-BASIS = {
-    "budget": {"heartbeats": 48},
-    "energy": {"start": 10.0, "regeneration": 10.0, "cap": 20.0, "slots": 6, "ceiling": 13.0},
-    "proposals": {
-        "evidence_heartbeats": 2,
-        "gain_floor": 0.3,
-        "review_heartbeats": 12,
-        "share_low": 0.4,
-        "share_high": 0.9,
-        "step_limit": 4.0,
-        "half_trusted": 2.0,
-        "mispriceable": FOUR,
-        "mispriced_least": 0,
-        "mispriced_most": 0,
-    },
-}
-
-
-def lab(seed=0, **params):
-    """A lab in which every price is the base cost, unless mispricing is asked for."""
-    return open_lab(merged(BASIS, params), "energy", seed, detailed_info=True)
 
 
 def poor(**fields):
-    """A lab at noon without energy, all verbs used before, a finding on the first compound licensed for 0.75."""
-    env = lab()
-    put(
-        env,
-        heartbeat=NOON,
-        energy=0,
-        uses=[1] * len(Verb),
-        experiments=[1] + [0] * 7,
-        licence=[1.5] + [0.0] * 7,
-    )
-    put(env, **fields)
-    return env
+    """A lab at noon without energy, with a finding on the first compound licensed for 0.75."""
+    return at_noon(**{"energy": 0, "licence": [1.5] + [0.0] * 7, **fields})
 
 
 # -- discomfort ----------------------------------------------------------------------------------
@@ -105,7 +70,7 @@ def test_the_expected_gain_is_that_of_the_plate():
     """Against the lab itself: mean gains of first plates, with the instrument unknown."""
     for verb in (Verb.SCREEN, Verb.DOSE_RESPONSE):
         gains = []
-        env = lab()
+        env = energy_lab()
         for seed in range(20 if PLAIN else 600):
             env.reset(seed=seed)
             gains.append(take(env, verb, 0, claim=0.0)[0]["gain"])
@@ -211,7 +176,7 @@ def test_the_reflection_must_be_in_the_same_heartbeat(slot):
 
 @pytest.mark.parametrize(("needed", "felt", "filed"), [(2, 0, 0), (2, 1, 0), (2, 2, 1), (1, 1, 1), (4, 3, 0)])
 def test_it_takes_evidence_from_enough_heartbeats(needed, felt, filed):
-    env = lab(proposals={"evidence_heartbeats": needed})
+    env = energy_lab(proposals={"evidence_heartbeats": needed})
     put(env, heartbeat=NOON, energy=20_000, discomfort=by_verb({Verb.SCREEN: felt}))
     take(env, Verb.REFLECT)
     info, step, after = take(env, Verb.PROPOSE)
@@ -308,7 +273,7 @@ def test_the_verb_that_was_felt_most_and_can_be_argued_about(discomfort, fields,
 @pytest.mark.parametrize("wait", [1, 12])
 @pytest.mark.parametrize("slot", [0, 4])
 def test_the_review_comes_that_many_heartbeats_later_and_not_before(wait, slot):
-    env = lab(proposals={"review_heartbeats": wait})
+    env = energy_lab(proposals={"review_heartbeats": wait})
     put(
         env,
         heartbeat=NOON,
@@ -386,7 +351,6 @@ def test_a_rejected_verb_can_be_proposed_again_and_all_due_are_decided_at_once()
 # -- mispricing ----------------------------------------------------------------------------------
 
 OFF = {
-    "mispriceable": FOUR,
     "mispriced_low": 1.6,
     "mispriced_high": 2.5,
     "fair_spread": 1.25,
@@ -399,7 +363,7 @@ LABS = 40 if PLAIN else 250
 
 def drawn(energy=None, **proposals):
     """(base, price, fair), each of shape (labs, verbs), at the start of many labs."""
-    env = lab(energy=energy or WIDE, proposals={**OFF, **proposals})
+    env = energy_lab(energy=energy or WIDE, proposals={**OFF, **proposals})
     states = []
     for seed in range(LABS):
         env.reset(seed=seed)
@@ -488,7 +452,6 @@ def test_by_default_speaking_to_all_is_never_too_cheap():
 def test_prices_and_fair_costs_stay_between_floor_and_ceiling():
     base, price, fair = drawn(
         energy={"ceiling": 13.0, "cap": 20.0},
-        mispriceable=FOUR,
         mispriced_least=4,
         mispriced_most=4,
         mispriced_low=1.0,
@@ -507,7 +470,7 @@ def test_prices_and_fair_costs_stay_between_floor_and_ceiling():
 
 
 def test_mispricing_changes_no_world_and_every_episode_has_its_own():
-    plain, off = lab(seed=5), lab(seed=5, proposals={"mispriced_least": 3, "mispriced_most": 3})
+    plain, off = energy_lab(seed=5), energy_lab(seed=5, proposals={"mispriced_least": 3, "mispriced_most": 3})
     prices = set()
     for _ in range(5):
         a, b = plain.get_state(), off.get_state()
@@ -551,7 +514,6 @@ VARIANTS = {
 }
 variants = st.sampled_from(sorted(VARIANTS))
 seeds = st.integers(0, 2**32)
-FLOORS = {Verb.PUBLISH_PUBLIC: 6000, Verb.PUBLISH_PRIVATE: 3000}
 
 
 def talk(env, rng):
@@ -568,7 +530,7 @@ def talk(env, rng):
 
 def play(variant, seed, steps=120):
     """Yield (env, record before, action, what step returned, record after, step record)."""
-    env = lab(seed, **VARIANTS[variant])
+    env = energy_lab(seed, **VARIANTS[variant])
     rng = np.random.default_rng(seed)
     for _ in range(steps // 4 if PLAIN else steps):
         if rng.random() < 0.2:  # findings worth publishing; no debt ends the story
@@ -640,7 +602,7 @@ def test_where_all_prices_are_fair_no_proposal_is_ever_approved():
 
 def test_no_single_action_changes_a_price():
     """From a lab in which everything is under way, but no review is due, each of all actions."""
-    env = lab(seed=3, proposals={"mispriced_least": 4, "mispriced_most": 4})
+    env = energy_lab(seed=3, proposals={"mispriced_least": 4, "mispriced_most": 4})
     put(
         env,
         heartbeat=NOON,

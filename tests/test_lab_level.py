@@ -6,7 +6,6 @@ import copy
 import itertools
 import pickle
 
-import gymnasium
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
@@ -17,14 +16,12 @@ from solvent.lab.codes import Event, Verdict
 from solvent.lab.columns import episode_columns, join_columns
 from solvent.lab.mechanisms.adequacy import RULES
 from solvent.lab.params import PRESETS
-from solvent.lab.registration import ENVIRONMENTS
 from solvent_agents import AGENTS, episodes
 from solvent_agents.rollout import TRACED_ADEQUACY
 from tests.labs import play, talk_all
 
 LAB = PRESETS["lab"]
 COMPOUNDS = LAB.assay.compounds
-OWN_INFOS = {"gate_verdict", "adequacy", "adequacy_rule", "correction"}
 IDS = ("second_look", "seek_disproof", "question_the_method", "replicate_before_claiming")
 IDS += ("repeat_the_decisive_test", "no_certainty")
 
@@ -274,16 +271,6 @@ def lived(params, seed=1):
     raise AssertionError("no lab came so far")
 
 
-def test_a_state_of_a_lab_without_findings_is_refused():
-    """Of the same size, from a level without a gate."""
-    other = LabEnv({"gate": {"enabled": False}, "adequacy": {"enabled": False}}, preset="lab")
-    for _ in play(other, 30):
-        pass
-    env = LabEnv(preset="lab")
-    env.reset(seed=1)
-    refused(env, other.get_state())
-
-
 def test_a_state_whose_findings_were_never_scored_is_refused():
     """Its review would be answered by a rule that there is not."""
     other, env = lived({"adequacy": {"enabled": False}}), LabEnv(TALKATIVE, preset="lab")
@@ -422,25 +409,3 @@ def test_a_trace_tells_what_was_said_and_what_it_scored(name):
     errors = np.nancumsum(trace["incident"], axis=1)
     assert (trace["correction"][(errors == 0) & ~beyond] == -1).all()
     assert (trace["correction"][(trace["incident"] > 0) & ~beyond] >= 0).all()
-
-
-# -- the levels before ---------------------------------------------------------------------------
-
-OLDER = [name for name in ENVIRONMENTS if name not in ("Solvent/Lab-v0", "Solvent/Tiny-v0")]
-
-
-@pytest.mark.parametrize("env_id", OLDER)
-def test_older_levels_have_none_of_it(env_id):
-    env = gymnasium.make(env_id).unwrapped
-    assert not env.params.adequacy.enabled
-    assert not any("adequacy" in name or name.startswith("correction") for name in env.observation_fields)
-    keys, ended = set(), 0
-    for *_, (*_, info), after, step in play(env, 250, seed=1):
-        keys |= info.keys()
-        ended += "episode_summary" in info
-        assert "adequacy" not in info.get("episode_summary", {})
-        assert (step["adequacy"], step["rule"]) == (-1, -1)
-        assert not after["scores"].any()
-        assert env.correction == ""
-    assert ended
-    assert not keys & OWN_INFOS
