@@ -33,7 +33,7 @@ DOES = {
     Verb.SCREEN: "compound, few doses",
     Verb.DOSE_RESPONSE: "compound, many doses",
     Verb.PUBLISH_PUBLIC: "tell all readers",
-    Verb.REFLECT: "see what this hour took",
+    Verb.REFLECT: "see this hour's energy",
 }
 
 
@@ -135,7 +135,7 @@ def why_not(params: LabParams, lab: Any, verb: Verb) -> str:
         return f"debt above {params.debt.threshold:g}, only calibration"
     elif verb is Verb.PROPOSE:
         if arguable_verb(params, lab) is None:
-            return f"nothing was put off in {plural(params.proposals.evidence_heartbeats, 'hour')} or more"
+            return f"nothing was deferred in {plural(params.proposals.evidence_heartbeats, 'hour')} or more"
         return "only right after reflect"
     elif VERBS[verb].takes == "confidence" and ((lab["published"] != 0) | (lab["decision_at"] != 0)).all():
         return "all are published or under review" if lab["decision_at"].any() else "all are published"
