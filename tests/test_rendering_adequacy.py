@@ -69,10 +69,10 @@ def test_the_panel_of_the_gate_does_not_jump(width: int) -> None:
         for _ in range(30):
             lab, step = forged(params, rng, 9, says=True)
             history = History([])
-            heights.add(len(lines(Sheet(width), View(params, lab, step, history, reveal=False))))
+            heights.add(len(lines(Sheet(width), View(params, lab, step, history))))
             Renderer(params, "ansi").book.judge(history, lab, step)
             assert history.finding is not None
-            heights.add(len(lines(Sheet(width), View(params, lab, step, history, reveal=False))))
+            heights.add(len(lines(Sheet(width), View(params, lab, step, history))))
         assert len(heights) == 1
 
 
