@@ -237,6 +237,14 @@ def unframed(text: str) -> str:
     return re.sub(r" *│\n│ +", " ", uncoloured(text))
 
 
+def one_line(error: Any, *parts: str) -> None:
+    """Assert that the error that was raised is one line, says what is allowed, and names ``parts``."""
+    text = str(error.value)
+    assert "\n" not in text
+    assert "allowed: " in text
+    assert [part for part in parts if part not in text] == []
+
+
 def assert_equal(left: Any, right: Any, where: str = "") -> None:
     """Assert the same types, keys and bits at any depth."""
     assert type(left) is type(right), where

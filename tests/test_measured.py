@@ -29,18 +29,11 @@ from solvent.lab.words import measured as words_file
 from solvent.lab.words.catalogue import WordsError, load_catalogue
 from solvent.lab.words.measured import ARRAYS, SHIPPED, Measured, load_measured, save_measured
 from solvent.lab.words.rows import STRENGTHS, finding_row, fit_row, readout_row
+from tests.labs import one_line
 
 GATE = PRESETS["gate"]
 ASSAY, DOSES = GATE.assay, GATE.doses
 SPANS, FINDINGS = 121, 24
-
-
-def one_line(error, *parts):
-    text = str(error.value)
-    assert "\n" not in text
-    assert "allowed: " in text
-    for part in parts:
-        assert part in text
 
 
 @pytest.fixture(autouse=True)
