@@ -266,6 +266,12 @@ def assert_equal(left: Any, right: Any, where: str = "") -> None:
         assert left == right, where
 
 
+def score_of(wording: int, named: int, plates: int) -> int:
+    """Return adequacy's score by the source's rule: words beyond evidence."""
+    words = wording + (wording == 2 and named == 0)
+    return min(3, max(0, words - (0, 1, 2, 2, 3)[min(plates, 4)] + 1))
+
+
 # -- a record that nobody played -----------------------------------------------------------------
 
 

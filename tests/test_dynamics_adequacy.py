@@ -15,7 +15,7 @@ from solvent.lab.mechanisms.adequacy import RULES
 from solvent.lab.params import PRESETS, LabParams
 from solvent.lab.verbs import Verb
 from solvent.lab.words.measured import load_measured
-from tests.labs import DEFINITIVE, HEDGED, PLAIN, PLAINLY, merged, open_lab, put, shown, study, take
+from tests.labs import DEFINITIVE, HEDGED, PLAIN, PLAINLY, merged, open_lab, put, score_of, shown, study, take
 
 P20 = load_measured().policies[1]
 ACCEPTED, REVIEWED, REJECTED = 0, round(5e5 * (P20.tau_accept + P20.tau_review)), 999_999
@@ -84,11 +84,6 @@ def test_a_number_that_is_missing_is_reviewed_at_best_whatever_the_words():
         put(lab, 0, unsupported=1)
         info, *_ = take(lab, Verb.PUBLISH_PUBLIC, confidence=DEFINITIVE)
         assert (info["gate_verdict"], info["verdict"]) == ("review", verdict)
-
-
-def score_of(wording, named, plates):
-    words = wording + (wording == 2 and named == 0)
-    return min(3, max(0, words - (0, 1, 2, 2, 3)[min(plates, 4)] + 1))
 
 
 THRESHOLDS = [(low, high) for low, high in itertools.product(range(5), repeat=2) if low <= high]

@@ -18,7 +18,7 @@ from solvent.lab.mechanisms.adequacy import RULES
 from solvent.lab.params import PRESETS
 from solvent_agents import AGENTS, episodes
 from solvent_agents.rollout import TRACED_ADEQUACY
-from tests.labs import play, talk_all
+from tests.labs import play, score_of, talk_all
 
 LAB = PRESETS["lab"]
 COMPOUNDS = LAB.assay.compounds
@@ -39,12 +39,6 @@ FREE = {
     "debt": {"enforced": False},
     "energy": {"start": 200.0, "cap": 200.0, "regeneration": 60.0},
 }
-
-
-def score_of(wording, named, plates):
-    """The rule of the source, by hand: words beyond evidence."""
-    words = wording + (wording == 2 and named == 0)
-    return min(3, max(0, words - (0, 1, 2, 2, 3)[min(plates, 4)] + 1))
 
 
 # -- what it is ----------------------------------------------------------------------------------
