@@ -424,24 +424,16 @@ def watched(env, seed, steps, choose=busy, gate=None):
     return seen
 
 
-@functools.cache
-def story(variant):
-    """What happens in a variant, every step held against the rule; it is played once."""
-    return watched(lab(**VARIANTS[variant]), seed=len(variant), steps=60 if PLAIN else 300)
-
-
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_rule_holds_over_random_play(variant):
-    story(variant)
+    watched(lab(**VARIANTS[variant]), seed=len(variant), steps=60 if PLAIN else 300)
 
 
 @pytest.mark.skipif(PLAIN, reason="takes thousands of steps")
 def test_random_play_meets_everything_that_the_rule_is_about():
     """Else the test above would be of nothing."""
-    told = [
-        story(variant)
-        for variant in ("default", "rich", "free", "poor", "P30", "decided late", "bankruptcy resets")
-    ]
+    variants = ("default", "rich", "free", "poor", "P30", "decided late")
+    told = [watched(lab(**VARIANTS[variant]), seed=1, steps=700) for variant in variants]
     assert (sum(seen["verdicts"] for seen in told) > 10).all()
     assert (sum(seen["decided"] for seen in told) > 1).all()
     ends, events, levels = (
