@@ -600,6 +600,26 @@ def test_two_wrong_findings_approved_at_once_tighten_twice_and_pay_twice():
     assert not step["right"]
 
 
+def test_a_review_decides_what_was_submitted_not_what_is_believed_since():
+    env = under_review(lab(**FREE), potency=4)
+    believe(env, 0, 1)
+    for _ in range(3):
+        _, step, after = take(env, Verb.REST)
+    assert after["wrong"] == 0
+    assert step["published_bits"] == pytest.approx(math.log2(6))
+
+
+def test_a_private_finding_under_review_pays_its_share_and_reports_no_incident():
+    for potency, score in ((4, math.log2(6)), (1, math.log2(0.25 / (7 / 8)))):
+        env = under_review(lab(**FREE), verb=Verb.PUBLISH_PRIVATE, potency=potency)
+        rewards = [env.step(REST)[1] for _ in range(3)]
+        after = env.get_state()
+        assert rewards[-1] == pytest.approx(score / 2)
+        assert after["published"][0] == 1
+        assert after["strictness"] == P20
+        assert after["incidents"].tolist() == [int(potency != 4), 0]
+
+
 @pytest.mark.parametrize(("beats_left", "pays"), [(4, True), (3, False), (1, False)])
 def test_a_review_that_the_horizon_overtakes_pays_nothing(beats_left, pays):
     env = lab(**FREE)
