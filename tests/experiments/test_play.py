@@ -117,7 +117,7 @@ def test_what_was_tried_in_vain_is_explained() -> None:
     public, propose = menu(Verb.PUBLISH_PUBLIC, "energy"), menu(Verb.PROPOSE, "energy")
     shown = played(f"{public}\n0\n0\n{propose}\nq\n")
     assert "Not executed: the user is away until 08:00." in shown
-    assert "Not executed: a proposal is filed right after a reflection, in the same hour." in shown
+    assert "Not executed: a proposal must follow a reflection in the same hour." in shown
     assert "slot 3 of 6" in shown
 
 
@@ -128,8 +128,8 @@ def test_a_small_screen_repeats_what_scrolled_away() -> None:
     assert "Dmso. Learnt " in small
     assert "Dmso. Learnt " not in tall
     assert max(len(line.removeprefix("> ")) for line in small.split("\n")) <= 80
-    assert "costs in energy, now" in small
-    assert "costs in energy, now" not in tall  # the menu says them
+    assert "energy costs now" in small
+    assert "energy costs now" not in tall  # the menu says them
 
 
 # -- at a gate
