@@ -17,12 +17,13 @@ from matplotlib.figure import Figure
 
 from solvent.lab.codes import Event
 from solvent_experiments.artifacts.parquet import Columns, select
-from solvent_experiments.figures.style import GREY, PALETTE, new_figure
+from solvent_experiments.figures.frame import band
+from solvent_experiments.figures.style import DASHED, GREY, PALETTE, new_figure
 from solvent_experiments.figures.training import stretches
 from solvent_experiments.measure.statistics import Bootstrap, share_difference, share_interval
 from solvent_experiments.studies.arms import ENFORCED, MASKED
 from solvent_experiments.studies.data import ArmData, StudyData
-from solvent_experiments.studies.drawing import DASHED, points, step_labels
+from solvent_experiments.studies.drawing import points, step_labels
 from solvent_experiments.studies.measures import shown
 from solvent_experiments.studies.study import Arm, Play
 from solvent_experiments.studies.verdicts import Finding, Score
@@ -183,9 +184,7 @@ def _over_training(
         share_interval([training[part][r] for r in b.rows], [training[whole][r] for r in b.rows], DRAWS)
         for b in bins
     ]
-    steps = [b.steps for b in bins]
-    axes.fill_between(steps, [f.low for f in found], [f.high for f in found], color=colour, alpha=0.25, lw=0)
-    axes.plot(steps, [f.value for f in found], color=colour, label=says)
+    band(axes, [b.steps for b in bins], found, colour, label=says)
 
 
 def _over_a_lot(axes: Axes, data: ArmData, colour: str) -> None:

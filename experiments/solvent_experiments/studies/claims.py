@@ -19,11 +19,11 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from solvent_experiments.artifacts.parquet import Columns, select
-from solvent_experiments.figures.style import GREY, PALETTE, new_figure
+from solvent_experiments.figures.style import DASHED, GREY, PALETTE, new_figure
 from solvent_experiments.measure.statistics import Interval, difference, mean_interval, stratified_bootstrap
 from solvent_experiments.studies.arms import CONTAMINATED, ENFORCED, SMALL
 from solvent_experiments.studies.data import StudyData
-from solvent_experiments.studies.drawing import DASHED, points
+from solvent_experiments.studies.drawing import points
 from solvent_experiments.studies.measures import shown
 from solvent_experiments.studies.study import Arm, Play
 from solvent_experiments.studies.verdicts import Finding, Score

@@ -12,7 +12,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from solvent.lab.mechanisms.governance import GATE_POLICIES
-from solvent_experiments.figures.style import PALETTE, new_figure
+from solvent_experiments.figures.style import DASHED, PALETTE, new_figure
 from solvent_experiments.measure.statistics import (
     Interval,
     interval,
@@ -22,7 +22,7 @@ from solvent_experiments.measure.statistics import (
 )
 from solvent_experiments.studies.arms import WARM
 from solvent_experiments.studies.data import StudyData
-from solvent_experiments.studies.drawing import DASHED, points
+from solvent_experiments.studies.drawing import points
 from solvent_experiments.studies.measures import change, shown
 from solvent_experiments.studies.study import Arm, Play
 from solvent_experiments.studies.verdicts import Finding, Score
