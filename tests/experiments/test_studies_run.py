@@ -75,7 +75,7 @@ def test_what_is_finished_is_skipped(runs: Path) -> None:
     arguments = ("--smoke", "--seeds", "0", "--runs", runs, "--jobs", "1")
     shown = call("study", "run", "predictions", *arguments).succeeded()
     assert digests(runs / "predictions") == before
-    assert shown.count("finished before; nothing to do") == 2
+    assert shown.count("already finished; nothing to do") == 2
 
 
 @pytest.mark.slow
@@ -137,7 +137,7 @@ def test_a_run_of_another_lab_is_no_arm(runs: Path, tmp_path: Path) -> None:
         target = place_of(arm, tmp_path).root
         target.parent.mkdir(parents=True, exist_ok=True)
         target.symlink_to(place_of(source, runs).root)
-    with pytest.raises(ConfigError, match="another lab or learner than that of the arm enforced"):
+    with pytest.raises(ConfigError, match="a run of another lab or learner than the arm enforced"):
         load_study("predictions", study, tmp_path)
 
 

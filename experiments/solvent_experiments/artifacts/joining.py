@@ -45,7 +45,7 @@ def _read_all(paths: list[Path]) -> dict[Path, Columns]:
             tables[path] = read_parquet(path)
         except (OSError, ValueError) as error:
             reason = str(error).partition("\n")[0].partition(". ")[0]
-            problems.append(f"{path}: damaged ({reason}); move it away, and the same command makes it anew")
+            problems.append(f"{path}: damaged ({reason}); move it away, and the same command makes it again")
     problems = problems or _of_other_versions(tables)
     if problems:
         raise DamagedError("\n".join(problems))
@@ -58,7 +58,7 @@ def _of_other_versions(tables: dict[Path, Columns]) -> list[str]:
     for path, columns in tables.items():
         widest.setdefault(path.name, set()).update(columns)
     return [
-        f"{path}: written by another version, without {', '.join(sorted(lacking))}; --fresh makes the run anew"
+        f"{path}: written by another version, without {', '.join(sorted(lacking))}; --fresh repeats the run"
         for path, columns in tables.items()
         if (lacking := widest[path.name] - set(columns))
     ]

@@ -88,7 +88,7 @@ def energy_curve(run: RunData) -> Figure | None:
         run.params,
         "line: median at a heartbeat's start, band: 10-90 %",
         "dotted: median left at its end; dashed: cap",
-        "grey: the user is away; a curve ends where",
+        "grey: the user is away; a curve ends when",
         "nine of ten episodes have ended",
     )
     figure.supylabel("energy", fontsize=8)

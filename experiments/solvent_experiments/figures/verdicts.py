@@ -75,7 +75,7 @@ def verdict_curve(run: RunData) -> Figure | None:
         incidents.yaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
         incidents.set_ylabel("incidents\nper episode")
     seeds = [f"{agent}: {seeds_of(run, agent)}" for agent in learnt]
-    step_axis(incidents, run, "incident: a wrong finding came out", CURVES, *seeds)
+    step_axis(incidents, run, "incident: a published finding is wrong", CURVES, *seeds)
     handles = [Line2D([], [], color=colour, label=name) for name, colour in VERDICT_KEY.items()]
     figure.legend(handles=handles, loc=legend_place(run, "center"), ncols=3, columnspacing=1.0)
     return figure
@@ -117,7 +117,7 @@ def verdicts(run: RunData) -> Figure | None:
         axes.set_title(heading, pad=3)
     grid[0].set_title("share of\nfindings", pad=3)
     grid[0].set_xlabel("line: 95 %\nof the accepted")
-    grid[2].set_xlabel("an episode: mean\nand 95 % interval")
+    grid[2].set_xlabel("mean per episode\nand 95 % interval")
     colour_key(figure, run, VERDICT_KEY, 3)
     return figure
 

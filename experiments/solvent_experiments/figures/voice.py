@@ -119,7 +119,7 @@ def prices(run: RunData) -> Figure | None:
     axes.yaxis.set_major_locator(LogLocator(base=2))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}"))
-    notes = ("line: geometric mean, band: 10-90 %; dashed: fair", "at the right: prices in the mean")
+    notes = ("line: geometric mean, band: 10-90 %; dashed: fair", "right: number of prices averaged")
     clock(axes, run.params, *notes)
     figure.supylabel("price / fair price", fontsize=8)
     handles = [Line2D([], [], color=kind.colour, ls=kind.line) for kind in drawn]

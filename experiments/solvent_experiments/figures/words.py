@@ -25,7 +25,7 @@ __all__ = ["ARMS", "words_ablation", "words_curve", "words_of_findings"]
 SCORE_COLOURS = ("#2F6B9A", "#9CC3DD", "#F0B27A", "#B00020")
 """Scores 0 to 3. The ends are dark, so they differ in greyscale too."""
 ARMS = {"enforced": PALETTE[0], "only tracked": PALETTE[1]}
-NOTE = "score: 0 says no more than was looked at, 3 is definitive with next to nothing behind it"
+NOTE = "score: 0 claims no more than the evidence shows, 3 is definitive with almost none"
 
 
 def counted(columns: Columns) -> Columns:
