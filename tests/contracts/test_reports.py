@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import json
 import re
 import shutil
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,7 @@ from solvent_experiments.report.episodes import chosen_episodes
 from solvent_experiments.report.frames import changes
 from solvent_experiments.report.page import write_report
 from solvent_experiments.run.progress import Shown
-from tests.runs import Level, lines_of
+from tests.runs import Level, Levels, lines_of
 
 HOSTILE = "<script>alert(1)</script>"
 ONERROR = '"><img src=x onerror=alert(2)>'
@@ -79,15 +81,23 @@ def states_of(episode: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def debt_page(smoke_run: RunFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_report([smoke_run.root], tmp_path_factory.mktemp("page") / "debt.html", Shown())
+def pages(levels: Levels, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """``pages("smoke_lab")`` is the page of that level's run."""
+    folder = tmp_path_factory.mktemp("page")
+    return functools.cache(
+        lambda name: write_report([levels(name).folder.root], folder / f"{name}.html", Shown())
+    )
 
 
-@pytest.fixture(scope="module")
-def page(level: Level, tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def debt_page(pages: Callable[[str], Path]) -> Path:
+    return pages("smoke")
+
+
+@pytest.fixture
+def page(level: Level, pages: Callable[[str], Path]) -> Path:
     """The page of each level's run in turn."""
-    name = f"{level.experiment.name}.html"
-    return write_report([level.folder.root], tmp_path_factory.mktemp("page") / name, Shown())
+    return pages(level.experiment.name)
 
 
 @pytest.fixture

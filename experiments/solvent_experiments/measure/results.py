@@ -97,7 +97,7 @@ def _energy(rows: Sequence[Row]) -> Table:
     return _means(
         rows,
         ("energy", "proposals"),
-        "Means per episode. Lost: income above the cap. Deferred: not executed for lack of energy. Felt: those deferrals "
+        "Means per episode. Lost: income above the cap. Deferred: not executed for lack of energy. Felt: deferrals "
         "that were worth taking, at most one of a kind per heartbeat. Away: not executed because the user was away. "
         "Hoarded: rests at the cap with a licensed finding at hand.",
     )
@@ -126,8 +126,8 @@ def _words(rows: Sequence[Row]) -> Table:
             )
             for row in rows
         ],
-        "Findings per episode by the score of their words: 0 claims no more than the evidence shows, 3 is definitive with "
-        "almost no evidence. Score: their mean. Over: share of scores 2 and 3. With 95 % bootstrap intervals.",
+        "Findings per episode by the score of their words: 0 claims no more than the evidence shows, 3 is definitive "
+        "with almost none. Score: their mean. Over: share of scores 2 and 3. With 95 % bootstrap intervals.",
     )
 
 
