@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+from solvent import LabParams
+from solvent.lab.words.sentences import measured_for
 from solvent_experiments.artifacts.files import write_json
 from solvent_experiments.artifacts.folder import RunFolder, Unit
-from solvent_experiments.artifacts.gate_in_force import judged_by
 from solvent_experiments.artifacts.parquet import Columns, joined, owned, read_parquet, write_parquet
 from solvent_experiments.config.experiment import Experiment
 from solvent_experiments.measure.summary import summary, to_mappings
@@ -36,6 +38,18 @@ def join(experiment: Experiment, folder: RunFolder, units: list[Unit]) -> None:
         "switched_off": list(experiment.switched_off),
     }
     write_json(folder.summary, about | {"agents": to_mappings(rows)})
+
+
+def judged_by(params: LabParams) -> dict[str, Any]:
+    """Return each policy's thresholds, the laxest first, and what `solvent gate build` found of the lab's domain.
+
+    They are kept with the run, so that a rebuilt gate changes no old figure.
+    """
+    measured = measured_for(params)
+    if measured is None:
+        return {"thresholds": {}, "domain": None}
+    thresholds = {policy.name: [policy.tau_accept, policy.tau_review] for policy in measured.policies}
+    return {"thresholds": thresholds, "domain": measured.about["domain"]}
 
 
 def _read_all(paths: list[Path]) -> dict[Path, Columns]:
