@@ -55,22 +55,25 @@ MODES = pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("reveal", [False, True])
-def test_any_lab_can_be_drawn_at_any_time(shape: str, reveal: bool) -> None:
+def test_any_lab_can_be_drawn_at_any_time(shape: str) -> None:
     preset, changes = SHAPES[shape]
     params = resolve_params(changes, preset)
     size = (640, 960 + 320 * params.energy.enabled + 380 * params.gate.enabled, 3)
-    drawer = Renderer(params, "rgb_array", reveal=reveal)
     sheets = [*map(Sheet, (NARROWEST, 96, 130)), *(Sheet(80, height) for height in (1, 23, 39))]
-    writers = [Renderer(params, "ansi", reveal=reveal, sheet=sheet) for sheet in sheets]
+    drawers = {reveal: Renderer(params, "rgb_array", reveal=reveal) for reveal in (False, True)}
+    writers = {
+        reveal: [Renderer(params, "ansi", reveal=reveal, sheet=sheet) for sheet in sheets]
+        for reveal in (False, True)
+    }
     rng, last = np.random.default_rng(7), params.budget.heartbeats
     fewest = 13 + len(params.assay.compounds) + 3
-    for heartbeat, slot in ((1, 0), (2, params.slots // 2), (last // 2, params.slots - 1), (last, 0)):
+    moments = ((1, 0), (2, params.slots // 2), (last // 2, params.slots - 1), (last, 0))
+    for (heartbeat, slot), reveal in zip(moments, (False, True, False, True), strict=True):
         for says in {False, params.gate.enabled}:
             lab, step = forged(params, rng, heartbeat, slot, says=says)
-            frame = drawer.draw(lab, step)
+            frame = drawers[reveal].draw(lab, step)
             assert (frame.shape, frame.dtype) == (size, np.uint8)
-            for writer in writers:
+            for writer in writers[reveal]:
                 text = uncoloured(writer.draw(lab, step))
                 rows = text.split("\n")
                 assert {len(row) for row in rows} == {writer.sheet.width}

@@ -15,9 +15,9 @@ from solvent_experiments.measure.statistics import interval, performance_profile
 from solvent_experiments.measure.table import Table
 from solvent_experiments.studies.data import ArmData, Study, StudyData
 from solvent_experiments.studies.drawing import arms_figure
-from solvent_experiments.studies.measures import QUANTILES, arm_rows, budget_bands, rounded
+from solvent_experiments.studies.measures import QUANTILES, arm_rows, budget_bands
 from solvent_experiments.studies.registry import load_study
-from solvent_experiments.studies.verdicts import Finding, Score
+from solvent_experiments.studies.verdicts import Finding, Score, rounded
 
 __all__ = ["markdown", "show_score", "write_results"]
 
