@@ -150,7 +150,7 @@ def figure(data: StudyData) -> Figure:
         values, numbers = (data.play_groups(play, column) for column in ("owed_before", "number"))
         episodes = np.unique(np.concatenate(numbers))
         means = [mean_interval([v[n == k] for v, n in zip(values, numbers, strict=True)]) for k in episodes]
-        band(owed, episodes + 1, means, PALETTE[i], marker="o", ms=3, label=arm.says)
+        band(owed, (episodes + 1).tolist(), means, PALETTE[i], marker="o", ms=3, label=arm.says)
     level_line(owed, data.arm(ENFORCED).params.debt.threshold)
     owed.set_xlabel("episode of a career; dashed: the threshold")
     owed.set_ylabel("debt at its start (bits)")
