@@ -107,6 +107,7 @@ def test_everything_that_is_compiled_is_cached_so():
 
 PLAY = """
 import hashlib, sys, numpy as np
+from solvent import LabVectorEnv
 for level in sys.argv[1:]:
     envs = LabVectorEnv(2, preset=level)
     observations, _ = envs.reset(seed=1)
