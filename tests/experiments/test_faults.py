@@ -48,7 +48,7 @@ def test_a_worker_that_is_killed_is_replaced_and_its_training_resumed(
         worker.kill()
     out, error = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, out + error
-    assert "was ended by SIGKILL; it is tried again, 2 of 3" in out
+    assert "was ended by SIGKILL; retrying, attempt 2 of 3" in out
     assert "ppo seed 0: training from " in out
     for label in ("ppo seed 0", "ppo seed 1"):
         assert out.count(f"{label}: trained in") == 1
@@ -139,7 +139,7 @@ def test_a_full_disk_ends_the_run_in_one_line_and_with_room_it_goes_on(
         assert error.count("\n") == 1, error
         assert error.startswith(f"solvent: {root}/ppo/seed-1{file}")
         assert error.endswith(
-            "No space left on device; with some room there, the same command goes on with the run\n"
+            "No space left on device; free some space there, and the same command resumes the run\n"
         )
         assert not [path for path in root.rglob("*") if ".part" in path.name]
         assert not list(root.rglob("*.parquet"))

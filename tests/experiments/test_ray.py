@@ -53,7 +53,7 @@ def test_a_killed_worker_is_replaced_and_the_artifacts_are_those_of_processes(
     started = family([process.pid])
     out, error = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, out + error
-    assert " was lost; it is tried again, 2 of 3" in out
+    assert " was lost; retrying, attempt 2 of 3" in out
     assert "(raylet)" not in out + error
     for label in ("ppo seed 0", "ppo seed 1"):
         assert out.count(f"{label}: trained in") == 1
@@ -99,7 +99,7 @@ def test_a_killed_run_leaves_no_worker_and_the_next_survives_the_loss_of_a_node(
     said += out
     assert process.returncode == 0, said + error
     assert "ppo seed 1: its process" in said
-    assert "and its machine with it; it is tried again, 2 of 3" in said
+    assert "and its machine with it; retrying, attempt 2 of 3" in said
     killed, finished = sessions(root)
     assert (killed["status"], finished["status"]) == ("cut off", "finished")
     assert [unit for unit, _ in incidents(finished)] == [None, "ppo seed 1"]

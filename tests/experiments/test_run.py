@@ -102,12 +102,12 @@ def test_a_folder_of_something_else_is_left_alone(smoke: Experiment, tmp_path: P
 def test_one_process_at_a_time(smoke: Experiment, tmp_path: Path) -> None:
     with (
         RunFolder(tmp_path / "run").locked(),
-        pytest.raises(ConfigError, match="is running in it"),
+        pytest.raises(ConfigError, match="is using this folder"),
     ):
         run_experiment(smoke, tmp_path / "run", quiet=True)
     with (
         RunFolder(tmp_path / "run").locked(),
-        pytest.raises(ConfigError, match="is running in it"),
+        pytest.raises(ConfigError, match="is using this folder"),
     ):
         run_experiment(smoke, tmp_path / "run", quiet=True, fresh=True)
     (tmp_path / "run" / ".lock").write_text(json.dumps({"pid": os.getpid(), "started": 1.0}))

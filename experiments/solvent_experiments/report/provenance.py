@@ -63,7 +63,7 @@ def finished_manifest(folder: RunFolder) -> dict[str, Any]:
         ) from None
     if not finished:
         raise ConfigError(
-            "not finished; allowed: a finished run (`solvent run` goes on with it)", file=folder.root
+            "not finished; allowed: a finished run (`solvent run` resumes it)", file=folder.root
         )
     assert isinstance(manifest, dict)
     return manifest
