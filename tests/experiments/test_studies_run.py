@@ -267,6 +267,7 @@ def test_a_page_without_findings_or_arms_is_still_a_page() -> None:
         "tables": {"empty": []},
         "arms": [],
         "notes": [],
+        "small_or_null": [],
         "budget": {},
         "plays": {},
         "dates": [],

@@ -6,21 +6,24 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 
 from solvent_experiments.artifacts.files import write_atomically, write_json
 from solvent_experiments.figures.style import save, styled
-from solvent_experiments.measure.statistics import interval
+from solvent_experiments.measure.statistics import interval, performance_profile
 from solvent_experiments.measure.table import Table
 from solvent_experiments.studies.data import ArmData, Study, StudyData
 from solvent_experiments.studies.drawing import arms_figure
-from solvent_experiments.studies.measures import arm_rows
+from solvent_experiments.studies.measures import QUANTILES, arm_rows, budget_bands
 from solvent_experiments.studies.registry import load_study
-from solvent_experiments.studies.verdicts import Score, rounded
+from solvent_experiments.studies.verdicts import Finding, Score, rounded
 
 __all__ = ["markdown", "show_score", "write_results"]
 
 Row = Mapping[str, Any]
+PROFILE_AT = (-4, 0, 4, 8, 12, 16, 20)
+"""Returns in bits at which the JSON has the performance profile."""
 
 
 def write_results(name: str, study: Study, runs: Path, out: Path) -> dict[str, Any]:
@@ -47,11 +50,33 @@ def _found(name: str, study: Study, score: Score, arms: Sequence[ArmData], data:
         "refuted_by": study.REFUTED_BY,
         "verdict": score.verdict,
         "findings": [finding.to_mapping() for finding in score.findings],
+        "small_or_null": _small(score.findings),
         "tables": {title: [dict(row) for row in rows] for title, rows in score.tables.items()},
         "arms": arm_rows(arms) if arms else [],
         "return": {arm.arm.name: rounded(interval(arm.groups("return"))) for arm in arms},
+        "profiles": {arm.arm.name: _profile(arm) for arm in arms},
+        "wells_left": {arm.arm.name: _bands(arm) for arm in arms},
         "notes": list(score.notes),
         **_budget(name, study, data),
+    }
+
+
+def _small(findings: Sequence[Finding]) -> list[str]:
+    return [f"{finding.name}: {finding.size}" for finding in findings if finding.size]
+
+
+def _profile(arm: ArmData) -> dict[str, float]:
+    """Return the share of evaluation episodes above each return."""
+    shares = performance_profile(np.concatenate(arm.groups("return")), PROFILE_AT)
+    return {str(at): round(float(share), 4) for at, share in zip(PROFILE_AT, shares, strict=True)}
+
+
+def _bands(arm: ArmData) -> dict[str, list[int]]:
+    """Return the wells left at every tenth heartbeat, by quantile."""
+    bands = budget_bands(arm)[:, ::10]
+    return {
+        f"{percent} %": [round(float(left)) for left in band]
+        for percent, band in zip(QUANTILES, bands, strict=True)
     }
 
 
@@ -106,9 +131,14 @@ def _about(found: Mapping[str, Any]) -> list[str]:
         f"{arm}: {len(spent['seeds'])} seeds x {spent['steps']:,} steps, {spent['episodes']:,} evaluation episodes"
         for arm, spent in found["budget"].items()
     ]
+    small = "; ".join(found["small_or_null"]) or "none"
     made = f"{', '.join(found['dates'])} on {'; '.join(found['machine'])}" if found["dates"] else "-"
     return [
-        "Brackets: 95 % bootstrap intervals over training seeds and episodes. IQM: interquartile mean.",
+        f"Small, null or unclear: {small}.",
+        (
+            "Values in brackets are 95 % bootstrap intervals over training seeds and episodes; IQM is the "
+            "interquartile mean."
+        ),
         *([f"Budget: {'; '.join(budgets)}."] if budgets else []),
         f"Plays: {len(found['plays'])}, {sum(found['plays'].values()):,} rows.",
         f"Made {made}; {found['process_minutes']} minutes in all, on a machine that was shared.",
