@@ -38,8 +38,8 @@ def refusal_table(run: RunData) -> Table:
             cells.append(f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})" if found.high else "0")
         rows.append((row.agent, *cells))
     headings = ("agent", *(REASONS[reason][0] for reason in REFUSAL_REASONS))
-    logged = f"In the ledgers they are {', '.join(REFUSAL_REASONS)}."
-    return Table(headings, tuple(rows), caption=f"Means an episode, with 95 % bootstrap intervals. {logged}")
+    logged = f"Their names in the ledgers: {', '.join(REFUSAL_REASONS)}."
+    return Table(headings, tuple(rows), caption=f"Means per episode with 95 % bootstrap intervals. {logged}")
 
 
 # -- config
