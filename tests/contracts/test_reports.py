@@ -158,7 +158,7 @@ def test_figures_config_versions_and_hashes_are_on_it(page: Path, level: Level) 
     for name, digest in manifest["artifacts"].items():
         assert [name, digest, "as written"] in found.rows
     assert manifest["sessions"][-1]["packages"]["numpy"] in text
-    assert "not as the run wrote" not in text
+    assert "changed since the run" not in text
 
 
 def test_the_same_run_gives_the_same_bytes(debt_page: Path, smoke_run: RunFolder, tmp_path: Path) -> None:
@@ -280,7 +280,7 @@ def test_a_contaminated_run_and_an_altered_file_say_so(copied: RunFolder, tmp_pa
     copied.summary.unlink()
     text = "".join(Page(write_report([copied.root], tmp_path / "x.html", Shown()).read_text("utf-8")).texts)
     assert "CONTAMINATED: debt tracked and not enforced" in text
-    assert "not as the run wrote it: config.yaml (changed since)" in text
+    assert "changed since the run: config.yaml (changed since)" in text
     assert "training.parquet (missing)" in text
 
 
@@ -352,7 +352,7 @@ def test_traces_that_do_not_replay(copied: RunFolder, tmp_path: Path) -> None:
 
     edit_traces(copied, wetter)
     message = refused([copied.root], tmp_path / "x.html")
-    assert "comes out otherwise than its traces say (action 3: wells" in message
+    assert "does not replay as its traces say (action 3: wells" in message
     assert not (tmp_path / "x.html").exists()
 
 

@@ -13,7 +13,7 @@ from solvent.lab.words.catalogue import CATALOGUE
 from solvent.lab.words.measured import SHIPPED, load_measured
 from tests.commands import call, execute_python
 
-COMMANDS = ("sweep", "check", "eval", "plot", "build")
+COMMANDS = ("sweep", "check", "eval", "build")
 
 
 def gate(*arguments):
@@ -131,17 +131,6 @@ def test_eval_shows_intervals(here):
     assert not list(Path().iterdir())
 
 
-def test_plots_are_drawn_and_repeat(here):
-    arguments = ("plot", here / "out" / "sweep.json", "--eval", here / "out" / "eval.json", "--out")
-    drawn = gate(*arguments, "a").succeeded().split()
-    assert drawn == [f"a/sweep_{name}.png" for name in ("gaps", "verdicts", "rates", "auroc")]
-    gate(*arguments, "b").succeeded()
-    for path in Path("a").iterdir():
-        assert path.read_bytes() == Path("b", path.name).read_bytes()
-        assert path.stat().st_size > 2000
-    assert len(list(Path("a").iterdir())) == 8
-
-
 def test_broken_lines_are_skipped_under_the_flag_alone(here):
     text = (here / "claims.jsonl").read_text()
     Path("broken.jsonl").write_text(f"{text}{{\n{text}")
@@ -207,10 +196,6 @@ def test_broken_lines_are_skipped_under_the_flag_alone(here):
         (("check", "none.json"), "none.json: no such file"),
         (("check", "OTHER"), "other.json, line 1: not JSON"),
         (("eval", "--dataset", "CLAIMS", "--resamples", "1"), "--resamples"),
-        (("plot", "CLAIMS"), "not a sweep"),
-        (("plot", "SWEEP", "--eval", "SWEEP"), "not an evaluation"),
-        (("plot", "SWEEP", "--eval", "none.json"), "none.json: no such file"),
-        (("plot", "none.json"), "none.json: no such file"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
@@ -220,7 +205,7 @@ def test_a_mistake_is_one_line(arguments, said, here):
     before = {path: path.read_bytes() for path in places.values()}
     places["INSIDE"] = here / "claims.jsonl" / "s.json"
     given = [str(places.get(argument, argument)) for argument in arguments]
-    quiet = [] if arguments[0] in ("swep", "plot") else ["-q"]
+    quiet = [] if arguments[0] == "swep" else ["-q"]
     gate(*given, *quiet).refused(said)
     assert not list(Path().iterdir())
     assert before == {path: path.read_bytes() for path in before}
@@ -259,30 +244,6 @@ def test_a_sweep_of_the_same_name_is_made_anew(here):
     assert json.loads(Path("sweep.json").read_text())["settings"]["n"] == 60
     assert json.loads(Path("sweep.manifest.json").read_text())["arguments"]["n"] == 60
     assert {policy.domain for policy in load_policies("policies.json").values()} == {"other"}
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda d: d.pop("dataset"), "dataset: allowed: an object with its name"),
-        (lambda d: d.update(dataset={"name": 5}), "dataset: allowed: an object with its name"),
-        (lambda d: d.pop("comparisons"), "comparisons: allowed: a list"),
-        (lambda d: d.update(comparisons=[]), "comparisons: allowed: a list"),
-        (lambda d: d["comparisons"].insert(1, 5), "comparison 2: allowed: an object"),
-        (lambda d: d["comparisons"][1].pop("matched"), "comparison 2: allowed: an object"),
-        (lambda d: d["comparisons"][1].update(against=[]), "comparison 2: allowed: an object"),
-        (lambda d: d["comparisons"][1].update(auroc=0.5), "comparison 2: allowed: an object"),
-        (lambda d: d["comparisons"][1]["auroc"].update(low=None), "comparison 2: allowed: an object"),
-        (lambda d: d["comparisons"][1]["auroc"].update(high=1e9), "comparison 2: allowed: an object"),
-        (lambda d: [row["auroc"].update(value=None) for row in d["comparisons"]], "could be compared"),
-    ],
-)
-def test_a_strangers_evaluation_is_one_line(change, said, here):
-    document = json.loads((here / "out" / "eval.json").read_text())
-    change(document)
-    Path("eval.json").write_text(json.dumps(document))
-    gate("plot", here / "out" / "sweep.json", "--eval", "eval.json", "--out", ".").refused(said)
-    assert [path.name for path in Path().iterdir()] == ["eval.json"]
 
 
 @pytest.mark.public_data
