@@ -132,7 +132,9 @@ def test_a_full_disk_ends_the_run_in_one_line_and_with_room_it_goes_on(
     ):  # no room for any log, none for a checkpoint
         filler = fill(small_disk, leave)
         said = stopped(root, f"ppo/seed-1{file}", brief_config, "--seeds", "1")
-        assert said.endswith("No space left on device; free some space there, and the same command resumes the run\n")
+        assert said.endswith(
+            "No space left on device; free some space there, and the same command resumes the run\n"
+        )
         assert not [path for path in root.rglob("*") if ".part" in path.name]
         assert not list(root.rglob("*.parquet"))
         filler.unlink()
