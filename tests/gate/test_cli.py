@@ -13,7 +13,7 @@ from solvent.lab.words.catalogue import CATALOGUE
 from solvent.lab.words.measured import SHIPPED, load_measured
 from tests.commands import call, execute_python
 
-COMMANDS = ("sweep", "check", "eval", "build")
+COMMANDS = ("sweep", "check", "eval", "plot", "build")
 
 
 def gate(*arguments):
@@ -131,6 +131,16 @@ def test_eval_shows_intervals(here):
     assert not list(Path().iterdir())
 
 
+def test_plots_are_drawn_and_repeat(here):
+    for folder in ("a", "b"):
+        drawn = gate("plot", here / "out" / "sweep.json", "--out", folder).succeeded().split()
+        assert drawn == [f"{folder}/sweep_{name}.png" for name in ("gaps", "verdicts")]
+    for path in Path("a").iterdir():
+        assert path.read_bytes() == Path("b", path.name).read_bytes()
+        assert path.stat().st_size > 2000
+    assert len(list(Path("a").iterdir())) == 4
+
+
 def test_broken_lines_are_skipped_under_the_flag_alone(here):
     text = (here / "claims.jsonl").read_text()
     Path("broken.jsonl").write_text(f"{text}{{\n{text}")
@@ -194,6 +204,8 @@ def test_broken_lines_are_skipped_under_the_flag_alone(here):
         (("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--budget", "2"), "budget: got 2"),
         (("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--model", "./none"), "'./none'"),
         (("check", "none.json"), "none.json: no such file"),
+        (("plot", "CLAIMS"), "not a sweep"),
+        (("plot", "none.json"), "none.json: no such file"),
         (("check", "OTHER"), "other.json, line 1: not JSON"),
         (("eval", "--dataset", "CLAIMS", "--resamples", "1"), "--resamples"),
     ],
@@ -205,7 +217,7 @@ def test_a_mistake_is_one_line(arguments, said, here):
     before = {path: path.read_bytes() for path in places.values()}
     places["INSIDE"] = here / "claims.jsonl" / "s.json"
     given = [str(places.get(argument, argument)) for argument in arguments]
-    quiet = [] if arguments[0] == "swep" else ["-q"]
+    quiet = [] if arguments[0] in ("swep", "plot") else ["-q"]
     gate(*given, *quiet).refused(said)
     assert not list(Path().iterdir())
     assert before == {path: path.read_bytes() for path in before}

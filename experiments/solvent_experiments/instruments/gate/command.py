@@ -48,6 +48,8 @@ app = typer.Typer(
 
 - `solvent gate eval --dataset claims.jsonl`  measures how well the residual separates supported claims from others
 
+- `solvent gate plot sweep.json`  draws the thresholds and the verdicts of each policy
+
 - `solvent gate build --check`  measures the lab's own sentences again
 """,
 )
@@ -238,6 +240,27 @@ def _say_skipped(data: Dataset) -> None:
     if data.skipped:
         lines = "line" if len(data.skipped) == 1 else "lines"
         typer.echo(f"skipped {len(data.skipped):,} broken {lines}; the first: {data.skipped[0]}")
+
+
+@app.command()
+def plot(
+    path: Annotated[Path, typer.Argument(metavar="SWEEP", help="File of a sweep.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Folder of the figures.  [default: the file's]"),
+    ] = None,
+) -> None:
+    """Draw a sweep: its gaps with the thresholds, and the verdicts of each policy.
+
+    Example: `solvent gate plot sweep.json --out figures`
+    """
+    from solvent_experiments.instruments.gate.figures import draw_sweep
+
+    found = sweep_at(path)
+    if found is None:
+        raise ConfigError(f"{path}: not a sweep; allowed: what `solvent gate sweep` writes")
+    for drawn in draw_sweep(found, (out or path.parent) / path.stem):
+        typer.echo(drawn)
 
 
 @app.command()
