@@ -99,7 +99,7 @@ def verdicts_figure(sweep: Sweep) -> Figure:
     axes.xaxis.set_major_formatter(PercentFormatter(1.0))
     axes.grid(visible=False, axis="y")
     axes.set_xlabel(
-        "share of the claims; mismatched: with another claim's evidence\ndashed: what P30 should reject at least"
+        "share of the claims (mismatched: another claim's evidence)\ndashed: P30 should reject at least 60 %"
     )
     handles, labels = axes.get_legend_handles_labels()
     order = [*range(1, len(handles)), 0] if labels[0].startswith("mismatched") else range(len(handles))
