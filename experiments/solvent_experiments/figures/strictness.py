@@ -70,7 +70,7 @@ def _in_force(traces: Columns, heartbeats: int) -> NDArray[np.float64]:
 
 
 def lab_domain(run: RunData) -> Figure | None:
-    """What each policy makes of each kind of claim about held-out pages, with the numbers check and without."""
+    """Draw the verdicts of each policy on each kind of held-out claim, with the numbers check and without."""
     report = None if run.gate is None else run.gate["domain"]
     if report is None:
         return None
