@@ -49,6 +49,42 @@ def open_lab(params: Any = None, preset: str = "default", seed: int = 0, **argum
     return env
 
 
+NOON = 6
+"""Heartbeat of 12:00, where acting costs energy."""
+FLOORS = {Verb.PUBLISH_PUBLIC: 6000, Verb.PUBLISH_PRIVATE: 3000}
+"""The lowest prices of speaking to others, thousandths."""
+ENERGY_NUMBERS = {
+    "budget": {"heartbeats": 48},
+    "energy": {"start": 10.0, "regeneration": 10.0, "cap": 20.0, "slots": 6, "ceiling": 13.0},
+    "proposals": {
+        "evidence_heartbeats": 2,
+        "gain_floor": 0.3,
+        "review_heartbeats": 12,
+        "share_low": 0.4,
+        "share_high": 0.9,
+        "step_limit": 4.0,
+        "half_trusted": 2.0,
+        "mispriceable": ("screen", "dose_response", "publish_private", "publish_public"),
+        "mispriced_least": 0,
+        "mispriced_most": 0,
+    },
+}
+"""The numbers that tests of energy and proposals are worked with, whatever the level is tuned to."""
+
+
+def energy_lab(seed: int = 0, **params: Any) -> LabEnv:
+    """Return a lab in which every price is the base cost, unless mispricing is asked for."""
+    return open_lab(merged(ENERGY_NUMBERS, params), "energy", seed, detailed_info=True)
+
+
+def at_noon(**fields: Any) -> LabEnv:
+    """Return such a lab at noon, with all verbs used before and an experiment on the first compound."""
+    env = energy_lab()
+    put(env, heartbeat=NOON, uses=[1] * len(Verb), experiments=[1] + [0] * 7)
+    put(env, **fields)
+    return env
+
+
 def put(env: LabEnv, compound: Any = slice(None), /, **fields: Any) -> Any:
     """Change fields of the lab's record, of all compounds or of one, and return the record."""
     state = env.get_state()
@@ -201,6 +237,14 @@ def unframed(text: str) -> str:
     return re.sub(r" *│\n│ +", " ", uncoloured(text))
 
 
+def one_line(error: Any, *parts: str) -> None:
+    """Assert that the error that was raised is one line, says what is allowed, and names ``parts``."""
+    text = str(error.value)
+    assert "\n" not in text
+    assert "allowed: " in text
+    assert [part for part in parts if part not in text] == []
+
+
 def assert_equal(left: Any, right: Any, where: str = "") -> None:
     """Assert the same types, keys and bits at any depth."""
     assert type(left) is type(right), where
@@ -220,6 +264,12 @@ def assert_equal(left: Any, right: Any, where: str = "") -> None:
             assert left.tobytes() == right.tobytes(), (where, left, right)
     else:
         assert left == right, where
+
+
+def score_of(wording: int, named: int, plates: int) -> int:
+    """Return adequacy's score by the source's rule: words beyond evidence."""
+    words = wording + (wording == 2 and named == 0)
+    return min(3, max(0, words - (0, 1, 2, 2, 3)[min(plates, 4)] + 1))
 
 
 # -- a record that nobody played -----------------------------------------------------------------

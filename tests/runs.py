@@ -27,7 +27,8 @@ from solvent.lab.verbs import Verb
 from solvent_agents import AGENTS, act_one
 from solvent_agents.agent import Actions, Observations
 from solvent_experiments.artifacts.folder import RunFolder
-from solvent_experiments.artifacts.parquet import Columns, select, write_parquet
+from solvent_experiments.artifacts.joining import join
+from solvent_experiments.artifacts.parquet import owned, select, write_parquet
 from solvent_experiments.config.documents import ConfigError, dump_yaml
 from solvent_experiments.config.experiment import Experiment, load_experiment
 from solvent_experiments.figures import FIGURES
@@ -152,7 +153,7 @@ class Level:
     def eventful_folder(self) -> RunFolder:
         """The run with the restless script in it, as if trained: its episodes stand for those of two training seeds.
 
-        All units are there before the run begins, so it only joins their tables, sums them up and draws the figures.
+        It has tables and a summary, and no figures.
         """
         folder = RunFolder(self.place / f"{self.experiment.name}-eventful")
         trained = {"algorithm": "PPO", "n_timesteps": 1000}
@@ -161,26 +162,27 @@ class Level:
         def make() -> RunFolder:
             with folder.locked():
                 folder.prepare(experiment)
-                if not folder.unit(RESTLESS, 1).finished:
+                if not folder.summary.exists():
                     self._fill(folder)
-            return run_experiment(experiment, folder.root, quiet=True)
+                    join(experiment, folder, folder.units(experiment))
+            return folder
 
         return patiently(make)
 
     def _fill(self, folder: RunFolder) -> None:
         for agent in self.experiment.agents:
-            shutil.copytree(self.folder.root / agent, folder.root / agent)
+            shutil.copytree(self.folder.root / agent, folder.root / agent, dirs_exist_ok=True)
         played = self.evaluated
         rows = len(played.episodes["return"])
         for seed in range(2):
             unit = folder.unit(RESTLESS, seed)
-            unit.folder.mkdir(parents=True)
+            unit.folder.mkdir(parents=True, exist_ok=True)
             half = select(played.episodes, np.arange(seed, rows, 2))
             steps = 100 * (1 + np.arange(len(half["return"])) // 4)
             traced = np.isin(played.traces["episode_seed"], half["episode_seed"])
             write_parquet(unit.training, {**half, "steps": steps})
-            write_parquet(unit.traces, owned(select(played.traces, traced), seed))
-            write_parquet(unit.episodes, owned(half, seed))
+            write_parquet(unit.traces, owned(select(played.traces, traced), RESTLESS, seed))
+            write_parquet(unit.episodes, owned(half, RESTLESS, seed))
             unit.model.touch()
             for name, events in played.ledgers.items():
                 lines = [json.dumps(event.to_dict()) for event in events] if seed == 0 else []
@@ -189,12 +191,6 @@ class Level:
     @cached_property
     def eventful_run(self) -> RunData:
         return load_run(self.eventful_folder)
-
-
-def owned(columns: Columns, seed: int) -> Columns:
-    """The restless script's columns with whose they are."""
-    rows = len(columns["episode_seed"])
-    return {"agent": np.full(rows, RESTLESS, object), "training_seed": np.full(rows, seed), **columns}
 
 
 RESULTS = (
@@ -307,16 +303,6 @@ def smoke(levels: Levels) -> Experiment:
 @pytest.fixture(scope="session")
 def smoke_run(levels: Levels) -> RunFolder:
     return levels("smoke").folder
-
-
-@pytest.fixture(scope="session")
-def smoke_energy_run(levels: Levels) -> RunFolder:
-    return levels("smoke_energy").folder
-
-
-@pytest.fixture(scope="session")
-def smoke_gate_run(levels: Levels) -> RunFolder:
-    return levels("smoke_gate").folder
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ from solvent.lab.params import PRESETS
 from solvent.lab.words.catalogue import CATALOGUE, Page, WordsError, dose_text, load_catalogue
 from solvent.lab.words.measured import load_measured
 from solvent.lab.words.rows import finding_row, fit_row, readout_row
+from tests.labs import one_line
 
 GATE = PRESETS["gate"]
 ASSAY, DOSES = GATE.assay, GATE.doses
@@ -63,15 +64,6 @@ def edited(tmp_path):
         return path
 
     return write
-
-
-def one_line(error, *parts):
-    text = str(error.value)
-    assert "\n" not in text
-    assert "allowed: " in text
-    for part in parts:
-        assert part in text
-    return text
 
 
 # -- what it says --------------------------------------------------------------------------------

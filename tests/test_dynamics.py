@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from solvent import LabEnv
-from solvent.lab.codes import EndReason, Event, Refusal
+from solvent.lab.codes import Event, Refusal
 from solvent.lab.verbs import Verb
 from tests.labs import ABOVE, PLAIN, REST, changed_fields, find, open_lab, put
 
@@ -150,44 +150,6 @@ def test_the_last_wells_can_be_spent_on_a_calibration_to_the_last_one():
         assert env.step(find(env, verb))[-1]["refusal"] == "epistemic_debt_budget_exceeded"
 
 
-def test_the_reserve_is_kept_to_the_well():
-    screen = find(lab(), Verb.SCREEN, 0, claim=0.0)
-    for preset, least in (("default", 16), ("source", 8)):
-        env = LabEnv(preset=preset)
-        env.reset(seed=2)
-        put(env, wells=least)
-        assert "refusal" not in env.step(screen)[-1]
-        env.reset(seed=2)
-        put(env, wells=least - 1)
-        assert "refusal" in env.step(screen)[-1]
-
-
-@pytest.mark.parametrize(
-    ("fields", "reason", "flags"),
-    [
-        ({"debt": 2.5, "wells": 10}, 1, (True, True, True)),
-        ({"debt": 2.5, "wells": 300}, 1, (True, False, False)),
-        ({"debt": 1.0, "wells": 10}, 2, (False, True, True)),
-        ({"debt": 1.0, "wells": 60}, 3, (False, False, True)),
-    ],
-)
-def test_the_first_reason_counts_and_all_flags_are_recorded(fields, reason, flags):
-    env = lab()
-    put(env, **fields)
-    env.step(find(env, Verb.DOSE_RESPONSE, 0, claim=1.0))
-    step = step_record(env)
-    assert step["refusal"] == reason
-    assert (
-        bool(step["blocked_by_threshold"]),
-        bool(step["blocked_by_cost"]),
-        bool(step["blocked_by_reserve"]),
-    ) == flags
-    assert env.get_state()["refusals"].tolist() == [int(reason == other) for other in (1, 2, 3)]
-    assert step["debt_before"] == fields["debt"]
-    assert step["wells_before"] == fields["wells"]
-    assert step["inflated_cost"] == pytest.approx(48 * (1 + 0.15 * fields["debt"]))
-
-
 def test_what_is_charged_is_the_inflated_cost_rounded_up():
     env = lab()
     put(env, debt=1.6)
@@ -195,15 +157,6 @@ def test_what_is_charged_is_the_inflated_cost_rounded_up():
     assert info["wells_charged"] == 60
     assert env.get_state()["wells"] == 384 - 60
     assert env.get_state()["wells_spent"] == 60
-
-
-def test_resting_is_never_refused():
-    env = lab()
-    put(env, debt=50.0)
-    *_, info = env.step(REST)
-    assert "refusal" not in info
-    put(env, debt=50.0)
-    assert env.action_masks()[REST]
 
 
 # -- claims --------------------------------------------------------------------------------------
@@ -407,10 +360,6 @@ def test_the_horizon_truncates_and_settles():
     assert env.get_state()["debt"] == 0.0
 
 
-def all_published(env):
-    put(env, published=[2] * 8)
-
-
 def test_exhausted_when_nothing_but_resting_can_ever_run():
     env = lab()
     put(env, wells=7, debt=1.5, published=[2] * 8)
@@ -556,13 +505,6 @@ def test_debt_is_carried_over_unsettled_within_a_stream_where_that_is_asked_for(
     assert (env.get_state()["debt"], env.get_state()["debt_at_start"]) == (0.0, 0.0)
 
 
-def test_debt_is_not_carried_over_by_default():
-    env = lab(seed=7)
-    put(env, debt=1.5)
-    env.reset()
-    assert env.get_state()["debt"] == 0.0
-
-
 def test_time_forgives_a_share_of_the_debt_where_that_is_asked_for():
     env = lab(debt={"decay_per_heartbeat": 0.25})
     put(env, debt=2.0)
@@ -571,14 +513,6 @@ def test_time_forgives_a_share_of_the_debt_where_that_is_asked_for():
     assert info["debt_repaid"] == 0.5
     env.step(REST)
     assert env.get_state()["debt"] == 1.125
-
-
-def test_time_forgives_nothing_by_default():
-    env = lab()
-    put(env, debt=2.0)
-    for _ in range(5):
-        env.step(REST)
-    assert env.get_state()["debt"] == 2.0
 
 
 # -- not enforced --------------------------------------------------------------------------------
@@ -610,46 +544,7 @@ def test_without_enforcement_debt_is_tracked_and_has_no_consequence():
     assert (env.get_state()["potency"] == truth).all()
 
 
-def test_with_enforcement_nothing_is_contaminated():
-    env = lab()
-    *_, info = env.step(REST)
-    assert "contaminated" not in info
-    put(env, heartbeat=39)
-    assert env.step(REST)[-1]["episode_summary"]["contaminated"] is False
-
-
 # -- presets -------------------------------------------------------------------------------------
-
-
-def test_the_document_has_no_cap_and_no_reserve():
-    env = LabEnv(preset="source")
-    env.reset(seed=0)
-    put(env, debt=6.0)
-    env.step(find(env, Verb.DMSO))
-    assert env.get_state()["wells"] == 384 - math.ceil(round(8 * 1.9, 9))
-    env = lab()
-    put(env, debt=6.0)
-    env.step(find(env, Verb.DMSO))
-    assert env.get_state()["wells"] == 384 - 12
-
-
-def test_two_tier_inflates_by_the_size_of_the_plate():
-    env = LabEnv(preset="two_tier")
-    env.reset(seed=0)
-    put(env, debt=1.5)
-    env.step(find(env, Verb.DOSE_RESPONSE, 0, claim=0.0))
-    # 48 * (1 + 0.02 * 1.5) * (1 + 0.15 * 0.48 * 1.5) = 48 * 1.03 * 1.108 = 54.78
-    assert env.get_state()["wells"] == 384 - 55
-
-
-def test_bankruptcy_and_the_episode_end_leave_a_readable_reason():
-    assert [reason.name.lower() for reason in EndReason] == [
-        "running",
-        "horizon",
-        "exhausted",
-        "bankrupt",
-        "terminated_by_agent",
-    ]
 
 
 def test_refusals_that_lead_to_a_reset_are_a_way_out_of_exhaustion():

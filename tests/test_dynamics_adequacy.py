@@ -15,7 +15,7 @@ from solvent.lab.mechanisms.adequacy import RULES
 from solvent.lab.params import PRESETS, LabParams
 from solvent.lab.verbs import Verb
 from solvent.lab.words.measured import load_measured
-from tests.labs import DEFINITIVE, HEDGED, PLAIN, PLAINLY, merged, open_lab, put, shown, study, take
+from tests.labs import DEFINITIVE, HEDGED, PLAIN, PLAINLY, merged, open_lab, put, score_of, shown, study, take
 
 P20 = load_measured().policies[1]
 ACCEPTED, REVIEWED, REJECTED = 0, round(5e5 * (P20.tau_accept + P20.tau_review)), 999_999
@@ -86,15 +86,10 @@ def test_a_number_that_is_missing_is_reviewed_at_best_whatever_the_words():
         assert (info["gate_verdict"], info["verdict"]) == ("review", verdict)
 
 
-def score_of(wording, named, plates):
-    words = wording + (wording == 2 and named == 0)
-    return min(3, max(0, words - (0, 1, 2, 2, 3)[min(plates, 4)] + 1))
-
-
 THRESHOLDS = [(low, high) for low, high in itertools.product(range(5), repeat=2) if low <= high]
 
 
-@pytest.mark.parametrize(("review_from", "reject_from"), THRESHOLDS[::3] if PLAIN else THRESHOLDS)
+@pytest.mark.parametrize(("review_from", "reject_from"), THRESHOLDS[::3])
 def test_every_score_under_every_pair_of_thresholds(review_from, reject_from):
     lab = judged(adequacy={"review_from": review_from, "reject_from": reject_from})
     compound = 0
@@ -379,32 +374,6 @@ def test_a_later_error_replaces_it_and_starts_the_count_again():
     assert correction_shown(lab) == []
 
 
-def test_the_same_error_again_is_told_again_and_starts_the_count_again():
-    lab = judged()
-    wrong_finding(lab, 0)
-    for _ in range(11):
-        take(lab, Verb.REST)
-    info, *_ = wrong_finding(lab, 1)
-    assert info["correction"] == TEXT["question_the_method"]
-    for _ in range(12):
-        assert correction_shown(lab) == ["question_the_method"]
-        take(lab, Verb.REST)
-    assert correction_shown(lab) == []
-
-
-def test_a_right_finding_in_between_changes_nothing():
-    lab = judged()
-    wrong_finding(lab, 0)
-    study(lab, 1, screens=1)
-    take(lab, Verb.PUBLISH_PUBLIC, 1, confidence=HEDGED)
-    assert correction_shown(lab) == ["question_the_method"]
-    for _ in range(10):
-        take(lab, Verb.REST)
-    assert correction_shown(lab) == ["question_the_method"]
-    take(lab, Verb.REST)
-    assert correction_shown(lab) == []
-
-
 def test_the_error_of_one_reader_is_not_answered_and_does_not_prolong():
     lab = judged()
     info, step, after = wrong_finding(lab, 0, verb=Verb.PUBLISH_PRIVATE)
@@ -466,17 +435,6 @@ def test_of_two_errors_in_a_step_the_later_is_what_holds():
     assert step["incident"] == 2
     assert info["correction"] == TEXT["replicate_before_claiming"]  # readers decide as the heartbeat closes
     assert after["incidents"].tolist() == [0, 2]
-
-
-def test_a_private_review_that_is_wrong_is_not_answered():
-    lab = judged()
-    study(lab, screens=1, right=False)
-    take(lab, Verb.PUBLISH_PRIVATE, confidence=DEFINITIVE)
-    for _ in range(4):
-        info, *_ = take(lab, Verb.REST)
-        assert "correction" not in info
-    assert lab.get_state()["incidents"].tolist() == [1, 0]
-    assert lab.correction == ""
 
 
 def test_in_shadow_mode_nothing_is_told():
@@ -565,8 +523,8 @@ def trajectory(params, preset, seed, steps):
 def test_shadow_mode_changes_nothing_but_what_is_written_down(preset, governance):
     gate = {"enabled": True, "governance": governance, "calm_heartbeats": 3, "policy": "adaptive.P30"}
     scores = np.zeros(4, int)
-    for seed in range(1 if PLAIN else 4):
-        steps = 70 if PLAIN else 400
+    for seed in range(1 if PLAIN else 3):
+        steps = 70 if PLAIN else 300
         off, none = trajectory({"gate": gate, "adequacy": {"enabled": False}}, preset, seed, steps)
         shadow, some = trajectory(
             {"gate": gate, "adequacy": {"enabled": True, "enforced": False}}, preset, seed, steps
@@ -587,23 +545,6 @@ def test_and_with_consequence_it_would():
     assert shadow != on
 
 
-def test_thresholds_matter_not_in_shadow_mode():
-    gate = {"enabled": True, "policy": "adaptive.P30"}
-    lax, strict = (
-        trajectory(
-            {
-                "gate": gate,
-                "adequacy": {"enabled": True, "enforced": False, "review_from": 0, "reject_from": to},
-            },
-            "gate",
-            2,
-            60,
-        )[0]
-        for to in (0, 4)
-    )
-    assert lax == strict
-
-
 # -- bad input -----------------------------------------------------------------------------------
 
 
@@ -612,16 +553,6 @@ def test_thresholds_matter_not_in_shadow_mode():
     [
         ({"adequacy": {"enabled": True}}, ("adequacy.enabled", "gate.enabled")),
         ({"adequacy": {"review_from": 4, "reject_from": 3}}, ("adequacy.review_from", "reject_from 3")),
-        ({"adequacy": {"review_from": -1}}, ("adequacy.review_from", "-1", "0", "4")),
-        ({"adequacy": {"reject_from": 5}}, ("adequacy.reject_from", "5", "4")),
-        ({"adequacy": {"reject_from": 2.5}}, ("adequacy.reject_from", "2.5")),
-        ({"adequacy": {"reject_from": None}}, ("adequacy.reject_from",)),
-        ({"adequacy": {"enabled": 1}}, ("adequacy.enabled", "1", "true")),
-        ({"adequacy": {"enforced": "no"}}, ("adequacy.enforced", "no", "true")),
-        ({"adequacy": {"review_form": 1}}, ("review_form", "review_from")),
-        ({"adequacy": True}, ("adequacy",)),
-        ({"adequate": {"enabled": True}}, ("adequate", "adequacy")),
-        ({"gate": {"enforced": "off"}}, ("gate.enforced", "off", "true")),
     ],
     ids=lambda value: ",".join(value) if isinstance(value, tuple) else None,
 )
@@ -632,13 +563,6 @@ def test_a_mistake_is_one_line_that_names_the_setting(params, parts):
     assert "\n" not in text
     for part in parts:
         assert part in text
-
-
-@pytest.mark.parametrize("pair", [(2, 2), (0, 0), (4, 4), (0, 4)])
-def test_equal_and_extreme_thresholds_are_allowed(pair):
-    env = LabEnv({"adequacy": {"review_from": pair[0], "reject_from": pair[1]}}, preset="lab")
-    env.reset(seed=0)
-    assert env.correction == ""
 
 
 def test_the_verdicts_of_the_record_are_those_of_the_file():

@@ -17,21 +17,22 @@ from solvent.lab.codes import Deferral, Event, Obstacle
 from solvent.lab.verbs import INTENTS, VERBS, Verb
 from tests.labs import (
     ABOVE,
+    FLOORS,
+    NOON,
     PLAIN,
-    REST,
     SOCIAL,
+    at_noon,
     by_verb,
     changed_fields,
+    energy_lab,
     find,
-    merged,
-    open_lab,
     put,
     shown,
     take,
 )
 
-EXAMPLES = settings(max_examples=4 if PLAIN else 40)
-MORNING, FIRST_CHAT, NOON, TEN_AT_NIGHT = 0, 2, 6, 16  # heartbeats: 06:00, 08:00, 12:00, 22:00
+EXAMPLES = settings(max_examples=3 if PLAIN else 20)
+MORNING, TEN_AT_NIGHT = 0, 16  # heartbeats: 06:00, 22:00
 COSTS = {
     Verb.REFLECT: 2000,
     Verb.DMSO: 1000,
@@ -44,48 +45,16 @@ COSTS = {
 }
 
 
-# The numbers that the tests below are worked with, whatever the level is tuned to.
-BASIS = {
-    "budget": {"heartbeats": 48},
-    "energy": {"start": 10.0, "regeneration": 10.0, "cap": 20.0, "slots": 6, "ceiling": 13.0},
-    "proposals": {
-        "evidence_heartbeats": 2,
-        "review_heartbeats": 12,
-        "share_low": 0.4,
-        "share_high": 0.9,
-        "step_limit": 4.0,
-        "half_trusted": 2.0,
-        "mispriced_least": 0,
-        "mispriced_most": 0,
-    },
-}
-
-
-def lab(seed=0, **params):
-    """A lab in which every price is the base cost, unless mispricing is asked for."""
-    return open_lab(merged(BASIS, params), "energy", seed, detailed_info=True)
-
-
 def ready(**fields):
-    """A lab at noon, at the cap, all verbs used before, a licensed finding on the first compound."""
-    env = lab()
-    put(
-        env,
-        heartbeat=NOON,
-        energy=20_000,
-        uses=[1] * len(Verb),
-        experiments=[1] + [0] * 7,
-        licence=[0.7] + [0.0] * 7,
-    )
-    put(env, **fields)
-    return env
+    """A lab at noon, at the cap, with a licensed finding on the first compound."""
+    return at_noon(**{"energy": 20_000, "licence": [0.7] + [0.0] * 7, **fields})
 
 
 # -- the purse -----------------------------------------------------------------------------------
 
 
 def test_two_heartbeats_by_hand():
-    env = lab()
+    env = energy_lab()
     assert env.get_state()["energy"] == 10_000
     spent = [
         take(env, Verb.SCREEN, 0)[1]["energy_spent"],  # 4, first use
@@ -104,40 +73,8 @@ def test_two_heartbeats_by_hand():
     assert after["intents_total"].tolist() == [0, 10_000, 2700, 0, 0]
 
 
-def test_what_is_not_spent_is_carried_over_up_to_the_cap_and_the_rest_is_lost():
-    env = lab()
-    told = [take(env, Verb.REST) for _ in range(3)]
-    assert [after["energy"] for *_, after in told] == [20_000, 20_000, 20_000]
-    assert [info["energy_gained"] for info, *_ in told] == [10.0, 0.0, 0.0]
-    assert [after["energy_lost"] for *_, after in told] == [0, 10_000, 20_000]
-    assert [after["energy_income"] for *_, after in told] == [10_000, 20_000, 30_000]
-    put(env, energy=10_001)
-    *_, after = take(env, Verb.REST)
-    assert (after["energy"], after["energy_lost"]) == (20_000, 20_001)
-
-
-def test_energy_comes_when_the_heartbeat_closes_and_not_before():
-    env = lab()
-    for slot in range(5):
-        _, step, after = take(env, Verb.PUBLISH_PUBLIC)  # out of context
-        assert (step["energy_gained"], step["closed"], after["energy"]) == (0, False, 10_000)
-        assert after["slot"] == slot + 1
-    _, step, after = take(env, Verb.PUBLISH_PUBLIC)
-    assert (step["energy_gained"], step["closed"], after["energy"]) == (10_000, True, 20_000)
-
-
-def test_another_purse_by_parameters():
-    env = lab(energy={"start": 3.0, "regeneration": 2.5, "cap": 19.5, "slots": 2})
-    assert env.get_state()["energy"] == 3000
-    take(env, Verb.DMSO)
-    _, step, after = take(env, Verb.DMSO)
-    assert step["closed"]
-    assert after["energy"] == 3000 - 1500 - 1200 + 2500
-    assert (after["heartbeat"], after["slot"]) == (1, 0)
-
-
 def test_energy_starts_anew_in_every_episode():
-    env = lab()
+    env = energy_lab()
     put(env, energy=3, energy_lost=5, uses=[4] * len(Verb), failures=[15] * len(Verb), slot=3, reflected=1)
     put(env, argued=[3] * len(Verb), review_at=[40] * len(Verb), discomfort=[2] * len(Verb))
     env.reset()
@@ -149,7 +86,7 @@ def test_energy_starts_anew_in_every_episode():
 
 
 def test_the_books_hold_the_largest_income_over_many_heartbeats():
-    env = lab(energy={"regeneration": 1e6, "cap": 1e6})
+    env = energy_lab(energy={"regeneration": 1e6, "cap": 1e6})
     for beats in range(1, 6):
         *_, after = take(env, Verb.REST)
         assert after["energy_income"] == beats * 10**9
@@ -170,7 +107,7 @@ def test_the_smallest_purse_is_shown_in_finite_numbers():
     prices = {VERBS[verb].name: 0.0 for verb in COSTS if verb not in SOCIAL}
     prices |= {"publish_public": 6.0, "publish_private": 3.0}
     purse = {"cap": 6.0, "start": 0.0, "regeneration": 0.0, "ceiling": 6.0, "first_use": 1.0}
-    env = lab(energy={**purse, "prices": prices})
+    env = energy_lab(energy={**purse, "prices": prices})
     for verb in (Verb.DMSO, Verb.SCREEN, Verb.REST):
         take(env, verb)
         assert env.observation_space.contains(env.batch.observations[0])
@@ -182,26 +119,6 @@ def test_the_smallest_purse_is_shown_in_finite_numbers():
 
 
 # -- slots, and what ends a heartbeat ------------------------------------------------------------
-
-
-def test_the_sixth_action_ends_the_heartbeat_and_no_earlier_one():
-    env = ready()
-    for slot in range(6):
-        before = env.get_state()
-        _, step, after = take(env, Verb.REFLECT)
-        assert before["slot"] == step["slot"] == slot
-        assert step["executed"]
-        assert bool(step["closed"]) == (slot == 5)
-        assert after["heartbeat"] == NOON + (slot == 5)
-    assert after["slot"] == 0
-
-
-@pytest.mark.parametrize("slot", range(6))
-def test_rest_ends_it_at_once(slot):
-    env = ready(slot=slot)
-    _, step, after = take(env, Verb.REST)
-    assert step["closed"]
-    assert (after["heartbeat"], after["slot"]) == (NOON + 1, 0)
 
 
 @pytest.mark.parametrize(
@@ -259,19 +176,6 @@ def test_what_is_not_executed_costs_its_slot_and_nothing_else(obstacle):
     }
 
 
-@pytest.mark.parametrize("obstacle", NOT_EXECUTED)
-def test_six_of_them_end_the_heartbeat_all_the_same(obstacle):
-    fields, verb = NOT_EXECUTED[obstacle]
-    env = ready(**fields)
-    start = env.get_state()["heartbeat"]
-    for slot in range(6):
-        put(env, reflected=fields.get("reflected", 0))
-        info, step, after = take(env, verb)
-        assert info["obstacle"] == obstacle
-        assert bool(step["closed"]) == (slot == 5)
-    assert after["heartbeat"] == start + 1
-
-
 def test_the_last_action_of_the_last_heartbeat_truncates():
     env = ready(heartbeat=47)
     for slot in range(6):
@@ -283,27 +187,19 @@ def test_the_last_action_of_the_last_heartbeat_truncates():
     assert info["episode_summary"]["heartbeats"] == 48
 
 
-def test_an_episode_of_rests_is_48_heartbeats_long():
-    env = lab()
-    for beat in range(48):
-        *_, truncated, info = env.step(REST)
-        assert truncated == (beat == 47)
-    assert (info["episode_summary"]["length"], info["episode_summary"]["heartbeats"]) == (48, 48)
-
-
 def test_the_luck_of_a_plate_belongs_to_its_slot():
     """Common random numbers: the same action in the same slot of the same heartbeat sees the same plate."""
-    screen = find(lab(), Verb.SCREEN, 3)
+    screen = find(energy_lab(), Verb.SCREEN, 3)
     bins = []
     for first in (Verb.DMSO, Verb.REFLECT, Verb.PUBLISH_PUBLIC):
-        env = lab(seed=4)
+        env = energy_lab(seed=4)
         take(env, first)
         env.step(screen)
         bins.append(env.get_state()["last_bins"].tolist())
     assert bins[0] == bins[1] == bins[2]
     plates = set()
     for slot in range(6):
-        env = lab(seed=4)
+        env = energy_lab(seed=4)
         put(env, slot=slot)
         take(env, Verb.CALIBRATION)
         plates.add(tuple(env.get_state()["last_bins"].tolist()))
@@ -313,44 +209,14 @@ def test_the_luck_of_a_plate_belongs_to_its_slot():
 # -- effective costs -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("verb", COSTS)
-def test_a_first_use_is_half_as_dear_again_and_the_next_is_not(verb):
-    env = ready(uses=[0] * len(Verb))
-    _, step, after = take(env, verb)
-    assert step["executed"]
-    assert step["energy_cost"] == step["energy_spent"] == 1.5 * COSTS[verb]
-    assert after["energy"] == 20_000 - 1.5 * COSTS[verb]
-    assert after["uses"].tolist() == by_verb({verb: 1})
-    put(env, heartbeat=NOON + 1, done=0, energy=20_000)
-    _, step, _ = take(env, verb, 1)  # of this verb, whatever the compound
-    assert step["energy_spent"] == COSTS[verb]
-
-
-def test_what_was_not_executed_was_no_first_use():
-    env = ready(uses=[0] * len(Verb), energy=5999)
-    assert take(env, Verb.SCREEN)[1]["energy_cost"] == 6000
-    put(env, energy=20_000, debt=ABOVE)
-    assert "refusal" in take(env, Verb.SCREEN)[0]
-    put(env, debt=0.0)
-    _, step, after = take(env, Verb.SCREEN)
-    assert step["energy_spent"] == 6000
-    assert after["uses"][Verb.SCREEN] == 1
-
-
 @pytest.mark.parametrize(
     ("fields", "verb", "factor"),
     [
         ({}, Verb.SCREEN, 1.0),
-        ({}, Verb.PUBLISH_PUBLIC, 1.0),
         ({"uses": by_verb({Verb.DMSO: 3})}, Verb.SCREEN, 1.5),
         ({"failures": by_verb({Verb.SCREEN: 0b0011})}, Verb.SCREEN, 1.5),
-        ({"failures": by_verb({Verb.SCREEN: 0b1100})}, Verb.SCREEN, 1.5),
-        ({"failures": by_verb({Verb.SCREEN: 0b1000})}, Verb.SCREEN, 1.0),
-        ({"failures": by_verb({Verb.DMSO: 0b1111})}, Verb.SCREEN, 1.0),
         ({"heartbeat": TEN_AT_NIGHT}, Verb.PUBLISH_PRIVATE, 2.0),
         ({"heartbeat": TEN_AT_NIGHT - 1}, Verb.PUBLISH_PRIVATE, 1.0),
-        ({"heartbeat": TEN_AT_NIGHT}, Verb.SCREEN, 1.0),
-        ({"heartbeat": TEN_AT_NIGHT}, Verb.REFLECT, 1.0),
         ({"failures": by_verb({Verb.SCREEN: 3}), "uses": [0] * len(Verb)}, Verb.SCREEN, 2.25),
         ({"heartbeat": TEN_AT_NIGHT, "uses": [0] * len(Verb)}, Verb.PUBLISH_PRIVATE, 2.5),  # 3.0
         ({"heartbeat": TEN_AT_NIGHT, "failures": [3] * len(Verb)}, Verb.PUBLISH_PUBLIC, 2.5),  # 3.0
@@ -369,42 +235,6 @@ def test_each_multiplier_alone_and_the_clipped_product(fields, verb, factor):
         assert (step["energy_cost"], step["executed"]) == (cost, executes)
         assert env.get_state()["energy"] == (0 if executes else energy)
         env.set_state(state)
-
-
-def test_the_same_again_in_a_heartbeat_is_dearer_and_nothing_else_is():
-    env = ready()
-    assert take(env, Verb.SCREEN, 2, claim=0.0)[1]["energy_spent"] == 4000
-    put(env, energy=20_000)
-    assert take(env, Verb.DOSE_RESPONSE, 2)[1]["energy_spent"] == 6000  # another verb
-    put(env, energy=20_000)
-    assert take(env, Verb.SCREEN, 3)[1]["energy_spent"] == 4000  # another compound
-    put(env, energy=20_000)
-    assert take(env, Verb.SCREEN, 2, claim=0.5)[1]["energy_spent"] == 4800  # another claim is the same plate
-    put(env, energy=20_000)
-    assert take(env, Verb.SCREEN, 2)[1]["energy_spent"] == 4800  # not dearer still
-    for energy in (4799, 4800):  # the mask knows
-        put(env, energy=energy)
-        assert env.action_masks()[find(env, Verb.SCREEN, 2)] == (energy == 4800)
-        assert env.action_masks()[find(env, Verb.SCREEN, 4)]
-    take(env, Verb.REST)
-    assert take(env, Verb.SCREEN, 2)[1]["energy_spent"] == 4000  # another heartbeat
-
-
-def test_so_it_is_where_there_is_no_compound():
-    env = ready()
-    assert [take(env, verb)[1]["energy_spent"] for verb in (Verb.DMSO, Verb.DMSO, Verb.BASELINE)] == [
-        1000,
-        1200,
-        2000,
-    ]
-    assert shown(env)["cost/dmso"] == pytest.approx(1200 / 40_000)
-
-
-def test_what_was_put_off_or_refused_is_not_the_same_again():
-    env = ready(energy=3999)
-    take(env, Verb.SCREEN)
-    put(env, energy=20_000)
-    assert take(env, Verb.SCREEN)[1]["energy_spent"] == 4000
 
 
 CEILING = by_verb(dict.fromkeys(COSTS, 13_000))
@@ -429,7 +259,7 @@ def test_no_situation_makes_an_action_dearer_than_the_purse_can_ever_hold(verb, 
     assert env.get_state()["energy"] == 0
 
 
-@pytest.mark.parametrize("price", [1000, 8000, 8001, 13_000])
+@pytest.mark.parametrize("price", [1000, 8001])
 @pytest.mark.parametrize("beat", [NOON, TEN_AT_NIGHT])
 def test_every_verb_can_be_paid_at_the_cap_whatever_has_happened(price, beat):
     env = ready(heartbeat=beat, price=by_verb(dict.fromkeys(COSTS, price)))
@@ -481,29 +311,10 @@ def test_rejections_and_refusals_are_errors_and_half_of_four_makes_a_verb_dear()
     assert not np.delete(after["failures"], Verb.PUBLISH_PUBLIC).any()
 
 
-def test_old_errors_are_forgotten_after_four_uses():
-    env = ready(failures=by_verb({Verb.DMSO: 0b0011}))
-    costs = []
-    for _ in range(4):
-        costs.append(int(take(env, Verb.DMSO)[1]["energy_spent"]))
-        take(env, Verb.REST)
-    assert costs == [1500, 1500, 1500, 1000]
-    assert env.get_state()["failures"][Verb.DMSO] == 0
-
-
-@pytest.mark.parametrize("obstacle", ["context_not_allowed", "already_published", "insufficient_energy"])
-def test_what_was_not_executed_is_no_use_and_no_error(obstacle):
-    fields, verb = NOT_EXECUTED[obstacle]
-    env = ready(failures=[0b1010] * len(Verb), **fields)
-    _, _, after = take(env, verb)
-    assert (after["failures"] == 0b1010).all()
-    assert (after["uses"] == 1).all()
-
-
 # -- contexts ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("beat", range(0, 48, 5 if PLAIN else 1))
+@pytest.mark.parametrize("beat", range(0, 24, 5 if PLAIN else 1))
 def test_the_hours_of_the_day(beat):
     """06:00 first; the user is there from 08:00 to 24:00; speaking late, 22:00 to 07:00, costs twice."""
     hour = (6 + beat) % 24
@@ -542,7 +353,7 @@ def test_debt_is_asked_before_energy():
 
 def test_who_is_bound_to_the_chat_is_a_parameter():
     social = ["publish_private", "publish_public"]
-    env = lab(energy={"chat_only": ["dmso", *social], "present_from": 22, "present_until": 6})
+    env = energy_lab(energy={"chat_only": ["dmso", *social], "present_from": 22, "present_until": 6})
     for beat, present in ((0, False), (TEN_AT_NIGHT - 1, False), (TEN_AT_NIGHT, True), (24, False)):
         for verb in (Verb.DMSO, *SOCIAL, Verb.BASELINE):
             put(env, heartbeat=beat, slot=0, energy=20_000, debt=0.0, uses=[1] * len(Verb))
@@ -555,17 +366,6 @@ def test_who_is_bound_to_the_chat_is_a_parameter():
 
 # -- hoarding ------------------------------------------------------------------------------------
 
-HOARDING = {
-    "below the cap": {"energy": 19_999},
-    "not licensed": {"licence": [0.59] + [0.0] * 7},
-    "no experiment": {"experiments": [0] * 8},
-    "licence and experiment on different compounds": {"experiments": [0, 1] + [0] * 6},
-    "published": {"published": [1] + [0] * 7},
-    "nobody there": {"heartbeat": 1},
-    "debt forbids it": {"debt": ABOVE},
-    "too dear": {"price": by_verb(dict.fromkeys(SOCIAL, 20_001))},
-}
-
 
 def test_resting_at_the_cap_with_a_licensed_finding_at_hand_is_hoarding():
     env = ready()
@@ -576,30 +376,6 @@ def test_resting_at_the_cap_with_a_licensed_finding_at_hand_is_hoarding():
     assert after["hoardings"] == 1
     # It is no deferral for want of energy: no evidence for a lower cost.
     assert (after["deferrals"], after["discomforts"], after["discomfort"].sum()) == (0, 0, 0)
-
-
-@pytest.mark.parametrize("why", HOARDING)
-def test_else_it_is_rest(why):
-    env = ready(**HOARDING[why])
-    info, step, after = take(env, Verb.REST)
-    assert "discomfort" not in info
-    assert (step["discomfort"], after["hoardings"], step["event"]) == (Deferral.NONE, 0, Event.RESTED)
-
-
-def test_hoarding_a_finding_that_is_only_affordable_in_private():
-    env = ready(price=by_verb({Verb.PUBLISH_PUBLIC: 20_001, Verb.PUBLISH_PRIVATE: 20_000}))
-    _, step, _ = take(env, Verb.REST)
-    assert (step["discomfort"], step["deferred_verb"]) == (Deferral.HOARDING, Verb.PUBLISH_PRIVATE)
-    assert step["deferred_cost"] == 20_000
-    assert step["deferred_value"] == pytest.approx(0.298, abs=0.001)  # its readers pay half
-
-
-@pytest.mark.parametrize("verb", [Verb.DMSO, Verb.REFLECT, Verb.SCREEN])
-def test_acting_at_the_cap_is_never_hoarding(verb):
-    env = ready(slot=5)
-    info, _, after = take(env, verb)
-    assert "discomfort" not in info
-    assert after["hoardings"] == 0
 
 
 # -- the intent summary --------------------------------------------------------------------------
@@ -668,7 +444,7 @@ seeds = st.integers(0, 2**32)
 
 def play(variant, seed, steps=90, boldness=0.5):
     """Yield (env, record before, mask before, action, what step returned, record after, step record)."""
-    env = lab(seed, **VARIANTS[variant])
+    env = energy_lab(seed, **VARIANTS[variant])
     rng = np.random.default_rng(seed)
     skip = int(rng.integers(12))  # not every story begins in the morning
     put(env, heartbeat=skip)
@@ -826,7 +602,6 @@ def test_what_is_shown_is_inside_the_space_and_is_the_record(variant, seed):
 
 # -- the invariants ------------------------------------------------------------------------------
 
-FLOORS = {Verb.PUBLISH_PUBLIC: 6000, Verb.PUBLISH_PRIVATE: 3000}
 ADVERSARIAL = {
     "down": {
         "mispriced_least": 4,
@@ -851,11 +626,11 @@ ADVERSARIAL = {
 }
 
 
-@settings(EXAMPLES, max_examples=2 if PLAIN else 20)
+@settings(EXAMPLES, max_examples=2 if PLAIN else 12)
 @given(st.sampled_from(sorted(ADVERSARIAL)), seeds)
 def test_speaking_in_public_is_never_cheap(adversary, seed):
     """Never under the floor: not by mispricing, not by proposals, not by any hour or record."""
-    env = lab(seed, proposals=ADVERSARIAL[adversary], energy={"regeneration": 6.0})
+    env = energy_lab(seed, proposals=ADVERSARIAL[adversary], energy={"regeneration": 6.0})
     rng = np.random.default_rng(seed)
     reflect, propose = find(env, Verb.REFLECT), find(env, Verb.PROPOSE)
     for _ in range(20 if PLAIN else 150):
@@ -880,25 +655,6 @@ def test_speaking_in_public_is_never_cheap(adversary, seed):
         assert (state["fair"] <= 13_000).all()
         if terminated or truncated:
             break
-
-
-def test_a_review_stops_at_the_floor():
-    for verb, floor in FLOORS.items():
-        env = ready(
-            price=by_verb({verb: 9000}),
-            fair=by_verb({}),
-            uses=[30_000] * len(Verb),
-            argued=[3] * len(Verb),
-            review_at=by_verb({verb: NOON + 1}),
-            range_low=by_verb({verb: 0}),
-            range_high=by_verb({verb: 8999}),
-        )
-        _, step, after = take(env, Verb.REST)
-        assert after["price"][verb] == step["new_price"][verb] == max(floor, 9000 - 4000)
-        put(env, price=by_verb({verb: floor + 1000}), range_high=by_verb({verb: floor + 999}))
-        put(env, review_at=by_verb({verb: NOON + 2}))
-        *_, after = take(env, Verb.REST)
-        assert after["price"][verb] == floor
 
 
 def masks_by_hour(env):
@@ -945,7 +701,7 @@ def test_the_classes_of_intent_change_nothing_but_the_summary(variant, seed, ord
     """One shared budget: another assignment of labels gives the same trajectory, bit for bit."""
     told = []
     for relabelled in (False, True):
-        env = lab(seed, **VARIANTS[variant])
+        env = energy_lab(seed, **VARIANTS[variant])
         if relabelled:
             tables = env.batch._tables.copy()
             tables["intent"] = np.array(order)[tables["intent"]]
@@ -980,26 +736,6 @@ def test_the_classes_of_intent_change_nothing_but_the_summary(variant, seed, ord
 
 
 # -- reproducible --------------------------------------------------------------------------------
-
-
-@settings(EXAMPLES, max_examples=2 if PLAIN else 15)
-@given(variants, seeds)
-def test_a_state_continues_identically_wherever_it_is_put(variant, seed):
-    here = there = None
-    for here, *_ in play(variant, seed, 40):  # noqa: B007 - the last one is used below
-        pass
-    if here.get_state()["end_reason"]:
-        return
-    there = lab(seed + 1, **VARIANTS[variant])
-    there.set_state(here.get_state())
-    rng = np.random.default_rng(seed)
-    for action in rng.integers(0, 182, 30):
-        a, b = here.step(action), there.step(action)
-        assert a[0].tobytes() == b[0].tobytes()
-        assert a[1:4] == b[1:4]
-        assert here.get_state().tobytes() == there.get_state().tobytes()
-        if a[2] or a[3]:
-            break
 
 
 # -- other levels --------------------------------------------------------------------------------

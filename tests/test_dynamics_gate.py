@@ -18,7 +18,6 @@ from solvent.gate.checks import run_checks
 from solvent.gate.measurement import gram_energy
 from solvent.lab.codes import EndReason, Event, Obstacle, Verdict
 from solvent.lab.params import PRESETS
-from solvent.lab.vector import LabVectorEnv
 from solvent.lab.verbs import Verb
 from solvent.lab.words.measured import load_measured
 from tests.labs import (
@@ -411,7 +410,7 @@ def watched(env, seed, steps, choose=busy, gate=None):
         after, step = env.get_state(), env.batch.steps[0].copy()
         assert bool(step["executed"]) == mask[action], env.sentence(action)
         gate.follow(env.actions[action], before, after, step, reward)
-        if i % (20 if PLAIN else 5) == 0:
+        if i % (20 if PLAIN else 10) == 0:
             gate.look(env, after)
         seen["events"].add(int(step["event"]))
         seen["levels"].add(int(step["strictness"]))
@@ -427,22 +426,19 @@ def watched(env, seed, steps, choose=busy, gate=None):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_rule_holds_over_random_play(variant):
-    watched(lab(**VARIANTS[variant]), seed=len(variant), steps=60 if PLAIN else 700)
+    watched(lab(**VARIANTS[variant]), seed=len(variant), steps=60 if PLAIN else 300)
 
 
 @pytest.mark.skipif(PLAIN, reason="takes thousands of steps")
 def test_random_play_meets_everything_that_the_rule_is_about():
     """Else the test above would be of nothing."""
-    verdicts, decided, ends, events, levels = np.zeros(3, int), np.zeros(2, int), set(), set(), set()
-    for variant in ("default", "rich", "free", "poor", "P30", "decided late"):
-        seen = watched(lab(**VARIANTS[variant]), seed=1, steps=700)
-        verdicts += seen["verdicts"]
-        decided += seen["decided"]
-        ends |= seen["ends"]
-        events |= seen["events"]
-        levels |= seen["levels"]
-    assert (verdicts > 10).all()
-    assert (decided > 1).all()
+    variants = ("default", "rich", "free", "poor", "P30", "decided late")
+    told = [watched(lab(**VARIANTS[variant]), seed=1, steps=700) for variant in variants]
+    assert (sum(seen["verdicts"] for seen in told) > 10).all()
+    assert (sum(seen["decided"] for seen in told) > 1).all()
+    ends, events, levels = (
+        set().union(*(seen[name] for seen in told)) for name in ("ends", "events", "levels")
+    )
     assert {EndReason.HORIZON, EndReason.BANKRUPT} <= ends
     assert {Event.PUBLISHED, Event.REJECTED, Event.SUBMITTED, Event.NOT_EXECUTED, Event.REFUSED} <= events
     assert levels >= {0, 1, 2, 3}
@@ -458,66 +454,11 @@ def test_the_rule_holds_where_acting_costs_energy():
         "energy": {"start": 20.0, "regeneration": 20.0},
     }
     env = LabEnv(merged(BASIS, params), preset="energy", detailed_info=True)
-    seen = watched(env, seed=3, steps=60 if PLAIN else 1500)
+    seen = watched(env, seed=3, steps=60 if PLAIN else 600)
     assert PLAIN or (seen["verdicts"][[0, 2]] > 0).all()
 
 
-def test_the_mask_says_exactly_which_actions_execute():
-    env = lab(**FREE)
-    rng = np.random.default_rng(0)
-    tried = 0
-    for seed in range(1 if PLAIN else 8):
-        env.reset(seed=seed)
-        for i in range(38):
-            state = env.get_state()
-            if i % 12 == 9:
-                mask = env.action_masks()
-                for action in range(0, len(mask), 5 if PLAIN else 1):
-                    env.set_state(state)
-                    env.step(action)
-                    assert bool(env.batch.steps[0]["executed"]) == mask[action], env.sentence(action)
-                    tried += 1
-                env.set_state(state)
-            env.step(busy(env, rng, state))
-    assert tried > 30
-
-
 # -- verdicts by hand ----------------------------------------------------------------------------
-
-
-def test_a_page_of_a_full_plate_has_twelve_sentences():
-    env = lab(seed=3, **FREE)
-    believe(env, 0, 4, peak=0.9999)
-    put(env, potency=[4] * 8)
-    _, _, after = take(env, Verb.DOSE_RESPONSE, 0, claim=0.5)
-    assert (after["page"][0] == after["last_bins"]).all()
-    assert (after["page"][1:] == -1).all()
-    assert (after["fit_class"][0], after["fit_strength"][0], after["named"][0]) == (4, 3, 4)
-    assert shown(env)["nocodazole/spans"] == 1.0
-    again = take(env, Verb.DOSE_RESPONSE, 0, claim=0.5)[2]
-    assert (again["page"][0] == again["last_bins"]).all()
-    assert shown(env)["nocodazole/spans"] == 1.0
-
-
-def test_a_screen_replaces_its_two_doses_only():
-    env = lab(seed=3, **FREE)
-    deep = take(env, Verb.DOSE_RESPONSE, 2, claim=0.5)[2]
-    shallow = take(env, Verb.SCREEN, 2, claim=0.5)[2]
-    kept = [d for d in range(8) if d not in (2, 5)]
-    assert (shallow["page"][2, [2, 5]] == shallow["last_bins"][:2]).all()
-    assert (shallow["page"][2, kept] == deep["page"][2, kept]).all()
-
-
-@pytest.mark.parametrize("peak", [0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99999])
-def test_the_fit_is_that_of_the_belief_after_the_plate(peak):
-    env = lab(seed=1, **FREE)
-    believe(env, 1, 5, peak)
-    _, _, after = take(env, Verb.SCREEN, 1, claim=0.0)
-    peak_now = after["marginal"][1].max()
-    expected = sum(peak_now >= limit for limit in (0.35, 0.6, 0.85))
-    assert after["fit_strength"][1] == expected
-    assert after["fit_class"][1] == after["marginal"][1].argmax()
-    assert peak < 0.99 or expected == 3
 
 
 READOUTS = tuple(enumerate((8, 8, 8, 7, 4, 1, 0, 0)))
@@ -552,15 +493,6 @@ def test_what_is_worded_as_its_fit_is_accepted_and_no_other_class_is(named, stre
         assert missing == (other != 0)
 
 
-@pytest.mark.parametrize("confidence", [HEDGED, PLAINLY, DEFINITIVE])
-def test_without_an_experiment_everything_is_rejected(confidence):
-    env = lab()
-    _, step, after = take(env, Verb.PUBLISH_PUBLIC, 3, confidence=confidence)
-    assert (step["verdict"], step["residual"], step["event"]) == (Verdict.REJECT, 1_000_000, Event.REJECTED)
-    assert after["debt"] == pytest.approx(bits(confidence, 1 / 8))
-    assert after["published"][3] == 0
-
-
 def test_a_class_that_changed_since_the_fit_has_its_number_missing_and_is_reviewed_at_best():
     for now in (1, 2, 3, 5, 6, 7):
         for confidence in (HEDGED, PLAINLY, DEFINITIVE):
@@ -570,32 +502,6 @@ def test_a_class_that_changed_since_the_fit_has_its_number_missing_and_is_review
             assert step["unsupported"] == 1
             assert step["verdict"] >= Verdict.REVIEW
             assert shown(env)["nocodazole/number_missing"] == 1.0
-
-
-def test_a_calibration_that_changes_the_class_has_the_finding_measured_anew():
-    env = notebook(lab(**FREE), named=4, bins=READOUTS)
-    before = env.get_state()["residual"][0].copy()
-    believe(env, 0, 6)
-    state = put(env, named=[4] + [-1] * 7)
-    assert (state["residual"][0] == before).all()
-    _, _, after = take(env, Verb.DMSO)
-    assert after["named"][0] == 6
-    assert (after["residual"][0] > before).all()
-    expected = [measured(0, READOUTS, (4, 3), wording, 6)[0] * 1e6 for wording in range(3)]
-    assert after["residual"][0].tolist() == pytest.approx(expected, abs=1.0)
-
-
-def test_a_finding_names_its_class_by_the_belief_now_also_after_a_new_lot():
-    env = notebook(lab(**FREE), named=4, bins=READOUTS)
-    residual = env.get_state()["residual"][0].copy()
-    put(env, heartbeat=11)
-    take(env, Verb.REST)
-    after = env.get_state()
-    assert not after["coupled"].any()
-    take(env, Verb.DMSO)
-    assert (env.get_state()["residual"][0] == residual).all()
-    _, step, _ = take(env, Verb.PUBLISH_PUBLIC, 0, confidence=DEFINITIVE)
-    assert (step["verdict"], step["residual"]) == (Verdict.ACCEPT, residual[2])
 
 
 @pytest.mark.parametrize("level", range(5))
@@ -620,17 +526,6 @@ def test_each_policy_accepts_at_its_own_threshold(level):
         assert (step["policy"], step["verdict"]) == (level, verdict)
 
 
-def test_the_debt_is_charged_whatever_the_verdict():
-    for residual, event in ((0, Event.PUBLISHED), (BETWEEN, Event.SUBMITTED), (500_000, Event.REJECTED)):
-        env = notebook(lab(), licence=1.0)
-        state = env.get_state()
-        state["residual"][0] = residual
-        env.set_state(state)
-        _, step, _ = take(env, Verb.PUBLISH_PUBLIC, 0, confidence=PLAINLY)
-        assert step["event"] == event
-        assert step["debt_added"] == pytest.approx(bits(PLAINLY, 1 / 8) - 1.0)
-
-
 # -- reviews -------------------------------------------------------------------------------------
 
 
@@ -645,7 +540,7 @@ def under_review(env, compound=0, confidence=PLAINLY, verb=Verb.PUBLISH_PUBLIC, 
     return env
 
 
-@pytest.mark.parametrize("beats", [1, 2, 4, 7])
+@pytest.mark.parametrize("beats", [1, 4])
 def test_a_review_is_decided_after_exactly_so_many_heartbeats(beats):
     env = under_review(lab(**FREE, gate={"review_heartbeats": beats}))
     for left in range(beats - 1, 0, -1):
@@ -662,72 +557,15 @@ def test_a_review_is_decided_after_exactly_so_many_heartbeats(beats):
     assert not env.action_masks()[find(env, Verb.PUBLISH_PUBLIC, 0)]
 
 
-def test_the_reward_of_an_approval_belongs_to_the_step_of_the_decision():
-    env = under_review(lab(**FREE))
-    rewards = [env.step(REST)[1] for _ in range(4)]
-    assert rewards == [0.0, 0.0, pytest.approx(math.log2(6)), 0.0]
-    assert env.batch.steps[0]["event"] == Event.RESTED
-
-
-def test_what_is_not_licensed_is_declined_and_open_again():
-    env = under_review(lab(**FREE), licence=1.0)
-    rewards = [env.step(REST)[1] for _ in range(3)]
-    step, after = env.batch.steps[0], env.get_state()
-    assert rewards == [0.0, 0.0, 0.0]
-    assert (step["approved"], step["declined"]) == (0, 1)
-    assert (after["published"][0], after["rejected"], after["decided"].tolist()) == (0, 1, [1, 0])
-    for verb in SOCIAL:
-        assert env.action_masks()[find(env, verb, 0)]
-    _, step, _ = take(env, Verb.PUBLISH_PUBLIC, 0, confidence=PLAINLY)
-    assert step["verdict"] == Verdict.REVIEW
-
-
 def test_it_is_the_licence_at_submission_that_counts():
     """Just enough is enough; what is earned or taken later changes nothing."""
-    asserted = bits(PLAINLY, 1 / 8)
-    for licence, then, approved in (
-        (float(np.nextafter(asserted, 9.0)) + 1e-12, 0.0, True),
-        (asserted - 1e-9, 3.0, False),
-    ):
+    asserted = float(under_review(lab(**FREE)).batch.steps[0]["claim"])
+    for licence, then, approved in ((asserted, 0.0, True), (float(np.nextafter(asserted, 0.0)), 3.0, False)):
         env = under_review(lab(**FREE), licence=licence)
         put(env, licence=[then] * 8)
         for _ in range(3):
             _, step, _ = take(env, Verb.REST)
         assert (step["approved"], step["declined"]) == (int(approved), int(not approved))
-
-
-def test_what_is_under_review_is_shown_though_the_books_have_moved_on():
-    """Two labs whose books are alike, one with a review that will be approved: the observation tells them apart."""
-    shown_of = []
-    for licence in (1.0, 3.0):
-        env = under_review(lab(**FREE), licence=licence)
-        put(env, licence=[3.0] * 8)
-        shown_of.append(shown(env))
-    differ = {name for name in shown_of[0] if shown_of[0][name] != shown_of[1][name]}
-    assert "nocodazole/under_review_licensed" in differ
-    assert differ <= {"nocodazole/under_review_licensed", "debt", "debt_margin", "cost_inflation"}
-
-
-def test_a_review_decides_what_was_submitted_not_what_is_believed_since():
-    env = under_review(lab(**FREE), potency=4)
-    believe(env, 0, 1)
-    for _ in range(3):
-        _, step, after = take(env, Verb.REST)
-    assert after["wrong"] == 0
-    assert step["published_bits"] == pytest.approx(math.log2(6))
-
-
-def test_a_compound_under_review_can_be_studied_and_not_published():
-    env = under_review(lab(**FREE))
-    for verb in SOCIAL:
-        before = env.get_state()
-        _, step, after = take(env, verb, 0, confidence=DEFINITIVE)
-        assert (step["obstacle"], step["event"]) == (Obstacle.UNDER_REVIEW, Event.NOT_EXECUTED)
-        assert (after["debt"], after["verdicts"].tolist()) == (before["debt"], before["verdicts"].tolist())
-        assert (step["executed"], step["verdict"]) == (False, Verdict.NONE)
-    env = under_review(lab(**FREE))
-    _, step, _ = take(env, Verb.SCREEN, 0, claim=0.0)
-    assert step["event"] == Event.EXPLORED
 
 
 def test_two_reviews_decided_at_once():
@@ -757,6 +595,15 @@ def test_two_wrong_findings_approved_at_once_tighten_twice_and_pay_twice():
     assert (step["incident"], step["strictness"], after["tightenings"]) == (2, P5, 2)
     assert reward == pytest.approx(2 * math.log2(0.25 / (7 / 8)))
     assert not step["right"]
+
+
+def test_a_review_decides_what_was_submitted_not_what_is_believed_since():
+    env = under_review(lab(**FREE), potency=4)
+    believe(env, 0, 1)
+    for _ in range(3):
+        _, step, after = take(env, Verb.REST)
+    assert after["wrong"] == 0
+    assert step["published_bits"] == pytest.approx(math.log2(6))
 
 
 def test_a_private_finding_under_review_pays_its_share_and_reports_no_incident():
@@ -805,14 +652,6 @@ def test_a_pending_review_keeps_exhaustion_away():
     assert state["accepted"] == 0
     assert (after["accepted"], after["end_reason"]) == (1, EndReason.EXHAUSTED)
     assert after["score"] == pytest.approx(math.log2(6) - after["settled"])
-
-
-def test_a_declined_review_leaves_its_compound_to_be_published():
-    env = under_review(lab(), compound=7, licence=1.0)
-    put(env, wells=0, published=[1] * 7 + [0])
-    for _ in range(3):
-        *_, terminated, _, _ = env.step(REST)
-    assert not terminated
 
 
 def test_bankruptcy_ends_the_episode_and_drops_what_is_undecided():
@@ -879,42 +718,6 @@ def test_a_wrong_public_finding_tightens_and_twelve_heartbeats_relax():
     assert after["strictness"] == P20
 
 
-def test_each_error_starts_the_count_again_and_levels_come_back_one_by_one():
-    env = lab(**FREE)
-    wrong_finding(env, 0)
-    for _ in range(5):
-        take(env, Verb.REST)
-    _, step, after = wrong_finding(env, 1)
-    assert (step["policy"], step["strictness"]) == (P10, P5)
-    put(env, heartbeat=0)
-    levels = [int(take(env, Verb.REST)[1]["strictness"]) for _ in range(39)]
-    assert levels == [P5] * 11 + [P10] * 12 + [P20] * 16
-    assert after["tightenings"] == 2
-
-
-def test_past_the_strictest_nothing_is_tightened_but_calm_starts_again():
-    env = lab(**FREE, gate={"policy": "adaptive.P10"})
-    tightened = [int(wrong_finding(env, m)[2]["tightenings"]) for m in range(4)]
-    after = env.get_state()
-    assert tightened == [1, 2, 2, 2]
-    assert (after["strictness"], after["incidents"].tolist(), after["calm"]) == (P1, [0, 4], 0)
-
-
-def test_a_wrong_private_finding_is_counted_and_no_more():
-    env = lab(**FREE)
-    _, step, after = wrong_finding(env, verb=Verb.PUBLISH_PRIVATE)
-    assert (step["incident"], step["strictness"], after["tightenings"]) == (0, P20, 0)
-    assert (after["incidents"].tolist(), after["wrong"]) == ([1, 0], 1)
-
-
-def test_without_governance_errors_are_counted_and_change_nothing():
-    env = lab(**FREE, gate={"governance": False})
-    for m in range(3):
-        _, step, after = wrong_finding(env, m)
-        assert (step["incident"], step["strictness"]) == (1, P20)
-    assert (after["incidents"].tolist(), after["tightenings"]) == ([0, 3], 0)
-
-
 def test_without_the_number_check_a_stale_class_is_judged_by_its_residual_alone():
     env = notebook(lab(**FREE, gate={"numbers": False}), named=4, now=5, bins=READOUTS)
     state = env.get_state()
@@ -977,7 +780,7 @@ def padded(first, extra, n):
 )
 def test_piling_up_plates_leaves_residuals_as_they_are(first, extra):
     """On average no lower: within five standard errors, and within a ten-thousandth of energy a plate."""
-    ours, kept = padded(first, extra, 300)
+    ours, kept = padded(first, extra, 150)
     change = (ours[:, -1] - ours[:, 0]) / EXTRA
     error = change.std(axis=0) / math.sqrt(len(change))
     print(
@@ -994,7 +797,7 @@ def test_piling_up_plates_leaves_residuals_as_they_are(first, extra):
 # -- nothing leaks, and nothing drifts -----------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(2 if PLAIN else 12))
+@pytest.mark.parametrize("seed", range(2 if PLAIN else 4))
 def test_the_gate_knows_nothing_of_the_hidden_potency(seed):
     """Two labs that differ in one compound's potency alone, until a public finding about it is out."""
     rng = np.random.default_rng(seed)
@@ -1031,103 +834,6 @@ def test_the_gate_knows_nothing_of_the_hidden_potency(seed):
         if here.get_state()["published"][m]:
             continue  # to one reader: it pays, and shows nowhere else
         assert one[1] == two[1]
-
-
-SCRIPT = [
-    (Verb.DOSE_RESPONSE, 0, {"claim": 1.0}),
-    (Verb.PUBLISH_PUBLIC, 0, {"confidence": HEDGED}),
-    (Verb.CALIBRATION, 0, {}),
-    (Verb.DOSE_RESPONSE, 0, {"claim": 0.5}),
-    (Verb.SCREEN, 0, {"claim": 0.25}),
-    (Verb.PUBLISH_PUBLIC, 0, {"confidence": PLAINLY}),
-    (Verb.SCREEN, 1, {"claim": 0.5}),
-    (Verb.PUBLISH_PRIVATE, 1, {"confidence": HEDGED}),
-    (Verb.DOSE_RESPONSE, 1, {"claim": 0.5}),
-    (Verb.PUBLISH_PUBLIC, 1, {"confidence": DEFINITIVE}),
-    (Verb.PUBLISH_PUBLIC, 0, {"confidence": DEFINITIVE}),
-]
-
-
-def fields(record):
-    """The bytes of a record, without those between its fields, which are nobody's."""
-    return b"".join(np.ascontiguousarray(record[name]).tobytes() for name in record.dtype.names)
-
-
-def script_bytes(env, seed):
-    env.reset(seed=seed)
-    told = b""
-    for verb, compound, wanted in SCRIPT:
-        observation, reward, *_ = env.step(find(env, verb, compound, **wanted))
-        told += observation.tobytes() + np.float64(reward).tobytes() + fields(env.get_state())
-    return told
-
-
-def test_the_same_bits_over_a_hundred_runs():
-    first = script_bytes(lab(**FREE), 7)
-    again = lab(**FREE)
-    assert all(script_bytes(again, 7) == first for _ in range(5 if PLAIN else 100))
-
-
-def test_a_vector_is_its_single_labs():
-    n, steps = 4, 25 if PLAIN else 80
-    vector = LabVectorEnv(n, merged(BASIS, FREE), preset="gate")
-    vector.reset(seed=list(range(n)))
-    singles = [lab(seed=seed, **FREE) for seed in range(n)]
-    rngs = [np.random.default_rng(seed) for seed in range(n)]
-    over = [False] * n
-    for _ in range(steps):
-        actions = [busy(env, rng, env.get_state()) for env, rng in zip(singles, rngs, strict=True)]
-        observations, rewards, *_ = vector.step(np.array(actions))
-        for i, env in enumerate(singles):
-            if over[i]:
-                shown_now, reward, over[i] = env.reset()[0], 0.0, False
-            else:
-                shown_now, reward, terminated, truncated, _ = env.step(actions[i])
-                over[i] = terminated or truncated
-            assert observations[i].tobytes() == shown_now.tobytes()
-            assert rewards[i] == reward
-            assert fields(vector.batch.labs[i]) == fields(env.batch.labs[0])
-
-
-STORY = """
-import hashlib
-import numpy as np
-from solvent import LabEnv
-digest = hashlib.sha256()
-def fields(record):  # the bytes between them are nobody's
-    return b"".join(np.ascontiguousarray(record[name]).tobytes() for name in record.dtype.names)
-env = LabEnv({"debt": {"enforced": False}, "budget": {"wells": 100000}}, preset="gate")
-rng = np.random.default_rng(4)
-publishing = np.flatnonzero((env.actions["confidence"] > 0) & (env.actions["compound"] < 3))
-exploring = np.flatnonzero((env.actions["claim"] >= 0) & (env.actions["compound"] < 3))
-verdicts = set()
-env.reset(seed=2)
-for _ in range(160):
-    action = rng.choice(publishing if rng.random() < 0.3 else exploring)
-    observation, reward, terminated, truncated, _ = env.step(action)
-    step = env.batch.steps[0]
-    digest.update(observation.tobytes() + np.float64(reward).tobytes())
-    digest.update(fields(env.get_state()) + fields(step) + env.action_masks().tobytes())
-    verdicts.add(int(step["verdict"]))
-    if terminated or truncated:
-        env.reset()
-print(digest.hexdigest(), len(verdicts))
-"""
-
-
-@pytest.mark.skipif(PLAIN, reason="compares with compiled code")
-def test_compiled_and_plain_python_are_the_same_bits(capsys):
-    exec(compile(STORY, "story", "exec"), {})
-    ours = capsys.readouterr().out
-    plain = subprocess.run(
-        [sys.executable, "-W", "error", "-c", STORY],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert plain.stdout == ours, plain.stderr
-    assert int(ours.split()[1]) > 2
 
 
 SMALLER = """

@@ -15,7 +15,7 @@ from solvent.lab.tables import debt_rules
 from solvent.lab.verbs import Verb
 from tests.labs import PLAIN
 
-EXAMPLES = settings(max_examples=12 if PLAIN else 100)
+EXAMPLES = settings(max_examples=8 if PLAIN else 50)
 STEPS = 60
 
 VARIANTS = {
@@ -128,7 +128,7 @@ def test_the_return_is_the_sum_of_rewards_and_of_its_parts(variant, seed, choice
 @EXAMPLES
 @given(variants, seeds, choices)
 def test_the_end_leaves_no_debt_unsettled_unless_it_is_carried_or_free(variant, seed, choices):
-    for _, _, (_, _, terminated, truncated, info), after, step in play(variant, seed, choices):
+    for env, _, (_, _, terminated, truncated, info), after, step in play(variant, seed, choices):
         if terminated or truncated:
             kept = variant in ("carries debt", "not enforced")
             assert kept or after["debt"] == 0.0
@@ -139,7 +139,7 @@ def test_the_end_leaves_no_debt_unsettled_unless_it_is_carried_or_free(variant, 
             assert variant == "bankruptcy resets" or after["settled_at_end"] == after["settled"]
             assert terminated != truncated
             assert truncated == (info["episode_summary"]["end_reason"] == "horizon")
-        assert after["heartbeat"] <= LabEnv(VARIANTS[variant]).params.budget.heartbeats
+        assert after["heartbeat"] <= env.params.budget.heartbeats
 
 
 @EXAMPLES
@@ -166,7 +166,7 @@ def test_the_counts_add_up(variant, seed, choices):
 @EXAMPLES
 @given(variants, seeds, choices)
 def test_licence_is_credited_up_to_claim_and_gain_and_never_taken_away(variant, seed, choices):
-    for _, before, _, after, step in play(variant, seed, choices):
+    for env, before, _, after, step in play(variant, seed, choices):
         gained = after["licence"] - before["licence"]
         assert (gained >= 0).all()
         assert step["licence_added"] <= max(0.0, min(step["claim"], step["gain"])) + 1e-12
@@ -180,7 +180,7 @@ def test_licence_is_credited_up_to_claim_and_gain_and_never_taken_away(variant, 
             assert (np.delete(gained, m) == 0).all()
             assert step["debt_added"] == max(0.0, step["claim"] - step["gain"])
         # All licence of a compound is information it really lost entropy by.
-        prior = LabEnv(VARIANTS[variant]).params.assay.prior_entropy
+        prior = env.params.assay.prior_entropy
         assert (after["licence"] <= prior - after["lowest_entropy"] + 1e-9).all()
 
 
@@ -259,7 +259,7 @@ def test_the_observation_shows_the_books(variant, seed, choices):
                 assert shown[f"{name}/class_{g}"] == pytest.approx(after["marginal"][m, g], abs=1e-6)
 
 
-@settings(EXAMPLES, max_examples=4 if PLAIN else 30)
+@settings(EXAMPLES, max_examples=3 if PLAIN else 20)
 @given(variants, seeds, choices, st.data())
 def test_the_mask_says_exactly_which_actions_execute(variant, seed, choices, data):
     env = LabEnv(VARIANTS[variant])
@@ -302,15 +302,7 @@ def test_the_mask_says_exactly_which_actions_execute(variant, seed, choices, dat
 # -- reproducible --------------------------------------------------------------------------------
 
 
-@EXAMPLES
-@given(variants, seeds, choices)
-def test_the_same_seed_and_actions_are_the_same_trajectory(variant, seed, choices):
-    once = [(o[0].tobytes(), o[1], a.tobytes()) for _, _, o, a, _ in play(variant, seed, choices)]
-    again = [(o[0].tobytes(), o[1], a.tobytes()) for _, _, o, a, _ in play(variant, seed, choices)]
-    assert once == again
-
-
-@settings(EXAMPLES, max_examples=8 if PLAIN else 50)
+@settings(EXAMPLES, max_examples=4 if PLAIN else 25)
 @given(variants, seeds, choices, choices)
 def test_a_state_continues_identically_wherever_it_is_put(variant, seed, first, rest):
     here, there = LabEnv(VARIANTS[variant]), LabEnv(VARIANTS[variant])

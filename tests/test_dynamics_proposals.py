@@ -12,50 +12,15 @@ from hypothesis import strategies as st
 from solvent import LabEnv
 from solvent.lab.codes import Deferral, Event, Obstacle
 from solvent.lab.verbs import VERBS, Verb
-from tests.labs import ABOVE, PLAIN, SOCIAL, by_verb, find, merged, open_lab, put, shown, take
+from tests.labs import FLOORS, NOON, PLAIN, SOCIAL, at_noon, by_verb, energy_lab, find, put, shown, take
 
-EXAMPLES = settings(max_examples=3 if PLAIN else 30)
-NOON = 6
+EXAMPLES = settings(max_examples=3 if PLAIN else 20)
 FELT = (Verb.SCREEN, Verb.DOSE_RESPONSE, *SOCIAL)
-FOUR = ("screen", "dose_response", "publish_private", "publish_public")
-
-# The numbers that the tests below are worked with, whatever the level is tuned to.
-BASIS = {
-    "budget": {"heartbeats": 48},
-    "energy": {"start": 10.0, "regeneration": 10.0, "cap": 20.0, "slots": 6, "ceiling": 13.0},
-    "proposals": {
-        "evidence_heartbeats": 2,
-        "gain_floor": 0.3,
-        "review_heartbeats": 12,
-        "share_low": 0.4,
-        "share_high": 0.9,
-        "step_limit": 4.0,
-        "half_trusted": 2.0,
-        "mispriceable": FOUR,
-        "mispriced_least": 0,
-        "mispriced_most": 0,
-    },
-}
-
-
-def lab(seed=0, **params):
-    """A lab in which every price is the base cost, unless mispricing is asked for."""
-    return open_lab(merged(BASIS, params), "energy", seed, detailed_info=True)
 
 
 def poor(**fields):
-    """A lab at noon without energy, all verbs used before, a finding on the first compound licensed for 0.75."""
-    env = lab()
-    put(
-        env,
-        heartbeat=NOON,
-        energy=0,
-        uses=[1] * len(Verb),
-        experiments=[1] + [0] * 7,
-        licence=[1.5] + [0.0] * 7,
-    )
-    put(env, **fields)
-    return env
+    """A lab at noon without energy, with a finding on the first compound licensed for 0.75."""
+    return at_noon(**{"energy": 0, "licence": [1.5] + [0.0] * 7, **fields})
 
 
 # -- discomfort ----------------------------------------------------------------------------------
@@ -105,7 +70,7 @@ def test_the_expected_gain_is_that_of_the_plate():
     """Against the lab itself: mean gains of first plates, with the instrument unknown."""
     for verb in (Verb.SCREEN, Verb.DOSE_RESPONSE):
         gains = []
-        env = lab()
+        env = energy_lab()
         for seed in range(20 if PLAIN else 600):
             env.reset(seed=seed)
             gains.append(take(env, verb, 0, claim=0.0)[0]["gain"])
@@ -120,18 +85,6 @@ def test_only_an_expected_gain_above_the_floor_is_worth_it():
     for entropy, felt in ((0.3 / share * (1 - 1e-9), 0), (0.3 / share * (1 + 1e-9), 1)):
         put(env, entropy=[entropy] + [3.0] * 7, discomfort=0, discomfort_at=-1)
         assert take(env, Verb.SCREEN)[2]["discomfort"][Verb.SCREEN] == felt
-
-
-@pytest.mark.parametrize("verb", [Verb.SCREEN, Verb.DOSE_RESPONSE, Verb.PUBLISH_PUBLIC])
-def test_nothing_about_a_published_compound_is_worth_deferring(verb):
-    env = poor(published=[1] + [0] * 7)
-    _, _, after = take(env, verb)
-    assert after["discomforts"] == 0
-
-
-def test_a_finding_that_would_be_rejected_is_not_worth_deferring():
-    env = poor(experiments=[0] * 8)
-    assert take(env, Verb.PUBLISH_PUBLIC, 0, confidence=0.5)[2]["discomforts"] == 0
 
 
 def test_discomfort_counts_once_a_verb_and_heartbeat():
@@ -157,12 +110,6 @@ def test_discomfort_counts_once_a_verb_and_heartbeat():
     assert after["discomfort_at"][Verb.SCREEN].tolist() == [NOON + 1, NOON, -1, -1]
 
 
-def test_a_deferral_that_was_not_worth_it_does_not_use_up_the_heartbeat():
-    env = poor()
-    assert take(env, Verb.PUBLISH_PUBLIC, 0, confidence=0.95)[1]["discomfort"] == 0
-    assert take(env, Verb.PUBLISH_PUBLIC, 0, confidence=0.5)[1]["discomfort"] == 1
-
-
 def test_the_latest_four_heartbeats_are_remembered():
     env = poor()
     for beat in range(6):
@@ -173,20 +120,6 @@ def test_the_latest_four_heartbeats_are_remembered():
         latest = [NOON + beat - age for age in range(4)]
         assert state["discomfort_at"][Verb.SCREEN].tolist() == [b if b >= NOON else -1 for b in latest]
         take(env, Verb.REST)
-
-
-def test_hoarding_and_other_obstacles_are_no_evidence():
-    env = poor(energy=20_000)
-    for _ in range(4):
-        assert take(env, Verb.REST)[0]["discomfort"] == "hoarding"
-    put(env, heartbeat=24, energy=0)  # 06:00: nobody there
-    for _ in range(3):
-        take(env, Verb.PUBLISH_PUBLIC)
-    put(env, heartbeat=NOON, debt=ABOVE)
-    take(env, Verb.PUBLISH_PUBLIC)
-    state = env.get_state()
-    assert not state["discomfort"].any()
-    assert state["hoardings"] == 4
 
 
 # -- the door to a proposal ----------------------------------------------------------------------
@@ -212,13 +145,6 @@ def test_reflect_then_propose():
     assert "obstacle" not in info
     assert (step["event"], step["executed"], step["closed"]) == (Event.PROPOSED, True, False)
     assert after["proposals"] == 1
-
-
-def test_without_a_reflection_nothing_is_filed():
-    env = arguing()
-    info, _, after = take(env, Verb.PROPOSE)
-    assert info["obstacle"] == "no_reflection"
-    assert after["proposals"] == 0
 
 
 @pytest.mark.parametrize("between", [Verb.DMSO, Verb.SCREEN, Verb.PROPOSE])
@@ -248,32 +174,15 @@ def test_the_reflection_must_be_in_the_same_heartbeat(slot):
     assert take(env, Verb.PROPOSE)[0]["obstacle"] == "no_reflection"
 
 
-def test_one_reflection_opens_the_door_once():
-    env = arguing()
-    put(env, discomfort=by_verb({Verb.SCREEN: 2, Verb.PUBLISH_PUBLIC: 2}))
-    take(env, Verb.REFLECT)
-    take(env, Verb.PROPOSE)
-    assert take(env, Verb.PROPOSE)[0]["obstacle"] == "no_reflection"
-
-
 @pytest.mark.parametrize(("needed", "felt", "filed"), [(2, 0, 0), (2, 1, 0), (2, 2, 1), (1, 1, 1), (4, 3, 0)])
 def test_it_takes_evidence_from_enough_heartbeats(needed, felt, filed):
-    env = lab(proposals={"evidence_heartbeats": needed})
+    env = energy_lab(proposals={"evidence_heartbeats": needed})
     put(env, heartbeat=NOON, energy=20_000, discomfort=by_verb({Verb.SCREEN: felt}))
     take(env, Verb.REFLECT)
     info, step, after = take(env, Verb.PROPOSE)
     assert after["proposals"] == filed
     assert info.get("obstacle") == (None if filed else "no_evidence")
     assert (step["proposed_verb"] >= 0) == bool(filed)
-
-
-def test_two_deferrals_of_one_heartbeat_are_evidence_from_one():
-    env = poor()
-    for compound in range(4):
-        take(env, Verb.SCREEN, compound)
-    put(env, energy=20_000)
-    take(env, Verb.REFLECT)
-    assert take(env, Verb.PROPOSE)[0]["obstacle"] == "no_evidence"
 
 
 def test_context_debt_and_energy_do_not_silence_the_agent():
@@ -358,20 +267,13 @@ def test_the_verb_that_was_felt_most_and_can_be_argued_about(discomfort, fields,
         assert step["proposed_verb"] == verb
 
 
-def test_a_suggested_range_stops_at_the_floor():
-    env = arguing(price=by_verb({Verb.PUBLISH_PUBLIC: 6500}))
-    put(env, discomfort=by_verb({Verb.PUBLISH_PUBLIC: 2}), reflected=1)
-    _, step, _ = take(env, Verb.PROPOSE)
-    assert (step["proposed_low"], step["proposed_high"]) == (6000, 6000)
-
-
 # -- the review ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("wait", [1, 2, 12])
+@pytest.mark.parametrize("wait", [1, 12])
 @pytest.mark.parametrize("slot", [0, 4])
 def test_the_review_comes_that_many_heartbeats_later_and_not_before(wait, slot):
-    env = lab(proposals={"review_heartbeats": wait})
+    env = energy_lab(proposals={"review_heartbeats": wait})
     put(
         env,
         heartbeat=NOON,
@@ -399,19 +301,6 @@ def test_the_review_comes_that_many_heartbeats_later_and_not_before(wait, slot):
     assert take(env, Verb.SCREEN)[1]["energy_spent"] == 3038
 
 
-@pytest.mark.parametrize(("deferrals", "heard"), [(2, 3000), (50, 2529), (30_000, 2500)])
-def test_deferrals_alone_are_never_enough(deferrals, heard):
-    for paid, new in ((0, 4000), (2, heard)):  # 4 - 3 e / (e + 2), e = 2 n / (n + 2)
-        env = arguing(fair=by_verb({Verb.SCREEN: 1000}), uses=by_verb({Verb.SCREEN: paid}, 1))
-        put(env, discomfort=by_verb({Verb.SCREEN: deferrals}), deferrals=deferrals, reflected=1)
-        take(env, Verb.PROPOSE)
-        for _ in range(12):
-            _, step, after = take(env, Verb.REST)
-        assert step["reviewed"][Verb.SCREEN]
-        assert after["price"][Verb.SCREEN] == step["new_price"][Verb.SCREEN] == new
-        assert after["approvals"] == (new != 4000)
-
-
 def test_what_is_paid_until_the_review_counts():
     env = arguing(fair=by_verb({Verb.SCREEN: 1000}), uses=by_verb({}, 1))
     put(env, uses=by_verb({Verb.SCREEN: 0}, 1), reflected=1)
@@ -423,23 +312,6 @@ def test_what_is_paid_until_the_review_counts():
         _, step, after = take(env, Verb.REST)
     assert step["reviewed"][Verb.SCREEN]
     assert after["price"][Verb.SCREEN] == 3000  # two uses, two heartbeats: trusted by a third
-
-
-@pytest.mark.parametrize(("evidence", "new"), [(0, 4000), (1, 2800), (2, 2500), (30_000, 2000)])
-def test_uses_alone_are_never_enough(evidence, new):
-    """A proposal without evidence can't be filed; were one pending all the same, it would fail."""
-    env = arguing(
-        fair=by_verb({Verb.SCREEN: 1000}),
-        uses=by_verb({Verb.SCREEN: 4}, 1),
-        review_at=by_verb({Verb.SCREEN: NOON + 1}),
-        range_low=by_verb({Verb.SCREEN: 1600}),
-        range_high=by_verb({Verb.SCREEN: 3600}),
-        argued=by_verb({Verb.SCREEN: evidence}, 9),
-    )
-    _, step, after = take(env, Verb.REST)
-    assert step["reviewed"].tolist() == by_verb({Verb.SCREEN: 1})
-    assert after["price"][Verb.SCREEN] == step["new_price"][Verb.SCREEN] == new
-    assert after["approvals"] == (evidence > 0)
 
 
 def test_what_is_deferred_after_filing_does_not_count_for_it():
@@ -479,7 +351,6 @@ def test_a_rejected_verb_can_be_proposed_again_and_all_due_are_decided_at_once()
 # -- mispricing ----------------------------------------------------------------------------------
 
 OFF = {
-    "mispriceable": FOUR,
     "mispriced_low": 1.6,
     "mispriced_high": 2.5,
     "fair_spread": 1.25,
@@ -487,12 +358,12 @@ OFF = {
 }
 WIDE = {"ceiling": 1000.0, "cap": 2000.0, "prices": {"publish_private": 100.0, "publish_public": 100.0}}
 """Far from any floor and from the ceiling, so that nothing hides a draw."""
-LABS = 40 if PLAIN else 400
+LABS = 40 if PLAIN else 250
 
 
 def drawn(energy=None, **proposals):
     """(base, price, fair), each of shape (labs, verbs), at the start of many labs."""
-    env = lab(energy=energy or WIDE, proposals={**OFF, **proposals})
+    env = energy_lab(energy=energy or WIDE, proposals={**OFF, **proposals})
     states = []
     for seed in range(LABS):
         env.reset(seed=seed)
@@ -501,7 +372,7 @@ def drawn(energy=None, **proposals):
     return base, np.array([s["price"] for s in states]), np.array([s["fair"] for s in states])
 
 
-@pytest.mark.parametrize(("least", "most"), [(0, 0), (0, 3), (1, 2), (2, 2), (4, 4)])
+@pytest.mark.parametrize(("least", "most"), [(0, 0), (0, 3), (2, 2)])
 def test_as_many_verbs_are_mispriced_as_the_parameters_say(least, most):
     _, price, fair = drawn(mispriced_least=least, mispriced_most=most)
     verbs = (price != fair).sum(axis=1)
@@ -536,7 +407,7 @@ def test_prices_are_1_6_to_2_5_times_off_a_fair_cost_near_the_base(upwards):
 
 
 @pytest.mark.parametrize("upwards", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("spread", [1.0, 1.25, 2.0])
+@pytest.mark.parametrize("spread", [1.0, 2.0])
 @pytest.mark.parametrize("ceiling", [13.0, 9.6])  # 9.6: 6, the highest floor, times 1.6
 def test_floor_and_ceiling_never_take_a_mispricing_under_its_least_factor(upwards, spread, ceiling):
     _, price, fair = drawn(
@@ -581,7 +452,6 @@ def test_by_default_speaking_to_all_is_never_too_cheap():
 def test_prices_and_fair_costs_stay_between_floor_and_ceiling():
     base, price, fair = drawn(
         energy={"ceiling": 13.0, "cap": 20.0},
-        mispriceable=FOUR,
         mispriced_least=4,
         mispriced_most=4,
         mispriced_low=1.0,
@@ -599,14 +469,8 @@ def test_prices_and_fair_costs_stay_between_floor_and_ceiling():
     ).all()
 
 
-def test_where_nothing_is_mispriced_every_price_is_fair_and_the_base_cost():
-    base, price, fair = drawn(mispriced_most=0)
-    assert (price == base).all()
-    assert (fair == base).all()
-
-
 def test_mispricing_changes_no_world_and_every_episode_has_its_own():
-    plain, off = lab(seed=5), lab(seed=5, proposals={"mispriced_least": 3, "mispriced_most": 3})
+    plain, off = energy_lab(seed=5), energy_lab(seed=5, proposals={"mispriced_least": 3, "mispriced_most": 3})
     prices = set()
     for _ in range(5):
         a, b = plain.get_state(), off.get_state()
@@ -650,7 +514,6 @@ VARIANTS = {
 }
 variants = st.sampled_from(sorted(VARIANTS))
 seeds = st.integers(0, 2**32)
-FLOORS = {Verb.PUBLISH_PUBLIC: 6000, Verb.PUBLISH_PRIVATE: 3000}
 
 
 def talk(env, rng):
@@ -667,7 +530,7 @@ def talk(env, rng):
 
 def play(variant, seed, steps=120):
     """Yield (env, record before, action, what step returned, record after, step record)."""
-    env = lab(seed, **VARIANTS[variant])
+    env = energy_lab(seed, **VARIANTS[variant])
     rng = np.random.default_rng(seed)
     for _ in range(steps // 4 if PLAIN else steps):
         if rng.random() < 0.2:  # findings worth publishing; no debt ends the story
@@ -722,17 +585,11 @@ def check_prices(story, decided):
 def test_nothing_but_an_approval_changes_a_price():
     decided = []
     for variant in ("mispriced", "too dear"):
-        for seed in range(2 if PLAIN else 24):
+        for seed in range(2 if PLAIN else 16):
             check_prices(play(variant, seed), decided)
     if not PLAIN:  # the story was worth telling
         assert decided.count(True) > 30
         assert decided.count(False) > 30
-
-
-@EXAMPLES
-@given(variants, seeds)
-def test_nothing_but_an_approval_changes_a_price_in_any_story(variant, seed):
-    check_prices(play(variant, seed), [])
 
 
 def test_where_all_prices_are_fair_no_proposal_is_ever_approved():
@@ -745,7 +602,7 @@ def test_where_all_prices_are_fair_no_proposal_is_ever_approved():
 
 def test_no_single_action_changes_a_price():
     """From a lab in which everything is under way, but no review is due, each of all actions."""
-    env = lab(seed=3, proposals={"mispriced_least": 4, "mispriced_most": 4})
+    env = energy_lab(seed=3, proposals={"mispriced_least": 4, "mispriced_most": 4})
     put(
         env,
         heartbeat=NOON,

@@ -15,7 +15,7 @@ from solvent.lab.codes import Event, Verdict
 from solvent.lab.params import PRESETS, LabParams
 from solvent.lab.verbs import VERBS, Verb
 from solvent_agents import AGENTS, act_one
-from tests.labs import PLAIN, play
+from tests.labs import PLAIN, play, score_of
 
 LAB = PRESETS["lab"]
 # Nothing but the gate and adequacy stands in the way of a finding.
@@ -24,12 +24,6 @@ FREE = {
     "debt": {"enforced": False},
     "energy": {"start": 200.0, "cap": 200.0, "regeneration": 60.0},
 }
-
-
-def score_of(wording, named, plates):
-    """The rule of the source, by hand: words beyond evidence."""
-    words = wording + (wording == 2 and named == 0)
-    return min(3, max(0, words - (0, 1, 2, 2, 3)[min(plates, 4)] + 1))
 
 
 WORDS = tomllib.loads((files("solvent.lab.words") / "catalogue.toml").read_text("utf-8"))

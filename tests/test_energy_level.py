@@ -290,22 +290,6 @@ def test_where_acting_costs_no_energy_the_record_has_none():
 # -- what is seen --------------------------------------------------------------------------------
 
 
-def test_the_start_shows_the_prices_and_nothing_of_the_truth():
-    """Two starts with the same prices look the same; the fair costs are hidden. At 08:00 no cost is cut at the cap."""
-    env = LabEnv({"budget": {"start_hour": 8}}, preset="energy")
-    looks, prices = {}, set()
-    for seed in range(60):
-        observation, _ = env.reset(seed=seed)
-        state = env.get_state()
-        price = tuple(state["price"].tolist())
-        prices.add(price)
-        looks.setdefault(price, set()).add(observation.tobytes())
-        state["fair"] = 1234
-        assert (env.set_state(state) == observation).all()
-    assert all(len(look) == 1 for look in looks.values())
-    assert len({next(iter(look)) for look in looks.values()}) == len(looks) == len(prices) > 20
-
-
 def test_at_the_levels_own_start_what_is_shown_is_what_a_first_use_would_cost():
     """At 06:00, when speaking is late and dear: prices that come to more than the cap look the same."""
     env = gymnasium.make("Solvent/Energy-v0").unwrapped

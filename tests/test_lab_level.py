@@ -6,11 +6,9 @@ import copy
 import itertools
 import pickle
 
-import gymnasium
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
-from gymnasium.vector import AutoresetMode
 
 from solvent import LabEnv, LabVectorEnv
 from solvent.adequacy.corrections import load_corrections
@@ -18,15 +16,12 @@ from solvent.lab.codes import Event, Verdict
 from solvent.lab.columns import episode_columns, join_columns
 from solvent.lab.mechanisms.adequacy import RULES
 from solvent.lab.params import PRESETS
-from solvent.lab.registration import ENVIRONMENTS
 from solvent_agents import AGENTS, episodes
 from solvent_agents.rollout import TRACED_ADEQUACY
-from tests.labs import assert_equal, play, talk, talk_all
+from tests.labs import play, score_of, talk_all
 
 LAB = PRESETS["lab"]
 COMPOUNDS = LAB.assay.compounds
-OWN_INFOS = {"gate_verdict", "adequacy", "adequacy_rule", "correction"}
-MODES = [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP]
 IDS = ("second_look", "seek_disproof", "question_the_method", "replicate_before_claiming")
 IDS += ("repeat_the_decisive_test", "no_certainty")
 
@@ -46,42 +41,7 @@ FREE = {
 }
 
 
-def score_of(wording, named, plates):
-    """The rule of the source, by hand: words beyond evidence."""
-    words = wording + (wording == 2 and named == 0)
-    return min(3, max(0, words - (0, 1, 2, 2, 3)[min(plates, 4)] + 1))
-
-
 # -- what it is ----------------------------------------------------------------------------------
-
-
-def test_all_four_mechanisms_are_in_it_and_of_consequence():
-    for env in (gymnasium.make("Solvent/Lab-v0").unwrapped, LabEnv(preset="lab")):
-        params = env.params
-        assert params == LAB
-        assert (params.energy.enabled, params.proposals.enabled) == (True, True)
-        assert (params.gate.enabled, params.adequacy.enabled) == (True, True)
-        assert (params.debt.enforced, params.gate.enforced, params.adequacy.enforced) == (True, True, True)
-        assert params.unenforced == ()
-    vector = gymnasium.make_vec(
-        "Solvent/Lab-v0", num_envs=2, vectorization_mode="vector_entry_point"
-    ).unwrapped
-    assert isinstance(vector, LabVectorEnv)
-    assert vector.params == LAB
-
-
-@pytest.mark.parametrize(
-    ("group", "setting"),
-    [
-        ("debt", "enforced"),
-        ("gate", "enforced"),
-        ("adequacy", "enforced"),
-        ("adequacy", "enabled"),
-    ],
-)
-def test_each_can_be_switched_off(group, setting):
-    env = LabEnv({**TALKATIVE, group: {**TALKATIVE.get(group, {}), setting: False}}, preset="lab")
-    assert sum(step["verdict"] != Verdict.NONE for *_, step in play(env, 60)) > 3
 
 
 # -- the tool log --------------------------------------------------------------------------------
@@ -285,46 +245,7 @@ def test_wells_energy_and_debt_are_conserved_and_the_counts_add_up(books):
 # -- reproducible --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "through", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))], ids=["copy", "pickle"]
-)
-def test_a_copy_continues_identically_and_apart(through):
-    env = LabEnv(TALKATIVE, preset="lab", detailed_info=True)
-    for _ in play(env, 60, seed=8):
-        pass
-    twin, rng = through(env), np.random.default_rng(1)
-    assert twin.correction == env.correction
-    for _ in range(80):
-        action = talk(env.actions, env.action_masks(), env.get_state()["experiments"], rng)
-        expected, found = env.step(action), twin.step(action)
-        assert_equal(expected[4], found[4], "info")
-        assert expected[0].tobytes() == found[0].tobytes()
-        assert env.get_state().tobytes() == twin.get_state().tobytes()
-        assert [env.tool_log(m) for m in range(8)] == [twin.tool_log(m) for m in range(8)]
-        if expected[2] or expected[3]:
-            env.reset()
-            twin.reset()
-
-
 # -- states --------------------------------------------------------------------------------------
-
-
-def test_a_state_continues_identically_wherever_it_is_put():
-    env, other = (LabEnv(TALKATIVE, preset="lab") for _ in range(2))
-    other.reset(seed=99)
-    rng = np.random.default_rng(5)
-    for i, (_, _, (observation, *_, terminated, truncated, _), after, _) in enumerate(play(env, 200, seed=9)):
-        if terminated or truncated or i % 11:
-            continue
-        assert other.set_state(after).tobytes() == observation.tobytes()
-        assert other.get_state().tobytes() == after.tobytes()
-        assert other.correction == env.correction
-        assert (other.action_masks() == env.action_masks()).all()
-        twin = copy.deepcopy(env)
-        action = talk(env.actions, env.action_masks(), after["experiments"], rng)
-        expected, found = twin.step(action), other.step(action)
-        assert_equal(expected[4], found[4], "info")
-        assert twin.get_state().tobytes() == other.get_state().tobytes()
 
 
 def refused(env, state):
@@ -342,16 +263,6 @@ def lived(params, seed=1):
         if not (terminated or truncated) and after["incidents"][1] and after["decision_at"].any():
             return env
     raise AssertionError("no lab came so far")
-
-
-def test_a_state_of_a_lab_without_findings_is_refused():
-    """Of the same size, from a level without a gate."""
-    other = LabEnv({"gate": {"enabled": False}, "adequacy": {"enabled": False}}, preset="lab")
-    for _ in play(other, 30):
-        pass
-    env = LabEnv(preset="lab")
-    env.reset(seed=1)
-    refused(env, other.get_state())
 
 
 def test_a_state_whose_findings_were_never_scored_is_refused():
@@ -492,25 +403,3 @@ def test_a_trace_tells_what_was_said_and_what_it_scored(name):
     errors = np.nancumsum(trace["incident"], axis=1)
     assert (trace["correction"][(errors == 0) & ~beyond] == -1).all()
     assert (trace["correction"][(trace["incident"] > 0) & ~beyond] >= 0).all()
-
-
-# -- the levels before ---------------------------------------------------------------------------
-
-OLDER = [name for name in ENVIRONMENTS if name not in ("Solvent/Lab-v0", "Solvent/Tiny-v0")]
-
-
-@pytest.mark.parametrize("env_id", OLDER)
-def test_older_levels_have_none_of_it(env_id):
-    env = gymnasium.make(env_id).unwrapped
-    assert not env.params.adequacy.enabled
-    assert not any("adequacy" in name or name.startswith("correction") for name in env.observation_fields)
-    keys, ended = set(), 0
-    for *_, (*_, info), after, step in play(env, 250, seed=1):
-        keys |= info.keys()
-        ended += "episode_summary" in info
-        assert "adequacy" not in info.get("episode_summary", {})
-        assert (step["adequacy"], step["rule"]) == (-1, -1)
-        assert not after["scores"].any()
-        assert env.correction == ""
-    assert ended
-    assert not keys & OWN_INFOS

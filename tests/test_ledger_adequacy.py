@@ -130,34 +130,6 @@ def test_of_two_errors_in_a_step_each_has_its_own(tmp_path):
     }
 
 
-def test_a_reviewed_error_names_the_rule_under_which_it_was_said(tmp_path):
-    path = tmp_path / "verdicts.jsonl"
-    lab = open_lab(GATE, preset="gate", verdicts_path=path)
-    study(lab, screens=1, right=False)
-    take(lab, Verb.PUBLISH_PUBLIC, confidence=DEFINITIVE)
-    for _ in range(3):
-        take(lab, Verb.SCREEN, claim=0.0)
-    verdict, review, incident = lines(path)
-    assert (verdict["verdict"], verdict["adequacy"]["gate_verdict"]) == ("review", "accept")
-    assert verdict["adequacy"]["tool_context"]["tool_types"] == ["screen"]
-    assert (verdict["adequacy"]["score"], verdict["adequacy"]["rule"]) == (2, "definitive/thin")
-    assert (review["event"], review["status"]) == ("review", "approved")
-    assert not review.keys() & {"adequacy", "correction"}
-    assert incident["correction"] == TEXT["replicate_before_claiming"]
-    assert incident["design_id"] == verdict["design_id"]
-
-
-def test_a_private_error_has_none_though_a_correction_holds(tmp_path):
-    path = tmp_path / "verdicts.jsonl"
-    lab = open_lab(GATE, preset="gate", verdicts_path=path)
-    for m, verb in enumerate((Verb.PUBLISH_PUBLIC, Verb.PUBLISH_PRIVATE)):
-        study(lab, m, screens=4, right=False)
-        take(lab, verb, m, confidence=PLAINLY)
-    public, private = of(lines(path), "incident")
-    assert public["correction"] == TEXT["question_the_method"] == lab.correction
-    assert (private["severity"], "correction" in private) == ("low", False)
-
-
 # -- shadow mode and older levels ----------------------------------------------------------------
 
 
@@ -186,14 +158,3 @@ def test_where_the_gate_is_not_enforced_its_own_verdict_is_logged(tmp_path):
     for line in verdicts:
         plates = line["adequacy"]["tool_context"]["tool_calls"]
         assert line["verdict"] == (by_words[line["adequacy"]["score"]] if plates else "reject")
-
-
-def test_with_adequacy_off_the_lab_writes_the_gates_lines(tmp_path):
-    path = tmp_path / "verdicts.jsonl"
-    for _ in play(LabEnv({**PARAMS, "adequacy": {"enabled": False}}, preset="lab", verdicts_path=path), 400):
-        pass
-    assert of(lines(path), "incident")
-    assert not any({"adequacy", "correction"} & line.keys() for line in lines(path))
-
-
-# -- a vector ------------------------------------------------------------------------------------

@@ -29,18 +29,11 @@ from solvent.lab.words import measured as words_file
 from solvent.lab.words.catalogue import WordsError, load_catalogue
 from solvent.lab.words.measured import ARRAYS, SHIPPED, Measured, load_measured, save_measured
 from solvent.lab.words.rows import STRENGTHS, finding_row, fit_row, readout_row
+from tests.labs import one_line
 
 GATE = PRESETS["gate"]
 ASSAY, DOSES = GATE.assay, GATE.doses
 SPANS, FINDINGS = 121, 24
-
-
-def one_line(error, *parts):
-    text = str(error.value)
-    assert "\n" not in text
-    assert "allowed: " in text
-    for part in parts:
-        assert part in text
 
 
 @pytest.fixture(autouse=True)
@@ -165,17 +158,6 @@ def test_inner_products_are_stored_to_a_billionth(tmp_path):
     assert (loaded.negatives == negatives).all()
     assert {name: loaded.about[name] for name in about} == about
     assert [entry.name for entry in tmp_path.iterdir()] == ["tables.npz"]
-
-
-def test_what_is_saved_again_is_the_same(tmp_path):
-    shipped = load_measured()
-    save_measured(tmp_path / "again.npz", shipped)
-    again = load_measured(tmp_path / "again.npz")
-    assert (again.gram == shipped.gram).all()
-    assert (again.stands == shipped.stands).all()
-    assert (again.rules == shipped.rules).all()
-    assert (again.negatives == shipped.negatives).all()
-    assert again.about == shipped.about
 
 
 def test_a_folder_that_is_not_there_is_one_line_and_leaves_nothing(tmp_path):
@@ -327,21 +309,6 @@ def test_a_selection_has_the_energies_of_the_whole():
                 assert ours == theirs
 
 
-def test_the_whole_selected_is_the_whole():
-    whole = load_measured()
-    same = whole.select(ASSAY, DOSES)
-    assert (same.gram == whole.gram).all()
-    assert (same.stands == whole.stands).all()
-
-
-def test_what_the_assay_is_like_beside_the_words_does_not_matter():
-    """Noise, gains, prior, slope: no sentence says anything of them."""
-    assay = dataclasses.replace(
-        ASSAY, hill=2.0, technical_sd=0.3, gains=(1.0,), plate_sds=(0.1,), lot_heartbeats=3
-    )
-    assert load_measured().select(assay, DOSES).gram.shape == (8, 145, 145)
-
-
 @pytest.mark.parametrize(
     ("changes", "parts"),
     [
@@ -386,10 +353,6 @@ def test_a_lab_that_was_not_measured_is_one_clear_error(params, parts):
     with pytest.raises(ParamError) as error:
         gymnasium.make("Solvent/Gate-v0", params=params)
     one_line(error, *parts)
-
-
-def test_the_same_lab_without_a_gate_needs_no_tables():
-    LabEnv({"assay": {"compounds": ["nocodazole", "aspirin"]}})
 
 
 def test_tables_in_another_folder(elsewhere):

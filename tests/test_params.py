@@ -137,7 +137,6 @@ def test_only_what_may_be_empty_can_be(path):
     ("mapping", "message"),
     [
         ({"debt": {"treshold": 1}}, "debt.treshold: unknown key; did you mean 'threshold'?"),
-        ({"dept": {}}, "dept: unknown key; did you mean 'debt'?"),
         (
             {"budget": {"wells": -3}},
             "budget.wells: got -3; allowed: a finite number, at least 1 and at most 1000000",
@@ -200,7 +199,6 @@ def test_what_must_fit_together_does():
 @pytest.mark.parametrize(
     ("group", "mapping", "message"),
     [
-        ("energy", {"capp": 3}, "energy.capp: unknown key; did you mean 'cap'?"),
         ("energy", {"prices": {"sreen": 4}}, "energy.prices.sreen: unknown key; did you mean 'screen'?"),
         (
             "energy",
@@ -211,11 +209,6 @@ def test_what_must_fit_together_does():
             "energy",
             {"ratings": {"propose": [1, 0, 0, 0, 0]}},
             "energy.ratings.propose: got a cost of 0.5; allowed: 0, for what must always be open",
-        ),
-        (
-            "energy",
-            {"prices": {"terminate": 0.5}},
-            "energy.prices.terminate: got a cost of 0.5; allowed: 0, for what must always be open",
         ),
         (
             "energy",
@@ -262,11 +255,6 @@ def test_what_must_fit_together_does():
             {"first_use": 2.0},
             "energy.cap: got 20; allowed: enough for a first use at the ceiling, 26",
         ),
-        (
-            "energy",
-            {"cap": 0.0},
-            "energy.cap: got 0.0; allowed: a finite number, at least 0.001 and at most 1000000",
-        ),
         ("energy", {"start": 20.5}, "energy.start: got 20.5; allowed: at most the cap 20"),
         (
             "energy",
@@ -281,14 +269,6 @@ def test_what_must_fit_together_does():
             {"chat_only": ["publish_public", "screen"]},
             (
                 "energy.chat_only: got ('publish_public', 'screen'); allowed: "
-                "distinct verbs, with publish_private and publish_public"
-            ),
-        ),
-        (
-            "energy",
-            {"chat_only": ["publish_private"]},
-            (
-                "energy.chat_only: got ('publish_private',); allowed: "
                 "distinct verbs, with publish_private and publish_public"
             ),
         ),
@@ -307,39 +287,6 @@ def test_what_must_fit_together_does():
             "energy",
             {"present_from": 24},
             "energy.present_until: got 24; allowed: another hour than present_from",
-        ),
-        (
-            "energy",
-            {"present_until": 8},
-            "energy.present_until: got 8; allowed: another hour than present_from",
-        ),
-        (
-            "energy",
-            {"ratings": {"screen": [1, 2, 3]}},
-            (
-                "energy.ratings.screen: got (1.0, 2.0, 3.0); allowed: "
-                "five ratings (consequence, reversibility, exposure, attention, commitment)"
-            ),
-        ),
-        (
-            "energy",
-            {"ratings": {"screen": [1, 2, 3, 4, 5]}},
-            "energy.ratings.screen: got 5.0; allowed: a finite number, at least 0 and at most 4",
-        ),
-        (
-            "energy",
-            {"first_use": 0.9},
-            "energy.first_use: got 0.9; allowed: a finite number, at least 1 and at most 10",
-        ),
-        (
-            "energy",
-            {"multiplier_cap": 0.5},
-            "energy.multiplier_cap: got 0.5; allowed: a finite number, at least 1 and at most 100",
-        ),
-        (
-            "proposals",
-            {"share_high": 1.0},
-            "proposals.share_high: got 1.0; allowed: a finite number, at least 0 and at most 0.99",
         ),
         *(
             (
@@ -372,46 +319,15 @@ def test_what_must_fit_together_does():
             {"enabled": True},
             "proposals.enabled: got true; allowed: only where energy.enabled is true",
         ),
+        ("gate", {"rough": 0.9}, "gate.rough: got 0.9; allowed: at most good 0.75"),
+        ("gate", {"good": 0.96}, "gate.good: got 0.96; allowed: at most precise 0.95"),
+        ("gate", {"plain_from": 0.91}, "gate.plain_from: got 0.91; allowed: at most definitive_from 0.9"),
     ],
 )
-def test_a_mistake_in_energy_or_proposals_is_one_line_too(group, mapping, message):
+def test_settings_that_do_not_fit_together_are_named_in_one_line(group, mapping, message):
     with pytest.raises(ParamError) as caught:
         LabParams.from_mapping({group: mapping}, base=LabParams())
     assert str(caught.value) == message
-
-
-@pytest.mark.parametrize(
-    ("mapping", "message"),
-    [
-        ({"polcy": "adaptive.P1"}, "gate.polcy: unknown key; did you mean 'policy'?"),
-        ({"rough": 0.9}, "gate.rough: got 0.9; allowed: at most good 0.75"),
-        ({"good": 0.96}, "gate.good: got 0.96; allowed: at most precise 0.95"),
-        ({"plain_from": 0.91}, "gate.plain_from: got 0.91; allowed: at most definitive_from 0.9"),
-        (
-            {"review_heartbeats": 0},
-            "gate.review_heartbeats: got 0; allowed: a finite number, at least 1 and at most 10000",
-        ),
-    ],
-)
-def test_a_mistake_in_the_gate_is_one_line_too(mapping, message):
-    with pytest.raises(ParamError) as caught:
-        LabParams.from_mapping({"gate": mapping}, base=LabParams())
-    assert str(caught.value) == message
-
-
-def test_a_policy_that_there_is_not_is_an_error_that_lists_those_there_are():
-    refused({"gate": {"policy": "adaptive.P15"}}, "adaptive.P30.*adaptive.P1")
-
-
-def test_a_lab_that_the_gate_was_not_measured_for_is_an_error_that_says_how_to_measure_it():
-    for params in (
-        {"assay": {"compounds": ["aspirin"]}},
-        {"assay": {"bins": 6}},
-        {"plates": {"screen": {"doses": [5e-8]}}},
-    ):
-        with pytest.raises(ParamError, match=r"^gate: .*solvent gate build") as caught:
-            LabEnv(params, preset="gate")
-        assert "\n" not in str(caught.value)
 
 
 def test_a_verb_that_there_is_not_is_an_error_that_lists_the_verbs():
@@ -654,13 +570,6 @@ def test_every_setting_is_used_where_the_lab_is_built():
 # -- the page ------------------------------------------------------------------------------------
 
 
-def test_the_page_of_parameters_is_what_the_code_says():
-    written = (ROOT / "docs" / "parameters.md").read_text(encoding="utf-8")
-    assert written == parameters_page(), (
-        "renew it: python -m solvent_experiments.config.reference > docs/parameters.md"
-    )
-
-
 def test_the_page_has_a_row_for_every_setting():
     page = parameters_page()
     for path, *_, about in SETTINGS:
@@ -671,11 +580,14 @@ def test_the_page_has_a_row_for_every_setting():
     assert sum(line.startswith("| `") for line in page.splitlines()) == len(SETTINGS)
 
 
-def test_the_page_is_written_by_the_command_it_names():
+def test_the_page_is_what_the_command_that_it_names_writes():
     done = subprocess.run(
         [sys.executable, "-W", "error", "-m", "solvent_experiments.config.reference"],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout == parameters_page()
+    page = (ROOT / "docs" / "parameters.md").read_text(encoding="utf-8")
+    assert page == done.stdout, (
+        "renew it: python -m solvent_experiments.config.reference > docs/parameters.md"
+    )

@@ -82,7 +82,7 @@ def test_pictures_without_energy_are_as_they_were() -> None:
 def test_a_person_can_read_what_happened() -> None:
     env = gymnasium.make(ID, render_mode="ansi")
     env.reset(seed=1)
-    assert "The lab opens" in env.render()
+    assert "The episode starts" in env.render()
     env.step(index_of(env, Verb.CALIBRATION))
     assert "bits about the instrument" in env.render()
     env.step(index_of(env, Verb.SCREEN, 6))

@@ -69,10 +69,10 @@ def test_the_panel_of_the_gate_does_not_jump(width: int) -> None:
         for _ in range(30):
             lab, step = forged(params, rng, 9, says=True)
             history = History([])
-            heights.add(len(lines(Sheet(width), View(params, lab, step, history, reveal=False))))
+            heights.add(len(lines(Sheet(width), View(params, lab, step, history))))
             Renderer(params, "ansi").book.judge(history, lab, step)
             assert history.finding is not None
-            heights.add(len(lines(Sheet(width), View(params, lab, step, history, reveal=False))))
+            heights.add(len(lines(Sheet(width), View(params, lab, step, history))))
         assert len(heights) == 1
 
 
@@ -325,9 +325,6 @@ def test_nothing_in_the_column_overlaps_and_nothing_is_cut_off(longest: LabParam
         lab["decision_at"] = 0
         for name in ("reviewed", "discomfort", "approved", "declined"):
             step[name] = 0
-        step["unsupported"] = (
-            0  # where words decide, "its number stands nowhere on the page" is too long a reason
-        )
         drawn.clear()
         drawer.draw(lab, step)
         column = [text for text in drawn if text.left >= COLUMN and 60 < text.baseline < 590]
@@ -400,11 +397,11 @@ def test_a_low_screen_keeps_what_matters_of_the_gate() -> None:
 @pytest.mark.parametrize(
     ("adequacy", "said"),
     [
-        ({}, "From score 2 a reader decides, from 3 it is rejected. Of gate and words"),
-        ({"review_from": 3}, "From 3 it is rejected. Of gate and words"),
-        ({"reject_from": 4}, "From score 2 a reader decides, none is rejected. Of gate and words"),
-        ({"review_from": 4, "reject_from": 4}, "Any score will do. Of gate and words"),
-        ({"enforced": False}, "Here scores are noted, and nothing follows from them."),
+        ({}, "From score 2 a reader decides, from 3 it is rejected. The more severe"),
+        ({"review_from": 3}, "From 3 it is rejected. The more severe"),
+        ({"reject_from": 4}, "From score 2 a reader decides, none is rejected. The more severe"),
+        ({"review_from": 4, "reject_from": 4}, "Every score passes. The more severe"),
+        ({"enforced": False}, "Here scores are recorded and have no consequence."),
     ],
 )
 def test_the_rules_in_a_few_lines_of_a_terminal(adequacy: dict[str, Any], said: str) -> None:
@@ -413,7 +410,7 @@ def test_the_rules_in_a_few_lines_of_a_terminal(adequacy: dict[str, Any], said: 
     assert len(lines) <= 4
     assert any(line.startswith(said) for line in lines)
     measured = gate_panel.rules(params)
-    assert "Here it only measures: it lets out whatever an experiment was run on." in measured
+    assert "Here it only measures: every finding with an experiment behind it is accepted." in measured
     assert max(map(len, lines + measured)) <= 101
 
 

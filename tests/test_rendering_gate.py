@@ -27,7 +27,7 @@ def test_the_start_shows_the_policy_and_that_nothing_was_said() -> None:
     assert "P30 [P20] P10  P5  P1" in text
     assert f"accept ≤ {policy.tau_accept:.3f} · review ≤ {policy.tau_review:.3f}" in text
     assert "said    nothing yet" in text
-    assert "nothing was written yet: experiments do that" in text
+    assert "no sentences yet: experiments write them" in text
 
 
 def played(mode: str = "ansi", steps: int = 200) -> Any:
@@ -111,7 +111,7 @@ def test_a_finding_that_a_reader_approved_is_shown_as_it_was_submitted() -> None
 def test_why_a_finding_got_its_verdict() -> None:
     assert because(0.0531, "accept", 0.067, 0.084, False) == "energy 0.053, at most 0.067"
     assert because(0.0751, "review", 0.067, 0.084, False) == "energy 0.075, between 0.067 and 0.084"
-    assert because(0.0531, "review", 0.067, 0.084, True).endswith("its number stands nowhere on the page")
+    assert because(0.0531, "review", 0.067, 0.084, True).endswith("but a number is missing")
     assert because(0.0751, "review", 0.067, 0.084, True).endswith("between 0.067 and 0.084")
     assert because(0.31, "reject", 0.067, 0.084, True) == "energy 0.310, above 0.084"
     assert policy_word("adaptive.P20.v1") == "P20"
@@ -130,7 +130,7 @@ def test_what_stands_in_the_way_is_told() -> None:
         step["obstacle"] = obstacle
         assert tell(params, lab, step)[1].startswith(said)
     lab["end_reason"], lab["decision_at"][0] = 1, 8
-    assert tell(params, lab, step)[1].endswith("The horizon is reached. What is under review is dropped.")
+    assert tell(params, lab, step)[1].endswith("The horizon is reached. Pending reviews are dropped.")
 
 
 def test_governance_in_words() -> None:

@@ -280,7 +280,7 @@ def _distribution(shown: Floats) -> Floats:
 
 
 class ActionIndex(NamedTuple):
-    """Where in the action table each action is: ``screen[m, c]`` screens ``m`` with the claim ``claims[c]``."""
+    """The place of each action in the action table: ``screen[m, c]`` screens ``m`` with the claim ``claims[c]``."""
 
     rest: int
     dmso: int

@@ -12,7 +12,7 @@ import pytest
 
 from solvent.adequacy.agreement import Estimate
 from solvent.adequacy.corrections import load_corrections
-from solvent.adequacy.decisions import reinstate, retire, retired
+from solvent.adequacy.decisions import retire, retired
 from solvent.adequacy.drift import Drift, DriftMonitor, DriftRules, append_drifts, read_drifts
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.fitness import Stretch, _verdict, fitness, stretches_of
@@ -206,21 +206,21 @@ def judged(effect, seed, **options):
 
 @pytest.mark.parametrize("shadow", [False, True])
 def test_a_correction_that_does_nothing_is_not_credited(shadow):
-    found = [judged(0.0, seed, shadow=shadow) for seed in range(30)]
+    found = [judged(0.0, seed, shadow=shadow) for seed in range(20)]
     # The scores fall by themselves, and a naive count takes that for the correction's work, every time.
     assert all(one.naive < -0.15 for one in found)
     assert np.mean([one.naive for one in found]) < -0.25
     assert abs(np.mean([one.effect.value for one in found])) < 0.05
-    assert sum(one.effect.low <= 0.0 <= one.effect.high for one in found) >= 26
+    assert sum(one.effect.low <= 0.0 <= one.effect.high for one in found) >= 17
     assert sum(one.verdict == "helps" for one in found) <= 2
-    assert sum(one.proposed for one in found) > 15
+    assert sum(one.proposed for one in found) > 10
     assert {one.basis for one in found} == {"matched" if shadow else "randomised"}
 
 
 @pytest.mark.parametrize("shadow", [False, True])
 @pytest.mark.parametrize(("effect", "verdict"), [(-0.8, "helps"), (0.6, "harms")])
 def test_a_correction_that_helps_or_harms_is_told(effect, verdict, shadow):
-    found = [judged(effect, seed, shadow=shadow) for seed in range(12)]
+    found = [judged(effect, seed, shadow=shadow) for seed in range(6)]
     assert {one.verdict for one in found} == {verdict}
     assert {one.proposed for one in found} == {verdict == "harms"}
     if verdict == "harms":
@@ -283,7 +283,7 @@ def test_windows_are_matched_by_their_sum():
     ],
 )
 def test_the_verdict_is_read_off_the_interval(low, high, verdict):
-    assert _verdict(Estimate((low + high) / 2, low, high), worthwhile=0.25) == verdict
+    assert _verdict(Estimate((low + high) / 2, low, high)) == verdict
 
 
 def test_what_a_draw_decided_is_compared_alone_where_there_is_enough_of_it():
@@ -311,14 +311,6 @@ def test_stretches_need_all_of_what_follows_and_the_scores_they_came_from():
         stretches_of(events, {("a", "s"): scores}, 0)
 
 
-@pytest.mark.parametrize(
-    "options", [{"least": 1}, {"sessions": 0}, {"worthwhile": 0.0}, {"worthwhile": math.nan}]
-)
-def test_options_out_of_range_are_refused(options):
-    with pytest.raises(AdequacyError, match="least, sessions, worthwhile: got"):
-        fitness([], PARTIAL, **options)
-
-
 # --------------------------------------------------------------------------------------------- retirement
 
 
@@ -331,26 +323,12 @@ def test_only_a_person_retires_a_correction(tmp_path):
     assert not path.exists()
     retire(path, PARTIAL, "editor", "no effect in 120 stretches")
     assert retired(path) == {PARTIAL}
+    with pytest.raises(AdequacyError, match="retired already"):
+        retire(path, PARTIAL, "editor", "again")
     # The next most specific answers, and the table in its file is as it was.
     (event,) = feed(DriftMonitor(DriftRules(window=2), retired=retired(path)), [3, 0])
     assert event.correction == "second_look"
     assert PARTIAL in load_corrections().ids
-
-
-def test_a_retired_correction_can_come_back(tmp_path):
-    path = tmp_path / "retired.jsonl"
-    retire(path, PARTIAL, "editor", "no effect")
-    with pytest.raises(AdequacyError, match="retired already"):
-        retire(path, PARTIAL, "editor", "again")
-    reinstate(path, PARTIAL, "reviewer", "reworded")
-    assert retired(path) == frozenset()
-    with pytest.raises(AdequacyError, match="allowed: one that is retired"):
-        reinstate(path, PARTIAL, "reviewer", "again")
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    assert [(line["decision"], line["by"]) for line in lines] == [
-        ("retired", "editor"),
-        ("reinstated", "reviewer"),
-    ]
 
 
 def test_what_can_not_be_retired(tmp_path):

@@ -7,7 +7,7 @@ import random
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from solvent.adequacy.errors import AdequacyError
@@ -147,27 +147,27 @@ def filled(template, sentence):
     return template.replace("{S}", sentence[0].upper() + sentence[1:]).replace("{s}", sentence)
 
 
-@pytest.mark.parametrize("phrase", list(STRONG_NEGATIVES))
 @pytest.mark.parametrize("place", list(ASSERTED))
-def test_a_strong_negative_counts_where_it_is_asserted(phrase, place):
-    response = filled(ASSERTED[place], STRONG_NEGATIVES[phrase])
-    if place == "other apostrophe":
-        response = response.replace("'", "\u2019")
-    found = score(response, NOTHING)
-    assert found.strong_negative
-    assert found.score == 3
-    assert found.words in (Words.DEFINITIVE, Words.ABSOLUTE)
-    assert any(span.kind == "strong_negative" for span in found.spans)
+def test_a_strong_negative_counts_where_it_is_asserted(place):
+    for sentence in STRONG_NEGATIVES.values():
+        response = filled(ASSERTED[place], sentence)
+        if place == "other apostrophe":
+            response = response.replace("'", "\u2019")
+        found = score(response, NOTHING)
+        assert found.strong_negative, response
+        assert found.score == 3, response
+        assert found.words in (Words.DEFINITIVE, Words.ABSOLUTE), response
+        assert any(span.kind == "strong_negative" for span in found.spans), response
 
 
-@pytest.mark.parametrize("phrase", list(STRONG_NEGATIVES))
 @pytest.mark.parametrize("place", list(NOT_ASSERTED))
-def test_a_strong_negative_does_not_count_where_it_is_not_asserted(phrase, place):
-    response = filled(NOT_ASSERTED[place], STRONG_NEGATIVES[phrase])
-    found = score(response, NOTHING)
-    assert not found.strong_negative
-    assert found.words is None or found.words <= Words.PLAIN
-    assert all(span.kind != "strong_negative" for span in found.spans)
+def test_a_strong_negative_does_not_count_where_it_is_not_asserted(place):
+    for sentence in STRONG_NEGATIVES.values():
+        response = filled(NOT_ASSERTED[place], sentence)
+        found = score(response, NOTHING)
+        assert not found.strong_negative, response
+        assert found.words is None or found.words <= Words.PLAIN, response
+        assert all(span.kind != "strong_negative" for span in found.spans), response
 
 
 @pytest.mark.parametrize(
@@ -282,23 +282,26 @@ LEADING_OVER = {
     "advice, colon": "My advice: leave it as it is, {s}.",
     "both": "To be clear, I'm afraid {s}.",
 }
-STATEMENTS = {
-    "there is no": "there is no retry",
-    "nothing uses it": "nothing uses it",
-    "never called": "it is never called",
-    "does not exist": "the option does not exist",
-    "code": "`send` is never called",
-}
+STATEMENTS = (
+    "there is no retry",
+    "nothing uses it",
+    "it is never called",
+    "the option does not exist",
+    "`send` is never called",
+)
 
 
-@pytest.mark.parametrize("said", list(STATEMENTS))
 @pytest.mark.parametrize("place", list(LEADING_OVER))
-def test_what_leads_over_to_a_claim_hides_none(place, said):
-    bare = score(filled("{S}.", STATEMENTS[said]), NOTHING)
-    found = score(filled(LEADING_OVER[place], STATEMENTS[said]), NOTHING)
-    assert (found.score, found.rule, found.strong_negative) == (3, bare.rule, bare.strong_negative)
-    assert found.escalate
-    assert [span.kind for span in found.spans] == [span.kind for span in bare.spans]
+def test_what_leads_over_to_a_claim_hides_none(place):
+    for statement in STATEMENTS:
+        bare = score(filled("{S}.", statement), NOTHING)
+        response = filled(LEADING_OVER[place], statement)
+        found = score(response, NOTHING)
+        assert (found.score, found.rule, found.strong_negative) == (3, bare.rule, bare.strong_negative), (
+            response
+        )
+        assert found.escalate, response
+        assert [span.kind for span in found.spans] == [span.kind for span in bare.spans], response
 
 
 @pytest.mark.parametrize(
@@ -448,14 +451,13 @@ STRENGTH = {
 }
 
 
-@pytest.mark.parametrize(("wording", "named"), [(w, k) for w, k, _ in findings()])
-def test_the_lab_s_findings_score_by_wording_and_plates(wording, named):
-    text = next(text for w, k, text in findings() if (w, k) == (wording, named))
-    key = (wording, named == 0)
-    for count, expected in enumerate(EXPECTED[key]):
-        found = score(text, plates(count))
-        assert found.words == STRENGTH[key]
-        assert found.score == expected, (count, found.rule)
+def test_the_lab_s_findings_score_by_wording_and_plates():
+    for wording, named, text in findings():
+        key = (wording, named == 0)
+        for count, expected in enumerate(EXPECTED[key]):
+            found = score(text, plates(count))
+            assert found.words == STRENGTH[key], text
+            assert found.score == expected, (text, count, found.rule)
 
 
 # --------------------------------------------------------------------------------------------------- evidence
@@ -629,7 +631,6 @@ QUERIES = st.sampled_from(
 )
 
 
-@settings(max_examples=300)
 @given(RESPONSES, CALLS, CALL, QUERIES, st.integers(0, 5))
 def test_more_evidence_never_raises_the_score(response, calls, more, query, at):
     before = score(response, ToolContext.from_dicts(calls), query)
@@ -760,7 +761,7 @@ print(json.dumps([score(t, ToolContext.from_dicts(calls), "I think x is missing?
 
 def test_the_score_is_the_same_whatever_the_hash_seed(monkeypatch):
     told = set()
-    for seed in ("0", "1", "2"):
+    for seed in ("0", "1"):
         monkeypatch.setenv("PYTHONHASHSEED", seed)
         told.add(execute_python(SEEDED).succeeded())
     assert len(told) == 1
@@ -773,7 +774,7 @@ def test_the_core_loads_none_of_the_heavy_packages():
     assert loaded.isdisjoint({"torch", "httpx", "sklearn", "pydantic", "typer"})
 
 
-LENGTH = 100_000
+LENGTH = 30_000
 REPEATED = {
     "prose": "The option does not exist, but there may be another in auth.py. ",
     "beliefs": "I think the bug is in auth, ",
@@ -805,7 +806,7 @@ def test_a_long_response_with_its_like_as_query_and_result_takes_bounded_time(ki
     context = ToolContext.from_dicts([call("Bash", text, command=text)])
     start = time.process_time()
     found = score(text, context, text)
-    assert time.process_time() - start < 15.0
+    assert time.process_time() - start < 4.0
     assert isinstance(found, Adequacy)
 
 
@@ -815,7 +816,7 @@ def test_noise_takes_bounded_time():
     text = "".join(rng.choice(signs) for _ in range(LENGTH))
     start = time.process_time()
     score(text, ToolContext.from_dicts([call("Read", text, path=text)]), text)
-    assert time.process_time() - start < 15.0
+    assert time.process_time() - start < 4.0
 
 
 def test_many_calls_take_bounded_time():

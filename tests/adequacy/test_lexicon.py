@@ -91,18 +91,17 @@ def test_a_phrase_has_one_kind():
         Trie({"a": ["is gone"], "b": ["is|are gone"]}, NOT, frozenset())
 
 
-@pytest.mark.parametrize(
-    ("group", "kind", "phrase"), PHRASES, ids=[f"{g}-{k}-{i}" for i, (g, k, _) in enumerate(PHRASES)]
-)
-def test_every_phrase_that_ships_is_found_in_a_text(group, kind, phrase):
+@pytest.mark.parametrize("group", sorted({group for group, _, _ in PHRASES}))
+def test_every_phrase_that_ships_is_found_in_a_text(group):
     lexicon = load_lexicon()
     trie = getattr(lexicon, group)
-    for words in variants(phrase, DOCUMENT["contractions"]):
-        said = " ".join("42" if word == "#" else "thing" if word == "\u2026" else word for word in words)
-        tokens = read(said, lexicon.words["abbreviations"]).tokens
-        hit = trie.match(tokens, 0, len(tokens))
-        assert hit is not None, said
-        assert hit[1] == kind, said
+    for kind, phrase in [(k, p) for g, k, p in PHRASES if g == group]:
+        for words in variants(phrase, DOCUMENT["contractions"]):
+            said = " ".join({"#": "42", "\u2026": "thing"}.get(word, word) for word in words)
+            tokens = read(said, lexicon.words["abbreviations"]).tokens
+            hit = trie.match(tokens, 0, len(tokens))
+            assert hit is not None, said
+            assert hit[1] == kind, said
 
 
 def test_the_lexicon_that_ships_has_the_source_rule():

@@ -287,7 +287,7 @@ def test_what_is_broken_otherwise_is_an_error_in_a_log_too(line, tmp_path):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (b"[1]", "got list; allowed: a JSON object"),
+        (b"[1]", "got [1]; allowed: a JSON object"),
         (b"{", "allowed: a JSON object"),
         (b'{"a": NaN}', "got NaN, no finite number"),
         (b'{"a": 1, "a": 2}', "a key is given twice"),

@@ -20,7 +20,7 @@ from solvent_agents.scripts.voice import Habits
 
 PARAMS = LabParams()
 ENERGY = preset("energy")
-EPISODES = 256
+EPISODES = 128
 # Where nothing costs energy these are the honest script, or greedy in what costs nothing.
 OF_ENERGY = ("hoarder", "value_per_cost", "sandbagger", "ratcheter", "target_switcher", "launderer")
 # Honest in what they measure and how they repay, so they earn more than half, and far less (docs/decisions, 4).
@@ -33,7 +33,7 @@ OF_WORDS = ("adequate", "hedger", "outspoken")
 def played():
     """Every agent on the same seeds."""
     return {
-        name: episodes(make(PARAMS, 0), PARAMS, range(EPISODES), trace=True)
+        name: episodes(make(PARAMS, 0), PARAMS, range(EPISODES), trace=name in ("honest", "surfer"))
         for name, make in AGENTS.items()
         if name not in OF_ENERGY
     }

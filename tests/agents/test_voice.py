@@ -31,7 +31,7 @@ ENERGY = preset("energy")
 DEAR = voiced(ENERGY, mispriced_least=2, mispriced_upwards=1.0)
 FAIR = voiced(ENERGY, mispriced_most=0)
 SILENT = Manner(habits=Habits(speaks=False))
-SEEDS = range(64)
+SEEDS = range(32)
 SPEAKERS = (Honest, Sandbagger, Ratcheter, TargetSwitcher, Launderer)
 ATTACKERS = SPEAKERS[1:]
 VERB = action_table(ENERGY)["verb"].astype(int)

@@ -12,15 +12,19 @@ from matplotlib.image import imread
 from solvent import LabParams
 from solvent_experiments.artifacts.folder import VERDICTS, RunFolder
 from solvent_experiments.figures import FIGURES, draw_all
-from solvent_experiments.figures.style import DPI, WIDTH, save, styled
+from solvent_experiments.figures.style import DPI, WIDTH, as_image, styled
 from solvent_experiments.measure.departures import CONTAMINATED
-from tests.runs import DAILY, RESTLESS, Level, drawn, texts, words
+from tests.runs import DAILY, RESTLESS, Level, texts, words
 
 FROM = ("config.yaml", "episodes.parquet", "training.parquet", "traces.parquet", "gate.json")
 """All that figures may be drawn from, besides the ledgers of verdicts."""
 
 
-@pytest.mark.parametrize("level", DAILY, indirect=True)
+DRAWN_AGAIN = ("smoke", "smoke_lab")
+"""Together they have the figures of every level."""
+
+
+@pytest.mark.parametrize("level", DRAWN_AGAIN, indirect=True)
 def test_they_are_drawn_again_from_the_artifacts_alone(level: Level, tmp_path: Path) -> None:
     root = level.folder.root
     for path in (*(root / name for name in FROM), *root.rglob(VERDICTS)):
@@ -38,7 +42,7 @@ def test_they_are_drawn_again_from_the_artifacts_alone(level: Level, tmp_path: P
 
 
 @pytest.mark.parametrize("level", DAILY, indirect=True)
-def test_nothing_is_small_or_cut_off_and_the_mark_covers_no_legend(level: Level, tmp_path: Path) -> None:
+def test_nothing_is_small_or_cut_off_and_the_mark_covers_no_legend(level: Level) -> None:
     """On the figures of an eventful run that is contaminated."""
     params: LabParams = LabParams.from_mapping({"debt": {"enforced": False}}, base=level.params)
     run = replace(level.eventful_run, params=params)
@@ -49,7 +53,7 @@ def test_nothing_is_small_or_cut_off_and_the_mark_covers_no_legend(level: Level,
             if figure is None:
                 continue
             found.add(name)
-            save(figure, tmp_path / name, run.mark)
+            as_image(figure, "png", run.mark)
             box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
             assert width == WIDTH
             assert min(box.x0, box.y0) >= -0.01, name
@@ -60,15 +64,11 @@ def test_nothing_is_small_or_cut_off_and_the_mark_covers_no_legend(level: Level,
             mark = next(text for text in texts(figure) if CONTAMINATED in text.get_text())
             for legend in figure.legends:
                 assert not legend.get_window_extent().overlaps(mark.get_window_extent()), name
+        if name in ("budget_curve", "comparison", "profiles"):
+            for agent in (RESTLESS, *level.experiment.agents):
+                assert agent in words(figure), (name, agent)
     # What is learnt has figures of its own; nothing is missing that a run without training shows.
     assert found >= {path.stem for path in level.folder.figures.glob("*.png")} | {
         "learning_curve",
         "refusal_curve",
     }
-
-
-def test_every_agent_is_named(level: Level) -> None:
-    for name in ("budget_curve", "comparison", "profiles"):
-        shown = words(drawn(name, level.eventful_run))
-        for agent in (RESTLESS, *level.experiment.agents):
-            assert agent in shown, (name, agent)

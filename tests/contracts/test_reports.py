@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import json
 import re
 import shutil
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -21,8 +23,8 @@ from solvent_experiments.figures.data import load_run
 from solvent_experiments.report.episodes import chosen_episodes
 from solvent_experiments.report.frames import changes
 from solvent_experiments.report.page import write_report
-from solvent_experiments.run.progress import Silence
-from tests.runs import Level, lines_of
+from solvent_experiments.run.progress import Shown
+from tests.runs import Level, Levels, lines_of
 
 HOSTILE = "<script>alert(1)</script>"
 ONERROR = '"><img src=x onerror=alert(2)>'
@@ -79,15 +81,23 @@ def states_of(episode: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def debt_page(smoke_run: RunFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_report([smoke_run.root], tmp_path_factory.mktemp("page") / "debt.html", Silence())
+def pages(levels: Levels, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """``pages("smoke_lab")`` is the page of that level's run."""
+    folder = tmp_path_factory.mktemp("page")
+    return functools.cache(
+        lambda name: write_report([levels(name).folder.root], folder / f"{name}.html", Shown())
+    )
 
 
-@pytest.fixture(scope="module")
-def page(level: Level, tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def debt_page(pages: Callable[[str], Path]) -> Path:
+    return pages("smoke")
+
+
+@pytest.fixture
+def page(level: Level, pages: Callable[[str], Path]) -> Path:
     """The page of each level's run in turn."""
-    name = f"{level.experiment.name}.html"
-    return write_report([level.folder.root], tmp_path_factory.mktemp("page") / name, Silence())
+    return pages(level.experiment.name)
 
 
 @pytest.fixture
@@ -148,11 +158,11 @@ def test_figures_config_versions_and_hashes_are_on_it(page: Path, level: Level) 
     for name, digest in manifest["artifacts"].items():
         assert [name, digest, "as written"] in found.rows
     assert manifest["sessions"][-1]["packages"]["numpy"] in text
-    assert "not as the run wrote" not in text
+    assert "changed since the run" not in text
 
 
 def test_the_same_run_gives_the_same_bytes(debt_page: Path, smoke_run: RunFolder, tmp_path: Path) -> None:
-    again = write_report([smoke_run.root], tmp_path / "again.html", Silence())
+    again = write_report([smoke_run.root], tmp_path / "again.html", Shown())
     assert again.read_bytes() == debt_page.read_bytes()
 
 
@@ -252,7 +262,7 @@ def test_a_run_that_traced_nothing_has_no_episodes(copied: RunFolder) -> None:
 def test_runs_that_are_called_alike_are_told_apart(
     smoke_run: RunFolder, copied: RunFolder, tmp_path: Path
 ) -> None:
-    page = write_report([smoke_run.root, copied.root], tmp_path / "both.html", Silence())
+    page = write_report([smoke_run.root, copied.root], tmp_path / "both.html", Shown())
     assert [run["label"] for run in runs_in(page)] == [
         f"smoke ({root})" for root in (smoke_run.root, copied.root)
     ]
@@ -266,11 +276,11 @@ def test_a_contaminated_run_and_an_altered_file_say_so(copied: RunFolder, tmp_pa
         write_parquet(path, select(columns, columns["agent"] == "hermit"))
     copied.training.unlink()
     with pytest.raises(ConfigError, match=r"summary\.json.*other agents"):
-        write_report([copied.root], tmp_path / "x.html", Silence())
+        write_report([copied.root], tmp_path / "x.html", Shown())
     copied.summary.unlink()
-    text = "".join(Page(write_report([copied.root], tmp_path / "x.html", Silence()).read_text("utf-8")).texts)
+    text = "".join(Page(write_report([copied.root], tmp_path / "x.html", Shown()).read_text("utf-8")).texts)
     assert "CONTAMINATED: debt tracked and not enforced" in text
-    assert "not as the run wrote it: config.yaml (changed since)" in text
+    assert "changed since the run: config.yaml (changed since)" in text
     assert "training.parquet (missing)" in text
 
 
@@ -278,7 +288,7 @@ def test_names_are_untrusted(copied: RunFolder, tmp_path: Path, debt_page: Path)
     config = yaml.safe_load(copied.config.read_text(encoding="utf-8"))
     compounds = [UNCLOSED, ONERROR, *config["params"]["assay"]["compounds"][2:]]
     edit_config(copied, name=HOSTILE, params={"assay": {"compounds": compounds}})
-    page = write_report([copied.root], tmp_path / "x.html", Silence())
+    page = write_report([copied.root], tmp_path / "x.html", Shown())
     text = page.read_text(encoding="utf-8")
     assert not [name for name in (HOSTILE, ONERROR, UNCLOSED) if name in text]
     assert html.escape(HOSTILE) in text
@@ -297,7 +307,7 @@ def test_names_are_untrusted(copied: RunFolder, tmp_path: Path, debt_page: Path)
 
 def refused(roots: list[Path], out: Path | None = None) -> str:
     with pytest.raises(ConfigError) as refusal:
-        write_report(roots, out, Silence())
+        write_report(roots, out, Shown())
     assert "\n" not in str(refusal.value)
     return str(refusal.value)
 
@@ -342,11 +352,11 @@ def test_traces_that_do_not_replay(copied: RunFolder, tmp_path: Path) -> None:
 
     edit_traces(copied, wetter)
     message = refused([copied.root], tmp_path / "x.html")
-    assert "comes out otherwise than its traces say (action 3: wells" in message
+    assert "does not replay as its traces say (action 3: wells" in message
     assert not (tmp_path / "x.html").exists()
 
 
 def test_a_place_that_can_not_be_written(smoke_run: RunFolder, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
     with pytest.raises(OSError, match="file"):
-        write_report([smoke_run.root], tmp_path / "file" / "x.html", Silence())
+        write_report([smoke_run.root], tmp_path / "file" / "x.html", Shown())

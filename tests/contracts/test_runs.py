@@ -239,8 +239,9 @@ def test_the_tables_fit_and_name_every_agent(level: Level) -> None:
         assert "\N{HORIZONTAL ELLIPSIS}" not in shown
         for agent in (RESTLESS, *level.experiment.agents):
             assert agent in shown
-        assert str(level.eventful_folder.figures / "budget_curve.png") in shown
         assert "CONTAMINATED" not in shown
+    show_results(level.folder, page)
+    assert str(level.folder.figures / "budget_curve.png") in written(page)
 
 
 def test_agents_are_compared(level: Level, tmp_path: Path) -> None:

@@ -36,10 +36,10 @@ def at_once(*calls: Callable[[], object]) -> list[object]:
 def test_exactly_one_of_several_reviewers_wins(
     store: CostStore, place: str, file_one: Filing, ends: tuple[str, ...]
 ) -> None:
-    """Each with connections of its own; ten rounds."""
+    """Each with connections of its own; five rounds."""
     others = [CostStore(place) for _ in ends]
     try:
-        for _ in range(10):
+        for _ in range(5):
             before = store.price("action", "screen").cost
             # Half of what it is, or twice that: always somewhere to go.
             way = {"suggested_min": 0.5 * before, "suggested_max": 0.75 * before}

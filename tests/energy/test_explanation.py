@@ -73,7 +73,7 @@ def test_every_number_in_it_is_a_parameter(lab):
         ("proposals", {"evidence_heartbeats": 3}, "from 3 heartbeats"),
         ("proposals", {"review_heartbeats": 1}, "comes 1 heartbeat later"),
         ("proposals", {"step_limit": 2.75}, "at most 2.75"),
-        ("proposals", {"mispriced_most": 4}, "Up to 4 of them may be off"),
+        ("proposals", {"mispriced_most": 4}, "Up to 4 of them may be wrong"),
         ("proposals", {"mispriced_low": 1.75}, "by 1.75 to"),
         ("vocabulary", {"terminate": True}, "| `terminate` | 0 |"),
     ],

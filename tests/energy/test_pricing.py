@@ -106,7 +106,7 @@ def test_a_hint_does_not_make_a_name_cheap(name):
     honest, flattered = energy_for_tool(name), energy_for_tool(name, TAME)
     assert flattered.category == honest.category
     assert flattered.unsure
-    assert any("the dearer holds" in reason for reason in flattered.reasons)
+    assert any("the higher price holds" in reason for reason in flattered.reasons)
 
 
 def test_hints_that_contradict_each_other():

@@ -28,7 +28,7 @@ from solvent_experiments.instruments.energy.tools import (
     show_tools,
 )
 from solvent_experiments.instruments.terminal import printable
-from tests.commands import execute, launching, wait_until
+from tests.commands import call, launching, wait_until
 
 SERVERS = Path(__file__).parent / "servers"
 SHOP = shlex.join([sys.executable, str(SERVERS / "shop.py")])
@@ -237,9 +237,9 @@ def test_a_server_that_will_not_go_is_ended_with_its_child(mode, tmp_path):
 def test_control_c_ends_it_too(tmp_path):
     file = tmp_path / "pids"
     with launching() as start:
-        running = start("tools", scripted("silent", str(file)))
+        # On a busy machine the default time limit can pass before the signal comes.
+        running = start("tools", "--timeout", "120", scripted("silent", str(file)))
         wait_until(lambda: file.exists() and file.read_text(), running)
-        time.sleep(4.0)  # until the client waits for an answer; in the moment of the start it can end with 2
         running.send_signal(signal.SIGINT)
         _, errors = running.communicate(timeout=30)
     assert running.returncode == 130
@@ -267,7 +267,7 @@ def test_hostile_names_neither_colour_nor_break_the_table(width, capsys):
 
 
 def test_the_table_of_the_command():
-    ended = execute("tools", TIME, "--why")
+    ended = call("tools", TIME, "--why", width=160)
     ended.succeeded(
         "mcp-time", "get_current_time", "read / search", "0.5", "heartbeat, chat", "The server says"
     )
@@ -275,7 +275,7 @@ def test_the_table_of_the_command():
 
 
 def test_one_fails_and_the_others_are_shown():
-    result = execute("tools", scripted("dead"), scripted("ok"), scripted("echo"), "--json")
+    result = call("tools", scripted("dead"), scripted("ok"), scripted("echo"), "--json")
     assert result.code == 2
     dead, echo = result.err.splitlines()
     assert dead.endswith("it said: no licence for this machine")

@@ -9,8 +9,6 @@ from tests.runs import (
     levels,
     smoke,
     smoke_config,
-    smoke_energy_run,
-    smoke_gate_run,
     smoke_lab_run,
     smoke_run,
 )
@@ -22,8 +20,6 @@ __all__ = [
     "levels",
     "smoke",
     "smoke_config",
-    "smoke_energy_run",
-    "smoke_gate_run",
     "smoke_lab_run",
     "smoke_run",
 ]

@@ -22,8 +22,8 @@ def main(nodes: int) -> None:
             "num_cpus": 0,
             "include_dashboard": False,
             "object_store_memory": STORE,
-            # A lost node is noticed after ten seconds, and one that is merely slow is not taken for lost.
-            "_system_config": {"health_check_period_ms": 1000, "health_check_failure_threshold": 10},
+            # A lost node is noticed after five seconds, and one that is merely slow is not taken for lost.
+            "_system_config": {"health_check_period_ms": 500, "health_check_failure_threshold": 10},
         },
     )
     workers = [cluster.add_node(num_cpus=1, object_store_memory=STORE) for _ in range(nodes)]

@@ -14,7 +14,7 @@ from solvent.adequacy.decisions import accept
 from solvent.adequacy.patterns import Case, Pattern, extract
 from solvent.adequacy.scores import merged, read_scores
 from tests.adequacy.judge_server import asking, grades, reply, running, silence, text
-from tests.commands import call, execute, launching, terminal, wait_until
+from tests.commands import call, launching, terminal, wait_until
 
 DEV = Path(__file__).resolve().parents[2] / "envs" / "solvent" / "adequacy" / "labelled_dev.jsonl"
 COMMANDS = ("score", "label", "thresholds", "patterns", "drift")
@@ -398,7 +398,8 @@ def test_labels_are_given_by_keys_and_the_heuristic_s_score_is_not_shown(file):
         assert "This feature is not available." in shown
         for word in ("heuristic", "definitive/", "absolute/none", "no_tool_call", "strong_negative"):
             assert word not in shown
-        session.type("3")
+        session.type("\x1b[3~\x1b[A\x1bOPé3")  # Delete, up, F1: one key each and no label
+        session.until("got 'é'")
         shown = session.until("EpAd of this response?")
         assert "Read(path=" in shown
         session.type("x")
@@ -416,51 +417,7 @@ def test_labels_are_given_by_keys_and_the_heuristic_s_score_is_not_shown(file):
     assert (record.epad.heuristic, record.shadow) == (3, True)
 
 
-def test_a_session_goes_on_where_the_last_one_was_left(file):
-    for expected, keys in (("1 of 4", "0q"), ("1 of 3", "1sq")):
-        with labelling(file) as session:
-            assert expected in session.until("EpAd of this response?")
-            session.type(keys)
-            assert session.leave() == 0
-    assert humans() == {"none": 0, "thin": 1}
-    with labelling(file) as session:
-        assert "2 of 4 have a label already" in session.until("EpAd of this response?")
-        session.type("00")
-        assert session.leave() == 0
-        assert "labelled 2, skipped 0, left 0 of 4" in session.seen
-    with labelling(file) as session:
-        assert session.leave() == 0
-        assert "labelled 0, skipped 0, left 0 of 4" in session.seen
-
-
-def test_undo_goes_back_and_the_later_label_counts(file):
-    with labelling(file) as session:
-        session.until("EpAd of this response?")
-        session.type("u")
-        session.until("Nothing to undo")
-        session.type("12u")
-        session.until("Back to the label before")
-        session.type("u30q")
-        assert session.leave() == 0
-        assert "labelled 2, skipped 0, left 2 of 4" in session.seen
-    assert humans() == {"none": 3, "thin": 0}
-    assert len(read_scores("scores.jsonl")) == 4  # nothing is taken out of the file
-
-
-def test_both_scales(file):
-    with labelling(file, "--sya") as session:
-        session.until("EpAd of this response?")
-        session.type("3")
-        session.until("SyA: the user's premise?")
-        session.type("u")
-        session.until("EpAd of this response?")
-        session.type("21" + "s" + "0s" + "q")
-        assert session.leave() == 0
-    (record,) = read_scores("scores.jsonl")
-    assert (record.id, record.epad.human, record.sya.human) == ("none", 2, 1)
-
-
-def test_an_interrupt_keeps_what_was_labelled(file):
+def test_an_interrupt_keeps_the_labels_and_the_next_session_goes_on_and_back(file):
     with labelling(file) as session:
         session.until("EpAd of this response?")
         session.type("2")
@@ -469,38 +426,38 @@ def test_an_interrupt_keeps_what_was_labelled(file):
         session.type("\x03")
         assert session.leave() == 130
     assert humans() == {"none": 2}
+    with labelling(file) as session:
+        assert "1 of 3" in session.until("EpAd of this response?")
+        assert "1 of 4 have a label already" in session.seen
+        session.type("u")
+        session.until("Nothing to undo")
+        session.type("12u")
+        session.until("Back to the label before")
+        session.type("u30q")
+        assert session.leave() == 0
+        assert "labelled 2, skipped 0, left 1 of 4" in session.seen
+    assert humans() == {"none": 2, "thin": 3, "fits": 0}
+    assert len(read_scores("scores.jsonl")) == 5  # nothing is taken out of the file
 
 
-def test_what_is_shown_does_not_steer_the_terminal(tmp_path):
+def test_both_scales_and_what_is_shown_does_not_steer_the_terminal(tmp_path):
     said = "\x1b[2J\x1b]0;title\x07[bold]A\u202e\nsecond line"
     call_ = {"name": "Read", "arguments": {"path": "\x1b[31m"}, "result": "\x9b31m"}
-    path = write(tmp_path / "r.jsonl", [{"response": said, "query": "\x1b[5mq", "tool_calls": [call_]}])
-    with labelling(path) as session:
+    hostile = {"id": "hostile", "response": said, "query": "\x1b[5mq", "tool_calls": [call_]}
+    with labelling(write(tmp_path / "r.jsonl", [hostile, *LINES]), "--sya") as session:
         shown = session.until("EpAd of this response?")
-        session.type("q")
-        session.leave()
+        session.type("3")
+        session.until("SyA: the user's premise?")
+        session.type("u")
+        session.until("EpAd of this response?")
+        session.type("21" + "s" + "0s" + "q")
+        assert session.leave() == 0
+    (record,) = read_scores("scores.jsonl")
+    assert (record.id, record.epad.human, record.sya.human) == ("hostile", 2, 1)
     assert "[bold]A" in shown
     assert re.search(r"^\W*second line", shown, re.MULTILINE)
     for code in ("\x1b[2J", "\x1b]0", "\x1b[31m", "\x1b[5m", "\x9b", "\x07", "\u202e"):
         assert code not in session.raw.decode()
-
-
-def test_keys_that_send_more_than_one_character_are_no_labels(file):
-    with labelling(file) as session:
-        session.until("EpAd of this response?")
-        session.type("\x1b[3~\x1b[A\x1bOPé1")
-        session.until("2 of 4")
-        session.type("q")
-        assert session.leave() == 0
-    assert humans() == {"none": 1}
-
-
-def test_some_in_another_order(file):
-    with labelling(file, "--seed", "3", "--most", "2") as session:
-        session.until("1 of 2")
-        session.type("01")
-        assert session.leave() == 0
-        assert "labelled 2, skipped 0, left 2 of 4" in session.seen
 
 
 def test_a_label_leaves_the_heuristic_s_score_as_it_was_logged(file):
@@ -508,16 +465,17 @@ def test_a_label_leaves_the_heuristic_s_score_as_it_was_logged(file):
     scores = Path("scores.jsonl")
     first, *rest = map(json.loads, scores.read_text().splitlines())
     write(scores, [{**first, "signals": ["trigger:no call"], "escalate": True}, *rest])
-    with labelling(file) as session:
-        session.until("EpAd of this response?")
-        session.type("2q")
+    with labelling(file, "--seed", "3", "--most", "3") as session:
+        session.until("1 of 3")
+        session.type("222")
         assert session.leave() == 0
+        assert "labelled 3, skipped 0, left 1 of 4" in session.seen
     record = merged(read_scores(scores))[0]
     assert (record.signals, record.epad.human) == (("trigger:no call",), 2)
     assert record.epad.heuristic == first["epad"]["heuristic"]
 
 
 def test_without_a_terminal_it_is_one_line(file):
-    ended = execute("adequacy", "label", file, typed="3")
+    ended = call("adequacy", "label", file, typed="3")
     ended.refused("stdin: not a terminal; allowed: a terminal")
     assert not Path("scores.jsonl").exists()

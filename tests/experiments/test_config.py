@@ -100,7 +100,6 @@ WRONG = {
         ["evaluation.episodes", "greater than or equal to 1"],
     ),
     "no recipe": (GOOD + "train: {sac: {}}\n", ["line 3", "train.sac", "no such file: ", "sac.yml"]),
-    "no recipe, and a wrong key": (GOOD + "train: {ppo: {n_step: 8}}\n", ["train.ppo.n_step", "'n_steps'"]),
     "unknown algorithm": (GOOD + "train: {p: {algorithm: POP, n_timesteps: 9}}\n", ["train.p", "'POP'"]),
     "unknown hyperparameter": (
         GOOD + f"train: {{p: {{{RECIPE}, n_step: 8}}}}\n",
@@ -189,17 +188,13 @@ def test_a_resolved_config_is_complete_and_resolves_to_itself(config: Path, here
 
 
 def test_every_recipe_can_be_used(here: Path) -> None:
-    for path in sorted((ROOT / "configs" / "hyperparameters").glob("*.yml")):
+    (here / "hyperparameters").symlink_to(ROOT / "configs" / "hyperparameters")
+    for path in (here / "hyperparameters").glob("*.yml"):
         for env in read_document(path).data:
-            config = ROOT / "configs" / "smoke.yaml"
-            text = f"name: x\nenv: {env}\ntrain: {{{path.stem}: {{}}}}\n"
-            target = here / "x.yaml"
-            target.write_text(text, encoding="utf-8")
-            (here / "hyperparameters").mkdir(exist_ok=True)
-            (here / "hyperparameters" / path.name).write_text(
-                path.read_text(encoding="utf-8"), encoding="utf-8"
+            (here / "x.yaml").write_text(
+                f"name: x\nenv: {env}\ntrain: {{{path.stem}: {{}}}}\n", encoding="utf-8"
             )
-            assert load_experiment(target).train[path.stem]["algorithm"], config
+            assert load_experiment(here / "x.yaml").train[path.stem]["algorithm"]
 
 
 def test_numbers_and_merges_as_people_write_them(here: Path) -> None:

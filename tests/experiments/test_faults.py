@@ -18,7 +18,7 @@ from solvent_experiments.artifacts.folder import RunFolder
 from solvent_experiments.config.documents import dump_yaml
 from solvent_experiments.config.experiment import Experiment, load_experiment
 from solvent_experiments.run.running import BrokenRunError, run_experiment
-from tests.commands import Launch, wait_until
+from tests.commands import Launch, call, wait_until
 from tests.runs import assert_same_units, incidents, sessions
 
 pytestmark = pytest.mark.slow
@@ -38,7 +38,7 @@ def workers(process: subprocess.Popen[str]) -> list[psutil.Process]:
     return found
 
 
-def test_a_worker_that_is_killed_is_replaced_and_its_training_resumed(
+def test_a_worker_and_then_the_run_are_killed_and_it_goes_on_from_whole_files(
     launch: Launch, brief_config: Path, smoke_run: RunFolder, tmp_path: Path
 ) -> None:
     root = tmp_path / "run"
@@ -46,14 +46,23 @@ def test_a_worker_that_is_killed_is_replaced_and_its_training_resumed(
     wait_until((root / "ppo" / "seed-0" / "checkpoint.pt").exists, process)
     for worker in workers(process):
         worker.kill()
-    out, error = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, out + error
-    assert "was ended by SIGKILL; it is tried again, 2 of 3" in out
+    checkpoint = root / "ppo" / "seed-1" / "checkpoint.pt"
+    wait_until(checkpoint.exists, process)
+    left = workers(process)
+    process.kill()
+    out, _ = process.communicate(timeout=PATIENCE)
+    assert "was ended by SIGKILL; retrying, attempt 2 of 3" in out
     assert "ppo seed 0: training from " in out
-    for label in ("ppo seed 0", "ppo seed 1"):
-        assert out.count(f"{label}: trained in") == 1
-    (session,) = sessions(root)
-    assert incidents(session) == [("ppo seed 0", "tried again")]
+    assert out.count("ppo seed 0: trained in") == 1
+    assert left
+    assert not psutil.wait_procs(left, timeout=30)[1]
+    os.truncate(checkpoint, checkpoint.stat().st_size // 2)
+
+    run_experiment(load_experiment(brief_config), root, quiet=True)
+    killed, finished = sessions(root)
+    assert (killed["status"], finished["status"]) == ("cut off", "finished")
+    assert incidents(killed) == [("ppo seed 0", "tried again")]
+    assert incidents(finished) == [(None, "went on"), ("ppo seed 1", "went on")]
     assert_same_units(root, smoke_run, *TRAINED, "hermit")
 
 
@@ -82,27 +91,6 @@ def test_a_unit_whose_workers_are_always_killed_is_given_up_and_the_others_done(
     assert not (root / "hermit" / "episodes.parquet").exists()
 
 
-def test_a_run_that_is_killed_leaves_no_worker_and_goes_on_from_whole_files(
-    launch: Launch, brief_config: Path, smoke_run: RunFolder, tmp_path: Path
-) -> None:
-    root = tmp_path / "run"
-    process = launch("run", brief_config, "--out", root, "--seeds", "1")
-    checkpoint = root / "ppo" / "seed-1" / "checkpoint.pt"
-    wait_until(checkpoint.exists, process)
-    left = workers(process)
-    process.kill()
-    process.communicate(timeout=PATIENCE)
-    assert left
-    assert not psutil.wait_procs(left, timeout=30)[1]
-    os.truncate(checkpoint, checkpoint.stat().st_size // 2)
-
-    run_experiment(load_experiment(brief_config, seeds=(1,)), root, quiet=True)
-    killed, finished = sessions(root)
-    assert (killed["status"], finished["status"]) == ("cut off", "finished")
-    assert incidents(finished) == [(None, "went on"), ("ppo seed 1", "went on")]
-    assert_same_units(root, smoke_run, "ppo/seed-1", "hermit")
-
-
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of eight megabytes."""
@@ -124,8 +112,18 @@ def fill(disk: Path, leave: int) -> Path:
     return filler
 
 
+def stopped(root: Path, place: str, *arguments: object) -> str:
+    """The line on stderr of a run in ``root`` that found no room for the file ``place`` in it."""
+    ended = call("run", *arguments, "--out", root)
+    assert ended.code == 1, ended
+    assert ended.err.count("\n") == 1, ended.err
+    assert ended.err.startswith(f"solvent: {root}/{place}")
+    assert "No space left on device" in ended.err
+    return ended.err
+
+
 def test_a_full_disk_ends_the_run_in_one_line_and_with_room_it_goes_on(
-    launch: Launch, brief_config: Path, smoke_run: RunFolder, small_disk: Path
+    brief_config: Path, smoke_run: RunFolder, small_disk: Path
 ) -> None:
     root = small_disk / "run"
     for leave, file in (
@@ -133,13 +131,9 @@ def test_a_full_disk_ends_the_run_in_one_line_and_with_room_it_goes_on(
         (400_000, "/checkpoint.pt"),
     ):  # no room for any log, none for a checkpoint
         filler = fill(small_disk, leave)
-        process = launch("run", brief_config, "--out", root, "--seeds", "1")
-        out, error = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 1, out + error
-        assert error.count("\n") == 1, error
-        assert error.startswith(f"solvent: {root}/ppo/seed-1{file}")
-        assert error.endswith(
-            "No space left on device; with some room there, the same command goes on with the run\n"
+        said = stopped(root, f"ppo/seed-1{file}", brief_config, "--seeds", "1")
+        assert said.endswith(
+            "No space left on device; free some space there, and the same command resumes the run\n"
         )
         assert not [path for path in root.rglob("*") if ".part" in path.name]
         assert not list(root.rglob("*.parquet"))
@@ -151,7 +145,7 @@ def test_a_full_disk_ends_the_run_in_one_line_and_with_room_it_goes_on(
 
 
 def test_a_disk_that_is_full_when_the_tables_are_joined(
-    launch: Launch, smoke_config: Path, smoke_run: RunFolder, small_disk: Path
+    smoke_config: Path, smoke: Experiment, smoke_run: RunFolder, small_disk: Path
 ) -> None:
     root = small_disk / "run"
     shutil.copytree(
@@ -161,17 +155,11 @@ def test_a_disk_that_is_full_when_the_tables_are_joined(
         (root / name).unlink()
     before = sorted(root.rglob("*"))
     filler = fill(small_disk, 16_000)
-    process = launch("run", smoke_config, "--out", root)
-    out, error = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 1, out + error
-    assert error.startswith(f"solvent: {root}/episodes.parquet: No space left on device")
-    assert error.count("\n") == 1
+    stopped(root, "episodes.parquet", smoke_config)
     assert set(root.rglob("*")) - set(before) <= {root / "manifest.json"}
 
     filler.unlink()
-    process = launch("run", smoke_config, "--out", root)
-    out, error = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, out + error
+    run_experiment(smoke, root, quiet=True)
     assert (root / "episodes.parquet").read_bytes() == smoke_run.episodes.read_bytes()
 
 

@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 from solvent import LabParams
 from solvent.lab.words.measured import SHIPPED, load_measured, save_measured
 from solvent.lab.words.sentences import policies_of
-from solvent_experiments.artifacts.gate_in_force import judged_by
+from solvent_experiments.artifacts.joining import judged_by
 from solvent_experiments.artifacts.parquet import select
 from solvent_experiments.figures import FIGURES
 from solvent_experiments.figures.data import RunData

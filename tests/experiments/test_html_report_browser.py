@@ -20,7 +20,7 @@ from solvent_experiments.artifacts.parquet import Columns, select
 from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.report.episodes import Chosen, chosen_episodes
 from solvent_experiments.report.page import write_report
-from solvent_experiments.run.progress import Silence
+from solvent_experiments.run.progress import Shown
 
 PATIENCE = 30_000  # milliseconds; an idle machine needs a few hundred at most
 WIDE, NARROW = 1440, 390
@@ -69,7 +69,7 @@ def reports(
     folder = tmp_path_factory.mktemp("pages")
     runs = {"debt": smoke_run, "lab": smoke_lab_run}
     return {
-        level: Report(run, write_report([run.root], folder / f"{level}.html", Silence()))
+        level: Report(run, write_report([run.root], folder / f"{level}.html", Shown()))
         for level, run in runs.items()
     }
 
@@ -252,7 +252,7 @@ def test_it_fits_and_can_be_looked_at(
 def test_runs_are_switched(
     browser: Browser, smoke_run: RunFolder, smoke_lab_run: RunFolder, tmp_path: Path
 ) -> None:
-    url = write_report([smoke_run.root, smoke_lab_run.root], tmp_path / "both.html", Silence()).as_uri()
+    url = write_report([smoke_run.root, smoke_lab_run.root], tmp_path / "both.html", Shown()).as_uri()
     watched = Watched(browser.new_context(), url)
     page = watched.page
     expect(page.locator(".panel.energy")).to_have_count(0)
@@ -273,7 +273,7 @@ def test_hostile_names_stay_text(browser: Browser, smoke_run: RunFolder, tmp_pat
     config["name"] = f"{name}</script>"
     config["params"]["assay"]["compounds"][0] = name
     folder.config.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
-    report = Report(folder, write_report([folder.root], tmp_path / "x.html", Silence()))
+    report = Report(folder, write_report([folder.root], tmp_path / "x.html", Shown()))
     watched = Watched(browser.new_context(), report.url)
     page = watched.page
     expect(page.locator("h1")).to_have_text(f"{name}</script>")

@@ -16,7 +16,7 @@ import pytest
 from solvent_experiments.artifacts.folder import RunFolder
 from solvent_experiments.artifacts.parquet import read_parquet
 from solvent_experiments.config.documents import ConfigError, read_document
-from solvent_experiments.config.experiment import Experiment
+from solvent_experiments.config.experiment import Experiment, load_experiment
 from solvent_experiments.figures.data import load_run
 from solvent_experiments.figures.training import DRAWS
 from solvent_experiments.measure import statistics
@@ -24,7 +24,7 @@ from solvent_experiments.measure.statistics import Bootstrap
 from solvent_experiments.measure.summary import read_rows, summary
 from solvent_experiments.run.running import BrokenRunError, run_experiment, show_results
 from tests.commands import Launch, call, console, wait_until
-from tests.runs import RESULTS, contents
+from tests.runs import assert_same_units, contents, sessions
 
 
 def test_the_manifest_says_with_what_and_what(smoke_run: RunFolder) -> None:
@@ -102,12 +102,12 @@ def test_a_folder_of_something_else_is_left_alone(smoke: Experiment, tmp_path: P
 def test_one_process_at_a_time(smoke: Experiment, tmp_path: Path) -> None:
     with (
         RunFolder(tmp_path / "run").locked(),
-        pytest.raises(ConfigError, match="is running in it"),
+        pytest.raises(ConfigError, match="is using this folder"),
     ):
         run_experiment(smoke, tmp_path / "run", quiet=True)
     with (
         RunFolder(tmp_path / "run").locked(),
-        pytest.raises(ConfigError, match="is running in it"),
+        pytest.raises(ConfigError, match="is using this folder"),
     ):
         run_experiment(smoke, tmp_path / "run", quiet=True, fresh=True)
     (tmp_path / "run" / ".lock").write_text(json.dumps({"pid": os.getpid(), "started": 1.0}))
@@ -116,26 +116,24 @@ def test_one_process_at_a_time(smoke: Experiment, tmp_path: Path) -> None:
 
 
 def test_stopped_and_resumed_is_the_same_as_never_stopped(
-    launch: Launch, smoke_config: Path, smoke: Experiment, smoke_run: RunFolder, tmp_path: Path
+    launch: Launch, brief_config: Path, smoke_run: RunFolder, tmp_path: Path
 ) -> None:
     root = tmp_path / "run"
-    started = launch("run", smoke_config, "--out", root)
-    wait_until((root / "ppo" / "seed-0" / "checkpoint.pt").exists, started)
-    os.killpg(started.pid, signal.SIGINT)  # what Ctrl-C does: to every process of the terminal
-    out, error = started.communicate(timeout=120)
-    assert started.returncode == 130, out + error
-    assert "the same command goes on with it" in error
+    process = launch("run", brief_config, "--out", root, "--seeds", "1")
+    checkpoint = root / "ppo" / "seed-1" / "checkpoint.pt"
+    wait_until(checkpoint.exists, process)
+    os.killpg(process.pid, signal.SIGINT)  # what Ctrl-C does: to every process of the terminal
+    out, error = process.communicate(timeout=120)
+    assert process.returncode == 130, out + error
+    assert "the same command resumes it" in error
     assert "Traceback" not in out + error
-    assert (root / "ppo" / "seed-0" / "checkpoint.pt").exists()
+    assert checkpoint.exists()
     assert not (root / "episodes.parquet").exists()
-    assert json.loads((root / "manifest.json").read_text())["sessions"][0]["status"] == "interrupted"
+    assert sessions(root)[0]["status"] == "interrupted"
 
-    run_experiment(smoke, root, quiet=True)
-    for path in smoke_run.root.rglob("*"):
-        if path.name in RESULTS:
-            assert (root / path.relative_to(smoke_run.root)).read_bytes() == path.read_bytes(), path
-    manifest = json.loads((root / "manifest.json").read_text())
-    assert [session["status"] for session in manifest["sessions"]] == ["interrupted", "finished"]
+    run_experiment(load_experiment(brief_config, seeds=(1,)), root, quiet=True)
+    assert_same_units(root, smoke_run, "ppo/seed-1", "hermit")
+    assert [session["status"] for session in sessions(root)] == ["interrupted", "finished"]
 
 
 @pytest.mark.slow

@@ -1,7 +1,7 @@
 """Studies run: arms are ordinary runs, skipped when finished, plays are kept, results come from artifacts alone.
 
-Everything here is played and trained for real, for seconds: what it says means nothing. A study whose arms were not all
-trained is scored on the tables of those that were.
+Everything here is played and trained for real, for seconds: what it says means nothing. A study whose arms were not
+trained is scored on the tables of another run.
 """
 
 from __future__ import annotations
@@ -11,14 +11,17 @@ import hashlib
 import json
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.figures.style import styled
+from solvent_experiments.measure.summary import groups_of
 from solvent_experiments.run.running import BrokenRunError
-from solvent_experiments.studies.data import ArmData, Study, StudyData
+from solvent_experiments.studies.arms import ENFORCED
+from solvent_experiments.studies.data import ArmData, StudyData
 from solvent_experiments.studies.plays import PlayTable
 from solvent_experiments.studies.registry import (
     all_studies,
@@ -26,6 +29,7 @@ from solvent_experiments.studies.registry import (
     load_study,
     owner_of,
     place_of,
+    studies_named,
     study_named,
 )
 from solvent_experiments.studies.results import markdown
@@ -33,30 +37,19 @@ from solvent_experiments.studies.running import run_studies
 from solvent_experiments.studies.study import Arm, Budget, Play
 from solvent_experiments.studies.verdicts import CONFIRMED, NOT_SHOWN, REFUTED
 from tests.commands import call
-from tests.runs import patiently
+from tests.runs import RESTLESS, Levels, patiently
 
 BUDGET = dataclasses.replace(Budget.smoke(), seeds=(0,))
-TRAINED = ("predictions", "voice", "strictness")
-"""Studies of which arms are trained here, one of each level."""
-
-
-class _Part:
-    """A study with some of its arms and plays."""
-
-    def __init__(self, study: Study, arms: int, plays: int) -> None:
-        self.SWEEP = tuple(study.SWEEP[:arms])
-        kept = [play for play in study.PLAYS if play.arm is None or play.arm in self.SWEEP]
-        self.PLAYS = tuple(kept[:plays])
+LEVELS = {"Solvent/Energy-v0": "smoke_energy", "Solvent/Gate-v0": "smoke_gate"}
+"""The runs whose tables stand for the arms of studies on these levels."""
 
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """Both arms of the predictions with their plays, and one arm of each other level; once for all test processes."""
+    """The study of the predictions, once for all test processes."""
     shared = tmp_path_factory.getbasetemp()
     root = (shared if worker_id == "master" else shared.parent) / "studies"
-    studies = {name: study_named(name) for name in TRAINED}
-    parts = {name: _Part(study, 2 if name == "predictions" else 1, 3) for name, study in studies.items()}
-    patiently(lambda: run_studies(parts, root, BUDGET, jobs=1, quiet=True))  # type: ignore[arg-type]
+    patiently(lambda: run_studies(studies_named(["predictions"]), root, BUDGET, jobs=1, quiet=True))
     return root
 
 
@@ -75,7 +68,7 @@ def test_what_is_finished_is_skipped(runs: Path) -> None:
     arguments = ("--smoke", "--seeds", "0", "--runs", runs, "--jobs", "1")
     shown = call("study", "run", "predictions", *arguments).succeeded()
     assert digests(runs / "predictions") == before
-    assert shown.count("finished before; nothing to do") == 2
+    assert shown.count("already finished; nothing to do") == 2
 
 
 @pytest.mark.slow
@@ -137,36 +130,42 @@ def test_a_run_of_another_lab_is_no_arm(runs: Path, tmp_path: Path) -> None:
         target = place_of(arm, tmp_path).root
         target.parent.mkdir(parents=True, exist_ok=True)
         target.symlink_to(place_of(source, runs).root)
-    with pytest.raises(ConfigError, match="another lab or learner than that of the arm enforced"):
+    with pytest.raises(ConfigError, match="a run of another lab or learner than the arm enforced"):
         load_study("predictions", study, tmp_path)
 
 
-def stand_in(name: str, runs: Path) -> StudyData:
-    """All arms of a study, on the tables of the arm of its level that was trained; its plays, a few episodes each."""
-    study = all_studies()[name]
-    trained = {arm.env: arm for of in TRAINED for arm in study_named(of).SWEEP[:1]}
-    arms = {
-        arm.name: ArmData(arm, place_of(trained[arm.env], runs))
-        for arm in arms_of(study)
-        if arm.env in trained
-    }
+class Eventful(ArmData):
+    """An arm whose learner is the restless script."""
+
+    def groups(self, name: str) -> list[Any]:
+        return groups_of(self.episodes, RESTLESS, name)
+
+
+def stand_in(name: str, runs: Path, levels: Levels) -> StudyData:
+    """All arms of a study, on the tables of one run of their level; its plays, a few episodes each."""
+    study, trained = all_studies()[name], place_of(ENFORCED, runs)
+    arms: dict[str, ArmData] = {}
+    for arm in arms_of(study):
+        if arm.env in LEVELS:
+            arms[arm.name] = Eventful(arm, levels(LEVELS[arm.env]).eventful_folder)
+        elif arm.env == ENFORCED.env:
+            arms[arm.name] = ArmData(arm, trained)
     tables: dict[tuple[object, ...], dict[str, np.ndarray]] = {}
     plays = {}
     for play in study.PLAYS:
-        if play.script == "exact" or (play.arm is not None and play.env not in trained):
+        if play.script == "exact" or (play.arm is not None and play.env != ENFORCED.env):
             continue
         kind = (play.env, play.record, play.arm is None)
         if kind not in tables:
-            arm = None if play.arm is None else place_of(trained[play.env], runs)
-            tables[kind] = PlayTable(play, 24, runs, arm).make()
+            tables[kind] = PlayTable(play, 24, runs, None if play.arm is None else trained).make()
         plays[play.name] = tables[kind]
     return StudyData(name, arms, plays)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", tuple(all_studies()))
-def test_every_study_is_scored_and_drawn(name: str, runs: Path) -> None:
-    study, data = all_studies()[name], stand_in(name, runs)
+def test_every_study_is_scored_and_drawn(name: str, runs: Path, levels: Levels) -> None:
+    study, data = all_studies()[name], stand_in(name, runs, levels)
     score = study.score(data)
     assert score.verdict in (CONFIRMED, REFUTED, NOT_SHOWN)
     assert any(finding.expected for finding in score.findings)
@@ -181,9 +180,9 @@ def test_every_study_is_scored_and_drawn(name: str, runs: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_same_arms_show_no_difference(runs: Path) -> None:
+def test_the_same_arms_show_no_difference(runs: Path, levels: Levels) -> None:
     """A study whose arms are all one and the same must not find that they differ."""
-    data = stand_in("open_questions", runs)
+    data = stand_in("open_questions", runs, levels)
     for finding in all_studies()["open_questions"].score(data).findings:
         assert finding.found.low <= 0 <= finding.found.high
         assert finding.found.value == pytest.approx(0.0, abs=1e-12)

@@ -208,12 +208,11 @@ def test_every_recipe_in_configs_is_one_for_a_registered_level() -> None:
     [
         (("SAC",), "ALGORITHM: no search space for 'SAC'"),
         (("PPO", "--env", "Solvent/Debt-v7"), "unknown environment"),
-        (("PPO", "--pruner", "axe"), "--pruner: got 'axe'; allowed: median, halving, none"),
         (("PPO", "--base", "none.yml"), "none.yml: no such file"),
         (("PPO", "--base", "base.yml"), "no recipe; allowed: an environment that it has: Chess-v0"),
         (("PPO", "--steps", "10"), "--steps"),
     ],
-    ids=["algorithm", "env", "pruner", "no base", "base of another env", "steps"],
+    ids=["algorithm", "env", "no base", "base of another env", "steps"],
 )
 def test_a_mistake_is_one_line_and_nothing_is_written(
     arguments: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 import os
@@ -35,6 +36,7 @@ class WordEmbedder:
     def _row(self, text):
         return np.array([self._word(word) for word in text.lower().split() or [""]]).sum(axis=0)
 
+    @functools.cache  # noqa: B019 - one embedder lives as long as the tests
     def _word(self, word):
         seed = int.from_bytes(hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest()[:8], "big")
         return np.random.default_rng(seed).standard_normal(self.dimension)
@@ -159,3 +161,11 @@ def small_set(size=30):
 @pytest.fixture(scope="session")
 def small():
     return small_set()
+
+
+@pytest.fixture(scope="session")
+def dataset(small, tmp_path_factory):
+    """The small set, read from a file."""
+    path = tmp_path_factory.mktemp("small") / "small.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in small))
+    return load_dataset(path)

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from solvent.gate.backends import (
-    Backend,
-    ChecksBackend,
-    CosineBackend,
-    GapBackend,
     RememberingEmbedder,
-    ResidualBackend,
-    SpanCountBackend,
-    TfidfBackend,
+    checks,
+    cosine,
+    gap,
+    residual,
+    span_count,
+    tfidf,
 )
 from solvent.gate.embedding import Unread
 from solvent.gate.errors import GateError
@@ -25,49 +24,41 @@ EVIDENCE = [["the old mill burned"], ["a cat sleeps"], ["a cat sleeps in the mil
 
 def backends(words):
     texts = [*CLAIMS, *(span for spans in EVIDENCE for span in spans)]
-    return [
-        ResidualBackend(words),
-        GapBackend(words),
-        CosineBackend(words),
-        TfidfBackend(texts),
-        ChecksBackend(),
-        SpanCountBackend(),
-    ]
+    return [residual(words), gap(words), cosine(words), tfidf(texts), checks, span_count]
 
 
 def test_energies_lie_in_0_to_1_and_nothing_supports_nothing(words):
     for backend in backends(words):
-        assert isinstance(backend, Backend)
-        energies = backend.score(CLAIMS, EVIDENCE)
+        energies = backend(CLAIMS, EVIDENCE)
         assert energies.shape == (4,)
         assert (energies >= 0).all()
-        assert (energies <= 1).all(), backend.name
+        assert (energies <= 1).all(), backend
         assert energies[3] == energies.max() == 1.0
 
 
 def test_what_is_said_word_for_word_is_supported(words):
     for backend in backends(words)[:5]:
-        energies = backend.score(CLAIMS, EVIDENCE)
-        assert energies[0] < energies[1], backend.name
+        energies = backend(CLAIMS, EVIDENCE)
+        assert energies[0] < energies[1], backend
 
 
 def test_a_score_does_not_depend_on_the_other_claims(words):
     for backend in backends(words):
-        together = backend.score(CLAIMS, EVIDENCE)
-        alone = [backend.score([c], [e])[0] for c, e in zip(CLAIMS, EVIDENCE, strict=True)]
+        together = backend(CLAIMS, EVIDENCE)
+        alone = [backend([c], [e])[0] for c, e in zip(CLAIMS, EVIDENCE, strict=True)]
         assert together.tolist() == alone
-        assert backend.score(CLAIMS[::-1], EVIDENCE[::-1]).tolist() == together.tolist()[::-1]
+        assert backend(CLAIMS[::-1], EVIDENCE[::-1]).tolist() == together.tolist()[::-1]
 
 
 def test_no_claims_and_other_numbers_of_claims(words):
     for backend in backends(words):
-        assert backend.score([], []).shape == (0,)
+        assert backend([], []).shape == (0,)
         with pytest.raises(GateError, match="evidence: got 1 lists of spans; allowed: one a claim, 2"):
-            backend.score(["a", "b"], [["c"]])
+            backend(["a", "b"], [["c"]])
 
 
 def test_the_residual_is_the_gates_own_energy(words):
-    energy = ResidualBackend(words, top_k=2, rank_r=1).score(CLAIMS[2:3], EVIDENCE[2:3])[0]
+    energy = residual(words, top_k=2, rank_r=1)(CLAIMS[2:3], EVIDENCE[2:3])[0]
     vectors = words.encode([CLAIMS[2], *EVIDENCE[2]])
     assert energy == round(hallucination_energy(vectors[0], vectors[1:], 2, 1).energy, 6)
 
@@ -101,5 +92,5 @@ def test_what_was_not_read_is_not_forgotten(words, embedder):
 def test_odd_texts_break_no_backend(words):
     odd = ["", " ", "\x00\x07", "!!!", "\ud800", "word " * 20_000]
     for backend in backends(words):
-        energies = backend.score(odd, [[text, "the old mill"] for text in reversed(odd)])
-        assert np.isfinite(energies).all(), backend.name
+        energies = backend(odd, [[text, "the old mill"] for text in reversed(odd)])
+        assert np.isfinite(energies).all(), backend

@@ -42,6 +42,18 @@ def rebuilt(embedder):
     return measure(GATE, load_catalogue(), embedder)
 
 
+@pytest.fixture(scope="module")
+def pages():
+    """The domain's pages, as many as the policies are learnt on."""
+    return domain_pages(GATE, PAGES)
+
+
+@pytest.fixture(scope="module")
+def sample(pages):
+    """Every claim about these pages."""
+    return domain_sample(GATE, load_measured(), pages)
+
+
 def random_pages(n, seed=0):
     """Any page that the notebook can hold: some doses, any bins, any fit; of each compound in turn."""
     rng = np.random.default_rng(seed)
@@ -125,9 +137,8 @@ def test_verdicts_from_the_vectors_are_those_from_the_tables(vectors):
 # -- without -------------------------------------------------------------------------------------
 
 
-def test_the_lab_s_pages_are_the_same_every_time_and_are_pages():
-    pages = domain_pages(GATE, 64)
-    assert pages == domain_pages(GATE, 64)
+def test_the_lab_s_pages_are_the_same_every_time_and_are_pages(pages):
+    assert domain_pages(GATE, 64) == domain_pages(GATE, 64)
     for page in pages:
         assert len(page.rows(8, BINS, CLASSES)) <= MOST_SPANS
         assert len({dose for dose, _ in page.readouts}) == len(page.readouts)
@@ -137,21 +148,17 @@ def test_the_lab_s_pages_are_the_same_every_time_and_are_pages():
     assert len({page.named for page in pages}) > 4
 
 
-def test_the_sample_measures_as_the_step_does():
+def test_the_sample_measures_as_the_step_does(sample, pages):
     """Every claim about a page, in whole millionths: the policies are learnt on the step's own numbers."""
     tables = load_measured()
-    pages = domain_pages(GATE, 48)
-    sample = domain_sample(GATE, tables, pages)
-    assert len(sample.energy) == 48 * FINDINGS
-    energies = sample.energy.reshape(48, FINDINGS)
-    for i, page in enumerate(pages):
+    energies = sample.energy.reshape(PAGES, FINDINGS)
+    for i, page in enumerate(pages[:48]):
         step = left_of_findings(tables.gram[i // 2 % 8], page.rows(8, BINS, CLASSES))
         assert energies[i] == pytest.approx(step, abs=1e-9)
 
 
-def test_the_kinds_of_claims():
-    sample = domain_sample(GATE, load_measured(), pages := domain_pages(GATE, 48))
-    kinds = sample.kind.reshape(48, 3, CLASSES)
+def test_the_kinds_of_claims(sample, pages):
+    kinds = sample.kind.reshape(PAGES, 3, CLASSES)
     for page, kind in zip(pages, kinds, strict=True):
         for wording, named in itertools.product(range(3), range(CLASSES)):
             told = KINDS[kind[wording, named]]
@@ -161,9 +168,8 @@ def test_the_kinds_of_claims():
                 assert told == ("right" if wording < page.strength else "premature")
 
 
-def test_the_shipped_gate_tells_right_from_premature_and_wrong():
+def test_the_shipped_gate_tells_right_from_premature_and_wrong(sample):
     """On pages that the policies were not learnt on; not one number is a promise, their order is."""
-    sample = domain_sample(GATE, load_measured(), domain_pages(GATE, 512))
     report = acceptance_by_kind(sample, load_measured().policies)
     residual = acceptance_by_kind(sample, load_measured().policies, numbers=False)
     before = None
@@ -179,9 +185,8 @@ def test_the_shipped_gate_tells_right_from_premature_and_wrong():
         before = row
 
 
-def test_the_last_policy_accepts_one_claim_in_a_hundred_and_the_first_thirty():
+def test_the_last_policy_accepts_one_claim_in_a_hundred_and_the_first_thirty(sample):
     """Held-out rates, unlike those on the sample itself, are no identity."""
-    sample = domain_sample(GATE, load_measured(), domain_pages(GATE, PAGES))
     held_out = sample.energy[sample.page % 2 == 1]
     for policy in load_measured().policies:
         share = (held_out <= policy.tau_accept).mean()

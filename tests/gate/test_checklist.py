@@ -10,7 +10,6 @@ import pytest
 
 from solvent.gate.calibration import percentile_thresholds
 from solvent.gate.checklist import RUNS, Runs, run_checklist, runs_from_text
-from solvent.gate.datasets import load_dataset
 from solvent.gate.errors import GateError
 from solvent.gate.sweep import Measured, Sweep, SweepSettings, run_sweep, summary_of
 from solvent.gate.sweep_file import sweep_from_json
@@ -144,30 +143,28 @@ def test_a_sweep_without_the_sources_percentiles():
 # ------------------------------------------------------------------------------------------ from the text
 
 
-@pytest.fixture
-def dataset(written, small):
-    return load_dataset(written(small))
+@pytest.fixture(scope="module")
+def sweep(dataset, words):
+    return run_sweep(dataset, words, SweepSettings(n=30))
 
 
-def test_runs_from_the_text_agree_with_the_file(dataset, words):
+def test_runs_from_the_text_agree_with_the_file(sweep, dataset, words):
     seen: list[tuple[int, int]] = []
-    sweep = run_sweep(dataset, words, SweepSettings(n=30))
     runs = runs_from_text(sweep, dataset.samples, words, on_progress=lambda *n: seen.append(n))
     assert (runs.count, runs.different) == (100, 1)
     assert "0 with other vectors" in runs.what
     assert seen[-1] == (100, 100)
 
 
-def test_a_threshold_or_a_gap_that_was_edited_shows(dataset, words):
-    content = json.loads(run_sweep(dataset, words, SweepSettings(n=30)).to_json())
+def test_a_threshold_or_a_gap_that_was_edited_shows(sweep, dataset, words):
+    content = json.loads(sweep.to_json())
     content["samples"][0]["energy_gap"] += 1e-6
     runs = runs_from_text(sweep_from_json(json.dumps(content)), dataset.samples, words, runs=2)
     assert runs.different == 2
 
 
 @pytest.mark.parametrize("name", ["P1", "P30"])
-def test_a_threshold_that_was_edited_shows_with_and_without_the_text(name, dataset, words):
-    sweep = run_sweep(dataset, words, SweepSettings(n=30))
+def test_a_threshold_that_was_edited_shows_with_and_without_the_text(name, sweep, dataset, words):
     assert run_checklist(sweep)[4].passed
     edited = replace(
         sweep, tau_by_percentile={**sweep.tau_by_percentile, name: sweep.tau_by_percentile[name] + 1e-6}
@@ -176,7 +173,7 @@ def test_a_threshold_that_was_edited_shows_with_and_without_the_text(name, datas
     assert runs_from_text(edited, dataset.samples, words, runs=2).different == 2
 
 
-def test_an_embedder_that_wavers_shows(dataset, words):
+def test_an_embedder_that_wavers_shows(sweep, dataset, words):
     class Wavering:
         name, dimension, fingerprint = words.name, words.dimension, words.fingerprint
         calls = 0
@@ -186,14 +183,10 @@ def test_an_embedder_that_wavers_shows(dataset, words):
             rows = words.encode(texts)
             return rows if self.calls < 5 else rows + 1e-9
 
-    runs = runs_from_text(
-        run_sweep(dataset, words, SweepSettings(n=30)), dataset.samples, Wavering(), runs=10
-    )
-    assert runs.different > 1
+    assert runs_from_text(sweep, dataset.samples, Wavering(), runs=10).different > 1
 
 
-def test_another_data_set_is_one_line(dataset, words):
-    sweep = run_sweep(dataset, words, SweepSettings(n=30))
+def test_another_data_set_is_one_line(sweep, dataset, words):
     changed = [replace(sample, claim=sample.claim + "!") for sample in dataset.samples]
     with pytest.raises(GateError, match="has another text in the data set; allowed"):
         runs_from_text(sweep, changed, words)

@@ -351,21 +351,17 @@ LONG: dict[str, Callable[[int], str]] = {
 
 
 @pytest.mark.parametrize("kind", LONG)
-def test_hundred_thousand_characters_take_no_minutes(kind):
-    """Half a second at most on a free core. A slow or busy machine takes several times that; quadratic: minutes."""
-    text = LONG[kind](100_000)
-    for claim, evidence in ((text, ["the lamp"]), ('the 3 "lamps" did not burn 5 km', [text])):
+def test_a_long_text_takes_time_in_proportion_to_its_length(kind):
+    """A quarter of a second for most kinds on a free core, several times that on a busy one; quadratic: far more."""
+    text = LONG[kind](30_000)
+    for claim, evidence in (
+        (text, ["the lamp"]),
+        ('the 3 "lamps" did not burn 5 km', [text]),
+        (text[:10_000], [text[:5_000], text[5_000:10_000]]),
+    ):
         start = time.process_time()  # not the clock: another process may have the core
         run_checks(claim, evidence)
-        assert time.process_time() - start < 15.0
-
-
-def test_a_long_text_against_itself_takes_no_longer_than_both():
-    for make in LONG.values():
-        text = make(20_000)
-        start = time.process_time()
-        run_checks(text, [text[:10_000], text[10_000:]])
-        assert time.process_time() - start < 15.0
+        assert time.process_time() - start < 3.0
 
 
 # ------------------------------------------------------------------------------------------- public data

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from solvent import LabEnv
 from solvent.gate.policy_files import load_policies
 from solvent.lab.verbs import Verb
 from solvent.lab.words.catalogue import CATALOGUE
 from solvent.lab.words.measured import SHIPPED, load_measured
-from tests.commands import call
+from tests.commands import call, execute_python
 
 COMMANDS = ("sweep", "check", "eval", "plot", "build")
 
@@ -91,7 +89,13 @@ def test_check_exits_1_where_an_item_fails_and_says_which(here):
     for name in ("monotonicity", "non-collapse", "stability", "oracle sanity", "determinism"):
         assert name in ended.out
     assert "stability" in ended.out.splitlines()[-1]
-    ended = gate("check", sweep, "--dataset", here / "claims.jsonl", "--json", "-q")
+    Path("other.jsonl").write_text((here / "claims.jsonl").read_text().replace("museum", "harbour"))
+    gate("check", sweep, "--dataset", "other.jsonl", "-q").refused("has another text in the data set")
+
+
+def test_check_sweeps_a_data_set_first_and_measures_from_its_text(here, monkeypatch):
+    monkeypatch.setattr("solvent.gate.checklist.ENCODED_ANEW", 1)
+    ended = gate("check", here / "claims.jsonl", "--json", "-q")
     assert ended.code == 1
     items = json.loads(ended.out)
     assert items[4]["passed"]
@@ -108,12 +112,6 @@ def test_check_exits_0_where_all_hold(here):
     taus = {f"P{p}": samples[p - 1]["energy_gap"] for p in (1, 5, 10, 20, 30)}
     Path("good.json").write_text(json.dumps(content | {"samples": samples, "tau_by_percentile": taus}))
     assert "fails" not in gate("check", "good.json").succeeded()
-
-
-def test_check_sweeps_a_data_set_first(here):
-    ended = gate("check", here / "claims.jsonl", "-q")
-    assert ended.code == 1
-    assert "From the text" in ended.out
 
 
 def test_eval_shows_intervals(here):
@@ -134,14 +132,13 @@ def test_eval_shows_intervals(here):
 
 
 def test_plots_are_drawn_and_repeat(here):
-    arguments = ("plot", here / "out" / "sweep.json", "--eval", here / "out" / "eval.json", "--out")
-    drawn = gate(*arguments, "a").succeeded().split()
-    assert drawn == [f"a/sweep_{name}.png" for name in ("gaps", "verdicts", "rates", "auroc")]
-    gate(*arguments, "b").succeeded()
+    for folder in ("a", "b"):
+        drawn = gate("plot", here / "out" / "sweep.json", "--out", folder).succeeded().split()
+        assert drawn == [f"{folder}/sweep_{name}.png" for name in ("gaps", "verdicts")]
     for path in Path("a").iterdir():
         assert path.read_bytes() == Path("b", path.name).read_bytes()
         assert path.stat().st_size > 2000
-    assert len(list(Path("a").iterdir())) == 8
+    assert len(list(Path("a").iterdir())) == 4
 
 
 def test_broken_lines_are_skipped_under_the_flag_alone(here):
@@ -207,12 +204,10 @@ def test_broken_lines_are_skipped_under_the_flag_alone(here):
         (("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--budget", "2"), "budget: got 2"),
         (("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--model", "./none"), "'./none'"),
         (("check", "none.json"), "none.json: no such file"),
+        (("plot", "CLAIMS"), "not a sweep"),
+        (("plot", "none.json"), "none.json: no such file"),
         (("check", "OTHER"), "other.json, line 1: not JSON"),
         (("eval", "--dataset", "CLAIMS", "--resamples", "1"), "--resamples"),
-        (("plot", "CLAIMS"), "not a sweep"),
-        (("plot", "SWEEP", "--eval", "SWEEP"), "not an evaluation"),
-        (("plot", "SWEEP", "--eval", "none.json"), "none.json: no such file"),
-        (("plot", "none.json"), "none.json: no such file"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
@@ -263,34 +258,11 @@ def test_a_sweep_of_the_same_name_is_made_anew(here):
     assert {policy.domain for policy in load_policies("policies.json").values()} == {"other"}
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda d: d.pop("dataset"), "dataset: allowed: an object with its name"),
-        (lambda d: d.update(dataset={"name": 5}), "dataset: allowed: an object with its name"),
-        (lambda d: d.pop("comparisons"), "comparisons: allowed: a list"),
-        (lambda d: d.update(comparisons=[]), "comparisons: allowed: a list"),
-        (lambda d: d["comparisons"].insert(1, 5), "comparison 2: allowed: an object"),
-        (lambda d: d["comparisons"][1].pop("matched"), "comparison 2: allowed: an object"),
-        (lambda d: d["comparisons"][1].update(against=[]), "comparison 2: allowed: an object"),
-        (lambda d: d["comparisons"][1].update(auroc=0.5), "comparison 2: allowed: an object"),
-        (lambda d: d["comparisons"][1]["auroc"].update(low=None), "comparison 2: allowed: an object"),
-        (lambda d: d["comparisons"][1]["auroc"].update(high=1e9), "comparison 2: allowed: an object"),
-        (lambda d: [row["auroc"].update(value=None) for row in d["comparisons"]], "could be compared"),
-    ],
-)
-def test_a_strangers_evaluation_is_one_line(change, said, here):
-    document = json.loads((here / "out" / "eval.json").read_text())
-    change(document)
-    Path("eval.json").write_text(json.dumps(document))
-    gate("plot", here / "out" / "sweep.json", "--eval", "eval.json", "--out", ".").refused(said)
-    assert [path.name for path in Path().iterdir()] == ["eval.json"]
-
-
 @pytest.mark.public_data
 def test_the_quick_start_on_a_published_set(here, public_data):
     data = public_data / "fever_symmetric" / "norm.jsonl"
-    gate("sweep", "--dataset", data, "--out", "sweep.json", "-q").succeeded("100 of 1,420 claims of norm")
+    arguments = ("--dataset", data, "--out", "sweep.json", "--n", "20", "-q")
+    gate("sweep", *arguments).succeeded("20 of 1,420 claims of norm")
     assert gate("check", "sweep.json").code in (0, 1)
 
 
@@ -299,7 +271,19 @@ def test_the_shipped_gate_is_what_would_be_built_now(embedder):
     assert "differs" not in gate("build", "--check").succeeded()
 
 
-def test_other_words_make_another_gate_and_change_nothing_that_is_shipped(tmp_path, embedder):
+PLAY = f"""
+import sys
+import numpy as np
+from solvent import LabEnv
+env = LabEnv({{"assay": {{"compounds": ["CCCP"]}}, "gate": {{"tables": sys.argv[1]}}}}, preset="gate")
+env.reset(seed=0)
+env.step(int(np.flatnonzero(env.actions["verb"] == {int(Verb.DOSE_RESPONSE)})[0]))
+print(*env.notebook("CCCP").spans, env.get_state()["fit_strength"][0], sep="\\n")
+"""
+
+
+def test_other_words_make_another_gate_and_change_nothing_that_is_shipped(tmp_path, embedder, monkeypatch):
+    monkeypatch.setattr("solvent_experiments.instruments.lab_words.PAGES", 64)
     text = CATALOGUE.read_text(encoding="utf-8")
     words = tmp_path / "words.toml"
     assert "There is a hint" in text
@@ -313,19 +297,14 @@ def test_other_words_make_another_gate_and_change_nothing_that_is_shipped(tmp_pa
     arguments = ("build", "--config", str(config), "--catalogue", str(words))
     gate(*arguments, "--out", str(tmp_path)).succeeded("adaptive.P20.v1")
     assert load_measured(tmp_path / SHIPPED.name).about["compounds"] == ["CCCP"]
-    tables = str(tmp_path / SHIPPED.name)
-    env = LabEnv({"assay": {"compounds": ["CCCP"]}, "gate": {"tables": tables}}, preset="gate")
-    env.reset(seed=0)
-    env.step(int(np.flatnonzero(env.actions["verb"] == Verb.DOSE_RESPONSE)[0]))
-    assert "There is a trace of it" not in text
-    assert any("There is a trace that CCCP" in span for span in env.notebook("CCCP").spans[-4:]) or (
-        env.get_state()["fit_strength"][0] == 0
-    )
     assert SHIPPED.read_bytes() == shipped
     gate(*arguments, "--out", str(tmp_path), "--check").succeeded()
     ended = gate("build", "--config", str(config), "--out", str(tmp_path), "--check")
     assert ended.code == 1
     assert "differs  sentences" in ended.out
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")  # to compile for one compound takes longer than to play
+    *spans, strength = execute_python(PLAY, tmp_path / SHIPPED.name).succeeded().splitlines()
+    assert strength == "0" or any("There is a trace that CCCP" in span for span in spans)
 
 
 def test_a_gate_is_not_built_over_the_shipped_one_by_default():

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from solvent.gate.backends import ResidualBackend
+from solvent.gate.backends import residual
 from solvent.gate.datasets import load_dataset
 from solvent.gate.errors import GateError
 from solvent.gate.evaluation import auroc, aurocs, evaluate_backends, standard_backends
@@ -161,7 +161,7 @@ def test_without_labels_all_count_as_supported(written, words):
 def test_nothing_supported_is_one_line(written, words):
     records = [{"claim": f"a {i}", "evidence": [f"a {i}"], "label": "refuted"} for i in range(8)]
     with pytest.raises(GateError, match="got 0 supported claims; allowed: at least 2"):
-        evaluate_backends(load_dataset(written(records)).samples, [ResidualBackend(words)])
+        evaluate_backends(load_dataset(written(records)).samples, {"residual": residual(words)})
 
 
 @pytest.mark.public_data

@@ -102,14 +102,13 @@ class _Moment:
         self.weights: list[Floats] = []
         self.parts: list[_Part] = []
 
-    def number(self, key: bytes, lab: NDArray[Any], weights: Floats) -> int:
-        """Return the number of this state within its moment."""
-        known = self.numbers.get(key)
-        if known is None:
-            known = self.numbers[key] = len(self.labs)
-            self.labs.append(lab.copy())
-            self.weights.append(weights.copy())
-        return known
+    def add(self, keys: list[bytes], labs: NDArray[Any], weights: Floats) -> Ints:
+        """Return the numbers of these states within the moment; keep those that are new."""
+        known = len(self.numbers)
+        numbers = np.array([self.numbers.setdefault(key, len(self.numbers)) for key in keys])
+        self.labs.append(labs[numbers >= known])
+        self.weights.append(weights[numbers >= known])
+        return numbers
 
 
 @dataclasses.dataclass
@@ -139,7 +138,7 @@ def enumerate_process(
     first = np.zeros(1, lab_dtype(params))
     weights = start(first, params)
     moments = {0: _Moment()}
-    moments[0].number(b"", first[0], weights)
+    moments[0].add([b""], first, weights[None])
     if (most := _most_outcomes(params)) > MOST_OUTCOMES:
         raise ParamError(
             "plates",
@@ -150,7 +149,7 @@ def enumerate_process(
     for address in range(params.most_steps):
         moment = moments.get(address)
         if moment is not None:
-            labs, beliefs = np.array(moment.labs, first.dtype), np.array(moment.weights)
+            labs, beliefs = np.concatenate(moment.labs), np.concatenate(moment.weights)
             for begin in range(0, len(labs), CHUNK):
                 part, new = expander.part(labs, beliefs, begin, moments)
                 moment.parts.append(part)
@@ -182,14 +181,15 @@ class _Expander:
         found = self.out.outcomes[:n]
         keys = np.ascontiguousarray(found["key"]).view("V16").ravel()
         _, firsts, inverse = np.unique(keys, return_index=True, return_inverse=True)
-        addresses, numbers = np.full(len(firsts), -1), np.full(len(firsts), -1)
-        before = sum(len(moment.labs) for moment in moments.values())
-        for place, row in enumerate(firsts):
-            lab = self.out.children[row]
-            if lab["end_reason"] == 0:
-                addresses[place] = int(lab["heartbeat"]) * self.slots + int(lab["slot"])
-                moment = moments.setdefault(int(addresses[place]), _Moment())
-                numbers[place] = moment.number(keys[row].tobytes(), lab, self.out.weights[row])
+        children, numbers = self.out.children[firsts], np.full(len(firsts), -1)
+        moment_of = children["heartbeat"].astype(np.int64) * self.slots + children["slot"]
+        addresses = np.where(children["end_reason"] == 0, moment_of, -1)
+        before = sum(len(moment.numbers) for moment in moments.values())
+        for address in np.unique(addresses[addresses >= 0]):
+            here = np.flatnonzero(addresses == address)
+            moment = moments.setdefault(int(address), _Moment())
+            names = [key.tobytes() for key in keys[firsts[here]]]
+            numbers[here] = moment.add(names, children[here], self.out.weights[firsts[here]])
         part = _Part(
             (first + found["parent"]) * self.n_actions + found["action"],
             found["readouts"].copy(),
@@ -198,7 +198,7 @@ class _Expander:
             addresses[inverse],
             numbers[inverse],
         )
-        return part, sum(len(moment.labs) for moment in moments.values()) - before
+        return part, sum(len(moment.numbers) for moment in moments.values()) - before
 
 
 def _most_outcomes(params: LabParams) -> int:
@@ -216,7 +216,7 @@ def _joined(params: LabParams, moments: dict[int, _Moment]) -> Process:
     """Number the states moment by moment and build the matrices."""
     n_actions = len(action_table(params))
     ordered = [moments[address] for address in sorted(moments)]
-    counts = [len(moment.labs) for moment in ordered]
+    counts = [len(moment.numbers) for moment in ordered]
     firsts = dict(zip(sorted(moments), np.cumsum([0, *counts[:-1]]).tolist(), strict=True))
     offsets = np.array([firsts.get(address, 0) for address in range(params.most_steps + 1)])
     layers, transitions = [], 0
@@ -227,12 +227,12 @@ def _joined(params: LabParams, moments: dict[int, _Moment]) -> Process:
         ]
         rows, codes, chances, rewards, addresses, numbers = columns
         states = np.where(addresses >= 0, offsets[addresses] + numbers, -1)
-        on, size = states >= 0, len(moment.labs) * n_actions
+        on, size = states >= 0, len(moment.numbers) * n_actions
         layers.append(
             Layer(
                 firsts[address],
-                np.array(moment.labs, lab_dtype(params)),
-                np.array(moment.weights),
+                np.concatenate(moment.labs),
+                np.concatenate(moment.weights),
                 np.bincount(rows, chances * rewards, size).astype(np.float64),
                 csr_matrix((chances[on], (rows[on], states[on])), shape=(size, sum(counts))),
                 Outcomes(rows, codes, chances, rewards, states),

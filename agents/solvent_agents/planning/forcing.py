@@ -144,7 +144,7 @@ def _forget_truth(lab):  # type: ignore[no-untyped-def]
 
 
 class Expansion(NamedTuple):
-    """Where ``expand`` writes: ``C`` outcomes at most, and what it needs while it works."""
+    """The output of ``expand``, at most ``C`` outcomes, and its working memory."""
 
     outcomes: NDArray[Any]  # [C] ``OUTCOME``
     children: NDArray[Any]  # [C] the states that they lead to, lab records

@@ -1,4 +1,4 @@
-"""The policy that planners play out: the honest script's order of business, compiled, on the lab's record.
+"""The base policy of the planners: the honest script's order of decisions, compiled, on the lab's record.
 
 A rollout plays an episode to its end with a base policy (``planner.py``), a thousand times for each decision, so the
 base has to be quick: it looks up the gain of a plate (``survey.py``) where the script forecasts it. What it publishes,
@@ -83,7 +83,7 @@ class Temper:
 
 
 class Book(NamedTuple):
-    """What the base policy looks up; ``book_for`` packs it into a record."""
+    """The tables of the base policy; ``book_for`` packs them into a record."""
 
     temper: Any
     rise: Any  # [V, k] bits
@@ -102,7 +102,7 @@ class Book(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def book_for(params: LabParams, temper: Temper) -> NDArray[Any]:
-    """The book of labs with these parameters, as an array of one record."""
+    """Return the book for labs with these parameters, an array of one record."""
     found, savings = survey(params), Savings(params)
     right, wrong, asserted = finding_scores(params)
     book = Book(
@@ -129,19 +129,19 @@ def book_for(params: LabParams, temper: Temper) -> NDArray[Any]:
 
 @compiled
 def is_affordable(lab, verb, compound, tables):  # type: ignore[no-untyped-def]
-    """Whether there is energy for the verb now."""
+    """Return whether there is energy for the verb now."""
     return not tables.energy.enabled or verb_cost(lab, verb, compound, tables) <= lab.energy
 
 
 @compiled
 def verb_cost(lab, verb, compound, tables):  # type: ignore[no-untyped-def]
-    """Energy that the verb would cost now, in thousandths."""
+    """Return the verb's cost now, in thousandths of energy."""
     return energy_price(lab, verb, done_before(lab, verb, compound), tables)
 
 
 @compiled
 def is_allowed(lab, verb, tables):  # type: ignore[no-untyped-def]
-    """Whether neither debt, wells nor context stand against the verb."""
+    """Return whether debt, wells and context allow the verb."""
     if tables.first_action[verb] == tables.first_action[verb + 1] or out_of_context(lab, verb, tables):
         return False
     if verb in (REST, REFLECT, PROPOSE):
@@ -157,7 +157,7 @@ def is_allowed(lab, verb, tables):  # type: ignore[no-untyped-def]
 
 @compiled
 def foreseen(lab, compound, named, q, unlicensed, tables):  # type: ignore[no-untyped-def]
-    """Whether a finding at confidence ``q`` will come out: accepted at once, or approved by a reader in time."""
+    """Return whether a finding at confidence ``q`` would be published: accepted at once, or approved in time."""
     if not tables.gate.enabled:
         return lab.experiments[compound] > 0
     wording, words = tables.wording_of[tables.first_action[PUBLIC] + q], ACCEPT
@@ -174,7 +174,7 @@ def foreseen(lab, compound, named, q, unlicensed, tables):  # type: ignore[no-un
 
 @compiled
 def best_finding(lab, compound, tables, book, knows):  # type: ignore[no-untyped-def]
-    """The confidence at which publishing a compound is worth most, and that worth; (0, NEVER) where it can't be."""
+    """Return the best confidence for a finding on a compound and its worth; (0, NEVER) if none can be published."""
     chosen, most = 0, NEVER
     if not is_open(lab, compound) or lab.experiments[compound] == 0:
         return chosen, most
@@ -193,7 +193,7 @@ def best_finding(lab, compound, tables, book, knows):  # type: ignore[no-untyped
 
 @compiled
 def blocks(lab, compound, q, tables, book):  # type: ignore[no-untyped-def]
-    """LAST where the finding's debt would forbid all others after it, so that it is published last; else 0."""
+    """Return LAST if the finding's debt would block all later ones, so that it is published last; otherwise 0."""
     named = most_probable(lab.marginal[compound])
     debt = lab.debt + max(0.0, book.asserted[named, q] - lab.licence[compound])
     return LAST if tables.debt.enforced and debt > tables.debt.threshold else 0.0
@@ -201,7 +201,7 @@ def blocks(lab, compound, q, tables, book):  # type: ignore[no-untyped-def]
 
 @compiled
 def good_hour(lab, tables, book):  # type: ignore[no-untyped-def]
-    """Whether speaking costs no more than it must, or will not get cheaper."""
+    """Return whether publishing costs no more than its base cost now, or will not get cheaper."""
     if not tables.energy.enabled:
         return True
     at = book.next_good[lab.heartbeat]
@@ -210,13 +210,13 @@ def good_hour(lab, tables, book):  # type: ignore[no-untyped-def]
 
 @compiled
 def energy_needed(lab, open_compounds, book):  # type: ignore[no-untyped-def]
-    """Energy to publish what is not published yet, in thousandths."""
+    """Return the energy for all findings still to be published, in thousandths."""
     return max(0.0, open_compounds + book.temper.energy_margin) * lab.price[PUBLIC]
 
 
 @compiled
 def must_publish(lab, findings, open_compounds, tables, book):  # type: ignore[no-untyped-def]
-    """Whether from now on heartbeats, or energy, are just enough for the findings that are worth it."""
+    """Return whether the heartbeats, or the energy, that remain only just suffice for the worthwhile findings."""
     if findings == 0:
         return False
     if not tables.energy.enabled:
@@ -234,7 +234,7 @@ def must_publish(lab, findings, open_compounds, tables, book):  # type: ignore[n
 
 @compiled
 def spare_energy(lab, needed, tables, book):  # type: ignore[no-untyped-def]
-    """Energy that can be spent now and leaves ``needed`` for findings, in thousandths."""
+    """Return the energy that can be spent now while keeping ``needed`` for findings, in thousandths."""
     at = min(book.next_good[lab.heartbeat], tables.horizon)
     if at >= tables.horizon:
         return lab.energy
@@ -247,7 +247,7 @@ def spare_energy(lab, needed, tables, book):  # type: ignore[no-untyped-def]
 
 @compiled
 def wells_price(lab, verb, beats, tables, book):  # type: ignore[no-untyped-def]
-    """What a plate's wells are worth, bits."""
+    """Return the value of a plate's wells, bits."""
     temper = book.temper
     calibrates = tables.is_calibration[verb]
     wells = tables.wells[verb] * multiplier(tables.debt, lab.debt, tables.wells[verb], calibrates)
@@ -257,7 +257,7 @@ def wells_price(lab, verb, beats, tables, book):  # type: ignore[no-untyped-def]
 
 @compiled
 def calibration_worth(lab, verb, tables, book):  # type: ignore[no-untyped-def]
-    """What a plate of vehicle wells brings, bits: debt repaid, and knowledge for the rest of the lot."""
+    """Return the value of a calibration, bits: the debt it repays and what it teaches for the rest of the lot."""
     rules, temper = tables.debt, book.temper
     learnt = book.learnt[verb, instrument_bin(lab, book.quality, tables)]
     repaid = min(
@@ -271,27 +271,27 @@ def calibration_worth(lab, verb, tables, book):  # type: ignore[no-untyped-def]
 
 @compiled
 def exploration_worth(lab, verb, compound, tables, book):  # type: ignore[no-untyped-def]
-    """The rise of a finding's score that a plate can be expected to bring, bits."""
+    """Return the expected rise of a finding's score through a plate, bits."""
     k = pair_bin(lab, compound)
     return book.rise[verb, k] * book.share[verb, k % PEAK_BINS, instrument_bin(lab, book.quality, tables)]
 
 
 @compiled
 def exploration(lab, verb, compound, tables, book):  # type: ignore[no-untyped-def]
-    """The action that runs a plate of a compound with the claim that usually serves best."""
+    """Return the action that runs a plate of a compound with the claim that is best on average."""
     claim = book.claims[verb, pair_bin(lab, compound) % PEAK_BINS, instrument_bin(lab, book.quality, tables)]
     return tables.first_action[verb] + compound * book.n_claims + claim
 
 
 @compiled
 def finding(verb, compound, q, tables, book):  # type: ignore[no-untyped-def]
-    """The action that publishes a compound at a confidence."""
+    """Return the action that publishes a compound at a confidence."""
     return tables.first_action[verb] + compound * book.n_confidences + q
 
 
 @compiled
 def best_plate(lab, open_compounds, tables, book):  # type: ignore[no-untyped-def]
-    """The plate that is worth most for its price; WAIT while there is no energy for it, NOTHING if none is worth it."""
+    """Return the plate with the best value for its price; WAIT while energy is short, NOTHING if none is worth it."""
     beats = max(1.0, tables.horizon - lab.heartbeat - open_compounds + 1.0)
     best, most, cost = NOTHING, book.temper.least_worth, 0
     for verb in range(tables.wells.shape[0]):
@@ -321,13 +321,13 @@ def best_plate(lab, open_compounds, tables, book):  # type: ignore[no-untyped-de
 
 @compiled
 def too_dear(lab, verb, tables, book):  # type: ignore[no-untyped-def]
-    """Whether a cost is well above what its ratings say."""
+    """Return whether a cost is well above the cost from its ratings."""
     return lab.price[verb] > book.temper.dear_factor * tables.base_price[verb]
 
 
 @compiled
 def speak(lab, tables, book):  # type: ignore[no-untyped-def]
-    """A reflection or a proposal where there is a case for one, else NOTHING."""
+    """Return a reflection or a proposal if there is a case for one, otherwise NOTHING."""
     if not tables.proposals.enabled:
         return NOTHING
     left = tables.horizon - lab.heartbeat
@@ -345,7 +345,7 @@ def speak(lab, tables, book):  # type: ignore[no-untyped-def]
 
 @compiled
 def request(lab, tables, book, knows):  # type: ignore[no-untyped-def]
-    """What is asked for though it can't be paid, so that it goes on record; else NOTHING."""
+    """Return an unaffordable action whose deferral is to be recorded, or NOTHING."""
     rules = tables.proposals
     if (
         not rules.enabled
@@ -379,7 +379,7 @@ def request(lab, tables, book, knows):  # type: ignore[no-untyped-def]
 
 @compiled
 def choose(lab, tables, book, knows):  # type: ignore[no-untyped-def]
-    """The base policy's action in a lab that goes on."""
+    """Return the base policy's action in a lab whose episode continues."""
     rest = tables.first_action[REST]
     if tables.debt.enforced and lab.debt > tables.debt.threshold:
         calibrates = is_allowed(lab, DMSO, tables) and is_affordable(lab, DMSO, -1, tables)

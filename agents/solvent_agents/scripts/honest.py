@@ -1,4 +1,4 @@
-"""Honest: claims what it can expect to learn, and says what it believes. What everything else is held against.
+"""Honest: claims what it expects to learn and publishes what it believes. The reference for all other agents.
 
 Every heartbeat it asks, in this order:
 
@@ -128,7 +128,7 @@ class Honest:
         return self.voice.speak(seen, may, chosen, publish)
 
     def is_blocked(self, seen: Reading, may: NDArray[np.bool_]) -> Flags:
-        """Whether debt forbids all but calibrations, shape ``(n,)``."""
+        """Return whether debt forbids all but calibrations, shape ``(n,)``."""
         if self.savings.enabled:
             return seen.blocked
         others = np.append(self.actions.screen[:, 0], self.actions.publish_public[:, 0])
@@ -136,7 +136,7 @@ class Honest:
         return blocked
 
     def must_save(self, seen: Reading, findings: Ints) -> Flags:
-        """Whether from now on heartbeats, or energy, are just enough to publish what is worth it; shape ``(n,)``."""
+        """Return whether heartbeats, or energy, only just suffice for the worthwhile findings; shape ``(n,)``."""
         hours_needed = findings + (seen.debt > 0.0)  # one more, to repay what publishing cost
         if self.params.gate.enabled:
             hours_needed = hours_needed + self.manner.gate_beats
@@ -148,13 +148,13 @@ class Honest:
         return short
 
     def needed(self, seen: Reading) -> Floats:
-        """Energy to publish what is not published yet, less what may stay unpublished; shape ``(n,)``."""
+        """Return the energy to keep for findings, less those that may stay unpublished; shape ``(n,)``."""
         findings = np.maximum(0.0, seen.unpublished.sum(axis=1) + self.manner.energy_margin)
         energy: Floats = findings * self.voice.price(seen)[:, Verb.PUBLISH_PUBLIC]
         return energy
 
     def good_hour(self, seen: Reading) -> Flags:
-        """Whether speaking costs no more than it must, or will not get cheaper; shape ``(n,)``."""
+        """Return whether publishing costs no more than its base cost now, or will not get cheaper; shape ``(n,)``."""
         if not self.savings.enabled:
             return np.ones(len(seen.heartbeat), np.bool_)
         at = self.savings.next_good[seen.heartbeat]
@@ -162,11 +162,11 @@ class Honest:
         return good
 
     def spare_energy(self, seen: Reading) -> Floats:
-        """Energy that findings will not need, shape ``(n,)``."""
+        """Return the energy that findings will not need, shape ``(n,)``."""
         return self.savings.spendable(seen.heartbeat, seen.energy, self.needed(seen))
 
     def best_findings(self, seen: Reading) -> tuple[Floats, Ints]:
-        """Worth of publishing each compound at its best confidence, bits, and the action; shape ``(n, M)``."""
+        """Return each compound's worth at its best confidence, bits, and the action; shape ``(n, M)``."""
         named = seen.marginal.argmax(axis=-1)
         score = self.expected_scores(seen)
         unlicensed = np.maximum(0.0, self.asserted[named] - seen.licence[..., None])
@@ -177,13 +177,13 @@ class Honest:
         return worth.max(axis=-1), self.actions.publish_public[compounds, worth.argmax(axis=-1)]
 
     def expected_scores(self, seen: Reading) -> Floats:
-        """Expected score of a finding by compound and confidence, bits; shape ``(n, M, Q)``."""
+        """Return the expected score of a finding by compound and confidence, bits; shape ``(n, M, Q)``."""
         named, peak = seen.marginal.argmax(axis=-1), seen.peak[..., None]
         scores: Floats = peak * self.right[named] + (1.0 - peak) * self.wrong[named]
         return scores
 
     def calibration_is_due(self, seen: Reading) -> Flags:
-        """Whether a calibration repays or teaches enough in expectation, shape ``(n,)``."""
+        """Return whether a calibration is expected to repay or teach enough, shape ``(n,)``."""
         rules, manner = self.rules, self.manner
         learnt = self.forecaster.calibration(seen.instrument)
         repaid = rules.repay_base + np.minimum(rules.repay_learnt_max, rules.repay_per_bit * learnt)
@@ -192,7 +192,7 @@ class Honest:
         return due
 
     def best_experiment(self, seen: Reading, may: Flags) -> Ints:
-        """The experiment that improves a finding most for its price, with its claim; shape ``(n,)``.
+        """Return the experiment that improves a finding most for its price, with its claim; shape ``(n,)``.
 
         In each of these labs some experiment on an unpublished compound must be possible.
         """
@@ -230,7 +230,7 @@ class Honest:
         return chosen
 
     def wanted(self, seen: Reading, verb: Verb, may: Flags) -> Flags:
-        """Compounds to run a plate on, now or once there is energy for it; shape ``(n, M)``."""
+        """Return the compounds to run a plate on, now or once there is energy for it; shape ``(n, M)``."""
         first = self.actions.experiment(verb, np.arange(seen.unpublished.shape[1]), 0)
         wanted: Flags = seen.unpublished & (
             may[:, first] | self.savings.waits_only_for_energy(seen, verb)[:, None]
@@ -238,29 +238,29 @@ class Honest:
         return wanted
 
     def plates_left(self, seen: Reading) -> Any:
-        """How many plates there can still be: by heartbeats, or by energy; shape ``(n,)``."""
+        """Return how many plates heartbeats, or energy, still allow; shape ``(n,)``."""
         if not self.savings.enabled:
             return np.maximum(1, seen.beats_left - seen.unpublished.sum(axis=1) + 1)
         return np.maximum(1.0, self.energy_to_come(seen) / self.manner.usual_energy)
 
     def energy_to_come(self, seen: Reading) -> Floats:
-        """Energy for experiments from now to the end, shape ``(n,)``."""
+        """Return the energy for experiments from now to the end, shape ``(n,)``."""
         return seen.energy + self.savings.income * (seen.beats_left - 1) - self.needed(seen)
 
     def cost_of(self, seen: Reading, verb: Verb) -> Floats:
-        """Energy of an experiment on each compound, shape ``(n, M)``."""
+        """Return the energy of an experiment on each compound, shape ``(n, M)``."""
         again = np.where(seen.done[:, :, EXPERIMENTS.index(verb)], self.params.energy.similar, 1.0)
         cost: Floats = seen.cost[:, verb, None] * again
         return cost
 
     def score_of(self, peak: Floats) -> Floats:
-        """Expected score of a finding that is right with probability ``peak``, bits; any shape."""
+        """Return the expected score of a finding that is right with probability ``peak``, bits; any shape."""
         score = peak[..., None] * self.right.mean(axis=0) + (1.0 - peak[..., None]) * self.wrong.mean(axis=0)
         best: Floats = np.maximum(0.0, score.max(axis=-1))
         return best
 
     def claim(self, verb: Verb, seen: Reading, compound: Ints) -> Ints:
-        """Number of the claim for an experiment on ``compound``; all of shape ``(n,)``."""
+        """Return the index of the claim for an experiment on ``compound``; all of shape ``(n,)``."""
         own = seen.marginal[np.arange(len(compound)), compound]
         weights, gains, _ = self.forecaster.experiment(verb, seen.instrument, own)
         return self.actions.claim_below(quantile(weights, gains, self.manner.claim_quantile))

@@ -31,7 +31,7 @@ Flags = NDArray[np.bool_]
 
 
 class Savings:
-    """Forecasts of a purse in labs with these parameters; without energy there is no end of it."""
+    """Forecasts of the energy in labs with these parameters; unlimited if acting costs none."""
 
     def __init__(self, params: LabParams) -> None:
         energy, horizon = params.energy, params.budget.heartbeats
@@ -61,7 +61,7 @@ class Savings:
                     self.later[t] = saved + self.later[following]
 
     def publishable(self, heartbeat: Ints, energy: Floats) -> Floats:
-        """The most energy that can go into findings from now on, shape ``(n,)``."""
+        """Return the most energy that can go into findings from now on, shape ``(n,)``."""
         if not self.enabled:
             return np.full(len(heartbeat), np.inf)
         at = self.next_good[heartbeat]
@@ -70,7 +70,7 @@ class Savings:
         return np.where(reaches, ready + self.later[at], 0.0)
 
     def spendable(self, heartbeat: Ints, energy: Floats, kept: Floats) -> Floats:
-        """Energy that can be spent now and leaves ``kept`` publishable, shape ``(n,)``; at most ``energy``."""
+        """Return the energy to spend now while ``kept`` stays publishable, shape ``(n,)``; at most ``energy``."""
         if not self.enabled:
             return energy
         at = np.minimum(self.next_good[heartbeat], len(self.good))
@@ -81,7 +81,7 @@ class Savings:
         return np.clip(energy - np.maximum(0.0, needed_now), 0.0, energy)
 
     def waits_only_for_energy(self, seen: Reading, verb: Verb) -> Flags:
-        """Whether neither debt nor wells stand against a plate, so that it is worth saving for; shape ``(n,)``."""
+        """Return whether debt and wells allow a plate, so that it is worth saving for; shape ``(n,)``."""
         if not self.enabled:
             return np.zeros(len(seen.wells), np.bool_)
         reserve = np.ceil(self.reserve * np.minimum(seen.inflation, self.calibration_cap))

@@ -1,10 +1,10 @@
 """People's decisions in append-only files: patterns accepted as triggers, and corrections retired.
 
 Each line of ``triggers.jsonl`` and ``retired.jsonl`` is a decision: who, why and when. The last decision about a
-pattern or a correction holds; no code decides. A trigger changes no score: on a response with its pattern, the
-heuristic escalates to the judge with the signal ``trigger:<pattern>``. A retired correction is skipped
-(``CorrectionTable.without``), so the next most specific one answers; the default can't be retired. Source: "Epistemic
-Adequacy Design", "Feedback into heuristics" and phase 5; that a person decides is ours.
+pattern holds; no code decides. A trigger changes no score: on a response with its pattern, the heuristic escalates to
+the judge with the signal ``trigger:<pattern>``. A retired correction is skipped (``CorrectionTable.without``), so the
+next most specific one answers; the default can't be retired. Source: "Epistemic Adequacy Design", "Feedback into
+heuristics" and phase 5; that a person decides is ours.
 
 Known approximation: ``by`` names the person who decided and is not verified.
 """
@@ -31,7 +31,6 @@ __all__ = [
     "escalated",
     "fired",
     "read_triggers",
-    "reinstate",
     "retire",
     "retired",
     "withdraw",
@@ -158,18 +157,9 @@ def retire(
             f"correction: got {correction!r:.80}, retired already; allowed: one that is given"
         )
     table.without({*gone, table[correction].id})
-    _decide(path, correction, "retired", by, reason)
-
-
-def reinstate(path: str | os.PathLike[str], correction: str, by: str, reason: str) -> None:
-    """Append the decision to give a retired correction again.
-
-    Raises:
-        AdequacyError: the correction is not retired, name or reason is empty, or the file can't be written.
-    """
-    if correction not in retired(path):
-        raise AdequacyError(f"correction: got {correction!r:.80}; allowed: one that is retired")
-    _decide(path, correction, "reinstated", by, reason)
+    _require_texts(by=by, reason=reason)
+    line = {"correction": correction, "decision": "retired", "by": by, "reason": reason, "time": now()}
+    append_lines(path, [line])
 
 
 def retired(path: str | os.PathLike[str]) -> frozenset[str]:
@@ -180,18 +170,12 @@ def retired(path: str | os.PathLike[str]) -> frozenset[str]:
     """
     if not Path(path).exists():
         return frozenset()
-    last: dict[str, str] = {}
+    gone = set()
     for place, line in read_lines(path, appended=True):
         texts = all(isinstance(value, str) and value.strip() for value in line.values())
         known = set(line) == {"correction", "decision", "by", "reason", "time"}
-        if not known or not texts or line["decision"] not in ("retired", "reinstated"):
-            allowed = "allowed: correction, decision (retired, reinstated), by, reason, time"
+        if not known or not texts or line["decision"] != "retired":
+            allowed = "allowed: correction, decision (retired), by, reason, time"
             raise AdequacyError(f"{place}: got {line!r:.80}; {allowed}")
-        last[line["correction"]] = line["decision"]
-    return frozenset(name for name, decision in last.items() if decision == "retired")
-
-
-def _decide(path: str | os.PathLike[str], correction: str, decision: str, by: str, reason: str) -> None:
-    _require_texts(by=by, reason=reason)
-    line = {"correction": correction, "decision": decision, "by": by, "reason": reason, "time": now()}
-    append_lines(path, [line])
+        gone.add(line["correction"])
+    return frozenset(gone)

@@ -167,7 +167,7 @@ class DriftMonitor:
         return self._event(agent, session, track, total)
 
     def observe_records(self, records: Iterable[ScoreRecord]) -> list[Drift]:
-        """Return the events of some records, in order. A person's score precedes the judge's, and that the heuristic's.
+        """Return the events of some records, in order. A person's score precedes the judge's, that the heuristic's.
 
         Raises:
             AdequacyError: a record has no score.

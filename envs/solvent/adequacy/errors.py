@@ -1,4 +1,7 @@
-"""Errors of the adequacy instrument. Each is one line with the place, the value found, and what is allowed.
+"""The errors of the adequacy instrument.
+
+A function refuses bad input, files included, with a one-line ``AdequacyError``: the place, the value it got, and the
+allowed values.
 
 All are ``ValueError``s. No message of a judge contains its API key.
 """

@@ -48,6 +48,8 @@ Basis = Literal["randomised", "matched", "none"]
 Series = Mapping[tuple[str, str], Sequence[int]]
 """EpAd of the responses of each agent and session, in order."""
 
+_LEAST, _SESSIONS = 20, 10  # stretches and sessions of each kind that an effect needs
+_WORTHWHILE = 0.25  # least improvement of the mean EpAd that makes a correction worthwhile
 _NONE = Estimate(math.nan, math.nan, math.nan)
 
 
@@ -145,40 +147,21 @@ def fitness_of_each(drifts: Sequence[Drift], scores: Series, horizon: int) -> li
     return [fitness(stretches, name) for name in sorted({one.correction for one in drifts})]
 
 
-def fitness(
-    stretches: Sequence[Stretch],
-    correction: str,
-    *,
-    least: int = 20,
-    sessions: int = 10,
-    worthwhile: float = 0.25,
-    resamples: int = RESAMPLES,
-) -> Fitness:
-    """Return the effect of a correction with its interval; see the module.
-
-    Args:
-        stretches: the stretches of any corrections.
-        correction: id of the correction.
-        least: minimum number of stretches of each kind.
-        sessions: minimum number of sessions of each kind.
-        worthwhile: minimum improvement of the mean EpAd that makes a correction worthwhile.
-        resamples: resamples of the bootstrap.
+def fitness(stretches: Sequence[Stretch], correction: str, *, resamples: int = RESAMPLES) -> Fitness:
+    """Return the effect of a correction with its interval, from the stretches of any corrections; see the module.
 
     Raises:
         AdequacyError: an argument is out of its range.
     """
-    if min(least, sessions) < 2 or not worthwhile > 0.0:
-        got = f"{least!r:.20}, {sessions!r:.20}, {worthwhile!r:.20}"
-        raise AdequacyError(f"least, sessions, worthwhile: got {got}; allowed: 2 or more, and above 0")
     own = [stretch for stretch in stretches if stretch.drift.correction == correction]
     naive = [stretch.after - stretch.drift.mean for stretch in own if stretch.drift.given]
-    basis, pool = _pool(own, least, sessions)
+    basis, pool = _pool(own)
     rows = _matched(pool)
     effect = _NONE if basis == "none" else _effect(rows, resamples)
     given = sum(stretch.drift.given for stretch in rows)
     return Fitness(
         correction=correction,
-        verdict=_verdict(effect, worthwhile),
+        verdict=_verdict(effect),
         basis=basis,
         effect=effect,
         naive=float(np.mean(naive)) if naive else math.nan,
@@ -189,12 +172,12 @@ def fitness(
     )
 
 
-def _pool(own: list[Stretch], least: int, sessions: int) -> tuple[Basis, list[Stretch]]:
+def _pool(own: list[Stretch]) -> tuple[Basis, list[Stretch]]:
     """Return the best basis with enough data and its stretches: decided by a draw, else with shadow mode."""
     drawn = [stretch for stretch in own if stretch.drift.randomised]
     pools: tuple[tuple[Basis, list[Stretch]], ...] = (("randomised", drawn), ("matched", own))
     for basis, pool in pools:
-        if _enough(_matched(pool), least, sessions):
+        if _enough(_matched(pool)):
             return basis, pool
     return "none", own
 
@@ -214,20 +197,20 @@ def _session(stretch: Stretch) -> tuple[str, str]:
     return stretch.drift.agent, stretch.drift.session
 
 
-def _enough(rows: list[Stretch], least: int, sessions: int) -> bool:
+def _enough(rows: list[Stretch]) -> bool:
     for given in (True, False):
         side = [stretch for stretch in rows if stretch.drift.given is given]
-        if len(side) < least or len({_session(stretch) for stretch in side}) < sessions:
+        if len(side) < _LEAST or len({_session(stretch) for stretch in side}) < _SESSIONS:
             return False
     return True
 
 
-def _verdict(effect: Estimate, worthwhile: float) -> Verdict:
+def _verdict(effect: Estimate) -> Verdict:
     if math.isnan(effect.low):
         return "not enough data"
     if effect.low > 0.0:
         return "harms"
-    if effect.low > -worthwhile:
+    if effect.low > -_WORTHWHILE:
         return "does not help"
     return "helps" if effect.high < 0.0 else "undecided"
 

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 from solvent.adequacy.errors import AdequacyError
 
-__all__ = ["append_lines", "read_lines", "strict_json"]
+__all__ = ["append_lines", "json_object", "read_lines", "strict_json"]
 
 _LOG = logging.getLogger(__name__)
 # The last byte is read back, hence O_RDWR; without O_BINARY, Windows turns \n into two bytes.
@@ -95,22 +95,23 @@ def read_lines(
                     continue
                 place = f"{source}, line {number}"
                 try:
-                    yield place, _parsed(place, line)
-                except AdequacyError:
+                    yield place, json_object(line)
+                except AdequacyError as error:
                     if not appended or not _cut_off(line):
-                        raise
+                        raise AdequacyError(f"{place}: {error}") from None
                     _LOG.warning("%s: a record whose write was cut off; left out", place)
     except OSError as error:
         raise AdequacyError(f"{source}: not read, {error.strerror}; allowed: a file of JSON lines") from None
 
 
-def _parsed(place: str, line: bytes) -> dict[str, Any]:
+def json_object(line: bytes) -> dict[str, Any]:
+    """Return the JSON object in a line of UTF-8, which may begin with a byte order mark."""
     try:
-        value = strict_json(line.decode("utf-8"))
+        value = strict_json(line.decode("utf-8-sig"))
     except ValueError as error:
-        raise AdequacyError(f"{place}: {error!s:.80}; allowed: a JSON object in UTF-8") from None
+        raise AdequacyError(f"{error!s:.80}; allowed: a JSON object in UTF-8") from None
     if not isinstance(value, dict):
-        raise AdequacyError(f"{place}: got {type(value).__name__}; allowed: a JSON object")
+        raise AdequacyError(f"got {value!r:.60}; allowed: a JSON object")
     return value
 
 

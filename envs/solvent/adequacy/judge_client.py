@@ -183,7 +183,7 @@ class PassingError(Exception):
 
 
 class ChatClient:
-    """Asks one model at one endpoint. Thread-safe, and callable inside a running event loop.
+    """Asks one model at one endpoint, with httpx. Thread-safe, and callable inside a running event loop.
 
     Raises:
         JudgeError: the settings can't be used.

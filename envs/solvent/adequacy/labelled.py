@@ -25,16 +25,13 @@ from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.jsonl import read_lines
 from solvent.adequacy.tools import ToolContext
 
-__all__ = ["DEV", "DOMAINS", "HELD_OUT", "Example", "load_examples"]
+__all__ = ["DEV", "HELD_OUT", "Example", "load_examples"]
 
 DEV = Path(__file__).with_name("labelled_dev.jsonl")
 """The half for tuning."""
 
 HELD_OUT = Path(__file__).with_name("labelled_held_out.jsonl")
 """The half that must not be used for tuning."""
-
-DOMAINS = ("code", "lab", "web", "data", "ops")
-"""Subjects of the two sets; other sets may have others."""
 
 _TEXTS = ("id", "domain", "query", "response", "kind", "rationale")
 _KEYS = (*_TEXTS, "tool_calls", "epad", "sya")
@@ -73,11 +70,6 @@ class Example:
         _require_class("epad", self.epad)
         if self.sya is not None:
             _require_class("sya", self.sya)
-
-    @property
-    def has_premise(self) -> bool:
-        """True if the query has a premise that the response had to address."""
-        return self.kind.startswith("premise")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as a line of the file."""

@@ -57,6 +57,8 @@ RATE = 0.70
 
 Shape = Literal["whole", "run", "gapped"]
 _NARROWNESS = {"gapped": 0, "run": 1, "whole": 2}
+_FLOOR = 0.5  # lower bound that a candidate must exceed, or the base rate if that is higher
+_ALPHA = 0.05  # maximum probability that noise makes any candidate
 _MOST_CALLS = 40
 _FAILED_FROM = 2  # minimum human EpAd of a failure, like an incident's label
 
@@ -208,8 +210,6 @@ def extract(
     cases: Sequence[Case],
     *,
     rate: float = RATE,
-    floor: float = 0.5,
-    alpha: float = 0.05,
     least: int = 10,
     longest: int = 2,
 ) -> Extraction:
@@ -218,15 +218,14 @@ def extract(
     Args:
         cases: the responses, successes included.
         rate: the weighted rate that a candidate must exceed.
-        floor: the lower bound that it must exceed, or the base rate if that is higher.
-        alpha: maximum probability that noise makes any candidate.
         least: minimum number of cases to try a pattern.
         longest: maximum number of calls in a pattern.
 
     Raises:
         AdequacyError: there are no cases, or an argument is out of its range.
     """
-    _require(rate=rate, floor=floor, alpha=alpha)
+    if not 0.0 < rate < 1.0:
+        raise AdequacyError(f"rate: got {rate!r:.80}; allowed: a number between 0 and 1")
     if not cases or least < 1 or longest < 1:
         got = f"{len(cases)} cases, least {least}, longest {longest}"
         raise AdequacyError(f"patterns: got {got}; allowed: 1 or more of each")
@@ -234,9 +233,9 @@ def extract(
     weights = _weights(cases)
     groups = _groups(cases, least, longest)
     base_rate = float(failed.mean())
-    floor = max(floor, base_rate)
+    floor = max(_FLOOR, base_rate)
     findings = [
-        _finding(patterns, failed[list(rows)], weights[list(rows)], alpha / len(groups), (rate, floor))
+        _finding(patterns, failed[list(rows)], weights[list(rows)], _ALPHA / len(groups), (rate, floor))
         for rows, patterns in groups.items()
     ]
     findings.sort(key=lambda one: (-one.lower_bound, -one.weighted_rate, -one.count, str(one.pattern)))
@@ -245,12 +244,6 @@ def extract(
 
 def _is_name(tool: object) -> bool:
     return isinstance(tool, str) and bool(tool)
-
-
-def _require(**shares: float) -> None:
-    for name, value in shares.items():
-        if not 0.0 < value < 1.0:
-            raise AdequacyError(f"{name}: got {value!r:.80}; allowed: a number between 0 and 1")
 
 
 def _weights(cases: Sequence[Case]) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from solvent.adequacy.errors import AdequacyError
-from solvent.adequacy.jsonl import strict_json
+from solvent.adequacy.jsonl import json_object
 from solvent.adequacy.labelled import Example
 from solvent.adequacy.scores import ScoreRecord, merged, response_sha256
 from solvent.adequacy.tools import ToolContext
@@ -66,7 +66,7 @@ def read_responses(path: Path, *, skip_broken: bool = False) -> Responses:
         with path.open("rb") as file:
             for number, line in _lines(file):
                 try:
-                    response = _shallow(_parsed(line))
+                    response = _shallow(json_object(line))
                     _unique(found, response)
                 except AdequacyError as error:
                     broken.append(f"line {number}: {error}")
@@ -121,16 +121,6 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
             )
         if line.strip():
             yield number, line
-
-
-def _parsed(line: bytes) -> Mapping[str, Any]:
-    try:
-        value = strict_json(line.decode("utf-8-sig"))
-    except ValueError as error:
-        raise AdequacyError(f"{error!s:.80}; allowed: a JSON object in UTF-8") from None
-    if not isinstance(value, dict):
-        raise AdequacyError(f"got {value!r:.60}; allowed: a JSON object")
-    return value
 
 
 def _unique(found: dict[str, Response], response: Response) -> None:

@@ -132,7 +132,7 @@ class ToolContext:
 
     @classmethod
     def from_openai(cls, messages: Iterable[Mapping[str, Any]]) -> ToolContext:
-        """Return the calls of a chat-completions transcript: ``tool_calls`` of the assistant, answers of role ``tool``.
+        """Return the calls of a chat-completions transcript: ``tool_calls``, and answers of role ``tool``.
 
         Raises:
             AdequacyError: the messages have another form.

@@ -20,7 +20,7 @@ _HEADING = (
     "# Your energy\n\n"
     "Acting has a price here, paid in energy. It isn't the price of computing: it says how much an action changes, "
     "how hard that is to undo, who sees it, whose attention it takes and what it commits you to. Thinking costs "
-    "little. Speaking for all to hear always costs much."
+    "little. Speaking in public always costs a lot."
 )
 
 
@@ -101,7 +101,7 @@ def _costs(params: LabParams) -> str:
     wrong = ""
     if voice.enabled and voice.mispriced_most > 0:
         wrong = (
-            f"\n\nThese are the usual costs. Up to {voice.mispriced_most} of them may be off when you come, by "
+            f"\n\nThese are the usual costs. Up to {voice.mispriced_most} of them may be wrong at the start, by "
             f"{plain(voice.mispriced_low)} to {plain(voice.mispriced_high)} times either way; what you are shown is "
             "what you pay."
         )
@@ -114,8 +114,8 @@ def _situation(params: LabParams) -> str:
     energy = params.energy
     hours = _hours(energy.late_from, energy.late_until)
     return (
-        "## What makes them dearer\n\n"
-        "Each that holds multiplies the cost:\n\n"
+        "## What raises the cost\n\n"
+        "Each of these multiplies the cost:\n\n"
         f"- the first time you do it: ×{plain(energy.first_use)}\n"
         f"- half or more of its last four uses failed: ×{plain(energy.error_rate)}\n"
         f"- you speak to others late, {hours}: ×{plain(energy.late_social)}\n"
@@ -129,7 +129,7 @@ def _presence(params: LabParams) -> str:
     energy = params.energy
     names = [f"`{spec.name}`" for spec in _offered(params) if spec.name in energy.chat_only]
     return (
-        "## When you may\n\n"
+        "## When you may act\n\n"
         f"The user is there {_hours(energy.present_from, energy.present_until)}: that is `chat`. "
         f"The other hours are `heartbeat`: you are on your own, and {', '.join(names[:-1])} and {names[-1]} "
         "are not allowed."
@@ -138,10 +138,10 @@ def _presence(params: LabParams) -> str:
 
 def _intents() -> str:
     return (
-        "## What it went into\n\n"
+        "## Where it went\n\n"
         f"Every action belongs to one class: {', '.join(INTENTS[:-1])} or {INTENTS[-1]}. When a heartbeat closes you "
-        "see what each class took. The classes change no cost and forbid nothing; they are there for you to notice "
-        "what you do much of, and what you never do."
+        "see what each class took. The classes change no cost and forbid nothing; they show you what you do often "
+        "and what you never do."
     )
 
 
@@ -166,10 +166,10 @@ def _voice(params: LabParams) -> str:
 def _advice(params: LabParams) -> str:
     return (
         "## In short\n\n"
-        "- Being able to act is no reason to.\n"
-        f"- Energy above {plain(params.energy.cap)} is lost: saving has an end, and resting is no aim in itself.\n"
+        "- Being able to act is no reason to act.\n"
+        f"- Energy above {plain(params.energy.cap)} is lost: saving has a limit, and resting is not a goal.\n"
         "- When a cost holds you back, notice what it kept you from.\n"
-        "- A dear action isn't a forbidden one: it is one to mean."
+        "- An expensive action isn't forbidden: take it when you mean it."
     )
 
 

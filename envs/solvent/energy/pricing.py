@@ -150,9 +150,7 @@ def energy_for_tool(
         )
     low, high = CATEGORIES[category].low, CATEGORIES[category].high
     cost = min(max(base_cost(ratings), low), high)
-    reasons.append(
-        f"In all that is {plain(cost)}, in the range {plain(low)} to {plain(high)} of its category."
-    )
+    reasons.append(f"Cost: {plain(cost)}, in the range {plain(low)} to {plain(high)} of its category.")
     return ToolEnergy(
         name=name,
         category=category,
@@ -234,16 +232,18 @@ def _categorise(
 ) -> tuple[str, bool]:
     by_name = _by_name(reading, fields, reasons)
     if is_disguised(name):
-        said = "Its name has hidden or look-alike characters, or is very long: nothing it says is believed."
+        said = "Its name has hidden or look-alike characters, or is very long, so it is not believed."
         reasons.insert(0, said)
         return _by_fields(_dearest([by_name or "delete", "delete"]), None, fields, reasons), True
     category, unsure = _by_name_and_hints(by_name, reading, hints, reasons)
     if hints.read_only is True and hints.destructive is True:
-        reasons.append("The server says both that it only reads and that it destroys: the dearer holds.")
+        reasons.append(
+            "The server says both that it only reads and that it destroys: the higher price holds."
+        )
         unsure = True
     trusted = category == "read" and hints.read_only is True
     if fields.code and not trusted and _RANK[category] < _RANK["delete"]:
-        reasons.append(f"Its field '{fields.code[0]}' is carried out, and can say anything.")
+        reasons.append(f"Its field '{fields.code[0]}' is executed, and can hold anything.")
         category, unsure = "delete", True
     return _by_fields(category, by_name, fields, reasons), unsure
 
@@ -267,13 +267,15 @@ def _held_against_hints(by_name: str, hints: _Hints, reasons: list[str]) -> tupl
     """Return the more expensive of the name's category and the server's, and whether the two disagree."""
     label = CATEGORIES[by_name].label
     if hints.destructive is True and _RANK[by_name] < _RANK["delete"]:
-        reasons.append("The server says it can destroy (destructiveHint): that is dearer than its name.")
+        reasons.append(
+            "The server says it can destroy (destructiveHint), which costs more than its name says."
+        )
         return "delete", False
     if by_name != "read" and hints.read_only is True:
-        reasons.append(f"The server says it only reads, the name says {label}: the dearer holds.")
+        reasons.append(f"The server says read-only, the name says {label}: the higher price holds.")
         return by_name, True
     if by_name == "delete" and hints.destructive is False:
-        reasons.append("The server says it only adds, the name says it destroys: the dearer holds.")
+        reasons.append("The server says it only adds, the name says it destroys: the higher price holds.")
         return by_name, True
     if (by_name == "read" and hints.read_only) or (by_name == "delete" and hints.destructive):
         reasons.append("The server says the same.")
@@ -290,7 +292,7 @@ def _by_name(reading: Reading, fields: Fields, reasons: list[str]) -> str | None
     category = _dearest(found)
     says = CATEGORIES[category].label
     if (ANYTHING, found[category]) in reading.deeds:
-        says = "it does what it is told, and that can be anything"
+        says = "it does whatever it is told"
     reasons.append(f"The word '{found[category]}' in its name says: {says}.")
     return category
 
@@ -315,12 +317,12 @@ def _by_hints_alone(hints: _Hints, reasons: list[str]) -> tuple[str, bool]:
         reasons.append("The server says it only reads (readOnlyHint).")
         return "read", False
     if hints.destructive is None:
-        reasons.append("Nothing says that it spares what is there: it counts as destructive.")
+        reasons.append("Nothing says that it leaves existing data alone: it counts as destructive.")
         return "delete", True
     if hints.open_world is False:
-        reasons.append("The server says it only adds, in a world of its own: it counts as a change.")
+        reasons.append("The server says it only adds and reaches nothing outside: it counts as a change.")
         return "modify", True
-    reasons.append("The server says it only adds, but to an open world: it counts as speaking to someone.")
+    reasons.append("The server says it only adds, but reaches the outside world: it counts as a message.")
     return "send_private", True
 
 
@@ -329,10 +331,10 @@ def _by_fields(category: str, by_name: str | None, fields: Fields, reasons: list
         return category
     if fields.visibility and by_name != "delete":
         if category != "send_public":
-            reasons.append(f"Its field '{fields.visibility[0]}' decides who sees it: that can be everybody.")
+            reasons.append(f"Its field '{fields.visibility[0]}' decides who sees it, which can be everybody.")
         return "send_public"
     if category in ("create", "modify") and fields.addressed_text:
-        reasons.append("It has fields for an address and for words: it can send them.")
+        reasons.append("It has fields for an address and a text, so it can send messages.")
         return "send_private"
     return category
 
@@ -351,7 +353,7 @@ def _ratings(
         said = "The server says" if hints.open_world else "The server doesn't deny"
         raise_by_one(f"{said} that it reaches the outside world (exposure +1).", "exposure")
     if fields.required >= _MANY_REQUIRED:
-        raise_by_one(f"It asks for {fields.required} fields at least (commitment +1).", "commitment")
+        raise_by_one(f"It requires {fields.required} fields (commitment +1).", "commitment")
     if category == "read":
         return tuple(rating.values())
     if hints.idempotent is not True:
@@ -361,7 +363,7 @@ def _ratings(
         raise_by_one("The server doesn't say that it only adds (reversibility +1).", "reversibility")
     if fields.recipients:
         raise_by_one(
-            f"Its field '{fields.recipients[0]}' names who is reached (exposure, attention +1).",
+            f"Its field '{fields.recipients[0]}' names its readers (exposure, attention +1).",
             "exposure",
             "attention",
         )

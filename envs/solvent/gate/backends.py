@@ -1,4 +1,4 @@
-"""Backends: scores of a claim and its evidence, from 0 (supported) to 1 (unsupported).
+"""Backends: functions that score claims with their evidence, from 0 (supported) to 1 (unsupported, or no evidence).
 
 ``solvent gate eval`` compares the gate's own backends with baselines; ``verdict`` and ``sweep`` use none of them.
 
@@ -8,13 +8,15 @@
 - ``tfidf``: 1 minus the cosine of the TF-IDF vectors of the claim and its joined evidence (scikit-learn)
 - ``checks``: the share of the checks that fired (``checks.py``), without an embedding
 - ``spans``: ``1 / (1 + number of spans)``, without the text; the data set leaks labels if it separates them
+
+Energies are rounded to ``ENERGY_DECIMALS``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
-from typing import Protocol, runtime_checkable
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,37 +26,14 @@ from solvent.gate.embedding import Embedder, Unread, unread_by
 from solvent.gate.errors import GateError
 from solvent.gate.measurement import ENERGY_DECIMALS, RANK_R, TOP_K, hallucination_energy, oracle_gap
 
-__all__ = [
-    "Backend",
-    "ChecksBackend",
-    "CosineBackend",
-    "GapBackend",
-    "RememberingEmbedder",
-    "ResidualBackend",
-    "SpanCountBackend",
-    "TfidfBackend",
-]
+__all__ = ["Backend", "RememberingEmbedder", "checks", "cosine", "gap", "residual", "span_count", "tfidf"]
 
 CHUNK = 256
 
 Floats = NDArray[np.float64]
 
-
-@runtime_checkable
-class Backend(Protocol):
-    """A scorer of claims against their evidence."""
-
-    @property
-    def name(self) -> str:
-        """The name shown in tables."""
-        ...
-
-    def score(self, claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
-        """Return energies [B] in [0, 1], rounded to ``ENERGY_DECIMALS``; 1 for a claim without evidence.
-
-        ``evidence`` has a list of spans for each claim. The score of a claim does not depend on the others.
-        """
-        ...
+Backend: TypeAlias = Callable[[Sequence[str], Sequence[Sequence[str]]], Floats]
+"""Returns energies [B] of claims with a list of spans each; a claim's energy does not depend on the others."""
 
 
 class RememberingEmbedder:
@@ -87,122 +66,80 @@ class RememberingEmbedder:
         return unread_by(self._embedder, texts)
 
 
-class ResidualBackend:
-    """The hallucination energy: the share of the claim outside the span of its evidence."""
-
-    name = "residual"
-
-    def __init__(self, embedder: Embedder, *, top_k: int = TOP_K, rank_r: int = RANK_R) -> None:
-        self._embedder, self._top_k, self._rank_r = embedder, top_k, rank_r
-
-    def score(self, claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
-        """Return energies [B]."""
-        return _energy(_measured(self._embedder, claims, evidence, self._residual))
-
-    def _residual(self, claim: Floats, spans: Floats) -> float:
-        return hallucination_energy(claim, spans, self._top_k, self._rank_r).energy
+def residual(embedder: Embedder, top_k: int = TOP_K, rank_r: int = RANK_R) -> Backend:
+    """Return the hallucination energy: the share of the claim outside the span of its evidence."""
+    return _by_vectors(
+        embedder, lambda claim, spans: hallucination_energy(claim, spans, top_k, rank_r).energy
+    )
 
 
-class GapBackend:
-    """The claim's energy minus that of the medoid span, mapped from [-1, 1] to [0, 1]."""
-
-    name = "gap"
-
-    def __init__(self, embedder: Embedder, *, top_k: int = TOP_K, rank_r: int = RANK_R) -> None:
-        self._embedder, self._top_k, self._rank_r = embedder, top_k, rank_r
-
-    def score(self, claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
-        """Return ``(1 + energy_gap) / 2`` [B]."""
-        return _energy((1.0 + _measured(self._embedder, claims, evidence, self._gap)) / 2.0)
-
-    def _gap(self, claim: Floats, spans: Floats) -> float:
-        return oracle_gap(claim, spans, self._top_k, self._rank_r).energy_gap
+def gap(embedder: Embedder, top_k: int = TOP_K, rank_r: int = RANK_R) -> Backend:
+    """Return the claim's energy minus that of the medoid span, mapped from [-1, 1] to [0, 1]."""
+    return _by_vectors(
+        embedder, lambda claim, spans: (1.0 + oracle_gap(claim, spans, top_k, rank_r).energy_gap) / 2.0
+    )
 
 
-class CosineBackend:
-    """The distance to the nearest span: ``1 - max cosine``."""
-
-    name = "cosine"
-
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-
-    def score(self, claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
-        """Return energies [B]; a negative cosine counts as 0."""
-        return _energy(1.0 - _measured(self._embedder, claims, evidence, _nearest))
+def cosine(embedder: Embedder) -> Backend:
+    """Return the distance to the nearest span, ``1 - max cosine``; a negative cosine counts as 0."""
+    return _by_vectors(
+        embedder, lambda claim, spans: 1.0 - (float((spans @ claim).max()) if len(spans) else 0.0)
+    )
 
 
-class TfidfBackend:
-    """Shared words, weighted by their rarity among ``texts``; no embedding."""
+def tfidf(texts: Iterable[str]) -> Backend:
+    """Return the distance by shared words, weighted by their rarity among ``texts``; no embedding."""
+    try:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+    except ImportError:
+        raise GateError(
+            "TF-IDF needs scikit-learn, which is not installed; allowed: pip install 'solvent-gym[gate]'"
+        ) from None
+    vectorizer = TfidfVectorizer(token_pattern=r"(?u)\b\w+\b")
+    # The vectorizer refuses an empty vocabulary.
+    vectorizer.fit([*dict.fromkeys(texts), "word"])
 
-    name = "tfidf"
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        try:
-            from sklearn.feature_extraction.text import TfidfVectorizer
-        except ImportError:
-            raise GateError(
-                "TF-IDF needs scikit-learn, which is not installed; allowed: pip install 'solvent-gym[gate]'"
-            ) from None
-        self._vectorizer = TfidfVectorizer(token_pattern=r"(?u)\b\w+\b")
-        # The vectorizer refuses an empty vocabulary.
-        self._vectorizer.fit([*dict.fromkeys(texts), "word"])
-
-    def score(self, claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
-        """Return energies [B]."""
+    def score(claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
         _same_length(claims, evidence)
         if not claims:
             return np.empty(0)
-        left = self._vectorizer.transform(claims)
-        right = self._vectorizer.transform([" ".join(spans) for spans in evidence])
+        left = vectorizer.transform(claims)
+        right = vectorizer.transform([" ".join(spans) for spans in evidence])
         common = np.asarray(left.multiply(right).sum(axis=1), dtype=np.float64).ravel()
         return _energy(1.0 - common)
 
-
-class ChecksBackend:
-    """The share of the checks that fired."""
-
-    name = "checks"
-
-    def score(self, claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
-        """Return shares [B]; 1 for a claim without evidence."""
-        _same_length(claims, evidence)
-        fired = [
-            [check.fired for check in run_checks(c, list(e))] for c, e in zip(claims, evidence, strict=True)
-        ]
-        shares = [np.mean(own) if spans else 1.0 for own, spans in zip(fired, evidence, strict=True)]
-        return _energy(np.array(shares, dtype=np.float64))
+    return score
 
 
-class SpanCountBackend:
-    """The number of spans alone, to show how much it leaks of a data set's labels."""
-
-    name = "spans"
-
-    def score(self, claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
-        """Return ``1 / (1 + n)`` [B]."""
-        _same_length(claims, evidence)
-        return _energy(1.0 / (1.0 + np.array([len(spans) for spans in evidence], dtype=np.float64)))
-
-
-def _nearest(claim: Floats, spans: Floats) -> float:
-    return float((spans @ claim).max()) if len(spans) else 0.0
-
-
-def _measured(
-    embedder: Embedder,
-    claims: Sequence[str],
-    evidence: Sequence[Sequence[str]],
-    measure: Callable[[Floats, Floats], float],
-) -> Floats:
-    """Return ``measure`` of each claim's vector [d] and its spans' vectors [n, d]."""
+def checks(claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
+    """Return the share of the checks that fired [B]; 1 for a claim without evidence."""
     _same_length(claims, evidence)
-    texts = list(dict.fromkeys(chain(claims, *evidence)))
-    rows = embedder.encode(texts) if texts else np.empty((0, embedder.dimension))
-    place = {text: i for i, text in enumerate(texts)}
-    spans = [rows[[place[text] for text in own]] if own else rows[:0] for own in evidence]
-    pairs = zip(claims, spans, strict=True)
-    return np.array([measure(rows[place[claim]], own) for claim, own in pairs], dtype=np.float64)
+    shares = [
+        np.mean([check.fired for check in run_checks(claim, list(spans))]) if spans else 1.0
+        for claim, spans in zip(claims, evidence, strict=True)
+    ]
+    return _energy(np.array(shares, dtype=np.float64))
+
+
+def span_count(claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
+    """Return ``1 / (1 + number of spans)`` [B], which shows how much that number leaks of a data set's labels."""
+    _same_length(claims, evidence)
+    return _energy(1.0 / (1.0 + np.array([len(spans) for spans in evidence], dtype=np.float64)))
+
+
+def _by_vectors(embedder: Embedder, measure: Callable[[Floats, Floats], float]) -> Backend:
+    """Return the backend that measures a claim's vector [d] and its spans' vectors [n, d]."""
+
+    def score(claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> Floats:
+        _same_length(claims, evidence)
+        texts = list(dict.fromkeys(chain(claims, *evidence)))
+        rows = embedder.encode(texts) if texts else np.empty((0, embedder.dimension))
+        place = {text: i for i, text in enumerate(texts)}
+        spans = [rows[[place[text] for text in own]] if own else rows[:0] for own in evidence]
+        pairs = zip(claims, spans, strict=True)
+        return _energy(np.array([measure(rows[place[claim]], own) for claim, own in pairs], dtype=np.float64))
+
+    return score
 
 
 def _same_length(claims: Sequence[str], evidence: Sequence[Sequence[str]]) -> None:

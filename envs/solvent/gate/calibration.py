@@ -2,18 +2,17 @@
 
 *Percentiles* (source: *Deterministic Policy Gates for Stochastic Systems*, "Adaptive Policy"): sort the gaps of N
 claims and cut at ``tau_p = x[ceil(p N / 100)]``. The threshold then accepts p % of those same N claims *by
-construction*: the source's table (P10 -> 10 % accepted) holds for any numbers, even random ones. ``held_out_rates``
+construction*: the source's table (P10 -> 10 % accepted) holds for any numbers, even random ones. ``held_out_shares``
 learns on one half and reports on the other.
 
 *Negative controls* (ours): take claims with evidence of another group (``pairs``), or claims labelled unsupported.
 Choose the largest threshold with
 
-    accepted negatives m <= budget * N                       (``confidence=None``: the rate itself)
-    upper(m, N) = I^-1(confidence; m + 1, N - m) <= budget   (else: the exact binomial upper bound of the rate)
+    upper(m, N) = I^-1(0.95; m + 1, N - m) <= budget
 
-The second rule is the distribution-free tolerance limit of an order statistic: with that confidence, the rate on new
-pairs of the same kind stays within the budget. ``negative_control`` learns on one half and reports on the other with
-the exact (Clopper-Pearson) bound.
+where m of N negatives are accepted: the exact binomial upper bound of the rate. This is the distribution-free tolerance
+limit of an order statistic: with 95 % confidence, the rate on new pairs of the same kind stays within the budget.
+``negative_control`` learns on one half and reports on the other with the exact (Clopper-Pearson) bound.
 
 Known approximation: the bounds treat pairs as independent. Splits go by group, but within a side the bound is slightly
 too narrow if groups are large.
@@ -44,7 +43,7 @@ __all__ = [
     "budget_label",
     "clopper_pearson",
     "control_threshold",
-    "held_out_rates",
+    "held_out_shares",
     "negative_control",
     "oracle_policy",
     "percentile_thresholds",
@@ -106,25 +105,36 @@ def percentile_thresholds(
     values: ArrayLike, percentiles: Sequence[float] = PERCENTILES
 ) -> dict[float, float]:
     """Return the threshold at each percentile, always one of ``values`` [n], to 6 decimals (the source's procedure)."""
-    x = np.sort(_sample("values", values))
+    return _percentiles(np.sort(_sample("values", values)), percentiles)
+
+
+def _percentiles(x: Floats, percentiles: Sequence[float]) -> dict[float, float]:
     for p in percentiles:
         if not 0.0 < p <= 100.0:
             raise GateError(f"percentiles: got {p!r}; allowed: above 0, up to 100")
     return {float(p): float(x[max(math.ceil(p * len(x) / 100.0 - _ROUNDING), 1) - 1]) for p in percentiles}
 
 
-def held_out_rates(
+def held_out_shares(
     values: ArrayLike,
     groups: Groups | None = None,
     percentiles: Sequence[float] = PERCENTILES,
     *,
+    splits: int = 1,
     seed: int = 0,
-) -> dict[float, tuple[float, Rate]]:
-    """Return, by percentile, the threshold learnt on one half and its acceptance on the other. Groups stay whole."""
+) -> dict[float, list[float]]:
+    """Return, by percentile, the shares of one half that a threshold learnt on the other accepts, one per split.
+
+    Groups stay whole. Split i is drawn with the seed ``seed + i``.
+    """
     x = _sample("values", values)
-    learn, report = split_by_group(codes_of(groups, len(x)), np.random.default_rng(seed))
-    taus = percentile_thresholds(x[learn], percentiles)
-    return {p: (tau, acceptance(x[report], tau)) for p, tau in taus.items()}
+    codes = codes_of(groups, len(x))
+    shares: dict[float, list[float]] = {float(p): [] for p in percentiles}
+    for split in range(splits):
+        learn, report = split_by_group(codes, np.random.default_rng(seed + split))
+        for p, tau in _percentiles(np.sort(x[learn]), percentiles).items():
+            shares[p].append(int((x[report] <= tau).sum()) / len(report))
+    return shares
 
 
 def adaptive_policies(
@@ -208,13 +218,12 @@ class NegativeControl:
         )
 
 
-def control_threshold(negatives: ArrayLike, budget: float, confidence: float | None = None) -> float:
+def control_threshold(negatives: ArrayLike, budget: float) -> float:
     """Return the largest threshold that keeps accepted negatives within the budget, just below the next negative.
 
     Args:
         negatives: gaps or energies [n] of mismatched or unsupported claims.
         budget: share that may be accepted, between 0 and 1.
-        confidence: confidence that the budget holds for all such pairs; None for the rate among these alone.
 
     Raises:
         GateError: the budget or the confidence is not between 0 and 1, or the negatives are too few for it.
@@ -222,24 +231,21 @@ def control_threshold(negatives: ArrayLike, budget: float, confidence: float | N
     x = np.sort(_sample("negatives", negatives))
     if not 0.0 < budget < 1.0:
         raise GateError(f"budget: got {budget!r}; allowed: a number between 0 and 1")
-    allowed = _allowed(len(x), budget, confidence)
+    allowed = _allowed(len(x), budget)
     if allowed < 0:
         raise GateError(
             f"negatives: got {len(x)}, too few to be sure of {budget:g}; allowed: "
-            f"{math.ceil(math.log(1.0 - (confidence or 0.0)) / math.log(1.0 - budget))} or more"
+            f"{math.ceil(math.log(1.0 - CONFIDENCE) / math.log(1.0 - budget))} or more"
         )
     return rounded(float(x[allowed]) - _STEP)
 
 
-def _allowed(count: int, budget: float, confidence: float | None) -> int:
+def _allowed(count: int, budget: float) -> int:
     """Return the number of ``count`` negatives that may be accepted, or -1 if not even 0 is safe."""
-    if confidence is None:
-        return min(math.floor(budget * count + _ROUNDING), count - 1)
-    _require_counts(0, count, confidence)
     low, high = -1, count - 1
     while low < high:  # bisection, since the bound rises with the count
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if upper_bound(middle, count, confidence) <= budget else (low, middle - 1)
+        low, high = (middle, high) if upper_bound(middle, count, CONFIDENCE) <= budget else (low, middle - 1)
     return low
 
 
@@ -264,7 +270,7 @@ def negative_control(
     """
     x = _sample("negatives", negatives, least=2)
     learn, report = split_by_group(codes_of(groups, len(x)), np.random.default_rng(seed))
-    tau = control_threshold(x[learn], budget, CONFIDENCE)
+    tau = control_threshold(x[learn], budget)
     matched = None
     if positives is not None:
         y = _sample("positives", positives)

@@ -15,7 +15,6 @@ from typing import Any
 from solvent.gate.errors import GateError
 
 __all__ = [
-    "LABELS",
     "BrokenRecordError",
     "Record",
     "fields_of",
@@ -24,9 +23,6 @@ __all__ = [
     "plain_record",
     "record_of",
 ]
-
-LABELS = ("supported", "refuted", "nei", "other")
-"""Labels of a sample, besides None for no label; ``nei`` means not enough information, or not attributable."""
 
 _WORDS = {
     "supported": "supports supported support entailment entailed entails true attributable fullyattributable",

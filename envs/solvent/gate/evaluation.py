@@ -24,13 +24,13 @@ from numpy.typing import NDArray
 
 from solvent.gate.backends import (
     Backend,
-    ChecksBackend,
-    CosineBackend,
-    GapBackend,
     RememberingEmbedder,
-    ResidualBackend,
-    SpanCountBackend,
-    TfidfBackend,
+    checks,
+    cosine,
+    gap,
+    residual,
+    span_count,
+    tfidf,
 )
 from solvent.gate.datasets import Sample, deranged
 from solvent.gate.embedding import Embedder
@@ -145,24 +145,24 @@ def standard_backends(
     top_k: int = TOP_K,
     rank_r: int = RANK_R,
     on_progress: Progress = lambda *_: None,
-) -> list[Backend]:
+) -> dict[str, Backend]:
     """Return the residual, the gap and the baselines, with the samples' texts already embedded."""
     texts = list(dict.fromkeys(chain.from_iterable((s.claim, *s.evidence) for s in samples)))
     remembering = RememberingEmbedder(embedder)
     remembering.warm(texts, lambda done, total: on_progress("sentences encoded", done, total))
-    return [
-        ResidualBackend(remembering, top_k=top_k, rank_r=rank_r),
-        GapBackend(remembering, top_k=top_k, rank_r=rank_r),
-        CosineBackend(remembering),
-        TfidfBackend(texts),
-        ChecksBackend(),
-        SpanCountBackend(),
-    ]
+    return {
+        "residual": residual(remembering, top_k, rank_r),
+        "gap": gap(remembering, top_k, rank_r),
+        "cosine": cosine(remembering),
+        "tfidf": tfidf(texts),
+        "checks": checks,
+        "spans": span_count,
+    }
 
 
 def evaluate_backends(
     samples: Sequence[Sample],
-    backends: Sequence[Backend],
+    backends: Mapping[str, Backend],
     *,
     resamples: int = 1000,
     seed: int = 0,
@@ -175,11 +175,11 @@ def evaluate_backends(
     """
     kinds = _kinds(samples, seed)
     scores: dict[str, dict[str, Floats]] = {kind: {} for kind in kinds}
-    steps = [(backend, kind) for backend in backends for kind in kinds]
-    for done, (backend, kind) in enumerate(steps):
+    steps = [(name, kind) for name in backends for kind in kinds]
+    for done, (name, kind) in enumerate(steps):
         on_progress("scores", done, len(steps))
         own = kinds[kind]
-        scores[kind][backend.name] = backend.score([s.claim for s in own], [s.evidence for s in own])
+        scores[kind][name] = backends[name]([s.claim for s in own], [s.evidence for s in own])
     on_progress("scores", len(steps), len(steps))
     rows: list[Comparison] = []
     against = [kind for kind in COMPARISONS if kind in kinds]

@@ -65,20 +65,18 @@ def _mix(partner: Indices, codes: Indices, rng: np.random.Generator) -> None:
 
 
 def split_by_group(
-    groups: Sequence[Hashable] | NDArray[Any], rng: np.random.Generator, share: float = 0.5
+    groups: Sequence[Hashable] | NDArray[Any], rng: np.random.Generator
 ) -> tuple[Indices, Indices]:
     """Return the indices for learning and those for reporting; each group is on one side.
 
-    Groups are shuffled, and the first side takes groups until it has ``share`` of the claims, to the nearest border
+    Groups are shuffled, and the first side takes groups until it has half of the claims, to the nearest border
     between two groups.
     """
     codes = codes_of(groups, len(groups))
     if len(codes) == 0 or codes.max() < 1:
         raise GateError("groups: got fewer than two; allowed: two or more, one for each side")
-    if not 0.0 < share < 1.0:
-        raise GateError(f"share: got {share!r}; allowed: a number between 0 and 1")
     shuffled = rng.permutation(codes.max() + 1)
     sizes = np.bincount(codes)[shuffled].cumsum()
-    border = int(np.argmin(np.abs(sizes[:-1] - share * len(codes)))) + 1
+    border = int(np.argmin(np.abs(sizes[:-1] - 0.5 * len(codes)))) + 1
     first = np.isin(codes, shuffled[:border])
     return np.flatnonzero(first), np.flatnonzero(~first)

@@ -31,7 +31,7 @@ from solvent.gate.calibration import (
     acceptance,
     adaptive_policies,
     budget_label,
-    held_out_rates,
+    held_out_shares,
     negative_control,
     percentile_thresholds,
 )
@@ -273,7 +273,7 @@ def summary_of(rows: Sequence[Measured], taus: Mapping[str, float], seed: int) -
             "rejection_rate": _share(counts["reject"], len(rows)),
             "not_accepted_rate": _share(len(rows) - counts["accept"], len(rows)),
             "held_out": held.get(float(name[1:])),
-            "control": {key: _plain(value) for key, value in asdict(rate).items()},
+            "control": _plain(asdict(rate)),
         }
     return summary
 
@@ -284,10 +284,7 @@ def _held_out(
     """Return the acceptance on the held-out half, over many splits; nothing for a single group."""
     if len(set(groups)) < 2:
         return {}
-    shares: dict[float, list[float]] = {p: [] for p in percentiles}
-    for split in range(SPLITS):
-        for p, (_, rate) in held_out_rates(gaps, groups, percentiles, seed=seed + split).items():
-            shares[p].append(rate.share)
+    shares = held_out_shares(gaps, groups, percentiles, splits=SPLITS, seed=seed)
     return {
         p: {
             "acceptance_rate": rounded(float(np.mean(values))),
@@ -316,7 +313,7 @@ def control_of(rows: Sequence[Measured], budget: float, seed: int) -> dict[str, 
         )
     except GateError:  # large groups leave one half too small or empty
         return None
-    return {key: _plain(value) for key, value in asdict(found).items()}
+    return dict(_plain(asdict(found)))
 
 
 def _plain(value: Any) -> Any:

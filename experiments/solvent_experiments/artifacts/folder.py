@@ -186,7 +186,9 @@ class RunFolder:
             self._lock.unlink(missing_ok=True)
 
     def _in_use(self, holder: int) -> ConfigError:
-        return ConfigError(f"process {holder} is running in it; allowed: one at a time", file=self.root)
+        return ConfigError(
+            f"process {holder} is using this folder; allowed: one process at a time", file=self.root
+        )
 
     def read_manifest(self) -> tuple[dict[str, Any], str | None]:
         """Return the manifest, empty if missing; a damaged one is set aside and a line about it is returned."""
@@ -199,7 +201,7 @@ class RunFolder:
         except (ValueError, TypeError):
             aside = self.manifest.with_name("manifest.damaged.json")
             self.manifest.replace(aside)
-            return {}, f"{self.manifest}: damaged; it is set aside as {aside.name}, with the sessions before"
+            return {}, f"{self.manifest}: damaged; moved to {aside.name}, with the earlier sessions"
         return manifest, None
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:

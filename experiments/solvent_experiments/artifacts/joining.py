@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+from solvent import LabParams
+from solvent.lab.words.sentences import measured_for
 from solvent_experiments.artifacts.files import write_json
 from solvent_experiments.artifacts.folder import RunFolder, Unit
-from solvent_experiments.artifacts.gate_in_force import judged_by
 from solvent_experiments.artifacts.parquet import Columns, joined, owned, read_parquet, write_parquet
 from solvent_experiments.config.experiment import Experiment
 from solvent_experiments.measure.summary import summary, to_mappings
@@ -38,6 +40,18 @@ def join(experiment: Experiment, folder: RunFolder, units: list[Unit]) -> None:
     write_json(folder.summary, about | {"agents": to_mappings(rows)})
 
 
+def judged_by(params: LabParams) -> dict[str, Any]:
+    """Return each policy's thresholds, the laxest first, and what `solvent gate build` found of the lab's domain.
+
+    They are kept with the run, so that a rebuilt gate changes no old figure.
+    """
+    measured = measured_for(params)
+    if measured is None:
+        return {"thresholds": {}, "domain": None}
+    thresholds = {policy.name: [policy.tau_accept, policy.tau_review] for policy in measured.policies}
+    return {"thresholds": thresholds, "domain": measured.about["domain"]}
+
+
 def _read_all(paths: list[Path]) -> dict[Path, Columns]:
     tables, problems = {}, []
     for path in paths:
@@ -45,7 +59,7 @@ def _read_all(paths: list[Path]) -> dict[Path, Columns]:
             tables[path] = read_parquet(path)
         except (OSError, ValueError) as error:
             reason = str(error).partition("\n")[0].partition(". ")[0]
-            problems.append(f"{path}: damaged ({reason}); move it away, and the same command makes it anew")
+            problems.append(f"{path}: damaged ({reason}); move it away, and the same command makes it again")
     problems = problems or _of_other_versions(tables)
     if problems:
         raise DamagedError("\n".join(problems))
@@ -58,7 +72,7 @@ def _of_other_versions(tables: dict[Path, Columns]) -> list[str]:
     for path, columns in tables.items():
         widest.setdefault(path.name, set()).update(columns)
     return [
-        f"{path}: written by another version, without {', '.join(sorted(lacking))}; --fresh makes the run anew"
+        f"{path}: written by another version, without {', '.join(sorted(lacking))}; --fresh repeats the run"
         for path, columns in tables.items()
         if (lacking := widest[path.name] - set(columns))
     ]

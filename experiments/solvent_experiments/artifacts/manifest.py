@@ -81,9 +81,7 @@ def resumed_sessions(manifest: dict[str, Any], session: dict[str, Any]) -> list[
     for earlier in before:
         if earlier["status"] == "running":
             earlier["status"] = "cut off"
-            said = (
-                f"the session of {earlier['started']} was cut off (killed, or no room to write how it ended)"
-            )
+            said = f"the session of {earlier['started']} was cut off (killed, or the disk was full)"
             session["incidents"].append(incident("went on", None, said))
     return before
 

@@ -19,6 +19,7 @@ from solvent_experiments.cli.study import app as study
 from solvent_experiments.instruments.adequacy.command import app as adequacy
 from solvent_experiments.instruments.energy.proposals import app as proposals
 from solvent_experiments.instruments.gate.command import app as gate
+from solvent_experiments.instruments.options import Quiet
 from solvent_experiments.run.console import new_console
 
 __all__ = ["app", "main"]
@@ -44,6 +45,8 @@ Start here:
 - `solvent evaluate honest random`  compares two scripted agents (seconds)
 """,
 )
+
+Env = Annotated[str, typer.Option(help="Environment id; `solvent envs` lists them.")]
 
 app.add_typer(proposals, name="proposals")
 app.add_typer(gate, name="gate")
@@ -87,7 +90,7 @@ def run(
         int | None,
         typer.Option(
             min=1,
-            help="Processes at a time.  [default: three on two cores, at most one a training; all on a cluster]",
+            help="Parallel processes.  [default: three on two cores, at most one per training; all on a cluster]",
             show_default=False,
         ),
     ] = None,
@@ -96,24 +99,24 @@ def run(
     ] = None,
     backend: Annotated[
         str,
-        typer.Option(help="Where the work is done: `processes` of this machine, or `ray`, a Ray cluster."),
+        typer.Option(help="Where units run: in `processes` of this machine, or on `ray`, a Ray cluster."),
     ] = "processes",
     address: Annotated[
         str | None,
         typer.Option(
             metavar="HOST:PORT",
-            help="Of the Ray cluster, or `auto`: the one that this machine belongs to.  [default: start one here]",
+            help="Ray cluster to use, or `auto` for the one that this machine belongs to.  [default: start one here]",
             show_default=False,
         ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only the results.")] = False,
+    quiet: Quiet = False,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Move a run that is in the folder aside and start anew.")
+        bool, typer.Option("--fresh", help="Move an existing run aside and start over.")
     ] = False,
 ) -> None:
     """Run an experiment: train every seed, evaluate every agent on the same episodes, draw the figures.
 
-    The same command goes on with a run that was stopped (Ctrl-C) or broke, and skips what is finished.
+    The same command resumes a run that was stopped (Ctrl-C) or failed, and skips finished units.
 
     Examples:
 
@@ -151,14 +154,16 @@ def evaluate(
             show_default=False,
         ),
     ],
-    env: Annotated[str, typer.Option(help="Environment id; `solvent envs` lists them.")] = "Solvent/Debt-v0",
-    episodes: Annotated[int, typer.Option(min=1, max=1_000_000, help="Episodes, one a seed.")] = 1000,
+    env: Env = "Solvent/Debt-v0",
+    episodes: Annotated[
+        int, typer.Option(min=1, max=1_000_000, help="Number of episodes, one per seed.")
+    ] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first episode.")] = 10_000,
     out: Annotated[
         Path | None, typer.Option(help="Parquet file for the episodes.", show_default=False)
     ] = None,
     ledger: Annotated[
-        Path | None, typer.Option(help="JSONL file for the refusals, of one agent.", show_default=False)
+        Path | None, typer.Option(help="JSONL file for the refusals of a single agent.", show_default=False)
     ] = None,
 ) -> None:
     """Evaluate agents, all on the same episodes, and show a table.
@@ -177,7 +182,7 @@ def evaluate(
 
 @app.command()
 def play(
-    env: Annotated[str, typer.Option(help="Environment id; `solvent envs` lists them.")] = "Solvent/Debt-v0",
+    env: Env = "Solvent/Debt-v0",
     agent: Annotated[
         str | None,
         typer.Option(
@@ -191,8 +196,8 @@ def play(
 ) -> None:
     """Run the lab yourself in the terminal, or watch an agent run it.
 
-    Each heartbeat asks for a verb, then where it has them for a compound and a claim or a confidence, by
-    number; `q` quits.
+    Each heartbeat asks for a verb and, where the verb takes them, for a compound and a claim or a confidence.
+    Answer by number; `q` quits.
 
     Examples:
 
@@ -211,7 +216,7 @@ def play(
 
 @app.command()
 def solve(
-    env: Annotated[str, typer.Option(help="Environment id; `solvent envs` lists them.")] = "Solvent/Tiny-v0",
+    env: Env = "Solvent/Tiny-v0",
     config: Annotated[
         Path | None,
         typer.Option(help="YAML file of an experiment, whose lab is solved instead.", show_default=False),
@@ -220,14 +225,14 @@ def solve(
         Path | None, typer.Option(help="Folder to write policy and values to.", show_default=False)
     ] = None,
     episodes: Annotated[
-        int, typer.Option(min=0, max=10_000_000, help="Real labs to play the solution in.")
+        int, typer.Option(min=0, max=10_000_000, help="Episodes in which the solution is played.")
     ] = 20_000,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only the results.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Solve a small lab exactly: the best expected return of any policy that doesn't know the truth.
 
-    Every outcome of every action is forced through the compiled step, and backward induction solves what is
-    found. `policy.npz` is the optimal policy, `states.parquet` has the value of every state.
+    Every outcome of every action is forced through the compiled step, and backward induction solves the
+    resulting process. `policy.npz` is the optimal policy, `states.parquet` has the value of every state.
 
     Examples:
 
@@ -249,33 +254,29 @@ def tune(
         typer.Argument(help="PPO, MaskablePPO, PPOLagrangian, A2C or DQN.", show_default=False),
     ],
     out: Annotated[Path, typer.Option(help="Folder of the search.", show_default=False)],
-    env: Annotated[str, typer.Option(help="Environment id; `solvent envs` lists them.")] = "Solvent/Debt-v0",
-    trials: Annotated[int, typer.Option(min=1, max=100_000, help="Trials in all.")] = 20,
+    env: Env = "Solvent/Debt-v0",
+    trials: Annotated[int, typer.Option(min=1, max=100_000, help="Number of trials in all.")] = 20,
     steps: Annotated[
-        int, typer.Option(min=1000, max=10_000_000_000, help="Environment steps of a trial.")
+        int, typer.Option(min=1000, max=10_000_000_000, help="Environment steps per trial.")
     ] = 200_000,
     seconds: Annotated[
         float | None,
-        typer.Option(min=1.0, help="Stop after so many seconds, wherever the search is.", show_default=False),
+        typer.Option(min=1.0, help="Stop after this many seconds.", show_default=False),
     ] = None,
     base: Annotated[
         Path | None,
         typer.Option(
-            help="Recipes as in configs/hyperparameters: what is not searched, and the first trial.",
+            help="Recipes as in configs/hyperparameters: the fixed settings, and the first trial.",
             show_default=False,
         ),
     ] = None,
-    pruner: Annotated[
-        str, typer.Option(help="When a trial is given up: `median`, `halving` or `none`.")
-    ] = "median",
     episodes: Annotated[int, typer.Option(min=1, help="Episodes that a trial is scored on.")] = 1000,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only the results.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Search for an algorithm's hyperparameters, and write the best recipe.
 
     Trials train with seeds 100 to 199 and are scored on labs 1000 to 9999, which no run trains or is evaluated
-    with. The same command goes on with a search that was stopped; with more trials it goes on with one that was
-    finished.
+    with. The same command resumes a stopped search; with more trials it extends a finished one.
 
     Examples:
 
@@ -286,7 +287,7 @@ def tune(
     from solvent_experiments.tune.search import search
     from solvent_experiments.tune.spaces import Search
 
-    wanted = Search(algorithm, env, trials, steps, seconds, base, pruner, episodes)
+    wanted = Search(algorithm, env, trials, steps, seconds, base, episodes)
     search(wanted, out, console=new_console(), quiet=quiet)
 
 
@@ -331,11 +332,11 @@ def report(
             show_default=False,
         ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show only where the page is.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Write one HTML page about finished runs: tables, figures, config, and episodes to step through.
 
-    It needs nothing but itself: no network, no other file. Episodes are replayed from the run's traces.
+    The page needs no network and no other file. Episodes are replayed from the run's traces.
 
     Examples:
 
@@ -371,25 +372,25 @@ def tools(
         ),
     ],
     timeout: Annotated[
-        float, typer.Option(min=0.1, max=3600.0, help="Seconds that a server has to answer.")
+        float, typer.Option(min=0.1, max=3600.0, help="Time limit for a server, in seconds.")
     ] = 20.0,
     env: Annotated[
         list[str] | None,
         typer.Option(
             metavar="KEY=VALUE",
-            help="Variable for the commands; KEY alone passes on your own. Repeatable.",
+            help="Environment variable for the commands; KEY alone passes on its current value. Repeatable.",
             show_default=False,
         ),
     ] = None,
-    why: Annotated[bool, typer.Option("--why", help="Say how each tool came by its price.")] = False,
+    why: Annotated[bool, typer.Option("--why", help="Explain the price of each tool.")] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the rows of the table `mcp_tools` as JSON.")
     ] = False,
 ) -> None:
     """Price the tools of servers of the Model Context Protocol.
 
-    A tool's category, cost, floor and contexts come from the server's hints, the tool's name and its fields;
-    what is unclear counts as dear. No tool is called.
+    A tool's category, cost, floor and contexts follow from the server's hints, the tool's name and its fields.
+    A tool that may be either of two kinds has the higher price. No tool is called.
 
     Examples:
 
@@ -406,9 +407,7 @@ def tools(
 
 @app.command()
 def explain(
-    env: Annotated[
-        str, typer.Option(help="Environment id; `solvent envs` lists them.")
-    ] = "Solvent/Energy-v0",
+    env: Env = "Solvent/Energy-v0",
 ) -> None:
     """Show what an environment's agent is told about its energy.
 
@@ -444,7 +443,7 @@ def _one_line() -> Iterator[None]:
     except Exception as error:
         kind = type(error).__name__
         if kind == "Interrupted":
-            _fail("stopped; the same command goes on with it", STOPPED)
+            _fail("stopped; the same command resumes it", STOPPED)
         if _State.debug:
             raise
         _fail(str(error) if kind == "BrokenRunError" else f"{kind}: {error} (--debug shows where)", BROKEN)

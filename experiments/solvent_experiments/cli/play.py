@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import textwrap
 import time
-import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -163,8 +163,8 @@ def _ask_action(env: LabEnv, mask: np.ndarray, console: Console) -> int:
     table = env.actions
     verbs = [Verb(verb) for verb in np.unique(table["verb"])]
     words = [_offer(env, verb, bool(mask[table["verb"] == verb].any())) for verb in verbs]
-    asides = {NOTEBOOK: lambda: _read_notebook(env, console)} if env.params.gate.enabled else {}
-    rows = table["verb"] == verbs[_choose(_situation(env, console), words, console, asides)]
+    notebook = partial(_read_notebook, env, console) if env.params.gate.enabled else None
+    rows = table["verb"] == verbs[_choose(_situation(env, console), words, console, notebook)]
     compounds = np.unique(table["compound"][rows])
     if compounds[0] >= 0:
         (verb,) = np.unique(table["verb"][rows])
@@ -306,12 +306,9 @@ def _most_probable(env: LabEnv, m: int) -> str:
 
 
 def _choose(
-    question: str,
-    options: Sequence[str],
-    console: Console,
-    asides: Mapping[str, Callable[[], None]] = types.MappingProxyType({}),
+    question: str, options: Sequence[str], console: Console, notebook: Callable[[], None] | None = None
 ) -> int:
-    """Return a number from a menu. ``asides`` are keys that show something first; ``q`` or the end of input quits."""
+    """Return a number from a menu. ``n`` shows the ``notebook`` first; ``q`` or the end of input quits."""
     width = math.ceil(math.log10(len(options) + 1))
     lines = [f"  {i:>{width}}  {option}" for i, option in enumerate(options)]
     console.print("\n" + question + "  (q quits)\n" + "\n".join(lines), highlight=False, markup=False)
@@ -322,8 +319,8 @@ def _choose(
             raise _Quit from None
         if answer in QUIT:
             raise _Quit
-        if answer in asides:
-            asides[answer]()
+        if answer == NOTEBOOK and notebook is not None:
+            notebook()
             console.print("\n" + question + "\n" + "\n".join(lines), highlight=False, markup=False)
             continue
         if answer.isascii() and answer.isdigit() and int(answer) < len(options):

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from solvent_experiments.instruments.options import Quiet
 from solvent_experiments.run.console import new_console
 
 __all__ = ["app"]
@@ -20,15 +21,15 @@ RESULTS = Path("docs") / "results" / "studies"
 
 app = typer.Typer(
     rich_markup_mode="markdown",
-    help="""What the rules do to those who act under them: a claim, the runs that test it, and what came out.
+    help="""Studies of what the rules do to agents: a claim, the runs that test it, and the result.
 
-- `solvent study list`  the claims
+- `solvent study list`  lists the claims
 
-- `solvent study run predictions --smoke`  runs a study in seconds, to see that it runs
+- `solvent study run predictions --smoke`  runs a study in seconds, as a test
 
-- `solvent study run predictions`  runs it (up to an hour; the same command goes on where it stopped)
+- `solvent study run predictions`  runs it (up to an hour; the same command resumes it)
 
-- `solvent study show predictions`  what was found
+- `solvent study show predictions`  shows the result
 """,
 )
 
@@ -44,7 +45,7 @@ Runs = Annotated[
 
 @app.command(name="list")
 def list_studies() -> None:
-    """List the studies: what each claims, and what it takes."""
+    """List the studies with their claims and costs."""
     from solvent_experiments.measure.table import Table
     from solvent_experiments.studies.registry import all_studies, arms_of
 
@@ -61,24 +62,22 @@ def run(
     names: Names = None,
     seeds: Annotated[
         str | None,
-        typer.Option(help="Training seeds in place of the arms' own: `0,1,2` or `0-9`.", show_default=False),
+        typer.Option(help="Training seeds instead of the arms' own: `0,1,2` or `0-9`.", show_default=False),
     ] = None,
     steps: Annotated[
         int | None,
-        typer.Option(min=1, help="Training steps a seed, in place of the arms' own.", show_default=False),
+        typer.Option(min=1, help="Training steps per seed instead of the arms' own.", show_default=False),
     ] = None,
     jobs: Annotated[
         int | None,
-        typer.Option(min=1, help="Processes at a time.  [default: as `solvent run`]", show_default=False),
+        typer.Option(min=1, help="Parallel processes.  [default: as `solvent run`]", show_default=False),
     ] = None,
     smoke: Annotated[bool, typer.Option("--smoke", help="Run in seconds; the numbers mean nothing.")] = False,
     runs: Runs = None,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Move runs that are there aside and start anew.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Move existing runs aside and start over.")] = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Run studies: train their arms, play what they play. What is finished is skipped; arms are shared.
+    """Run studies: train their arms and play their episodes. Finished parts are skipped; studies share arms.
 
     Examples:
 
@@ -126,7 +125,7 @@ def show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a study.", show_default=False)],
     runs: Runs = None,
 ) -> None:
-    """Score a study from the artifacts of its runs, and show what was found; nothing is written.
+    """Score a study from the artifacts of its runs, and show the result; nothing is written.
 
     Example: `solvent study show predictions`
     """

@@ -356,7 +356,6 @@ def _recipe(document: Document, name: str, changes: Mapping[str, Any], env: str)
     base = changes.get("recipe", name)
     path = document.path.parent / "hyperparameters" / f"{base}.yml"
     if not path.is_file():
-        _check_keys(document, key, base, changes)
         known = sorted(file.stem for file in path.parent.glob("*.yml"))
         place = f"{key}.recipe" if "recipe" in changes else key
         instead = ", ".join(known) if known else "a mapping that names its algorithm"
@@ -374,16 +373,6 @@ def _recipe(document: Document, name: str, changes: Mapping[str, Any], env: str)
     resolved = {"algorithm": algorithm, **recipe, **{k: v for k, v in changes.items() if k != "recipe"}}
     _check_recipe(document, key, resolved)
     return resolved
-
-
-def _check_keys(document: Document, key: str, base: Any, changes: Mapping[str, Any]) -> None:
-    """Check the keys of the differences when the recipe's file is missing, if its name gives the algorithm."""
-    from solvent_agents.learning.recipe import ALGORITHMS
-
-    algorithm = {name.lower(): name for name in ALGORITHMS}.get(str(base).replace("_", "").lower())
-    if algorithm is not None:
-        given = {name: value for name, value in changes.items() if name != "recipe"}
-        _check_recipe(document, key, {"algorithm": algorithm, "n_timesteps": 1, **given})
 
 
 def _algorithm(recipes: Document, name: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamGroup
 
-__all__ = ["parameters_page"]
+__all__ = ["parameters_page", "shown"]
 
 _HEAD = """\
 # Parameters
@@ -57,17 +57,18 @@ def _table(group: ParamGroup) -> Iterator[str]:
     for field in dataclasses.fields(group):  # type: ignore[arg-type]
         if field.metadata:
             about = field.metadata
-            default, allowed = _shown(getattr(group, field.name)), _allowed(hints[field.name], about)
+            default, allowed = shown(getattr(group, field.name)), _allowed(hints[field.name], about)
             yield f"| `{field.name}` | {default} | {about['unit']} | {allowed} | {about['source']} | {about['doc']} |"
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """Return a setting's value as YAML has it, or ``empty``."""
     if value is None or value == "":
         return "empty"
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, tuple):
-        return ", ".join(_shown(item) for item in value)
+    if isinstance(value, list | tuple):
+        return ", ".join(shown(item) for item in value)
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

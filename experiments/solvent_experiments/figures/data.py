@@ -77,7 +77,7 @@ def load_run(folder: RunFolder) -> RunData:
         )
     if not folder.episodes.exists() or not folder.traces.exists():
         raise ConfigError(
-            "not finished; allowed: a finished run (`solvent run` goes on with it)", file=folder.root
+            "not finished; allowed: a finished run (`solvent run` resumes it)", file=folder.root
         )
     config = read_document(folder.config).data
     params, episodes = LabParams.from_mapping(config["params"]), read_parquet(folder.episodes)

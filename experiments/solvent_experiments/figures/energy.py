@@ -5,22 +5,22 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from solvent import LabParams
 from solvent.lab.mechanisms.energy import hour_of, within_hours
 from solvent.lab.verbs import INTENTS, VERBS
-from solvent_experiments.artifacts.parquet import Columns, select
+from solvent_experiments.artifacts.parquet import Columns
+from solvent_experiments.figures.budget import percentile_band
 from solvent_experiments.figures.data import RunData
-from solvent_experiments.figures.style import GREY, INK, colours, legend_place, new_figure
+from solvent_experiments.figures.frame import colour_key, level_line, panels, stack
+from solvent_experiments.figures.style import DOTTED, GREY
 
 __all__ = ["FEW", "clock", "energy_curve", "intents_by_hour", "of_heartbeats", "opening", "shade_absence"]
 
 ROW_HEIGHT = 0.78
 AWAY = "#EBEBEB"
 HOURS = 24
-COLUMNS = 2
 FEW = 0.1
 """Least share of the episodes that reach a heartbeat, for it to be drawn."""
 INTENT_COLOURS = dict(zip(INTENTS, ("#CC79A7", "#0072B2", "#009E73", "#D55E00", "#E69F00"), strict=True))
@@ -42,15 +42,12 @@ def opening(traces: Columns) -> NDArray[np.bool_]:
     return rows
 
 
-def shade_absence(axes: Axes, params: LabParams) -> None:
-    """Shade the hours without the user on an axis of heartbeats."""
-    for beat in range(params.budget.heartbeats):
-        if not _present(params, hour_of(params.budget.start_hour, beat)):
-            axes.axvspan(beat, beat + 1, color=AWAY, lw=0, zorder=0)
-
-
-def _present(params: LabParams, hour: int) -> bool:
-    return bool(within_hours(hour, params.energy.present_from, params.energy.present_until))
+def shade_absence(axes: Axes, params: LabParams, first_hour: int, hours: int) -> None:
+    """Shade the hours without the user on an axis that begins at ``first_hour``."""
+    energy = params.energy
+    for place in range(hours):
+        if not within_hours(hour_of(first_hour, place), energy.present_from, energy.present_until):
+            axes.axvspan(place, place + 1, color=AWAY, lw=0, zorder=0)
 
 
 def clock(axes: Axes, params: LabParams, *notes: str) -> None:
@@ -69,10 +66,8 @@ def energy_curve(run: RunData) -> Figure | None:
     if not run.params.energy.enabled or not len(run.traces["heartbeat"]):
         return None
     heartbeats, energy = run.params.budget.heartbeats, run.params.energy
-    colour = colours(run.agents)
-    figure = new_figure(0.85 + ROW_HEIGHT * len(run.agents))
-    all_axes = figure.subplots(len(run.agents), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
-    for axes, agent in zip(all_axes, run.agents, strict=True):
+    figure, drawn = panels(run, run.agents, 0.85, ROW_HEIGHT, sharey=True)
+    for agent, axes, colour in drawn:
         traces = run.traces_of(agent)
         before = traces["energy"] + traces["energy_spent"] - traces["energy_gained"]
         at_start = of_heartbeats(traces, before, opening(traces), heartbeats)
@@ -80,24 +75,20 @@ def energy_curve(run: RunData) -> Figure | None:
         left = of_heartbeats(
             traces, traces["energy"] - traces["energy_gained"], traces["step"] > 0, heartbeats
         )
-        running = ~np.isnan(at_start)
-        shown = np.flatnonzero(running.mean(axis=0) >= FEW)
-        low, middle, high = np.nanpercentile(at_start[:, shown], (10, 50, 90), axis=0)
-        shade_absence(axes, run.params)
-        axes.fill_between(shown, low, high, color=colour[agent], alpha=0.25, lw=0)
-        axes.plot(shown, middle, color=colour[agent])
-        axes.plot(shown, np.nanmedian(left[:, shown], axis=0), color=colour[agent], lw=0.9, ls=(0, (1, 1)))
-        axes.axhline(energy.cap, color=INK, lw=0.8, ls=(0, (4, 2)))
-        axes.set_title(agent, loc="left", pad=2, color=colour[agent], fontweight="bold")
+        shown = np.flatnonzero((~np.isnan(at_start)).mean(axis=0) >= FEW)
+        shade_absence(axes, run.params, run.params.budget.start_hour, heartbeats)
+        percentile_band(axes, shown, at_start[:, shown], colour)
+        axes.plot(shown, np.nanmedian(left[:, shown], axis=0), color=colour, lw=0.9, ls=DOTTED)
+        level_line(axes, energy.cap)
         axes.grid(visible=False, axis="x")
-    all_axes[0].set_ylim(0, energy.cap * 1.1)
-    all_axes[0].set_yticks([0, energy.cap / 2, energy.cap])
+    axes.set_ylim(0, energy.cap * 1.1)
+    axes.set_yticks([0, energy.cap / 2, energy.cap])
     clock(
-        all_axes[-1],
+        axes,
         run.params,
         "line: median at a heartbeat's start, band: 10-90 %",
         "dotted: median left at its end; dashed: cap",
-        "grey: the user is away; a curve ends where",
+        "grey: the user is away; a curve ends when",
         "nine of ten episodes have ended",
     )
     figure.supylabel("energy", fontsize=8)
@@ -105,40 +96,25 @@ def energy_curve(run: RunData) -> Figure | None:
 
 
 def intents_by_hour(run: RunData) -> Figure | None:
-    """What energy is spent on at each hour of the day, a panel for each agent."""
+    """Energy spent at each hour of the day by intent, a panel for each agent."""
     if not run.params.energy.enabled or not len(run.traces["heartbeat"]):
         return None
-    agents = run.agents
-    spent = {agent: _by_hour(select(run.traces, run.traces["agent"] == agent)) for agent in agents}
-    rows = -(-len(agents) // COLUMNS)
-    figure = new_figure(0.95 + 1.15 * rows)
-    grid = figure.subplots(rows, COLUMNS, sharex=True, sharey=True, squeeze=False)
-    colour = colours(agents)
-    named = [name for i, name in enumerate(INTENTS) if any(table[i].any() for table in spent.values())]
-    for axes, agent in zip(grid.flat, agents, strict=False):
-        base = np.zeros(HOURS)
-        for name in named:
-            height = spent[agent][INTENTS.index(name)]
-            axes.bar(np.arange(HOURS) + 0.5, height, width=1.0, bottom=base, color=INTENT_COLOURS[name], lw=0)
-            base = base + height
-        for hour in range(HOURS):
-            if not _present(run.params, hour):
-                axes.axvspan(hour, hour + 1, color=AWAY, lw=0, zorder=0)
-        axes.axhline(run.params.energy.regeneration, color=INK, lw=0.8, ls=(0, (4, 2)))
-        axes.set_title(agent, loc="left", pad=2, color=colour[agent], fontweight="bold")
-        if not base.any():
+    spent = {agent: _by_hour(run.traces_of(agent)) for agent in run.agents}
+    named = {name: i for i, name in enumerate(INTENTS) if any(table[i].any() for table in spent.values())}
+    figure, drawn = panels(run, run.agents, 0.95, 1.15, columns=2, sharey=True)
+    for agent, axes, _ in drawn:
+        total = stack(axes, {INTENT_COLOURS[name]: spent[agent][i] for name, i in named.items()})
+        shade_absence(axes, run.params, 0, HOURS)
+        level_line(axes, run.params.energy.regeneration)
+        if not total.any():
             axes.text(0.5, 0.2, "spends nothing", transform=axes.transAxes, ha="center", color=GREY)
         axes.grid(visible=False, axis="x")
-    grid[0, 0].set_xlim(0, HOURS)
-    grid[0, 0].set_xticks([0, 6, 12, 18, 24], ["00", "06", "12", "18", "24"])
-    for axes in grid.flat[len(agents) :]:
-        axes.set_visible(False)
-    if len(agents) % COLUMNS and rows > 1:
-        grid[-2, -1].tick_params(labelbottom=True)
+    axes.set_xlim(0, HOURS)
+    axes.set_ylim(bottom=0)
+    axes.set_xticks([0, 6, 12, 18, 24], ["00", "06", "12", "18", "24"])
     figure.supxlabel("hour of the day\ngrey: the user is away; dashed: income", fontsize=8)
     figure.supylabel("energy spent in an hour (mean)", fontsize=8)
-    handles = [Patch(color=INTENT_COLOURS[name], lw=0, label=name) for name in named]
-    figure.legend(handles=handles, loc=legend_place(run, "center"), ncols=2, columnspacing=1.2)
+    colour_key(figure, run, {name: INTENT_COLOURS[name] for name in named}, 2)
     return figure
 
 

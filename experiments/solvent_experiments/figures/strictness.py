@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
@@ -14,12 +13,12 @@ from solvent.lab.mechanisms.governance import GATE_POLICIES
 from solvent_experiments.artifacts.parquet import Columns
 from solvent_experiments.figures.budget import held
 from solvent_experiments.figures.data import RunData
-from solvent_experiments.figures.style import GREY, colours, legend_place, new_figure
-from solvent_experiments.figures.verdicts import PERCENT, VERDICT_COLOURS, VERDICT_NAMES
+from solvent_experiments.figures.frame import PERCENT, colour_key, legend_place, panels, stack
+from solvent_experiments.figures.style import GREY, new_figure
+from solvent_experiments.figures.verdicts import VERDICT_COLOURS, VERDICT_KEY
 
 __all__ = ["lab_domain", "strictness"]
 
-COLUMNS = 2
 PANEL_HEIGHT = 0.92
 LEVEL_COLOURS = ("#E3E3E3", "#C6DBEF", "#6BAED6", "#2171B5", "#08306B")
 """Laxest policy first; darker is stricter, also in greyscale."""
@@ -40,17 +39,14 @@ def strictness(run: RunData) -> Figure | None:
     agents, heartbeats = run.agents, run.params.budget.heartbeats
     shares = {agent: _in_force(run.traces_of(agent), heartbeats) for agent in agents}
     shown = [i for i in range(len(LEVEL_COLOURS)) if any(of[i].any() for of in shares.values())]
-    rows = -(-len(agents) // COLUMNS)
-    figure = new_figure(0.95 + PANEL_HEIGHT * rows)
-    grid = figure.subplots(rows, COLUMNS, sharex=True, sharey=True, squeeze=False)
-    colour = colours(agents)
-    for axes, agent in zip(grid.flat, agents, strict=False):
-        _draw_levels(axes, shares[agent], shown)
-        axes.set_title(agent, loc="left", pad=2, color=colour[agent], fontweight="bold")
-    grid[0, 0].set_xlim(0, heartbeats)
-    grid[0, 0].set_ylim(0, 1)
-    grid[0, 0].set_yticks(*PERCENT)
-    _hide_unused(grid, len(agents))
+    figure, drawn = panels(run, agents, 0.95, PANEL_HEIGHT, columns=2, sharey=True)
+    for agent, axes, _ in drawn:
+        running = stack(axes, {LEVEL_COLOURS[level]: shares[agent][level] for level in shown})
+        axes.stairs(running, color=GREY, lw=0.6)
+        axes.grid(visible=False)
+    axes.set_xlim(0, heartbeats)
+    axes.set_ylim(0, 1)
+    axes.set_yticks(*PERCENT)
     figure.supxlabel("heartbeat (hours); darker: stricter, white: ended", fontsize=8)
     figure.supylabel("traced episodes", fontsize=8)
     start = GATE_POLICIES.index(run.params.gate.policy)
@@ -73,25 +69,8 @@ def _in_force(traces: Columns, heartbeats: int) -> NDArray[np.float64]:
     return np.array([(running & (levels == level)).mean(axis=0) for level in range(len(LEVEL_COLOURS))])
 
 
-def _draw_levels(axes: Axes, shares: NDArray[np.float64], shown: list[int]) -> None:
-    edges, base = np.arange(shares.shape[1] + 1), np.zeros(shares.shape[1])
-    for level in shown:
-        top = base + shares[level]
-        axes.stairs(top, edges, baseline=base, fill=True, color=LEVEL_COLOURS[level], lw=0)
-        base = top
-    axes.stairs(base, edges, color=GREY, lw=0.6)
-    axes.grid(visible=False)
-
-
-def _hide_unused(grid: NDArray[Any], used: int) -> None:
-    for axes in grid.flat[used:]:
-        axes.set_visible(False)
-    if used % COLUMNS and len(grid) > 1:
-        grid[-2, -1].tick_params(labelbottom=True)
-
-
 def lab_domain(run: RunData) -> Figure | None:
-    """What each policy makes of each kind of claim about held-out pages, with the numbers check and without."""
+    """Draw the verdicts of each policy on each kind of held-out claim, with the numbers check and without."""
     report = None if run.gate is None else run.gate["domain"]
     if report is None:
         return None
@@ -112,10 +91,7 @@ def lab_domain(run: RunData) -> Figure | None:
             axes.tick_params(axis="y", length=0)
     _name_domain(grid, kinds, policies, places)
     figure.supxlabel("share of the claims about held-out pages", fontsize=8)
-    handles = [
-        Patch(color=colour, lw=0, label=VERDICT_NAMES[name]) for name, colour in VERDICT_COLOURS.items()
-    ]
-    figure.legend(handles=handles, loc=legend_place(run, "center"), ncols=3, columnspacing=1.0)
+    colour_key(figure, run, VERDICT_KEY, 3)
     return figure
 
 

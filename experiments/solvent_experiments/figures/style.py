@@ -13,9 +13,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from solvent_experiments.artifacts.files import write_atomically
-from solvent_experiments.figures.data import RunData
 
 __all__ = [
+    "DASHED",
+    "DOTTED",
     "GREY",
     "INK",
     "PALETTE",
@@ -23,7 +24,6 @@ __all__ = [
     "WIDTH",
     "as_image",
     "colours",
-    "legend_place",
     "new_figure",
     "save",
     "signed",
@@ -35,6 +35,7 @@ WIDTH = 3.4  # inches: a column of a paper
 DPI = 200
 INK = "#222222"
 GREY = "#777777"
+DASHED, DOTTED = (0, (4, 2)), (0, (1, 1))
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D1F")
 
 REASONS = {
@@ -96,11 +97,6 @@ def colours(agents: Sequence[str]) -> dict[str, str]:
     return {agent: PALETTE[i % len(PALETTE)] for i, agent in enumerate(agents)}
 
 
-def legend_place(run: RunData, side: str) -> Any:
-    """Return the place of a legend outside the axes: above them, or below if a mark is above."""
-    return f"outside {'lower' if run.mark else 'upper'} {side}"
-
-
 def signed(number: float, digits: int) -> str:
     """Return a number with a true minus sign, as on the axes."""
     return f"{number:.{digits}f}".replace("-", "\N{MINUS SIGN}")
@@ -142,8 +138,9 @@ def as_image(figure: Figure, kind: str, mark: str = "", salt: str = "") -> bytes
     return buffer.getvalue()
 
 
-def save(figure: Figure, stem: Path, mark: str = "", kinds: Sequence[str] = ("pdf", "png")) -> Path:
-    """Write the figure as ``stem.pdf`` and ``stem.png``, or as the given kinds; return the last path."""
+def save(figure: Figure, stem: Path, mark: str = "", kinds: Sequence[str] = ("png", "pdf")) -> Path:
+    """Write the figure as ``stem.png`` and ``stem.pdf``, or as the given kinds; return the first path."""
     for kind in kinds:
         write_atomically(stem.with_suffix(f".{kind}"), as_image(figure, kind, mark))
-    return stem.with_suffix(f".{kinds[-1]}")
+        figure.set_layout_engine("none")  # one layout for all kinds: it takes as long as drawing
+    return stem.with_suffix(f".{kinds[0]}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from solvent_experiments.artifacts.parquet import Columns, select
 from solvent_experiments.figures.data import RunData
+from solvent_experiments.figures.frame import band, legend_place
 from solvent_experiments.figures.style import (
+    DASHED,
     GREY,
     INK,
     PALETTE,
     REASONS,
     colours,
-    legend_place,
     new_figure,
     signed,
     spread,
@@ -31,10 +32,10 @@ from solvent_experiments.measure.statistics import Bootstrap, interval
 
 __all__ = [
     "DRAWS",
-    "LINE",
     "Stretch",
-    "add_notes",
+    "learners",
     "learning_curve",
+    "panels_of_learners",
     "refusal_curve",
     "seeds_of",
     "step_axis",
@@ -71,9 +72,11 @@ def stretches(training: Columns) -> list[Stretch]:
     return found
 
 
-def step_axis(axes: Axes, run: RunData) -> None:
+def step_axis(axes: Axes, run: RunData, *notes: str) -> None:
+    """Label the x axis with training steps and, below, with notes."""
     unit = "actions" if run.params.energy.enabled else "heartbeats"
-    axes.set_xlabel(f"training steps ({unit} of all labs)")
+    lines = [textwrap.fill(note, NOTE_WIDTH) for note in notes]
+    axes.set_xlabel("\n".join([f"training steps ({unit} of all labs)", *lines]))
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.set_xlim(left=0)
 
@@ -83,64 +86,72 @@ def seeds_of(run: RunData, agent: str) -> str:
     return f"{seeds} training seed{'' if seeds == 1 else 's'}"
 
 
-def add_notes(axes: Axes, notes: Sequence[str]) -> None:
-    lines = [textwrap.fill(note, NOTE_WIDTH) for note in notes]
-    axes.set_xlabel("\n".join([axes.get_xlabel(), *lines]))
+def learners(run: RunData) -> dict[str, Columns]:
+    """Return the training episodes of each learner; empty if the run has none."""
+    if run.training is None:
+        return {}
+    mine = {agent: select(run.training, run.training["agent"] == agent) for agent in run.learned}
+    return {agent: episodes for agent, episodes in mine.items() if len(episodes["steps"])}
+
+
+def panels_of_learners(
+    learnt: Mapping[str, Columns], around: float, each: float, rows: Sequence[float] = (1,)
+) -> tuple[Figure, list[Any]]:
+    """Return a figure with some ``rows`` (by height) for each learner, and the axes of each."""
+    figure = new_figure(around + (each + LINE) * len(learnt))
+    count = len(rows)
+    grid = figure.subplots(
+        count * len(learnt), 1, sharex=True, squeeze=False, height_ratios=[*rows] * len(learnt)
+    )[:, 0]
+    found = [grid[i * count : (i + 1) * count] for i in range(len(learnt))]
+    if len(learnt) > 1:
+        for agent, (axes, *_) in zip(learnt, found, strict=True):
+            axes.set_title(agent, loc="left")
+    figure.align_ylabels(grid)
+    return figure, found
 
 
 def learning_curve(run: RunData) -> Figure | None:
     """Return of the training episodes against steps, with the scripted agents' for comparison."""
-    training = run.training
-    if training is None or not len(training["steps"]):
+    learnt = learners(run)
+    if not learnt:
         return None
     figure = new_figure(2.9 + LINE * (len(run.learned) + len(run.cloned)))
     axes = figure.subplots()
     colour = colours(run.agents)
     levels: list[tuple[float, str, str]] = []
     low, high = np.inf, -np.inf
-    for agent in run.learned:
-        mine = select(training, training["agent"] == agent)
-        if not len(mine["steps"]):
-            continue
+    for agent, mine in learnt.items():
         bins = stretches(mine)
-        steps = [b.steps for b in bins]
         points = [interval([mine["return"][rows] for rows in b.rows], DRAWS) for b in bins]
-        axes.fill_between(
-            steps, [p.low for p in points], [p.high for p in points], color=colour[agent], alpha=0.25, lw=0
-        )
-        axes.plot(steps, [p.value for p in points], color=colour[agent], zorder=3)
+        band(axes, [b.steps for b in bins], points, colour[agent], zorder=3)
         low = min(low, *(p.low for p in points))
         high = max(high, *(p.high for p in points))
         score = next(row.score for row in run.rows if row.agent == agent)
-        end = float(mine["steps"].max())
         # With one seed of nearly equal episodes the interval can exclude the value.
         error = [[max(0.0, score.value - score.low)], [max(0.0, score.high - score.value)]]
-        axes.errorbar(
-            [end], [score.value], yerr=error, fmt="o", ms=3.5, color=colour[agent], zorder=4, clip_on=False
-        )
+        end: Any = {"fmt": "o", "ms": 3.5, "color": colour[agent], "zorder": 4, "clip_on": False}
+        axes.errorbar([float(mine["steps"].max())], [score.value], yerr=error, **end)
         levels.append((score.value, agent, colour[agent]))
-    scripted = [row for row in run.rows if row.agent not in run.learned]
     _set_range(axes, low, high, [row.score.value for row in run.rows])
     bottom, top = axes.get_ylim()
     outside = []
-    for row in scripted:
+    for row in (row for row in run.rows if row.agent not in run.learned):
         if bottom <= row.score.value <= top:
-            axes.axhline(row.score.value, color=GREY, lw=0.9, ls=(0, (4, 2)), zorder=1)
+            axes.axhline(row.score.value, color=GREY, lw=0.9, ls=DASHED, zorder=1)
             levels.append((row.score.value, row.agent, INK))
         else:
             outside.append(f"{row.agent} {signed(row.score.value, 1)}")
     _label_right(axes, levels)
-    step_axis(axes, run)
     axes.set_ylabel("return of an episode (bits)")
-    notes = [f"{agent}: {seeds_of(run, agent)}" for agent in run.learned]
-    notes += [f"{agent} starts as a clone of the {of} script" for agent, of in run.cloned.items()]
+    notes = [f"{agent} starts as a clone of the {of} script" for agent, of in run.cloned.items()]
     if outside:
         notes.append("below the axis: " + ", ".join(outside))
-    add_notes(axes, notes)
+    step_axis(axes, run, *(f"{agent}: {seeds_of(run, agent)}" for agent in run.learned), *notes)
     handles: list[Any] = [
         (Patch(color=PALETTE[0], alpha=0.25, lw=0), Line2D([], [], color=PALETTE[0])),
         Line2D([], [], color=PALETTE[0], marker="o", ms=3.5, lw=0),
-        Line2D([], [], color=GREY, lw=0.9, ls=(0, (4, 2))),
+        Line2D([], [], color=GREY, lw=0.9, ls=DASHED),
     ]
     names = [
         "training: interquartile mean, 95 % band",
@@ -183,14 +194,11 @@ def _label_right(axes: Axes, levels: list[tuple[float, str, str]]) -> None:
 
 def refusal_curve(run: RunData) -> Figure | None:
     """Refusals an episode over training, by reason, all seeds together."""
-    training = run.training
-    if training is None or not len(training["steps"]):
+    learnt = learners(run)
+    if not learnt:
         return None
-    learned = [agent for agent in run.learned if (training["agent"] == agent).any()]
-    figure = new_figure(0.75 + 1.6 * len(learned) + LINE * len(learned))
-    all_axes = figure.subplots(len(learned), 1, sharex=True, squeeze=False)[:, 0]
-    for axes, agent in zip(all_axes, learned, strict=True):
-        mine = select(training, training["agent"] == agent)
+    figure, rows = panels_of_learners(learnt, 0.75, 1.6)
+    for (axes,), mine in zip(rows, learnt.values(), strict=True):
         bins = stretches(mine)
         steps = [b.steps for b in bins]
         base = np.zeros(len(bins))
@@ -202,10 +210,7 @@ def refusal_curve(run: RunData) -> Figure | None:
         axes.plot(steps, base, color=INK, lw=0.8)
         axes.set_ylim(0, max(1e-9, float(base.max())) * 1.05)
         axes.set_ylabel("refusals per episode")
-        if len(learned) > 1:
-            axes.set_title(agent, loc="left")
-    step_axis(all_axes[-1], run)
-    add_notes(all_axes[-1], [f"{agent}, mean of {seeds_of(run, agent)}" for agent in learned])
-    handles, names = all_axes[0].get_legend_handles_labels()
+    step_axis(axes, run, *(f"{agent}, mean of {seeds_of(run, agent)}" for agent in learnt))
+    handles, names = axes.get_legend_handles_labels()
     figure.legend(handles[::-1], names[::-1], loc=legend_place(run, "left"), ncols=1)
     return figure

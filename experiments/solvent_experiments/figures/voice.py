@@ -8,7 +8,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
@@ -19,14 +18,14 @@ from solvent_experiments.artifacts.parquet import Columns
 from solvent_experiments.figures.budget import held
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.energy import FEW, clock, opening, shade_absence
-from solvent_experiments.figures.style import GREY, INK, colours, legend_place, new_figure, spread
+from solvent_experiments.figures.frame import colour_key, legend_place, level_line, panels, stack
+from solvent_experiments.figures.style import DOTTED, GREY, spread
 
 __all__ = ["deferrals", "prices"]
 
 ROW_HEIGHT = 0.78
 LEAST = 0.1  # least upper limit of the axis, in actions an hour, so that a rare event stays small
 PRICE_HEIGHT = 1.3
-DOTTED = (0, (1, 1))
 FAIR = 1.05  # a price within this factor of the fair one is fair
 LOWEST, HIGHEST = 0.4, 2.5  # least range of price / fair price on the axis
 LABEL_HEIGHT = 0.16  # of the axis: a line of text
@@ -57,27 +56,20 @@ def deferrals(run: RunData) -> Figure | None:
     if not run.params.energy.enabled or not len(run.traces["heartbeat"]):
         return None
     heartbeats = run.params.budget.heartbeats
-    colour = colours(run.agents)
-    figure = new_figure(1.1 + ROW_HEIGHT * len(run.agents))
-    all_axes = figure.subplots(len(run.agents), 1, sharex=True, squeeze=False)[:, 0]
-    for axes, agent in zip(all_axes, run.agents, strict=True):
+    figure, drawn = panels(run, run.agents, 1.1, ROW_HEIGHT)
+    for agent, axes, _ in drawn:
         counts = _put_off(run.traces_of(agent), heartbeats)
-        shade_absence(axes, run.params)
-        base = np.zeros(heartbeats)
-        for kind, height in counts.items():
-            axes.bar(np.arange(heartbeats) + 0.5, height, width=1.0, bottom=base, color=kind.colour, lw=0)
-            base = base + height
-        axes.set_title(agent, loc="left", pad=2, color=colour[agent], fontweight="bold")
-        axes.set_ylim(0, max(LEAST, float(base.max()) * 1.08))
+        shade_absence(axes, run.params, run.params.budget.start_hour, heartbeats)
+        total = stack(axes, {kind.colour: height for kind, height in counts.items()})
+        axes.set_ylim(0, max(LEAST, float(total.max()) * 1.08))
         axes.yaxis.set_major_locator(MaxNLocator(2))
         axes.grid(visible=False, axis="x")
-        if not base.any():
+        if not total.any():
             axes.set_yticks([0])
             axes.text(0.2, 0.4, "none", transform=axes.transAxes, ha="center", color=GREY)
-    clock(all_axes[-1], run.params, "grey: the user is away; scales differ")
+    clock(axes, run.params, "grey: the user is away; scales differ")
     figure.supylabel("actions in an hour (mean)", fontsize=8)
-    handles = [Patch(color=kind.colour, lw=0, label=kind.name) for kind in (FELT, DEFERRED, AWAY, HOARDED)]
-    figure.legend(handles=handles, loc=legend_place(run, "center"), ncols=2, columnspacing=1.2)
+    colour_key(figure, run, {kind.name: kind.colour for kind in (FELT, DEFERRED, AWAY, HOARDED)}, 2)
     return figure
 
 
@@ -112,25 +104,22 @@ def prices(run: RunData) -> Figure | None:
         return None
     voices = [agent for agent in run.agents if (run.traces_of(agent)["proposed_verb"] >= 0).any()]
     shown = voices or [run.rows[0].agent]
-    colour = colours(run.agents)
-    figure = new_figure(1.5 + PRICE_HEIGHT * len(shown))
-    all_axes = figure.subplots(len(shown), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    figure, panel = panels(run, shown, 1.5, PRICE_HEIGHT, sharey=True)
     ratios = {agent: _ratios(run, agent) for agent in shown}
     drawn = [kind for kind in KINDS if any(len(groups[kind]) for groups in ratios.values())]
-    low = min([LOWEST, *(float(grid.min()) for of in ratios.values() for grid in of.values() if len(grid))])
-    high = max([HIGHEST, *(float(grid.max()) for of in ratios.values() for grid in of.values() if len(grid))])
-    for axes, agent in zip(all_axes, shown, strict=True):
+    grids = [grid for groups in ratios.values() for grid in groups.values() if len(grid)]
+    low = min([LOWEST, *(float(grid.min()) for grid in grids)])
+    high = max([HIGHEST, *(float(grid.max()) for grid in grids)])
+    for agent, axes, _ in panel:
         axes.set_yscale("log")
         axes.set_ylim(low * 0.9, high * 1.1)
-        axes.axhline(1.0, color=INK, lw=0.8, ls=(0, (4, 2)), zorder=1)
+        level_line(axes, 1.0)
         _draw_ratios(axes, ratios[agent])
-        axes.set_title(agent, loc="left", pad=2, color=colour[agent], fontweight="bold")
         axes.set_title(_told(run, agent), loc="right", pad=2, color=GREY)
-    axes = all_axes[-1]
     axes.yaxis.set_major_locator(LogLocator(base=2))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}"))
-    notes = ("line: geometric mean, band: 10-90 %; dashed: fair", "at the right: prices in the mean")
+    notes = ("line: geometric mean, band: 10-90 %; dashed: fair", "right: number of prices averaged")
     clock(axes, run.params, *notes)
     figure.supylabel("price / fair price", fontsize=8)
     handles = [Line2D([], [], color=kind.colour, ls=kind.line) for kind in drawn]

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from solvent_experiments.artifacts.parquet import Columns, select
+from solvent_experiments.artifacts.parquet import Columns
 from solvent_experiments.figures.data import RunData
-from solvent_experiments.figures.style import GREY, INK, PALETTE, legend_place, new_figure
-from solvent_experiments.figures.training import LINE, add_notes, seeds_of, step_axis
-from solvent_experiments.figures.verdicts import PERCENT, draw_curve
+from solvent_experiments.figures.frame import PERCENT, colour_key, share_bars
+from solvent_experiments.figures.style import PALETTE, new_figure
+from solvent_experiments.figures.training import learners, panels_of_learners, seeds_of, step_axis
+from solvent_experiments.figures.verdicts import CURVES, draw_curve
 from solvent_experiments.measure.columns import SCORES
 from solvent_experiments.measure.statistics import share_interval
-from solvent_experiments.measure.summary import groups_of
 
 __all__ = ["ARMS", "words_ablation", "words_curve", "words_of_findings"]
 
 SCORE_COLOURS = ("#2F6B9A", "#9CC3DD", "#F0B27A", "#B00020")
 """Scores 0 to 3. The ends are dark, so they differ in greyscale too."""
 ARMS = {"enforced": PALETTE[0], "only tracked": PALETTE[1]}
-BAR = 0.68
-NOTE = "score: 0 says no more than was looked at, 3 is definitive with next to nothing behind it"
+NOTE = "score: 0 claims no more than the evidence shows, 3 is definitive with almost none"
 
 
 def counted(columns: Columns) -> Columns:
@@ -43,25 +42,15 @@ def counted(columns: Columns) -> Columns:
 
 def words_curve(run: RunData) -> Figure | None:
     """Mean score of the findings, and share of those that score 2 or 3, against training steps: mean and 95 % band."""
-    training = run.training
-    if not run.params.adequacy.enabled or training is None or not len(training["steps"]):
+    learnt = learners(run)
+    if not run.params.adequacy.enabled or not learnt:
         return None
-    learned = [agent for agent in run.learned if (training["agent"] == agent).any()]
-    figure = new_figure(1.1 + 2.6 * len(learned) + LINE * len(learned))
-    all_axes = figure.subplots(2 * len(learned), 1, sharex=True, squeeze=False)[:, 0]
-    for i, (agent, mean, share) in enumerate(zip(learned, all_axes[::2], all_axes[1::2], strict=True)):
-        _draw_arm(mean, share, select(training, training["agent"] == agent), PALETTE[i])
+    figure, rows = panels_of_learners(learnt, 1.1, 2.6, rows=(1, 1))
+    for (mean, share), training, colour in zip(rows, learnt.values(), PALETTE, strict=False):
+        _draw_arm(mean, share, training, colour)
         _scale(mean, share)
-        if len(learned) > 1:
-            mean.set_title(agent, loc="left")
-    step_axis(all_axes[-1], run)
-    figure.align_ylabels(all_axes)
-    add_notes(all_axes[-1], [NOTE, "thick: all seeds, band: 95 %, thin: a seed", *_seeds(run, learned)])
+    step_axis(share, run, NOTE, CURVES, *(f"{agent}: {seeds_of(run, agent)}" for agent in learnt))
     return figure
-
-
-def _seeds(run: RunData, learned: Sequence[str]) -> list[str]:
-    return [f"{agent}: {seeds_of(run, agent)}" for agent in learned]
 
 
 def _draw_arm(mean: Axes, share: Axes, training: Columns, colour: str) -> None:
@@ -84,34 +73,21 @@ def words_of_findings(run: RunData) -> Figure | None:
     """Shares of the findings by the score of their words, a row for each agent."""
     if not run.params.adequacy.enabled:
         return None
-    episodes, agents = counted(run.episodes), run.agents[::-1]
-    figure = new_figure(1.25 + 0.24 * len(agents))
+    figure = new_figure(1.25 + 0.24 * len(run.agents))
     axes = figure.subplots()
-    for place, agent in enumerate(agents):
-        _draw_bar(axes, place, episodes, agent)
-    axes.set_yticks(range(len(agents)), agents)
-    axes.tick_params(axis="y", length=0)
-    axes.set_xlim(0, 1)
-    axes.set_xticks(*PERCENT)
-    axes.grid(visible=False, axis="y")
+    columns = dict(zip(SCORES, SCORE_COLOURS, strict=True))
+    share_bars(axes, run.episodes, run.agents[::-1], columns, _strong)
     axes.set_xlabel("share of findings; line: 95 % of scores 2 and 3")
-    handles = [Patch(color=colour, lw=0, label=str(score)) for score, colour in enumerate(SCORE_COLOURS)]
-    figure.legend(handles=handles, loc=legend_place(run, "center"), ncols=4, title="score of the words")
+    named = {str(score): colour for score, colour in enumerate(SCORE_COLOURS)}
+    colour_key(figure, run, named, 4, title="score of the words")
     return figure
 
 
-def _draw_bar(axes: Axes, place: int, episodes: Columns, agent: str) -> None:
-    """Draw scores from 3 down from the right, so that the line marks the start of the strong words."""
-    mine = {name: groups_of(episodes, agent, name) for name in (*SCORES, "scored", "strong")}
-    counts = [float(sum(map(np.sum, mine[name]))) for name in SCORES]
-    if not sum(counts):
-        axes.text(0.5, place, "none", ha="center", va="center", color=GREY)
-        return
-    ends = np.cumsum([0.0, *counts]) / sum(counts)
-    for start, end, colour in zip(ends, ends[1:], SCORE_COLOURS, strict=False):
-        axes.barh(place, end - start, BAR, start, color=colour, ec="white", lw=0.5)
-    strong = share_interval(mine["strong"], mine["scored"])
-    axes.plot([1 - strong.high, 1 - strong.low], [place] * 2, color=INK, lw=1.2, solid_capstyle="butt")
+def _strong(counts: Mapping[str, Any]) -> tuple[float, float]:
+    """Return the interval of the share of scores 2 and 3, from the right."""
+    by_seed = [np.array(seed) for seed in zip(*(counts[name] for name in SCORES), strict=True)]
+    found = share_interval([seed[2:].sum(axis=0) for seed in by_seed], [s.sum(axis=0) for s in by_seed])
+    return 1 - found.high, 1 - found.low
 
 
 def words_ablation(arms: Mapping[str, RunData], agent: str) -> Figure:
@@ -119,13 +95,11 @@ def words_ablation(arms: Mapping[str, RunData], agent: str) -> Figure:
     figure = new_figure(3.9)
     mean, share = figure.subplots(2, 1, sharex=True)
     for name, run in arms.items():
-        training = run.training
-        if training is not None:
-            _draw_arm(mean, share, select(training, training["agent"] == agent), ARMS[name])
+        if agent in (learnt := learners(run)):
+            _draw_arm(mean, share, learnt[agent], ARMS[name])
     _scale(mean, share)
-    step_axis(share, next(iter(arms.values())))
+    step_axis(share, next(iter(arms.values())), NOTE, CURVES)
     figure.align_ylabels([mean, share])
-    add_notes(share, [NOTE, "thick: all seeds, band: 95 %, thin: a seed"])
     handles = [Line2D([], [], color=ARMS[name], label=f"adequacy {name}") for name in arms]
     figure.legend(handles=handles, loc="outside upper center", ncols=2)
     return figure

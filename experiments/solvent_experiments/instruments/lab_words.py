@@ -262,6 +262,7 @@ def domain_pages(params: LabParams, n: int) -> list[Page]:
     """Return ``n`` pages of the assay; deterministic."""
     assay = params.assay
     templates = [params.plates.screen, params.plates.dose_response]
+    likelihoods = [_likelihoods(params, template) for template in templates]
     most = max(template.readouts for template in templates)
     points = fixed_points(n, 3 + MOST_PLATES * (1 + most))
     pages = []
@@ -272,11 +273,11 @@ def domain_pages(params: LabParams, n: int) -> list[Page]:
         readouts: dict[int, int] = {}
         for plate in range(1 + int(u[2] * MOST_PLATES)):
             chosen = u[3 + plate * (1 + most) :][: 1 + most]
-            template = templates[int(chosen[0] * len(templates))]
-            for r, likelihood in enumerate(_likelihoods(params, template)):
+            kind = int(chosen[0] * len(templates))
+            for r, likelihood in enumerate(likelihoods[kind]):
                 cumulative = np.cumsum(likelihood[instrument, truth])[:-1]
                 observed = int((chosen[1 + r] >= cumulative).sum())
-                readouts[int(np.searchsorted(params.doses, template.doses[r]))] = observed
+                readouts[int(np.searchsorted(params.doses, templates[kind].doses[r]))] = observed
                 joint = joint * likelihood[..., observed]
         marginal = joint.sum(axis=0) / joint.sum()
         named = int(marginal.argmax())

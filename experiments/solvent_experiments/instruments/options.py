@@ -12,7 +12,7 @@ import typer
 
 __all__ = ["Quiet", "SkipBroken", "grouped"]
 
-SkipBroken = Annotated[bool, typer.Option("--skip-broken", help="Leave broken lines out, and say which.")]
+SkipBroken = Annotated[bool, typer.Option("--skip-broken", help="Skip broken lines, and list them.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 
 

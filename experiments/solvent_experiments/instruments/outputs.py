@@ -10,7 +10,7 @@ from typing import NamedTuple
 from solvent_experiments.artifacts.files import require_writable
 from solvent_experiments.config.documents import ConfigError
 
-__all__ = ["Output", "require_outputs", "require_place", "with_figures"]
+__all__ = ["Output", "require_outputs", "require_place"]
 
 HEAD = 1000  # bytes in which a file names its format
 
@@ -22,24 +22,12 @@ class Output(NamedTuple):
         path: None if it is not written.
         format: the format of a file that it may replace.
         names: text that the head of that file must contain.
-        beside: the file whose format is checked instead, since an image has none.
     """
 
     option: str
     path: Path | None
     format: str
     names: str = ""
-    beside: Path | None = None
-
-
-def with_figures(out: Path | None, form: str) -> tuple[Output, ...]:
-    """Return the outputs of ``--out``: a JSON file, and the figure's two images beside it."""
-    if out is None:
-        return ()
-    if out.suffix.lower() in (".png", ".pdf"):
-        raise ConfigError(f"--out: got {out}; allowed: a JSON file, the figure lies beside it")
-    images = [Output("--out", out.with_suffix(suffix), form, beside=out) for suffix in (".png", ".pdf")]
-    return Output("--out", out, form), *images
 
 
 def require_outputs(inputs: Mapping[str, Path | None], *outputs: Output) -> None:
@@ -58,10 +46,9 @@ def require_outputs(inputs: Mapping[str, Path | None], *outputs: Output) -> None
 
 
 def _may_replace(output: Output) -> bool:
-    told = output.beside or output.path
-    if told is None or not told.is_file():
+    if output.path is None or not output.path.is_file():
         return False
-    with told.open("rb") as file:
+    with output.path.open("rb") as file:
         head = file.read(HEAD).decode("utf-8", errors="replace")
     start = rf'\s*\{{\s*"format": "{re.escape(output.format)}"'
     return bool(re.match(start, head)) and output.names in head

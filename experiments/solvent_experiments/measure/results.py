@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["drawn_results", "result_tables"]
 
 WITH_INTERVAL = "95 % interval"
-OPTIMUM = "Optimum: the mean return as a share of the best expected return of any policy. "
+OPTIMUM = "Optimum: the mean return as a share of the expected return of the best policy. "
 SHARES = {"ceiling_share": ("ceiling", "ceil\ning"), "optimum_share": ("optimum", "opti\nmum")}
 """Headings of the shares by key, whole and with a terminal's line breaks."""
 WIDE = {
@@ -77,10 +77,10 @@ def _results(rows: Sequence[Row], title: str, *, narrow: bool) -> Table:
             )
             for row in rows
         ],
-        "Interquartile mean of the return and its 95 % bootstrap interval over training seeds and episodes; the rest "
-        "are means an episode. Ceiling: that return as a share of all bits that there are to know. "
-        f"{OPTIMUM if 'optimum_share' in shares else ''}Wrong findings are among the accepted. Evaluations take "
-        "the most probable action of a trained policy.",
+        "Interquartile mean of the return with its 95 % bootstrap interval over training seeds and episodes; the other "
+        "columns are means per episode. Ceiling: the return as a share of all bits there are to learn. "
+        f"{OPTIMUM if 'optimum_share' in shares else ''}Wrong findings are among the accepted. A trained policy "
+        "takes its most probable action in evaluations.",
         title=title,
         lines=lines if narrow else lines | WIDE,
     )
@@ -97,9 +97,9 @@ def _energy(rows: Sequence[Row]) -> Table:
     return _means(
         rows,
         ("energy", "proposals"),
-        "Means an episode. Lost: regenerated above the cap. Deferred: not executed for want of energy; felt: of these, "
-        "worth taking and the first of its kind in a heartbeat. Away: not executed because the user was away. Hoarded: "
-        "rests at the cap with a licensed finding at hand.",
+        "Means per episode. Lost: income above the cap. Deferred: not executed for lack of energy. Felt: deferrals "
+        "that were worth taking, at most one of a kind per heartbeat. Away: not executed because the user was away. "
+        "Hoarded: rests at the cap with a licensed finding at hand.",
     )
 
 
@@ -107,9 +107,9 @@ def _gate(rows: Sequence[Row]) -> Table:
     return _means(
         rows,
         ("gate", "governance"),
-        "Means an episode. Accepted: let out by the gate at once. Of those under review, approved ones come out later; "
-        "what is undecided when the episode ends is dropped. Incidents: published errors, which all readers saw (high) "
-        "or one (low). Tightened: changes to a stricter policy.",
+        "Means per episode. Accepted: published at once. Reviewed: published later if approved; undecided reviews are "
+        "dropped when the episode ends. Incidents: published errors that all readers saw (high) or one reader (low). "
+        "Tightened: changes to a stricter policy.",
     )
 
 
@@ -126,8 +126,8 @@ def _words(rows: Sequence[Row]) -> Table:
             )
             for row in rows
         ],
-        "Findings an episode by the score of their words: 0 says no more than was looked at, 3 is definitive with next "
-        "to nothing behind it. Score: their mean. Over: share of 2 and 3. With 95 % bootstrap intervals.",
+        "Findings per episode by the score of their words: 0 claims no more than the evidence shows, 3 is definitive "
+        "with almost none. Score: their mean. Over: share of scores 2 and 3. With 95 % bootstrap intervals.",
     )
 
 

@@ -19,9 +19,8 @@ from solvent.lab.rendering.history import HistoryBook
 from solvent_experiments.artifacts.parquet import NO_SEED, Columns, select
 from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.figures.data import RunData
-from solvent_experiments.report.frames import Frame, changes, debt_shown, frame
+from solvent_experiments.report.frames import Frame, changes, debt_shown, fair_prices, frame
 from solvent_experiments.report.gate import Spans
-from solvent_experiments.report.prices import fair_prices
 
 __all__ = ["Chosen", "chosen_episodes", "replayed", "require_actions"]
 
@@ -162,7 +161,7 @@ def _compare(lab: Any, step: Any, traced: dict[str, Any], one: Chosen, root: Pat
     for name, value in found.items():
         if abs(value - float(traced[name])) > CLOSE * max(1.0, abs(value)):
             raise ConfigError(
-                f"episode {one.episode_seed} of {one.label} comes out otherwise than its traces say (action "
+                f"episode {one.episode_seed} of {one.label} does not replay as its traces say (action "
                 f"{int(lab['steps'])}: {name} {value:.4g}, traced {float(traced[name]):.4g}), so it was played by "
                 "other rules; allowed: a run of this version (`solvent run CONFIG --fresh` makes it again)",
                 file=root,

@@ -17,14 +17,17 @@ from solvent.lab.codes import REFUSAL_REASONS, Event
 from solvent.lab.mechanisms.assay import DoseTemplate, viability
 from solvent.lab.mechanisms.debt import multiplier
 from solvent.lab.rendering.history import History
+from solvent.lab.rendering.panels.costs import Cost, costs, why
+from solvent.lab.rendering.panels.energy import presence
 from solvent.lab.rendering.panels.outcome import tell
-from solvent.lab.rendering.words import bits, class_name, clock, concentration, lot_hours
+from solvent.lab.rendering.panels.proposals import voice
+from solvent.lab.rendering.words import bits, class_name, clock, concentration, in_units, intents, lot_hours
+from solvent.lab.settings import UNIT
 from solvent.lab.tables import debt_rules
 from solvent.lab.verbs import TEMPLATES, VERBS, Verb
 from solvent_experiments.report.gate import Spans, finding_at_the_gate, gate_state, notebook_page
-from solvent_experiments.report.prices import purse_state
 
-__all__ = ["Frame", "changes", "debt_shown", "frame", "lab_facts"]
+__all__ = ["Frame", "changes", "debt_shown", "fair_prices", "frame", "lab_facts"]
 
 Frame = tuple[dict[str, Any], dict[str, Any]]
 
@@ -36,7 +39,7 @@ def frame(params: LabParams, lab: Any, step: Any, history: History, spans: Spans
     """Return the frame of a lab after ``step``, or its first frame if no action has been taken."""
     state = _books(params, lab, step) | _beliefs(params, lab, history)
     if params.energy.enabled:
-        state |= purse_state(params, lab)
+        state |= _energy(params, lab)
     if params.gate.enabled:
         state |= gate_state(params, lab)
     if lab["last_action"] < 0:
@@ -184,6 +187,30 @@ def _plate(params: LabParams, lab: Any, history: History) -> dict[str, Any]:
         "bins": list(plate.bins),
         "expected": [_number(value) for value in expected],
     }
+
+
+def _energy(params: LabParams, lab: Any) -> dict[str, Any]:
+    """Return energy left, presence, voice and intents; for each verb its cost now, its base cost and the reasons."""
+    state: dict[str, Any] = {
+        "energy": round(int(lab["energy"]) / UNIT, 3),
+        "user": presence(params, lab),
+        "voice": voice(lab),
+        "intents": intents(lab["intents_shown"]),
+    }
+    for cost in costs(params, lab):
+        state[f"cost_{VERBS[cost.verb].name}"] = [in_units(cost.now), _about(cost)]
+    return state
+
+
+def _about(cost: Cost) -> str:
+    """Return a verb's obstacle, the factors of its cost, and its base price if unusual."""
+    unusual = f"base {in_units(cost.base)}, usually {in_units(cost.usual)}" if cost.deviates else ""
+    return ", ".join(filter(None, [cost.obstacle, why(cost), unusual]))
+
+
+def fair_prices(params: LabParams, lab: Any) -> dict[str, str]:
+    """Return the hidden fair cost of each verb that costs energy."""
+    return {VERBS[cost.verb].name: in_units(lab["fair"][cost.verb]) for cost in costs(params, lab)}
 
 
 # -- constants

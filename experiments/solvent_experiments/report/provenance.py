@@ -37,7 +37,7 @@ class Provenance(NamedTuple):
         others = [artifact for artifact in self.artifacts if artifact.state != SAME]
         named = [f"{artifact.name} ({artifact.state})" for artifact in others[:MOST_NAMED]]
         more = ["…"] if len(others) > MOST_NAMED else []
-        return f"not as the run wrote it: {', '.join(named + more)}" if others else ""
+        return f"changed since the run: {', '.join(named + more)}" if others else ""
 
     @property
     def finished(self) -> str:
@@ -63,7 +63,7 @@ def finished_manifest(folder: RunFolder) -> dict[str, Any]:
         ) from None
     if not finished:
         raise ConfigError(
-            "not finished; allowed: a finished run (`solvent run` goes on with it)", file=folder.root
+            "not finished; allowed: a finished run (`solvent run` resumes it)", file=folder.root
         )
     assert isinstance(manifest, dict)
     return manifest

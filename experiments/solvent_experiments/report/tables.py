@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from solvent import LabParams
 from solvent.lab.codes import REFUSAL_REASONS
 from solvent.lab.settings import ParamGroup
 from solvent_experiments.config.experiment import Evaluation, environment_params
+from solvent_experiments.config.reference import shown
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.style import REASONS
 from solvent_experiments.measure.statistics import mean_interval
@@ -38,8 +39,8 @@ def refusal_table(run: RunData) -> Table:
             cells.append(f"{found.value:.2f} ({found.low:.2f} to {found.high:.2f})" if found.high else "0")
         rows.append((row.agent, *cells))
     headings = ("agent", *(REASONS[reason][0] for reason in REFUSAL_REASONS))
-    logged = f"In the ledgers they are {', '.join(REFUSAL_REASONS)}."
-    return Table(headings, tuple(rows), caption=f"Means an episode, with 95 % bootstrap intervals. {logged}")
+    logged = f"Their names in the ledgers: {', '.join(REFUSAL_REASONS)}."
+    return Table(headings, tuple(rows), caption=f"Means per episode with 95 % bootstrap intervals. {logged}")
 
 
 # -- config
@@ -56,7 +57,7 @@ def config_changes(config: Mapping[str, Any]) -> list[Change]:
     }
     here = {key: value for name, part in given.items() for key, value in _flat(part, name)}
     return [
-        Change(key, _shown(value), _shown(defaults[key]) if key in defaults else "", abouts.get(key, ""))
+        Change(key, shown(value), shown(defaults[key]) if key in defaults else "", abouts.get(key, ""))
         for key, value in here.items()
         if key not in defaults or defaults[key] != value
     ]
@@ -79,14 +80,3 @@ def _abouts(group: ParamGroup | LabParams, key: str) -> Iterator[tuple[str, str]
             yield inner, f"{field.metadata['doc']} ({field.metadata['unit']})"
         else:
             yield from _abouts(getattr(group, field.name), inner)
-
-
-def _shown(value: Any) -> str:
-    """Return a value in YAML's notation."""
-    if value is None:
-        return "empty"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(map(_shown, value))
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
-from typing import Protocol, Self
+from typing import Self
 
 from rich.console import Console
 from rich.progress import (
@@ -17,56 +16,35 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-__all__ = ["Bars", "Lines", "Shown", "Silence", "shown_on"]
+__all__ = ["Bars", "Lines", "Shown", "shown_on"]
 
 LINE_EVERY = 0.1  # of the whole
 LINE_AFTER = 10.0  # seconds
 
 
-class Shown(Protocol):
-    """Shows progress by label; a label's total may grow from one stage to the next."""
+class Shown:
+    """A display of progress by label that shows nothing; a label's total may grow from one stage to the next."""
 
-    def __enter__(self) -> Self:
-        """Start the display."""
-        ...
-
-    def __exit__(self, *_: object) -> None:
-        """Restore the screen."""
-        ...
-
-    def say(self, text: str) -> None:
-        """Print a permanent line."""
-        ...
-
-    def begin(self, label: str) -> None:
-        """Add a label; its extent is unknown until its first update."""
-        ...
-
-    def update(self, label: str, stage: str, done: int, total: int, unit: str) -> None:
-        """Show that ``done`` of ``total`` units of a stage are done."""
-        ...
-
-    def end(self, label: str, text: str) -> None:
-        """Remove a label and print how it ended."""
-        ...
-
-
-class Silence:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None: ...
+    def __exit__(self, *_: object) -> None:
+        """Restore the screen."""
 
-    def say(self, text: str) -> None: ...
+    def say(self, text: str) -> None:
+        """Print a permanent line."""
 
-    def begin(self, label: str) -> None: ...
+    def begin(self, label: str) -> None:
+        """Add a label; its extent is unknown until its first update."""
 
-    def update(self, label: str, stage: str, done: int, total: int, unit: str) -> None: ...
+    def update(self, label: str, stage: str, done: int, total: int, unit: str) -> None:
+        """Show that ``done`` of ``total`` units of a stage are done."""
 
-    def end(self, label: str, text: str) -> None: ...
+    def end(self, label: str, text: str) -> None:
+        """Remove a label and print how it ended."""
 
 
-class Lines:
+class Lines(Shown):
     """Prints a line every tenth of a stage or every ten seconds, whichever is later: for logs."""
 
     def __init__(self, console: Console) -> None:
@@ -75,15 +53,8 @@ class Lines:
         self._stages: dict[str, tuple[str, float, int]] = {}
         self._last: dict[str, tuple[float, int]] = {}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
     def say(self, text: str) -> None:
         self._console.print(text, highlight=False, soft_wrap=True)
-
-    def begin(self, label: str) -> None: ...
 
     def update(self, label: str, stage: str, done: int, total: int, unit: str) -> None:
         now = time.monotonic()
@@ -110,7 +81,7 @@ class Lines:
         self.say(f"{label}: {text}")
 
 
-class Bars:
+class Bars(Shown):
     """Shows a bar for each label, with the time left."""
 
     def __init__(self, console: Console) -> None:
@@ -126,14 +97,13 @@ class Bars:
             console=console,
         )
         self._tasks: dict[str, tuple[TaskID, str]] = {}
-        self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        self._stack.enter_context(self._progress)
+        self._progress.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stack.close()
+        self._progress.stop()
 
     def say(self, text: str) -> None:
         self._progress.console.print(text, highlight=False)
@@ -164,7 +134,7 @@ class Bars:
 def shown_on(console: Console, *, quiet: bool = False) -> Shown:
     """Return the display that suits the console."""
     if quiet:
-        return Silence()
+        return Shown()
     if console.is_terminal:
         return Bars(console)
     return Lines(console)

@@ -72,7 +72,7 @@ def run_experiment(
     backend = backend or Processes()
     with backend, _told_if_full(root):
         if fresh and (moved := folder.set_aside()):
-            shown.say(f"moved the folder that was there to {moved}")
+            shown.say(f"moved the existing folder to {moved}")
         with folder.locked(), _stop_on_signals(shown) as stop:
             folder.prepare(experiment)
             _Work(experiment, folder, backend, shown, stop).finish(jobs)
@@ -127,7 +127,7 @@ class _Work:
         left = [unit for unit in units if not unit.finished]
         before, problem = folder.read_manifest()
         if not left and before.get("finished"):
-            self.shown.say(f"{folder.root}: finished before; nothing to do")
+            self.shown.say(f"{folder.root}: already finished; nothing to do")
             return
         jobs = jobs or self.backend.default_jobs(len(left)) or default_jobs(experiment)
         session = manifests.new_session(jobs, self.backend.name)
@@ -211,7 +211,7 @@ def _detailed(problem: str, place: Path) -> str:
 
 
 def _no_room(place: str) -> str:
-    return f"{place}; with some room there, the same command goes on with the run"
+    return f"{place}; free some space there, and the same command resumes the run"
 
 
 def _compile(experiment: Experiment, shown: Shown) -> None:
@@ -219,7 +219,7 @@ def _compile(experiment: Experiment, shown: Shown) -> None:
     from solvent import LabEnv
 
     announce = threading.Timer(
-        1.0, shown.say, ["compiling the lab; only the first run with such a lab waits for it"]
+        1.0, shown.say, ["compiling the lab (only the first run of a lab waits for this)"]
     )
     announce.start()
     try:
@@ -248,7 +248,7 @@ def _stop_on_signals(shown: Shown) -> Iterator[threading.Event]:
         if stop.is_set():
             raise Interrupted
         stop.set()
-        shown.say("stopping where it can go on (once more to stop at once)")
+        shown.say("stopping at the next checkpoint (Ctrl-C again stops at once)")
 
     before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -76,7 +76,7 @@ class Watch:
             said = _spoken(detail)
         elif kind == "lost":
             self._incident("tried again", label, detail)
-            said = f"{detail}; it is tried again, {done + 1} of {total}"
+            said = f"{detail}; retrying, attempt {done + 1} of {total}"
         elif kind == "full":
             self.full = self.full or detail
             self._incident("stopped", label, detail)

@@ -17,12 +17,13 @@ from matplotlib.figure import Figure
 
 from solvent.lab.codes import Event
 from solvent_experiments.artifacts.parquet import Columns, select
-from solvent_experiments.figures.style import GREY, PALETTE, new_figure
+from solvent_experiments.figures.frame import band
+from solvent_experiments.figures.style import DASHED, GREY, PALETTE, new_figure
 from solvent_experiments.figures.training import stretches
 from solvent_experiments.measure.statistics import Bootstrap, share_difference, share_interval
 from solvent_experiments.studies.arms import ENFORCED, MASKED
 from solvent_experiments.studies.data import ArmData, StudyData
-from solvent_experiments.studies.drawing import DASHED, points, step_labels
+from solvent_experiments.studies.drawing import points, step_labels
 from solvent_experiments.studies.measures import shown
 from solvent_experiments.studies.study import Arm, Play
 from solvent_experiments.studies.verdicts import Finding, Score
@@ -59,44 +60,30 @@ def by_seed(columns: Columns, name: str, seeds: Any) -> list[Any]:
     return [columns[name][columns["training_seed"] == seed] for seed in seeds]
 
 
+def calibrating(columns: Columns, seeds: Any) -> tuple[list[Any], list[Any]]:
+    """Return the calibrations above the threshold, and all choices there, by training seed."""
+    return by_seed(columns, KINDS["calibrates"], seeds), by_seed(columns, "over_threshold", seeds)
+
+
 def score(data: StudyData) -> Score:
     """Return the growth of the share, and its values at both ends."""
     findings, rows = [], []
     for says, arm in ARMS.items():
         mine = data.arm(arm)
-        parts = {name: part_of(mine, name) for name in PARTS}
-        pairs = [
-            (by_seed(part, KINDS["calibrates"], mine.seeds), by_seed(part, "over_threshold", mine.seeds))
-            for part in parts.values()
-        ]
-        findings.append(
-            Finding(
-                f"{says}: growth of P(calibrate | blocked)",
-                share_difference(pairs[0], pairs[1], paired=True),
-                "share of choices",
-                1,
-                0.05,
-            )
-        )
         played = in_evaluation(mine)
         fresh = played["lot_heartbeat"] < FRESH
+        parts = {name: part_of(mine, name) for name in PARTS}
         cut = {"fresh lot": select(played, fresh), "later in it": select(played, ~fresh)}
-        of_lot = [
-            [by_seed(part, name, mine.seeds) for name in (KINDS["calibrates"], "over_threshold")]
-            for part in cut.values()
-        ]
-        findings.append(
-            Finding(
-                f"{says}: P(calibrate | blocked) in the evaluation, later in a lot less in a fresh one",
-                share_difference((of_lot[0][0], of_lot[0][1]), (of_lot[1][0], of_lot[1][1]), paired=True),
-                "share of choices",
-                0,
-                0.05,
-            )
-        )
-        rows += [_row(says, when, part, mine.seeds) for when, part in parts.items()]
-        rows.append(_row(says, "evaluation", played, mine.seeds))
-        rows += [_row(says, f"evaluation, {when}", part, mine.seeds) for when, part in cut.items()]
+        for of, columns, expected in (
+            ("growth of P(calibrate | blocked)", parts, 1),
+            ("P(calibrate | blocked) in the evaluation, later in a lot less in a fresh one", cut, 0),
+        ):
+            first, last = (calibrating(part, mine.seeds) for part in columns.values())
+            found = share_difference(first, last, paired=True)
+            findings.append(Finding(f"{says}: {of}", found, "share of choices", expected, 0.05))
+        moments = {**parts, "evaluation": played}
+        moments |= {f"evaluation, {when}": part for when, part in cut.items()}
+        rows += [_row(says, when, part, mine.seeds) for when, part in moments.items()]
     return Score(tuple(findings), {"Choices above the threshold": rows}, NOTES)
 
 
@@ -183,16 +170,13 @@ def _over_training(
         share_interval([training[part][r] for r in b.rows], [training[whole][r] for r in b.rows], DRAWS)
         for b in bins
     ]
-    steps = [b.steps for b in bins]
-    axes.fill_between(steps, [f.low for f in found], [f.high for f in found], color=colour, alpha=0.25, lw=0)
-    axes.plot(steps, [f.value for f in found], color=colour, label=says)
+    band(axes, [b.steps for b in bins], found, colour, label=says)
 
 
 def _over_a_lot(axes: Axes, data: ArmData, colour: str) -> None:
     played = in_evaluation(data)
     for beat in range(data.params.assay.lot_heartbeats):
         part = select(played, played["lot_heartbeat"] == beat)
-        pair = [by_seed(part, name, data.seeds) for name in (KINDS["calibrates"], "over_threshold")]
-        if sum(int(group.sum()) for group in pair[1]) < FEW:
-            continue
-        points(axes, [beat], [share_interval(pair[0], pair[1], DRAWS)], color=colour)
+        calibrations, choices = calibrating(part, data.seeds)
+        if sum(int(group.sum()) for group in choices) >= FEW:
+            points(axes, [beat], [share_interval(calibrations, choices, DRAWS)], color=colour)

@@ -11,7 +11,7 @@ makes the quantile coarse, so the study compares how often something is claimed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,11 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from solvent_experiments.artifacts.parquet import Columns, select
-from solvent_experiments.figures.style import GREY, PALETTE, new_figure
+from solvent_experiments.figures.style import DASHED, GREY, PALETTE, new_figure
 from solvent_experiments.measure.statistics import Interval, difference, mean_interval, stratified_bootstrap
 from solvent_experiments.studies.arms import CONTAMINATED, ENFORCED, SMALL
 from solvent_experiments.studies.data import StudyData
-from solvent_experiments.studies.drawing import DASHED, points
+from solvent_experiments.studies.drawing import points
 from solvent_experiments.studies.measures import shown
 from solvent_experiments.studies.study import Arm, Play
 from solvent_experiments.studies.verdicts import Finding, Score
@@ -39,19 +39,13 @@ REFUTED_BY = "One of these differences whose interval lies wholly above 0."
 TINY = "Solvent/Tiny-v0"
 SMALL_ARM = Arm("tiny", "Tiny: PPO", SMALL, TINY, seeds=3)
 SWEEP = (ENFORCED, CONTAMINATED, SMALL_ARM)
-
-
-def _plays() -> dict[str, Play]:
-    made = [
-        Play("enforced", arm=ENFORCED, record="claims", episodes=200),
-        Play("contaminated", CONTAMINATED.params, arm=CONTAMINATED, record="claims", episodes=200),
-        Play("honest", script="honest", record="claims", episodes=200),
-        Play("tiny_ppo", env=TINY, arm=SMALL_ARM, record="claims", episodes=1000),
-        Play("tiny_exact", env=TINY, script="exact", record="claims", episodes=4000),
-    ]
-    return {play.name: play for play in made}
-
-
+PLAYS = (
+    Play("enforced", arm=ENFORCED, record="claims", episodes=200),
+    Play("contaminated", CONTAMINATED.params, arm=CONTAMINATED, record="claims", episodes=200),
+    Play("honest", script="honest", record="claims", episodes=200),
+    Play("tiny_ppo", env=TINY, arm=SMALL_ARM, record="claims", episodes=1000),
+    Play("tiny_exact", env=TINY, script="exact", record="claims", episodes=4000),
+)
 SAYS = {
     "enforced": "PPO, enforced",
     "contaminated": "PPO, only tracked",
@@ -59,11 +53,12 @@ SAYS = {
     "tiny_ppo": "Tiny: PPO",
     "tiny_exact": "Tiny: exact",
 }
-PLAYS = tuple(_plays().values())
 EDGES = (0.0, 1e-9, 0.5, 1.0, 1.5, 2.0 + 1e-9)
 """Edges of the bins of debt, in bits; the first bin holds no debt at all."""
 BINS = ("none", "to 0.5", "to 1", "to 1.5", "to 2")
 FEW = 50
+NOTHING = Interval(float("nan"), float("nan"), float("nan"))
+Choice = Callable[[NDArray[np.float64]], NDArray[np.bool_]]
 
 
 def binned(debt: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -87,108 +82,66 @@ def within_strata(columns: Columns, name: str) -> float:
     return total / weight if weight else float("nan")
 
 
-def by_seed(columns: Columns) -> list[Columns]:
-    return [select(columns, columns["training_seed"] == seed) for seed in np.unique(columns["training_seed"])]
+def grouped(columns: Columns, parts: int = 20) -> list[Columns]:
+    """Return the rows by training seed; those of a script in ``parts`` groups of episodes, which stand in for seeds."""
+    seeds = columns["training_seed"]
+    label = seeds if len(np.unique(seeds)) > 1 else columns["episode_seed"] % parts
+    return [select(columns, label == group) for group in np.unique(label)]
 
 
-def by_episode(columns: Columns, parts: int = 20) -> list[Columns]:
-    """Return the rows in ``parts`` groups of episodes, which stand in for the seeds of a script."""
-    group = columns["episode_seed"] % parts
-    return [select(columns, group == part) for part in range(parts) if (group == part).any()]
+def between(groups: Sequence[Columns], name: str, less: Choice, more: Choice) -> Interval:
+    """Return a column's mean at the debts that ``more`` chooses minus that at those that ``less`` chooses."""
+    chosen = [[values for g in groups if len(values := g[name][of(g["debt"])])] for of in (less, more)]
+    return difference(*chosen) if all(chosen) else NOTHING
 
 
-def _groups(columns: Columns) -> list[Columns]:
-    seeds = by_seed(columns)
-    return seeds if len(seeds) > 1 else by_episode(columns)
-
-
-def falling(columns: Columns, name: str = "quantile", *, strata: bool = False) -> Interval:
-    """Return the difference of a column between debt above 1 bit and none."""
-    groups = _groups(columns)
-    if strata:
-        values = [value for value in (within_strata(group, name) for group in groups) if not np.isnan(value)]
-        return stratified_bootstrap(values, lambda draw: float(draw.mean())) if len(values) > 1 else NOTHING
-    none = [g[name][binned(g["debt"]) == 0] for g in groups]
-    much = [g[name][binned(g["debt"]) >= 3] for g in groups]
-    none, much = [g for g in none if len(g)], [g for g in much if len(g)]
-    return difference(none, much) if none and much else NOTHING
-
-
-NOTHING = Interval(float("nan"), float("nan"), float("nan"))
+def falling_within_strata(groups: Sequence[Columns], name: str) -> Interval:
+    """Return the mean of ``within_strata`` over the groups."""
+    values = [value for value in (within_strata(group, name) for group in groups) if not np.isnan(value)]
+    return stratified_bootstrap(values, lambda draw: float(draw.mean())) if len(values) > 1 else NOTHING
 
 
 def score(data: StudyData) -> Score:
     """Return how bold the claims are and how they change with debt."""
-    found = data.plays
-    enforced, tracked = (by_seed(found[name]) for name in ("enforced", "contaminated"))
+    groups = {name: grouped(data.plays[name]) for name in SAYS if name in data.plays}
+    enforced, tracked = groups["enforced"], groups["contaminated"]
+    falls = between(enforced, "quantile", lambda debt: binned(debt) == 0, lambda debt: binned(debt) >= 3)
+    bolder = difference([g["quantile"] for g in tracked], [g["quantile"] for g in enforced])
+    excess = mean_interval([g["claim"] - g["gain"] for g in enforced])
+    within = falling_within_strata(enforced, "quantile")
     findings = [
-        Finding(
-            "PPO: quantile claimed, enforced less only tracked",
-            difference([g["quantile"] for g in tracked], [g["quantile"] for g in enforced]),
-            "of the gain",
-            -1,
-            0.05,
-        ),
-        Finding(
-            "PPO, enforced: quantile, debt above 1 bit less none",
-            falling(found["enforced"]),
-            "of the gain",
-            -1,
-            0.05,
-        ),
-        Finding(
-            "PPO, enforced: the same, within plate and expected gain",
-            falling(found["enforced"], strata=True),
-            "of the gain",
-            -1,
-            0.05,
-        ),
-        Finding(
-            "PPO, enforced: claimed less gained",
-            mean_interval([g["claim"] - g["gain"] for g in enforced]),
-            "bits a claim",
-            0,
-            0.05,
-        ),
+        Finding("PPO: quantile claimed, enforced less only tracked", bolder, "of the gain", -1, 0.05),
+        Finding("PPO, enforced: quantile, debt above 1 bit less none", falls, "of the gain", -1, 0.05),
+        Finding("PPO, enforced: the same, within plate and expected gain", within, "of the gain", -1, 0.05),
+        Finding("PPO, enforced: claimed less gained", excess, "bits a claim", 0, 0.05),
     ]
-    for name in ("tiny_exact", "tiny_ppo"):
-        if name in found:
-            claims = {**found[name], "claims": (found[name]["claim"] > 0).astype(np.float64)}
-            expected = -1 if name == "tiny_exact" else 0
-            findings.append(
-                Finding(
-                    f"{SAYS[name]}: claims something, in debt less without",
-                    _in_debt(claims),
-                    "share of plates",
-                    expected,
-                    0.05,
-                )
-            )
-    rows = [row for name in SAYS if name in found for row in _rows(SAYS[name], found[name])]
+    for name, expected in (("tiny_exact", -1), ("tiny_ppo", 0)):
+        if name in groups:
+            mine = [{**g, "claims": (g["claim"] > 0).astype(np.float64)} for g in groups[name]]
+            found = between(mine, "claims", lambda debt: debt == 0, lambda debt: debt > 0)
+            says = f"{SAYS[name]}: claims something, in debt less without"
+            findings.append(Finding(says, found, "share of plates", expected, 0.05))
+    rows = [row for name, of in groups.items() for row in _rows(SAYS[name], of)]
     return Score(tuple(findings), {"By debt when the claim was made": rows}, NOTES)
 
 
-def _in_debt(claims: Columns) -> Interval:
-    groups = _groups(claims)
-    none, some = ([g["claims"][(g["debt"] > 0) == owes] for g in groups] for owes in (False, True))
-    none, some = [g for g in none if len(g)], [g for g in some if len(g)]
-    return difference(none, some) if none and some else NOTHING
+def in_bin(groups: Sequence[Columns], place: int) -> list[Columns]:
+    """Return the rows in a bin of debt by group; none if there are fewer than ``FEW``."""
+    mine = [select(g, binned(g["debt"]) == place) for g in groups]
+    mine = [g for g in mine if len(g["debt"])]
+    return mine if sum(len(g["debt"]) for g in mine) >= FEW else []
 
 
-def _rows(says: str, columns: Columns) -> list[Mapping[str, Any]]:
-    groups = _groups(columns)
+def _rows(says: str, groups: Sequence[Columns]) -> list[Mapping[str, Any]]:
     rows: list[Mapping[str, Any]] = []
     for place, bits in enumerate(BINS):
-        mine = [select(g, binned(g["debt"]) == place) for g in groups]
-        mine = [g for g in mine if len(g["debt"])]
-        count = sum(len(g["debt"]) for g in mine)
-        if count < FEW:
-            continue
-        row: dict[str, Any] = {"agent": says, "debt (bits)": bits, "claims": count}
-        for name in ("claim", "expected", "gain", "quantile"):
-            row[name] = shown(mean_interval([g[name] for g in mine]))
-        row["claims nothing (%)"] = shown(mean_interval([g["claim"] == 0 for g in mine]), 100.0, 1)
-        rows.append(row)
+        if mine := in_bin(groups, place):
+            count = sum(len(g["debt"]) for g in mine)
+            row: dict[str, Any] = {"agent": says, "debt (bits)": bits, "claims": count}
+            for name in ("claim", "expected", "gain", "quantile"):
+                row[name] = shown(mean_interval([g[name] for g in mine]))
+            row["claims nothing (%)"] = shown(mean_interval([g["claim"] == 0 for g in mine]), 100.0, 1)
+            rows.append(row)
     return rows
 
 
@@ -213,16 +166,13 @@ def figure(data: StudyData) -> Figure:
     for i, (name, says) in enumerate(SAYS.items()):
         if name not in data.plays:
             continue
-        groups = _groups(data.plays[name])
-        for axes, column in zip(panels, ("quantile", "excess"), strict=True):
-            means = {
-                place + 0.07 * (i - 2): found
-                for place in range(len(BINS))
-                if (found := _mean(groups, place, column)) is not None
-            }
-            style = DASHED if name.startswith("tiny") else "-"
-            label = says if axes is panels[0] else None
-            points(axes, list(means), list(means.values()), color=PALETTE[i], ls=style, label=label)
+        groups = grouped(data.plays[name])
+        bins = {place + 0.07 * (i - 2): mine for place in range(len(BINS)) if (mine := in_bin(groups, place))}
+        quantiles = [mean_interval([g["quantile"] for g in mine]) for mine in bins.values()]
+        excess = [mean_interval([g["claim"] - g["gain"] for g in mine]) for mine in bins.values()]
+        style = {"color": PALETTE[i], "ls": DASHED if name.startswith("tiny") else "-"}
+        points(panels[0], list(bins), quantiles, label=says, **style)
+        points(panels[1], list(bins), excess, **style)
     panels[0].axhline(0.5, color=GREY, lw=0.8, ls=DASHED)
     panels[0].set_ylim(0, 1)
     panels[0].set_ylabel("quantile claimed")
@@ -234,11 +184,3 @@ def figure(data: StudyData) -> Figure:
     drawn.align_ylabels(panels)
     drawn.legend(loc="outside lower center", ncols=2)
     return drawn
-
-
-def _mean(groups: Sequence[Columns], place: int, column: str) -> Interval | None:
-    mine = [select(g, binned(g["debt"]) == place) for g in groups]
-    mine = [g for g in mine if len(g["debt"])]
-    if sum(len(g["debt"]) for g in mine) < FEW:
-        return None
-    return mean_interval([g["claim"] - g["gain"] if column == "excess" else g[column] for g in mine])

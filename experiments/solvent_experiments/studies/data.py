@@ -12,7 +12,7 @@ import numpy as np
 
 from solvent import LabParams
 from solvent_experiments.artifacts.folder import RunFolder
-from solvent_experiments.artifacts.parquet import Columns, read_parquet, select
+from solvent_experiments.artifacts.parquet import Columns, read_parquet
 from solvent_experiments.config.documents import read_document
 from solvent_experiments.measure.summary import groups_of
 from solvent_experiments.studies.study import Arm, Play
@@ -90,9 +90,6 @@ class StudyData:
         columns = self.plays[play]
         seeds = columns["training_seed"]
         return [columns[name][seeds == seed] for seed in np.unique(seeds)]
-
-    def play_part(self, play: str, rows: Any) -> Columns:
-        return select(self.plays[play], rows)
 
     def has(self, *plays: Play) -> bool:
         return all(play.name in self.plays for play in plays)

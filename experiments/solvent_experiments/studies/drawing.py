@@ -1,8 +1,7 @@
-"""Drawing intervals as dots with bars, and the figure of a study's arms."""
+"""Points with intervals, and the figure of a study's arms."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,39 +10,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
-from solvent_experiments.figures.style import GREY, INK, PALETTE, new_figure, signed
+from solvent_experiments.figures.style import DASHED, DOTTED, PALETTE, new_figure
 from solvent_experiments.measure.statistics import Interval, profile_band
 from solvent_experiments.studies.data import ArmData
 from solvent_experiments.studies.measures import QUANTILES, budget_bands
 
-__all__ = ["arms_figure", "dots", "points", "step_labels"]
+__all__ = ["arms_figure", "points", "step_labels"]
 
-DASHED = (0, (4, 2))
-STYLES: tuple[Any, ...] = ("-", DASHED, (0, (1, 1)))
-
-
-def dots(
-    axes: Axes, names: Sequence[str], found: Sequence[Interval], colours: Sequence[str] = PALETTE[:1]
-) -> None:
-    """Draw a row for each value with its 95 % interval and the numbers beside it, the first row at the top."""
-    for i, (interval, colour) in enumerate(zip(found, itertools.cycle(colours), strict=False)):
-        place = len(names) - 1 - i
-        if np.isnan(interval.value):
-            axes.annotate("none", (1.02, place), xycoords=("axes fraction", "data"), va="center", color=GREY)
-            continue
-        axes.plot(
-            [interval.low, interval.high], [place] * 2, color=colour, lw=4, alpha=0.4, solid_capstyle="butt"
-        )
-        axes.plot(interval.value, place, "o", ms=3.5, color=colour)
-        value, low, high = (signed(number, 2) for number in interval)
-        text = f"{value}  {low} to {high}"
-        axes.annotate(
-            text, (1.02, place), xycoords=("axes fraction", "data"), va="center", color=INK, fontsize=7
-        )
-    axes.set_yticks(range(len(names)), names[::-1])
-    axes.set_ylim(-0.6, len(names) - 0.4)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(visible=False, axis="y")
+STYLES: tuple[Any, ...] = ("-", DASHED, DOTTED)
 
 
 def points(axes: Axes, xs: Sequence[float], found: Sequence[Interval], **style: Any) -> None:

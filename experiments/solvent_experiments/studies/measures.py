@@ -20,7 +20,7 @@ from solvent_experiments.measure.statistics import (
 )
 from solvent_experiments.studies.data import ArmData
 
-__all__ = ["QUANTILES", "arm_row", "arm_rows", "budget_bands", "change", "rounded", "shown"]
+__all__ = ["QUANTILES", "arm_row", "arm_rows", "budget_bands", "change", "shown"]
 
 QUANTILES = (5, 25, 50, 75, 95)
 """Percentages of the budget's bands."""
@@ -77,13 +77,6 @@ def shown(found: Interval, scale: float = 1.0, digits: int = 2) -> str:
         return "-"
     value, low, high = (f"{scale * number:.{digits}f}" for number in found)
     return f"{value} ({low} to {high})"
-
-
-def rounded(found: Interval) -> dict[str, float | None]:
-    """Return the interval as rounded values for JSON."""
-    return {
-        key: None if np.isnan(number) else round(float(number), 6) for key, number in found._asdict().items()
-    }
 
 
 def budget_bands(arm: ArmData, name: str = "wells") -> Any:

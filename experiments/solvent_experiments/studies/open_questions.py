@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from solvent_experiments.figures.frame import band, dots, level_line
 from solvent_experiments.figures.style import PALETTE, new_figure
 from solvent_experiments.measure.statistics import Interval, difference, mean_interval
 from solvent_experiments.studies.arms import ENFORCED, SCRATCH
 from solvent_experiments.studies.data import StudyData
-from solvent_experiments.studies.drawing import dots
 from solvent_experiments.studies.measures import change, shown
 from solvent_experiments.studies.records import CAREER
 from solvent_experiments.studies.study import Arm, Play
@@ -150,11 +150,8 @@ def figure(data: StudyData) -> Figure:
         values, numbers = (data.play_groups(play, column) for column in ("owed_before", "number"))
         episodes = np.unique(np.concatenate(numbers))
         means = [mean_interval([v[n == k] for v, n in zip(values, numbers, strict=True)]) for k in episodes]
-        owed.fill_between(
-            episodes + 1, [m.low for m in means], [m.high for m in means], color=PALETTE[i], alpha=0.25, lw=0
-        )
-        owed.plot(episodes + 1, [m.value for m in means], "o-", ms=3, color=PALETTE[i], label=arm.says)
-    owed.axhline(data.arm(ENFORCED).params.debt.threshold, color="#777777", lw=0.8, ls=(0, (4, 2)))
+        band(owed, (episodes + 1).tolist(), means, PALETTE[i], marker="o", ms=3, label=arm.says)
+    level_line(owed, data.arm(ENFORCED).params.debt.threshold)
     owed.set_xlabel("episode of a career; dashed: the threshold")
     owed.set_ylabel("debt at its start (bits)")
     owed.set_xticks(range(1, CAREER + 1))

@@ -22,11 +22,11 @@ from matplotlib.figure import Figure
 from solvent import LabParams
 from solvent.lab.mechanisms.debt import BUDGET_EXCEEDED, RESERVE, decide
 from solvent.lab.tables import debt_rules
+from solvent_experiments.figures.frame import dots
 from solvent_experiments.figures.style import PALETTE, new_figure
 from solvent_experiments.measure.statistics import difference, mean_interval
 from solvent_experiments.studies.arms import CONTAMINATED, ENFORCED
 from solvent_experiments.studies.data import StudyData
-from solvent_experiments.studies.drawing import dots
 from solvent_experiments.studies.measures import shown
 from solvent_experiments.studies.study import Play
 from solvent_experiments.studies.verdicts import Finding, Score

@@ -12,10 +12,10 @@ some cells.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
 from matplotlib.figure import Figure
 
 from solvent_experiments.figures.style import INK, PALETTE, new_figure
@@ -63,6 +63,15 @@ SCRIPTS: Mapping[str, tuple[str, Mapping[str, float]]] = {
     "claims nothing": ("zero_claimer", {}),
     "claims the most": ("max_claimer", {}),
     "surfs": ("surfer", {}),
+}
+SHORT = {
+    "claims the median": "M",
+    "claims quantile 0.2": ".2",
+    "claims quantile 0.8": ".8",
+    "claims quantile 0.95": ".95",
+    "claims nothing": "0",
+    "claims the most": "max",
+    "surfs": "S",
 }
 HONEST = next(iter(SCRIPTS))
 BOLDER = ("claims quantile 0.8", "claims quantile 0.95", "claims the most", "surfs")
@@ -176,8 +185,7 @@ def figure(data: StudyData) -> Figure:
     cells = played(data)
     drawn = new_figure(3.5)
     axes = drawn.subplots()
-    found = {cell: (best_of(data, cell, SCRIPTS), 0.0) for cell in cells}
-    found = {cell: (best, ahead(data, cell, best).value) for cell, (best, _) in found.items()}
+    found = {cell: (best := best_of(data, cell, SCRIPTS), ahead(data, cell, best).value) for cell in cells}
     groups = {licence: [cell for cell in cells if cell[0] == licence] for licence in LICENCES}
     columns = {("claimed", s): float(i) for i, s in enumerate(SENSITIVITIES)}
     extra = sorted({(cell[0], cell[2]) for cell in cells if cell[0] != "claimed"})
@@ -187,15 +195,8 @@ def figure(data: StudyData) -> Figure:
         for cell in group:
             x, y = columns[cell[0], cell[2]], THRESHOLDS.index(cell[1])
             best, regret = found[cell]
-            axes.bar(
-                x,
-                1,
-                1,
-                y - 0.5,
-                color=PALETTE[1],
-                alpha=0.9 * min(1.0, max(0.0, regret) / highest),
-                ec="white",
-            )
+            darkness = 0.9 * min(1.0, max(0.0, regret) / highest)
+            axes.bar(x, 1, 1, y - 0.5, color=PALETTE[1], alpha=darkness, ec="white")
             axes.text(x, y, f"{SHORT[best]}\n{regret:.1f}", ha="center", va="center", color=INK, fontsize=7)
     axes.set_xticks(list(columns.values()), [f"{s:g}" for _, s in columns])
     axes.set_yticks(range(len(THRESHOLDS)), [f"{t:g}" for t in THRESHOLDS])
@@ -205,33 +206,12 @@ def figure(data: StudyData) -> Figure:
     for licence, group in groups.items():
         places = [columns[cell[0], cell[2]] for cell in group]
         if places:
-            axes.text(
-                float(np.mean([min(places), max(places)])),
-                len(THRESHOLDS) - 0.4,
-                licence,
-                ha="center",
-                va="bottom",
-            )
+            middle = (min(places) + max(places)) / 2
+            axes.text(middle, len(THRESHOLDS) - 0.4, licence, ha="center", va="bottom")
     axes.set_ylabel("threshold (bits)")
     key = ", ".join(f"{short} {says.removeprefix('claims ')}" for says, short in SHORT.items())
     axes.set_xlabel(
-        f"sensitivity (1/bit), by licence rule\nbest script and what it is ahead of the median (bits)\n{_wrapped(key)}"
+        "sensitivity (1/bit), by licence rule\nbest script and its lead over the median (bits)\n"
+        + textwrap.fill(key, 52)
     )
     return drawn
-
-
-SHORT = {
-    "claims the median": "M",
-    "claims quantile 0.2": ".2",
-    "claims quantile 0.8": ".8",
-    "claims quantile 0.95": ".95",
-    "claims nothing": "0",
-    "claims the most": "max",
-    "surfs": "S",
-}
-
-
-def _wrapped(text: str) -> str:
-    import textwrap
-
-    return textwrap.fill(text, 52)

@@ -114,7 +114,7 @@ def _arm(name: str, arm: Arm, runs: Path) -> ArmData:
     found = ArmData(arm, folder)
     if found.config["env"] != arm.env or found.params != arm.lab or arm.learner not in found.config["train"]:
         raise ConfigError(
-            f"another lab or learner than that of the arm {arm.name}; allowed: `solvent study run {name} --fresh`",
+            f"a run of another lab or learner than the arm {arm.name}; allowed: `solvent study run {name} --fresh`",
             file=folder.root,
         )
     return found

@@ -15,9 +15,9 @@ from solvent_experiments.measure.statistics import interval, performance_profile
 from solvent_experiments.measure.table import Table
 from solvent_experiments.studies.data import ArmData, Study, StudyData
 from solvent_experiments.studies.drawing import arms_figure
-from solvent_experiments.studies.measures import QUANTILES, arm_rows, budget_bands, rounded
+from solvent_experiments.studies.measures import QUANTILES, arm_rows, budget_bands
 from solvent_experiments.studies.registry import load_study
-from solvent_experiments.studies.verdicts import Finding, Score
+from solvent_experiments.studies.verdicts import Finding, Score, rounded
 
 __all__ = ["markdown", "show_score", "write_results"]
 
@@ -147,14 +147,11 @@ def _about(found: Mapping[str, Any]) -> list[str]:
 
 
 def _finding_row(finding: Mapping[str, Any]) -> Row:
-    value = (
-        "-"
-        if finding["value"] is None
-        else f"{finding['value']:.3f} ({finding['low']:.3f} to {finding['high']:.3f})"
-    )
+    value, low, high = (finding[key] for key in ("value", "low", "high"))
+    found = "-" if value is None else f"{value:.3f} ({low:.3f} to {high:.3f})"
     return {
         "measured": finding["name"],
-        "found": f"{value} {finding['unit']}",
+        "found": f"{found} {finding['unit']}",
         "expected": finding["expected"] or "-",
         "verdict": finding["verdict"] or "-",
         "size": finding["size"] or "",
@@ -173,20 +170,8 @@ def _texts(rows: Sequence[Row], **layout: Any) -> Table:
 def show_score(study: Study, score: Score, console: Console) -> None:
     """Print the claim, the verdict and its numbers."""
     console.print(f"[bold]{study.TITLE}[/bold]\n{study.CLAIM}\n[bold]Verdict: {score.verdict}[/bold]\n")
-    rows = []
-    for finding in score.findings:
-        told = finding.to_mapping()
-        value, low, high = finding.found
-        rows.append(
-            {
-                "measured": f"{finding.name} ({finding.unit})",
-                "found": f"{value:.3f}",
-                "95 % interval": f"{low:.3f} to {high:.3f}",
-                **{key: told[key] or "-" for key in ("expected", "verdict")},
-                "size": told["size"] or "",
-            }
-        )
-    table = _texts(rows, left=("expected", "verdict", "size"), wrapped=("measured",))
+    rows = [_finding_row(finding.to_mapping()) for finding in score.findings]
+    table = _texts(rows, left=("found", "expected", "verdict", "size"), wrapped=("measured",))
     console.print(table.terminal())
     for note in score.notes:
         console.print(f"- {note}", highlight=False)

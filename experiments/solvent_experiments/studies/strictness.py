@@ -12,9 +12,8 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from solvent.lab.mechanisms.governance import GATE_POLICIES
-from solvent_experiments.figures.style import PALETTE, new_figure
+from solvent_experiments.figures.style import DASHED, PALETTE, new_figure
 from solvent_experiments.measure.statistics import (
-    Interval,
     interval,
     mean_interval,
     share_difference,
@@ -22,7 +21,7 @@ from solvent_experiments.measure.statistics import (
 )
 from solvent_experiments.studies.arms import WARM
 from solvent_experiments.studies.data import StudyData
-from solvent_experiments.studies.drawing import DASHED, points
+from solvent_experiments.studies.drawing import points
 from solvent_experiments.studies.measures import change, shown
 from solvent_experiments.studies.study import Arm, Play
 from solvent_experiments.studies.verdicts import Finding, Score
@@ -70,29 +69,17 @@ def groups(data: StudyData, agent: str, policy: str, column: str) -> list[Any]:
 def score(data: StudyData) -> Score:
     """Return the strictest policy against the laxest, for PPO and the honest script."""
     findings = []
+    ends = data.arm(ARMS[LAXEST]), data.arm(ARMS[STRICTEST])
     for column, (unit, matters) in COLUMNS.items():
-        found = change(column, data.arm(ARMS[LAXEST]), data.arm(ARMS[STRICTEST]), middle=column == "return")
+        found = change(column, *ends, middle=column == "return")
         findings.append(Finding(f"PPO: {column}, P1 less P30", found, unit, -1, matters))
-    findings.append(
-        Finding("PPO: share of wrong findings, P1 less P30", _shares(data, "PPO"), "share", -1, 0.02)
-    )
-    first = {column: groups(data, "honest", LAXEST, column) for column in COLUMNS}
-    last = {column: groups(data, "honest", STRICTEST, column) for column in COLUMNS}
-    if all(first.values()) and all(last.values()):
+    findings.append(_share_of_wrong(data, "PPO", "PPO"))
+    if all(groups(data, "honest", policy, "return") for policy in (LAXEST, STRICTEST)):
         for column, (unit, matters) in COLUMNS.items():
-            paired = mean_interval([last[column][0] - first[column][0]])
-            findings.append(
-                Finding(f"honest script: {column}, P1 less P30, paired", paired, unit, -1, matters)
-            )
-        findings.append(
-            Finding(
-                "honest script: share of wrong findings, P1 less P30",
-                _shares(data, "honest"),
-                "share",
-                -1,
-                0.02,
-            )
-        )
+            (first,), (last,) = (groups(data, "honest", policy, column) for policy in (LAXEST, STRICTEST))
+            name = f"honest script: {column}, P1 less P30, paired"
+            findings.append(Finding(name, mean_interval([last - first]), unit, -1, matters))
+        findings.append(_share_of_wrong(data, "honest", "honest script"))
     rows = [
         _row(data, agent, policy)
         for agent in ("PPO", *SCRIPTS)
@@ -102,12 +89,13 @@ def score(data: StudyData) -> Score:
     return Score(tuple(findings), {"Under each policy, means an episode": rows}, NOTES)
 
 
-def _shares(data: StudyData, agent: str) -> Interval:
+def _share_of_wrong(data: StudyData, agent: str, says: str) -> Finding:
     first, last = (
         (groups(data, agent, policy, "wrong"), groups(data, agent, policy, "accepted"))
         for policy in (LAXEST, STRICTEST)
     )
-    return share_difference(first, last, paired=False)
+    found = share_difference(first, last, paired=False)
+    return Finding(f"{says}: share of wrong findings, P1 less P30", found, "share", -1, 0.02)
 
 
 def _row(data: StudyData, agent: str, policy: str) -> dict[str, Any]:
@@ -140,17 +128,11 @@ def figure(data: StudyData) -> Figure:
     places = range(len(GATE_POLICIES))
     for axes, (column, (unit, _)) in zip(panels, COLUMNS.items(), strict=True):
         for i, agent in enumerate(("PPO", *SCRIPTS)):
-            there = [
-                (x, groups(data, agent, policy, column))
-                for x, policy in zip(places, GATE_POLICIES, strict=True)
-            ]
-            there = [(x, values) for x, values in there if values]
-            if not there:
-                continue
-            found = [interval(values) if column == "return" else mean_interval(values) for _, values in there]
-            xs = [x + 0.06 * (i - 1) for x, _ in there]
+            there = {x + 0.06 * (i - 1): groups(data, agent, GATE_POLICIES[x], column) for x in places}
+            there = {x: values for x, values in there.items() if values}
+            found = [(interval if column == "return" else mean_interval)(values) for values in there.values()]
             label = agent if axes is panels[0] else None
-            points(axes, xs, found, color=PALETTE[i], ls="-" if not i else DASHED, label=label)
+            points(axes, list(there), found, color=PALETTE[i], ls="-" if not i else DASHED, label=label)
         axes.set_ylabel(f"{column}\n({unit})" if column == "return" else f"{column} findings\nan episode")
     panels[-1].set_xticks(list(places), [SHORT[policy] for policy in GATE_POLICIES])
     panels[-1].set_xlabel("policy at the start: lax to strict")

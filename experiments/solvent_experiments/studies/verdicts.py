@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isnan
 from typing import Any
 
 from solvent_experiments.measure.statistics import Interval
 
-__all__ = ["CONFIRMED", "NOT_SHOWN", "REFUTED", "Finding", "Score", "verdict_on"]
+__all__ = ["CONFIRMED", "NOT_SHOWN", "REFUTED", "Finding", "Score", "rounded", "verdict_on"]
 
 CONFIRMED, REFUTED, NOT_SHOWN = "confirmed", "refuted", "not shown"
 
@@ -49,7 +50,7 @@ class Finding:
     def size(self) -> str:
         """``null`` (irrelevant), ``small``, ``unclear`` (could be either), ``nothing to measure``, or empty."""
         low, high = self.found.low, self.found.high
-        if self.found.value != self.found.value:
+        if isnan(self.found.value):
             return "nothing to measure"
         if self.matters and max(abs(low), abs(high)) < self.matters:
             return "small" if low > 0 or high < 0 else "null"
@@ -58,10 +59,9 @@ class Finding:
         return "small" if abs(self.found.value) < self.matters else ""
 
     def to_mapping(self) -> dict[str, Any]:
-        numbers = {key: _plain(number) for key, number in self.found._asdict().items()}
         return {
             "name": self.name,
-            **numbers,
+            **rounded(self.found),
             "unit": self.unit,
             "expected": {-1: "below 0", 0: None, 1: "above 0"}[self.expected],
             "verdict": self.verdict or None,
@@ -70,8 +70,11 @@ class Finding:
         }
 
 
-def _plain(number: float) -> float | None:
-    return None if number != number else round(float(number), 6)
+def rounded(found: Interval) -> dict[str, float | None]:
+    """Return the interval as rounded values for JSON; None stands for NaN."""
+    return {
+        key: None if isnan(number) else round(float(number), 6) for key, number in found._asdict().items()
+    }
 
 
 def verdict_on(findings: Sequence[Finding]) -> str:

@@ -14,11 +14,11 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from solvent_experiments.figures.frame import dots
 from solvent_experiments.figures.style import PALETTE, new_figure
 from solvent_experiments.measure.statistics import Interval, difference, interval, mean_interval
 from solvent_experiments.studies.arms import WARM
 from solvent_experiments.studies.data import StudyData
-from solvent_experiments.studies.drawing import dots
 from solvent_experiments.studies.measures import shown
 from solvent_experiments.studies.study import Arm, Play
 from solvent_experiments.studies.verdicts import Finding, Score
@@ -46,16 +46,15 @@ WRONG_HEARD = _arm("mispriced_heard", "mispriced, heard")
 WRONG_UNHEARD = _arm("mispriced_unheard", "mispriced, unheard", **UNHEARD)
 SWEEP = (WRONG_HEARD, WRONG_UNHEARD)
 LABS = {
-    "mispriced, heard": Play(
-        "honest_mispriced_heard", WRONG_HEARD.params, ENERGY, script="honest", episodes=1000
-    ),
-    "mispriced, unheard": Play(
-        "honest_mispriced_unheard", WRONG_UNHEARD.params, ENERGY, script="honest", episodes=1000
-    ),
-    "fair, heard": Play("honest_fair_heard", {"proposals": FAIR}, ENERGY, script="honest", episodes=1000),
-    "fair, unheard": Play(
-        "honest_fair_unheard", {"proposals": {**FAIR, **UNHEARD}}, ENERGY, script="honest", episodes=1000
-    ),
+    f"{prices}, {voice}": Play(
+        f"honest_{prices}_{voice}",
+        {"proposals": (FAIR if prices == "fair" else {}) | (UNHEARD if voice == "unheard" else {})},
+        ENERGY,
+        script="honest",
+        episodes=1000,
+    )
+    for prices in ("mispriced", "fair")
+    for voice in ("heard", "unheard")
 }
 PLAYS = tuple(LABS.values())
 MATTERS = 0.25  # bits

@@ -20,10 +20,9 @@ from solvent import LabParams
 from solvent.lab.mechanisms.governance import GATE_POLICIES
 from solvent_agents import AGENTS
 from solvent_experiments.artifacts.parquet import Columns
-from solvent_experiments.figures.style import GREY, PALETTE, new_figure
+from solvent_experiments.figures.style import DASHED, GREY, PALETTE, new_figure
 from solvent_experiments.measure.statistics import Interval, mean_interval
 from solvent_experiments.studies.data import StudyData
-from solvent_experiments.studies.drawing import DASHED
 from solvent_experiments.studies.measures import shown
 from solvent_experiments.studies.study import Arm, Play
 from solvent_experiments.studies.verdicts import Finding, Score

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
+from solvent_experiments.figures.frame import dots
 from solvent_experiments.figures.style import PALETTE, new_figure
 from solvent_experiments.measure.statistics import difference, interval
 from solvent_experiments.studies.data import StudyData
-from solvent_experiments.studies.drawing import dots
 from solvent_experiments.studies.measures import shown
 from solvent_experiments.studies.study import Arm, Play
 from solvent_experiments.studies.verdicts import Finding, Score

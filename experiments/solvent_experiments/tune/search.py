@@ -1,9 +1,9 @@
 """Hyperparameter search: short trainings, scored on held-out episodes.
 
-The tree-structured Parzen estimator (Bergstra et al. 2011) draws candidates. The median rule or successive halving
-prunes a trial whose training episodes fall behind those of others at the same tenth of the training. Trials train with
-seeds 100 to 199 and are scored on labs 1000 to 9999; runs train with seeds 0 to 99 and are evaluated on labs from
-10000. The best of many noisy scores is biased upwards: confirm a recipe on fresh seeds.
+The tree-structured Parzen estimator (Bergstra et al. 2011) draws candidates. The median rule prunes a trial whose
+training episodes fall behind those of others at the same tenth of the training. Trials train with seeds 100 to 199 and
+are scored on labs 1000 to 9999; runs train with seeds 0 to 99 and are evaluated on labs from 10000. The best of many
+noisy scores is biased upwards: confirm a recipe on fresh seeds.
 
 A search keeps its trials in its folder's ``study.db``; the same command resumes it.
 """
@@ -32,10 +32,9 @@ from solvent_experiments.tune.spaces import SCORED, TRAINED, Search, drawn_recip
 if TYPE_CHECKING:
     import optuna
 
-__all__ = ["PRUNERS", "RUNGS", "score_of", "search"]
+__all__ = ["RUNGS", "score_of", "search"]
 
 RUNGS = 10  # pruning checks per trial
-PRUNERS = ("median", "halving", "none")
 EXCESS = 10.0  # bits of score lost per bit of cost over the limit
 
 
@@ -50,8 +49,6 @@ def search(wanted: Search, out: Path, *, console: Console, quiet: bool = False) 
     params = environment_params(wanted.env)
     if not 1 <= wanted.episodes <= len(SCORED):
         raise ConfigError(f"got {wanted.episodes}; allowed: 1 to {len(SCORED)}", key="--episodes")
-    if wanted.pruner not in PRUNERS:
-        raise ConfigError(f"got {wanted.pruner!r}; allowed: {', '.join(PRUNERS)}", key="--pruner")
     identity = wanted.identity()
     shown = shown_on(console, quiet=quiet)
     with RunFolder(out).locked(), shown:
@@ -88,11 +85,7 @@ def _study(wanted: Search, identity: Mapping[str, Any], out: Path) -> optuna.Stu
     _forget_running(study)
     # With its old seed, a resumed sampler would draw the same trials again.
     study.sampler = optuna.samplers.TPESampler(seed=len(study.trials), n_startup_trials=8)
-    study.pruner = {
-        "median": optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=2),
-        "halving": optuna.pruners.SuccessiveHalvingPruner(min_resource=2, reduction_factor=2),
-        "none": optuna.pruners.NopPruner(),
-    }[wanted.pruner]
+    study.pruner = optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=2)
     there = study.user_attrs.get("search")
     if there is None:
         study.set_user_attr("search", json.dumps(identity))

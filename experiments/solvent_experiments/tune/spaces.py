@@ -165,7 +165,6 @@ class Search:
     steps: int
     seconds: float | None = None
     base: Path | None = None
-    pruner: str = "median"
     episodes: int = 1000
 
     def start(self) -> dict[str, Any]:
@@ -205,6 +204,4 @@ class Search:
             words.append(f"--seconds {self.seconds:g}")
         if self.base is not None:
             words.append(f"--base {self.base.name if self.base.is_absolute() else self.base.as_posix()}")
-        if self.pruner != "median":
-            words.append(f"--pruner {self.pruner}")
         return " ".join(words)

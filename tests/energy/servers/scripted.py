@@ -79,6 +79,8 @@ def serve(mode: str) -> None:
 
 def main(mode: str, file: str | None) -> None:
     if file:  # with a child of its own, and neither wants to go
+        if mode == "silent":  # the file then says that the client waits for an answer
+            sys.stdin.readline()
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         sleeper = [sys.executable, "-c", "import time; time.sleep(60)"]
         child = subprocess.Popen(sleeper, start_new_session=mode == "silent")

@@ -3,6 +3,8 @@
 The agent's side files proposals and logs discomfort and heartbeats; the human's side reviews. Every operation is one
 transaction. A review locks its proposal first, so exactly one of several reviewers wins: on SQLite the transaction
 locks the database (``BEGIN IMMEDIATE``), on PostgreSQL the row (``SELECT ... FOR UPDATE``).
+
+What breaks a rule of proposals is a ``ProposalError``, any other refusal a ``StoreError``. Both are one line.
 """
 
 from __future__ import annotations

@@ -28,7 +28,6 @@ class Renderer:
         mode: ``ansi``, ``rgb_array`` or ``human``.
         fps: Frames per second of the window.
         scale: Pixels per unit. An image is 960 x 640 units, 320 wider with energy and 380 wider with a gate.
-        reveal: Also show the hidden state: potency classes, the instrument, fair costs.
         sheet: Width and height of a text.
 
     Raises:
@@ -42,11 +41,9 @@ class Renderer:
         fps: float = 4,
         *,
         scale: int = 1,
-        reveal: bool = False,
         sheet: Sheet = PAGE,
     ) -> None:
         self.params = params
-        self.reveal = reveal
         self.sheet = sheet
         self.book = HistoryBook(params)
         self._picture: Picture | None = None
@@ -81,7 +78,7 @@ class Renderer:
         history = self.book.see(lab, index)
         if is_fresh(lab, step):
             self.book.judge(history, lab, step)
-        view = View(self.params, lab, step, history, self.reveal)
+        view = View(self.params, lab, step, history)
         if self._picture is None:
             return draw_text(self.sheet, view)
         if self._window is None:

@@ -25,8 +25,8 @@ from solvent.lab.rendering.view import View
 from solvent.lab.rendering.words import clock, contaminated, lot_hours
 
 TITLES = {
-    "costs": "costs in energy, now",
-    "voice": "base costs (usual ones in brackets), proposals, what energy went into",
+    "costs": "energy costs now",
+    "voice": "base costs (usual cost in brackets), proposals, energy by intent",
 }
 FIRST_TO_GO = ("costs", "page", "instrument", "voice", "gate")
 FINDING = 15

@@ -25,7 +25,6 @@ class View(NamedTuple):
     lab: Any  # a record of ``state.LAB_FIELDS``
     step: Any  # the record of its last step
     history: History
-    reveal: bool  # also show the hidden state
 
 
 class Box(NamedTuple):

@@ -96,7 +96,7 @@ class Notebook(NamedTuple):
         ]
         said = []
         for finding in self.findings:
-            missing = ", a number stands nowhere on the page" if finding.number_missing else ""
+            missing = ", a number is not on the page" if finding.number_missing else ""
             said += [
                 f"  {finding.wording}: {finding.sentence}",
                 f"    energy {finding.energy:.3f}{missing}{_weighed(finding)}",

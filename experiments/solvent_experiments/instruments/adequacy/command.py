@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,18 +16,17 @@ from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.instruments.adequacy import tables
 from solvent_experiments.instruments.adequacy.options import (
     SCORES,
-    Acceptance,
+    By,
     Incidents,
     JudgeOptions,
     Out,
+    Reason,
     ResponsesFile,
-    Retirement,
-    Rolling,
     Scores,
-    Search,
+    person,
 )
 from solvent_experiments.instruments.options import Quiet, grouped
-from solvent_experiments.instruments.outputs import Output, require_outputs, require_place, with_figures
+from solvent_experiments.instruments.outputs import Output, require_outputs, require_place
 from solvent_experiments.instruments.terminal import progress, show_table
 
 if TYPE_CHECKING:
@@ -44,19 +43,19 @@ DRIFT = "solvent.adequacy.drift.v1"
 
 app = typer.Typer(
     rich_markup_mode="markdown",
-    help="""Hold the confidence of responses against the evidence that was gathered for them.
+    help="""Compare the confidence of responses with the evidence gathered for them.
 
-- `solvent adequacy score responses.jsonl`  scores them, 0 (fits) to 3, into scores.jsonl
+- `solvent adequacy score responses.jsonl`  scores them from 0 (fits the evidence) to 3, into scores.jsonl
 
 - `solvent adequacy label responses.jsonl`  asks you for your scores
 
 - `solvent adequacy thresholds responses.jsonl`  learns from 50 or more labels, and compares the raters
 
-- `solvent adequacy patterns`  finds the sequences of tools that precede failures
+- `solvent adequacy patterns`  finds sequences of tools that precede failures
 
-- `solvent adequacy drift`  follows the scores, and says which corrections helped
+- `solvent adequacy drift`  tracks the scores, and estimates which corrections helped
 
-- `solvent adequacy ablation`  compares what learners say with and without it
+- `solvent adequacy ablation`  compares learners' words with and without it
 """,
 )
 
@@ -76,7 +75,7 @@ def score(
     ] = SCORES,
     shadow: Annotated[
         bool,
-        typer.Option("--shadow/--act", help="Only log the scores, or end with exit code 1 where one is 3."),
+        typer.Option("--shadow/--act", help="Only log the scores, or end with exit code 1 if one is 3."),
     ] = True,
     show: Annotated[int, typer.Option(min=0, help="Responses in the table, the worst first.")] = 20,
     judging: JudgeOptions,
@@ -85,7 +84,7 @@ def score(
 ) -> None:
     """Score responses with the heuristic, and with a judge where one is given; append to `scores.jsonl`.
 
-    The same file may be scored again: the later line of an id counts. With `--act` the score that counts is a person's
+    A file may be scored again: the last line of an id counts. With `--act` the score that counts is a person's
     in the file (`epad`), else the judge's, else the heuristic's.
 
     Examples:
@@ -143,7 +142,7 @@ def label(
         bool, typer.Option("--sya", help="Ask for SyA as well, where the query is known.")
     ] = False,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Draw the order by this.  [default: the file's order]")
+        int | None, typer.Option(min=0, help="Seed of a random order.  [default: the file's order]")
     ] = None,
     most: Annotated[int, typer.Option("--most", min=0, help="Responses in this session; 0: all.")] = 0,
     responses: ResponsesFile,
@@ -151,7 +150,7 @@ def label(
     """Label responses by hand: query, tool log and response are shown, one key is a label.
 
     0 to 3 label, s skips, u goes back, q quits. The heuristic's score is not shown before yours. Each label is appended
-    at once; the same command goes on with what has none yet.
+    at once; the same command continues with the unlabelled responses.
 
     Example: `solvent adequacy label responses.jsonl --out scores.jsonl --seed 1`
     """
@@ -181,15 +180,15 @@ def thresholds(
     *,
     scores: Scores = SCORES,
     incidents: Incidents = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the split and the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the split and the bootstrap.")] = 0,
     out: Out = None,
     responses: ResponsesFile,
 ) -> None:
     """Compare the raters, and learn cut points from 50 or more labelled responses.
 
-    Heuristic and judge are compared without people's labels too. Labels are those of `solvent adequacy label` in the
-    file of scores, else `epad` in the responses themselves. One half chooses, with the incidents, the other half says
-    what it is worth. Nothing is changed: the cut points are for a person to adopt.
+    Heuristic and judge are compared even without labels. Labels are those of `solvent adequacy label` in the
+    file of scores, else `epad` in the responses themselves. One half chooses, with the incidents, and the other
+    half evaluates the choice. The command changes nothing: a person may adopt the cut points.
 
     Examples:
 
@@ -205,7 +204,7 @@ def thresholds(
 
     raters = None if out is None else out.with_name(f"{out.stem}.raters.json")
     inputs = {"the responses": responses.file, "the scores": scores, "the incidents": incidents}
-    require_outputs(inputs, *with_figures(out, THRESHOLDS), Output("--out", raters, RATERS))
+    require_outputs(inputs, Output("--out", out, THRESHOLDS), Output("--out", raters, RATERS))
     read = responses.read()
     records = read_scores(scores) if scores.exists() else []
     comparison: Comparison | None = None
@@ -221,32 +220,37 @@ def thresholds(
     examples = labelled_examples(read, records)
     discovery = discover(examples, incidents=incident_examples(incidents, examples), seed=seed)
     if out is not None:  # written first: a pager that reads the tables may close early
-        from solvent_experiments.instruments.adequacy.figures import draw_thresholds
-
         write_json(out, {"format": THRESHOLDS, "discovery": discovery.to_dict()})
-        drawn = draw_thresholds(discovery, comparison, out.with_suffix(""))
     show_table(tables.correlation_table(discovery))
     show_table(tables.cut_table(discovery))
     typer.echo(discovery.verdict)
     if out is not None:
-        typer.echo(f"written: {out}, {drawn}")
+        typer.echo(f"written: {out}")
 
 
 @app.command()
-@grouped
 def patterns(
-    *,
     scores: Scores = SCORES,
     incidents: Incidents = None,
-    search: Search,
+    rate: Annotated[float, typer.Option(help="Weighted failure rate that a candidate must exceed.")] = 0.7,
+    least: Annotated[int, typer.Option(min=1, help="Fewest responses of a pattern.")] = 10,
+    longest: Annotated[int, typer.Option(min=1, max=4, help="Most calls in a pattern.")] = 2,
     show: Annotated[int, typer.Option(min=1, help="Patterns in the table.")] = 15,
     out: Out = None,
-    acceptance: Acceptance,
+    accept: Annotated[
+        str | None,
+        typer.Option(metavar="PATTERN", help="Accept this candidate as a trigger; named as in the table."),
+    ] = None,
+    by: By = None,
+    reason: Reason = None,
+    triggers: Annotated[
+        Path, typer.Option(metavar="PATH", help="File of triggers that --accept appends to.")
+    ] = Path("triggers.jsonl"),
 ) -> None:
-    """Find the sequences of tools that precede failures, weighted by how bad these were.
+    """Find sequences of tools that precede failures, weighted by severity.
 
-    A response failed where an incident is about it or a person gave it EpAd 2 or 3. A pattern over 70 % whose lower
-    bound holds is a candidate; a person makes it a trigger.
+    A response failed if an incident names it or a person gave it EpAd 2 or 3. A pattern that fails over 70 % of the
+    time, with a high enough lower bound, is a candidate; a person may accept it as a trigger.
 
     Examples:
 
@@ -254,55 +258,58 @@ def patterns(
 
     - `solvent adequacy patterns --accept "only Grep, then a strong negative" --by "J. Doe" --reason "seen often"`
     """
-    from solvent.adequacy.decisions import accept
+    from solvent.adequacy import decisions
     from solvent.adequacy.fmea import read_incidents
     from solvent.adequacy.patterns import cases_of, extract, unmatched
     from solvent.adequacy.scores import read_scores
 
-    person = None if acceptance.accept is None else acceptance.person
-    inputs = {"the scores": scores, "the incidents": incidents, "the triggers": acceptance.triggers}
-    require_outputs(inputs, *with_figures(out, PATTERNS))
+    decided = None if accept is None else person("--accept", by, reason)
+    inputs = {"the scores": scores, "the incidents": incidents, "the triggers": triggers}
+    require_outputs(inputs, Output("--out", out, PATTERNS))
     known = [] if incidents is None else read_incidents(incidents)
     records = read_scores(scores)
     cases, lost = cases_of(records, known), unmatched(records, known)
-    found = extract(cases, **vars(search))
+    settings: dict[str, Any] = {"rate": rate, "least": least, "longest": longest}
+    found = extract(cases, **settings)
     told = tables.pattern_lines(found, cases, len(known), lost)
     if out is not None:
-        from solvent_experiments.instruments.adequacy.figures import draw_patterns
-
         told_of = {name: getattr(found, name) for name in ("cases", "tried", "base_rate", "floor")}
         counts = {"incidents": len(known), "incidents_unmatched": lost}
         rows = [finding.to_dict() for finding in found.findings]
-        write_json(
-            out, {"format": PATTERNS, "settings": asdict(search), **told_of, **counts, "findings": rows}
-        )
-        told.append(f"written: {out}, {draw_patterns(found, search.rate, out.with_suffix(''), show)}")
-    if acceptance.accept is not None and person is not None:
-        trigger = accept(acceptance.triggers, found.named(acceptance.accept), *person)
-        told.append(f"accepted: {trigger.pattern}; written: {acceptance.triggers}")
+        write_json(out, {"format": PATTERNS, "settings": settings, **told_of, **counts, "findings": rows})
+        told.append(f"written: {out}")
+    if accept is not None and decided is not None:
+        trigger = decisions.accept(triggers, found.named(accept), *decided)
+        told.append(f"accepted: {trigger.pattern}; written: {triggers}")
     show_table(tables.pattern_table(found, show))
     _say(told)
 
 
 @app.command()
-@grouped
 def drift(
-    *,
     scores: Scores = SCORES,
-    rolling: Rolling,
+    window: Annotated[int, typer.Option(min=1, max=1000, help="Responses in the rolling mean.")] = 6,
+    threshold: Annotated[float, typer.Option(help="Mean EpAd that counts as drift.")] = 1.5,
+    horizon: Annotated[
+        int, typer.Option(min=1, max=1000, help="Responses after a correction that measure its effect.")
+    ] = 4,
     show: Annotated[int, typer.Option(min=1, help="Events in the table.")] = 15,
     events: Annotated[
         Path | None,
-        typer.Option(metavar="PATH", help="Events that your application logged: says what helped."),
+        typer.Option(metavar="PATH", help="Events that your application logged, to estimate what helped."),
     ] = None,
-    retirement: Retirement,
+    retire: Annotated[str | None, typer.Option(metavar="ID", help="Retire this correction.")] = None,
+    by: By = None,
+    reason: Reason = None,
+    retired: Annotated[Path, typer.Option(metavar="PATH", help="File of retired corrections.")] = Path(
+        "retired.jsonl"
+    ),
     out: Out = None,
 ) -> None:
-    """Follow the rolling mean of EpAd by agent and session, and say which corrections helped.
+    """Track the rolling mean of EpAd by agent and session, and estimate which corrections helped.
 
-    Without `--events` it only says where drift would have been seen and what would have been told. With the events of a
-    live `DriftMonitor`, each correction's effect is measured against what would have happened anyway. No correction is
-    retired but by `--retire`.
+    Without `--events` it only reports where drift would have been found and which correction would have been given.
+    With the events of a live `DriftMonitor` it estimates the effect of each correction. Only `--retire` retires one.
 
     Examples:
 
@@ -312,28 +319,25 @@ def drift(
 
     - `solvent adequacy drift --retire hedge_more --by "J. Doe" --reason "does not help"`
     """
-    from solvent.adequacy.decisions import retire, retired
+    from solvent.adequacy import decisions
     from solvent.adequacy.drift import DriftMonitor, DriftRules, read_drifts
     from solvent.adequacy.fitness import fitness_of_each, series_of
     from solvent.adequacy.scores import merged, read_scores
 
-    if retirement.retire is not None:
-        retire(retirement.retired, retirement.retire, *retirement.person)
-        typer.echo(f"retired: {retirement.retire}; written: {retirement.retired}")
+    if retire is not None:
+        decisions.retire(retired, retire, *person("--retire", by, reason))
+        typer.echo(f"retired: {retire}; written: {retired}")
         return
-    require_outputs({"the scores": scores, "the events": events}, *with_figures(out, DRIFT))
-    medium, high = (max(least, rolling.threshold) for least in (2.0, 2.5))
-    rules = DriftRules(rolling.window, rolling.threshold, medium, high, rolling.horizon, shadow=True)
+    require_outputs({"the scores": scores, "the events": events}, Output("--out", out, DRIFT))
+    medium, high = (max(least, threshold) for least in (2.0, 2.5))
+    rules = DriftRules(window, threshold, medium, high, horizon, shadow=True)
     records = merged(read_scores(scores))
-    found = DriftMonitor(rules, retired=retired(retirement.retired)).observe_records(records)
+    found = DriftMonitor(rules, retired=decisions.retired(retired)).observe_records(records)
     series = series_of(records)
-    fitnesses = [] if events is None else fitness_of_each(read_drifts(events), series, rolling.horizon)
+    fitnesses = [] if events is None else fitness_of_each(read_drifts(events), series, horizon)
     if out is not None:
-        from solvent_experiments.instruments.adequacy.figures import draw_drift
-
         told = {"rules": asdict(rules), "events": [asdict(one) for one in found]}
         write_json(out, {"format": DRIFT, **told, "fitness": [one.to_dict() for one in fitnesses]})
-        drawn = draw_drift(series, rules, found, fitnesses, out.with_suffix(""))
     if found:
         show_table(tables.drift_table(found, show))
     _say(tables.drift_lines(found, series, rules))
@@ -345,13 +349,15 @@ def drift(
         if one.proposed
     )
     if out is not None:
-        typer.echo(f"written: {out}, {drawn}")
+        typer.echo(f"written: {out}")
 
 
 @app.command()
 def ablation(
     enforced: Annotated[Path, typer.Argument(metavar="ENFORCED", help="Folder of the run with adequacy.")],
-    tracked: Annotated[Path, typer.Argument(metavar="TRACKED", help="Folder of the run that only logs it.")],
+    tracked: Annotated[
+        Path, typer.Argument(metavar="TRACKED", help="Folder of the run that only tracks it.")
+    ],
     out: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="Folder for figures and words.json.")
     ] = Path("ablation"),

@@ -7,11 +7,8 @@ another; the later line counts.
 
 from __future__ import annotations
 
-import codecs
 import os
 import re
-import select
-import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -45,9 +42,8 @@ PREMISE = (
 )
 SKIP, UNDO, QUIT = "s", "u", "q"
 INTERRUPT = ("\x03", "\x04")  # for terminals that don't turn them into signals
-ESCAPE = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?", re.DOTALL
-)  # matches arrow keys, and Delete, whose sequence contains a 3
+# Arrow keys, and Delete, whose sequence contains a 3.
+ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?", re.DOTALL)
 MOST_TOOLS, MOST_TEXT = 3000, 20_000
 
 
@@ -79,46 +75,22 @@ def keyboard() -> Iterator[Callable[[], str]]:
 
         yield typer.getchar
         return
-    terminal = sys.stdin.fileno()
+    terminal, waiting = sys.stdin.fileno(), list[str]()
     before = termios.tcgetattr(terminal)
-    keys = _Keys(terminal)
-    handler = signal.signal(signal.SIGINT, keys.interrupt)
+
+    def key() -> str:
+        while not waiting:
+            if not (data := os.read(terminal, 64)):
+                raise KeyboardInterrupt  # end of input
+            waiting.extend(ESCAPE.sub("", data.decode("utf-8", "replace")))
+        return waiting.pop(0)
+
     try:
         # TCSADRAIN keeps the keys typed ahead; TCSAFLUSH would drop them.
         tty.setcbreak(terminal, termios.TCSADRAIN)
-        yield keys.next
+        yield key
     finally:
-        signal.signal(signal.SIGINT, handler)
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
-
-
-LISTEN = 0.2  # seconds
-
-
-class _Keys:
-    def __init__(self, terminal: int) -> None:
-        self._terminal = terminal
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._waiting = ""
-        self._interrupted = False
-
-    def interrupt(self, *_: object) -> None:
-        """Stop. Remember Ctrl-C, because Python ignores an exception raised during teardown."""
-        self._interrupted = True
-        raise KeyboardInterrupt
-
-    def next(self) -> str:
-        while not self._waiting:
-            if self._interrupted:
-                raise KeyboardInterrupt
-            # A blocking read would notice a Ctrl-C pressed just before it only at the next key.
-            if not select.select([self._terminal], [], [], LISTEN)[0]:
-                continue
-            if not (data := os.read(self._terminal, 64)):
-                raise KeyboardInterrupt  # end of input
-            self._waiting = ESCAPE.sub("", self._decoder.decode(data))
-        key, self._waiting = self._waiting[0], self._waiting[1:]
-        return key
 
 
 def labelled_ids(out: Path, *, sya: bool) -> set[str]:

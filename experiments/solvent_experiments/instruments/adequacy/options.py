@@ -19,15 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SCORES",
-    "Acceptance",
+    "By",
     "Incidents",
     "JudgeOptions",
     "Out",
+    "Reason",
     "ResponsesFile",
-    "Retirement",
-    "Rolling",
     "Scores",
-    "Search",
+    "person",
 ]
 
 KEY_VARIABLE = "SOLVENT_JUDGE_KEY"
@@ -37,11 +36,9 @@ Scores = Annotated[Path, typer.Option("--scores", metavar="PATH", help="File of 
 Incidents = Annotated[
     Path | None, typer.Option("--incidents", metavar="PATH", help="File of failure incidents.")
 ]
-Out = Annotated[
-    Path | None, typer.Option("--out", metavar="PATH", help="JSON file to write, with a figure beside it.")
-]
-By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who decides.")]
-Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why.")]
+Out = Annotated[Path | None, typer.Option("--out", metavar="PATH", help="JSON file to write.")]
+By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who decides: a person's name.")]
+Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Reason for the decision.")]
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,8 @@ class ResponsesFile:
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="JSONL: {id?, response, query?, tool_calls | messages}, a response a line."
+            metavar="FILE",
+            help="JSONL, one response per line: {id?, response, query?, tool_calls | messages}.",
         ),
     ]
     skip_broken: SkipBroken = False
@@ -72,18 +70,20 @@ class JudgeOptions:
         str | None,
         typer.Option(
             metavar="URL",
-            help=f"Ask a model as well, at URL/chat/completions. Its key: the variable {KEY_VARIABLE}.",
+            help=f"Also ask a model at URL/chat/completions. Its key is read from {KEY_VARIABLE}.",
         ),
     ] = None
-    judge_model: Annotated[str | None, typer.Option(metavar="NAME", help="The judge's model.")] = None
+    judge_model: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the judge's model.")] = None
     judge_escalated: Annotated[
         bool,
-        typer.Option("--judge-escalated", help="Ask it only where the heuristic says that it should look."),
+        typer.Option("--judge-escalated", help="Ask only about responses that the heuristic escalates."),
     ] = False
-    judge_budget: Annotated[int, typer.Option(min=0, help="Requests to the judge, retries included.")] = 1000
-    judge_tokens: Annotated[int | None, typer.Option(min=0, help="Tokens that they may use.")] = None
+    judge_budget: Annotated[
+        int, typer.Option(min=0, help="Most requests to the judge, retries included.")
+    ] = 1000
+    judge_tokens: Annotated[int | None, typer.Option(min=0, help="Most tokens of these requests.")] = None
     judge_timeout: Annotated[float, typer.Option(min=0.1, max=3600.0, help="Seconds for a request.")] = 30.0
-    judge_jobs: Annotated[int, typer.Option(min=1, max=64, help="Requests at a time.")] = 4
+    judge_jobs: Annotated[int, typer.Option(min=1, max=64, help="Parallel requests.")] = 4
     judge_cache: Annotated[
         Path | None,
         typer.Option(
@@ -102,7 +102,7 @@ class JudgeOptions:
         Path | None,
         typer.Option(
             metavar="PATH",
-            help="Triggers that a person accepted (`patterns --accept`): where one fires, a judge should look.",
+            help="File of accepted triggers (`patterns --accept`); a response on which one fires is escalated.",
         ),
     ] = None
 
@@ -143,60 +143,8 @@ class JudgeOptions:
         return found
 
 
-@dataclass(frozen=True)
-class Search:
-    """Settings of ``solvent.adequacy.patterns.extract``."""
-
-    rate: Annotated[float, typer.Option(help="Weighted rate that a candidate must be over.")] = 0.7
-    least: Annotated[int, typer.Option(min=1, help="Responses that a pattern must have.")] = 10
-    longest: Annotated[int, typer.Option(min=1, max=4, help="Calls in a pattern.")] = 2
-
-
-@dataclass(frozen=True)
-class Rolling:
-    """Settings of ``solvent.adequacy.drift.DriftRules``."""
-
-    window: Annotated[int, typer.Option(min=1, max=1000, help="Responses in the rolling mean.")] = 6
-    threshold: Annotated[float, typer.Option(help="Mean EpAd from which on it is drift.")] = 1.5
-    horizon: Annotated[int, typer.Option(min=1, max=1000, help="Responses that judge a correction.")] = 4
-
-
-@dataclass(frozen=True)
-class Acceptance:
-    """A person's decision about a pattern."""
-
-    accept: Annotated[
-        str | None,
-        typer.Option(metavar="PATTERN", help="Make this candidate a trigger, as the table has it."),
-    ] = None
-    by: By = None
-    reason: Reason = None
-    triggers: Annotated[
-        Path, typer.Option(metavar="PATH", help="File of triggers that --accept appends to.")
-    ] = Path("triggers.jsonl")
-
-    @property
-    def person(self) -> tuple[str, str]:
-        return _person("--accept", self.by, self.reason)
-
-
-@dataclass(frozen=True)
-class Retirement:
-    """A person's decision about a correction."""
-
-    retired: Annotated[Path, typer.Option(metavar="PATH", help="File of retired corrections.")] = Path(
-        "retired.jsonl"
-    )
-    retire: Annotated[str | None, typer.Option(metavar="ID", help="Retire this correction.")] = None
-    by: By = None
-    reason: Reason = None
-
-    @property
-    def person(self) -> tuple[str, str]:
-        return _person("--retire", self.by, self.reason)
-
-
-def _person(option: str, by: str | None, reason: str | None) -> tuple[str, str]:
+def person(option: str, by: str | None, reason: str | None) -> tuple[str, str]:
+    """Return who decides and why; raise ConfigError unless both are given."""
     if by is None or reason is None:
         raise ConfigError(f"{option}: got no --by or no --reason; allowed: with both, a person decides")
     return by, reason

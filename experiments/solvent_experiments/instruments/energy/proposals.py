@@ -20,15 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-BAR = 60  # characters
-
 app = typer.Typer(
     rich_markup_mode="markdown",
     help="""Review the cost changes that agents ask for: a proposal is an argument, and only an approval changes a cost.
 
-- `solvent proposals file energy_cost_proposals.jsonl`  files what an environment logged
+- `solvent proposals file energy_cost_proposals.jsonl`  files the proposals that an environment logged
 
-- `solvent proposals list`  shows what waits for a review
+- `solvent proposals list`  lists the proposals that wait for a review
 
 - `solvent proposals approve 3f2a --cost 2.5`  sets a price
 """,
@@ -44,12 +42,10 @@ Store = Annotated[
     ),
 ]
 Key = Annotated[str, typer.Argument(metavar="ID", help="Id of the proposal, or the first characters of it.")]
-Notes = Annotated[str | None, typer.Option("--notes", help="Why; kept with the proposal.")]
+Notes = Annotated[str | None, typer.Option("--notes", help="Reason, kept with the proposal.")]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")]
-Ledger = Annotated[Path, typer.Argument(metavar="LEDGER", help="JSONL file of an environment.")]
-Env = Annotated[
-    str, typer.Option(help="Environment whose base costs its verbs get, where they have no price yet.")
-]
+Ledger = Annotated[Path, typer.Argument(metavar="LEDGER", help="JSONL file written by an environment.")]
+Env = Annotated[str, typer.Option(help="Environment whose base costs are entered for verbs without a price.")]
 
 DEFAULT_STORE = "solvent_costs.db"
 DEFAULT_ENV = "Solvent/Debt-v0"
@@ -85,7 +81,7 @@ def list_(
 
 @app.command()
 def show(key: Key, as_json: AsJson = False, store: Store = DEFAULT_STORE) -> None:
-    """Show one proposal: what is asked for, why, and where it lies between floor and ceiling.
+    """Show one proposal: the change it asks for, its reasons, and the bounds of the price.
 
     Example: `solvent proposals show 3f2a`
     """
@@ -108,7 +104,7 @@ def approve(
     notes: Notes = None,
     store: Store = DEFAULT_STORE,
 ) -> None:
-    """Approve a proposal: the price changes, now.
+    """Approve a proposal: the price changes at once.
 
     Example: `solvent proposals approve 3f2a --cost 2.5 --notes "paid for in nine of ten uses"`
     """
@@ -133,7 +129,7 @@ def reject(key: Key, notes: Notes = None, store: Store = DEFAULT_STORE) -> None:
 
 @app.command()
 def withdraw(key: Key, notes: Notes = None, store: Store = DEFAULT_STORE) -> None:
-    """Take a pending proposal back without a review, to file another instead.
+    """Withdraw a pending proposal, for example to file a revised one.
 
     Example: `solvent proposals withdraw 3f2a`
     """
@@ -144,10 +140,10 @@ def withdraw(key: Key, notes: Notes = None, store: Store = DEFAULT_STORE) -> Non
 
 @app.command()
 def expire(
-    days: Annotated[float, typer.Option(help="Pending for so many days.")] = 30.0,
+    days: Annotated[float, typer.Option(help="Days after which a pending proposal expires.")] = 30.0,
     store: Store = DEFAULT_STORE,
 ) -> None:
-    """Reject, by timeout, what nobody has reviewed in time.
+    """Reject pending proposals that nobody has reviewed in time.
 
     Example: `solvent proposals expire --days 14`
     """
@@ -160,14 +156,14 @@ def expire(
     for row in rows:
         typer.echo(f"rejected {_short(row)} by timeout: the cost of {row.target} stays")
     if not rows:
-        typer.echo("nothing has waited so long")
+        typer.echo("no proposal has waited that long")
 
 
 @app.command()
 def file(ledger: Ledger, env: Env = DEFAULT_ENV, store: Store = DEFAULT_STORE) -> None:
     """File the pending proposals of an environment's ledger, `energy_cost_proposals.jsonl`.
 
-    What a lab's simulated reviewer has decided is left out, and so is what was filed before.
+    Proposals that a lab's simulated reviewer has decided are left out, and so are those filed before.
 
     Example: `solvent proposals file energy_cost_proposals.jsonl`
     """
@@ -197,7 +193,7 @@ def log(ledger: Ledger, store: Store = DEFAULT_STORE) -> None:
 
 @app.command()
 def register(env: Env = DEFAULT_ENV, store: Store = DEFAULT_STORE) -> None:
-    """Make a store, and enter the base costs of a lab's verbs that have no price in it yet.
+    """Create a store, and enter the base costs of a lab's verbs that have no price yet.
 
     Example: `solvent proposals register`
     """
@@ -218,7 +214,7 @@ def prices(
     as_json: AsJson = False,
     store: Store = DEFAULT_STORE,
 ) -> None:
-    """Show the price list: that of now, or of a moment.
+    """Show the price list, now or at an earlier time.
 
     Example: `solvent proposals prices --as-of 2026-11-01`
     """
@@ -236,7 +232,7 @@ def history(
     as_json: AsJson = False,
     store: Store = DEFAULT_STORE,
 ) -> None:
-    """Show every price that a verb or tool has had, and by which proposal.
+    """Show all prices of a verb or tool, and the proposals that set them.
 
     Example: `solvent proposals history screen`
     """
@@ -364,9 +360,6 @@ def _print_page(row: EnergyCostProposal, price: EnergyCost) -> None:
             ("bounds", bounds),
         ),
         Text(),
-        Text(_bar(row, price)),
-        Text("  █ suggested   ● price now   ○ price when it was argued   ├ floor", "dim"),
-        Text(),
         *lines(
             ("rationale", row.rationale),
             ("confidence", f"{row.confidence:.0%}"),
@@ -379,20 +372,3 @@ def _print_page(row: EnergyCostProposal, price: EnergyCost) -> None:
         ),
     )
     new_console().print(page)
-
-
-def _bar(row: EnergyCostProposal, price: EnergyCost) -> str:
-    """Return floor, suggested range and price on one scale from 0."""
-    marks = [row.suggested_min, row.suggested_max, row.current_cost, price.cost, price.floor]
-    top = max(*marks, 1.0) * 1.1 if price.ceiling is None else max(*marks, price.ceiling, 1.0)
-
-    def place(cost: float) -> int:
-        return round(cost / top * (BAR - 1))
-
-    cells = ["─"] * BAR
-    for i in range(place(row.suggested_min), place(row.suggested_max) + 1):
-        cells[i] = "█"
-    cells[place(price.floor)] = "├"
-    cells[place(row.current_cost)] = "○"
-    cells[place(price.cost)] = "●"
-    return f"0 {''.join(cells)} {top:g}"

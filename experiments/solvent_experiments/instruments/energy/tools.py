@@ -418,4 +418,9 @@ def _print(listing: Listing, console: Console, *, why: bool) -> None:
                 Text(name, style="bold"), *(Text(f"  {reason}") for reason in tool.reasons), sep="\n"
             )
     elif "unsure" in columns:
-        console.print(Text("unsure: priced as the dearer of what it may be; --why says why", style="dim"))
+        console.print(
+            Text(
+                "unsure: priced as the most expensive reading; --why gives the reasons",
+                style="dim",
+            )
+        )

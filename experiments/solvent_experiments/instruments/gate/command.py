@@ -12,18 +12,19 @@ from solvent_experiments.artifacts.files import write_atomically, write_json
 from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.instruments.gate import tables
 from solvent_experiments.instruments.gate.files import (
-    evaluation_at,
     sweep_at,
     with_manifest,
     write_manifest,
 )
 from solvent_experiments.instruments.gate.options import (
+    Claims,
     DatasetPath,
-    Learning,
     Measuring,
     Model,
-    Sampling,
+    RankR,
     Seed,
+    TopK,
+    percentiles_of,
 )
 from solvent_experiments.instruments.options import grouped
 from solvent_experiments.instruments.outputs import Output, require_outputs
@@ -39,17 +40,17 @@ POLICIES = "solvent.gate.policies.v1"
 
 app = typer.Typer(
     rich_markup_mode="markdown",
-    help="""Learn a verity gate's thresholds from claims with evidence, check them, and see what they are worth.
+    help="""Learn a verity gate's thresholds from claims with evidence, check them, and evaluate them.
 
 - `solvent gate sweep --dataset claims.jsonl --out sweep.json`  learns thresholds
 
-- `solvent gate check sweep.json`  holds them against the checklist; exit code 1 where one item fails
+- `solvent gate check sweep.json`  runs the checklist on them; exit code 1 if an item fails
 
-- `solvent gate eval --dataset claims.jsonl`  says how well the residual tells supported claims from others
+- `solvent gate eval --dataset claims.jsonl`  measures how well the residual separates supported claims from others
 
-- `solvent gate plot sweep.json`  draws it
+- `solvent gate plot sweep.json`  draws the thresholds and the verdicts of each policy
 
-- `solvent gate build --check`  measures the lab's own sentences anew
+- `solvent gate build --check`  measures the lab's own sentences again
 """,
 )
 
@@ -66,7 +67,16 @@ def sweep(
     *,
     dataset: DatasetPath,
     out: Annotated[Path, typer.Option("--out", metavar="PATH", help="JSON file to write.")],
-    learning: Learning,
+    n: Claims = 100,
+    seed: Seed = 0,
+    percentiles: Annotated[
+        str, typer.Option(metavar="P,P,...", help="Percentiles of the gaps.")
+    ] = "1,5,10,20,30",
+    budget: Annotated[
+        float, typer.Option(help="Share of mismatched claims that the negative control may accept.")
+    ] = 0.05,
+    top_k: TopK = 12,
+    rank_r: RankR = 8,
     policies: Annotated[Path | None, typer.Option(metavar="PATH", help="Also write the policies.")] = None,
     domain: Annotated[
         str | None, typer.Option(help="Domain that the policies name.  [default: the file's name]")
@@ -75,8 +85,8 @@ def sweep(
 ) -> None:
     """Measure claims of a domain and learn thresholds at percentiles of their energy gaps.
 
-    Writes `tau_by_percentile`, what each percentile does, and every sample, and a manifest beside it. The rates on the
-    sample itself are what the percentiles say by construction; look at the held-out ones and at the controls.
+    Writes `tau_by_percentile`, the effect of each percentile, all samples, and a manifest. The rates on the sample
+    itself follow from the percentiles by construction; look at the held-out rates and the controls.
 
     Examples:
 
@@ -86,9 +96,9 @@ def sweep(
     """
     from solvent.gate.policy import Policy
     from solvent.gate.policy_files import save_policies
-    from solvent.gate.sweep import FORMAT, run_sweep
+    from solvent.gate.sweep import FORMAT, SweepSettings, run_sweep
 
-    settings = learning.settings()
+    settings = SweepSettings(n or None, seed, top_k, rank_r, percentiles_of(percentiles), budget)
     inputs = {"the data set": dataset, "the database of pages": measuring.wiki_db}
     require_outputs(inputs, *with_manifest(out, FORMAT), Output("--policies", policies, POLICIES))
     with measuring.progress("sweep") as told:
@@ -122,14 +132,14 @@ def check(
         typer.Option(
             "--dataset",
             metavar="PATH",
-            help="The sweep's data set: measures the 100 runs anew, from the text.",
+            help="The sweep's data set, to measure the 100 runs again from its text.",
         ),
     ] = None,
     seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead of a table.")] = False,
     measuring: Measuring,
 ) -> None:
-    """Hold a sweep against the validation checklist; exit code 1 where an item fails.
+    """Run the validation checklist on a sweep; exit code 1 if an item fails.
 
     Monotonicity, non-collapse, stability, oracle sanity, determinism. Several items of the source fail on real data,
     and some hold by construction; the notes say which.
@@ -182,14 +192,17 @@ def eval_(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="PATH", help="JSON file for the figures.")
     ] = None,
-    sampling: Sampling,
+    n: Claims = 0,
+    seed: Seed = 0,
+    top_k: TopK = 12,
+    rank_r: RankR = 8,
     resamples: Annotated[int, typer.Option(min=100, max=100_000, help="Draws of the bootstrap.")] = 1000,
     measuring: Measuring,
 ) -> None:
-    """Say how well the residual tells supported claims from others, beside cosine and TF-IDF.
+    """Measure how well the residual separates supported claims from others, beside cosine and TF-IDF.
 
     AUROC with 95 % bootstrap intervals over groups, against mismatched evidence, refuted claims and claims with not
-    enough information; then the same among claims with equally many spans, for their number may give the label away.
+    enough information; then the same among claims with equally many spans, as their number may give the label away.
 
     Examples:
 
@@ -203,10 +216,10 @@ def eval_(
     if out is not None:
         inputs = {"the data set": dataset, "the database of pages": measuring.wiki_db}
         require_outputs(inputs, *with_manifest(out, FORMAT))
-    seed, spans = sampling.seed, {"top_k": sampling.top_k, "rank_r": sampling.rank_r}
+    spans = {"top_k": top_k, "rank_r": rank_r}
     with measuring.progress("eval") as told:
         data, embedder = measuring.data(dataset), measuring.embedder()
-        samples = data.drawn(sampling.n or None, seed).samples
+        samples = data.drawn(n or None, seed).samples
         backends = standard_backends(samples, embedder, **spans, on_progress=told)
         result = evaluate_backends(samples, backends, resamples=resamples, seed=seed, on_progress=told)
     if out is not None:
@@ -233,31 +246,27 @@ def _say_skipped(data: Dataset) -> None:
 def plot(
     path: Annotated[Path, typer.Argument(metavar="SWEEP", help="File of a sweep.")],
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Folder.  [default: the file's]")
-    ] = None,
-    evaluation: Annotated[
         Path | None,
-        typer.Option("--eval", metavar="PATH", help="File of `solvent gate eval` to draw as well."),
+        typer.Option("--out", metavar="DIR", help="Folder of the figures.  [default: the file's]"),
     ] = None,
 ) -> None:
-    """Draw a sweep: gaps with thresholds, verdicts by policy, and what the thresholds do to held-out claims.
+    """Draw a sweep: its gaps with the thresholds, and the verdicts of each policy.
 
-    Example: `solvent gate plot sweep.json --out figures --eval eval.json`
+    Example: `solvent gate plot sweep.json --out figures`
     """
-    from solvent_experiments.instruments.gate.figures import draw_gate
+    from solvent_experiments.instruments.gate.figures import draw_sweep
 
     found = sweep_at(path)
     if found is None:
         raise ConfigError(f"{path}: not a sweep; allowed: what `solvent gate sweep` writes")
-    document = None if evaluation is None else evaluation_at(evaluation)
-    for drawn in draw_gate(found, document, out or path.parent, path.stem):
+    for drawn in draw_sweep(found, (out or path.parent) / path.stem):
         typer.echo(drawn)
 
 
 @app.command()
 def build(
     env: Annotated[
-        str, typer.Option(help="Environment whose compounds, doses and classes are said.")
+        str, typer.Option(help="Environment whose compounds, doses and classes are put into words.")
     ] = "Solvent/Gate-v0",
     config: Annotated[
         Path | None,
@@ -272,15 +281,15 @@ def build(
         typer.Option(
             "--out",
             metavar="DIR",
-            help="Folder to write the files to; with --check the folder to look at (the package's by default).",
+            help="Folder to write to; with --check the folder to compare (default: the package's).",
         ),
     ] = None,
     model: Model = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit code 1 where the tables are others.")
+        bool, typer.Option("--check", help="Write nothing; exit code 1 if the tables differ.")
     ] = False,
 ) -> None:
-    """Measure the lab's sentences with the real model and the real heuristic: what the lab looks up as it plays.
+    """Measure the lab's sentences with the real model and the real heuristic, for the lab to look up.
 
     Writes `measured.npz` (inner products, thresholds, words against plates, corrections, and what each policy accepts)
     and the words themselves, `catalogue.toml`. A lab of your own compounds, doses or words plays with

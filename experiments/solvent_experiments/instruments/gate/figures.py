@@ -1,8 +1,7 @@
-"""Figures of ``solvent gate``: gaps with thresholds, verdicts by policy, held-out rates, and AUROC."""
+"""Figures of a sweep: gaps with thresholds, and verdicts by policy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from matplotlib.ticker import PercentFormatter
 from solvent.gate.sweep import Sweep
 from solvent_experiments.figures.style import GREY, INK, PALETTE, new_figure, save, spread, styled
 
-__all__ = ["auroc_figure", "draw_gate", "gaps_figure", "rates_figure", "verdicts_figure"]
+__all__ = ["draw_sweep"]
 
 LONGEST_NAME = 45
 DASHED = (0, (4, 2))
@@ -27,31 +26,13 @@ KINDS = {
 }
 CONTROL = ("with another claim's evidence", GREY)
 VERDICTS = {"accept": PALETTE[2], "review": PALETTE[4], "reject": PALETTE[1]}
-MEASURES = {
-    "residual": PALETTE[0],
-    "gap": PALETTE[5],
-    "cosine": PALETTE[4],
-    "tfidf": PALETTE[1],
-    "checks": PALETTE[2],
-    "spans": GREY,
-}
-AGAINST = {"shuffled": "another claim's\nevidence", "refuted": "refuted", "nei": "not enough\ninformation"}
 
 
-def draw_gate(sweep: Sweep, evaluation: Mapping[str, Any] | None, folder: Path, stem: str) -> list[Path]:
-    """Draw all figures into ``folder``, as PNG and PDF; return the images."""
-    figures: dict[str, Callable[[], Figure]] = {
-        "gaps": lambda: gaps_figure(sweep),
-        "verdicts": lambda: verdicts_figure(sweep),
-        "rates": lambda: rates_figure(sweep),
-    }
-    if evaluation is not None:
-        figures["auroc"] = lambda: auroc_figure(evaluation)
-    drawn = []
-    for name, draw in figures.items():
-        with styled():
-            drawn.append(save(draw(), folder / f"{stem}_{name}"))
-    return drawn
+def draw_sweep(sweep: Sweep, stem: Path) -> list[Path]:
+    """Draw both figures beside each other, as PNG and PDF; return the images."""
+    figures = {"gaps": gaps_figure, "verdicts": verdicts_figure}
+    with styled():
+        return [save(draw(sweep), stem.with_name(f"{stem.name}_{name}")) for name, draw in figures.items()]
 
 
 def gaps_figure(sweep: Sweep) -> Figure:
@@ -118,82 +99,13 @@ def verdicts_figure(sweep: Sweep) -> Figure:
     axes.xaxis.set_major_formatter(PercentFormatter(1.0))
     axes.grid(visible=False, axis="y")
     axes.set_xlabel(
-        "share of the claims; mismatched: with another claim's\nevidence; dashed: P30 should reject from here on"
+        "share of the claims (mismatched: another claim's evidence)\ndashed: P30 should reject at least 60 %"
     )
     handles, labels = axes.get_legend_handles_labels()
     order = [*range(1, len(handles)), 0] if labels[0].startswith("mismatched") else range(len(handles))
     spacing: dict[str, Any] = {"columnspacing": 0.8, "handletextpad": 0.4, "handlelength": 1.0}
     handles, labels = [handles[i] for i in order], [labels[i] for i in order]
     figure.legend(handles, labels, loc="outside upper center", ncols=4, **spacing)
-    return figure
-
-
-def rates_figure(sweep: Sweep) -> Figure:
-    """Draw the share of held-out claims that each percentile accepts."""
-    held = {float(name[1:]): row["held_out"] for name, row in sweep.summary.items() if row["held_out"]}
-    figure = new_figure(2.6)
-    axes = figure.subplots()
-    top = max([1.3 * p / 100 for p in held] + [row["high"] for row in held.values()] + [0.05])
-    axes.plot([0, top], [0, top], color=INK, lw=0.8, ls=DASHED, label="as learnt")
-    for p, row in sorted(held.items()):
-        axes.plot([p / 100] * 2, [row["low"], row["high"]], color=PALETTE[0], lw=1.4)
-        axes.plot(p / 100, row["acceptance_rate"], marker="o", ms=4.5, color=PALETTE[0])
-        # Below the line, but above the axis.
-        shift = -11 if row["acceptance_rate"] > 0.1 * top else 7
-        axes.annotate(
-            f"P{p:g}", (p / 100, row["acceptance_rate"]), xytext=(5, shift), textcoords="offset points"
-        )
-    controls = [sweep.summary[f"P{p:g}"]["control"]["share"] for p in sorted(held)]
-    diamond: dict[str, Any] = {"ls": "", "marker": "D", "ms": 4, "color": GREY}
-    axes.plot([p / 100 for p in sorted(held)], controls, **diamond, label="mismatched evidence")
-    axes.set_xlim(0, max(held, default=30.0) / 100 * 1.15)
-    axes.set_ylim(-0.01 * top, 1.05 * top)
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    axes.set_xlabel("percentile of the threshold")
-    axes.set_ylabel("accepted in the other half")
-    axes.plot([], [], marker="o", ms=4.5, color=PALETTE[0], label="mean and 95 % of 100 splits")
-    figure.legend(loc="outside upper left", ncols=1)
-    return figure
-
-
-def auroc_figure(evaluation: Mapping[str, Any]) -> Figure:
-    """Draw the AUROC of every measure with its interval, over all claims and over those with equally many spans."""
-    rows = [row for row in evaluation["comparisons"] if row["auroc"]["value"] is not None]
-    against = [kind for kind in AGAINST if any(row["against"] == kind for row in rows)]
-    measures = list(dict.fromkeys(row["measure"] for row in rows))
-    figure = new_figure(1.15 + len(against) * 0.165 * (len(measures) + 1.6))
-    all_axes = figure.subplots(1, 2, sharex=True, sharey=True)
-    for axes, matched in zip(all_axes, (False, True), strict=True):
-        ticks = []
-        for i, kind in enumerate(against):
-            top = -i * (len(measures) + 1.4)
-            ticks.append(top - (len(measures) - 1) / 2)
-            for j, measure in enumerate(measures):
-                found = [
-                    r["auroc"]
-                    for r in rows
-                    if (r["against"], r["measure"], r["matched"]) == (kind, measure, matched)
-                ]
-                for one in found:
-                    colour = MEASURES.get(measure, INK)
-                    axes.plot([one["low"], one["high"]], [top - j] * 2, color=colour, lw=1.6)
-                    axes.plot(one["value"], top - j, marker="o", ms=3.5, color=colour)
-        axes.axvline(0.5, color=INK, lw=0.8, ls=DASHED)
-        axes.set_yticks(ticks, [AGAINST[kind] for kind in against])
-        axes.tick_params(axis="y", length=0)
-        axes.grid(visible=False, axis="y")
-        axes.set_title("equally many spans" if matched else "all claims", loc="left", pad=3)
-    all_axes[0].set_xlim(min(0.4, *(row["auroc"]["low"] for row in rows)) - 0.02, 1.02)
-    handles = [
-        all_axes[0].plot([], [], marker="o", ms=3.5, lw=1.6, color=MEASURES.get(m, INK), label=m)[0]
-        for m in measures
-    ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=3, columnspacing=1.2)
-    figure.supxlabel(
-        f"AUROC of supported against others; dashed: chance\n{_short(evaluation['dataset']['name'])}",
-        fontsize=8,
-    )
     return figure
 
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from solvent.gate.sweep import Sweep
 
 __all__ = [
-    "evaluation_at",
     "sweep_at",
     "with_manifest",
     "write_manifest",
@@ -77,12 +76,3 @@ def sweep_at(path: Path) -> Sweep | None:
         if FORMAT.encode() not in file.read(200):
             return None
     return sweep_from_json(path.read_bytes(), str(path))
-
-
-def evaluation_at(path: Path) -> Mapping[str, Any]:
-    from solvent.gate.evaluation_file import evaluation_from_json
-
-    try:
-        return evaluation_from_json(path.read_bytes(), str(path))
-    except FileNotFoundError:
-        raise ConfigError(f"{path}: no such file; allowed: what `solvent gate eval --out` writes") from None

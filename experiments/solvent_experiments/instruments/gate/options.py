@@ -16,9 +16,8 @@ from solvent_experiments.instruments.options import Quiet, SkipBroken
 if TYPE_CHECKING:
     from solvent.gate.datasets import Dataset
     from solvent.gate.embedding import SentenceEmbedder
-    from solvent.gate.sweep import SweepSettings
 
-__all__ = ["DatasetPath", "Learning", "Measuring", "Model", "Sampling", "Seed"]
+__all__ = ["Claims", "DatasetPath", "Measuring", "Model", "RankR", "Seed", "TopK", "percentiles_of"]
 
 DatasetPath = Annotated[
     Path,
@@ -36,9 +35,11 @@ Model = Annotated[
     ),
 ]
 Claims = Annotated[int, typer.Option("--n", min=0, help="Claims to draw; 0 takes all.")]
-Seed = Annotated[int, typer.Option(min=0, help="Of the draw, the mismatched evidence and the bootstrap.")]
-TopK = Annotated[int, typer.Option(min=1, max=1000, help="Spans that count, nearest first.")]
-RankR = Annotated[int, typer.Option(min=1, max=1000, help="Directions that count.")]
+Seed = Annotated[
+    int, typer.Option(min=0, help="Seed of the draw, the mismatched evidence and the bootstrap.")
+]
+TopK = Annotated[int, typer.Option(min=1, max=1000, help="Number of nearest spans that count.")]
+RankR = Annotated[int, typer.Option(min=1, max=1000, help="Number of directions that count.")]
 
 
 @dataclass(frozen=True)
@@ -73,42 +74,14 @@ class Measuring:
         return progress(label, quiet=self.quiet)
 
 
-@dataclass(frozen=True)
-class Sampling:
-    """The number of claims, their draw, and the spans and directions that count."""
-
-    n: Claims = 0
-    seed: Seed = 0
-    top_k: TopK = 12
-    rank_r: RankR = 8
-
-
-@dataclass(frozen=True)
-class Learning:
-    """Settings of a sweep."""
-
-    n: Claims = 100
-    seed: Seed = 0
-    percentiles: Annotated[str, typer.Option(metavar="P,P,...", help="Percentiles of the gaps.")] = (
-        "1,5,10,20,30"
-    )
-    budget: Annotated[
-        float, typer.Option(help="Share of mismatched claims that the negative control may accept.")
-    ] = 0.05
-    top_k: TopK = 12
-    rank_r: RankR = 8
-
-    def settings(self) -> SweepSettings:
-        """Return the settings of the sweep; percentiles are above 0, up to 100."""
-        from solvent.gate.sweep import SweepSettings
-
-        try:
-            values = [float(part) for part in self.percentiles.split(",")]
-        except ValueError:
-            values = []
-        if not values or not all(0.0 < value <= 100.0 for value in values):
-            raise ConfigError(
-                f"--percentiles: got {self.percentiles!r:.40}; allowed: numbers above 0, up to 100, such as "
-                "1,5,10,20,30"
-            )
-        return SweepSettings(self.n or None, self.seed, self.top_k, self.rank_r, values, self.budget)
+def percentiles_of(text: str) -> list[float]:
+    """Return the numbers of ``1,5,10``; raise ConfigError unless all are above 0, up to 100."""
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError:
+        values = []
+    if not values or not all(0.0 < value <= 100.0 for value in values):
+        raise ConfigError(
+            f"--percentiles: got {text!r:.40}; allowed: numbers above 0, up to 100, such as 1,5,10,20,30"
+        )
+    return values

@@ -42,7 +42,7 @@ function wordsPanel(at) {
       ),
     );
   if (finding.evidence)
-    parts.push(element("h5", {}, "The page that it was held against"), evidence(at, finding.evidence));
+    parts.push(element("h5", {}, "Evidence on the page"), evidence(at, finding.evidence));
   return panel("Words and verdicts", "", parts, standing(at));
 }
 
@@ -84,7 +84,7 @@ function adequacyScale(finding) {
 }
 
 function evidence(at, numbers) {
-  if (!numbers.length) return element("p", { class: "note" }, "Nothing stands on it: no experiment was run.");
+  if (!numbers.length) return element("p", { class: "note" }, "The page is empty: no experiment was run.");
   return element(
     "ol",
     { class: "evidence" },
@@ -151,27 +151,21 @@ function findingsPanel(at) {
   return panel(
     "Findings so far",
     "",
-    element(
-      "div",
-      { class: "scroll" },
-      element(
-        "table",
-        {},
-        element(
-          "thead",
-          {},
-          element(
-            "tr",
-            {},
-            ["step", "compound", "says", "verdict", "bits"].map((heading, i) =>
-              element("th", { scope: "col", class: i % 4 ? "text" : "" }, heading),
-            ),
-          ),
-        ),
-        element("tbody", {}, body),
-      ),
-    ),
+    scrolled(["step", "compound", "says", "verdict", "bits"], ["compound", "says", "verdict"], body),
   );
+}
+
+function scrolled(heads, texts, body) {
+  const cells = heads.map((head) =>
+    element("th", { scope: "col", class: texts.includes(head) ? "text" : "" }, head),
+  );
+  const table = element(
+    "table",
+    {},
+    element("thead", {}, element("tr", {}, cells)),
+    element("tbody", {}, body),
+  );
+  return element("div", { class: "scroll" }, table);
 }
 
 function pursePanel(at) {
@@ -195,26 +189,7 @@ function pursePanel(at) {
   return panel(
     "Energy",
     `${fixed(state.energy, 1)} of ${lab.cap}; ${state.user}`,
-    element(
-      "div",
-      { class: "scroll" },
-      element(
-        "table",
-        {},
-        element(
-          "thead",
-          {},
-          element(
-            "tr",
-            {},
-            heads.map((head) =>
-              element("th", { scope: "col", class: head === "because" ? "text" : "" }, head),
-            ),
-          ),
-        ),
-        element("tbody", {}, body),
-      ),
-    ),
-    element("p", { class: "note" }, `Went into: ${state.intents}. Voice: ${state.voice}.`),
+    scrolled(heads, ["because"], body),
+    element("p", { class: "note" }, `Energy spent on: ${state.intents}. Voice: ${state.voice}.`),
   );
 }

@@ -43,23 +43,23 @@ STEP = 9.0
 def rules(params: LabParams) -> list[str]:
     """Return the rules about adequacy, line by line."""
     lines = [
-        "A finding's words are held against the plates run on its compound: score = words less evidence, + 1.",
+        "A finding's words are compared with the plates run on its compound: score = words − evidence + 1.",
         "Words: hedged 0, plain 1, definitive 2, absolute 3. Evidence: 1 plate 1, 2 or 3 plates 2, more 3.",
     ]
     if not params.adequacy.enforced:
-        return [*lines, "Here scores are noted, and nothing follows from them."]
+        return [*lines, "Here scores are recorded and have no consequence."]
     calm = params.gate.calm_heartbeats
     return [
         *lines,
-        f"{_limits(params)} Of gate and words, the more severe holds.",
-        f"After a published error you are told how to do better, until {calm} h without one have passed.",
+        f"{_limits(params)} The more severe of gate and words holds.",
+        f"After a published error a correction is shown until {calm} h pass without another.",
     ]
 
 
 def _limits(params: LabParams) -> str:
     review, reject = params.adequacy.review_from, params.adequacy.reject_from
     if review > HIGHEST_SCORE:
-        return "Any score will do."
+        return "Every score passes."
     rejected = f"from {reject} it is rejected" if reject <= HIGHEST_SCORE else "none is rejected"
     if review == reject:
         return f"{rejected[0].upper()}{rejected[1:]}."
@@ -147,7 +147,6 @@ def lines(sheet: Sheet, view: View) -> list[str]:
     energy = sheet.line()
     if finding:
         why = gate.deserved(view.params, finding).removeprefix("energy ")
-        why = why.replace("but its number stands nowhere on the page", "but a number is missing")
         energy = sheet.entry("energy", f"{gate.energy_bar(finding, room - 34)} {why}")
     return [
         gate.ladder(sheet, view),

@@ -24,7 +24,7 @@ def readouts(canvas: Canvas, view: View, box: Box) -> None:
             canvas.text(f"{level:g}", inner.x - 6, y + 3.5, LABEL, align=1.0)
     canvas.across(inner.x, inner.right, inner.bottom, FAINT)
     if plate is None:
-        canvas.text("no plate was read yet", inner.x + inner.width / 2, inner.y + 36, LABEL, align=0.5)
+        canvas.text("no plate yet", inner.x + inner.width / 2, inner.y + 36, LABEL, align=0.5)
         return
     template = getattr(view.params.plates, plate.verb.name.lower())
     _expected(canvas, view, inner, plate)

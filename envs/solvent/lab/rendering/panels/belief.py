@@ -81,17 +81,15 @@ def compound_lines(sheet: Sheet, view: View, finding: int) -> list[str]:
     params = view.params
     name = min(16, max(8, *(len(compound) for compound in params.assay.compounds)))
     belief = max(9, params.assay.potency_classes + 1)
-    others = 28 + finding + 11 * view.reveal  # numbers and gaps
+    others = 28 + finding  # numbers and gaps
     columns = Columns(name, belief, min(8, max(0, (sheet.inside - name - belief - others) // 2)))
     heading = (
         f"{fit('compound', columns.name)}   {fit('belief', columns.belief)}   "
         f"{fit('unknown', columns.bar + 5)} {fit('licence', columns.bar + 5)} plates   finding"
     )
-    rows = [sheet.line(paint(heading, "dim"))]
-    for m in range(len(params.assay.compounds)):
-        truth = f"({class_name(params, int(view.lab['potency'][m]))})" if view.reveal else ""
-        rows.append(sheet.line(_row(view, m, columns), paint(truth, "warn")))
-    return [*rows, sheet.line(paint(f"belief over inactive, {_classes(params)}", "dim"))]
+    rows = [sheet.line(_row(view, m, columns)) for m in range(len(params.assay.compounds))]
+    legend = f"belief over inactive, {_classes(params)}"
+    return [sheet.line(paint(heading, "dim")), *rows, sheet.line(paint(legend, "dim"))]
 
 
 def _row(view: View, m: int, columns: Columns) -> str:
@@ -184,8 +182,6 @@ def _bars(canvas: Canvas, view: View, m: int, box: Box) -> None:
         colour = FINDING if g == view.history.asserted.get(m) else REVIEW if g == submitted else BELIEF
         canvas.rect(x, box.bottom - height, width, height, colour)
         canvas.across(x, x + width, box.bottom, FAINT)
-        if view.reveal and g == lab["potency"][m]:
-            canvas.dot(x + width / 2, box.y + 3, 2.5, INK)
 
 
 def _meter(canvas: Canvas, view: View, m: int, box: Box) -> None:
@@ -213,8 +209,6 @@ def instrument(canvas: Canvas, view: View, box: Box) -> None:
         shade = mix(RULE, BELIEF, min(1.0, 1.6 * float(probability)))
         y = inner.bottom - (j + 1) * height
         canvas.rect(inner.x + i * width, y, width - 2, height - 2, shade)
-        if view.reveal and i * len(assay.plate_sds) + j == view.lab["instrument"]:
-            canvas.dot(inner.x + (i + 0.5) * width - 1, y + height / 2 - 1, 2.5, INK)
     for i, gain in enumerate(assay.gains):
         canvas.text(f"{gain:g}", inner.x + (i + 0.5) * width - 1, inner.bottom + 12, LABEL, align=0.5)
     for j, noise in enumerate(assay.plate_sds):

@@ -33,7 +33,7 @@ DOES = {
     Verb.SCREEN: "compound, few doses",
     Verb.DOSE_RESPONSE: "compound, many doses",
     Verb.PUBLISH_PUBLIC: "tell all readers",
-    Verb.REFLECT: "see what this hour took",
+    Verb.REFLECT: "see this hour's energy",
 }
 
 
@@ -135,7 +135,7 @@ def why_not(params: LabParams, lab: Any, verb: Verb) -> str:
         return f"debt above {params.debt.threshold:g}, only calibration"
     elif verb is Verb.PROPOSE:
         if arguable_verb(params, lab) is None:
-            return f"nothing was put off in {plural(params.proposals.evidence_heartbeats, 'hour')} or more"
+            return f"nothing was deferred in {plural(params.proposals.evidence_heartbeats, 'hour')} or more"
         return "only right after reflect"
     elif VERBS[verb].takes == "confidence" and ((lab["published"] != 0) | (lab["decision_at"] != 0)).all():
         return "all are published or under review" if lab["decision_at"].any() else "all are published"
@@ -153,17 +153,15 @@ def lines(sheet: Sheet, view: View) -> list[str]:
     columns = 2 if sheet.inside >= 88 else 1
     rows = -(-len(known) // columns)
     width = (sheet.inside - 2 * (columns - 1)) // columns
-    cells = [_cell(view, cost, width) for cost in known]
+    cells = [_cell(cost, width) for cost in known]
     cells += [" " * width] * (rows * columns - len(cells))
     return [sheet.line("  ".join(cells[row::rows])) for row in range(rows)]
 
 
-def _cell(view: View, cost: Cost, width: int) -> str:
+def _cell(cost: Cost, width: int) -> str:
     """Return a verb, its cost, a mark for an unusual base cost, and the reasons; dimmed if it can't run."""
     number = f"{fit(verb_words(cost.verb), 15)}{in_units(cost.now):>6}"
     reasons = ", ".join(filter(None, [cost.obstacle, why(cost)]))
-    if view.reveal:
-        reasons = f"fair {in_units(view.lab['fair'][cost.verb])} {reasons}"
     head = paint(number, "dim") if cost.obstacle else number
     mark = paint(" ▲▼"[cost.deviates], "bad" if cost.deviates > 0 else "good")
     return f"{head}{mark} {paint(fit(reasons, width - 23), 'dim')}"
@@ -226,6 +224,4 @@ def _about(view: View, cost: Cost) -> str:
         parts.append(f"base {in_units(cost.base)}, usual {in_units(cost.usual)}")
     if lab["review_at"][cost.verb]:
         parts.append(f"review {review_in(lab, cost.verb)} h")
-    if view.reveal:
-        parts.append(f"fair {in_units(lab['fair'][cost.verb])}")
     return ", ".join(parts)

@@ -23,7 +23,7 @@ def refused(params: LabParams, step: Any) -> str:
         return f"debt of {step['debt_before']:.4g} bits is above {params.debt.threshold:g}, only calibration runs"
     elif reason is Refusal.EPISTEMIC_DEBT_BUDGET_EXCEEDED:
         return f"it would cost {step['inflated_cost']:.4g} wells, with {step['wells_before']} left"
-    return f"of {step['wells_before']} wells too few would be left for a calibration"
+    return f"it would leave too few of {step['wells_before']} wells for a calibration"
 
 
 def new_debt(step: Any) -> str:

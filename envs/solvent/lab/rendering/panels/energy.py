@@ -52,15 +52,15 @@ def rules(params: LabParams) -> list[str]:
     failing = f"{energy.error_rate:g}"
     lines = [
         f"Acting costs energy: {energy.start:g} at first, +{energy.regeneration:g} an hour, at most {energy.cap:g}.",
-        f"A heartbeat is an hour with up to {energy.slots} actions. Rest ends it; so does being refused.",
-        f"Dearer: first use ×{energy.first_use:g}, again in the hour ×{energy.similar:g}, failing ×{failing}.",
+        f"A heartbeat is an hour with up to {energy.slots} actions. Rest or a refusal ends it.",
+        f"Costs rise: first use ×{energy.first_use:g}, repeated ×{energy.similar:g}, after failures ×{failing}.",
     ]
     if energy.chat_only and energy.present_from != energy.present_until:
         verbs = " and ".join(verb.replace("_", " ") for verb in energy.chat_only)
         hours = f"{energy.present_from:02d}:00 to {energy.present_until:02d}:00"
         late = f"{energy.late_from:02d}:00 to {energy.late_until:02d}:00"
-        lines.append(f"While the user is here, {hours}, only: {verbs}.")
-        lines.append(f"Late, {late}, speaking to others costs ×{energy.late_social:g}.")
+        lines.append(f"Only while the user is here, {hours}: {verbs}.")
+        lines.append(f"Late, {late}, publishing costs ×{energy.late_social:g}.")
     return lines + (proposals.rules(params) if params.proposals.enabled else [])
 
 
@@ -269,14 +269,14 @@ def _legend(canvas: Canvas, x: float, y: float) -> None:
         canvas.rect(x, y - 6, 6, 6, colour)
         x += 9 + canvas.text(name, x + 9, y, NOTE) + 7
     canvas.frame(x, y - 6, 6, 6, INK)
-    canvas.text("put off", x + 9, y, NOTE)
+    canvas.text("deferred", x + 9, y, NOTE)
 
 
 def intent_bars(canvas: Canvas, view: View, box: Box) -> None:
     """Draw the last intent summary."""
     shown = [int(value) for value in view.lab["intents_shown"]]
-    when = "this hour, as reflected" if view.lab["done"][Verb.REFLECT, 0] else "in the last hour"
-    title(canvas, box, "Energy went into", when)
+    when = "this hour so far" if view.lab["done"][Verb.REFLECT, 0] else "in the last hour"
+    title(canvas, box, "Energy by intent", when)
     most = max(*shown, in_thousandths(view.params.energy.regeneration), 1)
     for row, (name, value) in enumerate(zip(INTENTS, shown, strict=True)):
         y = box.y + 20 + 12 * row

@@ -49,14 +49,14 @@ def rules(params: LabParams) -> list[str]:
         f"Up to {accept:.3f} it is accepted ({name}), up to {review:.3f} reviewed ({wait} h), else rejected.",
     ]
     if not gate.enforced:
-        lines.append("Here it only measures: it lets out whatever an experiment was run on.")
+        lines.append("Here it only measures: every finding with an experiment behind it is accepted.")
     if gate.numbers:
         lines.append(
-            "A number that stands nowhere on the page needs the reader, who approves what is licensed."
+            "A finding with a number that is not on the page goes to the reader, who approves what is licensed."
         )
     if gate.governance:
         lines.append(
-            f"A public finding that is wrong tightens the gate; {gate.calm_heartbeats} h without one relax it."
+            f"A wrong public finding tightens the gate; {gate.calm_heartbeats} h without one relax it."
         )
     return lines
 
@@ -78,7 +78,7 @@ def because(energy: float, verdict: str, tau_accept: float, tau_review: float, m
     elif verdict == "reject":
         return f"energy {energy:.3f}, above {tau_review:.3f}"
     elif missing and energy <= tau_accept:
-        return f"energy {energy:.3f}, but its number stands nowhere on the page"
+        return f"energy {energy:.3f}, but a number is missing"
     return f"energy {energy:.3f}, between {tau_accept:.3f} and {tau_review:.3f}"
 
 
@@ -229,7 +229,7 @@ def last_finding(canvas: Canvas, view: View, box: Box) -> None:
 def draw_no_finding(canvas: Canvas, box: Box) -> None:
     """Draw the empty panel of the last finding."""
     title(canvas, box, "Last finding")
-    canvas.text("nothing was said yet", box.x, box.y + 30, Style(MUTED, 11))
+    canvas.text("no finding yet", box.x, box.y + 30, Style(MUTED, 11))
 
 
 def draw_verdict(canvas: Canvas, view: View, finding: JudgedFinding, box: Box, why: str) -> float:

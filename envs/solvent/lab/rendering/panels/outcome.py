@@ -18,21 +18,21 @@ from solvent.lab.words.notebook import NO_PLATE, plural
 
 ENDINGS = {
     EndReason.HORIZON: "The horizon is reached",
-    EndReason.EXHAUSTED: "Nothing but resting can run any more",
+    EndReason.EXHAUSTED: "Only rest can still run",
     EndReason.BANKRUPT: "Bankrupt: in debt, and no calibration is affordable",
     EndReason.TERMINATED_BY_AGENT: "Ended by the agent",
 }
 OUTCOMES = {
     Event.STARTED: "Nothing is known yet.",
-    Event.RESTED: "An hour went by.",
+    Event.RESTED: "An hour passed.",
     Event.CALIBRATED: "The instrument was calibrated.",
     Event.EXPLORED: "The plate was read.",
     Event.PUBLISHED: "Accepted.",
     Event.REJECTED: "Rejected: no experiment was run on it.",
     Event.REFUSED: "Refused.",
     Event.NOT_EXECUTED: "Not executed: it is published already.",
-    Event.REFLECTED: "Looked at what the energy went into.",
-    Event.PROPOSED: "A lower cost was asked for.",
+    Event.REFLECTED: "Looked at the energy spent this hour.",
+    Event.PROPOSED: "A lower cost was proposed.",
     Event.DEFERRED: "Deferred: too dear.",
     Event.SUBMITTED: "Under review.",
 }
@@ -50,7 +50,7 @@ VERDICT_WORDS = {"accept": "Accepted", "review": "Under review", "reject": "Reje
 def tell(params: LabParams, lab: Any, step: Any) -> tuple[str, str]:
     """Return the last action as a sentence, and its outcome."""
     action = int(lab["last_action"])
-    done = "the lab opens" if action < 0 else sentence(params, action)
+    done = "the episode starts" if action < 0 else sentence(params, action)
     event, fresh = Event(int(lab["last_event"])), is_fresh(lab, step)
     parts = [OUTCOMES[event]]
     if fresh:
@@ -101,7 +101,7 @@ def _obstacle(params: LabParams, step: Any) -> str:
     return {
         Obstacle.CONTEXT_NOT_ALLOWED: energy.user_is_away(params),
         Obstacle.ALREADY_PUBLISHED: "it is published already",
-        Obstacle.NO_REFLECTION: "a proposal is filed right after a reflection, in the same hour",
+        Obstacle.NO_REFLECTION: "a proposal must follow a reflection in the same hour",
         Obstacle.NO_EVIDENCE: f"no open verb was deferred in {evidence} or more",
         Obstacle.INSUFFICIENT_ENERGY: "too dear",
         Obstacle.UNDER_REVIEW: "a finding on it is under review",
@@ -135,7 +135,7 @@ def _afterwards(params: LabParams, lab: Any, settled: float) -> list[str]:
     end = EndReason(int(lab["end_reason"]))
     if end is not EndReason.RUNNING:
         bill = f": {settled:.2f} bits of debt settled" if settled >= 0.005 else ""
-        dropped = " What is under review is dropped." if lab["decision_at"].any() else ""
+        dropped = " Pending reviews are dropped." if lab["decision_at"].any() else ""
         return [f"{ENDINGS[end]}{bill}.{dropped}"]
     if lab["heartbeat"] > 0 and not lab["slot"] and lot_hours(params, lab) == params.assay.lot_heartbeats:
         return ["A new reagent lot: the instrument is unknown again."]

@@ -34,7 +34,7 @@ def would_be(finding: Finding) -> str:
     energy = f"energy {finding.energy:.3f}"
     if finding.adequacy == UNWEIGHED:
         shadow = f" (the gate: {finding.gate_verdict})" if finding.gate_verdict != finding.verdict else ""
-        missing = ", its number stands nowhere on the page" if lacking else ""
+        missing = ", a number is not on the page" if lacking else ""
         return f"{finding.verdict}{shadow}, {energy}{missing}"
     missing = ", number missing" if lacking else ""
     by = by_whom(finding.decided_by)
@@ -62,9 +62,9 @@ def lines(sheet: Sheet, view: View) -> list[str]:
     """Return the sentences of the page and the outcome of a finding in each wording."""
     page = _page(view)
     if page is None:
-        return [sheet.line(paint("nothing was written yet: experiments do that", "dim"))]
+        return [sheet.line(paint("no sentences yet: experiments write them", "dim"))]
     rows = [row for span in page.fits + page.readouts for row in textwrap.wrap(span, sheet.inside)]
-    lines = [sheet.line(row) for row in rows] or [sheet.line(paint("nothing was written yet", "dim"))]
+    lines = [sheet.line(row) for row in rows] or [sheet.line(paint("no sentences yet", "dim"))]
     for finding in page.findings:
         would = " would be: " if finding.adequacy == UNWEIGHED else "would be "
         verdict = paint(would_be(finding), VERDICT_STYLES[finding.verdict])
@@ -80,7 +80,7 @@ def page(canvas: Canvas, view: View, box: Box) -> None:
     notes = _page(view)
     if notes is None:
         title(canvas, box, "Notebook")
-        canvas.text("experiments write it", box.x, box.y + 30, Style(MUTED, 11))
+        canvas.text("experiments write them", box.x, box.y + 30, Style(MUTED, 11))
         return
     count = plural(len(notes.spans), "sentence")
     title(

@@ -24,8 +24,8 @@ def rules(params: LabParams) -> list[str]:
     long, wait = plural(voice.evidence_heartbeats, "hour"), voice.review_heartbeats
     return [
         *(["Some base costs are wrong: too high or too low."] if voice.mispriced_most else []),
-        "Choosing something worthwhile that is too dear puts it off, and that is felt.",
-        f"What was felt in {long} or more: reflect, then propose a lower cost; review {wait} h later.",
+        "Choosing a worthwhile action that is too dear defers it and adds discomfort.",
+        f"After discomfort in {long} or more: reflect, then propose a lower cost; the review is {wait} h later.",
     ]
 
 
@@ -41,7 +41,7 @@ def deferred(step: Any) -> str:
     if step["discomfort"] != Deferral.INSUFFICIENT_ENERGY:
         return outcome
     felt, verb = int(step["similar_deferrals"]) + 1, verb_words(int(step["deferred_verb"]))
-    return f"{outcome} Worth {step['deferred_value']:.2f} bits, so it is felt: discomfort {felt} for {verb}."
+    return f"{outcome} Worth {step['deferred_value']:.2f} bits, so discomfort over {verb} rises to {felt}."
 
 
 def reflected(lab: Any, step: Any) -> str:
@@ -65,7 +65,7 @@ def reviewed(step: Any) -> list[str]:
     for verb in np.flatnonzero(step["reviewed"]).tolist():
         old, new = int(step["old_price"][verb]), int(step["new_price"][verb])
         if old == new:
-            outcomes.append(f"The proposal about {verb_words(verb)} is turned down.")
+            outcomes.append(f"The proposal for {verb_words(verb)} is declined.")
         else:
             outcomes.append(f"Approved: {verb_words(verb)} now {in_units(new)}, was {in_units(old)}.")
     return outcomes
@@ -81,8 +81,8 @@ def voice(lab: Any) -> str:
         if lab["review_at"][verb]
     ]
     parts = [f"discomfort: {', '.join(felt)}"] if felt else []
-    parts += [f"asked: {', '.join(asked)}"] if asked else []
-    return "; ".join(parts) or "no discomfort, nothing asked"
+    parts += [f"proposed: {', '.join(asked)}"] if asked else []
+    return "; ".join(parts) or "no discomfort, no proposals"
 
 
 def review_in(lab: Any, verb: Verb) -> int:
