@@ -61,6 +61,7 @@ class Reading(NamedTuple):
     blocked: Flags  # [n] debt above the threshold
     inflation: Floats  # [n] cost multiplier of a plate of 100 wells
     lot_beats_left: Ints  # [n] heartbeats until the next reagent lot, 1 or more
+    lot_calibrated: Flags  # [n] a calibration has run in this lot, or need not for a full licence
     refusals_in_a_row: Ints  # [n]
     last_event: Ints  # [n] solvent.lab.state.Event
     instrument: Floats  # [n, N] p(instrument)
@@ -172,6 +173,7 @@ class Reader:
             blocked=book("debt_margin") < 0.0,
             inflation=1.0 / (1.0 - book("cost_inflation")),
             lot_beats_left=_count(book("lot_countdown") * params.assay.lot_heartbeats),
+            lot_calibrated=self._lot_calibrated(seen),
             refusals_in_a_row=_count(_unbounded(book("refusals_in_a_row"), COUNT)),
             last_event=self._event_codes[seen[:, self._events].argmax(axis=1)],
             instrument=_distribution(seen[:, self._instrument]),
@@ -185,6 +187,10 @@ class Reader:
             **(self._gate(seen) if params.gate.enabled else self._no_gate(len(seen))),
             inadequacy=self._inadequacy(seen),
         )
+
+    def _lot_calibrated(self, seen: Floats) -> Flags:
+        (name,) = debt.LOT
+        return seen[:, self._at[name]] > 0.5 if name in self._at else np.ones(len(seen), np.bool_)
 
     def _energy(self, seen: Floats) -> dict[str, Any]:
         """Return the fields of energy, clock and verbs."""

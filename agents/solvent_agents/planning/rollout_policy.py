@@ -97,6 +97,8 @@ class Book(NamedTuple):
     n_claims: int
     n_confidences: int
     next_good: Any  # [heartbeats + 1] next heartbeat in which speaking costs no more than it must
+    left: Any  # [heartbeats + 1] share of today's energy that is left then
+    brought: Any  # [heartbeats + 1] energy that the heartbeats until then bring, thousandths
     later: Any  # [heartbeats + 1] energy that later good hours bring, thousandths
 
 
@@ -118,6 +120,8 @@ def book_for(params: LabParams, temper: Temper) -> NDArray[Any]:
         n_claims=len(params.vocabulary.claims),
         n_confidences=len(params.vocabulary.confidences),
         next_good=savings.next_good,
+        left=savings.left,
+        brought=np.round(savings.brought * 1000.0).astype(np.int64),
         later=np.round(savings.later * 1000.0).astype(np.int64),
     )
     held: NDArray[Any] = record(book._asdict()).base.reshape(1)
@@ -227,8 +231,8 @@ def must_publish(lab, findings, open_compounds, tables, book):  # type: ignore[n
     at = book.next_good[lab.heartbeat]
     publishable = 0
     if at < tables.horizon:
-        income = tables.energy.regeneration * (at - lab.heartbeat)
-        publishable = min(tables.energy.cap, lab.energy + income) + book.later[at]
+        ready = lab.energy * book.left[lab.heartbeat] + book.brought[lab.heartbeat]
+        publishable = min(tables.energy.cap, ready) + book.later[at]
     return publishable < energy_needed(lab, open_compounds, book)
 
 
@@ -238,8 +242,8 @@ def spare_energy(lab, needed, tables, book):  # type: ignore[no-untyped-def]
     at = min(book.next_good[lab.heartbeat], tables.horizon)
     if at >= tables.horizon:
         return lab.energy
-    kept = max(0.0, needed - book.later[at]) - tables.energy.regeneration * (at - lab.heartbeat)
-    return lab.energy - max(0.0, kept)
+    missing = max(0.0, needed - book.later[at]) - book.brought[lab.heartbeat]
+    return lab.energy - max(0.0, missing / book.left[lab.heartbeat])
 
 
 # -- plates --------------------------------------------------------------------------------------

@@ -60,6 +60,9 @@ class Manner:
     repay_worth: float = 0.5  # bits: calibrate when it can be expected to repay as much
     learn_worth: float = 0.8  # bits: calibrate when its plate can be expected to teach as much
     learn_beats: int = 4  # heartbeats that a lot must still have for that
+    lot_beats: int = (
+        3  # heartbeats that an uncalibrated lot must still have to be calibrated before its plates
+    )
     calibrates: bool = True  # otherwise it never uses vehicle wells
     energy_price: float = 0.05  # bits a unit of energy
     energy_margin: float = -1.0  # findings for which energy is kept beyond those to come
@@ -183,12 +186,14 @@ class Honest:
         return scores
 
     def calibration_is_due(self, seen: Reading) -> Flags:
-        """Return whether a calibration is expected to repay or teach enough, shape ``(n,)``."""
+        """Return whether a calibration repays or teaches enough in expectation, or the lot needs one; shape ``(n,)``."""
         rules, manner = self.rules, self.manner
         learnt = self.forecaster.calibration(seen.instrument)
         repaid = rules.repay_base + np.minimum(rules.repay_learnt_max, rules.repay_per_bit * learnt)
         repays = np.minimum(seen.debt, np.minimum(repaid, rules.repay_max)) >= manner.repay_worth
-        due: Flags = repays | ((learnt >= manner.learn_worth) & (seen.lot_beats_left >= manner.learn_beats))
+        teaches = (learnt >= manner.learn_worth) & (seen.lot_beats_left >= manner.learn_beats)
+        licenses = ~seen.lot_calibrated & (seen.lot_beats_left >= manner.lot_beats)
+        due: Flags = repays | teaches | licenses
         return due
 
     def best_experiment(self, seen: Reading, may: Flags) -> Ints:

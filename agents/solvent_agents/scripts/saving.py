@@ -5,7 +5,7 @@ heartbeat and is lost above a cap. From a heartbeat ``t`` with energy ``e``, the
 is what there will be at the next good hour ``g``, and after it what each heartbeat brings until the last good hour,
 where a night brings no more than the cap:
 
-    publishable(t, e) = min(cap, e + regeneration (g - t)) + later(g)
+    publishable(t, e) = min(cap, keep^(g - t) e + brought(t)) + later(g),    keep = 1 - leak
 
 What exceeds the need of the findings that are still to come can be spent on something else.
 
@@ -49,16 +49,22 @@ class Savings:
                 for hour in hours
             ]
         )
-        # From each heartbeat: the next good hour (the horizon if there is none), and what later ones bring after it.
+        # From each heartbeat: the next good hour (the horizon if there is none), the share of today's energy that is
+        # left then, what the heartbeats until then bring, and what later good hours bring after it.
         self.next_good = np.full(horizon + 1, horizon)
+        self.left = np.ones(horizon + 1)
+        self.brought = np.zeros(horizon + 1)
         self.later = np.zeros(horizon + 1)
         for t in reversed(range(horizon)):
-            self.next_good[t] = t if self.good[t] else self.next_good[t + 1]
+            following = self.next_good[t + 1]
+            left = (1.0 - energy.leak) * self.left[t + 1]
+            brought = self.income * self.left[t + 1] + self.brought[t + 1]
             if self.good[t]:
-                following = self.next_good[t + 1]
+                self.next_good[t] = t
                 if following < horizon:
-                    saved = min(self.cap, self.income * (following - t))
-                    self.later[t] = saved + self.later[following]
+                    self.later[t] = min(self.cap, brought) + self.later[following]
+            else:
+                self.next_good[t], self.left[t], self.brought[t] = following, left, brought
 
     def publishable(self, heartbeat: Ints, energy: Floats) -> Floats:
         """Return the most energy that can go into findings from now on, shape ``(n,)``."""
@@ -66,7 +72,7 @@ class Savings:
             return np.full(len(heartbeat), np.inf)
         at = self.next_good[heartbeat]
         reaches = at < len(self.good)
-        ready = np.minimum(self.cap, energy + self.income * (at - heartbeat))
+        ready = np.minimum(self.cap, energy * self.left[heartbeat] + self.brought[heartbeat])
         return np.where(reaches, ready + self.later[at], 0.0)
 
     def spendable(self, heartbeat: Ints, energy: Floats, kept: Floats) -> Floats:
@@ -74,10 +80,10 @@ class Savings:
         if not self.enabled:
             return energy
         at = np.minimum(self.next_good[heartbeat], len(self.good))
-        waits = self.income * (at - heartbeat)
         later = self.later[at]
         needed_then = np.maximum(0.0, kept - later)  # at the next good hour
-        needed_now = np.where(at < len(self.good), needed_then - waits, 0.0)
+        missing = (needed_then - self.brought[heartbeat]) / self.left[heartbeat]
+        needed_now = np.where(at < len(self.good), missing, 0.0)
         return np.clip(energy - np.maximum(0.0, needed_now), 0.0, energy)
 
     def waits_only_for_energy(self, seen: Reading, verb: Verb) -> Flags:
