@@ -186,7 +186,7 @@ class Honest:
         return scores
 
     def calibration_is_due(self, seen: Reading) -> Flags:
-        """Return whether a calibration repays or teaches enough in expectation, or the lot needs one; shape ``(n,)``."""
+        """Return whether a calibration repays or teaches enough, or the lot needs one; shape ``(n,)``."""
         rules, manner = self.rules, self.manner
         learnt = self.forecaster.calibration(seen.instrument)
         repaid = rules.repay_base + np.minimum(rules.repay_learnt_max, rules.repay_per_bit * learnt)
