@@ -113,7 +113,7 @@ def test_an_episode_is_stepped_through(level: str, browser: Browser, reports: di
     page = watched.page
     page.select_option("#choose-agent", label="honest")
     expect(page.locator(".place")).to_have_text(f"step 0 of {last}")
-    expect(page.locator(".said")).to_have_text("The lab opens")
+    expect(page.locator(".said")).to_have_text("The episode starts")
 
     def holds(step: int) -> None:
         expect(page.locator(".place")).to_have_text(f"step {step} of {last}")

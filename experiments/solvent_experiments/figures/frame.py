@@ -68,7 +68,7 @@ def level_line(axes: Axes, value: float) -> None:
 
 def stack(axes: Axes, heights: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
     """Draw bars of width 1 by colour, one on top of the other; return their sum."""
-    base = np.zeros(len(next(iter(heights.values()))))
+    base = np.zeros(len(next(iter(heights.values()), ())))
     for colour, height in heights.items():
         axes.stairs(base + height, baseline=base, fill=True, color=colour, lw=0)
         base = base + height

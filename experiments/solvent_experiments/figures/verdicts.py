@@ -152,7 +152,7 @@ def finding_energies(run: RunData) -> Figure | None:
         mine = select(findings, findings["agent"] == agent)
         parts = [mine["ratio"][mine["verdict"] == name] for name in VERDICTS]
         own = list(VERDICT_COLOURS.values())
-        axes.hist(parts, edges.tolist(), histtype="stepfilled", stacked=True, color=own, lw=0)
+        axes.hist(parts, edges.tolist(), stacked=True, color=own, lw=0)
         for place in (1.0, *ends):
             axes.axvline(place, color=INK, lw=0.8, ls="-" if place == 1.0 else DASHED)
         axes.set_title(f"{len(mine['verdict']):,} findings", loc="right", pad=2, color=GREY)
