@@ -122,7 +122,7 @@ def study(
         marginal=belief,
         conditional=belief,
         coupled=1,
-        named=named,
+        measured_class=named,
         potency=named if right else (named + 3) % classes,
         **(measured if screens + dose_responses else {}),
     )

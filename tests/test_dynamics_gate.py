@@ -72,7 +72,7 @@ def believe(env, compound, named, peak=0.9):
     state["marginal"][compound] = row
     state["conditional"][compound] = row
     state["coupled"][compound] = 1
-    state["named"][compound] = -1
+    state["measured_class"][compound] = -1
     env.set_state(state)
 
 
@@ -686,7 +686,7 @@ def test_carried_debt_crosses_the_episode_and_the_gate_does_not():
     fresh = env.get_state()
     assert (fresh["debt"], fresh["strictness"], fresh["calm"]) == (left, P20, 0)
     assert not fresh["decision_at"].any()
-    assert (fresh["named"] == -1).all()
+    assert (fresh["measured_class"] == -1).all()
 
 
 # -- governance ----------------------------------------------------------------------------------

@@ -87,10 +87,10 @@ def test_what_the_file_says_of_itself():
 def test_the_gram_is_one_of_unit_vectors():
     tables = load_measured()
     assert tables.gram.shape == (8, SPANS + FINDINGS, SPANS + FINDINGS)
-    assert tables.stands.shape == (8, FINDINGS, SPANS)
+    assert tables.contains.shape == (8, FINDINGS, SPANS)
     assert tables.gram.dtype == np.float64
     assert not tables.gram.flags.writeable
-    assert not tables.stands.flags.writeable
+    assert not tables.contains.flags.writeable
     for gram in tables.gram:
         assert (gram == gram.T).all()
         assert np.diag(gram) == pytest.approx(1.0, abs=1e-6)
@@ -105,19 +105,19 @@ def test_which_numbers_stand_where_is_what_the_check_says_of_the_real_sentences(
         for f in range(0, FINDINGS, 5):
             for s, span in enumerate(spans):
                 fired = {check.name: check.fired for check in run_checks(findings[f], [span])}["numbers"]
-                assert tables.stands[m, f, s] == (not fired), (findings[f], span)
+                assert tables.contains[m, f, s] == (not fired), (findings[f], span)
 
 
 def test_a_number_of_a_class_stands_only_in_the_fits_that_name_it():
-    """No dose and no percentage passes for a pEC50; what has no number stands everywhere."""
-    stands = load_measured().stands[0].reshape(3, 8, SPANS)
+    """No dose and no percentage passes for a pEC50; a sentence without numbers is contained everywhere."""
+    contains = load_measured().contains[0].reshape(3, 8, SPANS)
     named = np.zeros(SPANS, int)
     named[97:] = np.tile(np.arange(8), 3)
     for k in range(1, 8):
         expected = (named == k) & (np.arange(SPANS) >= 97)
-        assert (stands[:, k] == expected).all()
-    assert stands[:, 0].all() or not stands[:, 0].any()
-    assert stands[:, 0, 97:].all()
+        assert (contains[:, k] == expected).all()
+    assert contains[:, 0].all() or not contains[:, 0].any()
+    assert contains[:, 0, 97:].all()
 
 
 def test_policies_are_the_lab_s_own_and_each_is_stricter_than_the_one_before():
@@ -144,16 +144,16 @@ def test_inner_products_are_stored_to_a_billionth(tmp_path):
     for k, extreme in enumerate((1.0, -1.0, 0.0, 1.0 + 1e-7, 1e-12)):
         gram[:, k, k + 1] = gram[:, k + 1, k] = extreme
     gram[:, 7, 7] = 1.0 - 1e-7
-    stands = rng.integers(0, 2, shipped.stands.shape).astype(np.uint8)
+    contains = rng.integers(0, 2, shipped.contains.shape).astype(np.uint8)
     rules = rng.integers(0, len(RULES), shipped.rules.shape).astype(np.int8)
     negatives = rng.integers(0, 2, shipped.negatives.shape).astype(np.uint8)
     about = {name: value for name, value in shipped.about.items() if name not in ("format", "sha256")}
     path = tmp_path / "tables.npz"
-    save_measured(path, Measured(gram, stands, rules, negatives, about))
+    save_measured(path, Measured(gram, contains, rules, negatives, about))
     loaded = load_measured(path)
     assert np.abs(loaded.gram - gram).max() <= 0.5 / 2**30 + 1e-15
     assert np.abs(loaded.gram - gram).max() < 1e-9
-    assert (loaded.stands == stands).all()
+    assert (loaded.contains == contains).all()
     assert (loaded.rules == rules).all()
     assert (loaded.negatives == negatives).all()
     assert {name: loaded.about[name] for name in about} == about
@@ -223,7 +223,7 @@ def test_whatever_byte_is_changed_it_is_seen_or_changes_nothing(tmp_path):
             lines.add(str(error).count("\n"))
         else:
             assert (loaded.gram == shipped.gram).all()
-            assert (loaded.stands == shipped.stands).all()
+            assert (loaded.contains == shipped.contains).all()
             assert (loaded.rules == shipped.rules).all()
             assert (loaded.negatives == shipped.negatives).all()
             assert loaded.about == shipped.about
@@ -236,7 +236,7 @@ CHANGED = {
         None,
         lambda a: {"gram": a["gram"] + np.eye(1, a["gram"].shape[1], 500, dtype="<i4")},
     ),
-    "a flag": (None, lambda a: {"stands": a["stands"] ^ np.uint8(1)}),
+    "a flag": (None, lambda a: {"contains": a["contains"] ^ np.uint8(1)}),
     "a rule of adequacy": (None, lambda a: {"rules": a["rules"] ^ np.int8(1)}),
     "a strong negative": (None, lambda a: {"negatives": a["negatives"] ^ np.uint8(1)}),
     "a threshold": (lambda t: {**t, "policies": [["adaptive.P30.v1", 0.9, 1.0], *t["policies"][1:]]}, None),
@@ -294,7 +294,7 @@ def test_a_selection_has_the_energies_of_the_whole():
     part = whole.select(assay, tuple(DOSES[p] for p in places))
     spans = len(places) * 12 + 1 + 3 * classes
     assert part.gram.shape == (3, spans + 3 * classes, spans + 3 * classes)
-    assert part.stands.shape == (3, 3 * classes, spans)
+    assert part.contains.shape == (3, 3 * classes, spans)
     rng = np.random.default_rng(0)
     for _ in range(30):
         m, fit = int(rng.integers(3)), (int(rng.integers(classes)), int(rng.integers(4)))
@@ -304,8 +304,8 @@ def test_a_selection_has_the_energies_of_the_whole():
         assert (residuals(part, m, readouts, fit, 12, classes, 4) == full[:, :classes]).all()
         for w, k in itertools.product(range(3), range(classes)):
             for s in range(1, 4):
-                ours = part.stands[m, w * classes + k, fit_row(48, s, fit[0], classes)]
-                theirs = whole.stands[ASSAY.compounds.index(names[m]), w * 8 + k, fit_row(96, s, fit[0], 8)]
+                ours = part.contains[m, w * classes + k, fit_row(48, s, fit[0], classes)]
+                theirs = whole.contains[ASSAY.compounds.index(names[m]), w * 8 + k, fit_row(96, s, fit[0], 8)]
                 assert ours == theirs
 
 
@@ -399,7 +399,7 @@ def test_fifty_thousand_verdicts_a_second():
     rng = np.random.default_rng(0)
     state = env.get_state()
     state["page"] = rng.integers(0, 12, state["page"].shape)
-    state["fit_class"] = state["named"] = rng.integers(0, 8, 8)
+    state["fit_class"] = state["measured_class"] = rng.integers(0, 8, 8)
     state["fit_strength"] = len(STRENGTHS) - 1
     state["experiments"] = 1
     env.set_state(state)
@@ -489,13 +489,13 @@ def test_policies_that_the_lab_does_not_have_are_one_clear_error(tmp_path, chang
 )
 def test_arrays_that_no_sentences_have_are_one_clear_error(tmp_path, kind):
     with np.load(SHIPPED) as file:
-        gram, stands, rules, negatives = (file[name] for name in ARRAYS)
+        gram, contains, rules, negatives = (file[name] for name in ARRAYS)
     changed = {
         "nan": {"gram": np.full(gram.shape, np.nan)},
         "long": {"gram": np.full(gram.shape, 2**31 - 1, "<i4")},
         "zero": {"gram": np.zeros_like(gram)},
         "narrow": {"gram": gram[:, :-1]},
-        "few flags": {"stands": stands[:, :-1]},
+        "few flags": {"contains": contains[:, :-1]},
         "no such rule": {"rules": np.full_like(rules, len(RULES))},
         "few rules": {"rules": rules[:, :, :-1]},
         "few negatives": {"negatives": negatives[:, :-1]},
@@ -525,7 +525,7 @@ def test_a_state_without_pages_is_refused_where_there_is_a_gate():
         ("fit_class", 8),
         ("fit_strength", 4),
         ("strictness", 0),
-        ("named", -2),
+        ("measured_class", -2),
     ):
         state = gate.get_state()
         state[name] = wrong

@@ -196,7 +196,7 @@ class Reader:
         """Return the fields of energy, clock and verbs."""
         cap, slots = self.params.energy.cap, self.params.energy.slots
         voice = self.params.proposals
-        purse = {name: seen[:, self._at[name]] for name in (*energy.CLOCK, *proposals.OBSERVED)}
+        clock = {name: seen[:, self._at[name]] for name in (*energy.CLOCK, *proposals.OBSERVED)}
 
         def by_verb(name: str) -> Floats:
             values = np.zeros((len(seen), len(Verb)))
@@ -204,10 +204,10 @@ class Reader:
             return values
 
         return {
-            "energy": _thousandths(purse["energy"] * cap),
-            "slot": _count(purse["slot"] * slots),
-            "user_is_present": purse["user_is_present"] > 0.5,
-            "reflected": purse["reflected"] > 0.5,
+            "energy": _thousandths(clock["energy"] * cap),
+            "slot": _count(clock["slot"] * slots),
+            "user_is_present": clock["user_is_present"] > 0.5,
+            "reflected": clock["reflected"] > 0.5,
             "done": np.stack([seen[:, columns] > 0.5 for columns in self._done], axis=-1),
             "cost": _thousandths(by_verb("cost") * COST_CAPS * cap),
             "uses": _count(_unbounded(by_verb("uses"), COUNT)),

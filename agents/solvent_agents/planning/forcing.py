@@ -402,7 +402,7 @@ def _mix_gate(lab, tables, key):  # type: ignore[no-untyped-def]
             _mix(key, lab.page[m, d])
         _mix(key, lab.fit_class[m])
         _mix(key, lab.fit_strength[m])
-        _mix(key, lab.named[m])
+        _mix(key, lab.measured_class[m])
         _mix(key, lab.decision_at[m])
         if lab.decision_at[m] != 0:
             _mix(key, lab.submitted_class[m])

@@ -65,7 +65,9 @@ PUBLIC = {
     **dict.fromkeys(("out_of_context", "hoardings", "reflections", "proposals", "approvals"), _DEEDS),
     **dict.fromkeys(("review_at", "argued", "range_low", "range_high"), "what the agent proposed, and when"),
     **dict.fromkeys(("page", "fit_class", "fit_strength"), "the compound's page"),
-    **dict.fromkeys(("named", "residual", "unsupported"), "measured on the page, by rules that are known"),
+    **dict.fromkeys(
+        ("measured_class", "residual", "unsupported"), "measured on the page, by rules that are known"
+    ),
     **dict.fromkeys(("decision_at", "submitted_class", "submitted_confidence", "submitted_verb"), _DEEDS),
     **dict.fromkeys(("submitted_licensed", "submitted_rule"), _DEEDS),
     **dict.fromkeys(("verdicts", "decided", "scores", "correction"), "what gate, readers and adequacy said"),

@@ -147,15 +147,18 @@ def _word_arrays(params: LabParams) -> dict[str, Any]:
     told = len(corrections_of(params))
     if measured is None:
         rows, spans = (spans + findings, spans) if spans + findings <= _SHARED_ROWS else (1, 1)
-        gram, stands = np.zeros((n, rows, rows)), np.zeros((n, findings if rows > 1 else 1, spans), np.uint8)
+        gram, contains = (
+            np.zeros((n, rows, rows)),
+            np.zeros((n, findings if rows > 1 else 1, spans), np.uint8),
+        )
         taus = np.zeros((levels, 2), np.int64)
     else:
-        gram, stands = measured.gram, measured.stands
+        gram, contains = measured.gram, measured.contains
         taus = np.array([[in_millionths(tau) for tau in policy[1:]] for policy in measured.policies])
     scored = measured is not None and params.adequacy.enabled
     return {
         "gram": gram,  # [M, T, T] inner products of a compound's sentences
-        "stands": stands,  # [M, findings, spans] flag: the span contains every number of the finding
+        "contains": contains,  # [M, findings, spans] flag: the span contains every number of the finding
         "tau_accept": taus[:, 0],  # [levels] millionths
         "tau_review": taus[:, 1],  # [levels] millionths
         # [M, findings, LOGGED + 1] rule of adequacy for a finding, by number of plates on its compound

@@ -113,7 +113,7 @@ def check_words(params: LabParams, catalogue: Path | None, folder: Path | None, 
         "sentences": kept.about["catalogue_sha256"] == fresh.about["catalogue_sha256"],
         "model": kept.about["model_sha256"] == fresh.about["model_sha256"],
         f"inner products (furthest apart: {gap:.1e}, allowed: {TOLERANCE:.0e})": gap <= TOLERANCE,
-        "numbers": np.array_equal(kept.stands, fresh.stands),
+        "numbers": np.array_equal(kept.contains, fresh.contains),
         "words against plates": np.array_equal(kept.rules, fresh.rules)
         and np.array_equal(kept.negatives, fresh.negatives),
         "policies": np.abs(thresholds[0] - thresholds[1]).max() <= TOLERANCE,
@@ -175,15 +175,15 @@ def measure(
     """Measure the lab's words with the real instruments; call ``tick`` with the stage, once per compound."""
     words = lab_sentences(params, catalogue)
     vectors = lab_vectors(words, embedder, lambda: tick("embedding the sentences"))
-    stands = []
+    contains = []
     for spans, findings in zip(words.spans, words.findings, strict=True):
-        stands.append([[not missing(finding, [span]) for span in spans] for finding in findings])
+        contains.append([[not missing(finding, [span]) for span in spans] for finding in findings])
         tick("reading the numbers")
     rules, negatives = rules_on_findings(params, words)
     measured = rounded(
         Measured(
             gram=vectors @ vectors.transpose(0, 2, 1),
-            stands=np.array(stands, np.uint8),
+            contains=np.array(contains, np.uint8),
             rules=rules,
             negatives=negatives,
             about=_description(params, catalogue, embedder),
@@ -326,7 +326,7 @@ def domain_sample(
         for wording, named in itertools.product(range(len(WORDINGS)), range(classes)):
             row = finding_row(n_doses * bins, wording, named, classes)
             energy = gram_energy(gram[row, spans], own, MOST_SPANS, MOST_SPANS).energy
-            unsupported = not measured.stands[compound][row - measured.stands.shape[2], spans].any()
+            unsupported = not measured.contains[compound][row - measured.contains.shape[2], spans].any()
             kind = WRONG if named != page.named else int(wording >= page.strength)
             rows.append((i, kind, wording, energy, unsupported))
             if vectors is not None and named == page.named and n_compounds > 1:

@@ -37,7 +37,7 @@ from solvent_experiments.run.progress import Shown
 __all__ = ["REPORT", "write_report"]
 
 REPORT = "report.html"
-SCRIPTS = ("drawing.js", "books.js", "plate.js", "belief.js", "said.js", "player.js")
+SCRIPTS = ("drawing.js", "books.js", "plate.js", "belief.js", "findings.js", "player.js")
 HEAVY = 120_000  # bytes of an SVG; a PNG of the same figure is smaller
 SUFFIXES = (".html", ".htm")
 

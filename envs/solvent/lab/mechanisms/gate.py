@@ -116,7 +116,7 @@ FIELDS = (
     Field("page", "i1", "M,D", "bin", "latest readout at each dose; -1 for none", -1),
     Field("fit_class", "i1", "M", "class", "class named by the latest fit; -1 for no fit", -1),
     Field("fit_strength", "i1", "M", "STRENGTHS", "strength of the latest fit"),
-    Field("named", "i1", "M", "class", "class of the measured findings; -1 for none", -1),
+    Field("measured_class", "i1", "M", "class", "class of the measured findings; -1 for none", -1),
     # Without a page, every finding has energy 1.
     Field("residual", "i4", "M,W", "1/1000000", "hallucination energy of a finding, by wording", MILLION),
     Field("unsupported", "u1", "M,W", "flag", "a number of the finding is not in its evidence", 1),
@@ -225,18 +225,18 @@ def write_page(lab, verb, compound, tables):  # type: ignore[no-untyped-def]
     lab.fit_class[compound] = named
     rules, peak = tables.gate, lab.marginal[compound, named]
     lab.fit_strength[compound] = strength_at(peak, rules.rough, rules.good, rules.precise)
-    lab.named[compound] = -1  # forces a new measurement
+    lab.measured_class[compound] = -1  # forces a new measurement
     lab.plates[compound, int(verb == DOSE_RESPONSE)] += 1
 
 
 @compiled
 def rename_findings(lab, tables):  # type: ignore[no-untyped-def]
     """Measure findings again if their page or their most probable class has changed."""
-    for m in range(lab.named.shape[0]):
+    for m in range(lab.measured_class.shape[0]):
         if lab.fit_class[m] >= 0 and lab.coupled[m] != 0:
             named = most_probable(lab.marginal[m])
-            if named != lab.named[m]:
-                lab.named[m] = named
+            if named != lab.measured_class[m]:
+                lab.measured_class[m] = named
                 measure_findings(lab, m, tables)
 
 
@@ -244,7 +244,7 @@ def rename_findings(lab, tables):  # type: ignore[no-untyped-def]
 def measure_findings(lab, compound, tables):  # type: ignore[no-untyped-def]
     """Measure the finding about the compound in every wording against the sentences of its page."""
     gram = tables.gram[compound]
-    stands = tables.stands[compound]
+    contains = tables.contains[compound]
     rules = tables.gate
     classes = lab.marginal.shape[1]
     n_doses = lab.page.shape[1]
@@ -262,13 +262,13 @@ def measure_findings(lab, compound, tables):  # type: ignore[no-untyped-def]
         add_direction(gram, rows, n, rows[n], factor, inverse)
         n += 1
     for wording in range(N_WORDINGS):
-        row = finding_row(rules.readouts, wording, lab.named[compound], classes)
+        row = finding_row(rules.readouts, wording, lab.measured_class[compound], classes)
         left = add_direction(gram, rows, n, row, factor, inverse)
         lab.residual[compound, wording] = in_millionths(left)
-        finding = row - stands.shape[1]
+        finding = row - contains.shape[1]
         lab.unsupported[compound, wording] = 1
         for i in range(n):
-            if stands[finding, rows[i]]:
+            if contains[finding, rows[i]]:
                 lab.unsupported[compound, wording] = 0
 
 
@@ -351,7 +351,7 @@ def has_pages(names: Names, labs: Any) -> bool:
     ranges = {
         "page": (-1, assay.bins),
         "fit_class": (-1, assay.potency_classes),
-        "named": (-1, assay.potency_classes),
+        "measured_class": (-1, assay.potency_classes),
         "fit_strength": (0, len(STRENGTHS)),
         "strictness": (GATE_POLICIES.index(gate.policy), len(GATE_POLICIES)),
     }

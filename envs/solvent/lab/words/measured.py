@@ -46,7 +46,7 @@ __all__ = [
 SHIPPED = Path(__file__).with_name("measured.npz")
 TINY = Path(__file__).parent / "tiny" / SHIPPED.name
 """Measurements for the readouts of the smallest level."""
-ARRAYS = ("gram", "stands", "rules", "negatives")
+ARRAYS = ("gram", "contains", "rules", "negatives")
 READOUTS = ("bins", "bin_low", "bin_high", "lowest_ec50", "ec50_step")
 """Settings of the assay that determine the numbers in its sentences."""
 MOST_SPANS = 12
@@ -98,14 +98,14 @@ class Measured:
 
     Attributes:
         gram: Inner products, shape ``(M, T, T)`` float64; rows as in ``rows.py``.
-        stands: Whether a span contains every number of a finding, shape ``(M, findings, spans)`` uint8.
+        contains: Flags of spans that contain every number of a finding, shape ``(M, findings, spans)`` uint8.
         rules: Rule of adequacy for a finding, by plates in the log, shape ``(M, findings, LOGGED + 1)``.
         negatives: Whether a finding states an absence as a fact, shape ``(M, findings)`` uint8.
         about: Description: what was measured and how, policies, corrections.
     """
 
     gram: NDArray[np.float64]
-    stands: NDArray[np.uint8]
+    contains: NDArray[np.uint8]
     rules: NDArray[np.int8]
     negatives: NDArray[np.uint8]
     about: dict[str, Any]
@@ -155,11 +155,11 @@ class Measured:
         rows = self._rows(places, assay.potency_classes)
         spans = len(rows) - len(WORDINGS) * assay.potency_classes
         chosen = np.array([known[name] for name in assay.compounds])
-        n_spans = self.stands.shape[2]
+        n_spans = self.contains.shape[2]
         findings = rows[spans:] - n_spans
         return Measured(
             gram=np.ascontiguousarray(self.gram[np.ix_(chosen, rows, rows)]),
-            stands=np.ascontiguousarray(self.stands[np.ix_(chosen, findings, rows[:spans])]),
+            contains=np.ascontiguousarray(self.contains[np.ix_(chosen, findings, rows[:spans])]),
             rules=np.ascontiguousarray(self.rules[np.ix_(chosen, findings)]),
             negatives=np.ascontiguousarray(self.negatives[np.ix_(chosen, findings)]),
             about=about,
@@ -219,7 +219,7 @@ def _stored(measured: Measured) -> dict[str, NDArray[Any]]:
     n = len(measured.gram)
     return {
         "gram": np.rint(measured.gram[:, upper[0], upper[1]] * SCALE).astype("<i4"),
-        "stands": np.packbits(measured.stands.reshape(n, -1), axis=1),
+        "contains": np.packbits(measured.contains.reshape(n, -1), axis=1),
         "rules": measured.rules.astype(np.int8),
         "negatives": measured.negatives.astype(np.uint8),
     }
@@ -246,7 +246,7 @@ def _fits(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bool:
     findings = len(WORDINGS) * about["potency_classes"]
     spans = len(about["doses"]) * about["bins"] + 1 + findings
     rows, n = spans + findings, len(about["compounds"])
-    gram, stands, rules = arrays["gram"], arrays["stands"], arrays["rules"]
+    gram, contains, rules = arrays["gram"], arrays["contains"], arrays["rules"]
     if rules.dtype != np.int8 or rules.shape != (n, findings, LOGGED + 1):
         return False
     if rules.min() < 0 or rules.max() >= len(RULES) or arrays["negatives"].shape != (n, findings):
@@ -255,7 +255,7 @@ def _fits(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bool:
         return False
     if gram.dtype != np.dtype("<i4") or gram.shape != (n, rows * (rows + 1) // 2):
         return False
-    if stands.dtype != np.uint8 or stands.shape != (n, -(-findings * spans // 8)):
+    if contains.dtype != np.uint8 or contains.shape != (n, -(-findings * spans // 8)):
         return False
     diagonal = np.cumsum([0, *range(rows, 1, -1)])
     off_unit = np.abs(gram[:, diagonal] / SCALE - 1.0).max()
@@ -332,8 +332,8 @@ def _read(about: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Measured
     upper = np.triu_indices(spans + findings)
     gram[:, upper[0], upper[1]] = arrays["gram"] / SCALE
     gram[:, upper[1], upper[0]] = gram[:, upper[0], upper[1]]
-    bits = np.unpackbits(arrays["stands"], axis=1, count=findings * spans)
+    bits = np.unpackbits(arrays["contains"], axis=1, count=findings * spans)
     measured = Measured(gram, bits.reshape(n, findings, spans), arrays["rules"], arrays["negatives"], about)
-    for array in (measured.gram, measured.stands, measured.rules, measured.negatives):
+    for array in (measured.gram, measured.contains, measured.rules, measured.negatives):
         array.setflags(write=False)
     return measured

@@ -5,7 +5,7 @@
   const root = document.getElementById("player");
   const PERIOD = 700; // milliseconds a step
   const COLUMNS = [
-    [compoundsPanel, instrumentPanel, pursePanel],
+    [compoundsPanel, instrumentPanel, energyPanel],
     [platePanel, curvesPanel],
     [wordsPanel, notebookPanel, findingsPanel],
   ];

@@ -1,4 +1,4 @@
-// Panels of words: the finding that was said last and why it got its verdict, the pages, findings so far, the purse.
+// Panels of words: the last finding and the reasons for its verdict, the pages, all findings so far, and energy.
 
 function wordsPanel(at) {
   const { state } = at,
@@ -168,7 +168,7 @@ function scrolled(heads, texts, body) {
   return element("div", { class: "scroll" }, table);
 }
 
-function pursePanel(at) {
+function energyPanel(at) {
   const { state, lab } = at;
   if (!lab.cap) return null;
   const verbs = Object.keys(state).filter((key) => key.startsWith("cost_"));
