@@ -11,7 +11,7 @@ from collections.abc import Collection
 from typing import Any
 
 from solvent.lab.codes import REFUSAL_REASONS
-from solvent.lab.mechanisms.debt import decide, multiplier, overclaim, repayment
+from solvent.lab.mechanisms.debt import decide, interest, multiplier, overclaim, repayment
 from solvent.lab.params import LabParams, preset
 from solvent.lab.tables import debt_rules
 
@@ -84,12 +84,23 @@ class EpistemicController:
         self._closed.add(action_id)
         new_debt = float(overclaim(claim, gain))
         self._debt += new_debt
+        if new_debt == 0.0:
+            self._debt -= min(self._debt, float(self._rules.repay_for_accuracy) * claim)
         return new_debt
 
     def close_books(self) -> float:
         """Resolve every open claim with a gain of 0 and return the total debt, bits."""
         for action_id in list(self._open):
             self.resolve_action(action_id, 0.0)
+        return self._debt
+
+    def close_cycle(self) -> float:
+        """Close a cycle: forgive the share ``decay_per_heartbeat``, charge interest, and return the debt, bits.
+
+        Both are 0 in the preset ``source``; ``params`` with other debt settings turn them on.
+        """
+        self._debt -= float(self._rules.decay_per_heartbeat) * self._debt
+        self._debt += float(interest(self._rules, self._debt))
         return self._debt
 
     def repay_by_calibration(self, bits_learnt: float) -> float:
