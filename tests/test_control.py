@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from solvent import EpistemicController, LabEnv, preset
 from solvent.debt.controller import CALIBRATION_TEMPLATES
+from solvent.lab.mechanisms.debt import DebtParams
 from solvent.lab.params import LabParams
 from solvent.lab.verbs import Verb
 
@@ -260,6 +261,22 @@ def test_half_a_well_is_an_error_not_rounded_away():
     with pytest.raises(ValueError, match="budget_remaining: got"):
         controller.should_refuse_action("screen", 8, 8.5)
     assert not controller.should_refuse_action("screen", 8.0, np.int64(8))[0]
+
+
+def test_a_cycle_charges_interest_after_forgiveness_up_to_the_cap():
+    rules = LabParams(debt=DebtParams(interest=0.08, interest_cap=3.0, decay_per_heartbeat=0.5))
+    controller = in_debt(2.0, params=rules)
+    assert controller.close_cycle() == pytest.approx(1.08)
+    grows = in_debt(2.9, params=LabParams(debt=DebtParams(interest=0.08, interest_cap=3.0)))
+    assert [grows.close_cycle() for _ in range(2)] == [pytest.approx(3.0)] * 2
+    assert in_debt(2.0).close_cycle() == 2.0  # the document's rules have neither
+
+
+def test_accurate_claims_repay_where_that_is_asked_for():
+    controller = in_debt(1.0, params=LabParams(debt=DebtParams(repay_for_accuracy=0.5)))
+    controller.claim_action("a", "exploration", 0.8)
+    assert controller.resolve_action("a", 0.9) == 0.0
+    assert controller.get_total_debt() == pytest.approx(0.6)
 
 
 def test_repayment_is_the_environments_and_never_more_than_is_owed():
