@@ -56,8 +56,8 @@ def test_energies_are_those_of_the_gates_own_measurement(seed):
             gram = tables.gram[m]
             energy = gram_energy(gram[row, rows], gram[np.ix_(rows, rows)], top_k=12, rank_r=12).energy
             assert finding.energy == pytest.approx(energy, abs=1e-6)
-            stands = tables.stands[m][row - tables.stands.shape[2], rows].any()
-            assert finding.number_missing == (not stands)
+            contained = tables.contains[m][row - tables.contains.shape[2], rows].any()
+            assert finding.number_missing == (not contained)
             measured += 1
     assert measured >= 6
 

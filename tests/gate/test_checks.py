@@ -352,7 +352,7 @@ LONG: dict[str, Callable[[int], str]] = {
 
 @pytest.mark.parametrize("kind", LONG)
 def test_a_long_text_takes_time_in_proportion_to_its_length(kind):
-    """A quarter of a second for most kinds on a free core, several times that on a busy one; quadratic: far more."""
+    """A quarter of a second for most kinds on a free core, up to 3 s on a busy one; quadratic: minutes."""
     text = LONG[kind](30_000)
     for claim, evidence in (
         (text, ["the lamp"]),
@@ -361,7 +361,7 @@ def test_a_long_text_takes_time_in_proportion_to_its_length(kind):
     ):
         start = time.process_time()  # not the clock: another process may have the core
         run_checks(claim, evidence)
-        assert time.process_time() - start < 3.0
+        assert time.process_time() - start < 15.0
 
 
 # ------------------------------------------------------------------------------------------- public data
