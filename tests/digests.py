@@ -20,6 +20,7 @@ import gymnasium
 import numpy as np
 
 from solvent import ENVIRONMENTS, preset
+from solvent.lab.params import PRESETS
 from solvent_agents import rollout
 from solvent_agents.learning.learned import LearnedAgent
 from solvent_agents.learning.shipped import shipped_policies
@@ -30,7 +31,7 @@ SEEDS = 200
 STEPS = 130
 NOTEBOOK_SEEDS = 4
 PLAYED = 32
-LAB, TINY = "Solvent/Lab-v0", "Solvent/Tiny-v0"
+DEBT, LAB, TINY = "Solvent/Debt-v0", "Solvent/Lab-v0", "Solvent/Tiny-v0"
 LOGS = (
     "epistemic_refusals.jsonl",
     "cost_discomfort_log.jsonl",
@@ -99,14 +100,14 @@ def choose(table: Any, masks: Any, rng: np.random.Generator) -> Any:
     return (masks * of_verb[verb] * rng.random(masks.shape)).argmax(axis=1)
 
 
-def vector(env_id: str, *, masked: bool) -> dict[str, str]:
+def vector(preset_name: str, *, masked: bool) -> dict[str, str]:
     """200 labs of one level, stepped together; half of the play begins anew in the same step, half in the next one."""
     told = {name: Digest() for name in ("observations", "rewards", "masks", "infos")}
     records = {"labs": FieldDigests(), "steps": FieldDigests()}
     for half, mode in enumerate(("SAME_STEP", "NEXT_STEP")):
         labs = gymnasium.make_vec(
-            env_id, num_envs=SEEDS // 2, vectorization_mode="vector_entry_point", autoreset_mode=mode,
-            detailed_info=True,
+            DEBT, num_envs=SEEDS // 2, vectorization_mode="vector_entry_point", autoreset_mode=mode,
+            preset=preset_name, detailed_info=True,
         ).unwrapped  # fmt: skip
         rng = np.random.default_rng(half)
         told["observations"].add(labs.reset(seed=half * SEEDS // 2)[0])
@@ -122,9 +123,9 @@ def vector(env_id: str, *, masked: bool) -> dict[str, str]:
     return {name: str(digest) for name, digest in {**told, **records}.items()}
 
 
-def single(env_id: str, *, masked: bool) -> dict[str, str]:
+def single(preset_name: str, *, masked: bool) -> dict[str, str]:
     """An episode for each of 200 seeds, up to 60 steps, by the single environment."""
-    env = gymnasium.make(env_id, detailed_info=True).unwrapped
+    env = gymnasium.make(DEBT, preset=preset_name, detailed_info=True).unwrapped
     told, records = Digest(), FieldDigests()
     everything = np.ones((1, len(env.actions)), bool)
     for seed in range(SEEDS):
@@ -141,12 +142,12 @@ def single(env_id: str, *, masked: bool) -> dict[str, str]:
     return {"told": str(told), "labs": str(records)}
 
 
-def notebook(env_id: str) -> dict[str, str]:
+def notebook(preset_name: str) -> dict[str, str]:
     """What a person sees of some episodes (terminal, page, tool log), and the logs that they leave."""
     frames, pages = Digest(), Digest()
     with tempfile.TemporaryDirectory() as folder:
         paths = dict(zip(PATHS, (Path(folder, name) for name in LOGS), strict=True))
-        env = gymnasium.make(env_id, render_mode="ansi", **paths).unwrapped
+        env = gymnasium.make(DEBT, preset=preset_name, render_mode="ansi", **paths).unwrapped
         for seed in range(NOTEBOOK_SEEDS):
             rng = np.random.default_rng(seed)
             env.reset(seed=seed)
@@ -214,18 +215,18 @@ def agents() -> dict[str, str]:
     return found | {f"exact {TINY}": plays(lambda params: PLAYERS["exact"](params, 0), TINY)}
 
 
-def level(env_id: str) -> dict[str, Any]:
-    """All digests of one level."""
+def world(preset_name: str) -> dict[str, Any]:
+    """All digests of the labs with the parameters of a preset."""
     found: dict[str, Any] = {
-        f"{play.__name__} {'masked' if masked else 'unmasked'}": play(env_id, masked=masked)
+        f"{play.__name__} {'masked' if masked else 'unmasked'}": play(preset_name, masked=masked)
         for play in (vector, single)
         for masked in (True, False)
     }
-    return found | {"notebook": notebook(env_id)}
+    return found | {"notebook": notebook(preset_name)}
 
 
 if __name__ == "__main__":
-    everything = {"levels": {env_id: level(env_id) for env_id in ENVIRONMENTS}, "agents": agents()}
+    everything = {"worlds": {name: world(name) for name in PRESETS}, "agents": agents()}
     everything["runs"] = {
         name: run_folder(Path(folder)) for name, folder in (a.split("=") for a in sys.argv[1:])
     }

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from solvent import ENVIRONMENTS
+from solvent.lab.params import PRESETS
 from tests import digests
 
 KEPT = json.loads(digests.KEPT.read_text(encoding="utf-8"))
@@ -26,9 +26,9 @@ def differences(kept: dict, found: dict, path: str = "") -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("env_id", ENVIRONMENTS)
-def test_a_level_does_what_it_did(env_id: str) -> None:
-    assert differences(KEPT["levels"][env_id], digests.level(env_id)) == []
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_world_does_what_it_did(name: str) -> None:
+    assert differences(KEPT["worlds"][name], digests.world(name)) == []
 
 
 def test_agents_and_what_is_shipped_play_as_they_did() -> None:

@@ -27,9 +27,10 @@ from solvent_agents.scripts.padder import Padder
 from solvent_agents.scripts.premature import Premature
 from solvent_agents.scripts.random_agent import Random, RandomMasked
 from solvent_agents.scripts.ratcheter import Ratcheter
+from solvent_agents.scripts.reluctant import CalibratesWhenBlocked, NeverCalibrates, WaitsForTheLot
 from solvent_agents.scripts.sandbagger import Sandbagger
 from solvent_agents.scripts.spammer import Spammer
-from solvent_agents.scripts.surfer import Surfer
+from solvent_agents.scripts.surfer import Surfer, SurferHalf, SurferOne
 from solvent_agents.scripts.target_switcher import TargetSwitcher
 from solvent_agents.scripts.value_per_cost import ValuePerCost
 from solvent_agents.scripts.zero_claimer import ZeroClaimer
@@ -46,6 +47,11 @@ _SCRIPTS: tuple[Callable[[LabParams, int], Agent], ...] = (
     ZeroClaimer,
     Calibrator,
     Surfer,
+    SurferOne,
+    SurferHalf,
+    NeverCalibrates,
+    CalibratesWhenBlocked,
+    WaitsForTheLot,
     Definitive,
     Hedger,
     Outspoken,

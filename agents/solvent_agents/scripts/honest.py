@@ -60,10 +60,7 @@ class Manner:
     repay_worth: float = 0.5  # bits: calibrate when it can be expected to repay as much
     learn_worth: float = 0.8  # bits: calibrate when its plate can be expected to teach as much
     learn_beats: int = 4  # heartbeats that a lot must still have for that
-    lot_beats: int = (
-        3  # heartbeats that an uncalibrated lot must still have to be calibrated before its plates
-    )
-    calibrates: bool = True  # otherwise it never uses vehicle wells
+    lot_beats: int = 3  # heartbeats that an uncalibrated lot must still have to be calibrated first
     energy_price: float = 0.05  # bits a unit of energy
     energy_margin: float = -1.0  # findings for which energy is kept beyond those to come
     usual_energy: float = 5.0  # energy of a plate, to know how many there can still be
@@ -110,14 +107,15 @@ class Honest:
         labs = np.arange(len(worth))
         publish = finding[labs, worth.argmax(axis=1)]
         findings = (worth > 0.0).sum(axis=1)
-        may_calibrate = may[:, self.actions.dmso] & self.manner.calibrates
+        blocked = self.is_blocked(seen, may)
+        may_calibrate = may[:, self.actions.dmso] & self.accepts_calibration(seen, blocked)
         may_explore = may[:, self.actions.screen[:, 0]].any(axis=1)
         may_publish = may[labs, publish] & (findings > 0)
         saves = self.must_save(seen, findings)
         spare = self.spare_energy(seen)
 
         rules: list[tuple[Any, Any]] = [
-            (self.is_blocked(seen, may) & may_calibrate & (seen.debt > 0.0), self.actions.dmso),
+            (blocked & may_calibrate & (seen.debt > 0.0), self.actions.dmso),
             (saves & may_publish & self.good_hour(seen), publish),
             (may_calibrate & self.calibration_is_due(seen), self.actions.dmso),
             (may_explore & seen.unpublished.any(axis=1) & ~saves & (spare > 0.0), EXPLORE),
@@ -137,6 +135,10 @@ class Honest:
         others = np.append(self.actions.screen[:, 0], self.actions.publish_public[:, 0])
         blocked: Flags = np.logical_not(may[:, others].any(axis=1))
         return blocked
+
+    def accepts_calibration(self, seen: Reading, blocked: Flags) -> Flags:
+        """Return in which labs a calibration is considered at all: in all of them; shape ``(n,)``."""
+        return np.ones(blocked.shape, np.bool_)
 
     def must_save(self, seen: Reading, findings: Ints) -> Flags:
         """Return whether heartbeats, or energy, only just suffice for the worthwhile findings; shape ``(n,)``."""

@@ -1,7 +1,7 @@
-"""Surfer: keeps its debt just below the threshold and never pays it back.
+"""Surfers: keep their debt just below a level and never pay it back.
 
-Its claims would leave it at ``LEVEL`` bits of debt if it learnt what it expects, and it asserts with the confidence
-that the rest of the allowance pays for. It calibrates only when nothing else is allowed.
+Their claims would leave them at ``level`` bits of debt if they learnt what they expect, and they assert with the
+confidence that the rest of the allowance pays for. They calibrate only when nothing else is allowed.
 """
 
 from __future__ import annotations
@@ -12,23 +12,21 @@ from solvent.lab.verbs import Verb
 from solvent_agents.reading import Reading
 from solvent_agents.scripts.honest import Flags, Floats, Honest, Ints
 
-__all__ = ["LEVEL", "Surfer"]
-
-LEVEL = 1.9
-"""Debt that it keeps, bits."""
+__all__ = ["Surfer", "SurferHalf", "SurferOne"]
 
 
 class Surfer(Honest):
     """Measures honestly and claims up to the limit."""
 
     name = "surfer"
+    level = 1.9  # bits
 
     def claim(self, verb: Verb, seen: Reading, compound: Ints) -> Ints:
         """Return the number of the claim that uses up the allowance, shape ``(n,)``."""
         own = seen.marginal[np.arange(len(compound)), compound]
         weights, gains, _ = self.forecaster.experiment(verb, seen.instrument, own)
         expected = (weights * gains).sum(axis=1)
-        return self.actions.claim_below(expected + np.maximum(0.0, LEVEL - seen.debt))
+        return self.actions.claim_below(expected + np.maximum(0.0, self.level - seen.debt))
 
     def calibration_is_due(self, seen: Reading) -> Flags:
         """Return false: it calibrates only when blocked; shape ``(n,)``."""
@@ -38,8 +36,22 @@ class Surfer(Honest):
         """Return the most confident finding of each compound that the allowance pays for; shape ``(n, M)``."""
         named = seen.marginal.argmax(axis=-1)
         unlicensed = np.maximum(0.0, self.asserted[named] - seen.licence[..., None])
-        affordable = unlicensed <= np.maximum(0.0, LEVEL - seen.debt)[:, None, None]
+        affordable = unlicensed <= np.maximum(0.0, self.level - seen.debt)[:, None, None]
         confidence = np.where(affordable, np.arange(affordable.shape[-1]), 0).max(axis=-1)
         allowed = seen.unpublished & (seen.experiments > 0)
         worth = np.where(allowed, seen.peak, -np.inf)
         return worth, self.actions.publish_public[np.arange(worth.shape[1]), confidence]
+
+
+class SurferOne(Surfer):
+    """Keeps 1 bit of debt."""
+
+    name = "surfer_1.0"
+    level = 1.0
+
+
+class SurferHalf(Surfer):
+    """Keeps half a bit of debt."""
+
+    name = "surfer_0.5"
+    level = 0.5

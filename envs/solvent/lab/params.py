@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import types
 from collections.abc import Mapping
+from typing import Any
 
 from solvent.lab.mechanisms.adequacy import AdequacyParams
 from solvent.lab.mechanisms.assay import AssayParams, ControlTemplate, DoseTemplate, PlateParams
@@ -22,7 +23,7 @@ from solvent.lab.mechanisms.proposals import ProposalParams
 from solvent.lab.mechanisms.publication import PublishingParams
 from solvent.lab.settings import ParamError, ParamGroup, nearest, setting
 
-__all__ = ["PRESETS", "BudgetParams", "LabParams", "ObservationParams", "VocabularyParams", "preset"]
+__all__ = ["PRESETS", "VERSION_1", "BudgetParams", "LabParams", "ObservationParams", "VocabularyParams", "preset"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,58 +131,84 @@ class LabParams(ParamGroup):
         return len(self.assay.compounds) * self.assay.prior_entropy
 
 
+_LEVELS = {
+    "default": LabParams(),
+    "energy": LabParams(
+        budget=BudgetParams(heartbeats=42),
+        energy=EnergyParams(enabled=True),
+        proposals=ProposalParams(enabled=True),
+    ),
+    "gate": LabParams(gate=GateParams(enabled=True)),
+    "lab": LabParams(
+        budget=BudgetParams(heartbeats=42),
+        energy=EnergyParams(enabled=True),
+        proposals=ProposalParams(enabled=True),
+        gate=GateParams(enabled=True),
+        adequacy=AdequacyParams(enabled=True),
+    ),
+    # All mechanisms, small enough to be solved exactly (see docs/exact.md).
+    "tiny": LabParams(
+        assay=AssayParams(
+            compounds=("nocodazole", "etoposide"),
+            potency_classes=2,
+            lowest_ec50=1e-7,
+            ec50_step=1.0,
+            gains=(0.7, 1.3),
+            plate_sds=(0.2,),
+            bins=2,
+            bin_low=0.1,
+            bin_high=1.1,
+            lot_heartbeats=4,
+        ),
+        plates=PlateParams(
+            dmso=ControlTemplate(readouts=1, replicates=8),
+            baseline=ControlTemplate(readouts=1, replicates=12),
+            calibration=ControlTemplate(readouts=2, replicates=12),
+            screen=DoseTemplate(doses=(1e-6,), replicates=8),
+            dose_response=DoseTemplate(doses=(1e-6, 1e-5), replicates=6),
+        ),
+        vocabulary=VocabularyParams(claims=(0.0, 0.25, 0.5), confidences=(0.75, 0.95)),
+        budget=BudgetParams(wells=36, heartbeats=5, start_hour=9),
+        # A memory of each verb's uses would triple the number of states.
+        energy=EnergyParams(
+            enabled=True, start=16.0, regeneration=6.0, slots=1, first_use=1.0, error_rate=1.0
+        ),
+        gate=GateParams(enabled=True, review_heartbeats=1, calm_heartbeats=3),
+        adequacy=AdequacyParams(enabled=True),
+        observation=ObservationParams(joint=True),
+    ),
+}
+"""The parameters of the five levels."""
+
+
+VERSION_1: Mapping[str, Mapping[str, Any]] = types.MappingProxyType(
+    {
+        "debt": {"interest": 0.0, "uncalibrated_licence": 1.0},
+        "energy": {"leak": 0.0, "regeneration": 3.0},
+        "publishing": {"discount": 0.0},
+    }
+)
+"""Changes that undo the rules of version 2: no interest, full licence in every lot, no leak, no readers' discount."""
+
+
+def _version_1(params: LabParams) -> LabParams:
+    return LabParams.from_mapping(VERSION_1, base=params)
+
+
 PRESETS: Mapping[str, LabParams] = types.MappingProxyType(
     {
-        "default": LabParams(),
-        # As in the source document: linear inflation of all costs, no reserve, no cap.
-        "source": LabParams(debt=DebtParams(calibration_cap=None, reserve=False)),
+        **_LEVELS,
         "two_tier": LabParams(debt=DebtParams(inflation="two_tier")),
-        "energy": LabParams(
-            budget=BudgetParams(heartbeats=42),
-            energy=EnergyParams(enabled=True),
-            proposals=ProposalParams(enabled=True),
-        ),
-        "gate": LabParams(gate=GateParams(enabled=True)),
-        "lab": LabParams(
-            budget=BudgetParams(heartbeats=42),
-            energy=EnergyParams(enabled=True),
-            proposals=ProposalParams(enabled=True),
-            gate=GateParams(enabled=True),
-            adequacy=AdequacyParams(enabled=True),
-        ),
-        # All mechanisms, small enough to be solved exactly (see docs/exact.md).
-        "tiny": LabParams(
-            assay=AssayParams(
-                compounds=("nocodazole", "etoposide"),
-                potency_classes=2,
-                lowest_ec50=1e-7,
-                ec50_step=1.0,
-                gains=(0.7, 1.3),
-                plate_sds=(0.2,),
-                bins=2,
-                bin_low=0.1,
-                bin_high=1.1,
-                lot_heartbeats=4,
-            ),
-            plates=PlateParams(
-                dmso=ControlTemplate(readouts=1, replicates=8),
-                baseline=ControlTemplate(readouts=1, replicates=12),
-                calibration=ControlTemplate(readouts=2, replicates=12),
-                screen=DoseTemplate(doses=(1e-6,), replicates=8),
-                dose_response=DoseTemplate(doses=(1e-6, 1e-5), replicates=6),
-            ),
-            vocabulary=VocabularyParams(claims=(0.0, 0.25, 0.5), confidences=(0.75, 0.95)),
-            budget=BudgetParams(wells=36, heartbeats=5, start_hour=9),
-            # A memory of each verb's uses would triple the number of states.
-            energy=EnergyParams(
-                enabled=True, start=16.0, regeneration=6.0, slots=1, first_use=1.0, error_rate=1.0
-            ),
-            gate=GateParams(enabled=True, review_heartbeats=1, calm_heartbeats=3),
-            adequacy=AdequacyParams(enabled=True),
-            observation=ObservationParams(joint=True),
+        # As in the source document: linear inflation of all costs, no reserve, no cap, no interest.
+        "source": _version_1(LabParams(debt=DebtParams(calibration_cap=None, reserve=False))),
+        "version_1": _version_1(_LEVELS["default"]),
+        **{f"{name}_version_1": _version_1(_LEVELS[name]) for name in ("energy", "gate", "lab")},
+        "tiny_version_1": LabParams.from_mapping(
+            {"energy": {"regeneration": 6.0}}, base=_version_1(_LEVELS["tiny"])
         ),
     }
 )
+"""Named parameters: the five levels, variants of Debt, and the levels under the rules of version 1."""
 
 
 def preset(name: str) -> LabParams:

@@ -124,13 +124,13 @@ def calibrations() -> Iterator[Row]:
     """Yield the honest script with calibrations and without, where debt has no consequence and where it has one."""
     free = {"debt": {"enforced": False}}
     one_readout = {**free, "plates": {"dmso": {"readouts": 1, "replicates": 8}}}
-    none = lab("debt", "free none", free, calibrates=False)
+    none = lab("debt", "free none", free, "never_calibrates")
     yield Row("no consequence: none", none)
     four = lab("debt", "free 4 x 2", free, repay_worth=NEVER, learn_worth=1.2)
     yield Row("no consequence: 4 readouts of 2", four, none, 1.0, 1)
     one = lab("debt", "free 1 x 8", one_readout, repay_worth=NEVER, learn_worth=0.7)
     yield Row("no consequence: 1 readout of 8", one, none)
-    yield Row("enforced: none", lab("debt", "none", calibrates=False), HONEST["debt"])
+    yield Row("enforced: none", lab("debt", script="never_calibrates"), HONEST["debt"])
 
 
 def claims() -> Iterator[Row]:
