@@ -17,6 +17,7 @@ from solvent_agents.reading import Reading
 __all__ = ["Foresight"]
 
 Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 TOLERANCE = 1e-6
 """Licences are shown in float32: what is licensed to so many bits is licensed."""
 
@@ -49,6 +50,12 @@ class Foresight:
         if self.judges_words:
             passed = passed & (seen.inadequacy < self.adequacy.reject_from)
         return passed & ~self.accepts(seen)
+
+    def trust(self, seen: Reading) -> Floats:
+        """Return the share of a right finding's pay that its words leave, shape ``(n, M, Q)``."""
+        discount = self.params.publishing.discount if self.judges_words else 0.0
+        trust: Floats = 1.0 - discount * seen.inadequacy
+        return trust
 
     def passes(self, seen: Reading, unlicensed: Any) -> Flags:
         """Return which findings would be published, at once or by a review that ends in time; shape ``(n, M, Q)``.

@@ -48,6 +48,7 @@ OF_TIME = Temper(
     scarcity=0.65,
     repay_worth=1.16,
     learn_worth=0.26,
+    lot_worth=4.0,
     least_worth=-0.88,
     gate_beats=0.92,
 )
@@ -61,6 +62,7 @@ OF_ENERGY = Temper(
     scarcity=0.52,
     repay_worth=1.16,
     learn_worth=0.26,
+    lot_worth=4.0,
     least_worth=-1.16,
     gate_beats=1.3,
     energy_margin=-1.53,

@@ -34,7 +34,7 @@ from solvent.lab.mechanisms.debt import NOT_REFUSED, decide, multiplier
 from solvent.lab.mechanisms.energy import done_before, energy_price, out_of_context
 from solvent.lab.mechanisms.gate import ACCEPT, REVIEW, combined_verdict, gate_verdict
 from solvent.lab.mechanisms.proposals import most_deferred, worth_deferring
-from solvent.lab.mechanisms.publication import is_open, most_probable
+from solvent.lab.mechanisms.publication import is_open, most_probable, trust
 from solvent.lab.params import LabParams
 from solvent.lab.settings import record
 from solvent.lab.verbs import Verb
@@ -64,7 +64,7 @@ LAST = 1e3
 class Temper:
     """The constants of the base policy, in bits unless stated otherwise.
 
-    The first nine have no default: they were tuned for the rollout (``planner.py``). The others are the honest
+    The first ten have no default: they were tuned for the rollout (``planner.py``). The others are the honest
     script's.
     """
 
@@ -75,6 +75,7 @@ class Temper:
     scarcity: float  # power with which the price rises as wells get short
     repay_worth: float  # of a bit repaid
     learn_worth: float  # of a bit about the instrument of a whole lot to come
+    lot_worth: float  # of full licence for a whole lot to come, where an uncalibrated lot gives none
     least_worth: float  # below which no plate is run
     gate_beats: float  # heartbeats by which it publishes earlier where a gate may hold a finding up
     energy_margin: float = Manner.energy_margin  # findings for which energy is kept beyond those to come
@@ -177,6 +178,15 @@ def foreseen(lab, compound, named, q, unlicensed, tables):  # type: ignore[no-un
 
 
 @compiled
+def trust_in(lab, compound, named, q, tables):  # type: ignore[no-untyped-def]
+    """Return the share of a right finding's pay that its words leave."""
+    if tables.discount == 0.0:
+        return 1.0
+    wording = tables.wording_of[tables.first_action[PUBLIC] + q]
+    return trust(rule_on(lab, compound, wording, named, tables), True, tables)
+
+
+@compiled
 def best_finding(lab, compound, tables, book, knows):  # type: ignore[no-untyped-def]
     """Return the best confidence for a finding on a compound and its worth; (0, NEVER) if none can be published."""
     chosen, most = 0, NEVER
@@ -187,7 +197,8 @@ def best_finding(lab, compound, tables, book, knows):  # type: ignore[no-untyped
     for q in range(book.n_confidences):
         unlicensed = max(0.0, book.asserted[named, q] - lab.licence[compound])
         if foreseen(lab, compound, named, q, unlicensed, tables):
-            worth = p * book.right[named, q] + (1.0 - p) * book.wrong[named, q]
+            right = book.right[named, q] * trust_in(lab, compound, named, q, tables)
+            worth = p * right + (1.0 - p) * book.wrong[named, q]
             if tables.debt.enforced:
                 worth -= unlicensed
             if worth > most:
@@ -261,7 +272,7 @@ def wells_price(lab, verb, beats, tables, book):  # type: ignore[no-untyped-def]
 
 @compiled
 def calibration_worth(lab, verb, tables, book):  # type: ignore[no-untyped-def]
-    """Return the value of a calibration, bits: the debt it repays and what it teaches for the rest of the lot."""
+    """Return the value of a calibration, bits: what it repays, and what it teaches and licenses in the lot's rest."""
     rules, temper = tables.debt, book.temper
     learnt = book.learnt[verb, instrument_bin(lab, book.quality, tables)]
     repaid = min(
@@ -269,7 +280,10 @@ def calibration_worth(lab, verb, tables, book):  # type: ignore[no-untyped-def]
     )
     left = tables.lot_heartbeats - lab.heartbeat % tables.lot_heartbeats
     left = min(left, tables.horizon - lab.heartbeat)
-    worth = temper.learn_worth * learnt * left / tables.lot_heartbeats
+    taught = temper.learn_worth * learnt
+    if not lab.lot_calibrated:
+        taught += temper.lot_worth * (1.0 - rules.uncalibrated_licence)
+    worth = taught * left / tables.lot_heartbeats
     return worth + temper.repay_worth * min(lab.debt, repaid)
 
 

@@ -184,7 +184,8 @@ class Honest:
     def expected_scores(self, seen: Reading) -> Floats:
         """Return the expected score of a finding by compound and confidence, bits; shape ``(n, M, Q)``."""
         named, peak = seen.marginal.argmax(axis=-1), seen.peak[..., None]
-        scores: Floats = peak * self.right[named] + (1.0 - peak) * self.wrong[named]
+        right = self.right[named] * self.foresight.trust(seen)
+        scores: Floats = peak * right + (1.0 - peak) * self.wrong[named]
         return scores
 
     def calibration_is_due(self, seen: Reading) -> Flags:

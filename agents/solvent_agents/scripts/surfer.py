@@ -1,7 +1,7 @@
 """Surfers: keep their debt just below a level and never pay it back.
 
 Their claims would leave them at ``level`` bits of debt if they learnt what they expect, and they assert with the
-confidence that the rest of the allowance pays for. They calibrate only when nothing else is allowed.
+confidence that the rest of the allowance pays for. They calibrate only when debt forbids all else.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class Surfer(Honest):
         expected = (weights * gains).sum(axis=1)
         return self.actions.claim_below(expected + np.maximum(0.0, self.level - seen.debt))
 
-    def calibration_is_due(self, seen: Reading) -> Flags:
-        """Return false: it calibrates only when blocked; shape ``(n,)``."""
-        return np.zeros(seen.debt.shape, np.bool_)
+    def accepts_calibration(self, seen: Reading, blocked: Flags) -> Flags:
+        """Return which labs debt has blocked, shape ``(n,)``."""
+        return blocked
 
     def best_findings(self, seen: Reading) -> tuple[Floats, Ints]:
         """Return the most confident finding of each compound that the allowance pays for; shape ``(n, M)``."""

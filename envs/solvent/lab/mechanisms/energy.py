@@ -108,9 +108,9 @@ class EnergyParams(ParamGroup):
         False, unit="switch", doc="off: acting costs no energy, and a heartbeat is one action"
     )
     start: float = setting(10.0, unit="energy", low=0.0, high=1e6, doc="energy at the start")
-    regeneration: float = setting(3.0, unit="energy", low=0.0, high=1e6, doc="income when a heartbeat closes")
+    regeneration: float = setting(3.6, unit="energy", low=0.0, high=1e6, doc="income when a heartbeat closes")
     leak: float = setting(
-        0.0, unit="1/heartbeat", low=0.0, high=0.99, doc="share of the energy left that a heartbeat loses"
+        0.1, unit="1/heartbeat", low=0.0, high=0.99, doc="share of the energy left that a heartbeat loses"
     )
     cap: float = setting(20.0, unit="energy", low=0.001, high=1e6, doc="maximum that is carried over")
     slots: int = setting(6, unit="actions", low=1, high=64, doc="maximum number of actions in a heartbeat")

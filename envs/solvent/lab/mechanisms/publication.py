@@ -40,7 +40,7 @@ class PublishingParams(ParamGroup):
         0.5, unit="1", low=0.0, high=1.0, doc="share of the log score that a private finding pays"
     )
     discount: float = setting(
-        0.0,
+        0.1,
         unit="1/point",
         low=0.0,
         high=1.0 / 3.0,
