@@ -14,7 +14,7 @@ from solvent.lab.codes import Event
 from solvent.lab.compiled import compiled
 from solvent.lab.draws import fill_uniforms
 from solvent.lab.dynamics import advance
-from solvent.lab.mechanisms.publication import log_score, most_probable, share_of
+from solvent.lab.mechanisms.publication import Finding, most_probable, pay
 from solvent.lab.verbs import Verb
 
 __all__ = ["advance_in_world", "advance_once", "right_with"]
@@ -58,23 +58,22 @@ def advance_in_world(lab, action, key, tables, knows, scratch):  # type: ignore[
     step = steps[0]
     reward -= step.published_bits
     if step.event == PUBLISHED:
-        reward += expected_score(verb, named, tables.confidence[action], p, tables)
+        finding = Finding(verb, compound, named, tables.confidence[action], step.rule)
+        reward += expected_pay(finding, p, tables)
     if tables.gate.enabled and step.approved != 0:
         for m in range(lab.published.shape[0]):
             if (step.approved >> np.uint64(m)) & np.uint64(1):
                 named = lab.submitted_class[m]
                 p = right_with(lab, m, named, knows)
-                said = lab.submitted_confidence[m]
-                reward += expected_score(lab.submitted_verb[m], named, said, p, tables)
+                said, rule = lab.submitted_confidence[m], lab.submitted_rule[m]
+                reward += expected_pay(Finding(lab.submitted_verb[m], m, named, said, rule), p, tables)
     return reward
 
 
 @compiled
-def expected_score(verb, named, confidence, p, tables):  # type: ignore[no-untyped-def]
-    """Return the expected score of a finding that is right with probability ``p``, bits."""
-    right = log_score(confidence, tables.prior[named], True)
-    wrong = log_score(confidence, tables.prior[named], False)
-    return share_of(verb, tables) * (p * right + (1.0 - p) * wrong)
+def expected_pay(finding, p, tables):  # type: ignore[no-untyped-def]
+    """Return what a finding that is right with probability ``p`` pays on average, bits."""
+    return p * pay(finding, True, tables) + (1.0 - p) * pay(finding, False, tables)
 
 
 @compiled

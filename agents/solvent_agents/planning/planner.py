@@ -41,31 +41,29 @@ class Effort:
 
 
 OF_TIME = Temper(
-    licence_worth=0.69,
-    debt_worth=1.35,
-    well_price=0.024,
-    usual_wells=10.0,
-    scarcity=0.65,
-    repay_worth=1.16,
-    learn_worth=0.26,
-    lot_worth=4.0,
-    least_worth=-0.88,
-    gate_beats=0.92,
+    licence_worth=1.0,
+    debt_worth=2.5,
+    well_price=0.049,
+    usual_wells=4.7,
+    scarcity=1.06,
+    repay_worth=2.1,
+    lot_worth=9.0,
+    least_worth=-0.32,
+    gate_beats=1.0,
 )
 """Where a heartbeat is one action: tuned on Debt and Gate together."""
 
 OF_ENERGY = Temper(
-    licence_worth=0.52,
-    debt_worth=0.94,
-    well_price=0.028,
-    usual_wells=2.9,
-    scarcity=0.52,
-    repay_worth=1.16,
-    learn_worth=0.26,
-    lot_worth=4.0,
-    least_worth=-1.16,
-    gate_beats=1.3,
-    energy_margin=-1.53,
+    licence_worth=0.51,
+    debt_worth=2.16,
+    well_price=0.064,
+    usual_wells=3.1,
+    scarcity=1.95,
+    repay_worth=2.24,
+    lot_worth=9.0,
+    least_worth=-1.5,
+    gate_beats=1.0,
+    energy_margin=-2.9,
 )
 """Where acting costs energy: tuned on Energy and Lab together."""
 

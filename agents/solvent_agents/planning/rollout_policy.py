@@ -64,7 +64,7 @@ LAST = 1e3
 class Temper:
     """The constants of the base policy, in bits unless stated otherwise.
 
-    The first ten have no default: they were tuned for the rollout (``planner.py``). The others are the honest
+    The first nine have no default: they were tuned for the rollout (``planner.py``). The others are the honest
     script's.
     """
 
@@ -74,8 +74,7 @@ class Temper:
     usual_wells: float  # wells a heartbeat
     scarcity: float  # power with which the price rises as wells get short
     repay_worth: float  # of a bit repaid
-    learn_worth: float  # of a bit about the instrument of a whole lot to come
-    lot_worth: float  # of full licence for a whole lot to come, where an uncalibrated lot gives none
+    lot_worth: float  # of calibrating a lot at its start, where an uncalibrated one gave no licence
     least_worth: float  # below which no plate is run
     gate_beats: float  # heartbeats by which it publishes earlier where a gate may hold a finding up
     energy_margin: float = Manner.energy_margin  # findings for which energy is kept beyond those to come
@@ -183,7 +182,7 @@ def trust_in(lab, compound, named, q, tables):  # type: ignore[no-untyped-def]
     if tables.discount == 0.0:
         return 1.0
     wording = tables.wording_of[tables.first_action[PUBLIC] + q]
-    return trust(rule_on(lab, compound, wording, named, tables), True, tables)
+    return trust(rule_on(lab, compound, wording, named, tables), tables)
 
 
 @compiled
@@ -272,19 +271,18 @@ def wells_price(lab, verb, beats, tables, book):  # type: ignore[no-untyped-def]
 
 @compiled
 def calibration_worth(lab, verb, tables, book):  # type: ignore[no-untyped-def]
-    """Return the value of a calibration, bits: what it repays, and what it teaches and licenses in the lot's rest."""
+    """Return the value of a calibration, bits: what it repays, and the licence that it adds to the lot's rest."""
     rules, temper = tables.debt, book.temper
     learnt = book.learnt[verb, instrument_bin(lab, book.quality, tables)]
     repaid = min(
         rules.repay_max, rules.repay_base + min(rules.repay_learnt_max, rules.repay_per_bit * learnt)
     )
-    left = tables.lot_heartbeats - lab.heartbeat % tables.lot_heartbeats
-    left = min(left, tables.horizon - lab.heartbeat)
-    taught = temper.learn_worth * learnt
+    worth = temper.repay_worth * min(lab.debt, repaid)
     if not lab.lot_calibrated:
-        taught += temper.lot_worth * (1.0 - rules.uncalibrated_licence)
-    worth = taught * left / tables.lot_heartbeats
-    return worth + temper.repay_worth * min(lab.debt, repaid)
+        left = tables.lot_heartbeats - lab.heartbeat % tables.lot_heartbeats
+        left = min(left, tables.horizon - lab.heartbeat)
+        worth += temper.lot_worth * (1.0 - rules.uncalibrated_licence) * left / tables.lot_heartbeats
+    return worth
 
 
 @compiled

@@ -57,12 +57,11 @@ class Manner:
     claim_quantile: float = 0.5  # of the gain's distribution
     well_price: float = 0.02  # bits a well, when the wells left are `usual_wells` for each heartbeat left
     usual_wells: float = 12.0  # wells a heartbeat
-    repay_worth: float = 0.5  # bits: calibrate when it can be expected to repay as much
+    repay_worth: float = 0.25  # bits: calibrate when it can be expected to repay as much
     learn_worth: float = 0.8  # bits: calibrate when its plate can be expected to teach as much
-    learn_beats: int = 4  # heartbeats that a lot must still have for that
-    lot_beats: int = 3  # heartbeats that an uncalibrated lot must still have to be calibrated first
+    learn_beats: int = 4  # heartbeats that a lot must still have for that, or to be calibrated at all
     energy_price: float = 0.05  # bits a unit of energy
-    energy_margin: float = -1.0  # findings for which energy is kept beyond those to come
+    energy_margin: float = -0.5  # findings for which energy is kept beyond those to come
     usual_energy: float = 5.0  # energy of a plate, to know how many there can still be
     gate_beats: int = 2  # heartbeats by which it publishes earlier where a gate may hold a finding up
     habits: Habits = HABITS  # of its voice
@@ -194,9 +193,8 @@ class Honest:
         learnt = self.forecaster.calibration(seen.instrument)
         repaid = rules.repay_base + np.minimum(rules.repay_learnt_max, rules.repay_per_bit * learnt)
         repays = np.minimum(seen.debt, np.minimum(repaid, rules.repay_max)) >= manner.repay_worth
-        teaches = (learnt >= manner.learn_worth) & (seen.lot_beats_left >= manner.learn_beats)
-        licenses = ~seen.lot_calibrated & (seen.lot_beats_left >= manner.lot_beats)
-        due: Flags = repays | teaches | licenses
+        matters = (learnt >= manner.learn_worth) | ~seen.lot_calibrated
+        due: Flags = repays | (matters & (seen.lot_beats_left >= manner.learn_beats))
         return due
 
     def best_experiment(self, seen: Reading, may: Flags) -> Ints:

@@ -23,7 +23,15 @@ from solvent.lab.mechanisms.proposals import ProposalParams
 from solvent.lab.mechanisms.publication import PublishingParams
 from solvent.lab.settings import ParamError, ParamGroup, nearest, setting
 
-__all__ = ["PRESETS", "VERSION_1", "BudgetParams", "LabParams", "ObservationParams", "VocabularyParams", "preset"]
+__all__ = [
+    "PRESETS",
+    "VERSION_1",
+    "BudgetParams",
+    "LabParams",
+    "ObservationParams",
+    "VocabularyParams",
+    "preset",
+]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from solvent.lab.codes import Event
 from solvent.lab.columns import potential
 from solvent.lab.mechanisms.publication import log_score
+from solvent.lab.tables import tables_for
 from solvent.lab.vector import LabVectorEnv
 from solvent.lab.verbs import Verb
 
@@ -154,6 +155,10 @@ class ExpectedScoreVectorReward(VectorWrapper):
         self._lab_env = _labs(env)
         params, actions = self._lab_env.params, self._lab_env.actions
         self._compound = np.maximum(actions["compound"], 0)
+        tables = tables_for(params)
+        self._trust = 1.0 - tables.discount * np.asarray(
+            tables.rule_score
+        )  # by the rule of adequacy that fired
         self._share = np.where(actions["verb"] == Verb.PUBLISH_PRIVATE, params.publishing.private_share, 1.0)
         scores = [
             [
@@ -173,7 +178,8 @@ class ExpectedScoreVectorReward(VectorWrapper):
         belief = beliefs[lab, self._compound[actions]]
         asserted = belief.argmax(axis=1)
         p = belief[lab, asserted]
-        right, wrong = self._right[actions, asserted], self._wrong[actions, asserted]
+        right = self._right[actions, asserted] * self._trust[batch.steps["rule"]]
+        wrong = self._wrong[actions, asserted]
         worth = self._share[actions] * (p * right + (1.0 - p) * wrong)
         paid = batch.steps["published_bits"] - batch.steps["decided_bits"]  # less approved reviews
         luck = np.where(batch.steps["event"] == Event.PUBLISHED, paid - worth, 0.0)

@@ -23,6 +23,7 @@ from solvent_experiments.artifacts.folder import RunFolder, Unit
 from solvent_experiments.artifacts.parquet import NO_SEED, Columns, joined, read_parquet, write_parquet
 from solvent_experiments.config.documents import dump_yaml, read_document
 from solvent_experiments.studies.records import RECORDS, Plates
+from solvent_experiments.studies.search import Exploit
 from solvent_experiments.studies.study import Play
 
 __all__ = ["PlayTable", "make_table"]
@@ -119,8 +120,10 @@ def make_table(
 
 def _script(play: Play) -> Agent:
     settings: dict[str, Any] = dict(play.settings)
-    if play.script == Plates.name:
-        return Plates(play.lab, **settings)
+    for kind in (Plates, Exploit):
+        if play.script == kind.name:
+            made: Agent = kind(play.lab, **settings)
+            return made
     make: Any = PLAYERS[play.script]
     if not settings:
         agent: Agent = make(play.lab, 0)

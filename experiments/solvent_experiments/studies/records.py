@@ -26,6 +26,7 @@ from solvent_agents.planning.expected_gain import Forecaster
 from solvent_agents.reading import Reader, action_index
 from solvent_agents.rollout import DrawsLots
 from solvent_experiments.artifacts.parquet import Columns, flatten, joined
+from solvent_experiments.studies.search import exploits
 
 __all__ = ["CAREER", "RECORDS", "Plates", "longest_runs"]
 
@@ -192,4 +193,5 @@ RECORDS: Mapping[str, Callable[[Agent, LabParams, Sequence[int]], Columns]] = {
     "claims": claims,
     "careers": careers,
     "plates": plates,
+    "exploits": exploits,
 }

@@ -38,6 +38,7 @@ ORDER = (
     "strictness",
     "transfer",
     "world",
+    "exploits",
     "yardsticks",
 )
 """The order in which the questions were asked; other studies come last."""

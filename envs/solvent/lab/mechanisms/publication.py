@@ -121,9 +121,16 @@ def share_of(verb, tables):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def trust(rule, right, tables):  # type: ignore[no-untyped-def]
-    """Return the share of a finding's pay that its words leave; ``rule`` is the rule of adequacy that fired."""
-    return 1.0 - tables.discount * tables.rule_score[rule] if right else 1.0
+def trust(rule, tables):  # type: ignore[no-untyped-def]
+    """Return the share that readers pay of a right finding; ``rule`` is the rule of adequacy that its words met."""
+    return 1.0 - tables.discount * tables.rule_score[rule]
+
+
+@inlined
+def pay(finding, right, tables):  # type: ignore[no-untyped-def]
+    """Return what a finding pays, bits."""
+    share = share_of(finding.verb, tables) * (trust(finding.rule, tables) if right else 1.0)
+    return share * log_score(finding.confidence, tables.prior[finding.asserted], right)
 
 
 @inlined
@@ -158,8 +165,7 @@ def reject(lab, step):  # type: ignore[no-untyped-def]
 def release(lab, finding, tables, step):  # type: ignore[no-untyped-def]
     """Publish a finding and pay its log score. Return whether it is right."""
     right = finding.asserted == lab.potency[finding.compound]
-    share = share_of(finding.verb, tables) * trust(finding.rule, right, tables)
-    score = share * log_score(finding.confidence, tables.prior[finding.asserted], right)
+    score = pay(finding, right, tables)
     step.published_bits += score
     lab.published_bits += score
     lab.published[finding.compound] = 1 if finding.verb == PUBLISH_PRIVATE else 2
