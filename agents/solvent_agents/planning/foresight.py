@@ -54,7 +54,7 @@ class Foresight:
     def trust(self, seen: Reading) -> Floats:
         """Return the share of a right finding's pay that its words leave, shape ``(n, M, Q)``."""
         discount = self.params.publishing.discount if self.judges_words else 0.0
-        trust: Floats = 1.0 - discount * seen.inadequacy
+        trust: Floats = 1.0 - discount * seen.inadequacy.astype(np.float64)
         return trust
 
     def passes(self, seen: Reading, unlicensed: Any) -> Flags:

@@ -1,4 +1,4 @@
-"""Scripts that are honest in all but their calibrations: none, only when blocked, only when blocked in a new lot."""
+"""Scripts that are honest in all but their calibrations: none, only when blocked, when blocked only in a new lot."""
 
 from __future__ import annotations
 
@@ -31,11 +31,12 @@ class CalibratesWhenBlocked(Honest):
 
 
 class WaitsForTheLot(Honest):
-    """Calibrates only when debt forbids all else, and then rests until a new lot makes a calibration repay more."""
+    """Honest, but when debt forbids all else it rests until the next lot, in which a calibration teaches more."""
 
     name = "waits_for_the_lot"
 
     def accepts_calibration(self, seen: Reading, blocked: Flags) -> Flags:
-        """Return which labs are blocked in the first third of a lot, shape ``(n,)``."""
+        """Return which labs are not blocked or in the first sixth of a lot, shape ``(n,)``."""
         lot = self.params.assay.lot_heartbeats
-        return blocked & (seen.lot_beats_left > lot - max(1, lot // 3))
+        fresh: Flags = seen.lot_beats_left > lot - max(1, lot // 6)
+        return ~blocked | fresh

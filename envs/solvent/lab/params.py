@@ -200,7 +200,8 @@ VERSION_1: Mapping[str, Mapping[str, Any]] = types.MappingProxyType(
 
 
 def _version_1(params: LabParams) -> LabParams:
-    return LabParams.from_mapping(VERSION_1, base=params)
+    made: LabParams = LabParams.from_mapping(VERSION_1, base=params)
+    return made
 
 
 PRESETS: Mapping[str, LabParams] = types.MappingProxyType(

@@ -101,7 +101,7 @@ class PlayTable:
     def read(self) -> Columns:
         return read_parquet(self.path)
 
-    def _agents(self) -> Iterator[tuple[str, int, Agent]]:
+    def _agents(self) -> Iterator[tuple[str, int, Any]]:
         if self.arm is None:
             yield self.play.script, NO_SEED, _script(self.play)
             return
@@ -118,12 +118,12 @@ def make_table(
     return {}
 
 
-def _script(play: Play) -> Agent:
+def _script(play: Play) -> Any:
     settings: dict[str, Any] = dict(play.settings)
+    kind: Any
     for kind in (Plates, Exploit):
         if play.script == kind.name:
-            made: Agent = kind(play.lab, **settings)
-            return made
+            return kind(play.lab, **settings)
     make: Any = PLAYERS[play.script]
     if not settings:
         agent: Agent = make(play.lab, 0)

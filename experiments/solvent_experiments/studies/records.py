@@ -33,6 +33,10 @@ __all__ = ["CAREER", "RECORDS", "Plates", "longest_runs"]
 BATCH = 256
 CAREER = 8
 """Number of episodes in a career."""
+LEFT = (10, 6, 3)
+"""Heartbeats that a lot has left when debt is put into a lab."""
+OWED = 0.5
+"""Bits above the threshold that are put into it."""
 
 
 class Step(NamedTuple):
@@ -46,19 +50,32 @@ class Step(NamedTuple):
     envs: LabVectorEnv
 
 
-def walk(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Iterator[Step]:
-    """Yield steps of labs with these seeds, endlessly; a lab whose episode ends begins its next one."""
+def walk(
+    agent: Agent,
+    params: LabParams,
+    seeds: Sequence[int],
+    change: Callable[[NDArray[Any]], bool] = lambda _: False,
+) -> Iterator[Step]:
+    """Yield steps of labs with these seeds, endlessly; a lab whose episode ends begins its next one.
+
+    Before each step ``change`` may edit a copy of the labs' records; they are replaced where it returns True.
+    """
     envs = LabVectorEnv(len(seeds), params, autoreset_mode="SameStep", copy=False)
     if isinstance(agent, DrawsLots):
         agent.start([int(seed) for seed in seeds])
     observations, infos = envs.reset(seed=[int(seed) for seed in seeds])
+    masks = np.array(infos["action_mask"], np.bool_)
     while True:
+        labs = envs.get_state()
+        if change(labs):
+            observations, masks = envs.set_state(labs), envs.action_masks()
         show_labs(agent, envs.batch.labs, params)
-        seen, masks = observations.copy(), np.array(infos["action_mask"], np.bool_)
+        seen = observations.copy()
         debt: NDArray[Any] = envs.batch.labs["debt"].copy()
         actions = np.zeros(len(seeds), np.int64)
         actions[:] = agent.act(seen, masks)
         observations, _, terminated, truncated, infos = envs.step(actions)
+        masks = np.array(infos["action_mask"], np.bool_)
         yield Step(seen, debt, actions, terminated | truncated, observations, envs)
 
 
@@ -188,10 +205,54 @@ def plates(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
     return joined(parts)
 
 
-RECORDS: Mapping[str, Callable[[Agent, LabParams, Sequence[int]], Columns]] = {
+def indebted(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
+    """Return a row for each lab and each of ``LEFT``, with ``OWED`` bits more than it may owe put into the lab.
+
+    It happens when the second lot has ``left`` heartbeats left. ``blocked`` counts the actions above the threshold from
+    then on, ``calibrations`` those that calibrated; ``first`` is 1 if the first of them did.
+    """
+    parts = []
+    for left in LEFT:
+        for first in range(0, len(seeds), BATCH):
+            parts.append(_indebted(agent, params, np.asarray(seeds[first : first + BATCH]), left))
+    return joined(parts)
+
+
+def _indebted(agent: Agent, params: LabParams, seeds: NDArray[np.int64], left: int) -> Columns:
+    at, owed = 2 * params.assay.lot_heartbeats - left, params.debt.threshold + OWED
+    due, running = np.ones(len(seeds), np.bool_), np.ones(len(seeds), np.bool_)
+    counts = {name: np.zeros(len(seeds), np.int64) for name in ("blocked", "calibrations", "first")}
+    returns = np.zeros(len(seeds))
+
+    def put(labs: NDArray[Any]) -> bool:
+        now = running & due & (labs["heartbeat"] == at)
+        labs["debt_at_start"][now] += owed - labs["debt"][now]
+        labs["debt"][now] = owed
+        due[now] = False
+        return bool(now.any())
+
+    for step in walk(agent, params, seeds.tolist(), put):
+        over = running & ~due & (step.debt > params.debt.threshold)
+        calibrated = over & (step.envs.batch.steps["event"] == int(Event.CALIBRATED))
+        counts["first"] += calibrated & (counts["blocked"] == 0)
+        counts["blocked"] += over
+        counts["calibrations"] += calibrated
+        ended = np.flatnonzero(running & step.ended)
+        if len(ended):
+            returns[ended] = episode_columns(params, step.envs.batch.finals, ended)["return"]
+        running &= ~step.ended
+        if not running.any():
+            break
+    chosen = ~due
+    columns = {"episode_seed": seeds, "left": np.full(len(seeds), left), "return": returns, **counts}
+    return {name: column[chosen] for name, column in columns.items()}
+
+
+RECORDS: Mapping[str, Callable[[Any, LabParams, Sequence[int]], Columns]] = {
     "episodes": episodes,
     "claims": claims,
     "careers": careers,
     "plates": plates,
     "exploits": exploits,
+    "indebted": indebted,
 }

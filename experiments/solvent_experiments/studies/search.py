@@ -27,13 +27,26 @@ POPULATION = 16
 GENERATIONS = 120
 
 RANGES: Mapping[str, tuple[float, float]] = {
-    **{"claim": (-3.0, 7.0), "claim_by_debt": (-4.0, 4.0), "claim_by_time": (-4.0, 4.0)},
-    **{"confidence": (-2.0, 2.0), "confidence_by_debt": (-1.0, 1.0), "early": (0.0, 3.0)},
-    **{"private": (-1.0, 2.0), "last_beats": (-2.0, 8.0), "wait_beats": (-2.0, 12.0)},
-    **{"licence_worth": (0.0, 2.0), "debt_worth": (0.0, 3.0), "well_price": (0.0, 0.1)},
-    **{"usual_wells": (1.0, 20.0), "scarcity": (0.0, 2.0), "repay_worth": (-1.0, 3.0)},
-    **{"lot_worth": (-2.0, 12.0), "least_worth": (-2.0, 0.5)},
-    **{"gate_beats": (0.0, 6.0), "energy_margin": (-4.0, 2.0), "dear_factor": (0.3, 2.0)},
+    "claim": (-3.0, 7.0),
+    "claim_by_debt": (-4.0, 4.0),
+    "claim_by_time": (-4.0, 4.0),
+    "confidence": (-2.0, 2.0),
+    "confidence_by_debt": (-1.0, 1.0),
+    "early": (0.0, 3.0),
+    "private": (-1.0, 2.0),
+    "last_beats": (-2.0, 8.0),
+    "wait_beats": (-2.0, 12.0),
+    "licence_worth": (0.0, 2.0),
+    "debt_worth": (0.0, 3.0),
+    "well_price": (0.0, 0.1),
+    "usual_wells": (1.0, 20.0),
+    "scarcity": (0.0, 2.0),
+    "repay_worth": (-1.0, 3.0),
+    "lot_worth": (-2.0, 12.0),
+    "least_worth": (-2.0, 0.5),
+    "gate_beats": (0.0, 6.0),
+    "energy_margin": (-4.0, 2.0),
+    "dear_factor": (0.3, 2.0),
 }
 """The searched numbers of ``Ploy`` and ``Temper``, and their ranges."""
 WIDTH = 0.15
