@@ -426,7 +426,7 @@ def test_a_preset_goes_through_a_mapping_and_through_yaml_unchanged(name):
         {},
         optional={
             "debt": st.fixed_dictionaries(
-                {},
+                {"interest_cap": st.just(1000.0)},  # at least any threshold
                 optional={
                     "threshold": st.floats(0, 1000),
                     "enforced": st.booleans(),
