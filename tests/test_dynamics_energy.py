@@ -767,7 +767,8 @@ while not over:
         felt.add(int(verbs[action]))
     assert env.observation_space.contains(observation)
     assert (state["price"] == start["price"]).all() and (state["fair"] == start["price"]).all()
-    assert 10_000 + state["energy_income"] - state["energy_lost"] - state["energy_spent"] == state["energy"]
+    gone = state["energy_lost"] + state["energy_leaked"] + state["energy_spent"]
+    assert 10_000 + state["energy_income"] - gone == state["energy"]
     over = terminated or truncated
 assert (env.batch._tables["gain_share"] > 0).nonzero()[0].tolist() == [Verb.SCREEN, Verb.DOSE_RESPONSE]
 print("held", int(state["deferrals"]) > 0, bool(felt & {int(Verb.SCREEN), int(Verb.DOSE_RESPONSE)}))
