@@ -315,6 +315,7 @@ def observations_of_all_kinds(env, env_id):
         told.append(episodes(strict, policies=(doubtful,), seeds=range(20, 150)))
     if weighs_words(env):  # so are the errors behind some corrections, but where words get through
         lax = {"debt": {"enforced": False}, "gate": {"enforced": False}, "budget": {"start_hour": 8}}
+        lax["energy"] = {"regeneration": 9.0}  # who talks needs it
         for review_from in (0, 3):
             other = make(env_id, params={**lax, "adequacy": {"review_from": review_from}})
             told.append(episodes(other, policies=(talkative,), seeds=range(400)))
