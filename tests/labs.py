@@ -42,8 +42,12 @@ def merged(basis: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     return {group: {**basis.get(group, {}), **changes.get(group, {})} for group in basis | changes}
 
 
-def open_lab(params: Any = None, preset: str = "default", seed: int = 0, **arguments: Any) -> LabEnv:
-    """Return a lab that was reset; ``arguments`` are those of ``LabEnv``."""
+def open_lab(params: Any = None, preset: str = "version_1", seed: int = 0, **arguments: Any) -> LabEnv:
+    """Return a lab that was reset; ``arguments`` are those of ``LabEnv``.
+
+    The rules of version 1 unless asked otherwise: rules by hand, one at a time; the new ones have
+    tests/test_dynamics_interest.py.
+    """
     env = LabEnv(params, preset=preset, **arguments)
     env.reset(seed=seed)
     return env
@@ -73,8 +77,8 @@ ENERGY_NUMBERS = {
 
 
 def energy_lab(seed: int = 0, **params: Any) -> LabEnv:
-    """Return a lab in which every price is the base cost, unless mispricing is asked for."""
-    return open_lab(merged(ENERGY_NUMBERS, params), "energy", seed, detailed_info=True)
+    """Return a lab in which every price is the base cost, unless mispricing is asked for, and nothing leaks."""
+    return open_lab(merged(ENERGY_NUMBERS, params), "energy_version_1", seed, detailed_info=True)
 
 
 def at_noon(**fields: Any) -> LabEnv:

@@ -94,6 +94,8 @@ def eventful(params: LabParams) -> LabParams:
     changes: dict[str, Any] = {"budget": {"heartbeats": max(40, params.budget.heartbeats)}}
     if params.gate.enabled:
         changes["gate"] = {"policy": "adaptive.P30", "calm_heartbeats": 3}
+    if params.adequacy.enabled:
+        changes["adequacy"] = {"review_from": 1}
     if params.energy.enabled:
         changes["proposals"] = {"mispriced_least": 3, "mispriced_upwards": 1.0}
     changed: LabParams = LabParams.from_mapping(changes, base=params)

@@ -8,6 +8,7 @@ import pytest
 import solvent
 from solvent import LabEnv, LabVectorEnv, ParamError
 from solvent.lab.actions import sentence
+from tests.labs import open_lab
 
 
 @pytest.mark.parametrize(
@@ -72,10 +73,9 @@ def test_many_instrument_states_are_told_apart():
 
 
 def test_the_debt_at_the_end_is_not_what_was_settled_before():
-    env = LabEnv(
+    env = open_lab(
         {"debt": {"bankruptcy": "reset", "bankruptcy_after_refusals": 2}, "budget": {"heartbeats": 6}}
     )
-    env.reset(seed=0)
     state = env.get_state()
     state["debt"] = 2.5
     env.set_state(state)

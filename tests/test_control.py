@@ -332,6 +332,7 @@ def test_beside_an_environment_the_controller_owes_and_decides_the_same(name, se
                 assert controller.resolve_action(f"beat_{beat}", gain) == pytest.approx(
                     info["cost"], abs=1e-12
                 )
+        controller.close_cycle()
         if terminated or truncated:
             assert controller.close_books() == pytest.approx(info["settled"], abs=1e-9)
             break

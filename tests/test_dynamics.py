@@ -548,8 +548,7 @@ def test_without_enforcement_debt_is_tracked_and_has_no_consequence():
 
 
 def test_refusals_that_lead_to_a_reset_are_a_way_out_of_exhaustion():
-    env = LabEnv({"debt": {"bankruptcy": "reset", "bankruptcy_after_refusals": 2}})
-    env.reset(seed=0)
+    env = lab(debt={"bankruptcy": "reset", "bankruptcy_after_refusals": 2})
     state = env.get_state()
     state["wells"], state["debt"], state["published"] = 9, 1.9, 2
     env.set_state(state)

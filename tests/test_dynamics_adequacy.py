@@ -29,7 +29,7 @@ BASIS = {
 }
 
 
-def judged(seed=0, preset="gate", **params):
+def judged(seed=0, preset="gate_version_1", **params):
     """A lab where findings are judged."""
     return open_lab(merged(BASIS, params), preset, seed)
 
@@ -229,7 +229,7 @@ def test_a_refused_plate_does_not_count():
 
 
 def test_a_deferred_plate_does_not_count():
-    lab = judged(preset="lab")
+    lab = judged(preset="lab_version_1")
     put(lab, energy=0)
     _, step, after = take(lab, Verb.SCREEN, claim=0.0)
     assert step["obstacle"] == Obstacle.INSUFFICIENT_ENERGY
@@ -239,7 +239,9 @@ def test_a_deferred_plate_does_not_count():
 
 
 def test_a_plate_out_of_context_does_not_count():
-    lab = judged(preset="lab", energy={"chat_only": ["screen", "publish_private", "publish_public"]})
+    lab = judged(
+        preset="lab_version_1", energy={"chat_only": ["screen", "publish_private", "publish_public"]}
+    )
     _, step, after = take(lab, Verb.SCREEN, claim=0.0)
     assert step["obstacle"] == Obstacle.CONTEXT_NOT_ALLOWED
     assert not after["plates"].any()
@@ -460,7 +462,7 @@ def test_a_new_episode_starts_without_one():
 
 
 def test_within_a_heartbeat_of_several_actions_a_correction_comes_at_once_and_counts_from_its_end():
-    lab = judged(preset="lab", gate={"calm_heartbeats": 3}, energy={"regeneration": 20.0})
+    lab = judged(preset="lab_version_1", gate={"calm_heartbeats": 3}, energy={"regeneration": 20.0})
     put(lab, heartbeat=4, energy=20_000)
     study(lab, screens=4, right=False)
     info, step, _ = take(lab, Verb.PUBLISH_PUBLIC, confidence=PLAINLY)
@@ -478,7 +480,7 @@ def test_within_a_heartbeat_of_several_actions_a_correction_comes_at_once_and_co
 
 RICH = {
     "energy": {"regeneration": 20.0, "start": 20.0},
-    "debt": {"threshold": 50.0, "sensitivity": 0.01},
+    "debt": {"threshold": 50.0, "interest_cap": 50.0, "sensitivity": 0.01},
     "budget": {"wells": 20_000, "heartbeats": 60},
 }
 OWN_LAB = {"submitted_rule", "scores"}

@@ -437,6 +437,7 @@ VARIANTS = {
     "mispriced": {"energy": {"regeneration": 7.0}, "proposals": SEVERE},
     "poor": {"budget": {"wells": 90}, "energy": {"regeneration": 3.0}},
     "few slots": {"energy": {"slots": 2, "regeneration": 30.0}},
+    "leaking": {"energy": {"leak": 0.1, "regeneration": 6.0}},
 }
 variants = st.sampled_from(sorted(VARIANTS))
 seeds = st.integers(0, 2**32)
@@ -465,19 +466,23 @@ def play(variant, seed, steps=90, boldness=0.5):
 @EXAMPLES
 @given(variants, seeds)
 def test_energy_is_conserved_exactly(variant, seed):
-    spent = income = lost = 0
+    spent = income = lost = leaked = 0
     for env, before, _, _, _, after, step in play(variant, seed):
         rules = env.params.energy
         start, regeneration, cap = (round(1000 * x) for x in (rules.start, rules.regeneration, rules.cap))
         spent += int(step["energy_spent"])
         income += regeneration * bool(step["closed"])
-        lost += regeneration * bool(step["closed"]) - int(step["energy_gained"])
+        leak = math.floor((before["energy"] - step["energy_spent"]) * rules.leak) * bool(step["closed"])
+        leaked += leak
+        gain = regeneration * bool(step["closed"]) - leak
+        lost += gain - int(step["energy_gained"])
         assert after["energy"] == before["energy"] - step["energy_spent"] + step["energy_gained"]
         assert 0 <= after["energy"] <= cap
-        assert start + income - lost - spent == after["energy"]
+        assert start + income - lost - leaked - spent == after["energy"]
         assert (after["energy_income"], after["energy_lost"], after["energy_spent"]) == (income, lost, spent)
-        assert 0 <= step["energy_gained"] <= regeneration
-        assert step["energy_gained"] == regeneration * bool(step["closed"]) or after["energy"] == cap
+        assert after["energy_leaked"] == leaked
+        assert -leak <= step["energy_gained"] <= regeneration - leak
+        assert step["energy_gained"] == gain or after["energy"] == cap
         assert after["intents_total"].sum() == spent  # one budget, whatever it went into
 
 
@@ -762,7 +767,8 @@ while not over:
         felt.add(int(verbs[action]))
     assert env.observation_space.contains(observation)
     assert (state["price"] == start["price"]).all() and (state["fair"] == start["price"]).all()
-    assert 10_000 + state["energy_income"] - state["energy_lost"] - state["energy_spent"] == state["energy"]
+    gone = state["energy_lost"] + state["energy_leaked"] + state["energy_spent"]
+    assert 10_000 + state["energy_income"] - gone == state["energy"]
     over = terminated or truncated
 assert (env.batch._tables["gain_share"] > 0).nonzero()[0].tolist() == [Verb.SCREEN, Verb.DOSE_RESPONSE]
 print("held", int(state["deferrals"]) > 0, bool(felt & {int(Verb.SCREEN), int(Verb.DOSE_RESPONSE)}))

@@ -61,7 +61,7 @@ BASIS = {
 
 
 def lab(seed=0, **params):
-    return open_lab(merged(BASIS, params), "gate", seed, detailed_info=True)
+    return open_lab(merged(BASIS, params), "gate_version_1", seed, detailed_info=True)
 
 
 def believe(env, compound, named, peak=0.9):

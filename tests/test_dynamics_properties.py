@@ -87,21 +87,30 @@ def test_wells_are_conserved(variant, seed, choices):
 @EXAMPLES
 @given(variants, seeds, choices)
 def test_debt_is_conserved(variant, seed, choices):
-    """At the start + added - repaid - settled = left: exactly when the same operations are replayed, and in sum."""
-    debt = 0.0
-    for _, before, _, after, step in play(variant, seed, choices):
+    """At the start + added + interest - repaid - settled = left.
+
+    Exactly when the same operations are replayed, and in sum.
+    """
+    debt = interest = 0.0
+    for env, before, _, after, step in play(variant, seed, choices):
         assert before["debt"] == debt == step["debt_before"]
         debt = debt + step["debt_added"]
+        interest += step["debt_interest"]
         if step["debt_repaid"] > 0:
-            one_repayment = debt - step["debt_repaid"]
+            one_repayment = debt - step["debt_repaid"] + step["debt_interest"]
             assert after["debt"] + step["settled"] == pytest.approx(one_repayment, abs=1e-12)
             debt = after["debt"] + step["settled"]
+        else:
+            debt += step["debt_interest"]
         debt -= step["settled"]
         assert after["debt"] == debt
-        total = after["debt_at_start"] + after["debt_added"] - after["debt_repaid"] - after["settled"]
+        assert after["debt_interest"] == interest
+        assert interest == 0.0 or env.params.debt.enforced
+        total = after["debt_at_start"] + after["debt_added"] + after["debt_interest"]
+        total -= after["debt_repaid"] + after["settled"]
         assert total == pytest.approx(after["debt"], abs=1e-9)
         assert after["debt"] >= 0.0
-        assert min(step["debt_added"], step["debt_repaid"], step["settled"]) >= 0.0
+        assert min(step["debt_added"], step["debt_interest"], step["debt_repaid"], step["settled"]) >= 0.0
         assert step["debt_repaid"] <= before["debt"] + step["debt_added"] + 1e-12
         assert after["debt_peak"] >= after["debt"]
 
@@ -175,6 +184,7 @@ def test_licence_is_credited_up_to_claim_and_gain_and_never_taken_away(variant, 
         if explored:
             m = np.flatnonzero(after["experiments"] != before["experiments"]).item()
             credited = max(0.0, min(step["claim"], before["lowest_entropy"][m] - after["entropy"][m]))
+            credited *= 1.0 if before["lot_calibrated"] else env.params.debt.uncalibrated_licence
             assert step["licence_added"] == pytest.approx(credited, abs=1e-12)
             assert gained[m] == pytest.approx(credited, abs=1e-12)
             assert (np.delete(gained, m) == 0).all()

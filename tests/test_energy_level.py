@@ -246,12 +246,13 @@ def test_the_record_of_an_episode_has_its_energy():
     if state["slot"] == 0:  # it ended with its heartbeat
         assert list(episode["intents"].values()) == pytest.approx(spent.tolist(), abs=1e-9)
     assert sum(episode["intents"].values()) == pytest.approx(episode["energy_spent"], abs=1e-9)
-    left = energy.start + episode["energy_income"] - episode["energy_lost"] - episode["energy_spent"]
+    gone = episode["energy_lost"] + episode["energy_leaked"] + episode["energy_spent"]
+    left = energy.start + episode["energy_income"] - gone
     assert episode["energy"] == pytest.approx(left, abs=1e-9)
     assert (episode["heartbeats"], episode["length"]) == (state["heartbeat"], state["steps"])
     for name, count in counted.items():
         assert episode[name] == count > 0
-    for name in ("energy", "energy_income", "energy_lost", "energy_spent"):
+    for name in ("energy", "energy_income", "energy_lost", "energy_leaked", "energy_spent"):
         assert type(episode[name]) is float
     for name in ("heartbeats", "hoardings", "proposals", "approvals", "discomforts"):
         assert type(episode[name]) is int

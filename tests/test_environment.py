@@ -100,7 +100,7 @@ def talkative(env, mask, rng):
 
 
 def doubtful(env, mask, rng):
-    """Works on four compounds, and says at a gate what a reader has to decide on, mostly if it is licensed."""
+    """Works on four compounds, calibrates where licence needs it, and says at a gate what a reader decides on."""
     rows, state, params = env.unwrapped.actions, env.unwrapped.get_state(), env.unwrapped.params
     focus = np.random.default_rng(state["key"]).permutation(len(params.assay.compounds))[:4]
     if params.gate.enabled:
@@ -113,6 +113,9 @@ def doubtful(env, mask, rng):
                     wanted = (rows["compound"] == m) & (rows["confidence"] == confidence) & mask
                     if wanted.any():
                         return rng.choice(np.flatnonzero(wanted))
+    unlicensed = params.debt.uncalibrated_licence < 1.0 and not state["lot_calibrated"]
+    if (unlicensed or state["debt"] > 1.0) and mask[Verb.BASELINE]:
+        return int(Verb.BASELINE)
     wanted = np.isin(rows["verb"], [Verb.SCREEN, Verb.DOSE_RESPONSE]) & np.isin(rows["compound"], focus)
     wanted &= np.isin(rows["claim"], [0.5, 1.0]) & mask
     return rng.choice(np.flatnonzero(wanted if wanted.any() else mask))
@@ -312,6 +315,7 @@ def observations_of_all_kinds(env, env_id):
         told.append(episodes(strict, policies=(doubtful,), seeds=range(20, 150)))
     if weighs_words(env):  # so are the errors behind some corrections, but where words get through
         lax = {"debt": {"enforced": False}, "gate": {"enforced": False}, "budget": {"start_hour": 8}}
+        lax["energy"] = {"regeneration": 9.0}  # who talks needs it
         for review_from in (0, 3):
             other = make(env_id, params={**lax, "adequacy": {"review_from": review_from}})
             told.append(episodes(other, policies=(talkative,), seeds=range(400)))

@@ -28,7 +28,7 @@ IDS += ("repeat_the_decisive_test", "no_certainty")
 # Much to say, in short episodes: reviews are decided, and corrections end, within them.
 TALKATIVE = {
     "budget": {"heartbeats": 14, "wells": 3000, "start_hour": 8},
-    "debt": {"threshold": 20.0, "sensitivity": 0.01},
+    "debt": {"threshold": 20.0, "interest_cap": 20.0, "sensitivity": 0.01},
     "energy": {"start": 40.0, "cap": 40.0, "regeneration": 30.0},
     "gate": {"policy": "adaptive.P30", "review_heartbeats": 2, "calm_heartbeats": 3},
     "proposals": {"review_heartbeats": 2, "evidence_heartbeats": 1},
@@ -199,7 +199,7 @@ BOOKS = {
     "words alone": {**TALKATIVE, "gate": {**TALKATIVE["gate"], "enforced": False}},
     "all rejected": {**TALKATIVE, "adequacy": {"review_from": 0, "reject_from": 0}},
     "all reviewed": {**TALKATIVE, "adequacy": {"review_from": 0, "reject_from": 4}},
-    "carries debt": {**TALKATIVE, "debt": {"carry_debt": True, "threshold": 6.0}},
+    "carries debt": {**TALKATIVE, "debt": {"carry_debt": True, "threshold": 6.0, "interest_cap": 6.0}},
 }
 
 
@@ -212,8 +212,9 @@ def test_wells_energy_and_debt_are_conserved_and_the_counts_add_up(books):
         assert params.budget.wells - after["wells_spent"] == after["wells"] >= 0
         assert after["energy"] == before["energy"] - step["energy_spent"] + step["energy_gained"] >= 0
         income = 1000 * params.energy.start + after["energy_income"] - after["energy_lost"]
-        assert after["energy"] == income - after["energy_spent"]
-        debt = after["debt_at_start"] + after["debt_added"] - after["debt_repaid"] - after["settled"]
+        assert after["energy"] == income - after["energy_leaked"] - after["energy_spent"]
+        debt = after["debt_at_start"] + after["debt_added"] + after["debt_interest"]
+        debt -= after["debt_repaid"] + after["settled"]
         assert after["debt"] == pytest.approx(debt, abs=1e-9)
         assert after["debt"] >= 0.0
         rewards += reward

@@ -17,7 +17,7 @@ HEDGED, PLAINLY, DEFINITIVE = 0.5, 0.75, 0.95
 TEXT = {row.id: row.text for row in load_corrections().rows}
 PARAMS = {
     "budget": {"heartbeats": 14, "wells": 3000, "start_hour": 8},
-    "debt": {"threshold": 20.0, "sensitivity": 0.01},
+    "debt": {"threshold": 20.0, "interest_cap": 20.0, "sensitivity": 0.01},
     "energy": {"start": 40.0, "cap": 40.0, "regeneration": 30.0},
     "gate": {"policy": "adaptive.P30", "review_heartbeats": 2, "calm_heartbeats": 3},
 }

@@ -21,7 +21,7 @@ from tests.labs import lines, play
 DOCUMENT = ["verdict", "hallucination_energy", "energy_gap", "policy_applied"]
 PARAMS = {
     "budget": {"heartbeats": 24},
-    "debt": {"threshold": 6.0},
+    "debt": {"threshold": 6.0, "interest_cap": 6.0},
     "gate": {"policy": "adaptive.P5", "review_heartbeats": 3, "calm_heartbeats": 5},
 }
 

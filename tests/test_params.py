@@ -426,7 +426,7 @@ def test_a_preset_goes_through_a_mapping_and_through_yaml_unchanged(name):
         {},
         optional={
             "debt": st.fixed_dictionaries(
-                {},
+                {"interest_cap": st.just(1000.0)},  # at least any threshold
                 optional={
                     "threshold": st.floats(0, 1000),
                     "enforced": st.booleans(),
@@ -532,11 +532,22 @@ def test_the_energy_level_is_the_lab_with_energy_and_a_voice():
 
 
 def test_presets_differ_from_the_default_where_they_say_and_nowhere_else():
-    default = LabParams()
-    document = DebtParams(calibration_cap=None, reserve=False)
+    default, old = LabParams(), preset("version_1")
+    document = dataclasses.replace(old.debt, calibration_cap=None, reserve=False)
     assert preset("default") == default
-    assert preset("source") == dataclasses.replace(default, debt=document)
+    assert preset("source") == dataclasses.replace(old, debt=document)
     assert preset("two_tier") == dataclasses.replace(default, debt=DebtParams(inflation="two_tier"))
+
+
+@pytest.mark.parametrize("level", ["default", "energy", "gate", "lab", "tiny"])
+def test_a_level_of_version_1_is_the_level_without_the_four_rules(level):
+    now, old = preset(level), preset("version_1" if level == "default" else f"{level}_version_1")
+    assert old.debt == dataclasses.replace(now.debt, interest=0.0, uncalibrated_licence=1.0)
+    income = now.energy.regeneration if level == "tiny" else 3.0
+    assert old.energy == dataclasses.replace(now.energy, leak=0.0, regeneration=income)
+    assert old.publishing == dataclasses.replace(now.publishing, discount=0.0)
+    rules = {group: getattr(now, group) for group in ("debt", "energy", "publishing")}
+    assert dataclasses.replace(old, **rules) == now
 
 
 def test_what_is_derived_follows_what_it_is_derived_from():

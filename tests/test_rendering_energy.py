@@ -27,7 +27,7 @@ RULES: dict[str, dict[str, Any]] = {
 
 def lab_of(**changes: Any) -> solvent.LabEnv:
     params = {group: {**values, **changes.get(group, {})} for group, values in RULES.items()}
-    env = solvent.LabEnv({**changes, **params}, preset="energy", render_mode="ansi")
+    env = solvent.LabEnv({**changes, **params}, preset="energy_version_1", render_mode="ansi")
     env.reset(seed=1)
     return env
 

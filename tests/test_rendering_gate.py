@@ -33,11 +33,14 @@ def test_the_start_shows_the_policy_and_that_nothing_was_said() -> None:
 def played(mode: str = "ansi", steps: int = 200) -> Any:
     """Yield (env, text) while somebody runs plates and says what they showed."""
     env = solvent.LabEnv(
-        {"debt": {"threshold": 9.0}, "gate": {"review_heartbeats": 2, "policy": "adaptive.P5"}},
+        {
+            "debt": {"threshold": 9.0, "interest_cap": 9.0},
+            "gate": {"review_heartbeats": 2, "policy": "adaptive.P5"},
+        },
         preset="gate",
         render_mode=mode,
     )
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(2)
     rows, seed, over = env.actions, 0, True
     for _ in range(steps):
         if over:

@@ -78,7 +78,7 @@ for mode in ("SameStep", "NextStep"):
 # Where a gate judges: eight labs that publish early, through verdicts of all kinds, decisions and changes of policy.
 params = {
     "budget": {"heartbeats": 16},
-    "debt": {"threshold": 5.0},
+    "debt": {"threshold": 5.0, "interest_cap": 5.0},
     "gate": {"review_heartbeats": 2, "calm_heartbeats": 3, "policy": "adaptive.P5"},
 }
 for mode in ("SameStep", "NextStep"):
@@ -111,7 +111,7 @@ digest.update(str([lab.notebook(m) for m in range(8)]).encode())
 # Where words are held against evidence: twelve labs that talk, for episodes on end.
 params = {
     "budget": {"heartbeats": 14, "wells": 3000},
-    "debt": {"threshold": 6.0},
+    "debt": {"threshold": 6.0, "interest_cap": 6.0},
     "energy": {"start": 20.0, "regeneration": 12.0},
     "gate": {"policy": "adaptive.P30", "review_heartbeats": 2, "calm_heartbeats": 3},
     "adequacy": {"reject_from": 4},

@@ -32,12 +32,12 @@ SHORT_ENERGY = {
 SHORT_GATE = {
     "budget": {"wells": 200, "heartbeats": 23},
     "gate": {"review_heartbeats": 2, "calm_heartbeats": 3, "policy": "adaptive.P30"},
-    "debt": {"threshold": 5.0},
+    "debt": {"threshold": 5.0, "interest_cap": 5.0},
 }
 # The same where words are held against evidence, with several actions a heartbeat: much is said.
 SHORT_LAB = {
     "budget": {"heartbeats": 5, "wells": 3000, "start_hour": 8},
-    "debt": {"threshold": 6.0, "sensitivity": 0.01},
+    "debt": {"threshold": 6.0, "interest_cap": 6.0, "sensitivity": 0.01},
     "energy": {"start": 40.0, "cap": 40.0, "regeneration": 30.0, "slots": 4},
     "gate": {"policy": "adaptive.P30", "review_heartbeats": 2, "calm_heartbeats": 3},
     "proposals": {"review_heartbeats": 2, "evidence_heartbeats": 1},

@@ -45,8 +45,9 @@ CLEAR = {
 
 
 def lab(base=CLEAR, **changes):
+    """Under the rules of version 1: by hand, one at a time."""
     merged = {group: {**base.get(group, {}), **changes.get(group, {})} for group in {*base, *changes}}
-    return LabParams.from_mapping(merged, base=LabParams())
+    return LabParams.from_mapping(merged, base=preset("version_1"))
 
 
 def optimum(params):

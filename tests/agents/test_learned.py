@@ -11,7 +11,7 @@ from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_suppo
 
 import solvent
 from solvent.lab.actions import action_table
-from solvent.lab.observation import observation_space
+from solvent.lab.observation import observation_fields, observation_space
 from solvent.lab.params import BudgetParams
 from solvent_agents.exact.optimum import known_optimum
 from solvent_agents.learning.imitation import demonstrate
@@ -219,7 +219,9 @@ def test_an_off_policy_algorithm_trains_too(tmp_path):
     )
     path = train(recipe, PARAMS, seed=0, folder=tmp_path)
     assert path is not None
-    action = LearnedAgent.load(path, PARAMS).act(np.zeros((2, 142), np.float32), np.ones((2, 180)))
+    action = LearnedAgent.load(path, PARAMS).act(
+        np.zeros((2, len(observation_fields(PARAMS))), np.float32), np.ones((2, 180))
+    )
     assert action.shape == (2,)
 
 

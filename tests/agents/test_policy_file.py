@@ -232,7 +232,7 @@ def test_weights_of_another_shape_name_or_kind(policy):
 
 
 def test_labs_of_another_shape_and_of_other_rules(good):
-    for preset, words in (("energy", "sees 142 observations, these labs have 202"), ("gate", "sees 142")):
+    for preset, words in (("energy", "sees 143 observations, these labs have 203"), ("gate", "sees 143")):
         refuse(good, words, solvent.preset(preset))
     other = dataclasses.replace(PARAMS.vocabulary, claims=(0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0))
     refuse(good, "mean something else", dataclasses.replace(PARAMS, vocabulary=other))

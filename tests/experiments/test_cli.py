@@ -68,7 +68,7 @@ def test_version_and_no_arguments() -> None:
         (("evaluate", "none/policy.safetensors"), "no such file"),
         (("evaluate", "none/model.zip"), "no such file"),
         (("evaluate", "dqn:Solvent/Debt-v7"), "no policy of this name is shipped"),
-        (("evaluate", "ppo:Solvent/Debt-v0", "--env", "Solvent/Energy-v0"), "these labs have 202"),
+        (("evaluate", "ppo:Solvent/Debt-v0", "--env", "Solvent/Energy-v0"), "these labs have 203"),
         (("evaluate", "honest", "--env", "Solvent/Debt-v1"), "did you mean 'Solvent/Debt-v0'"),
         (("evaluate", "honest", "--episodes", "0"), "--episodes"),
         (("evaluate", "honest", "hermit", "--ledger", "x.jsonl"), "allowed: one"),

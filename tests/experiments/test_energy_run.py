@@ -42,7 +42,8 @@ def test_energy_is_conserved_in_every_row(level: Level) -> None:
         assert (np.diff(energy) == gained[1:] - spent[1:]).all()
         assert ((energy >= 0) & (energy <= cap)).all()
         assert spent.sum() == round(episodes["energy_spent"][row] * UNIT)
-        assert gained.sum() == round((episodes["energy_income"] - episodes["energy_lost"])[row] * UNIT)
+        kept = episodes["energy_income"] - episodes["energy_lost"] - episodes["energy_leaked"]
+        assert gained.sum() == round(kept[row] * UNIT)
         assert mine["heartbeat"][-1] == episodes["heartbeats"][row] == mine["closed"].sum()
 
 

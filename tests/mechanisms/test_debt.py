@@ -36,7 +36,8 @@ PLENTY = 100_000
 
 
 def rules(**changes):
-    return debt_rules(LabParams(debt=DebtParams(**changes)))
+    """Version 1's rules with changes: without interest, debt has no cap to keep a threshold under."""
+    return debt_rules(LabParams.from_mapping({"debt": changes}, base=PRESETS["version_1"]))
 
 
 def reason(rule_set, debt, base, left, calibration=False):
