@@ -58,11 +58,11 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     | `publish_public` | 0 | the same to all readers; a compound is published once |
 
     ## Observation space
-    ``Box(-1, 1, (n,), float32)``; ``observation_fields`` names the elements. By default 142:
+    ``Box(-1, 1, (n,), float32)``; ``observation_fields`` names the elements. By default 143:
 
     | elements | number | content |
     |---|---|---|
-    | books | 7 | wells, heartbeat, debt, margin to the threshold, inflation, lot countdown, refusals in a row |
+    | books | 8 | wells, heartbeat, debt, its margin, inflation, lot countdown, lot calibrated, refusals in a row |
     | last event | 8 | one-hot |
     | instrument | 15 | belief |
     | compounds | 8 x 14 | belief, entropy, lowest entropy, licence, published privately and publicly, experiments |
@@ -82,8 +82,9 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     Gymnasium's ``RecordEpisodeStatistics`` and Stable-Baselines3's ``Monitor``.
 
     ## Arguments
-    See ``__init__``. ``preset`` is ``default``, ``source`` (as in the source document), ``two_tier``, ``energy``,
-    ``gate``, ``lab`` or ``tiny``; ``params`` holds changes to it.
+    See ``__init__``. ``preset`` is ``default``, ``energy``, ``gate``, ``lab`` or ``tiny``; ``two_tier`` or ``source`` (as in
+    the source document); or ``version_1``, ``energy_version_1`` and so on, without the rules of version 2. ``params``
+    holds changes to it.
 
     ## Version history
     * v0: first version.
@@ -107,7 +108,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
         Args:
             params: Parameters, or a mapping of changes to the preset (``{"debt": {"threshold": 1.0}}``).
-            preset: ``default``, ``source``, ``two_tier``, ``energy``, ``gate``, ``lab`` or ``tiny``.
+            preset: Name of a preset, see above.
             render_mode: ``human``, ``rgb_array``, ``ansi`` or None.
             ledger_path: Log of refusals (``epistemic_refusals.jsonl``); None disables it.
             discomfort_path: Log of deferrals (``cost_discomfort_log.jsonl``).

@@ -52,7 +52,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         Args:
             num_envs: Number of labs.
             params: Parameters, or a mapping of changes to the preset.
-            preset: ``default``, ``source``, ``two_tier``, ``energy``, ``gate``, ``lab`` or ``tiny``.
+            preset: Name of a preset, see ``LabEnv``.
             autoreset_mode: ``NEXT_STEP`` or ``SAME_STEP``; also in ``metadata["autoreset_mode"]``.
             render_mode: ``rgb_array``, ``ansi`` or None; ``render`` returns one frame per lab.
             ledger_path: Log of refusals, with the lab's index in ``design_id``.

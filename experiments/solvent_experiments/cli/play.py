@@ -146,7 +146,8 @@ def _energy_account(env: LabEnv, episode: dict[str, Any]) -> str:
         for verb in wrong
     )
     return (
-        f"Energy: {episode['energy_spent']:.1f} spent, {episode['energy_lost']:.1f} lost at the cap; "
+        f"Energy: {episode['energy_spent']:.1f} spent, {episode['energy_leaked']:.1f} leaked, "
+        f"{episode['energy_lost']:.1f} lost at the cap; "
         f"{episode['deferrals']} put off, {episode['proposals']} proposed, {episode['approvals']} approved."
         f"\nFair costs: {costs or 'as they were'}."
     )

@@ -211,11 +211,8 @@ def indebted(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
     It happens when the second lot has ``left`` heartbeats left. ``blocked`` counts the actions above the threshold from
     then on, ``calibrations`` those that calibrated; ``first`` is 1 if the first of them did.
     """
-    parts = []
-    for left in LEFT:
-        for first in range(0, len(seeds), BATCH):
-            parts.append(_indebted(agent, params, np.asarray(seeds[first : first + BATCH]), left))
-    return joined(parts)
+    batches = [np.asarray(seeds[first : first + BATCH]) for first in range(0, len(seeds), BATCH)]
+    return joined([_indebted(agent, params, batch, left) for left in LEFT for batch in batches])
 
 
 def _indebted(agent: Agent, params: LabParams, seeds: NDArray[np.int64], left: int) -> Columns:

@@ -31,6 +31,13 @@ def new_debt(step: Any) -> str:
     return f", {step['debt_added']:.2f} bits of new debt" if step["debt_added"] >= 0.005 else ""
 
 
+def grown(step: Any) -> list[str]:
+    """Return the interest of the heartbeat that closed, as a sentence."""
+    return (
+        [f"Interest adds {step['debt_interest']:.2f} bits of debt."] if step["debt_interest"] >= 0.005 else []
+    )
+
+
 def line(sheet: Sheet, view: View) -> str:
     """Return the debt as a bar with its threshold marked, and the counts of findings and refusals."""
     lab, threshold = view.lab, view.params.debt.threshold

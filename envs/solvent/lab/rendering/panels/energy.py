@@ -7,7 +7,7 @@ from typing import Any
 
 from solvent.lab.codes import Deferral, Event
 from solvent.lab.compiled import plain
-from solvent.lab.mechanisms.energy import hour_of, within_hours
+from solvent.lab.mechanisms.energy import hour_of, leakage, regenerate, within_hours
 from solvent.lab.params import LabParams
 from solvent.lab.rendering.chart import Chart, axes, mark_levels, steps
 from solvent.lab.rendering.history import Beat
@@ -111,12 +111,15 @@ def user(view: View) -> str:
 
 
 def closed(params: LabParams, step: Any) -> list[str]:
-    """Return the effects of a closed heartbeat: income, and hoarding if recorded."""
-    lost = in_thousandths(params.energy.regeneration) - int(step["energy_gained"])
+    """Return the effects of a closed heartbeat: income, leak and loss, and hoarding if recorded."""
+    income, gained = in_thousandths(params.energy.regeneration), int(step["energy_gained"])
+    leaked = plain(leakage)(int(step["energy_before"] - step["energy_spent"]), params.energy.leak)
+    lost = income - leaked - gained
+    leak = f", {in_units(leaked)} leaked" if leaked else ""
     at_cap = f", {in_units(lost)} lost at the cap" if lost else ""
     hoarding = step["discomfort"] == Deferral.HOARDING
     return [
-        f"Energy +{in_units(step['energy_gained'])}{at_cap}.",
+        f"Energy +{in_units(income)}{leak}{at_cap}.",
         *([f"Hoarding: {verb_words(step['deferred_verb'])} was at hand."] if hoarding else []),
     ]
 
@@ -186,11 +189,13 @@ def balance(canvas: Canvas, view: View, box: Box) -> None:
     canvas.rect(box.x, y, box.width, 14, RULE)
     canvas.rect(box.x, y, min(cap, left + spent) * width, 14, mix(PAPER, ENERGY, 0.4))
     canvas.rect(box.x, y, left * width, 14, ENERGY)
-    gain = min(income, cap - left)
-    canvas.rect(box.x + left * width, y + 15.5, gain * width, 2, ENERGY)
-    lost = f" ({in_units(income - gain)} lost at the cap)" if gain < income else ""
+    leaked = plain(leakage)(left, energy.leak)
+    after, lost = plain(regenerate)(left - leaked, income, cap)
+    canvas.rect(box.x + min(left, after) * width, y + 15.5, abs(after - left) * width, 2, ENERGY)
+    losses = [f"{in_units(leaked)} leaks"] * (leaked > 0) + [f"{in_units(lost)} lost at the cap"] * (lost > 0)
+    without = f" ({', '.join(losses)})" if losses else ""
     canvas.text(f"{in_units(spent)} spent this hour", box.x, box.y + 49, LABEL)
-    canvas.text(f"the next hour brings {in_units(gain)}{lost}", box.x, box.y + 61, LABEL)
+    canvas.text(f"the next hour brings {in_units(income)}{without}", box.x, box.y + 61, LABEL)
     _slots(canvas, view, box.right, box.y + 42)
 
 

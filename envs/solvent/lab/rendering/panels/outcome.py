@@ -57,6 +57,7 @@ def tell(params: LabParams, lab: Any, step: Any) -> tuple[str, str]:
         parts = [_outcome(params, lab, step, event)]
         if params.gate.enabled:
             parts += gate.decided(params, lab, step) + adequacy.corrected(params, lab, step)
+        parts += debt.grown(step)
         if params.energy.enabled and step["closed"]:
             parts += energy.closed(params, step) + proposals.reviewed(step)
     settled = float(step["settled"]) if fresh else 0.0
