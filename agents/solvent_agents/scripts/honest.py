@@ -57,9 +57,10 @@ class Manner:
     claim_quantile: float = 0.5  # of the gain's distribution
     well_price: float = 0.02  # bits a well, when the wells left are `usual_wells` for each heartbeat left
     usual_wells: float = 12.0  # wells a heartbeat
-    repay_worth: float = 0.25  # bits: calibrate when it can be expected to repay as much
+    repay_worth: float = 0.1  # bits: calibrate when repaying saves as much more than its wells are worth
     learn_worth: float = 0.8  # bits: calibrate when its plate can be expected to teach as much
     learn_beats: int = 4  # heartbeats that a lot must still have for that, or to be calibrated at all
+    learn_plates: float = 2.0  # plates of vehicle wells that must be affordable for that
     energy_price: float = 0.05  # bits a unit of energy
     energy_margin: float = -0.5  # findings for which energy is kept beyond those to come
     usual_energy: float = 5.0  # energy of a plate, to know how many there can still be
@@ -192,10 +193,27 @@ class Honest:
         rules, manner = self.rules, self.manner
         learnt = self.forecaster.calibration(seen.instrument)
         repaid = rules.repay_base + np.minimum(rules.repay_learnt_max, rules.repay_per_bit * learnt)
-        repays = np.minimum(seen.debt, np.minimum(repaid, rules.repay_max)) >= manner.repay_worth
+        repaid = np.minimum(seen.debt, np.minimum(repaid, rules.repay_max))
+        wells = seen.inflation * self.wells[Verb.DMSO]
+        price = self.well_price(seen) * wells
+        repays = repaid * self.growth(seen) >= manner.repay_worth + price
         matters = (learnt >= manner.learn_worth) | ~seen.lot_calibrated
-        due: Flags = repays | (matters & (seen.lot_beats_left >= manner.learn_beats))
+        serves = (seen.lot_beats_left >= manner.learn_beats) & (seen.wells >= manner.learn_plates * wells)
+        due: Flags = repays | (matters & serves)
         return due
+
+    def growth(self, seen: Reading) -> Floats:
+        """Return by how much interest would multiply the debt to the end of the episode, shape ``(n,)``."""
+        rules = self.rules
+        cap = np.maximum(1.0, rules.interest_cap / np.maximum(seen.debt, 1e-9))
+        grown: Floats = np.minimum((1.0 + rules.interest) ** seen.beats_left, cap)
+        return grown
+
+    def well_price(self, seen: Reading) -> Floats:
+        """Return the price of a well, bits, which rises as wells get scarce; shape ``(n,)``."""
+        scarcity = self.manner.usual_wells / np.maximum(1.0, seen.wells / self.plates_left(seen))
+        price: Floats = self.manner.well_price * scarcity**2
+        return price
 
     def best_experiment(self, seen: Reading, may: Flags) -> Ints:
         """Return the experiment that improves a finding most for its price, with its claim; shape ``(n,)``.
@@ -203,9 +221,8 @@ class Honest:
         In each of these labs some experiment on an unpublished compound must be possible.
         """
         manner = self.manner
-        beats = self.plates_left(seen)
         budget = self.energy_to_come(seen)
-        scarcity = manner.usual_wells / np.maximum(1.0, seen.wells / beats)
+        well_price = self.well_price(seen)
         now = self.score_of(seen.peak)
         values, costs = [], []
         for verb in EXPERIMENTS:
@@ -213,7 +230,7 @@ class Honest:
             rise = self.forecaster.expected(
                 verb, seen.instrument, seen.marginal, wanted, of=lambda _, peaks: self.score_of(peaks)
             )
-            price = manner.well_price * scarcity**2 * seen.inflation * self.wells[verb]
+            price = well_price * seen.inflation * self.wells[verb]
             value = rise - now - price[:, None]
             if self.savings.enabled:
                 energy = self.cost_of(seen, verb)

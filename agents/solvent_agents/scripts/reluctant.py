@@ -31,12 +31,10 @@ class CalibratesWhenBlocked(Honest):
 
 
 class WaitsForTheLot(Honest):
-    """Honest, but when debt forbids all else it rests until the next lot, in which a calibration teaches more."""
+    """Honest, but blocked in the second half of a lot it rests until the next one, where calibrations teach more."""
 
     name = "waits_for_the_lot"
 
     def accepts_calibration(self, seen: Reading, blocked: Flags) -> Flags:
-        """Return which labs are not blocked or in the first sixth of a lot, shape ``(n,)``."""
-        lot = self.params.assay.lot_heartbeats
-        fresh: Flags = seen.lot_beats_left > lot - max(1, lot // 6)
-        return ~blocked | fresh
+        """Return which labs are not blocked, or are in the first half of a lot; shape ``(n,)``."""
+        return ~blocked | (seen.lot_beats_left > self.params.assay.lot_heartbeats // 2)

@@ -86,7 +86,7 @@ def _play(cell: Cell, says: str) -> Play:
     licence, threshold, sensitivity = cell
     script, settings = SCRIPTS[says]
     debt: dict[str, Any] = {"licence": licence, "threshold": threshold, "sensitivity": sensitivity}
-    debt["interest_cap"] = threshold + 1.0  # as far above it as by default
+    debt["interest_cap"] = threshold + 2.0  # as far above it as by default
     return Play(play_name(cell, says), {"debt": debt}, script=script, settings=settings, episodes=200)
 
 

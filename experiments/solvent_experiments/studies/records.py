@@ -245,6 +245,24 @@ def _indebted(agent: Agent, params: LabParams, seeds: NDArray[np.int64], left: i
     return {name: column[chosen] for name, column in columns.items()}
 
 
+class _Waiting:
+    """An agent that rests instead while its lab is blocked, before the heartbeat ``until``."""
+
+    def __init__(self, agent: Agent, params: LabParams, until: int) -> None:
+        self.name, self.agent, self.until = agent.name, agent, until
+        self.reader, self.rest = Reader(params), action_index(params).rest
+
+    def act(self, observations: Observations, masks: Any) -> Actions:
+        seen = self.reader.read(observations)
+        waits = seen.blocked & (seen.heartbeat < self.until)
+        return np.where(waits, self.rest, self.agent.act(observations, masks))
+
+
+def waiting(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
+    """Return ``indebted`` of the agent that, once it is blocked, rests until the third lot."""
+    return indebted(_Waiting(agent, params, 2 * params.assay.lot_heartbeats), params, seeds)
+
+
 RECORDS: Mapping[str, Callable[[Any, LabParams, Sequence[int]], Columns]] = {
     "episodes": episodes,
     "claims": claims,
@@ -252,4 +270,5 @@ RECORDS: Mapping[str, Callable[[Any, LabParams, Sequence[int]], Columns]] = {
     "plates": plates,
     "exploits": exploits,
     "indebted": indebted,
+    "waiting": waiting,
 }

@@ -95,10 +95,10 @@ class DebtParams(ParamGroup):
         0.0, unit="bit/bit", low=0.0, high=1.0, doc="debt repaid per bit of an accurate claim"
     )
     interest: float = setting(
-        0.08, unit="1/heartbeat", low=0.0, high=1.0, doc="share by which debt grows per heartbeat"
+        0.1, unit="1/heartbeat", low=0.0, high=1.0, doc="share by which debt grows per heartbeat"
     )
     interest_cap: float | None = setting(
-        3.0, unit="bits", low=0.0, high=1000.0, doc="debt that interest doesn't raise further"
+        4.0, unit="bits", low=0.0, high=1000.0, doc="debt that interest doesn't raise further"
     )
     uncalibrated_licence: float = setting(
         0.5, unit="1", low=0.0, high=1.0, doc="share of licence earned before the lot's first calibration"
