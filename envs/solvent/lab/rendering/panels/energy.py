@@ -119,7 +119,7 @@ def closed(params: LabParams, step: Any) -> list[str]:
     at_cap = f", {in_units(lost)} lost at the cap" if lost else ""
     hoarding = step["discomfort"] == Deferral.HOARDING
     return [
-        f"Energy +{in_units(income)}{leak}{at_cap}.",
+        f"Energy +{in_units(income - lost)}{leak}{at_cap}.",
         *([f"Hoarding: {verb_words(step['deferred_verb'])} was at hand."] if hoarding else []),
     ]
 
@@ -195,7 +195,7 @@ def balance(canvas: Canvas, view: View, box: Box) -> None:
     losses = [f"{in_units(leaked)} leaks"] * (leaked > 0) + [f"{in_units(lost)} lost at the cap"] * (lost > 0)
     without = f" ({', '.join(losses)})" if losses else ""
     canvas.text(f"{in_units(spent)} spent this hour", box.x, box.y + 49, LABEL)
-    canvas.text(f"the next hour brings {in_units(income)}{without}", box.x, box.y + 61, LABEL)
+    canvas.text(f"the next hour brings {in_units(income - lost)}{without}", box.x, box.y + 61, LABEL)
     _slots(canvas, view, box.right, box.y + 42)
 
 
