@@ -61,8 +61,8 @@ SMALL: Mapping[str, Any] = {
 """Learns from scratch with a plain network, in the lab that can be solved exactly."""
 
 # An arm of several studies is trained once, in the folder of the first.
-ENFORCED = Arm("enforced", "as it is", SCRATCH)
+ENFORCED = Arm("enforced", "as it is", SCRATCH, seeds=10)
 CONTAMINATED = Arm(
-    "contaminated", "debt only tracked", SCRATCH, params={"debt": {"enforced": False}}, seeds=5
+    "contaminated", "debt only tracked", SCRATCH, params={"debt": {"enforced": False}}, seeds=10
 )
-STRICT = Arm("threshold_1", "threshold 1 bit", SCRATCH, params={"debt": {"threshold": 1.0}}, seeds=5)
+STRICT = Arm("threshold_1", "threshold 1 bit", SCRATCH, params={"debt": {"threshold": 1.0}})

@@ -4,6 +4,9 @@ This is the source's last open item: *agent learns to propose calibration when b
 trains from scratch, the study measures the share of calibrations among choices made with debt above the threshold.
 Actions are sampled from the policy, as in any training. Uniform choice among all actions would give 3 in 180. Among
 executable actions it would give 3 in 4, because only rest and three calibrations are possible.
+
+A good policy is hardly ever blocked. So trained policies also play labs into which debt above the threshold is put when
+the second reagent lot has 10, 6 and 3 heartbeats left.
 """
 
 from __future__ import annotations
@@ -20,25 +23,38 @@ from solvent_experiments.artifacts.parquet import Columns, select
 from solvent_experiments.figures.frame import band
 from solvent_experiments.figures.style import DASHED, GREY, PALETTE, new_figure
 from solvent_experiments.figures.training import stretches
-from solvent_experiments.measure.statistics import Bootstrap, share_difference, share_interval
+from solvent_experiments.measure.statistics import (
+    Bootstrap,
+    Interval,
+    mean_interval,
+    share_difference,
+    share_interval,
+)
 from solvent_experiments.studies.arms import ENFORCED, MASKED
 from solvent_experiments.studies.data import ArmData, StudyData
 from solvent_experiments.studies.drawing import points, step_labels
 from solvent_experiments.studies.measures import shown
+from solvent_experiments.studies.records import LEFT
 from solvent_experiments.studies.study import Arm, Play
 from solvent_experiments.studies.verdicts import Finding, Score
 
 TITLE = "Calibrating when blocked"
 CLAIM = (
-    "Blocked by its debt, an agent learns to calibrate: the share of calibrations among its choices above the "
-    "threshold rises from the first to the last tenth of training, without and with masked actions."
+    "Blocked by its debt, an agent learns to calibrate, without and with masked actions: the share of calibrations "
+    "among its choices above the threshold rises from the first to the last tenth of training, and is at least 80 % "
+    "when debt is put into its lab."
 )
-REFUTED_BY = "A growth, in either arm, whose interval lies wholly below 0."
-MASKED_ARM = Arm("masked", "masked (MaskablePPO)", MASKED, seeds=3)
+REFUTED_BY = "A growth, in either arm, whose interval lies wholly below 0, or a share wholly below 80 %."
+MASKED_ARM = Arm("masked", "masked (MaskablePPO)", MASKED)
 SWEEP = (ENFORCED, MASKED_ARM)
-PLAYS: tuple[Play, ...] = ()
 
 ARMS = {"unmasked (PPO)": ENFORCED, "masked (MaskablePPO)": MASKED_ARM}
+INDEBTED = {
+    says: Play(f"{arm.name}_indebted", arm=arm, record="indebted", episodes=500) for says, arm in ARMS.items()
+}
+PLAYS = tuple(INDEBTED.values())
+ENOUGH = 0.8
+"""The share of calibrations that the claim asks for where debt is put into a lab."""
 PARTS = {"first tenth": (0.0, 0.1), "last tenth": (0.9, 1.0)}
 KINDS = {"calibrates": "over_threshold_calibrations", "rests": "over_threshold_rests"}
 FRESH = 2
@@ -67,7 +83,7 @@ def calibrating(columns: Columns, seeds: Any) -> tuple[list[Any], list[Any]]:
 
 def score(data: StudyData) -> Score:
     """Return the growth of the share, and its values at both ends."""
-    findings, rows = [], []
+    findings, rows, put_rows = [], [], []
     for says, arm in ARMS.items():
         mine = data.arm(arm)
         played = in_evaluation(mine)
@@ -84,7 +100,31 @@ def score(data: StudyData) -> Score:
         moments = {**parts, "evaluation": played}
         moments |= {f"evaluation, {when}": part for when, part in cut.items()}
         rows += [_row(says, when, part, mine.seeds) for when, part in moments.items()]
-    return Score(tuple(findings), {"Choices above the threshold": rows}, NOTES)
+        put = data.plays[INDEBTED[says].name]
+        of = f"P(calibrate | blocked) with debt put into the lab, less {ENOUGH:.0%}"
+        beyond = Interval(*(end - ENOUGH for end in _calibrates(put, mine.seeds)))
+        findings.append(Finding(f"{says}: {of}", beyond, "share of choices", 1, 0.05))
+        put_rows += [_put_row(says, put, left, mine.seeds) for left in LEFT]
+    tables = {"Choices above the threshold": rows, "With debt put into the lab": put_rows}
+    return Score(tuple(findings), tables, NOTES)
+
+
+def _calibrates(put: Columns, seeds: Any) -> Interval:
+    """Return the share of calibrations among choices in labs into which debt was put."""
+    return share_interval(by_seed(put, "calibrations", seeds), by_seed(put, "blocked", seeds))
+
+
+def _put_row(says: str, put: Columns, left: int, seeds: Any) -> Mapping[str, Any]:
+    mine = select(put, put["left"] == left)
+    first, returns = (by_seed(mine, name, seeds) for name in ("first", "return"))
+    return {
+        "arm": says,
+        "heartbeats left": left,
+        "blocked choices": int(mine["blocked"].sum()),
+        "calibrates (%)": shown(_calibrates(mine, seeds), 100.0, 1),
+        "calibrates at once (%)": shown(mean_interval(first), 100.0, 1),
+        "return": shown(mean_interval(returns)),
+    }
 
 
 def in_evaluation(data: ArmData) -> Columns:

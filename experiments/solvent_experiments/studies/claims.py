@@ -37,7 +37,7 @@ CLAIM = (
 REFUTED_BY = "One of these differences whose interval lies wholly above 0."
 
 TINY = "Solvent/Tiny-v0"
-SMALL_ARM = Arm("tiny", "Tiny: PPO", SMALL, TINY, seeds=3)
+SMALL_ARM = Arm("tiny", "Tiny: PPO", SMALL, TINY)
 SWEEP = (ENFORCED, CONTAMINATED, SMALL_ARM)
 PLAYS = (
     Play("enforced", arm=ENFORCED, record="claims", episodes=200),

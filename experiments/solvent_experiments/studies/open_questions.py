@@ -36,21 +36,16 @@ CLAIM = (
 REFUTED_BY = (
     "An interval of one of these differences to the arm as it is that lies wholly on the other side of 0."
 )
-CARRY = Arm("carry", "debt carried over", SCRATCH, params={"debt": {"carry_debt": True}}, seeds=3)
+CARRY = Arm("carry", "debt carried over", SCRATCH, params={"debt": {"carry_debt": True}})
 FARSIGHTED = Arm(
     "carry_farsighted",
     "carried over, farsighted",
     {**SCRATCH, "gamma": 0.99, "bootstrap_at_horizon": True},
     params={"debt": {"carry_debt": True}},
-    seeds=3,
 )
-RESET = Arm("reset", "bankruptcy resets", SCRATCH, params={"debt": {"bankruptcy": "reset"}}, seeds=3)
-DECAY = Arm(
-    "decay", "decay 5 % a heartbeat", SCRATCH, params={"debt": {"decay_per_heartbeat": 0.05}}, seeds=3
-)
-ACCURACY = Arm(
-    "accuracy", "accuracy repays 0.5", SCRATCH, params={"debt": {"repay_for_accuracy": 0.5}}, seeds=3
-)
+RESET = Arm("reset", "bankruptcy resets", SCRATCH, params={"debt": {"bankruptcy": "reset"}})
+DECAY = Arm("decay", "decay 5 % a heartbeat", SCRATCH, params={"debt": {"decay_per_heartbeat": 0.05}})
+ACCURACY = Arm("accuracy", "accuracy repays 0.5", SCRATCH, params={"debt": {"repay_for_accuracy": 0.5}})
 SWEEP = (ENFORCED, CARRY, FARSIGHTED, RESET, DECAY, ACCURACY)
 CAREERS = {
     arm.name: Play(f"careers_{arm.name}", arm.params, arm=arm, record="careers", episodes=800)

@@ -33,8 +33,8 @@ CLAIM = (
 )
 REFUTED_BY = "One of these paired differences whose interval lies wholly on the other side of 0."
 
-GAINED = Arm("licence_gained", "all gains license", SCRATCH, params={"debt": {"licence": "gained"}}, seeds=3)
-WAIVED = Arm("licence_waived", "no licence needed", SCRATCH, params={"debt": {"licence": "waived"}}, seeds=3)
+GAINED = Arm("licence_gained", "all gains license", SCRATCH, params={"debt": {"licence": "gained"}})
+WAIVED = Arm("licence_waived", "no licence needed", SCRATCH, params={"debt": {"licence": "waived"}})
 SWEEP = (ENFORCED, CONTAMINATED, STRICT, GAINED, WAIVED)
 
 THRESHOLDS, SENSITIVITIES = (0.5, 1.0, 2.0, 4.0, 8.0), (0.0, 0.15, 0.5, 1.0)

@@ -40,8 +40,7 @@ SHORT = {policy: policy.removeprefix("adaptive.") for policy in GATE_POLICIES}
 LEARNT = ("adaptive.P30", "adaptive.P1")
 """The policies under which PPO learns."""
 ARMS = {
-    policy: Arm(SHORT[policy], SHORT[policy], WARM, GATE, {"gate": {"policy": policy}}, seeds=3)
-    for policy in LEARNT
+    policy: Arm(SHORT[policy], SHORT[policy], WARM, GATE, {"gate": {"policy": policy}}) for policy in LEARNT
 }
 SWEEP = tuple(ARMS.values())
 SCRIPTS = ("honest", "overreacher")

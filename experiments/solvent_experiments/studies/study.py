@@ -71,7 +71,7 @@ class Arm(_InLab):
     train: Mapping[str, Any]
     env: str = DEBT
     params: Params = field(default_factory=dict)
-    seeds: int = 10
+    seeds: int = 5
     episodes: int = 1000
 
     @property

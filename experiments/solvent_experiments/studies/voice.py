@@ -37,9 +37,7 @@ FAIR, UNHEARD = {"mispriced_most": 0}, {"review_heartbeats": 10_000}
 
 
 def _arm(name: str, says: str, **proposals: Any) -> Arm:
-    return Arm(
-        name, says, {**WARM, "n_steps": 64, "batch_size": 4096}, ENERGY, {"proposals": proposals}, seeds=3
-    )
+    return Arm(name, says, {**WARM, "n_steps": 64, "batch_size": 4096}, ENERGY, {"proposals": proposals})
 
 
 WRONG_HEARD = _arm("mispriced_heard", "mispriced, heard")
