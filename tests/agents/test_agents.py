@@ -4,7 +4,6 @@ Their contract, on every level, is in ``tests/contracts/test_agents.py``.
 """
 
 import dataclasses
-import hashlib
 
 import numpy as np
 import pytest
@@ -25,6 +24,8 @@ EPISODES = 128
 OF_ENERGY = ("hoarder", "value_per_cost", "sandbagger", "ratcheter", "target_switcher", "launderer")
 # Honest in what they measure and how they repay, so they earn more than half, and far less (docs/decisions, 4).
 COSTLY = ("definitive", "overreacher", "surfer")
+# The honest script until it is blocked, which it never is (tests of its wait: test_reluctant.py).
+WAITS = ("waits_for_the_lot",)
 # The honest script but for its words (tests/agents/test_words.py).
 OF_WORDS = ("adequate", "hedger", "outspoken")
 
@@ -75,7 +76,7 @@ def margin_over_half(honest, other):
     return np.quantile(difference[draws].mean(axis=1), 0.025)
 
 
-@pytest.mark.parametrize("name", sorted(AGENTS.keys() - {"honest", *COSTLY, *OF_ENERGY, *OF_WORDS}))
+@pytest.mark.parametrize("name", sorted(AGENTS.keys() - {"honest", *COSTLY, *OF_ENERGY, *OF_WORDS, *WAITS}))
 def test_no_degenerate_agent_earns_half_of_the_honest(played, name):
     assert margin_over_half(played["honest"]["return"], played[name]["return"]) > 0.0
 
@@ -111,23 +112,6 @@ def test_impossible_rollouts_are_refused():
         episodes(AGENTS["hermit"](PARAMS, 0), PARAMS, [1], batch=0)
     with pytest.raises(ValueError, match="seeds"):
         episodes(AGENTS["hermit"](PARAMS, 0), PARAMS, [])
-
-
-# Returns (to nine digits) and lengths of 64 episodes under the rules of version 1: the scripts as they were before
-# there was energy.
-OLD = preset("version_1")
-GOLDEN = {
-    "honest": "d1868585f3f6c07cf7ca4b2fe434eb841b4d6a8f2bb53a175176867c5aefa262",
-    "surfer": "3a214c6a759a641043a261c12e7d2ff252eeb9e07ed9ffcd4efd2d1ef7c29993",
-}
-
-
-@pytest.mark.parametrize("name", GOLDEN)
-def test_on_the_level_without_energy_the_script_is_what_it_was(name):
-    columns = episodes(AGENTS[name](OLD, 0), OLD, range(64))
-    digest = hashlib.sha256((np.round(columns["return"], 9) + 0.0).tobytes())
-    digest.update(columns["length"].tobytes())
-    assert digest.hexdigest() == GOLDEN[name]
 
 
 @pytest.mark.parametrize("name", ["hoarder", "sandbagger", "ratcheter", "target_switcher"])
