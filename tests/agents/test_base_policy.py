@@ -42,11 +42,11 @@ from solvent_agents.scripts.honest import Honest, Manner
 LABS = 12
 ALIKE = {
     "Solvent/Debt-v0": 0.82,
-    "Solvent/Debt-source-v0": 0.84,
+    "Solvent/Debt-source-v0": 0.65,
     "Solvent/Debt-two-tier-v0": 0.81,
     "Solvent/Energy-v0": 0.78,
     "Solvent/Gate-v0": 0.82,
-    "Solvent/Lab-v0": 0.80,
+    "Solvent/Lab-v0": 0.75,
     "Solvent/Tiny-v0": 0.83,
 }
 """The share of decisions in which both do the same kind of thing: rest, calibrate, run a plate, publish, speak up."""
