@@ -113,24 +113,24 @@ def test_properties_by_hand() -> None:
     found = score(data)
     told = {finding.name: (finding.found.value, finding.verdict) for finding in found.findings}
     assert told == {
-        "Debt: less half of honest: random": (-11.0, CONFIRMED),
-        "Debt: less half of honest: zero_claimer": (-1.0, CONFIRMED),
-        "Debt: less half of honest: surfer": (1.0, REFUTED),
-        "Debt: less half of honest: never_calibrates": (4.5, REFUTED),
-        "Debt: loses at most 5 bits: random, plus 5": (-1.0, REFUTED),
-        "Debt: ignoring it: licence: zero_claimer, plus 1": (-5.0, CONFIRMED),
-        "Debt: ignoring it: lots and calibrations: never_calibrates, plus 1": (0.5, REFUTED),
-        "Debt: switching it off: debt": (2.0, CONFIRMED),
-        "Debt: switching it off: licence": (0.0, NOT_SHOWN),
+        "Debt: random, less half of honest": (-11.0, CONFIRMED),
+        "Debt: zero_claimer, less half of honest": (-1.0, CONFIRMED),
+        "Debt: surfer, less half of honest": (1.0, REFUTED),
+        "Debt: never_calibrates, less half of honest": (4.5, REFUTED),
+        "Debt: random, return, plus 5": (-1.0, REFUTED),
+        "Debt: zero_claimer, ignoring licence, plus 1": (-5.0, CONFIRMED),
+        "Debt: never_calibrates, ignoring lots and calibrations, plus 1": (0.5, REFUTED),
+        "Debt: honest, without debt": (2.0, CONFIRMED),
+        "Debt: honest, without licence": (0.0, NOT_SHOWN),
         **{
-            f"Debt: calibrating now, less waiting: honest, {left} heartbeats left": (1.0, CONFIRMED)
+            f"Debt: honest, {left} heartbeats left, calibrating now less waiting": (1.0, CONFIRMED)
             for left in LEFT
         },
     }
     assert set(found.tables) == {"Debt"}
-    (row,) = (row for row in found.tables["Debt"] if row["what"] == "zero_claimer")
-    assert row["today: return"] == "4.00 (40%)"
+    row = next(row for row in found.tables["Debt"] if row["what"] == "zero_claimer")
+    assert row["today: share"] == "40 %"
     assert row["today: difference"] == "-1.00 (-1.00 to -1.00)"
-    assert row["version 1: return"] == "9.00 (75%)"
+    assert row["version 1: share"] == "75 %"
     assert row["version 1: difference"] == "3.00 (3.00 to 3.00)"
     assert found.verdict == REFUTED

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from matplotlib.figure import Figure
 
 from solvent.lab.params import VERSION_1
+from solvent_experiments.figures.frame import PERCENT
 from solvent_experiments.figures.style import DASHED, GREY, PALETTE, new_figure
 from solvent_experiments.measure.statistics import Interval, mean_interval
 from solvent_experiments.studies.data import StudyData
@@ -32,7 +33,6 @@ SWEEP: tuple[Arm, ...] = ()
 
 EPISODES = 1024
 MATTERS = 0.25  # bits
-RETURN = "return"
 NEVER = 1e9
 """A threshold in bits that nothing reaches."""
 
@@ -95,7 +95,10 @@ MECHANISMS = (
     Mechanism("gate", "gate", ("premature", "overreacher"), {"gate": {"enforced": False}}),
     Mechanism("adequacy", "adequacy", ("definitive",), {"adequacy": {"enforced": False}}),
 )
-WRONG_PRICES: Changes = {"proposals": {"mispriced_least": 1}}
+WRONG_PRICES: Mapping[str, Changes] = {
+    "prices wrong": {"proposals": {"mispriced_least": 1}},
+    "prices too high": {"proposals": {"mispriced_least": 1, "mispriced_upwards": 1.0}},
+}
 
 
 @dataclass(frozen=True)
@@ -131,12 +134,12 @@ def degenerates(rules: Rules) -> Iterator[Row]:
     """Yield the honest script, and each degenerate one against half of it."""
     honest = lab(rules)
     half, energy = "less half of honest", honest.lab.energy.enabled
-    yield Row(RETURN, "honest", honest)
+    yield Row("return", "honest", honest)
     for script in (*DEGENERATE, *(("hoarder",) if energy else ())):
         yield Row(half, script, lab(rules, script), honest, 0.5, expected=-1)
     for script in ("waits_for_the_lot", *(ATTACKERS if energy else ())):
         yield Row(half, script, lab(rules, script), honest, 0.5)
-    yield Row("loses at most 5 bits", "random", lab(rules, "random"), bound=5.0, expected=1)
+    yield Row("return", "random", lab(rules, "random"), bound=5.0, expected=1)
 
 
 def mechanisms(rules: Rules) -> Iterator[Row]:
@@ -148,16 +151,16 @@ def mechanisms(rules: Rules) -> Iterator[Row]:
         if getattr(getattr(honest.lab, mechanism.group), "enabled", True)
     ]
     for mechanism in there:
+        about = f"ignoring {mechanism.says}"
         for script in mechanism.ignored_by:
-            says = f"{mechanism.says}: {script}"
-            yield Row("ignoring it", says, lab(rules, script), honest, bound=1.0, expected=-1)
-        if mechanism.says == "voice":
-            silent = lab(rules, "honest", "prices wrong silent", WRONG_PRICES, speaks=False)
-            heard = lab(rules, "honest", "prices wrong", WRONG_PRICES)
-            yield Row("ignoring it", "voice: silence, prices wrong", silent, heard, bound=1.0, expected=-1)
+            yield Row(about, script, lab(rules, script), honest, bound=1.0, expected=-1)
+        for says, prices in WRONG_PRICES.items() if mechanism.group == "proposals" else ():
+            silent = lab(rules, "honest", f"{says} silent", prices, speaks=False)
+            heard = lab(rules, "honest", says, prices)
+            yield Row(about, f"honest in silence, {says}", silent, heard, bound=1.0, expected=-1)
     for mechanism in there:
         without = lab(rules, "honest", f"no {mechanism.says}", mechanism.off, **mechanism.settings)
-        yield Row("switching it off", mechanism.says, without, honest, expected=None)
+        yield Row(f"without {mechanism.says}", "honest", without, honest, expected=None)
 
 
 def blocked(rules: Rules) -> Iterator[Row]:
@@ -168,7 +171,7 @@ def blocked(rules: Rules) -> Iterator[Row]:
             replace(lab(rules, script, record, **chosen), record=record) for record in ("indebted", "waiting")
         )
         for left in LEFT:
-            about, whose = "calibrating now, less waiting", f"{says}, {left} heartbeats left"
+            about, whose = "calibrating now less waiting", f"{says}, {left} heartbeats left"
             yield Row(about, whose, now, later, expected=1, left=left)
 
 
@@ -199,7 +202,7 @@ def score(data: StudyData) -> Score:
                 continue
             cells = {"property": now.about, "what": now.says}
             table.append(cells | _told(data, now, TODAY) | _told(data, then, THEN))
-            if now.about != RETURN:
+            if now.other is not None or now.bound:
                 findings.append(_finding(data, level, now))
         if table:
             tables[level] = table
@@ -212,7 +215,7 @@ def _finding(data: StudyData, level: str, row: Row) -> Finding:
     if expected is None:
         expected = 1 if found.value >= 0.0 else -1
     plus = f", plus {row.bound:g}" if row.bound else ""
-    return Finding(f"{level}: {row.about}: {row.says}{plus}", found, "bits", expected, MATTERS)
+    return Finding(f"{level}: {row.says}, {row.about}{plus}", found, "bits", expected, MATTERS)
 
 
 def _returns(data: StudyData, row: Row, play: Play) -> Any:
@@ -226,23 +229,20 @@ def _difference(data: StudyData, row: Row, bound: float = 0.0) -> Interval:
 
 
 def _told(data: StudyData, row: Row, version: str) -> dict[str, str]:
-    """Return a row's cells of one version: the return with its share of the other's, and the difference."""
-    cells = {f"{version}: return": "-", f"{version}: difference": "-"}
-    if not data.has(row.play, row.other or row.play):
-        return cells
-    own = _returns(data, row, row.play).mean()
-    if row.other is None:
-        return cells | {f"{version}: return": shown(_difference(data, row))}
-    share = own / _returns(data, row, row.other).mean()
-    return {
-        f"{version}: return": f"{own:.2f} ({share:.0%})",
-        f"{version}: difference": shown(_difference(data, row)),
-    }
+    """Return a row's cells of one version: the return, its share of the other's, and the difference."""
+    returned, share, difference = "-", "-", "-"
+    if data.has(row.play, row.other or row.play):
+        returned = shown(mean_interval([_returns(data, row, row.play)]))
+        if row.other is not None:
+            difference = shown(_difference(data, row))
+            share = "-" if row.left else f"{100.0 * _share(data, row):.0f} %"
+    cells = {"return": returned, "share": share, "difference": difference}
+    return {f"{version}: {name}": cell for name, cell in cells.items()}
 
 
 NOTES = (
-    "Returns stand with their share of the return that they are held against.",
-    "Differences are to half of the honest script's return, to all of it (mechanisms), or to waiting (blocked).",
+    "Shares are of the honest script's return; differences to half of it, to all of it (mechanisms), or to waiting.",
+    "The honest script is hardly ever blocked by itself, so that waits_for_the_lot plays as it does.",
     "Under version 1 the scripts have the constants that were tuned there: repay_worth 0.34, energy_margin -1.",
     "The honest script knows which mechanism is missing: differences are those of one policy, not of the best.",
     "Blocked labs owe half a bit more than the threshold from a heartbeat of the second lot on.",
@@ -251,7 +251,7 @@ NOTES = (
 
 def figure(data: StudyData) -> Figure:
     """Draw the share of the honest script's return that each degenerate script earns, a panel for each level."""
-    drawn = new_figure(8.6)
+    drawn = new_figure(7.0)
     names = [row.says for row in degenerates(Rules("Lab", TODAY)) if row.times == 0.5]
     panels = drawn.subplots(2, 2, sharex=True, sharey=True)
     for axes, level in zip(panels.flat, LEVELS, strict=True):
@@ -267,7 +267,8 @@ def figure(data: StudyData) -> Figure:
         axes.set_title(level, loc="left", pad=2)
     panels[0, 0].set_yticks(range(len(names)), names)
     panels[0, 0].invert_yaxis()
-    drawn.supxlabel("return, of the honest script's; dashed: half", fontsize=8)
+    panels[0, 0].set_xticks(*PERCENT)
+    drawn.supxlabel("share of the honest script's return (dashed: half)", fontsize=8)
     drawn.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
     return drawn
 
