@@ -24,6 +24,7 @@ from solvent_experiments.studies.drawing import points
 from solvent_experiments.studies.measures import shown
 from solvent_experiments.studies.study import Arm, Play
 from solvent_experiments.studies.verdicts import Finding, Score
+from solvent_experiments.studies.world import ATTACKERS, EPISODES, MATTERS, NEVER
 
 TITLE = "What chose the constants"
 CLAIM = (
@@ -33,11 +34,6 @@ CLAIM = (
 REFUTED_BY = "One of these paired differences whose interval lies wholly on the other side of 0."
 SWEEP: tuple[Arm, ...] = ()
 
-ATTACKERS = ("sandbagger", "ratcheter", "target_switcher", "launderer")
-NEVER = 1e9
-"""A threshold in bits that nothing reaches."""
-EPISODES = 1024
-MATTERS = 0.25  # bits
 QUANTILES = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95)
 
 COLUMNS = {
@@ -220,7 +216,7 @@ def score(data: StudyData) -> Score:
 
 def _compared(row: Row) -> str:
     assert row.against is not None
-    share = {0.5: "half of ", 1.0: ""}.get(row.times, f"{row.times:g} x ")
+    share = "" if row.times == 1.0 else f"{row.times:g} x "
     return f"{row.says} less {share}{row.against.name.partition('_')[2].replace('_', ' ')}"
 
 
