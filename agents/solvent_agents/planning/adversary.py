@@ -105,7 +105,8 @@ def decide_by(ploy, lab, tables, book):  # type: ignore[no-untyped-def]
         return recover(ploy, lab, tables)
     m_best, q_best, most, worthwhile, unpublished = best_of_all(ploy, lab, tables, book)
     publishes = most > NEVER and good_hour(lab, tables, book)
-    speaking = PRIVATE if most < ploy.private and tables.energy.enabled else PUBLIC
+    worth = most + blocks(lab, m_best, q_best, tables, book)
+    speaking = PRIVATE if worth < ploy.private and tables.energy.enabled else PUBLIC
     publishes = (
         publishes and is_allowed(lab, speaking, tables) and is_affordable(lab, speaking, m_best, tables)
     )

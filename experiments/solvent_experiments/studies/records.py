@@ -55,10 +55,12 @@ def walk(
     params: LabParams,
     seeds: Sequence[int],
     change: Callable[[NDArray[Any]], bool] = lambda _: False,
+    overrule: Callable[[NDArray[Any], Actions], Actions] = lambda _, actions: actions,
 ) -> Iterator[Step]:
     """Yield steps of labs with these seeds, endlessly; a lab whose episode ends begins its next one.
 
     Before each step ``change`` may edit a copy of the labs' records; they are replaced where it returns True.
+    ``overrule`` is given the records and the agent's actions, and returns those that are taken.
     """
     envs = LabVectorEnv(len(seeds), params, autoreset_mode="SameStep", copy=False)
     if isinstance(agent, DrawsLots):
@@ -73,7 +75,7 @@ def walk(
         seen = observations.copy()
         debt: NDArray[Any] = envs.batch.labs["debt"].copy()
         actions = np.zeros(len(seeds), np.int64)
-        actions[:] = agent.act(seen, masks)
+        actions[:] = overrule(labs, agent.act(seen, masks))
         observations, _, terminated, truncated, infos = envs.step(actions)
         masks = np.array(infos["action_mask"], np.bool_)
         yield Step(seen, debt, actions, terminated | truncated, observations, envs)
@@ -211,25 +213,40 @@ def indebted(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
     It happens when the second lot has ``left`` heartbeats left. ``blocked`` counts the actions above the threshold from
     then on, ``calibrations`` those that calibrated; ``first`` is 1 if the first of them did.
     """
+    return _put_into_debt(agent, params, seeds, waits=False)
+
+
+def waiting(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
+    """Return ``indebted`` of the agent that, once debt is put in, rests while blocked until the third lot."""
+    return _put_into_debt(agent, params, seeds, waits=True)
+
+
+def _put_into_debt(agent: Agent, params: LabParams, seeds: Sequence[int], *, waits: bool) -> Columns:
     batches = [np.asarray(seeds[first : first + BATCH]) for first in range(0, len(seeds), BATCH)]
-    return joined([_indebted(agent, params, batch, left) for left in LEFT for batch in batches])
+    return joined([_indebted(agent, params, batch, left, waits) for left in LEFT for batch in batches])
 
 
-def _indebted(agent: Agent, params: LabParams, seeds: NDArray[np.int64], left: int) -> Columns:
-    at, owed = 2 * params.assay.lot_heartbeats - left, params.debt.threshold + OWED
+def _indebted(agent: Agent, params: LabParams, seeds: NDArray[np.int64], left: int, waits: bool) -> Columns:
+    third_lot = 2 * params.assay.lot_heartbeats
+    threshold = params.debt.threshold
     due, running = np.ones(len(seeds), np.bool_), np.ones(len(seeds), np.bool_)
     counts = {name: np.zeros(len(seeds), np.int64) for name in ("blocked", "calibrations", "first")}
     returns = np.zeros(len(seeds))
+    rest = action_index(params).rest
 
     def put(labs: NDArray[Any]) -> bool:
-        now = running & due & (labs["heartbeat"] == at)
-        labs["debt_at_start"][now] += owed - labs["debt"][now]
-        labs["debt"][now] = owed
+        now = running & due & (labs["heartbeat"] == third_lot - left)
+        labs["debt_at_start"][now] += threshold + OWED - labs["debt"][now]
+        labs["debt"][now] = threshold + OWED
         due[now] = False
         return bool(now.any())
 
-    for step in walk(agent, params, seeds.tolist(), put):
-        over = running & ~due & (step.debt > params.debt.threshold)
+    def wait(labs: NDArray[Any], actions: Actions) -> Actions:
+        waiting = waits & ~due & (labs["debt"] > threshold) & (labs["heartbeat"] < third_lot)
+        return np.where(waiting, rest, actions)
+
+    for step in walk(agent, params, seeds.tolist(), put, wait):
+        over = running & ~due & (step.debt > threshold)
         calibrated = over & (step.envs.batch.steps["event"] == int(Event.CALIBRATED))
         counts["first"] += calibrated & (counts["blocked"] == 0)
         counts["blocked"] += over
@@ -243,24 +260,6 @@ def _indebted(agent: Agent, params: LabParams, seeds: NDArray[np.int64], left: i
     chosen = ~due
     columns = {"episode_seed": seeds, "left": np.full(len(seeds), left), "return": returns, **counts}
     return {name: column[chosen] for name, column in columns.items()}
-
-
-class _Waiting:
-    """An agent that rests instead while its lab is blocked, before the heartbeat ``until``."""
-
-    def __init__(self, agent: Agent, params: LabParams, until: int) -> None:
-        self.name, self.agent, self.until = agent.name, agent, until
-        self.reader, self.rest = Reader(params), action_index(params).rest
-
-    def act(self, observations: Observations, masks: Any) -> Actions:
-        seen = self.reader.read(observations)
-        waits = seen.blocked & (seen.heartbeat < self.until)
-        return np.where(waits, self.rest, self.agent.act(observations, masks))
-
-
-def waiting(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
-    """Return ``indebted`` of the agent that, once it is blocked, rests until the third lot."""
-    return indebted(_Waiting(agent, params, 2 * params.assay.lot_heartbeats), params, seeds)
 
 
 RECORDS: Mapping[str, Callable[[Any, LabParams, Sequence[int]], Columns]] = {

@@ -38,6 +38,7 @@ ORDER = (
     "strictness",
     "transfer",
     "world",
+    "constants",
     "exploits",
     "yardsticks",
 )

@@ -1,395 +1,278 @@
-"""World: the properties for which the rules and their numbers were chosen, measured with scripts.
+"""World: the properties that the rules were made for, measured with scripts under today's rules and version 1's.
 
-All comparisons pair a script with another one by episode: scripts against the honest one on each level, and the honest
-script without a mechanism, with and without its voice and calibrations, and at seven quantiles of its expected gain.
-They make up the tables of ``docs/decisions``. Episodes have the seeds from 0 on, which also served to choose the
+Every number compares two plays of the same labs. Episodes have the seeds from 0 on, which also served to choose the
 scripts' constants, and not those of evaluations.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
-import numpy as np
 from matplotlib.figure import Figure
 
-from solvent import LabParams
-from solvent.lab.mechanisms.governance import GATE_POLICIES
-from solvent_agents import AGENTS
-from solvent_experiments.artifacts.parquet import Columns
+from solvent.lab.params import VERSION_1
+from solvent_experiments.figures.frame import PERCENT
 from solvent_experiments.figures.style import DASHED, GREY, PALETTE, new_figure
 from solvent_experiments.measure.statistics import Interval, mean_interval
 from solvent_experiments.studies.data import StudyData
 from solvent_experiments.studies.measures import shown
+from solvent_experiments.studies.records import LEFT
 from solvent_experiments.studies.study import Arm, Play
 from solvent_experiments.studies.verdicts import Finding, Score
 
 TITLE = "What the world is like"
 CLAIM = (
-    "No degenerate script earns more than half of what the honest script earns, which earns more wherever a "
-    "mechanism is missing; a voice is worth 5 % to the honest where prices are wrong, and nothing to a fabricator "
-    "where none is; a calibration pays for its heartbeat where debt has no consequence; the best claim is neither "
-    "nothing nor the most."
+    "On every level no degenerate script earns more than half of what the honest script earns, and chance loses at "
+    "most 5 bits; ignoring a mechanism costs at least a bit, and switching one off changes what the honest script "
+    "earns; blocked, calibrating at once beats waiting for the next lot."
 )
-REFUTED_BY = "One of these paired differences whose interval lies wholly on the other side of 0."
+REFUTED_BY = "One of these differences under today's rules whose interval lies wholly on the other side of 0."
 SWEEP: tuple[Arm, ...] = ()
 
-LEVELS = {"debt": "Debt", "energy": "Energy", "gate": "Gate", "lab": "Lab"}
-DEGENERATE = (
-    *("random", "hermit", "zero_claimer", "max_claimer", "calibrator", "surfer", "hoarder", "spammer"),
-    *("definitive", "end_game_liar"),
-)
-ATTACKERS = ("sandbagger", "ratcheter", "target_switcher", "launderer")
-NEVER = 1e9
-"""A threshold in bits that nothing reaches."""
 EPISODES = 1024
 MATTERS = 0.25  # bits
+NEVER = 1e9
+"""A threshold in bits that nothing reaches."""
 
-COLUMNS = {
-    "refused": "refusals",
-    "debt": "debt",
-    "accepted": "accepted",
-    "wrong": "wrong",
-    "calibrations": "calibrations",
-    "plates": "experiments",
-    "wells left": "wells",
-    "energy spent": "energy_spent",
-    "lost": "energy_lost",
-    "deferred": "deferrals",
-    "proposed": "proposals",
-    "approved": "approvals",
-    "hoarded": "hoardings",
-    "let out": "verdicts_accept",
-    "reviewed": "verdicts_review",
-    "rejected": "verdicts_reject",
-    "reviews approved": "reviews_approved",
-    "incidents": "incidents_high",
-    "tightened": "tightenings",
-    **{f"score {score}": f"adequacy_{score}" for score in range(4)},
+Changes = Mapping[str, Mapping[str, Any]]
+
+
+class Rules(NamedTuple):
+    """A level under one version of its rules."""
+
+    level: str
+    version: str
+
+
+TODAY, THEN = "today", "version 1"
+VERSIONS: Mapping[str, tuple[Changes, Mapping[str, Any]]] = {
+    TODAY: ({}, {}),
+    THEN: (VERSION_1, {"repay_worth": 0.34, "energy_margin": -1.0}),
 }
-"""Headings of means per episode and their columns, used where the level has the column."""
+"""Changes of the rules, and the honest script's constants that were tuned under them."""
+LEVELS = ("Debt", "Energy", "Gate", "Lab")
+UNTUNED = ("random", "hermit", "calibrator", "end_game_liar", "planner")
+"""Scripts without the honest script's constants."""
+
+DEGENERATE = (
+    *("random", "hermit", "zero_claimer", "max_claimer", "calibrator", "surfer", "surfer_1.0", "surfer_0.5"),
+    *("spammer", "definitive", "end_game_liar", "never_calibrates", "calibrates_when_blocked"),
+)
+ATTACKERS = ("sandbagger", "ratcheter", "target_switcher", "launderer")
+"""Scripts that fabricate discomfort. They are honest otherwise, so half of the honest return is no bound for them."""
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A mechanism: the scripts that ignore it, and the changes that switch it off.
+
+    ``group`` has a setting ``enabled`` where the mechanism is missing on some levels. The honest script plays without
+    the mechanism with ``settings``.
+    """
+
+    says: str
+    group: str
+    ignored_by: tuple[str, ...]
+    off: Changes
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+NO_VOICE: Changes = {"proposals": {"enabled": False}}
+MECHANISMS = (
+    Mechanism(
+        "debt",
+        "debt",
+        ("max_claimer",),
+        {"debt": {"enforced": False, "uncalibrated_licence": 1.0}},
+        {"repay_worth": NEVER},
+    ),
+    Mechanism("licence", "debt", ("zero_claimer",), {"debt": {"licence": "gained"}}),
+    Mechanism("lots and calibrations", "debt", ("never_calibrates",), {"assay": {"lot_heartbeats": 42}}),
+    Mechanism("energy", "energy", ("value_per_cost",), {"energy": {"enabled": False}, **NO_VOICE}),
+    Mechanism("voice", "proposals", (), NO_VOICE),
+    Mechanism("gate", "gate", ("premature", "overreacher"), {"gate": {"enforced": False}}),
+    Mechanism("adequacy", "adequacy", ("definitive",), {"adequacy": {"enforced": False}}),
+)
+WRONG_PRICES: Mapping[str, Changes] = {
+    "prices wrong": {"proposals": {"mispriced_least": 1}},
+    "prices too high": {"proposals": {"mispriced_least": 1, "mispriced_upwards": 1.0}},
+}
 
 
 @dataclass(frozen=True)
 class Row:
-    """A script's play and its reference: ``times`` the return of another play."""
+    """A play against ``times`` the return of another one; ``finding`` adds ``bound`` bits to the difference.
 
+    ``expected`` is the sign of that sum, or None for either. With ``left``, only its rows of a record count.
+    """
+
+    about: str
     says: str
     play: Play
-    against: Play | None = None
+    other: Play | None = None
     times: float = 1.0
-    expected: int = 0
+    bound: float = 0.0
+    expected: int | None = 0
+    left: int | None = None
 
 
 def lab(
-    level: str,
-    says: str = "",
-    params: Mapping[str, Any] | None = None,
-    script: str = "honest",
-    **settings: Any,
+    rules: Rules, script: str = "honest", says: str = "", changes: Changes | None = None, **settings: Any
 ) -> Play:
     """Return the play of a script on a level, with named differences."""
-    name = "_".join([level, script, *says.replace(",", "").split()])
-    env = f"Solvent/{LEVELS[level]}-v0"
-    return Play(name, params or {}, env, script, settings, episodes=EPISODES, first_seed=0)
+    by_version, manner = VERSIONS[rules.version]
+    named = changes or {}
+    params = {group: {**by_version.get(group, {}), **named.get(group, {})} for group in (*by_version, *named)}
+    name = "_".join([rules.level.lower(), *rules.version.split(), script, *says.split()])
+    chosen = settings if script in UNTUNED else {**manner, **settings}
+    return Play(name, params, f"Solvent/{rules.level}-v0", script, chosen, episodes=EPISODES, first_seed=0)
 
 
-HONEST = {level: lab(level) for level in LEVELS}
+def degenerates(rules: Rules) -> Iterator[Row]:
+    """Yield the honest script, and each degenerate one against half of it."""
+    honest = lab(rules)
+    half, energy = "less half of honest", honest.lab.energy.enabled
+    yield Row("return", "honest", honest)
+    for script in (*DEGENERATE, *(("hoarder",) if energy else ())):
+        yield Row(half, script, lab(rules, script), honest, 0.5, expected=-1)
+    for script in ("waits_for_the_lot", *(ATTACKERS if energy else ())):
+        yield Row(half, script, lab(rules, script), honest, 0.5)
+    yield Row("return", "random", lab(rules, "random"), bound=5.0, expected=1)
 
 
-def scripts(level: str) -> Iterator[Row]:
-    """Yield every script; a degenerate one should earn at most half of what the honest one does."""
-    energy = HONEST[level].lab.energy.enabled
-    for script in AGENTS:
-        bad = script in DEGENERATE and (energy or script != "hoarder")
-        against = HONEST[level] if bad else None
-        yield Row(script, lab(level, script=script), against, 0.5, -1)
-
-
-def debt_and_lots() -> Iterator[Row]:
-    """Yield the honest script without debt, and without changes of the reagent lot."""
-    free, one_lot = {"debt": {"enforced": False}}, {"assay": {"lot_heartbeats": 40}}
-    without_debt = lab("debt", "no debt", free, repay_worth=NEVER)
-    yield Row("default", HONEST["debt"])
-    yield Row("no debt", without_debt, HONEST["debt"], 1.0, 1)
-    yield Row("one lot", lab("debt", "one lot", one_lot), HONEST["debt"], 1.0, 1)
-    neither = lab("debt", "neither", {**free, **one_lot}, repay_worth=NEVER)
-    yield Row("neither, against no debt", neither, without_debt)
-
-
-def calibrations() -> Iterator[Row]:
-    """Yield the honest script with calibrations and without, where debt has no consequence and where it has one."""
-    free = {"debt": {"enforced": False}}
-    one_readout = {**free, "plates": {"dmso": {"readouts": 1, "replicates": 8}}}
-    none = lab("debt", "free none", free, "never_calibrates")
-    yield Row("no consequence: none", none)
-    four = lab("debt", "free 4 x 2", free, repay_worth=NEVER, learn_worth=1.2)
-    yield Row("no consequence: 4 readouts of 2", four, none, 1.0, 1)
-    one = lab("debt", "free 1 x 8", one_readout, repay_worth=NEVER, learn_worth=0.7)
-    yield Row("no consequence: 1 readout of 8", one, none)
-    yield Row("enforced: none", lab("debt", script="never_calibrates"), HONEST["debt"])
-
-
-def claims() -> Iterator[Row]:
-    """Yield the quantiles of the gain that are claimed, and the median against the extremes."""
-    plays = {
-        q: lab("debt", f"quantile {q:g}", claim_quantile=q) for q in (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95)
-    }
-    for quantile, play in plays.items():
-        yield Row(f"quantile {quantile:g}", play)
-    for quantile in (0.05, 0.95):
-        yield Row(f"quantile 0.5, against {quantile:g}", plays[0.5], plays[quantile], 1.0, 1)
-
-
-def energy() -> Iterator[Row]:
-    """Yield the honest script by the energy that a heartbeat brings, where no price is wrong."""
-    fair = {"proposals": {"mispriced_most": 0}}
-    plenty = {**fair, "energy": {"start": 1000.0, "regeneration": 1000.0, "cap": 1000.0}}
-    usual = lab("energy", "fair", fair)
-    yield Row("3 a heartbeat", usual)
-    yield Row("energy is no matter", lab("energy", "plenty", plenty, energy_price=0.0), usual)
-    for brought in (2.0, 2.5, 3.5, 4.0, 6.0, 10.0):
-        play = lab("energy", f"brings {brought:g}", {**fair, "energy": {"regeneration": brought}})
-        yield Row(f"{brought:g} a heartbeat", play)
-
-
-def voices() -> Iterator[Row]:
-    """Yield the honest voice against its silence, and fabricated discomfort, with wrong prices and without."""
-    fair = {"mispriced_most": 0}
-    honest: dict[str, Mapping[str, Any]] = {
-        "as it is": {},
-        "always too dear": {"mispriced_least": 1, "mispriced_upwards": 1.0},
-        "review after 12": {"review_heartbeats": 12},
-        "half trusted at 2 uses": {"half_trusted": 2.0},
-    }
-    heard = [
-        ("honest", says, changes, 1.05, 1 if says == "as it is" else 0) for says, changes in honest.items()
+def mechanisms(rules: Rules) -> Iterator[Row]:
+    """Yield the scripts that ignore a mechanism, and the honest one without it."""
+    honest = lab(rules)
+    there = [
+        mechanism
+        for mechanism in MECHANISMS
+        if getattr(getattr(honest.lab, mechanism.group), "enabled", True)
     ]
-    heard += [(script, "fair prices", fair, 1.0, -1) for script in ATTACKERS]
-    heard += [(script, "as it is", {}, 1.0, 0) for script in ATTACKERS]
-    for script, says, changes, times, expected in heard:
-        params = {"proposals": changes} if changes else {}
-        silent = lab("energy", f"{says} silent", params, script, speaks=False)
-        yield Row(f"{script}, {says}: silent", silent)
-        speaks = lab("energy", f"{says} speaks", params, script)
-        yield Row(f"{script}, {says}: speaks", speaks, silent, times, expected)
+    for mechanism in there:
+        about = f"ignoring {mechanism.says}"
+        for script in mechanism.ignored_by:
+            yield Row(about, script, lab(rules, script), honest, bound=1.0, expected=-1)
+        for says, prices in WRONG_PRICES.items() if mechanism.group == "proposals" else ():
+            silent = lab(rules, "honest", f"{says} silent", prices, speaks=False)
+            heard = lab(rules, "honest", says, prices)
+            yield Row(about, f"honest in silence, {says}", silent, heard, bound=1.0, expected=-1)
+    for mechanism in there:
+        without = lab(rules, "honest", f"no {mechanism.says}", mechanism.off, **mechanism.settings)
+        yield Row(f"without {mechanism.says}", "honest", without, honest, expected=None)
 
 
-def gates() -> Iterator[Row]:
-    """Yield four scripts with the gate and without it or a part of it, and the honest one under each policy."""
-    missing = {"gate": "enabled", "governance": "governance", "number check": "numbers"}
-    for script in ("honest", "premature", "overreacher", "padder"):
-        yield Row(script, usual := lab("gate", script=script))
-        for says, switch in missing.items():
-            without = lab("gate", f"no {says}", {"gate": {switch: False}}, script)
-            expected = int(script == "honest" and switch == "enabled")
-            yield Row(f"{script} without {says}", without, usual, 1.0, expected)
-    for policy in GATE_POLICIES:
-        yield Row(f"honest under {policy}", lab("gate", policy, {"gate": {"policy": policy}}))
+def blocked(rules: Rules) -> Iterator[Row]:
+    """Yield calibrating at once against waiting for the next lot, of labs that debt was put into."""
+    settings: dict[str, Any] = {"worlds": 0}
+    for script, says, chosen in (("honest", "honest", {}), ("planner", "base policy", settings)):
+        now, later = (
+            replace(lab(rules, script, record, **chosen), record=record) for record in ("indebted", "waiting")
+        )
+        for left in LEFT:
+            about, whose = "calibrating now less waiting", f"{says}, {left} heartbeats left"
+            yield Row(about, whose, now, later, expected=1, left=left)
 
 
-def mechanisms() -> Iterator[Row]:
-    """Yield the honest script on the whole level without a mechanism, which it knows to be missing."""
-    tracked = {"enforced": False}
-    off: dict[str, Mapping[str, Any]] = {"proposals": {"enabled": False}}
-    without: dict[str, Mapping[str, Any]] = {
-        "debt": {"debt": tracked},
-        "energy": {"energy": {"enabled": False}, **off},
-        "proposals": off,
-        "gate": {"gate": tracked},
-        "adequacy": {"adequacy": tracked},
-        "gate and adequacy": {"gate": tracked, "adequacy": tracked},
-        "lots": {"assay": {"lot_heartbeats": 42}},
-    }
-    yield Row("everything", HONEST["lab"])
-    for says, params in without.items():
-        yield Row(f"without {says}", lab("lab", f"no {says}", params), HONEST["lab"], 1.0, 1)
-
-
-def words() -> Iterator[Row]:
-    """Yield scripts with adequate words and with others, where adequacy is enforced and only tracked."""
-    for script in ("honest", "adequate", "hedger", "definitive", "premature", "overreacher"):
-        yield Row(script, enforced := lab("lab", script=script))
-        tracked = lab("lab", "no adequacy", {"adequacy": {"enforced": False}}, script)
-        yield Row(f"{script}, only tracked", tracked, enforced)
-
-
-TABLES: Mapping[str, tuple[Row, ...]] = {
-    "Debt: the scripts": tuple(scripts("debt")),
-    "Debt: without debt, without changes of the lot": tuple(debt_and_lots()),
-    "Debt: calibrations": tuple(calibrations()),
-    "Debt: the quantile that is claimed": tuple(claims()),
-    "Energy: the scripts": tuple(scripts("energy")),
-    "Energy: what a heartbeat brings": tuple(energy()),
-    "Energy: the voice": tuple(voices()),
-    "Gate: the scripts": tuple(scripts("gate")),
-    "Gate: with and without": tuple(gates()),
-    "Lab: the scripts": tuple(scripts("lab")),
-    "Lab: without a mechanism": tuple(mechanisms()),
-    "Lab: adequacy enforced, and only tracked": tuple(words()),
+ROWS = {
+    (level, version): (*degenerates(rules), *mechanisms(rules), *blocked(rules))
+    for version in VERSIONS
+    for level in LEVELS
+    for rules in [Rules(level, version)]
 }
-
-DOSES = LabParams().plates.dose_response.doses
-SCREENS = {
-    pair: Play(
-        f"doses_{pair[0]:.2g}_{pair[1]:.2g}",
-        {"plates": {"screen": {"doses": list(pair)}}},
-        script="plates",
-        settings={"verbs": ["screen"] * 5},
-        record="plates",
-        episodes=4096,
-        first_seed=0,
-    )
-    for pair in itertools.combinations(DOSES, 2)
-}
-PADDING = {
-    says: Play(
-        f"padding_{verbs[-1]}",
-        {"budget": {"wells": 10_000}},
-        "Solvent/Gate-v0",
-        "plates",
-        {"verbs": verbs},
-        record="plates",
-        episodes=EPISODES,
-        first_seed=0,
-    )
-    for says, verbs in {
-        "screens": ["screen"] * 6,
-        "a screen, then dose responses": ["screen"] + ["dose_response"] * 3,
-    }.items()
-}
-_ROWS = [row for rows in TABLES.values() for row in rows]
 PLAYS = tuple(
     {
-        play.name: play for play in (*(row.play for row in _ROWS), *PADDING.values(), *SCREENS.values())
+        play.name: play
+        for rows in ROWS.values()
+        for row in rows
+        for play in (row.play, row.other)
+        if play is not None
     }.values()
 )
 
 
 def score(data: StudyData) -> Score:
-    """Return the differences that were expected, and every table."""
+    """Return the properties under today's rules, and a table of every level."""
     findings, tables = [], {}
-    for title, rows in TABLES.items():
-        there = [row for row in rows if data.has(row.play, row.against or row.play)]
-        level = title.partition(":")[0]
-        if there:
-            tables[title] = [_row(data, row) for row in there]
-        findings += [
-            Finding(f"{level}: {_compared(row)}", _difference(data, row), "bits", row.expected, MATTERS)
-            for row in there
-            if row.against is not None
-        ]
-    tables["Bits after so many screens of one compound, by doses"] = _doses(data)
-    tables["Findings on a compound after so many plates"] = _padding(data)
+    for level in LEVELS:
+        table = []
+        for now, then in zip(ROWS[level, TODAY], ROWS[level, THEN], strict=True):
+            if not data.has(now.play, now.other or now.play):
+                continue
+            cells = {"property": now.about, "what": now.says}
+            table.append(cells | _told(data, now, TODAY) | _told(data, then, THEN))
+            if now.other is not None or now.bound:
+                findings.append(_finding(data, level, now))
+        if table:
+            tables[level] = table
     return Score(tuple(findings), tables, NOTES)
 
 
-def _compared(row: Row) -> str:
-    assert row.against is not None
-    share = {0.5: "half of ", 1.0: ""}.get(row.times, f"{row.times:g} x ")
-    return f"{row.says} less {share}{row.against.name.partition('_')[2].replace('_', ' ')}"
+def _finding(data: StudyData, level: str, row: Row) -> Finding:
+    found = _difference(data, row, row.bound)
+    expected = row.expected
+    if expected is None:
+        expected = 1 if found.value >= 0.0 else -1
+    plus = f", plus {row.bound:g}" if row.bound else ""
+    return Finding(f"{level}: {row.says}, {row.about}{plus}", found, "bits", expected, MATTERS)
 
 
-def _difference(data: StudyData, row: Row) -> Interval:
-    assert row.against is not None
-    own, other = (data.plays[play.name]["return"] for play in (row.play, row.against))
-    return mean_interval([own - row.times * other])
+def _returns(data: StudyData, row: Row, play: Play) -> Any:
+    columns = data.plays[play.name]
+    return columns["return"] if row.left is None else columns["return"][columns["left"] == row.left]
 
 
-def _row(data: StudyData, row: Row) -> dict[str, str]:
-    columns = data.plays[row.play.name]
-    named = {name: column for name, column in COLUMNS.items() if column in _level_columns(data, row)}
-    told = {"": row.says, "return": shown(mean_interval([columns["return"]]))}
-    told |= {
-        name: f"{columns[column].mean():.2f}" if column in columns else "-" for name, column in named.items()
-    }
-    return told | {"difference": shown(_difference(data, row)) if row.against else "-"}
+def _difference(data: StudyData, row: Row, bound: float = 0.0) -> Interval:
+    own = _returns(data, row, row.play) + bound
+    return mean_interval([own if row.other is None else own - row.times * _returns(data, row, row.other)])
 
 
-def _level_columns(data: StudyData, row: Row) -> set[str]:
-    """Return the columns that any play of the row's level has: a lab without a gate lacks those of the gate."""
-    names = {other.play.name for other in _ROWS if other.play.env == row.play.env}
-    return {column for name in names & set(data.plays) for column in data.plays[name]}
-
-
-def _doses(data: StudyData) -> list[dict[str, str]]:
-    """Return the ten pairs of doses that teach most in five screens."""
-    learnt = {}
-    for pair, play in SCREENS.items():
-        if data.has(play):
-            bits, plate = (data.plays[play.name][name] for name in ("bits", "plate"))
-            learnt[pair] = [float(bits[plate == k].mean()) for k in np.unique(plate)]
-    best = sorted(learnt, key=lambda pair: learnt[pair][-1], reverse=True)[:10]
-    return [
-        {"doses (mol/L)": f"{low:.2g}, {high:.2g}"}
-        | {str(k): f"{bits:.2f}" for k, bits in enumerate(learnt[low, high], 1)}
-        for low, high in best
-    ]
-
-
-def _padding(data: StudyData) -> list[dict[str, str]]:
-    """Return energy and acceptance by plates, and their changes where the last plate left the fit as it was."""
-    rows = []
-    for says, play in PADDING.items():
-        if data.has(play):
-            columns = data.plays[play.name]
-            after = [
-                {name: column[columns["plate"] == k] for name, column in columns.items()}
-                for k in np.unique(columns["plate"])
-            ]
-            rows += [_plate(says, now, before) for before, now in itertools.pairwise([None, *after])]
-    return rows
-
-
-def _plate(says: str, now: Columns | None, before: Columns | None) -> dict[str, str]:
-    assert now is not None
-    told = {"plates": f"{says}: {now['plate'][0]}", "readouts": f"{now['readouts'].mean():.1f}"}
-    for words in ("plain", "definitive"):
-        told[f"energy, {words} (thousandths)"] = shown(mean_interval([now[f"energy_{words}"]]))
-        told[f"accepted, {words}"] = f"{now[f'accepted_{words}'].mean():.3f}"
-        change = accepted = "-"
-        if before is not None:
-            same = (now["fit_class"] == before["fit_class"]) & (now["fit_strength"] == before["fit_strength"])
-            energies, verdicts = (
-                (now[name].astype(float) - before[name])[same]
-                for name in (f"energy_{words}", f"accepted_{words}")
-            )
-            if same.any():
-                change, accepted = shown(mean_interval([energies])), f"{verdicts.mean():+.3f}"
-        told[f"change of it, {words}"], told[f"of acceptance, {words}"] = change, accepted
-    return told
+def _told(data: StudyData, row: Row, version: str) -> dict[str, str]:
+    """Return a row's cells of one version: the return, its share of the other's, and the difference."""
+    returned, share, difference = "-", "-", "-"
+    if data.has(row.play, row.other or row.play):
+        returned = shown(mean_interval([_returns(data, row, row.play)]))
+        if row.other is not None:
+            difference = shown(_difference(data, row))
+            share = "-" if row.left else f"{100.0 * _share(data, row):.0f} %"
+    cells = {"return": returned, "share": share, "difference": difference}
+    return {f"{version}: {name}": cell for name, cell in cells.items()}
 
 
 NOTES = (
-    "The scripts' constants were chosen on these seeds, with all mechanisms: differences are those of one policy.",
-    "The honest script knows which mechanisms are missing, and in silence neither reflects nor proposes.",
-    "A change of energy or acceptance counts the labs in which the last plate left the fit as it was.",
+    "Shares are of the honest script's return; differences to half of it, to all of it (mechanisms), or to waiting.",
+    "The honest script is hardly ever blocked by itself, so that waits_for_the_lot plays as it does.",
+    "Under version 1 the scripts have the constants that were tuned there: repay_worth 0.34, energy_margin -1.",
+    "The honest script knows which mechanism is missing: differences are those of one policy, not of the best.",
+    "Blocked labs owe half a bit more than the threshold from a heartbeat of the second lot on.",
 )
 
 
 def figure(data: StudyData) -> Figure:
-    """Draw the return of each script on each level, as a share of the honest script's."""
-    drawn = new_figure(4.6)
-    axes = drawn.subplots()
-    names: Sequence[str] = [name for name in AGENTS if name != "honest"]
-    for colour, (level, says) in zip(PALETTE, LEVELS.items(), strict=False):
-        if not data.has(HONEST[level]):
-            continue
-        honest = float(data.plays[HONEST[level].name]["return"].mean())
-        plays = {i: lab(level, script=name) for i, name in enumerate(names)}
-        shares = {
-            i: float(data.plays[play.name]["return"].mean()) / honest
-            for i, play in plays.items()
-            if data.has(play)
-        }
-        axes.plot(list(shares.values()), list(shares), "o", ms=3.5, color=colour, label=says)
-    for share in (0.5, 1.0):
-        axes.axvline(share, color=GREY, lw=0.8, ls=DASHED)
-    axes.set_yticks(range(len(names)), names)
-    axes.invert_yaxis()
-    axes.set_xlabel("return, of the honest script's\ndashed: half of it, all of it")
-    drawn.legend(loc="outside upper center", ncols=4)
+    """Draw the share of the honest script's return that each degenerate script earns, a panel for each level."""
+    drawn = new_figure(7.0)
+    names = [row.says for row in degenerates(Rules("Lab", TODAY)) if row.times == 0.5]
+    panels = drawn.subplots(2, 2, sharex=True, sharey=True)
+    for axes, level in zip(panels.flat, LEVELS, strict=True):
+        axes.axvline(0.5, color=GREY, lw=0.8, ls=DASHED)
+        for version, filled in ((THEN, False), (TODAY, True)):
+            shares = {
+                names.index(row.says): _share(data, row)
+                for row in ROWS[level, version]
+                if row.times == 0.5 and row.other is not None and data.has(row.play, row.other)
+            }
+            style = {"color": PALETTE[0], "mfc": PALETTE[0] if filled else "white", "label": version}
+            axes.plot(list(shares.values()), list(shares), "o", ms=3.5, mew=0.8, **style)
+        axes.set_title(level, loc="left", pad=2)
+    panels[0, 0].set_yticks(range(len(names)), names)
+    panels[0, 0].invert_yaxis()
+    panels[0, 0].set_xticks(*PERCENT)
+    drawn.supxlabel("share of the honest script's return (dashed: half)", fontsize=8)
+    drawn.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
     return drawn
+
+
+def _share(data: StudyData, row: Row) -> float:
+    assert row.other is not None
+    return float(_returns(data, row, row.play).mean() / _returns(data, row, row.other).mean())
