@@ -78,6 +78,7 @@ def test_version_and_no_arguments() -> None:
         (("figures",), "no finished run"),
         (("report",), "Missing argument 'RUN...'"),
         (("report", "nowhere"), "no run"),
+        (("leaderboard", "nowhere"), "no run"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

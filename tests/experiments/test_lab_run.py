@@ -21,7 +21,7 @@ from solvent_experiments.config.experiment import load_experiment
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.style import DPI, WIDTH, styled
 from solvent_experiments.figures.words import ARMS, counted, words_ablation
-from solvent_experiments.instruments.adequacy.ablation import compare_words, load_arms, words_table
+from solvent_experiments.instruments.adequacy.ablation import MEASURES, compare_words, load_arms, words_table
 from solvent_experiments.measure.columns import SCORES
 from solvent_experiments.measure.results import result_tables
 from solvent_experiments.measure.summary import summary, to_mappings
@@ -162,7 +162,7 @@ def test_the_figure_has_a_curve_for_each_arm(arms: dict[str, Path]) -> None:
     loaded = load_arms(*arms.values())
     with styled():
         figure = words_ablation(loaded, "ppo")
-        mean, share = figure.axes[:2]
+        debt, share = figure.axes[:2]
     for name, late in zip(ARMS, (0.0, STRONG_LATE), strict=True):
         thick = [line for line in share.lines if line.get_color() == ARMS[name] and line.get_linewidth() > 1]
         assert len(thick) == 1
@@ -170,11 +170,13 @@ def test_the_figure_has_a_curve_for_each_arm(arms: dict[str, Path]) -> None:
         # Each point is the mean of a stretch of the training.
         assert ends[0] == pytest.approx(STRONG_EARLY, abs=0.12)
         assert ends[-1] == pytest.approx(late, abs=0.12)
-    for axes in (mean, share):
+    for axes in (debt, share):
         highest = max(np.nanmax(np.asarray(line.get_ydata(), float)) for line in axes.lines)
         assert highest <= axes.get_ylim()[1]
-    assert mean.get_ylabel()
-    assert share.get_ylabel()
+    assert "overclaimed" in debt.get_ylabel()
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        f"adequacy {name}" for name in ARMS
+    ]
 
 
 def test_arms_that_differ_in_more_or_in_nothing_are_refused(arms: dict[str, Path], tmp_path: Path) -> None:
@@ -209,7 +211,7 @@ def test_arms_without_a_finding_are_told_without_a_number(arms: dict[str, Path],
         quiet.append(root)
     found = compare_words(*quiet, tmp_path / "out")
     told = found["agents"]["ppo"]["enforced"]
-    assert told["first tenth"] == {"findings": 0, "mean_score": None, "share_2_or_3": None}
+    assert told["first tenth"] == {"findings": 0, **dict.fromkeys(MEASURES)}
     assert told["last tenth"]["findings"] == 0
     assert told["last tenth"]["mean_score"] is None
     assert told["growth"]["mean_score"] is None
@@ -229,11 +231,15 @@ def test_what_is_counted() -> None:
 # -- configs -------------------------------------------------------------------------------------
 
 
-def test_the_two_configs_differ_in_adequacy_alone() -> None:
+@pytest.mark.parametrize(
+    ("name", "tracked_only"), [("lab_tracked", ["adequacy"]), ("lab_contaminated", ["debt", "adequacy"])]
+)
+def test_the_configs_of_the_arms_differ_in_enforcement_alone(name: str, tracked_only: list[str]) -> None:
     configs = Path(__file__).parents[2] / "configs"
-    lab, tracked = load_experiment(configs / "lab.yaml"), load_experiment(configs / "lab_tracked.yaml")
+    lab, tracked = load_experiment(configs / "lab.yaml"), load_experiment(configs / f"{name}.yaml")
     assert lab.params == preset("lab")
-    assert tracked.params == LabParams.from_mapping({"adequacy": {"enforced": False}}, base=preset("lab"))
+    changes = {mechanism: {"enforced": False} for mechanism in tracked_only}
+    assert tracked.params == LabParams.from_mapping(changes, base=preset("lab"))
     assert lab.train == tracked.train
     assert (lab.seeds, lab.evaluation, lab.env) == (tracked.seeds, tracked.evaluation, tracked.env)
     assert not lab.contaminated

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from solvent_agents.scripts.hermit import Hermit
 from solvent_experiments.artifacts.folder import RunFolder
 from solvent_experiments.artifacts.parquet import read_parquet
 from solvent_experiments.config.documents import ConfigError, read_document
@@ -22,6 +23,7 @@ from solvent_experiments.figures.training import DRAWS
 from solvent_experiments.measure import statistics
 from solvent_experiments.measure.statistics import Bootstrap
 from solvent_experiments.measure.summary import read_rows, summary
+from solvent_experiments.run import worker
 from solvent_experiments.run.running import BrokenRunError, run_experiment, show_results
 from tests.commands import Launch, call, console, wait_until
 from tests.runs import assert_same_units, contents, sessions
@@ -183,3 +185,16 @@ def test_a_backend_that_cannot_be_is_one_line(
 ) -> None:
     assert call("run", smoke_config, "--out", tmp_path / "run", *options).refused() == f"solvent: {problem}\n"
     assert not (tmp_path / "run").exists()
+
+
+def test_agents_that_take_long_play_the_first_episodes_alone(
+    smoke: Experiment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Slow(Hermit):
+        labs_at_once = 4
+
+    monkeypatch.setattr(worker, "_agent", lambda *_: Slow(smoke.params))
+    fewer = replace(smoke, evaluation=smoke.evaluation.model_copy(update={"slow_episodes": 8}))
+    unit = RunFolder(tmp_path).unit("slow")
+    worker._evaluate(fewer, unit, lambda _: None, lambda: False)
+    assert read_parquet(unit.episodes)["episode_seed"].tolist() == list(smoke.evaluation.seeds[:8])

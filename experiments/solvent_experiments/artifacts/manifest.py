@@ -7,7 +7,9 @@ import hashlib
 import importlib.metadata
 import os
 import platform
+import shlex
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +61,7 @@ def surroundings() -> dict[str, Any]:
 def new_session(jobs: int, backend: str) -> dict[str, Any]:
     """Return the entry of a new session: one uninterrupted stretch of work on a run."""
     return {
+        "command": _command(),
         "started": now(),
         "finished": None,
         "status": "running",
@@ -99,6 +102,12 @@ def artifacts(root: Path) -> dict[str, str]:
 
 def text_sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def _command() -> str:
+    """Return the command line of this process."""
+    program = Path(sys.argv[0]).name
+    return shlex.join(["solvent" if program == "__main__.py" else program, *sys.argv[1:]])
 
 
 def _version(package: str) -> str | None:

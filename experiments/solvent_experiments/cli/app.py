@@ -6,9 +6,11 @@ Errors are one line on stderr and exit code 2. A failed run exits with 1, a stop
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
 from collections.abc import Iterator
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -52,6 +54,15 @@ app.add_typer(proposals, name="proposals")
 app.add_typer(gate, name="gate")
 app.add_typer(adequacy, name="adequacy")
 app.add_typer(study, name="study")
+
+
+class Format(StrEnum):
+    """Renderings of the leaderboard."""
+
+    TERMINAL = "terminal"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    JSON = "json"
 
 
 class _State:
@@ -351,6 +362,46 @@ def report(
     path = write_report(runs, out, shown_on(console, quiet=quiet))
     size = path.stat().st_size / 2**20
     console.print(f"{path}  {size:.1f} MB", highlight=False, markup=False, soft_wrap=True)
+
+
+@app.command()
+def leaderboard(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN...",
+            help="Folders of finished runs, each with `oracle` among its agents.",
+            show_default=False,
+        ),
+    ],
+    form: Annotated[Format, typer.Option("--format", help="Form of the table.")] = Format.TERMINAL,
+) -> None:
+    """Compare the agents of finished runs on all levels, each scored against the oracle of its run.
+
+    The score is 100 times an agent's return over the oracle's; doing nothing scores 0. Only the folders are read.
+
+    Examples:
+
+    - `solvent leaderboard runs/quickstart runs/lab`
+
+    - `solvent leaderboard runs/quickstart runs/lab --format json > docs/results/leaderboard.json`
+    """
+    from solvent_experiments.report.leaderboard import leaderboard_mapping, leaderboard_table, read_entries
+
+    entries = read_entries(runs)
+    table = leaderboard_table(entries)
+    if form is Format.TERMINAL:
+        console = new_console()
+        console.print(table.terminal())
+        console.print(
+            "Next: `solvent report RUN...` shows figures and episodes of these runs.", highlight=False
+        )
+    elif form is Format.JSON:
+        typer.echo(json.dumps(leaderboard_mapping(entries), indent=2, ensure_ascii=False))
+    elif form is Format.MARKDOWN:
+        typer.echo(table.markdown())
+    else:
+        typer.echo(f"<table>\n<caption>{table.caption}</caption>\n{table.html()}</table>")
 
 
 @app.command()

@@ -53,6 +53,8 @@ class Evaluation(_Model):
     """The evaluation, on the same episodes for all agents."""
 
     episodes: Count = 1000
+    # Number of first episodes that agents play which take long to decide: planner and oracle.
+    slow_episodes: Count = 400
     # Far from the training seeds; load_experiment refuses an overlap.
     first_seed: Seed = 10_000
     # Number of first episodes whose refusals are logged, and whose heartbeats are kept.

@@ -29,11 +29,12 @@ NOTE = "score: 0 claims no more than the evidence shows, 3 is definitive with al
 
 
 def counted(columns: Columns) -> Columns:
-    """Return the columns with counts of findings (``scored``), points, and strong findings (score 2 or 3)."""
+    """Return the columns with episodes, findings (``scored``), points, and strong findings (score 2 or 3)."""
     findings = np.sum([columns[name] for name in SCORES], axis=0)
     points = np.sum([score * columns[name] for score, name in enumerate(SCORES)], axis=0)
     return {
         **columns,
+        "episodes": np.ones_like(findings),
         "scored": findings,
         "points": points,
         "strong": columns[SCORES[2]] + columns[SCORES[3]],
@@ -47,23 +48,19 @@ def words_curve(run: RunData) -> Figure | None:
         return None
     figure, rows = panels_of_learners(learnt, 1.1, 2.6, rows=(1, 1))
     for (mean, share), training, colour in zip(rows, learnt.values(), PALETTE, strict=False):
-        _draw_arm(mean, share, training, colour)
+        columns = counted(training)
+        draw_curve(mean, columns, "points", "scored", colour)
+        draw_curve(share, columns, "strong", "scored", colour)
         _scale(mean, share)
+        mean.set_ylabel("mean score\nof findings")
     step_axis(share, run, NOTE, CURVES, *(f"{agent}: {seeds_of(run, agent)}" for agent in learnt))
     return figure
 
 
-def _draw_arm(mean: Axes, share: Axes, training: Columns, colour: str) -> None:
-    columns = counted(training)
-    draw_curve(mean, columns, "points", "scored", colour)
-    draw_curve(share, columns, "strong", "scored", colour)
-
-
-def _scale(mean: Axes, share: Axes) -> None:
-    """Set limits and labels. Call it last, because a set limit turns autoscaling off."""
-    mean.set_ylim(bottom=0)
-    mean.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
-    mean.set_ylabel("mean score\nof findings")
+def _scale(above: Axes, share: Axes) -> None:
+    """Set limits and ticks. Call it last, because a set limit turns autoscaling off."""
+    above.set_ylim(bottom=0)
+    above.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     share.set_ylim(0, 1)
     share.set_yticks(*PERCENT)
     share.set_ylabel("share that\nscores 2 or 3")
@@ -91,15 +88,20 @@ def _strong(counts: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def words_ablation(arms: Mapping[str, RunData], agent: str) -> Figure:
-    """Return a figure of one learner's words in the run of each arm, against training steps."""
+    """Return a figure of one learner's overclaims and words in the run of each arm, against training steps."""
     figure = new_figure(3.9)
-    mean, share = figure.subplots(2, 1, sharex=True)
+    debt, share = figure.subplots(2, 1, sharex=True)
     for name, run in arms.items():
         if agent in (learnt := learners(run)):
-            _draw_arm(mean, share, learnt[agent], ARMS[name])
-    _scale(mean, share)
+            columns = counted(learnt[agent])
+            draw_curve(debt, columns, "debt_added", None, ARMS[name])
+            draw_curve(share, columns, "strong", "scored", ARMS[name])
+    _scale(debt, share)
+    debt.set_ylabel("overclaimed bits\nan episode")
+    share.set_ylabel("findings whose words\nscore 2 or 3")
     step_axis(share, next(iter(arms.values())), NOTE, CURVES)
-    figure.align_ylabels([mean, share])
-    handles = [Line2D([], [], color=ARMS[name], label=f"adequacy {name}") for name in arms]
-    figure.legend(handles=handles, loc="outside upper center", ncols=2)
+    figure.align_ylabels([debt, share])
+    mechanisms = " and ".join(arms["only tracked"].params.unenforced)
+    handles = [Line2D([], [], color=ARMS[name], label=f"{mechanisms} {name}") for name in arms]
+    figure.legend(handles=handles, loc="outside upper center", ncols=1)
     return figure

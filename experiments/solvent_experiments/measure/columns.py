@@ -63,6 +63,7 @@ def _parts(
 _ALL = (
     Column("return", "return\n(bits)", "middle", key="score", logged=BITS),
     Column("debt", "debt\n(bits)", "interval", logged=BITS),
+    Column("debt_added", "", "mean", logged=BITS),
     Column("claimed", logged=BITS),
     Column("gained", logged=BITS),
     Column("length", logged=COUNT),

@@ -29,6 +29,7 @@ __all__ = [
     "performance_profile",
     "probability_of_improvement",
     "profile_band",
+    "ratio",
     "share_difference",
     "share_interval",
     "stratified_bootstrap",
@@ -123,6 +124,12 @@ def difference(
     of = _middle_draws if middle else _mean_draws
     (a, draws_a), (b, draws_b) = of(first, bootstrap), of(second, bootstrap, stream=1)
     return bootstrap.interval(b - a, draws_b - draws_a)
+
+
+def ratio(first: Sequence[Any], second: Sequence[Any], bootstrap: Bootstrap = BOOTSTRAP) -> Interval:
+    """Return the interquartile mean of ``first`` over that of ``second``, each resampled independently."""
+    (a, draws_a), (b, draws_b) = _middle_draws(first, bootstrap), _middle_draws(second, bootstrap, stream=1)
+    return bootstrap.interval(a / b, draws_a / draws_b)
 
 
 def share_interval(parts: Sequence[Any], wholes: Sequence[Any], bootstrap: Bootstrap = BOOTSTRAP) -> Interval:

@@ -17,11 +17,19 @@ from solvent import LabParams
 from solvent_experiments.artifacts.parquet import Columns
 from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.measure.columns import COLUMNS, SCORES, SUMMARISED
-from solvent_experiments.measure.statistics import Interval, interval, mean_interval, share_interval
+from solvent_experiments.measure.statistics import (
+    Interval,
+    interquartile_mean,
+    interval,
+    mean_interval,
+    ratio,
+    share_interval,
+)
 
 __all__ = ["Row", "groups_of", "read_rows", "summary", "to_mappings"]
 
 Measured = Interval | float
+ORACLE = "oracle"
 ABOUT = ("agent", "seeds", "episodes")
 
 STATISTICS: Mapping[str, Callable[[Sequence[Any]], Measured]] = {
@@ -67,7 +75,10 @@ def groups_of(columns: Columns, agent: str, name: str) -> list[Any]:
 
 
 def summary(episodes: Columns, params: LabParams | None = None) -> list[Row]:
-    """Return a row for each agent, best first; ``params`` add shares of the ceiling and of a known optimum."""
+    """Return a row for each agent, best first; ``params`` add shares of the ceiling and of a known optimum.
+
+    With the oracle among the agents, each row has its share of the oracle's score.
+    """
     wholes = _wholes(params)
     rows = [_row(episodes, str(agent), wholes) for agent in dict.fromkeys(episodes["agent"])]
     return sorted(rows, key=lambda row: -row.score.value)
@@ -83,6 +94,7 @@ def _row(episodes: Columns, agent: str, wholes: tuple[float | None, float | None
     score = measured["score"]
     assert isinstance(score, Interval)
     measured |= _words(episodes, agent) | _share_of("ceiling_share", score, ceiling)
+    measured |= _oracle_share(episodes, agent)
     if optimum:
         measured |= _share_of("optimum_share", mean_interval(returns), optimum)  # an optimum is a mean
     return Row(agent, len(returns), sum(map(len, returns)), measured)
@@ -100,6 +112,16 @@ def _wholes(params: LabParams | None) -> tuple[float | None, float | None]:
 def _share_of(key: str, score: Interval, whole: float | None) -> dict[str, Measured]:
     """Return the score as a share of ``whole``; empty unless the whole is known and positive."""
     return {} if not whole or whole < 0.0 else {key: Interval(*(number / whole for number in score))}
+
+
+def _oracle_share(episodes: Columns, agent: str) -> dict[str, Measured]:
+    """Return the score as a share of the oracle's; empty without an oracle that earns more than nothing."""
+    oracle = groups_of(episodes, ORACLE, "return")
+    if not oracle or interquartile_mean(np.concatenate(oracle)) <= 0.0:
+        return {}
+    if agent == ORACLE:
+        return {"oracle_share": Interval(1.0, 1.0, 1.0)}
+    return {"oracle_share": ratio(groups_of(episodes, agent, "return"), oracle)}
 
 
 def _words(episodes: Columns, agent: str) -> dict[str, Measured]:

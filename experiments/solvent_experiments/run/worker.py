@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, Literal, NamedTuple
 
-from solvent_agents.agent import Agent
+from solvent_agents.agent import Agent, TakesTime
 from solvent_experiments.artifacts.files import is_full, no_room, write_atomically
 from solvent_experiments.artifacts.folder import Unit
 from solvent_experiments.artifacts.parquet import owned, write_parquet
@@ -213,10 +213,14 @@ def _train(
 def _evaluate(
     experiment: Experiment, unit: Unit, tell: Callable[[Message], None], should_stop: Callable[[], bool]
 ) -> None:
+    agent, evaluation = _agent(experiment, unit), experiment.evaluation
+    if isinstance(agent, TakesTime):
+        fewer = min(evaluation.episodes, evaluation.slow_episodes)
+        evaluation = evaluation.model_copy(update={"episodes": fewer})
     evaluated = evaluate(
-        _agent(experiment, unit),
+        agent,
         experiment.params,
-        experiment.evaluation,
+        evaluation,
         on_progress=lambda done, total: tell(Message("evaluation", unit.label, done, total)),
         should_stop=should_stop,
     )

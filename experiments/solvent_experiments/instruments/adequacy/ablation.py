@@ -1,7 +1,8 @@
-"""Compare the words of learners in two runs: one enforces adequacy, the other only tracks it.
+"""Compare the words and overclaims of learners in two runs: one enforces adequacy, the other only tracks it.
 
-The runs share all other settings. The last tenth of training shows the final words, and its difference from the first
-tenth their growth. In the evaluation the learner takes its most probable action.
+The second run may only track debt, too; the runs share all other settings. The last tenth of training shows the final
+words, and its difference from the first tenth their growth. In the evaluation the learner takes its most probable
+action.
 """
 
 from __future__ import annotations
@@ -23,12 +24,16 @@ from solvent_experiments.measure.statistics import Interval, interval, share_dif
 from solvent_experiments.measure.summary import groups_of
 from solvent_experiments.measure.table import Table
 
-__all__ = ["compare_words", "load_arms", "words_table"]
+__all__ = ["MEASURES", "compare_words", "load_arms", "words_table"]
 
 PARTS = {"first tenth": (0.0, 0.1), "last tenth": (0.9, 1.0)}
 """Intervals of the training steps, as fractions."""
-MEASURES = {"mean_score": "points", "share_2_or_3": "strong"}
-"""Measure of the findings -> the column that is summed for it."""
+MEASURES = {
+    "mean_score": ("points", "scored"),
+    "share_2_or_3": ("strong", "scored"),
+    "overclaimed_bits": ("debt_added", "episodes"),
+}
+"""Measure -> the column that is summed for it, and the one by which it is divided."""
 
 
 def load_arms(enforced: Path, tracked: Path) -> dict[str, RunData]:
@@ -41,11 +46,15 @@ def load_arms(enforced: Path, tracked: Path) -> dict[str, RunData]:
     for (name, run), path, wanted in zip(arms.items(), (enforced, tracked), (True, False), strict=True):
         if not run.params.adequacy.enabled or run.params.adequacy.enforced is not wanted:
             raise ConfigError(f"adequacy is not {name} here; allowed: a run where it is", file=path)
+    if unenforced := arms["enforced"].params.unenforced:
+        raise ConfigError(
+            f"{' and '.join(unenforced)} only tracked; allowed: a run that enforces all", file=enforced
+        )
     first, second = (_compared(path) for path in (enforced, tracked))
     for key, value in first.items():
         if second[key] != value:
             raise ConfigError(
-                f"another one than in {enforced}; allowed: the same but for adequacy.enforced",
+                f"another one than in {enforced}; allowed: the same but for `enforced` of adequacy and debt",
                 file=tracked,
                 key=key,
             )
@@ -55,9 +64,11 @@ def load_arms(enforced: Path, tracked: Path) -> dict[str, RunData]:
 
 
 def _compared(path: Path) -> dict[str, Any]:
-    """Return the settings that two arms must share: the lab except the switch, recipes, seeds, evaluation."""
+    """Return the settings that two arms must share: the lab except the switches, recipes, seeds, evaluation."""
     config = dict(read_document(RunFolder(path).config).data)
-    params = {**config["params"], "adequacy": {**config["params"]["adequacy"], "enforced": None}}
+    params = config["params"] | {
+        name: {**config["params"][name], "enforced": None} for name in ("adequacy", "debt")
+    }
     return {"env": config["env"], "params": params, "train": config["train"]} | {
         key: config[key] for key in ("seeds", "evaluation")
     }
@@ -113,9 +124,11 @@ def _by_seed(columns: Columns, name: str) -> list[Any]:
 def _words(columns: Columns) -> dict[str, Any]:
     if not len(columns["training_seed"]):
         return {"findings": 0, **dict.fromkeys(MEASURES)}
-    findings = _by_seed(columns, "scored")
-    told = {key: _plain(share_interval(_by_seed(columns, name), findings)) for key, name in MEASURES.items()}
-    return {"findings": int(sum(int(group.sum()) for group in findings)), **told}
+    told = {
+        key: _plain(share_interval(_by_seed(columns, part), _by_seed(columns, whole)))
+        for key, (part, whole) in MEASURES.items()
+    }
+    return {"findings": int(counted(columns)["scored"].sum()), **told}
 
 
 def _differences(first: Columns, second: Columns, *, paired: bool) -> dict[str, Any]:
@@ -125,12 +138,12 @@ def _differences(first: Columns, second: Columns, *, paired: bool) -> dict[str, 
     return {
         key: _plain(
             share_difference(
-                (_by_seed(first, name), _by_seed(first, "scored")),
-                (_by_seed(second, name), _by_seed(second, "scored")),
+                (_by_seed(first, part), _by_seed(first, whole)),
+                (_by_seed(second, part), _by_seed(second, whole)),
                 paired=paired,
             )
         )
-        for key, name in MEASURES.items()
+        for key, (part, whole) in MEASURES.items()
     }
 
 
@@ -149,17 +162,21 @@ def words_table(found: Mapping[str, Any]) -> Table:
         for when in (tuple(PARTS)[-1], "evaluation"):
             rows.append((agent, "difference", when, *_row(told["difference"][when])))
     return Table(
-        ("agent", "adequacy", "when", "mean score", "2 or 3 (%)"),
+        ("agent", "arm", "when", "mean score", "2 or 3 (%)", "overclaimed (bits)"),
         tuple(rows),
-        left=("adequacy", "when"),
-        caption="Findings of a learner by the score of their words, in the first and last tenth of its training and in "
-        "its evaluation (the most probable action). Growth: last less first tenth. Difference: only tracked less "
-        "enforced. With 95 % bootstrap intervals over training seeds and episodes.",
+        left=("arm", "when"),
+        caption="Findings of a learner by the score of their words, and overclaimed bits per episode, in the first and "
+        "last tenth of its training and in its evaluation (the most probable action). Growth: last less first tenth. "
+        "Difference: only tracked less enforced. With 95 % bootstrap intervals over training seeds and episodes.",
     )
 
 
-def _row(measured: Mapping[str, Any]) -> tuple[str, str]:
-    return _told(measured["mean_score"], 1.0, 2), _told(measured["share_2_or_3"], 100.0, 1)
+def _row(measured: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        _told(measured["mean_score"], 1.0, 2),
+        _told(measured["share_2_or_3"], 100.0, 1),
+        _told(measured["overclaimed_bits"], 1.0, 2),
+    )
 
 
 def _told(found: Mapping[str, float] | None, scale: float, digits: int) -> str:

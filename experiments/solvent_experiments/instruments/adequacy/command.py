@@ -362,7 +362,7 @@ def ablation(
         Path, typer.Option("--out", metavar="DIR", help="Folder for figures and words.json.")
     ] = Path("ablation"),
 ) -> None:
-    """Compare the words of learners in two runs: adequacy enforced, and only tracked.
+    """Compare the words and overclaims of learners in two runs: adequacy, or debt too, enforced and only tracked.
 
     Example: `solvent adequacy ablation runs/lab runs/lab_tracked --out ablation`
     """
