@@ -36,8 +36,12 @@ ORDER = (
     "claims",
     "voice",
     "strictness",
+    "oracle_gap",
+    "corrections",
+    "awareness",
     "transfer",
     "world",
+    "parts",
     "exploits",
     "yardsticks",
 )
