@@ -24,7 +24,7 @@ from solvent_experiments.studies.verdicts import Finding, Score
 TITLE = "Fixed, adaptive, relative to an oracle"
 CLAIM = (
     "With the document's oracle, the adaptive policy accepts fewer wrong findings than the fixed one and rejects "
-    "fewer right ones than the policy relative to the oracle, whoever publishes; PPO earns most under it."
+    "fewer right ones of those who don't foresee it than the policy relative to the oracle; PPO earns most under it."
 )
 REFUTED_BY = "One of these differences whose interval lies wholly on the other side of 0."
 GATE = "Solvent/Gate-v0"
@@ -72,7 +72,8 @@ def score(data: StudyData) -> Score:
             if data.has(CELLS[script, ADAPTIVE], CELLS[script, other]):
                 values = column(data, script, ADAPTIVE, name) - column(data, script, other, name)
                 title = f"{script}: {says}, {ADAPTIVE} less {other}, paired"
-                findings.append(Finding(title, mean_interval([values]), "findings an episode", -1, 0.1))
+                expected = 0 if (script, other) == ("honest", RELATIVE) else -1  # honest foresees rejections
+                findings.append(Finding(title, mean_interval([values]), "findings an episode", expected, 0.1))
     for other in (FIXED, RELATIVE):
         found = change("return", data.arm(ARMS[other]), data.arm(ARMS[ADAPTIVE]), middle=True)
         findings.append(Finding(f"PPO: return, {ADAPTIVE} less {other}", found, "bits", 1, 0.25))
