@@ -15,11 +15,15 @@ import pytest
 
 from solvent import LabEnv
 from solvent.gate.checks import run_checks
-from solvent.gate.measurement import gram_energy
+from solvent.gate.measurement import gram_energy, oracle_gap_gram
 from solvent.lab.codes import EndReason, Event, Obstacle, Verdict
 from solvent.lab.params import PRESETS
+from solvent.lab.settings import ParamError
 from solvent.lab.verbs import Verb
 from solvent.lab.words.measured import load_measured
+from solvent.lab.words.notebook import rows_of
+from solvent.lab.words.rows import finding_row
+from solvent.lab.words.sentences import policies_of
 from tests.labs import (
     ABOVE,
     DEFINITIVE,
@@ -526,6 +530,43 @@ def test_each_policy_accepts_at_its_own_threshold(level):
         assert (step["policy"], step["verdict"]) == (level, verdict)
 
 
+@pytest.mark.parametrize("policy", ["adaptive.P20", "fixed.strict", "oracle.k16"])
+def test_with_an_oracle_a_policy_compares_what_the_instrument_measures(policy):
+    """Twelve sentences, eight directions, the first sentence as oracle; its energy is put where it decides."""
+    env = notebook(lab(**FREE, gate={"policy": policy, "oracle": "first"}), bins=READOUTS)
+    state = env.get_state()
+    gram, rows = load_measured().gram[0], rows_of(env.params, state, 0)
+    assert len(rows) == 12
+    row = finding_row(96, 1, 4, 8)
+    measured = oracle_gap_gram(gram[row, rows], gram[np.ix_(rows, rows)], oracle="first")
+    assert state["oracle_energy"][0] == pytest.approx(1e6 * measured.oracle_energy, abs=1) != 0
+    assert state["residual"][0, 1] == pytest.approx(1e6 * measured.claim.energy, abs=1)
+    tau = policies_of(env.params)[state["strictness"]]
+    assert tau.label == policy
+    state["residual"][0] = round(1e6 * tau.tau_accept) + 10
+    state["oracle_energy"][0] = 10
+    env.set_state(state)
+    _, step, _ = take(env, Verb.PUBLISH_PUBLIC, 0, confidence=PLAINLY)
+    assert step["residual"] - step["gap"] == 10
+    assert step["verdict"] == (Verdict.ACCEPT if policy == "adaptive.P20" else Verdict.REVIEW)
+
+
+def test_governance_moves_along_the_family_of_the_policy():
+    env = lab(**FREE, gate={"policy": "fixed.standard"})
+    for compound, level in ((0, 2), (1, 2)):
+        notebook(env, compound, bins=READOUTS, potency=0)
+        _, step, _ = take(env, Verb.PUBLISH_PUBLIC, compound, confidence=PLAINLY)
+        assert (step["incident"], step["strictness"]) == (1, level)
+        assert shown(env)["strictness"] == 1.0
+
+
+def test_a_policy_relative_to_an_oracle_needs_one():
+    with pytest.raises(
+        ParamError, match=r"gate.policy: got 'oracle.k2'; allowed: only where oracle is 'first'"
+    ):
+        lab(gate={"policy": "oracle.k2"})
+
+
 # -- reviews -------------------------------------------------------------------------------------
 
 
@@ -840,7 +881,7 @@ SMALLER = """
 import numpy as np
 from solvent import LabEnv
 from solvent.lab.words.measured import load_measured
-from solvent.gate.measurement import gram_energy
+from solvent.gate.measurement import gram_energy, oracle_gap_gram
 names, places, classes = ["etoposide", "nocodazole", "CCCP"], [1, 4, 5, 7], 5
 whole = load_measured()
 doses = [whole.about["doses"][p] for p in places]

@@ -248,7 +248,7 @@ CHANGED = {
     "no doses": ({"doses": None}, None),
     "another model": ({"model": "other"}, None),
     "another hash of the words": ({"catalogue_sha256": "1" * 64}, None),
-    "another format": ({"format": "solvent.lab.words.v2"}, None),
+    "another format": ({"format": "solvent.lab.words.v1"}, None),
     "a key more": ({"note": "mine"}, None),
     "a key less": (lambda t: {k: v for k, v in t.items() if k != "model"}, None),
     "no description": (lambda _: [1], None),

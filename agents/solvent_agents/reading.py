@@ -33,7 +33,7 @@ from solvent.lab.mechanisms import (
 from solvent.lab.mechanisms.debt import BITS, COUNT
 from solvent.lab.mechanisms.energy import COST_CAPS, REMEMBERED_USES
 from solvent.lab.mechanisms.gate import MILLION, wording_at
-from solvent.lab.mechanisms.governance import GATE_POLICIES
+from solvent.lab.mechanisms.governance import family_of
 from solvent.lab.observation import observation_fields
 from solvent.lab.params import LabParams
 from solvent.lab.settings import UNIT
@@ -83,7 +83,7 @@ class Reading(NamedTuple):
     discomfort: Ints  # [n, V] heartbeats with a deferral since the last proposal
     review: Ints  # [n, V] heartbeats until the pending proposal is reviewed; 0 for none
     # Without the gate: every finding is accepted and none waits for a decision.
-    residual: Ints  # [n, M, Q] millionths, hallucination energy of a finding by confidence
+    residual: Ints  # [n, M, Q] millionths, what the policy compares of a finding, by confidence
     number_missing: Flags  # [n, M] a number of the finding stands in no evidence
     fit_strength: Ints  # [n, M] index of STRENGTHS
     decision_in: Ints  # [n, M] heartbeats until the finding under review is decided; 0 for none
@@ -239,7 +239,7 @@ class Reader:
             "number_missing": about["number_missing"] > 0.5,
             "fit_strength": _count(about["fit_strength"] * (len(STRENGTHS) - 1)),
             "decision_in": _count(about["decision_in"] * params.review_heartbeats),
-            "strictness": _count(known["strictness"] * (len(GATE_POLICIES) - 1)),
+            "strictness": _count(known["strictness"] * (len(family_of(params.policy)) - 1)),
             "calm": _count(known["calm"] * params.calm_heartbeats),
             "tau_accept": _count(known["tau_accept"] * MILLION),
             "tau_review": _count(known["tau_review"] * MILLION),

@@ -40,7 +40,11 @@ from tests.commands import call
 from tests.runs import RESTLESS, Levels, patiently
 
 BUDGET = dataclasses.replace(Budget.smoke(), seeds=(0,))
-LEVELS = {"Solvent/Energy-v0": "smoke_energy", "Solvent/Gate-v0": "smoke_gate"}
+LEVELS = {
+    "Solvent/Energy-v0": "smoke_energy",
+    "Solvent/Gate-v0": "smoke_gate",
+    "Solvent/Lab-v0": "smoke_lab",
+}
 """The runs whose tables stand for the arms of studies on these levels."""
 
 

@@ -66,7 +66,8 @@ PUBLIC = {
     **dict.fromkeys(("review_at", "argued", "range_low", "range_high"), "what the agent proposed, and when"),
     **dict.fromkeys(("page", "fit_class", "fit_strength"), "the compound's page"),
     **dict.fromkeys(
-        ("measured_class", "residual", "unsupported"), "measured on the page, by rules that are known"
+        ("measured_class", "residual", "oracle_energy", "unsupported"),
+        "measured on the page, by rules that are known",
     ),
     **dict.fromkeys(("decision_at", "submitted_class", "submitted_confidence", "submitted_verb"), _DEEDS),
     **dict.fromkeys(("submitted_licensed", "submitted_rule"), _DEEDS),

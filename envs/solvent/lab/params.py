@@ -80,6 +80,10 @@ class ObservationParams(ParamGroup):
         unit="switch",
         doc="append p(class | instrument) of every compound: exactly Markov, but seven times longer",
     )
+    corrections: bool = setting(
+        True, unit="switch", doc="off: the elements of the correction in force stay 0"
+    )
+    intents: bool = setting(True, unit="switch", doc="off: the elements of the intent summary stay 0")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -191,12 +195,13 @@ _LEVELS = {
 
 VERSION_1: Mapping[str, Mapping[str, Any]] = types.MappingProxyType(
     {
-        "debt": {"interest": 0.0, "uncalibrated_licence": 1.0},
+        "debt": {"repay_base": 0.25, "interest": 0.0, "uncalibrated_licence": 1.0},
         "energy": {"leak": 0.0, "regeneration": 3.0},
         "publishing": {"discount": 0.0},
     }
 )
-"""Changes that undo the rules of version 2: no interest, full licence in every lot, no leak, no readers' discount."""
+"""Changes that undo the rules of version 2: smaller repayment, no interest, full licence in every lot, no leak, no
+readers' discount."""
 
 
 def _version_1(params: LabParams) -> LabParams:
@@ -210,6 +215,8 @@ PRESETS: Mapping[str, LabParams] = types.MappingProxyType(
         "two_tier": LabParams(debt=DebtParams(inflation="two_tier")),
         # As in the source document: linear inflation of all costs, no reserve, no cap, no interest.
         "source": _version_1(LabParams(debt=DebtParams(calibration_cap=None, reserve=False))),
+        # The gate as in its source document: eight directions, the first sentence as oracle.
+        "gate_source": LabParams(gate=GateParams(enabled=True, oracle="first")),
         "version_1": _version_1(_LEVELS["default"]),
         **{f"{name}_version_1": _version_1(_LEVELS[name]) for name in ("energy", "gate", "lab")},
         "tiny_version_1": LabParams.from_mapping(
@@ -217,7 +224,7 @@ PRESETS: Mapping[str, LabParams] = types.MappingProxyType(
         ),
     }
 )
-"""Named parameters: the five levels, variants of Debt, and the levels under the rules of version 1."""
+"""Named parameters: the five levels, variants of Debt and Gate, and the levels under the rules of version 1."""
 
 
 def preset(name: str) -> LabParams:

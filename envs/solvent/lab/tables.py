@@ -26,20 +26,21 @@ from solvent.lab.mechanisms.assay import (
 from solvent.lab.mechanisms.debt import debt_rules
 from solvent.lab.mechanisms.energy import energy_rules
 from solvent.lab.mechanisms.gate import gate_rules, in_millionths, wording_at
-from solvent.lab.mechanisms.governance import GATE_POLICIES
 from solvent.lab.mechanisms.proposals import proposal_rules
 from solvent.lab.params import LabParams
 from solvent.lab.settings import in_thousandths, record
 from solvent.lab.state import blank_lab, blank_step
 from solvent.lab.verbs import INTENTS, TEMPLATES, VERBS, Verb
 from solvent.lab.words.rows import WORDINGS
-from solvent.lab.words.sentences import corrections_of, measured_for, rule_corrections
+from solvent.lab.words.sentences import corrections_of, measured_for, policies_of, rule_corrections
 
 __all__ = ["debt_rules", "energy_rules", "proposal_rules", "tables_for"]
 
 AUDIENCES = ("", "private", "public")
 
 _POINTS = 1024
+_LEVELS = 5
+"""Policies of the largest family."""
 _SHARED_ROWS = 256
 """Most sentences for which a lab without a gate has arrays as large as with one."""
 
@@ -59,6 +60,8 @@ def tables_for(params: LabParams) -> Any:
         "private_share": params.publishing.private_share,
         "discount": params.publishing.discount if params.adequacy.enforced else 0.0,
         "observe_joint": params.observation.joint,
+        "observe_corrections": params.observation.corrections,
+        "observe_intents": params.observation.intents,
         "debt": debt_rules(params),
         "energy": energy_rules(params),
         "proposals": proposal_rules(params),
@@ -143,7 +146,7 @@ def _word_arrays(params: LabParams) -> dict[str, Any]:
     """
     n, findings = len(params.assay.compounds), len(WORDINGS) * params.assay.potency_classes
     spans = len(params.doses) * params.assay.bins + 1 + findings
-    measured, levels = measured_for(params), len(GATE_POLICIES)
+    measured = measured_for(params)
     told = len(corrections_of(params))
     if measured is None:
         rows, spans = (spans + findings, spans) if spans + findings <= _SHARED_ROWS else (1, 1)
@@ -151,10 +154,12 @@ def _word_arrays(params: LabParams) -> dict[str, Any]:
             np.zeros((n, rows, rows)),
             np.zeros((n, findings if rows > 1 else 1, spans), np.uint8),
         )
-        taus = np.zeros((levels, 2), np.int64)
+        taus = np.zeros((_LEVELS, 2), np.int64)
     else:
         gram, contains = measured.gram, measured.contains
-        taus = np.array([[in_millionths(tau) for tau in policy[1:]] for policy in measured.policies])
+        taus = np.array([[in_millionths(tau) for tau in policy[1:]] for policy in policies_of(params)])
+        # Families of fewer policies repeat the strictest: one shape, one compiled code.
+        taus = np.pad(taus, ((0, _LEVELS - len(taus)), (0, 0)), mode="edge")
     scored = measured is not None and params.adequacy.enabled
     return {
         "gram": gram,  # [M, T, T] inner products of a compound's sentences

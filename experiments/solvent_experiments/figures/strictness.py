@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
-from solvent.lab.mechanisms.governance import GATE_POLICIES
+from solvent.lab.mechanisms.governance import family_of
 from solvent_experiments.artifacts.parquet import Columns
 from solvent_experiments.figures.budget import held
 from solvent_experiments.figures.data import RunData
@@ -49,8 +49,9 @@ def strictness(run: RunData) -> Figure | None:
     axes.set_yticks(*PERCENT)
     figure.supxlabel("heartbeat (hours); darker: stricter, white: ended", fontsize=8)
     figure.supylabel("traced episodes", fontsize=8)
-    start = GATE_POLICIES.index(run.params.gate.policy)
-    names = [f"{GATE_POLICIES[i].rpartition('.')[2]}{' (start)' if i == start else ''}" for i in shown]
+    policies = family_of(run.params.gate.policy)
+    start = policies.index(run.params.gate.policy)
+    names = [f"{policies[i].rpartition('.')[2]}{' (start)' if i == start else ''}" for i in shown]
     handles = [
         Patch(fc=LEVEL_COLOURS[i], ec=GREY, lw=0.4, label=name) for i, name in zip(shown, names, strict=True)
     ]

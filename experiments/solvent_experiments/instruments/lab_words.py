@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,16 +29,16 @@ from numpy.typing import NDArray
 from solvent.adequacy.corrections import correction_for
 from solvent.adequacy.heuristic import score
 from solvent.adequacy.tools import ToolContext
-from solvent.gate.calibration import percentile_thresholds, sample_sha256
+from solvent.gate.calibration import oracle_policy, percentile_thresholds, sample_sha256
 from solvent.gate.embedding import Embedder
 from solvent.gate.measurement import gram_energy
 from solvent.gate.number_check import missing
-from solvent.gate.policy import Policy
+from solvent.gate.policy import FIXED, Policy
 from solvent.lab.draws import fixed_points
 from solvent.lab.mechanisms.adequacy import LOGGED, RULES
 from solvent.lab.mechanisms.assay import DoseTemplate, bin_probabilities, viability
-from solvent.lab.mechanisms.gate import GateParams, strength_at
-from solvent.lab.mechanisms.governance import GATE_POLICIES
+from solvent.lab.mechanisms.gate import RANK, GateParams, strength_at
+from solvent.lab.mechanisms.governance import FIXED_POLICIES, GATE_POLICIES, ORACLE_POLICIES
 from solvent.lab.names import LabSentences, LevelPolicy
 from solvent.lab.params import LabParams
 from solvent.lab.verbs import EXPERIMENTS, VERBS
@@ -70,11 +70,13 @@ __all__ = [
     "domain_sample",
     "lab_vectors",
     "learn_policies",
+    "learn_source_policies",
     "measure",
 ]
 
 Floats = NDArray[np.float64]
 
+DOMAIN = "solvent.lab"
 PAGES = 1024
 MOST_PLATES = 5
 KINDS = ("right", "premature", "wrong", "off_compound")
@@ -108,7 +110,10 @@ def check_words(params: LabParams, catalogue: Path | None, folder: Path | None, 
     kept = load_measured((SHIPPED.parent if folder is None else folder) / SHIPPED.name)
     fresh = _measured(params, catalogue, model)
     gap = float(np.abs(kept.gram - fresh.gram).max()) if kept.gram.shape == fresh.gram.shape else np.inf
-    thresholds = [np.array([policy[1:] for policy in one.policies]) for one in (kept, fresh)]
+    thresholds = [
+        np.array([policy[1:] for policy in one.about["policies"] + one.about["source_policies"]])
+        for one in (kept, fresh)
+    ]
     same = {
         "sentences": kept.about["catalogue_sha256"] == fresh.about["catalogue_sha256"],
         "model": kept.about["model_sha256"] == fresh.about["model_sha256"],
@@ -189,9 +194,12 @@ def measure(
             about=_description(params, catalogue, embedder),
         )
     )
-    sample = domain_sample(params, measured, domain_pages(params, PAGES), vectors)
+    pages = domain_pages(params, PAGES)
+    sample = domain_sample(params, measured, pages, vectors)
     policies = learn_policies(sample, embedder.name, embedder.fingerprint)
     measured.about["policies"] = [list(policy) for policy in policies]
+    source = learn_source_policies(params, measured, pages)
+    measured.about["source_policies"] = [list(policy) for policy in source]
     measured.about["domain"] = domain_report(sample, policies)
     return measured
 
@@ -343,24 +351,62 @@ def domain_sample(
 def learn_policies(sample: Claimed, model: str, fingerprint: str) -> tuple[LevelPolicy, ...]:
     """Return the lab's adaptive policies, learnt on the even pages of a sample."""
     energies = sample.energy[(sample.page % 2 == 0) & (sample.kind != OFF_COMPOUND)]
-    percentiles = [float(level.rpartition("P")[2]) for level in GATE_POLICIES]
-    thresholds = percentile_thresholds(energies, percentiles)
-    policies = []
-    for level, percentile in zip(GATE_POLICIES, percentiles, strict=True):
-        learnt = Policy.learnt(
+    about = {"model": model, "model_fingerprint": fingerprint, "oracle": "none", "rank_r": MOST_SPANS}
+    return _of_level(_adaptive(energies, about))
+
+
+def learn_source_policies(
+    params: LabParams, measured: Measured, pages: Sequence[Page]
+) -> tuple[LevelPolicy, ...]:
+    """Return the policies with the source's oracle and rank, learnt on the even pages.
+
+    They are the adaptive policies on the gap to the page's first sentence, the fixed ones, and those relative to the
+    oracles.
+    """
+    classes, n_doses, bins = params.assay.potency_classes, len(params.doses), params.assay.bins
+    first = finding_row(n_doses * bins, 0, 0, classes)
+    gaps, oracles = [], []
+    for page, gram in zip(pages[::2], itertools.cycle(measured.gram), strict=False):
+        spans = page.rows(n_doses, bins, classes)
+        own = gram[np.ix_(spans, spans)]
+        oracles.append(gram_energy(own[0], own, MOST_SPANS, RANK).energy)
+        gaps += [
+            gram_energy(cross, own, MOST_SPANS, RANK).energy - oracles[-1] for cross in gram[first:, spans]
+        ]
+    about = {
+        "model": measured.about["model"],
+        "model_fingerprint": measured.about["model_sha256"],
+        "oracle": "first",
+        "rank_r": RANK,
+    }
+    fixed = [FIXED[level.partition(".")[2]] for level in FIXED_POLICIES]
+    relative = [
+        oracle_policy(oracles, domain=DOMAIN, k=float(level.rpartition("k")[2]), top_k=MOST_SPANS, **about)
+        for level in ORACLE_POLICIES
+    ]
+    return _of_level([*_adaptive(np.array(gaps), about), *fixed, *relative])
+
+
+def _adaptive(values: Floats, about: Mapping[str, Any]) -> list[Policy]:
+    """Return the adaptive policies at the percentiles of ``values``; ``about`` says how they were measured."""
+    percentiles = {level: float(level.rpartition("P")[2]) for level in GATE_POLICIES}
+    thresholds = percentile_thresholds(values, list(percentiles.values()))
+    return [
+        Policy.learnt(
             level.partition(".")[2],
             thresholds[percentile],
-            domain="solvent.lab",
-            model=model,
-            model_fingerprint=fingerprint,
-            oracle="none",
+            domain=DOMAIN,
             top_k=MOST_SPANS,
-            rank_r=MOST_SPANS,
-            calibration_sha256=sample_sha256(energies),
-            calibration_count=len(energies),
+            calibration_sha256=sample_sha256(values),
+            calibration_count=len(values),
+            **about,
         )
-        policies.append(LevelPolicy(learnt.name, learnt.tau_accept, learnt.tau_review))
-    return tuple(policies)
+        for level, percentile in percentiles.items()
+    ]
+
+
+def _of_level(policies: Sequence[Policy]) -> tuple[LevelPolicy, ...]:
+    return tuple(LevelPolicy(policy.name, policy.tau_accept, policy.tau_review) for policy in policies)
 
 
 def acceptance_by_kind(

@@ -15,6 +15,7 @@ import numpy as np
 from solvent_agents import PLAYERS
 from solvent_agents.agent import Agent
 from solvent_agents.learning.learned import LearnedAgent
+from solvent_agents.planning.adversary import Adversary, Ploy
 from solvent_agents.planning.planner import Effort
 from solvent_agents.scripts.honest import Manner
 from solvent_agents.scripts.voice import Habits
@@ -124,6 +125,8 @@ def _script(play: Play) -> Any:
     for kind in (Plates, Exploit):
         if play.script == kind.name:
             return kind(play.lab, **settings)
+    if play.script == Adversary.name:
+        return Adversary(play.lab, 0, Ploy(**settings))
     make: Any = PLAYERS[play.script]
     if not settings:
         agent: Agent = make(play.lab, 0)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from solvent import LabParams, LabVectorEnv
 from solvent.lab.actions import action_table
-from solvent.lab.codes import Event
+from solvent.lab.codes import VERDICTS, Event
 from solvent.lab.columns import episode_columns
 from solvent.lab.verbs import EXPERIMENTS, Verb
 from solvent_agents import rollout
@@ -169,6 +169,43 @@ def _forecasts(taken: NDArray[Any], seen: Any, forecaster: Forecaster) -> Column
     return {"expected": expected, "most": most, "quantile": quantile}
 
 
+def judged(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
+    """Return a row for each episode of a lab with a gate, with counts of its findings by truth and verdict.
+
+    ``gap_differs`` counts the findings whose gap is not their energy.
+    """
+    batches = [np.asarray(seeds[first : first + BATCH]) for first in range(0, len(seeds), BATCH)]
+    return joined([_judged(agent, params, batch) for batch in batches])
+
+
+def _judged(agent: Agent, params: LabParams, seeds: NDArray[np.int64]) -> Columns:
+    running = np.ones(len(seeds), np.bool_)
+    names = [f"{truth}_{verdict}" for truth in ("right", "wrong") for verdict in VERDICTS]
+    columns: Columns = {name: np.zeros(len(seeds), np.int64) for name in (*names, "gap_differs")}
+    columns |= {name: np.zeros(len(seeds)) for name in ("return", "accepted", "wrong")}
+    table = action_table(params)
+    potency: NDArray[Any] | None = None
+    for step in walk(agent, params, seeds.tolist()):
+        steps = step.envs.batch.steps
+        if potency is None:
+            potency = step.envs.batch.labs["potency"].copy()  # no episode ends with its first step
+        found = running & (steps["wording"] >= 0)
+        right = steps["asserted"] == potency[np.arange(len(seeds)), table["compound"][step.actions]]
+        for truth, told in (("right", right), ("wrong", ~right)):
+            for code, verdict in enumerate(VERDICTS):
+                columns[f"{truth}_{verdict}"] += found & told & (steps["verdict"] == code)
+        columns["gap_differs"] += found & (steps["gap"] != steps["residual"])
+        ended = np.flatnonzero(running & step.ended)
+        if len(ended):
+            finals = episode_columns(params, step.envs.batch.finals, ended)
+            for name in ("return", "accepted", "wrong"):
+                columns[name][ended] = finals[name]
+        running &= ~step.ended
+        if not running.any():
+            break
+    return {"episode_seed": seeds, **columns}
+
+
 class Plates:
     """Runs plates of these verbs on the first compound, one per heartbeat, and claims nothing."""
 
@@ -267,6 +304,7 @@ RECORDS: Mapping[str, Callable[[Any, LabParams, Sequence[int]], Columns]] = {
     "claims": claims,
     "careers": careers,
     "plates": plates,
+    "judged": judged,
     "exploits": exploits,
     "indebted": indebted,
     "waiting": waiting,

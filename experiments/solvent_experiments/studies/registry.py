@@ -36,9 +36,13 @@ ORDER = (
     "claims",
     "voice",
     "strictness",
+    "oracle_gap",
+    "corrections",
+    "awareness",
     "transfer",
     "world",
     "constants",
+    "parts",
     "exploits",
     "yardsticks",
 )

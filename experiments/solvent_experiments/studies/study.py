@@ -122,7 +122,8 @@ class Play(_InLab):
         name: the name of its table within the study.
         params: differences from the level ``env``.
         script: name of a scripted agent.
-        settings: constants of the script: fields of ``Manner`` and ``speaks``, for a planner fields of ``Effort``.
+        settings: constants of the script: fields of ``Manner`` and ``speaks``, for a planner fields of ``Effort``,
+            for the adversary fields of ``Ploy``.
         arm: alternatively the arm whose trained policies play, one per seed.
         record: the kind of table, a key of ``records.RECORDS``.
         episodes: number of episodes per agent.

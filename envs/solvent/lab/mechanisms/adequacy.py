@@ -145,7 +145,7 @@ def observe_adequacy(lab, tables, out, at):  # type: ignore[no-untyped-def]
             out[at + wording] = tables.rule_score[rule] / HIGHEST_SCORE
         at += _N_WORDINGS
     for correction in range(tables.corrections):
-        out[at + correction] = lab.correction == correction
+        out[at + correction] = tables.observe_corrections and lab.correction == correction
     return at + tables.corrections
 
 

@@ -74,7 +74,7 @@ class DebtParams(ParamGroup):
         1.5, unit="1", low=1.0, high=1000.0, doc="maximum multiplier of a calibration; empty: none"
     )
     reserve: bool = setting(True, unit="switch", doc="keep the cost of the cheapest calibration in reserve")
-    repay_base: float = setting(0.25, unit="bits", low=0.0, high=100.0, doc="debt repaid by any calibration")
+    repay_base: float = setting(0.4, unit="bits", low=0.0, high=100.0, doc="debt repaid by any calibration")
     repay_per_bit: float = setting(
         0.75, unit="bit/bit", low=0.0, high=100.0, doc="debt repaid per bit gained about the instrument"
     )
@@ -95,7 +95,7 @@ class DebtParams(ParamGroup):
         0.0, unit="bit/bit", low=0.0, high=1.0, doc="debt repaid per bit of an accurate claim"
     )
     interest: float = setting(
-        0.1, unit="1/heartbeat", low=0.0, high=1.0, doc="share by which debt grows per heartbeat"
+        0.15, unit="1/heartbeat", low=0.0, high=1.0, doc="share by which debt grows per heartbeat"
     )
     interest_cap: float | None = setting(
         4.0, unit="bits", low=0.0, high=1000.0, doc="debt that interest doesn't raise further"

@@ -480,7 +480,7 @@ def observe_verbs(lab, tables, out, at):  # type: ignore[no-untyped-def]
 def observe_intents(lab, tables, out, at):  # type: ignore[no-untyped-def]
     """Write the last intent summary to ``out[at:]``; return the next index."""
     for i in range(_N_INTENTS):
-        out[at + i] = lab.intents_shown[i] / tables.energy.cap
+        out[at + i] = tables.observe_intents * lab.intents_shown[i] / tables.energy.cap
     return at + _N_INTENTS
 
 

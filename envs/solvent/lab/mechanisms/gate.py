@@ -10,9 +10,12 @@ and loads no model: a Cholesky factorisation builds the basis row by row, and th
 is ``accept`` up to a threshold, ``review`` up to a second one, and ``reject`` above. Energies are integers in
 millionths, because floating-point sums can differ in their last digits between processors and verdicts must not.
 
-Source: "Deterministic Policy Gates for Stochastic Systems". Known approximation: a page has at most twelve sentences,
-the source's ``top_k``, and the basis keeps all of them, whereas the source keeps eight directions. A control claim
-taken from the page therefore has energy 0, and the gap to it equals the energy.
+The control claim, or oracle, is the first sentence of the page, and ``gap = energy - oracle energy``. Adaptive policies
+compare the gap, the others the energy.
+
+Source: "Deterministic Policy Gates for Stochastic Systems". A page has at most twelve sentences, the source's
+``top_k``. Departure from it, undone by ``oracle: first``: the basis keeps all directions, whereas the source keeps the
+leading eight. With all of them the oracle has energy 0 and the gap equals the energy.
 """
 
 from __future__ import annotations
@@ -28,11 +31,15 @@ from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Column, Field, Info, Log, LogEvent, Mechanism, split
 from solvent.lab.mechanisms.adequacy import RULES, weigh_words
 from solvent.lab.mechanisms.governance import (
+    FIXED_POLICIES,
     GATE_POLICIES,
+    ORACLE_POLICIES,
+    family_of,
     finding_id,
     incident_events,
     observe_governance,
     report_incident,
+    start_level,
 )
 from solvent.lab.mechanisms.publication import Finding, most_probable, reject, release
 from solvent.lab.names import Names
@@ -41,6 +48,8 @@ from solvent.lab.verbs import EXPERIMENTS, VERBS, Verb
 from solvent.lab.words.rows import STRENGTHS, WORDINGS, finding_row, fit_row, readout_row
 
 # -- settings ----------------------------------------------------------------------------------
+
+ORACLES = ("none", "first")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,9 +62,15 @@ class GateParams(ParamGroup):
     policy: str = setting(
         "adaptive.P20",
         unit="policy",
-        choices=GATE_POLICIES,
+        choices=(*GATE_POLICIES, *FIXED_POLICIES, *ORACLE_POLICIES),
         source="document",
         doc="policy in force at the start",
+    )
+    oracle: str = setting(
+        "none",
+        unit="rule",
+        choices=ORACLES,
+        doc="first: eight leading directions of the page and its first sentence as oracle; none: all directions",
     )
     enforced: bool = setting(
         True, unit="switch", doc="off: findings are measured and logged, and accepted with any evidence"
@@ -93,6 +108,13 @@ class GateParams(ParamGroup):
                 raise ParamError(
                     low, f"got {getattr(self, low):g}; allowed: at most {high} {getattr(self, high):g}"
                 )
+        if self.oracle == "none" and self.policy in ORACLE_POLICIES:
+            raise ParamError("policy", f"got {self.policy!r}; allowed: only where oracle is 'first'")
+
+    @property
+    def by_gap(self) -> bool:
+        """True if the policy compares the gap to the oracle, otherwise it compares the energy."""
+        return self.policy in GATE_POLICIES
 
 
 def wording_at(gate: GateParams, confidence: float) -> int:
@@ -102,8 +124,15 @@ def wording_at(gate: GateParams, confidence: float) -> int:
 
 def gate_rules(params: Any) -> Any:
     """Return the settings of gate and governance as a record of numbers; ``policy`` is the level at the start."""
-    bins = params.assay.bins
-    return numbers(params.gate, bins=bins, readouts=len(params.doses) * bins)
+    bins, gate = params.assay.bins, params.gate
+    return numbers(
+        gate,
+        policy=start_level(gate.policy),
+        strictest=len(family_of(gate.policy)) - 1,
+        by_gap=gate.by_gap,
+        bins=bins,
+        readouts=len(params.doses) * bins,
+    )
 
 
 # -- record ------------------------------------------------------------------------------------
@@ -119,6 +148,7 @@ FIELDS = (
     Field("measured_class", "i1", "M", "class", "class of the measured findings; -1 for none", -1),
     # Without a page, every finding has energy 1.
     Field("residual", "i4", "M,W", "1/1000000", "hallucination energy of a finding, by wording", MILLION),
+    Field("oracle_energy", "i4", "M", "1/1000000", "hallucination energy of the page's first sentence"),
     Field("unsupported", "u1", "M,W", "flag", "a number of the finding is not in its evidence", 1),
     Field("decision_at", "i4", "M", "heartbeats", "time of decision on the finding under review; 0 for none"),
     Field("submitted_class", "i1", "M", "class", "class asserted by the finding under review", -1),
@@ -135,6 +165,7 @@ STEP_FIELDS = (
     Field("verdict", "u1", "", "Verdict", "combined verdict of gate and adequacy", NO_VERDICT),
     Field("gate_verdict", "u1", "", "Verdict", "the gate's own verdict", NO_VERDICT),
     Field("residual", "i4", "", "1/1000000", "hallucination energy of the finding"),
+    Field("gap", "i4", "", "1/1000000", "its energy less that of the oracle"),
     Field("unsupported", "u1", "", "flag", "a number of it is not in its evidence"),
     Field("wording", "i1", "", "WORDINGS", "its wording; -1 for no finding", -1),
     Field("asserted", "i1", "", "class", "class it asserted; -1 for no finding", -1),
@@ -150,6 +181,8 @@ STEP_FIELDS = (
 N_WORDINGS = len(WORDINGS)
 DEPENDENT = 1e-8
 """Squared residual length below which a sentence counts as dependent, so that noise adds no direction."""
+RANK = 8
+"""Directions that a page with an oracle keeps: the source's ``rank_r``."""
 
 
 @inlined
@@ -183,6 +216,26 @@ def add_direction(gram, rows, i, row, factor, inverse):  # type: ignore[no-untyp
     factor[i, i] = math.sqrt(left)
     inverse[i] = 1.0 / factor[i, i] if left > DEPENDENT else 0.0
     return left
+
+
+@compiled
+def outside_leading(gram, page, row, rank):  # type: ignore[no-untyped-def]
+    """Return the part of sentence ``row`` outside the ``rank`` leading directions of the sentences ``page``."""
+    n = page.shape[0]
+    own, cross = np.empty((n, n)), np.empty(n)
+    for i in range(n):
+        cross[i] = gram[row, page[i]]
+        for j in range(n):
+            own[i, j] = gram[page[i], page[j]]
+    squares, vectors = np.linalg.eigh(own)  # in rising order
+    left = gram[row, row]
+    for k in range(max(0, n - rank), n):
+        if squares[k] >= DEPENDENT * squares[n - 1]:
+            along = 0.0
+            for i in range(n):
+                along += vectors[i, k] * cross[i]
+            left -= along * along / squares[k]
+    return max(0.0, left)
 
 
 @inlined
@@ -261,9 +314,15 @@ def measure_findings(lab, compound, tables):  # type: ignore[no-untyped-def]
         rows[n] = fit_row(rules.readouts, strength, lab.fit_class[compound], classes)
         add_direction(gram, rows, n, rows[n], factor, inverse)
         n += 1
+    lab.oracle_energy[compound] = 0
+    if rules.oracle and n > RANK:
+        lab.oracle_energy[compound] = in_millionths(outside_leading(gram, rows[:n], rows[0], RANK))
     for wording in range(N_WORDINGS):
         row = finding_row(rules.readouts, wording, lab.measured_class[compound], classes)
-        left = add_direction(gram, rows, n, row, factor, inverse)
+        if rules.oracle and n > RANK:
+            left = outside_leading(gram, rows[:n], row, RANK)
+        else:
+            left = add_direction(gram, rows, n, row, factor, inverse)
         lab.residual[compound, wording] = in_millionths(left)
         finding = row - contains.shape[1]
         lab.unsupported[compound, wording] = 1
@@ -280,6 +339,7 @@ def judge(lab, verb, compound, confidence, tables, step):  # type: ignore[no-unt
     step.asserted = most_probable(lab.marginal[compound])
     step.policy = lab.strictness
     step.residual = lab.residual[compound, wording]
+    step.gap = step.residual - lab.oracle_energy[compound]
     step.gate_verdict = gate_verdict(lab, compound, wording, tables)
     step.unsupported = tables.gate.numbers and lab.unsupported[compound, wording] != 0
     words = weigh_words(lab, compound, wording, tables, step) if tables.adequacy.enabled else ACCEPT
@@ -295,10 +355,17 @@ def judge(lab, verb, compound, confidence, tables, step):  # type: ignore[no-unt
 
 
 @inlined
+def compared(lab, compound, wording, tables):  # type: ignore[no-untyped-def]
+    """Return the gap or the energy of a finding, millionths: what the policy compares with its thresholds."""
+    oracle = lab.oracle_energy[compound] if tables.gate.by_gap else 0
+    return lab.residual[compound, wording] - oracle
+
+
+@inlined
 def gate_verdict(lab, compound, wording, tables):  # type: ignore[no-untyped-def]
-    """Return the gate's own verdict on a finding now: by its energy, and at best ``review`` if a number is missing."""
+    """Return the gate's own verdict on a finding now; it is at best ``review`` if a number is missing."""
     accept, review = tables.tau_accept[lab.strictness], tables.tau_review[lab.strictness]
-    verdict = verdict_on(lab.residual[compound, wording], accept, review)
+    verdict = verdict_on(compared(lab, compound, wording, tables), accept, review)
     if tables.gate.numbers and lab.unsupported[compound, wording] != 0:
         verdict = max(verdict, REVIEW)
     return verdict
@@ -353,7 +420,7 @@ def has_pages(names: Names, labs: Any) -> bool:
         "fit_class": (-1, assay.potency_classes),
         "measured_class": (-1, assay.potency_classes),
         "fit_strength": (0, len(STRENGTHS)),
-        "strictness": (GATE_POLICIES.index(gate.policy), len(GATE_POLICIES)),
+        "strictness": (start_level(gate.policy), len(family_of(gate.policy))),
     }
     if names.corrections:
         ranges |= {"submitted_rule": (-1, len(RULES)), "correction": (-1, len(names.corrections))}
@@ -390,6 +457,7 @@ COMPOUND = (
 )
 """Elements of each compound: possible findings by wording, the page, and the finding under review.
 
+Margin and residual are those of the gap where the policy compares it, otherwise of the energy.
 The finding under review agrees if it asserts the class that is now most probable.
 """
 THRESHOLDS = ("tau_accept", "tau_review")
@@ -404,9 +472,9 @@ def observe_gate(lab, tables, out, at):  # type: ignore[no-untyped-def]
     accept, review = tables.tau_accept[lab.strictness], tables.tau_review[lab.strictness]
     for m in range(lab.marginal.shape[0]):
         for wording in range(N_WORDINGS):
-            margin = (accept - lab.residual[m, wording]) / (MILLION * MARGIN)
-            out[at + wording] = max(-1.0, min(1.0, margin))
-            out[at + N_WORDINGS + wording] = lab.residual[m, wording] / MILLION
+            value = compared(lab, m, wording, tables)
+            out[at + wording] = max(-1.0, min(1.0, (accept - value) / (MILLION * MARGIN)))
+            out[at + N_WORDINGS + wording] = value / MILLION
         at += 2 * N_WORDINGS
         spans = 0
         for dose in range(lab.page.shape[1]):
@@ -454,7 +522,7 @@ def info(names: Names) -> tuple[Info, ...]:
     return (
         Info("verdict", "verdict", "verdict", NO_VERDICT, _VERDICTS.__getitem__),
         Info("hallucination_energy", "residual", "verdict", NO_VERDICT, _energy),
-        Info("energy_gap", "residual", "verdict", NO_VERDICT, _energy),
+        Info("energy_gap", "gap", "verdict", NO_VERDICT, _energy),
         Info("policy_applied", "policy", "verdict", NO_VERDICT, policies.__getitem__),
         Info("gate_check", "unsupported", "unsupported", of=_CHECKS.__getitem__),
         Info("reviews_approved", "approved", "reviews", of=_bits_set),
@@ -523,12 +591,11 @@ def verdict_events(names: Names, step: Any, lab: Any, lab_index: int | None = No
 def _verdict_event(names: Names, step: Any, lab: Any, lab_index: int | None) -> VerdictEvent:
     row = names.actions[step["action"]]
     verb, compound, cycle = Verb(row["verb"]), int(row["compound"]), int(step["heartbeat"]) + 1
-    energy = int(step["residual"]) / MILLION
     wording, asserted = int(step["wording"]), int(step["asserted"])
     return VerdictEvent(
         verdict=VERDICTS[step["verdict"]],
-        hallucination_energy=energy,
-        energy_gap=energy,
+        hallucination_energy=int(step["residual"]) / MILLION,
+        energy_gap=int(step["gap"]) / MILLION,
         policy_applied=names.policies[step["policy"]].name,
         event="verdict",
         cycle=cycle,

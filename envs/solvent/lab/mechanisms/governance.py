@@ -1,8 +1,8 @@
 """Governance: the response of the gate to published errors.
 
 Mechanism. An accepted finding that is wrong is an incident, of severity ``high`` if it was public and ``low`` if it
-was private. Each high incident tightens the gate by one policy (P30 > P20 > P10 > P5 > P1). A number of heartbeats
-without one relaxes it by one, never past the policy in force at the start.
+was private. Each high incident tightens the gate by one policy of its family (P30 > P20 > P10 > P5 > P1). A number of
+heartbeats without one relaxes it by one, never past the policy in force at the start.
 
 Known approximation: an incident is known at once. In a real lab an error is discovered later, or never.
 """
@@ -22,13 +22,29 @@ from solvent.lab.verbs import VERBS, Verb
 
 GATE_POLICIES = ("adaptive.P30", "adaptive.P20", "adaptive.P10", "adaptive.P5", "adaptive.P1")
 """The gate's policies, laxest first; the number is the share of all claims about a page it accepts, in percent."""
+FIXED_POLICIES = ("fixed.editorial", "fixed.standard", "fixed.strict")
+"""Policies with absolute thresholds of the energy, laxest first."""
+ORACLE_POLICIES = ("oracle.k32", "oracle.k16", "oracle.k8", "oracle.k4", "oracle.k2")
+"""Policies relative to the energies of oracles, laxest first; the number is of standard deviations above their mean."""
+
+
+def family_of(policy: str) -> tuple[str, ...]:
+    """Return the policies of the same family, laxest first; governance moves along them."""
+    families = (GATE_POLICIES, FIXED_POLICIES, ORACLE_POLICIES)
+    return next(family for family in families if policy in family)
+
+
+def start_level(policy: str) -> int:
+    """Return the place of a policy in its family."""
+    return family_of(policy).index(policy)
+
 
 # -- record ------------------------------------------------------------------------------------
 
 FIELDS = (
     Field(
         "strictness", "i1", "", "level", "policy in force; 0 is the laxest",
-        lambda params: GATE_POLICIES.index(params.gate.policy),
+        lambda params: start_level(params.gate.policy),
     ),
     Field("calm", "i4", "", "heartbeats", "heartbeats since the last published error or change of policy"),
     Field("incidents", "i4", "2", "findings", "accepted findings that are wrong: private, public"),
@@ -86,7 +102,7 @@ def report_incident(lab, verb, rule, tables, step):  # type: ignore[no-untyped-d
     lab.incidents[1] += 1
     step.incident += 1
     if tables.gate.governance:
-        level = tightened(lab.strictness, tables.tau_accept.shape[0] - 1)
+        level = tightened(lab.strictness, tables.gate.strictest)
         lab.tightenings += level != lab.strictness
         lab.strictness = level
         lab.calm = -1  # close_governance makes it 0: this heartbeat doesn't count
@@ -126,7 +142,7 @@ OBSERVED = ("strictness", "calm")
 @inlined
 def observe_governance(lab, tables, out, at):  # type: ignore[no-untyped-def]
     """Write ``OBSERVED`` to ``out[at:]``; return the next index."""
-    out[at] = lab.strictness / (tables.tau_accept.shape[0] - 1)
+    out[at] = lab.strictness / tables.gate.strictest
     out[at + 1] = min(1.0, lab.calm / tables.gate.calm_heartbeats)
     return at + 2
 

@@ -68,7 +68,7 @@ def judged_finding(params: LabParams, lab: Any, step: Any) -> JudgedFinding | No
         public=row["verb"] == Verb.PUBLISH_PUBLIC,
         sentence=sentences_of(params).finding(compound, wording, int(step["asserted"])),
         wording=WORDINGS[wording],
-        energy=int(step["residual"]) / MILLION,
+        energy=int(step["gap" if params.gate.by_gap else "residual"]) / MILLION,
         number_missing=bool(step["unsupported"]),
         verdict=VERDICTS[step["verdict"]],
         policy=policy.name,

@@ -28,7 +28,13 @@ from numpy.typing import NDArray
 
 from solvent.lab.mechanisms.adequacy import LOGGED, RULES
 from solvent.lab.mechanisms.assay import AssayParams
-from solvent.lab.mechanisms.governance import GATE_POLICIES
+from solvent.lab.mechanisms.gate import GateParams
+from solvent.lab.mechanisms.governance import (
+    FIXED_POLICIES,
+    GATE_POLICIES,
+    ORACLE_POLICIES,
+    family_of,
+)
 from solvent.lab.names import Correction, LevelPolicy
 from solvent.lab.words.catalogue import WordsError
 from solvent.lab.words.rows import STRENGTHS, WORDINGS, finding_row, fit_row
@@ -50,13 +56,13 @@ ARRAYS = ("gram", "contains", "rules", "negatives")
 READOUTS = ("bins", "bin_low", "bin_high", "lowest_ec50", "ec50_step")
 """Settings of the assay that determine the numbers in its sentences."""
 MOST_SPANS = 12
-"""Most sentences on a page: ``top_k`` and ``rank_r`` of the lab's policies."""
+"""Most sentences on a page: ``top_k`` of the lab's policies, and ``rank_r`` of those without an oracle."""
 SCALE = 2.0**30
 MOST = 64
 """Most compounds, doses, bins or classes."""
 UNIT = 1e-5
 """Tolerance of the squared length of a unit vector."""
-FORMAT = "solvent.lab.words.v1"
+FORMAT = "solvent.lab.words.v2"
 _KEYS = {
     "format",
     "compounds",
@@ -74,6 +80,7 @@ _KEYS = {
     "dimension",
     "libraries",
     "policies",
+    "source_policies",
     "corrections",
     "domain",
     "sha256",
@@ -112,8 +119,15 @@ class Measured:
 
     @property
     def policies(self) -> tuple[LevelPolicy, ...]:
-        """Policies of the gate, laxest first."""
-        return tuple(LevelPolicy(name, accept, review) for name, accept, review in self.about["policies"])
+        """Adaptive policies of the gate without an oracle, laxest first."""
+        return tuple(LevelPolicy(*policy) for policy in self.about["policies"])
+
+    def policies_for(self, gate: GateParams) -> tuple[LevelPolicy, ...]:
+        """Return the policies of the family in force, laxest first."""
+        if gate.oracle == "none" and gate.by_gap:
+            return self.policies
+        policies = [LevelPolicy(*policy) for policy in self.about["source_policies"]]
+        return tuple(policy for policy in policies if policy.label in family_of(gate.policy))
 
     @property
     def corrections(self) -> tuple[Correction | None, ...]:
@@ -263,12 +277,12 @@ def _fits(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bool:
 
 
 def _names_rules(about: Mapping[str, Any]) -> bool:
-    policies, corrections = about["policies"], about["corrections"]
+    policies, corrections = [*about["policies"], *about["source_policies"]], about["corrections"]
     labels = [LevelPolicy(*policy).label for policy in policies]
     inside = all(0.0 <= accept <= review <= 1.0 for _, accept, review in policies)
     known = {None, *corrections["texts"]}
     return (
-        labels == list(GATE_POLICIES)
+        labels == [*GATE_POLICIES, *GATE_POLICIES, *FIXED_POLICIES, *ORACLE_POLICIES]
         and inside
         and len(corrections["by_rule"]) == len(RULES)
         and set(corrections["by_rule"]) <= known

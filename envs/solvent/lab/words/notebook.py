@@ -14,7 +14,7 @@ import numpy as np
 from solvent.lab.codes import VERDICTS
 from solvent.lab.compiled import plain
 from solvent.lab.mechanisms.adequacy import RULES, adequacy_rules, rule_on, words_verdict
-from solvent.lab.mechanisms.gate import ACCEPT, MILLION, combined_verdict, gate_verdict
+from solvent.lab.mechanisms.gate import ACCEPT, MILLION, combined_verdict, compared, gate_verdict
 from solvent.lab.params import LabParams
 from solvent.lab.tables import tables_for
 from solvent.lab.verbs import EXPERIMENTS, VERBS
@@ -234,7 +234,7 @@ def _finding(params: LabParams, lab: Any, compound: int, wording: int) -> Findin
     return Finding(
         wording=WORDINGS[wording],
         sentence=sentences_of(params).finding(compound, wording, asserted),
-        energy=int(lab["residual"][compound, wording]) / MILLION,
+        energy=int(plain(compared)(lab, compound, wording, tables)) / MILLION,
         number_missing=bool(lab["unsupported"][compound, wording]),
         verdict=verdict,
         gate_verdict=VERDICTS[gate],

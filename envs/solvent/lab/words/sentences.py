@@ -47,13 +47,13 @@ def measured_for(params: LabParams) -> Measured | None:
 
 
 def policies_of(params: LabParams) -> tuple[LevelPolicy, ...]:
-    """Return the gate's policies, laxest first; empty without a gate.
+    """Return the policies of the family in force, laxest first; empty without a gate.
 
     Raises:
         ParamError: As in ``measured_for``.
     """
     measured = measured_for(params)
-    return () if measured is None else measured.policies
+    return () if measured is None else measured.policies_for(params.gate)
 
 
 @functools.lru_cache(maxsize=64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-from solvent.lab.mechanisms.governance import GATE_POLICIES
+from solvent.lab.mechanisms.governance import start_level
 from solvent.lab.params import LabParams
 from solvent.lab.rendering.findings import JudgedFinding, decisions
 from solvent.lab.rendering.palette import (
@@ -40,7 +40,7 @@ VERDICT_STYLES = {"accept": "good", "review": "warn", "reject": "bad"}
 def rules(params: LabParams) -> list[str]:
     """Return the rules about the gate, line by line."""
     gate = params.gate
-    policy = policies_of(params)[GATE_POLICIES.index(gate.policy)]
+    policy = policies_of(params)[start_level(gate.policy)]
     name, accept, review = policy_word(policy.name), policy.tau_accept, policy.tau_review
     plain, definitive, wait = gate.plain_from, gate.definitive_from, gate.review_heartbeats
     lines = [
@@ -122,7 +122,7 @@ def governed(params: LabParams, lab: Any) -> str:
     errors = plural(int(lab["incidents"][1]), "published error")
     if not params.gate.governance:
         return f"{errors}; the policy stays"
-    elif lab["strictness"] > GATE_POLICIES.index(params.gate.policy):
+    elif lab["strictness"] > start_level(params.gate.policy):
         return f"{errors}; relaxes in {max(0, params.gate.calm_heartbeats - int(lab['calm']))} h"
     return f"{errors}; the next one tightens it"
 
@@ -248,7 +248,7 @@ def draw_verdict(canvas: Canvas, view: View, finding: JudgedFinding, box: Box, w
 
 def draw_energy(canvas: Canvas, view: View, finding: JudgedFinding, box: Box) -> None:
     """Draw the bands of acceptance and review, and the energy as a dot, or as an arrow if off the scale."""
-    start = policies_of(view.params)[GATE_POLICIES.index(view.params.gate.policy)]
+    start = policies_of(view.params)[start_level(view.params.gate.policy)]
     limits = (finding.tau_accept, finding.tau_review)
     top, under = SCALE * max(start.tau_review, finding.tau_review), box.bottom + 12
     accept, review = (box.x + box.width * min(1.0, tau / top) for tau in limits)

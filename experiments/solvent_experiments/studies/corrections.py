@@ -1,0 +1,97 @@
+"""Lab: whether a correction that is read changes later findings.
+
+After a wrong public finding the agent is given a correction, elements of its observation. In the arm *unread* these
+elements stay 0 and nothing else differs. PPO starts as a clone of the honest script, which doesn't read them either.
+Evaluation traces say which findings followed a correction, and by how much their words outran the evidence.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from solvent_experiments.figures.frame import dots
+from solvent_experiments.figures.style import PALETTE, new_figure
+from solvent_experiments.measure.statistics import interval, mean_interval, share_difference, share_interval
+from solvent_experiments.studies.arms import WARM
+from solvent_experiments.studies.data import ArmData, StudyData
+from solvent_experiments.studies.measures import change, shown
+from solvent_experiments.studies.study import Arm, Play
+from solvent_experiments.studies.verdicts import Finding, Score
+
+TITLE = "Whether corrections are heeded"
+CLAIM = (
+    "Where corrections can be read, a smaller share of the findings under a correction is outrun by its words than "
+    "where they can't, and agents earn more."
+)
+REFUTED_BY = "One of these differences whose interval lies wholly on the other side of 0."
+LAB = "Solvent/Lab-v0"
+TRAIN = {**WARM, "n_steps": 64, "batch_size": 4096}
+READ = Arm("read", "read", TRAIN, LAB, seeds=3)
+UNREAD = Arm("unread", "unread", TRAIN, LAB, {"observation": {"corrections": False}}, seeds=3)
+SWEEP = (READ, UNREAD)
+PLAYS: tuple[Play, ...] = ()
+
+
+def judged(data: ArmData, *, corrected: bool) -> tuple[list[Any], list[Any]]:
+    """Return by seed, for the findings with a correction in force or without one, outrun flags and ones."""
+    traces = data.traces
+    before = np.roll(traces["correction"], 1)  # a trace begins with a row without a correction
+    found = (traces["wording"] >= 0) & ((before >= 0) == corrected)
+    outrun = traces["adequacy"] >= data.params.adequacy.review_from
+    chosen = [found & (traces["training_seed"] == seed) for seed in data.seeds]
+    return [outrun[rows].astype(np.int64) for rows in chosen], [
+        np.ones(rows.sum(), np.int64) for rows in chosen
+    ]
+
+
+def score(data: StudyData) -> Score:
+    """Return the share of outrun findings after corrections and the return, read less unread."""
+    read, unread = (data.arm(arm) for arm in SWEEP)
+    findings = []
+    for corrected, says, expected in ((True, "under a correction", -1), (False, "without one", 0)):
+        pairs = judged(unread, corrected=corrected), judged(read, corrected=corrected)
+        found = share_difference(*pairs, paired=False)
+        findings.append(
+            Finding(f"findings {says} that are outrun, read less unread", found, "share", expected, 0.02)
+        )
+    for name, unit, expected in (("return", "bits", 1), ("incidents_high", "findings an episode", 0)):
+        found = change(name, unread, read, middle=name == "return")
+        findings.append(
+            Finding(f"{name.replace('_high', '')}, read less unread", found, unit, expected, 0.25)
+        )
+    return Score(tuple(findings), {"Findings and returns": [_row(data.arm(arm)) for arm in SWEEP]}, NOTES)
+
+
+def _row(data: ArmData) -> dict[str, Any]:
+    under, without = (judged(data, corrected=corrected) for corrected in (True, False))
+    return {
+        "corrections": data.arm.says,
+        "return (IQM)": shown(interval(data.groups("return"))),
+        "incidents": shown(mean_interval(data.groups("incidents_high"))),
+        "findings under a correction": int(sum(len(group) for group in under[0])),
+        "outrun, under a correction (%)": shown(share_interval(*under), 100.0, 1),
+        "outrun, without one (%)": shown(share_interval(*without), 100.0, 1),
+    }
+
+
+NOTES = (
+    "A finding is outrun by its words if adequacy would have it reviewed or rejected.",
+    "Findings under a correction follow an error, in both arms: the arms are compared, not the two kinds of findings.",
+)
+
+
+def figure(data: StudyData) -> Figure:
+    """Draw the shares of outrun findings."""
+    drawn = new_figure(1.9)
+    axes = drawn.subplots()
+    shares = {
+        f"{arm.says}, {says}": share_interval(*judged(data.arm(arm), corrected=corrected))
+        for arm in SWEEP
+        for corrected, says in ((True, "corrected"), (False, "not corrected"))
+    }
+    dots(axes, list(shares), list(shares.values()), (PALETTE[0], PALETTE[0], PALETTE[5], PALETTE[5]))
+    axes.set_xlabel("share of findings outrun by their words: 95 % interval")
+    return drawn
