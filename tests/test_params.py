@@ -542,7 +542,7 @@ def test_presets_differ_from_the_default_where_they_say_and_nowhere_else():
 @pytest.mark.parametrize("level", ["default", "energy", "gate", "lab", "tiny"])
 def test_a_level_of_version_1_is_the_level_without_the_four_rules(level):
     now, old = preset(level), preset("version_1" if level == "default" else f"{level}_version_1")
-    assert old.debt == dataclasses.replace(now.debt, interest=0.0, uncalibrated_licence=1.0)
+    assert old.debt == dataclasses.replace(now.debt, repay_base=0.25, interest=0.0, uncalibrated_licence=1.0)
     income = now.energy.regeneration if level == "tiny" else 3.0
     assert old.energy == dataclasses.replace(now.energy, leak=0.0, regeneration=income)
     assert old.publishing == dataclasses.replace(now.publishing, discount=0.0)
