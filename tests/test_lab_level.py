@@ -404,3 +404,25 @@ def test_a_trace_tells_what_was_said_and_what_it_scored(name):
     errors = np.nancumsum(trace["incident"], axis=1)
     assert (trace["correction"][(errors == 0) & ~beyond] == -1).all()
     assert (trace["correction"][(trace["incident"] > 0) & ~beyond] >= 0).all()
+
+
+# -- what it shows -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("switch", "prefix"), [("corrections", "correction/"), ("intents", "intent/")])
+def test_a_switch_blanks_its_elements_and_no_others(switch, prefix):
+    labs = [
+        LabVectorEnv(16, {**TALKATIVE, "observation": {switch: on}}, preset="lab") for on in (True, False)
+    ]
+    names = np.array(labs[0].observation_fields)
+    mine = np.char.startswith(names, prefix)
+    on, off = ([lab.reset(seed=3)[0]] for lab in labs)
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        actions = talk_all(labs[0], rng)
+        for seen, lab in zip((on, off), labs, strict=True):
+            seen.append(lab.step(actions)[0].copy())
+    shown, blanked = np.array(on), np.array(off)
+    np.testing.assert_array_equal(shown[..., ~mine], blanked[..., ~mine])
+    assert shown[..., mine].any()
+    assert not blanked[..., mine].any()
