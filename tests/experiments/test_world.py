@@ -8,15 +8,17 @@ import numpy as np
 import pytest
 
 from solvent import LabParams, preset
-from solvent_agents import AGENTS
+from solvent.lab.codes import VERDICTS
+from solvent_agents import AGENTS, rollout
 from solvent_agents.planning.planner import Effort, Planner
 from solvent_agents.reading import Reader, action_index
+from solvent_experiments.artifacts.parquet import flatten
 from solvent_experiments.studies.data import StudyData
-from solvent_experiments.studies.records import LEFT, RECORDS
+from solvent_experiments.studies.records import LEFT, RECORDS, judged
 from solvent_experiments.studies.verdicts import CONFIRMED, NOT_SHOWN, REFUTED
 from solvent_experiments.studies.world import LEVELS, THEN, TODAY, Rules, degenerates, lab, score
 
-PARAMS = LabParams.from_mapping({"debt": {"interest": 0.0, "repay_learnt_max": 0.0}})
+PARAMS = LabParams.from_mapping({"debt": {"interest": 0.0, "repay_base": 0.25, "repay_learnt_max": 0.0}})
 """Debt-v0 in which a calibration repays 0.25 bits."""
 SEEDS = range(3)
 
@@ -134,3 +136,16 @@ def test_properties_by_hand() -> None:
     assert row["version 1: share"] == "75 %"
     assert row["version 1: difference"] == "3.00 (3.00 to 3.00)"
     assert found.verdict == REFUTED
+
+
+def test_judged_counts_the_verdicts_that_episodes_count():
+    params = preset("gate_source")
+    agent = AGENTS["premature"](params, 0)
+    counted = judged(agent, params, range(8))
+    played = flatten(rollout.episodes(agent, params, range(8)))
+    for verdict in VERDICTS:
+        both = counted[f"right_{verdict}"] + counted[f"wrong_{verdict}"]
+        np.testing.assert_array_equal(both, played[f"verdicts_{verdict}"])
+    for name in ("return", "accepted", "wrong"):
+        np.testing.assert_array_equal(counted[name], played[name])
+    assert counted["right_reject"].sum() > 0
