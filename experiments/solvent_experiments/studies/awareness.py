@@ -27,10 +27,10 @@ REFUTED_BY = "A difference in return whose interval lies wholly below 0."
 _HIDDEN = {"observation": {"intents": False}}
 PAIRS = {
     "Energy": (
-        Arm("energy_aware", "Energy, aware", TRAIN, "Solvent/Energy-v0", seeds=3),
-        Arm("energy_unaware", "Energy, unaware", TRAIN, "Solvent/Energy-v0", _HIDDEN, seeds=3),
+        Arm("energy_aware", "Energy, aware", TRAIN, "Solvent/Energy-v0"),
+        Arm("energy_unaware", "Energy, unaware", TRAIN, "Solvent/Energy-v0", _HIDDEN),
     ),
-    "Lab": (READ, Arm("lab_unaware", "Lab, unaware", TRAIN, "Solvent/Lab-v0", _HIDDEN, seeds=3)),
+    "Lab": (READ, Arm("lab_unaware", "Lab, unaware", TRAIN, "Solvent/Lab-v0", _HIDDEN)),
 }
 SWEEP = tuple(arm for pair in PAIRS.values() for arm in pair)
 PLAYS: tuple[Play, ...] = ()

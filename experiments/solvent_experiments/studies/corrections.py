@@ -29,8 +29,8 @@ CLAIM = (
 REFUTED_BY = "One of these differences whose interval lies wholly on the other side of 0."
 LAB = "Solvent/Lab-v0"
 TRAIN = {**WARM, "n_steps": 64, "batch_size": 4096}
-READ = Arm("read", "read", TRAIN, LAB, seeds=3)
-UNREAD = Arm("unread", "unread", TRAIN, LAB, {"observation": {"corrections": False}}, seeds=3)
+READ = Arm("read", "read", TRAIN, LAB)
+UNREAD = Arm("unread", "unread", TRAIN, LAB, {"observation": {"corrections": False}})
 SWEEP = (READ, UNREAD)
 PLAYS: tuple[Play, ...] = ()
 

@@ -37,7 +37,7 @@ LABS: dict[str, dict[str, Any]] = {
     WITHOUT: {},
 }
 ARMS = {
-    policy: Arm(policy.replace(".", "_"), policy, WARM, GATE, LABS[policy], seeds=3)
+    policy: Arm(policy.replace(".", "_"), policy, WARM, GATE, LABS[policy])
     for policy in (FIXED, ADAPTIVE, RELATIVE)
 }
 SWEEP = tuple(ARMS.values())
