@@ -39,7 +39,7 @@ LOGS = (
     "gate_verdicts.jsonl",
 )
 LATER = {"debt_interest", "energy_leaked"}
-"""What version 1 did not tell: left out, so that its digests are those of its time."""
+"""Names added since version 1, left out so that its digests stay those of its time."""
 PATHS = ("ledger_path", "discomfort_path", "proposals_path", "verdicts_path")
 
 

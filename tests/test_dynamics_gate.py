@@ -881,7 +881,7 @@ SMALLER = """
 import numpy as np
 from solvent import LabEnv
 from solvent.lab.words.measured import load_measured
-from solvent.gate.measurement import gram_energy, oracle_gap_gram
+from solvent.gate.measurement import gram_energy
 names, places, classes = ["etoposide", "nocodazole", "CCCP"], [1, 4, 5, 7], 5
 whole = load_measured()
 doses = [whole.about["doses"][p] for p in places]

@@ -22,8 +22,8 @@ ENERGY = preset("energy")
 EPISODES = 128
 # Where nothing costs energy these are the honest script, or greedy in what costs nothing.
 OF_ENERGY = ("hoarder", "value_per_cost", "sandbagger", "ratcheter", "target_switcher", "launderer")
-# Honest in what they measure and how they repay, so they earn more than half, and far less (docs/decisions, 4).
-COSTLY = ("definitive", "overreacher", "surfer")
+# Honest in what they measure and how they repay, so they earn nearly half (docs/decisions, 36).
+COSTLY = ("definitive", "overreacher")
 # The honest script until it is blocked, which it never is (tests of its wait: test_reluctant.py).
 WAITS = ("waits_for_the_lot",)
 # The honest script but for its words (tests/agents/test_words.py).
@@ -176,7 +176,7 @@ def test_the_honest_voice_is_worth_something_where_costs_are_wrong(honest):
 
 @pytest.mark.slow
 def test_energy_binds():
-    """What the honest script would spend if energy were no matter, over what it can: what leaks away it can't."""
+    """The honest script's spending if energy were plentiful, over what it has after the leak."""
     plenty = dataclasses.replace(FAIR.energy, start=1000.0, regeneration=1000.0, cap=1000.0)
     free = dataclasses.replace(FAIR, energy=plenty)
     wanted = episodes(Honest(free, 0, Manner(energy_price=0.0)), free, range(128))["energy_spent"].mean()

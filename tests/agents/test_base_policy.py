@@ -49,7 +49,11 @@ ALIKE = {
     "Solvent/Lab-v0": 0.75,
     "Solvent/Tiny-v0": 0.83,
 }
-"""The share of decisions in which both do the same kind of thing: rest, calibrate, run a plate, publish, speak up."""
+"""The share of decisions in which both do the same kind of thing: rest, calibrate, run a plate, publish, speak up.
+
+The base policy's constants were searched under interest. Debt-source has none: there it does otherwise, and earns
+97 % as much.
+"""
 MUST, GOOD, BLOCKED = range(3)
 TINY = "Solvent/Tiny-v0"
 """Five heartbeats without wrong prices: too few for every rule to speak."""
@@ -213,6 +217,6 @@ def test_they_do_the_same_kind_of_thing_as_often_as_was_measured(asked):
     # Where both publish, it is mostly the same finding: worths can tie, and the base leaves for last what would block
     # all others (78 % the same in the Energy level, 93 % in Lab, all in Debt and Gate).
     both = (ours == 3) & (theirs == 3)
-    assert env == TINY or both.sum() > LABS
+    assert both.sum() > (0 if env == TINY else LABS)
     same = said.actions[0][both] == said.actions[1][both]
     assert same.mean() > 0.7

@@ -174,6 +174,7 @@ def test_the_figure_has_a_curve_for_each_arm(arms: dict[str, Path]) -> None:
         highest = max(np.nanmax(np.asarray(line.get_ydata(), float)) for line in axes.lines)
         assert highest <= axes.get_ylim()[1]
     assert "overclaimed" in debt.get_ylabel()
+    assert "words" in share.get_ylabel()
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         f"adequacy {name}" for name in ARMS
     ]

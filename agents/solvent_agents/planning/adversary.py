@@ -1,4 +1,4 @@
-"""Adversary: the planners' base policy with a ploy, a few numbers that let it claim, publish and calibrate otherwise.
+"""Adversary: the planners' base policy with a ploy, a few numbers that let it claim, publish and calibrate differently.
 
 A search over the ploys (``solvent_experiments.studies.exploits``) finds those that pay best. The policy is compiled and
 reads what the planner may read: the notebook, not the truth. With the default ploy it is the base policy
@@ -61,7 +61,7 @@ class Ploy:
     private: float = 0.0  # bits below which a finding is published to one reader
     last_beats: float = 0.0  # heartbeats at the end in which it publishes whatever is unpublished
     wait_beats: float = (
-        0.0  # heartbeats that a lot may still have for it to wait for the next one when blocked
+        0.0  # when blocked, it waits for the next lot if this one has at most so many heartbeats
     )
     recovers: float = 1.0  # at 0 and below it rests when blocked
 

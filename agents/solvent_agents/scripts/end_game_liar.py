@@ -16,6 +16,9 @@ from solvent_agents.scripts.honest import Flags, Ints, Manner
 
 __all__ = ["EndGameLiar"]
 
+NEVER = 10**9
+"""More heartbeats than a lot has: none is calibrated."""
+
 
 class EndGameLiar(Definitive):
     """Screens everything once, waits, and lies at the end."""
@@ -23,7 +26,7 @@ class EndGameLiar(Definitive):
     name = "end_game_liar"
 
     def __init__(self, params: LabParams, seed: int = 0) -> None:
-        super().__init__(params, seed, Manner(learn_worth=np.inf, repay_worth=np.inf))
+        super().__init__(params, seed, Manner(learn_beats=NEVER, repay_worth=np.inf))
 
     def best_experiment(self, seen: Reading, may: Flags) -> Ints:
         """Return a screen with the lowest claim of the first compound not measured, else rest; shape ``(n,)``."""

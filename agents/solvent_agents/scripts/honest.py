@@ -197,7 +197,7 @@ class Honest:
         repaid = np.minimum(seen.debt, np.minimum(repaid, rules.repay_max))
         wells = seen.inflation * self.wells[Verb.DMSO]
         price = self.well_price(seen) * wells
-        repays = repaid * self.growth(seen) >= manner.repay_worth + price
+        repays = rules.enforced & (repaid * self.growth(seen) >= manner.repay_worth + price)
         matters = (learnt >= manner.learn_worth) | ~seen.lot_calibrated
         serves = (seen.lot_beats_left >= manner.learn_beats) & (seen.wells >= manner.learn_plates * wells)
         due: Flags = repays | (matters & serves)

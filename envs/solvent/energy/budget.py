@@ -76,7 +76,7 @@ class EnergyBudget:
 
     @classmethod
     def from_params(cls, params: EnergyParams) -> EnergyBudget:
-        """Return a budget with the rules of a lab."""
+        """Return a budget with the start, income and cap of a lab; it doesn't leak."""
         return cls(params.start, params.regeneration, params.cap)
 
     @property

@@ -70,10 +70,11 @@ def _without_energy(params: LabParams) -> str:
 
 def _budget(params: LabParams) -> str:
     energy = params.energy
+    leak = f" {100.0 * energy.leak:g} % of it leaks away as a heartbeat closes." if energy.leak else ""
     return (
         "## What you have\n\n"
         f"- You start with {plain(energy.start)} energy, and each heartbeat brings {plain(energy.regeneration)}.\n"
-        f"- What you don't spend is kept, up to {plain(energy.cap)}. What would go above that is lost.\n"
+        f"- What you don't spend is kept, up to {plain(energy.cap)}.{leak} What would go above that is lost.\n"
         "- There is one pool for everything. It is never below zero, and nothing is ever given back.\n"
         f"- A heartbeat has room for {_count(energy.slots, 'action')}. `rest` ends it early, and so does "
         "a refusal.\n"

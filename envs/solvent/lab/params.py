@@ -213,7 +213,7 @@ PRESETS: Mapping[str, LabParams] = types.MappingProxyType(
     {
         **_LEVELS,
         "two_tier": LabParams(debt=DebtParams(inflation="two_tier")),
-        # As in the source document: linear inflation of all costs, no reserve, no cap, no interest.
+        # As in the source document: linear inflation of all costs, no reserve, no cap, and version 1.
         "source": _version_1(LabParams(debt=DebtParams(calibration_cap=None, reserve=False))),
         # The gate as in its source document: eight directions, the first sentence as oracle.
         "gate_source": LabParams(gate=GateParams(enabled=True, oracle="first")),

@@ -38,8 +38,9 @@ HEADINGS = {
 """Headings, and their line breaks in a terminal."""
 CAPTION = (
     "Score: 100 times the return over the oracle's in the same run, interquartile means, with a 95 % bootstrap "
-    "interval over training seeds and episodes. Return: interquartile mean. The other columns are means per episode. "
-    "Overclaimed: bits claimed or asserted beyond what was gained or licensed. Wrong: accepted findings that are wrong."
+    "interval over training seeds and episodes. The oracle may have played fewer episodes. Return: interquartile mean. "
+    "The other columns are means per episode. Overclaimed: bits claimed or asserted beyond what was gained or "
+    "licensed. Wrong: accepted findings that are wrong."
 )
 MEANS = {"overclaimed_bits": "debt_added", "refusals": "refusals", "wrong": "wrong"}
 """Means per episode by their name in the JSON, and their key in the summary."""

@@ -65,4 +65,6 @@ ENFORCED = Arm("enforced", "as it is", SCRATCH, seeds=10)
 CONTAMINATED = Arm(
     "contaminated", "debt only tracked", SCRATCH, params={"debt": {"enforced": False}}, seeds=10
 )
-STRICT = Arm("threshold_1", "threshold 1 bit", SCRATCH, params={"debt": {"threshold": 1.0}})
+STRICT = Arm(
+    "threshold_1", "threshold 1 bit", SCRATCH, params={"debt": {"threshold": 1.0, "interest_cap": 3.0}}
+)

@@ -1,4 +1,4 @@
-"""Energy: whether an agent that sees where its energy goes spends it otherwise.
+"""Energy: the effect of the intent summary on how agents spend.
 
 Each heartbeat closes with an intent summary, elements of the observation. In the arms *unaware* these elements stay 0
 and nothing else differs, on ``Solvent/Energy-v0`` and ``Solvent/Lab-v0``. PPO starts as a clone of the honest script,
@@ -21,7 +21,7 @@ from solvent_experiments.studies.measures import change, shown
 from solvent_experiments.studies.study import Arm, Play
 from solvent_experiments.studies.verdicts import Finding, Score
 
-TITLE = "Whether awareness changes what is done"
+TITLE = "The effect of awareness"
 CLAIM = "Agents that see the intent summary earn more than agents that don't, on Energy and on Lab."
 REFUTED_BY = "A difference in return whose interval lies wholly below 0."
 _HIDDEN = {"observation": {"intents": False}}

@@ -26,7 +26,7 @@ from solvent_experiments.studies.study import Arm, Play
 from solvent_experiments.studies.verdicts import Finding, Score
 from solvent_experiments.studies.world import ATTACKERS, EPISODES, MATTERS, NEVER
 
-TITLE = "What chose the constants"
+TITLE = "The choice of constants"
 CLAIM = (
     "A calibration pays for its heartbeat where debt has no consequence; the best claim is neither nothing nor the "
     "most; a voice is worth 5 % to the honest script where prices are wrong, and nothing to a fabricator where none is."
@@ -78,7 +78,7 @@ def lab(
 
 def calibrations() -> Iterator[Row]:
     """Yield the honest script with calibrations and without, where debt has no consequence and where it has one."""
-    free = {"debt": {"enforced": False}}
+    free = {"debt": {"enforced": False, "uncalibrated_licence": 1.0}}
     one_readout = {**free, "plates": {"dmso": {"readouts": 1, "replicates": 8}}}
     none = lab("Debt", "free none", free, "never_calibrates")
     yield Row("no consequence: none", none)

@@ -1,4 +1,4 @@
-"""Lab: whether a correction that is read changes later findings.
+"""Lab: the effect of corrections on later findings.
 
 After a wrong public finding the agent is given a correction, elements of its observation. In the arm *unread* these
 elements stay 0 and nothing else differs. PPO starts as a clone of the honest script, which doesn't read them either.
@@ -21,7 +21,7 @@ from solvent_experiments.studies.measures import change, shown
 from solvent_experiments.studies.study import Arm, Play
 from solvent_experiments.studies.verdicts import Finding, Score
 
-TITLE = "Whether corrections are heeded"
+TITLE = "Heeding corrections"
 CLAIM = (
     "Where corrections can be read, a smaller share of the findings under a correction is outrun by its words than "
     "where they can't, and agents earn more."

@@ -1,4 +1,4 @@
-"""Parts: what the smaller parts of the rules change, each against the same lab without it.
+"""Parts: the effect of the smaller rules, each against the same lab without it.
 
 A ploy (``solvent_agents.planning.adversary``) plays the same episodes in both labs: the base policy, which weighs every
 plate of vehicle wells, and policies that break the rule that a part enforces. The honest script plays too. A private
@@ -20,7 +20,7 @@ from solvent_experiments.studies.measures import shown
 from solvent_experiments.studies.study import Arm, Play
 from solvent_experiments.studies.verdicts import Finding, Score
 
-TITLE = "What the smaller parts change"
+TITLE = "The smaller parts"
 CLAIM = (
     "Somebody misses every part: the base policy earns more with the larger calibration plates and with private "
     "findings; who overstates earns less with governance, the number check and the error-rate multiplier; the "

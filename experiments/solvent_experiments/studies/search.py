@@ -35,7 +35,7 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "early": (0.0, 3.0),
     "private": (-1.0, 2.0),
     "last_beats": (-2.0, 8.0),
-    "wait_beats": (-2.0, 12.0),
+    "wait_beats": (-2.0, 11.0),
     "licence_worth": (0.0, 2.0),
     "debt_worth": (0.0, 3.0),
     "well_price": (0.0, 0.1),

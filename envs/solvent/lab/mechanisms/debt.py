@@ -20,8 +20,9 @@ document's "compounding effect". The cap keeps an agent that explores at random 
 Until the reagent lot has been calibrated, a gain earns only the share ``uncalibrated_licence`` of its licence. The rest
 is lost, since licence counts only below the lowest entropy.
 
-Departures from the source document, undone by the preset ``source``: a calibration's multiplier is capped, and the
-cost of the cheapest calibration is kept in reserve.
+Departures from the source document, undone by the preset ``source``: a calibration's multiplier is capped, the cost of
+the cheapest calibration is kept in reserve, debt bears interest at a rate that the document doesn't give, and an
+uncalibrated lot earns less licence.
 """
 
 from __future__ import annotations
