@@ -47,7 +47,7 @@ ALIKE = {
     "Solvent/Energy-v0": 0.78,
     "Solvent/Gate-v0": 0.82,
     "Solvent/Lab-v0": 0.75,
-    "Solvent/Tiny-v0": 0.83,
+    "Solvent/Tiny-v0": 0.73,
 }
 """The share of decisions in which both do the same kind of thing: rest, calibrate, run a plate, publish, speak up.
 

@@ -51,9 +51,9 @@ def rules(params: LabParams) -> list[str]:
     energy = params.energy
     failing = f"{energy.error_rate:g}"
     leak = f", {100.0 * energy.leak:g} % leaks" if energy.leak else ""
+    income = f"{energy.start:g} at first, +{energy.regeneration:g} an hour"
     lines = [
-        f"Acting costs energy: {energy.start:g} at first, +{energy.regeneration:g} an hour, "
-        f"at most {energy.cap:g}{leak}.",
+        f"Acting costs energy: {income}, at most {energy.cap:g}{leak}.",
         f"A heartbeat is an hour with up to {energy.slots} actions. Rest or a refusal ends it.",
         f"Costs rise: first use ×{energy.first_use:g}, repeated ×{energy.similar:g}, after failures ×{failing}.",
     ]
