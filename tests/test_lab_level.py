@@ -28,7 +28,7 @@ IDS += ("repeat_the_decisive_test", "no_certainty")
 # Much to say, in short episodes: reviews are decided, and corrections end, within them.
 TALKATIVE = {
     "budget": {"heartbeats": 14, "wells": 3000, "start_hour": 8},
-    "debt": {"threshold": 20.0, "interest_cap": 20.0, "sensitivity": 0.01},
+    "debt": {"threshold": 20.0, "interest": 0.0, "interest_cap": 20.0, "sensitivity": 0.01},
     "energy": {"start": 40.0, "cap": 40.0, "regeneration": 30.0},
     "gate": {"policy": "adaptive.P30", "review_heartbeats": 2, "calm_heartbeats": 3},
     "proposals": {"review_heartbeats": 2, "evidence_heartbeats": 1},
