@@ -31,7 +31,7 @@ CLAIM = (
 REFUTED_BY = "One of these differences under today's rules whose interval lies wholly on the other side of 0."
 SWEEP: tuple[Arm, ...] = ()
 
-EPISODES = 1024
+EPISODES = 512
 MATTERS = 0.25  # bits
 NEVER = 1e9
 """A threshold in bits that nothing reaches."""
