@@ -11,6 +11,7 @@ from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_suppo
 
 import solvent
 from solvent.lab.actions import action_table
+from solvent.lab.codes import Event
 from solvent.lab.observation import observation_fields, observation_space
 from solvent.lab.params import BudgetParams
 from solvent_agents.exact.optimum import known_optimum
@@ -79,6 +80,24 @@ def test_bootstrapping_at_the_horizon_is_an_option():
         _, _, dones, infos = envs.step(np.array([0]))
     assert dones[0]
     assert infos[0]["TimeLimit.truncated"] is True
+
+
+def test_the_price_of_idling_is_taken_from_every_action_that_does_not_execute_and_from_no_other():
+    free, priced = LabVecEnv(ENERGY, 32), LabVecEnv(ENERGY, 32, idle_price=0.25)
+    rng = np.random.default_rng(2)
+    for envs in (free, priced):
+        envs.seed(4)
+        envs.reset()
+    idle = executed = 0
+    for _ in range(60):
+        actions = rng.integers(0, free.action_space.n, 32)
+        rewards = [envs.step(actions)[1] for envs in (free, priced)]
+        ran = np.isin(
+            free.labs.batch.steps["event"], [Event.REFUSED, Event.NOT_EXECUTED, Event.DEFERRED], invert=True
+        )
+        np.testing.assert_allclose(rewards[0] - rewards[1], np.where(ran, 0.0, 0.25), atol=1e-6)
+        executed, idle = executed + ran.sum(), idle + (~ran).sum()
+    assert min(idle, executed) > 100
 
 
 def test_masks_reach_the_masked_learner():

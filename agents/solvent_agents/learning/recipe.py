@@ -57,6 +57,7 @@ class Recipe:
         shaping_weight: the licence's weight in the shaping potential, None for no shaping.
         well_price: of a well in the shaping potential, bits.
         expected_score: reward a finding with its expected score instead of the drawn one.
+        idle_price: of an action that does not execute, bits.
         imitation_episodes: episodes of a script to clone before training; 0 for none.
         imitation_epochs: passes over them.
         demonstrator: the script or planner, a key of ``imitation.DEMONSTRATORS``.
@@ -71,6 +72,7 @@ class Recipe:
     shaping_weight: float | None = 0.7
     well_price: float = 0.0
     expected_score: bool = False
+    idle_price: float = 0.0
     imitation_episodes: int = 0
     imitation_epochs: int = 20
     demonstrator: str = "honest"
@@ -166,6 +168,7 @@ _OWN: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "shaping_weight": ("empty, or 0 to 100", lambda v: v is None or (_number(v) and 0.0 <= v <= 100.0)),
     "well_price": ("0 to 1", lambda v: _number(v) and 0.0 <= v <= 1.0),
     "expected_score": ("true or false", lambda value: isinstance(value, bool)),
+    "idle_price": ("0 to 1", lambda v: _number(v) and 0.0 <= v <= 1.0),
     "imitation_episodes": ("a whole number, at least 0", _whole_from(0)),
     "imitation_epochs": ("a whole number, at least 1", _whole_from(1)),
     "demonstrator": (", ".join(DEMONSTRATORS), lambda value: value in DEMONSTRATORS),
@@ -228,6 +231,7 @@ def make_vec_env(recipe: Recipe, params: LabParams, n_envs: int) -> LabVecEnv:
         shaping_weight=recipe.shaping_weight,
         well_price=recipe.well_price,
         expected_score=recipe.expected_score,
+        idle_price=recipe.idle_price,
         gamma=discount(recipe),
         bootstrap_at_horizon=recipe.bootstrap_at_horizon,
     )

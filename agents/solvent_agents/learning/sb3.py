@@ -14,11 +14,15 @@ from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
 from solvent import LabParams, LabVectorEnv
+from solvent.lab.codes import Event
 from solvent.lab.columns import episode_columns, join_columns
 from solvent.lab.wrappers import ExpectedScoreVectorReward, PotentialVectorShaping
 from solvent_agents.learning.while_blocked import WhileBlocked
 
 __all__ = ["LabVecEnv"]
+
+IDLE = (Event.REFUSED, Event.NOT_EXECUTED, Event.DEFERRED)
+"""Actions that cost a place in the heartbeat and nothing else."""
 
 
 class LabVecEnv(VecEnv):
@@ -30,6 +34,8 @@ class LabVecEnv(VecEnv):
         shaping_weight: of the licence in the shaping potential (``solvent.lab.wrappers``), or None for the bare reward.
         well_price: of a well in the shaping potential, bits.
         expected_score: reward a finding with its expected score instead of the drawn one.
+        idle_price: taken from the reward of an action that does not execute, bits. Waiting by tries that can't run is
+            free in the lab, and makes episodes of 40 heartbeats 200 actions long.
         gamma: the learner's discount, for the shaping.
         bootstrap_at_horizon: mark the horizon as ``TimeLimit.truncated``, so that learners bootstrap from the last
             observation. Off: the horizon is part of the task (the observation shows the clock, and the end settles
@@ -44,10 +50,12 @@ class LabVecEnv(VecEnv):
         shaping_weight: float | None = None,
         well_price: float = 0.0,
         expected_score: bool = False,
+        idle_price: float = 0.0,
         gamma: float = 1.0,
         bootstrap_at_horizon: bool = False,
     ) -> None:
         self.labs = LabVectorEnv(n_envs, params, autoreset_mode="SameStep", copy=False)
+        self.idle_price = idle_price
         self.bootstrap_at_horizon = bootstrap_at_horizon
         self.finished: list[dict[str, Any]] = []
         self.while_blocked = WhileBlocked(params, n_envs)
@@ -85,6 +93,7 @@ class LabVecEnv(VecEnv):
         """Run the actions. A lab that ended shows its next episode; its last observation is in ``infos``."""
         self.while_blocked.choose(self.labs.batch.labs["debt"], self._actions)
         observations, rewards, terminated, truncated, _ = self._envs.step(self._actions)
+        rewards = rewards - self.idle_price * np.isin(self.labs.batch.steps["event"], IDLE)
         dones = terminated | truncated
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         if dones.any():
