@@ -132,7 +132,8 @@ def _about(found: Mapping[str, Any]) -> list[str]:
         for arm, spent in found["budget"].items()
     ]
     small = "; ".join(found["small_or_null"]) or "none"
-    made = f"{', '.join(found['dates'])} on {'; '.join(found['machine'])}" if found["dates"] else "-"
+    made = f"Made {', '.join(found['dates'])} on {'; '.join(found['machine'])}"
+    trained = f"{made}; {found['process_minutes']} minutes in all, on a machine that was shared."
     return [
         f"Small, null or unclear: {small}.",
         (
@@ -141,7 +142,7 @@ def _about(found: Mapping[str, Any]) -> list[str]:
         ),
         *([f"Budget: {'; '.join(budgets)}."] if budgets else []),
         f"Plays: {len(found['plays'])}, {sum(found['plays'].values()):,} rows.",
-        f"Made {made}; {found['process_minutes']} minutes in all, on a machine that was shared.",
+        *([trained] if found["dates"] else []),
         f"Command: `{found['command']}`.",
     ]
 

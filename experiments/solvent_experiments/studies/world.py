@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from matplotlib.figure import Figure
 
 from solvent.lab.params import VERSION_1
-from solvent_experiments.figures.frame import PERCENT
 from solvent_experiments.figures.style import DASHED, GREY, PALETTE, new_figure
 from solvent_experiments.measure.statistics import Interval, mean_interval
 from solvent_experiments.studies.data import StudyData
@@ -267,7 +266,7 @@ def figure(data: StudyData) -> Figure:
         axes.set_title(level, loc="left", pad=2)
     panels[0, 0].set_yticks(range(len(names)), names)
     panels[0, 0].invert_yaxis()
-    panels[0, 0].set_xticks(*PERCENT)
+    panels[0, 0].set_xticks([0.0, 1.0], ["0", "100 %"])
     drawn.supxlabel("share of the honest script's return (dashed: half)", fontsize=8)
     drawn.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
     return drawn
