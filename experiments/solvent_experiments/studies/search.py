@@ -56,7 +56,7 @@ WIDTH = 0.15
 class Exploit:
     """A family of adversaries: those with ``fixed`` numbers; ``ranges`` narrows those of others.
 
-    Ranges are pairs, and their first number is where the search begins.
+    The search begins at the base policy's numbers, moved into their ranges.
     """
 
     name = "exploit"
