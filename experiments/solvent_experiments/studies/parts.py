@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
 
-from solvent_experiments.figures.frame import dots
 from solvent_experiments.figures.style import GREY, PALETTE, new_figure
 from solvent_experiments.measure.statistics import Interval, mean_interval
 from solvent_experiments.studies.data import StudyData
@@ -160,7 +159,12 @@ def figure(data: StudyData) -> Figure:
     axes = drawn.subplots()
     names = [f"{row.part}: {row.agent}, {row.level}" for row in there]
     colours = [PALETTE[list(PARTS).index(row.part) % len(PALETTE)] for row in there]
-    dots(axes, names, [_difference(data, row) for row in there], colours)
+    for y, (row, colour) in enumerate(zip(there, colours, strict=True)):
+        found = _difference(data, row)
+        axes.plot([found.low, found.high], [y, y], color=colour, lw=3.0, alpha=0.4, solid_capstyle="butt")
+        axes.plot(found.value, y, "o", color=colour, ms=3)
+    axes.set_yticks(range(len(names)), names, fontsize=6)
+    axes.invert_yaxis()
     axes.axvline(0.0, color=GREY, lw=0.8)
-    axes.set_xlabel("return with the part less without (bits): mean, 95 % interval")
+    drawn.supxlabel("return with the part less without, bits (95 %)", fontsize=8)
     return drawn
