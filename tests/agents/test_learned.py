@@ -17,6 +17,7 @@ from solvent.lab.params import BudgetParams
 from solvent_agents.exact.optimum import known_optimum
 from solvent_agents.learning.imitation import demonstrate
 from solvent_agents.learning.learned import CLONING, WATCHING, LearnedAgent, train
+from solvent_agents.learning.networks import build_network
 from solvent_agents.learning.policies import CompoundNetwork, compound_columns
 from solvent_agents.learning.recipe import ALGORITHMS, Recipe
 from solvent_agents.learning.sb3 import LabVecEnv
@@ -50,7 +51,7 @@ def test_the_adapter_hands_on_what_the_single_labs_give():
     )
     ended = 0
     for _ in range(90):
-        actions = rng.integers(0, 180, 3)
+        actions = rng.integers(0, 154, 3)
         observations, rewards, dones, infos = envs.step(actions)
         for i, env in enumerate(singles):
             observation, reward, terminated, truncated, info = env.step(actions[i])
@@ -105,14 +106,16 @@ def test_masks_reach_the_masked_learner():
     envs.reset()
     assert is_masking_supported(envs)
     masks = get_action_masks(envs)
-    assert masks.shape == (2, 180)
+    assert masks.shape == (2, 154)
     np.testing.assert_array_equal(masks, envs.labs.action_masks())
 
 
-def test_relabelling_the_compounds_relabels_the_logits():
+@pytest.mark.parametrize("level", ["default", "lab", "tiny"])
+def test_relabelling_the_compounds_relabels_the_logits(level):
+    params = solvent.preset(level)
     torch.manual_seed(0)
-    network = CompoundNetwork(PARAMS, 16, 16)
-    shared, own = compound_columns(PARAMS)
+    network = CompoundNetwork(params, 16, 16)
+    shared, own = compound_columns(params)
     rng = np.random.default_rng(1)
     observation = rng.random((1, len(shared) + sum(map(len, own))), dtype=np.float32)
     order = rng.permutation(len(own))
@@ -121,7 +124,7 @@ def test_relabelling_the_compounds_relabels_the_logits():
         relabelled[:, own[order[m]]] = observation[:, columns]
     with torch.no_grad():
         before, after = (network(torch.as_tensor(o)) for o in (observation, relabelled))
-    table = action_table(PARAMS)
+    table = action_table(params)
     for action, row in enumerate(table):
         twin = row.copy()
         if row["compound"] >= 0:
@@ -132,6 +135,17 @@ def test_relabelling_the_compounds_relabels_the_logits():
         assert len(same) == 1
         assert before[0][0, action].item() == pytest.approx(after[0][0, same[0]].item(), abs=1e-5)
     assert torch.allclose(before[1], after[1], atol=1e-5)
+
+
+def test_the_shared_policy_draws_actions_with_their_probabilities():
+    policy = build_network("PPO", "SharedPolicy", {"width": 8, "value_width": 8}, solvent.preset("tiny"))
+    torch.manual_seed(0)
+    torch.nn.init.normal_(policy.mlp_extractor.each.weight)
+    observation = torch.rand(1, *policy.observation_space.shape)
+    drawn = policy(observation.expand(20_000, -1))[0]
+    expected = policy.get_distribution(observation).distribution.probs[0].detach()
+    counted = torch.bincount(drawn, minlength=len(expected)) / len(drawn)
+    assert torch.allclose(counted, expected, atol=0.01)
 
 
 def _equal(a, b):
@@ -239,7 +253,7 @@ def test_an_off_policy_algorithm_trains_too(tmp_path):
     path = train(recipe, PARAMS, seed=0, folder=tmp_path)
     assert path is not None
     action = LearnedAgent.load(path, PARAMS).act(
-        np.zeros((2, len(observation_fields(PARAMS))), np.float32), np.ones((2, 180))
+        np.zeros((2, len(observation_fields(PARAMS))), np.float32), np.ones((2, 154))
     )
     assert action.shape == (2,)
 

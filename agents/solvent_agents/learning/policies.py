@@ -8,13 +8,17 @@ and the mean and maximum over all compounds) and returns the logits of that comp
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+from stable_baselines3.common.distributions import CategoricalDistribution
 from stable_baselines3.common.policies import ActorCriticPolicy
 from torch import Tensor, nn
+from torch.optim import Adam
 
 from solvent.lab.actions import action_table
 from solvent.lab.observation import observation_fields
@@ -32,27 +36,20 @@ def compound_columns(params: LabParams) -> tuple[list[int], list[list[int]]]:
     return [i for i in range(len(fields)) if i not in taken], own
 
 
-def _logit_order(params: LabParams) -> tuple[int, int, list[int]]:
-    """Return the number of actions without a compound, the number of each compound, and each action's logit.
+def _runs(columns: Sequence[int] | NDArray[np.intp]) -> list[tuple[int, int]]:
+    """Return the runs of consecutive columns, each as its first column and its length."""
+    runs = np.split(columns, np.flatnonzero(np.diff(columns) != 1) + 1)
+    return [(int(run[0]), len(run)) for run in runs]
 
-    The logits are ordered ``[without | compound 0 | compound 1 | ...]``.
-    """
-    table = action_table(params)
-    without = [a for a, row in enumerate(table) if row["compound"] < 0]
-    each = sum(row["compound"] == 0 for row in table)
-    place, seen = [], [0] * len(params.assay.compounds)
-    for action, row in enumerate(table):
-        m = int(row["compound"])
-        if m < 0:
-            place.append(without.index(action))
-        else:
-            place.append(len(without) + m * each + seen[m])
-            seen[m] += 1
-    return len(without), each, place
+
+def _layer(each: Tensor, linear: nn.Linear, context: Tensor) -> Tensor:
+    """Return ``relu(linear(each) + context)`` for ``each`` of shape ``(M, n, ...)``, as one product added to a sum."""
+    weight = linear.weight.t().expand(len(each), -1, -1)
+    return torch.baddbmm((context + linear.bias).expand(len(each), -1, -1), each, weight).relu_()
 
 
 class _Tower(nn.Module):
-    """Embeds each compound, and all of them pooled: shapes ``(n, M, width)`` and ``(n, width)``."""
+    """Embeds each compound, and all of them pooled: shapes ``(M, n, width)`` and ``(n, width)``."""
 
     def __init__(self, n_shared: int, n_own: int, width: int) -> None:
         super().__init__()
@@ -60,47 +57,66 @@ class _Tower(nn.Module):
         self.mix, self.context = nn.Linear(width, width), nn.Linear(2 * width + n_shared, width)
 
     def forward(self, shared: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
-        first = torch.relu(self.own(own) + self.shared(shared)[:, None, :])
-        pooled = torch.cat([first.mean(dim=1), first.amax(dim=1), shared], dim=1)
-        context = self.context(pooled)
-        return torch.relu(self.mix(first) + context[:, None, :]), torch.relu(context)
+        first = _layer(own, self.own, self.shared(shared))
+        context = self.context(torch.cat([first.mean(dim=0), first.amax(dim=0), shared], dim=1))
+        return _layer(first, self.mix, context), torch.relu(context)
 
 
 class CompoundNetwork(nn.Module):
-    """Logits of all actions and a latent for the value, from an observation of shape ``(n, n_fields)``."""
+    """Logits of all actions and a latent for the value, from an observation of shape ``(n, n_fields)``.
+
+    Observation and action table list a kind of columns for the first compound, then as many for the second, and so on.
+    Such a run is read and written as one block; an index for each column would cost as much as the products.
+    """
 
     def __init__(self, params: LabParams, width: int, value_width: int) -> None:
         super().__init__()
         shared, own = compound_columns(params)
-        n_without, n_each, place = _logit_order(params)
-        self.register_buffer("shared_columns", torch.as_tensor(shared), persistent=False)
-        self.register_buffer("own_columns", torch.as_tensor(np.array(own)), persistent=False)
-        self.register_buffer("place", torch.as_tensor(place), persistent=False)
+        compounds = action_table(params)["compound"]
+        without, first = np.flatnonzero(compounds < 0), np.flatnonzero(compounds == 0)
+        self.n_compounds = len(own)
+        self.shared_runs, self.own_runs = _runs(shared), _runs(own[0])
+        self.without_runs, self.each_runs = _runs(without), _runs(first)
         self.actor = _Tower(len(shared), len(own[0]), width)
         self.critic = _Tower(len(shared), len(own[0]), value_width)
-        self.without, self.each = nn.Linear(width, n_without), nn.Linear(width, n_each)
-        self.latent_dim_pi = len(place)
+        self.without, self.each = nn.Linear(width, len(without)), nn.Linear(width, len(first))
+        self.latent_dim_pi = len(compounds)
         self.latent_dim_vf = 2 * value_width
         for head in (self.without, self.each):
             nn.init.orthogonal_(head.weight, 0.01)
             nn.init.zeros_(head.bias)
 
-    def _split(self, observation: Tensor) -> tuple[Tensor, Tensor]:
-        return observation[:, self.shared_columns], observation[:, self.own_columns]  # type: ignore[index]
-
     def forward(self, observation: Tensor) -> tuple[Tensor, Tensor]:
-        return self.forward_actor(observation), self.forward_critic(observation)
+        shared, own = self._split(observation)
+        return self._logits(shared, own), self._latent(shared, own)
 
     def forward_actor(self, observation: Tensor) -> Tensor:
         """Return logits, shape ``(n, n_actions)``."""
-        each, pooled = self.actor(*self._split(observation))
-        logits = torch.cat([self.without(pooled), self.each(each).flatten(1)], dim=1)
-        return logits[:, self.place]  # type: ignore[index]
+        return self._logits(*self._split(observation))
 
     def forward_critic(self, observation: Tensor) -> Tensor:
         """Return the latent of the value, shape ``(n, 2 * value_width)``."""
-        each, pooled = self.critic(*self._split(observation))
-        return torch.cat([each.mean(dim=1), pooled], dim=1)
+        return self._latent(*self._split(observation))
+
+    def _split(self, observation: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the columns of no compound, shape ``(n, n_shared)``, and the compounds' own, ``(M, n, n_own)``."""
+        m = self.n_compounds
+        shared = [observation[:, start : start + length] for start, length in self.shared_runs]
+        own = [observation[:, i : i + m * length].reshape(-1, m, length) for i, length in self.own_runs]
+        return torch.cat(shared, dim=1), torch.cat(own, dim=2).transpose(0, 1)
+
+    def _logits(self, shared: Tensor, own: Tensor) -> Tensor:
+        each, pooled = self.actor(shared, own)
+        blocks = [
+            *self.without(pooled).split([length for _, length in self.without_runs], dim=1),
+            *self.each(each).transpose(0, 1).split([length for _, length in self.each_runs], dim=2),
+        ]
+        starts = [start for start, _ in self.without_runs + self.each_runs]
+        return torch.cat([blocks[i].flatten(1) for i in np.argsort(starts)], dim=1)
+
+    def _latent(self, shared: Tensor, own: Tensor) -> Tensor:
+        each, pooled = self.critic(shared, own)
+        return torch.cat([each.mean(dim=0), pooled], dim=1)
 
 
 class _SharedMixin:
@@ -123,9 +139,11 @@ class _SharedMixin:
     def _build(self, lr_schedule: Any) -> None:
         super()._build(lr_schedule)  # type: ignore[misc]
         self.action_net = nn.Identity()
+        fused = {"fused": True} if self.optimizer_class is Adam else {}  # type: ignore[attr-defined]
         self.optimizer = self.optimizer_class(  # type: ignore[attr-defined]
             self.parameters(),  # type: ignore[attr-defined]
             lr=lr_schedule(1),
+            **fused,
             **self.optimizer_kwargs,  # type: ignore[attr-defined]
         )
 
@@ -135,8 +153,22 @@ class _SharedMixin:
         return {**data, "lab_params": lab_params, "width": width, "value_width": value_width}
 
 
+class _Categorical(CategoricalDistribution):
+    """A distribution of actions that draws one random number for a row, not one for each action."""
+
+    def sample(self) -> Tensor:
+        """Return actions, shape ``(n,)``, by inverting the cumulative distribution."""
+        cumulative = self.distribution.probs.cumsum(dim=1, dtype=torch.float64)
+        drawn = torch.rand_like(cumulative[:, :1]) * cumulative[:, -1:]
+        return torch.searchsorted(cumulative, drawn, right=True)[:, 0]
+
+
 class SharedPolicy(_SharedMixin, ActorCriticPolicy):
     """For PPO and A2C."""
+
+    def _build(self, lr_schedule: Any) -> None:
+        super()._build(lr_schedule)
+        self.action_dist = _Categorical(self.mlp_extractor.latent_dim_pi)
 
 
 class MaskableSharedPolicy(_SharedMixin, MaskableActorCriticPolicy):
