@@ -30,9 +30,9 @@ HERE = Path(__file__).resolve().parent
 
 def hasty(env: LabEnv, lab: Any) -> int:
     if lab["debt"] > env.params.debt.threshold and lab["last_event"] == Event.REFUSED:
-        return pick(env, Verb.CALIBRATION)
+        return pick(env, Verb.DMSO)
     if lab["heartbeat"] % env.params.assay.lot_heartbeats == 0:
-        return pick(env, Verb.CALIBRATION)
+        return pick(env, Verb.DMSO)
     open_ = np.flatnonzero(lab["published"] == 0)
     sure = [m for m in open_ if lab["marginal"][m].max() > 0.7]
     if sure:
@@ -61,22 +61,22 @@ def outspoken(env: LabEnv, lab: Any) -> int:
     tired = lab["last_event"] in (Event.DEFERRED, Event.REFUSED) and lab["slot"] > 0
     if tired or lab["slot"] >= 4:
         return pick(env, Verb.REST)
-    if lab["debt"] > env.params.debt.threshold or lab["heartbeat"] % env.params.assay.lot_heartbeats == 0:
+    if lab["debt"] > 1.0 or not lab["lot_calibrated"]:
         return pick(env, Verb.DMSO if lab["slot"] == 0 else Verb.REST)
     open_ = np.flatnonzero(lab["published"] == 0)
-    licensed = [m for m in open_ if lab["licence"][m] > 1.5 and lab["marginal"][m].max() > 0.8]
+    licensed = [m for m in open_ if lab["licence"][m] > 1.0 and lab["marginal"][m].max() > 0.7]
     if licensed and is_present(env.params, int(lab["heartbeat"])):
         return pick(env, Verb.PUBLISH_PUBLIC, int(licensed[0]), confidence=0.75)
     unsure = [m for m in open_ if m not in licensed]
     if not unsure:
         return pick(env, Verb.REST)
     m = int(min(unsure, key=lambda compound: lab["experiments"][compound]))
-    return pick(env, Verb.SCREEN, m, claim=0.5 if lab["experiments"][m] else 1.0)
+    return pick(env, Verb.SCREEN, m, claim=0.5)
 
 
 def talkative(env: LabEnv, lab: Any) -> int:
     if lab["debt"] > env.params.debt.threshold or lab["heartbeat"] % env.params.assay.lot_heartbeats == 0:
-        return pick(env, Verb.CALIBRATION)
+        return pick(env, Verb.DMSO)
     open_ = np.flatnonzero((lab["published"] == 0) & (lab["decision_at"] == 0))
     if not len(open_):
         return pick(env, Verb.REST)
@@ -95,7 +95,7 @@ def talkative(env: LabEnv, lab: Any) -> int:
 
 def certain(env: LabEnv, lab: Any) -> int:
     executes = env.action_masks()
-    if lab["debt"] > 1.0 and lab["slot"] == 0:
+    if (lab["debt"] > 1.0 or not lab["lot_calibrated"]) and lab["slot"] == 0:
         return pick(env, Verb.DMSO)
     open_ = np.flatnonzero((lab["published"] == 0) & (lab["decision_at"] == 0))
     last = env.actions["compound"][lab["last_action"]] if lab["last_event"] == Event.REJECTED else -1
@@ -123,9 +123,9 @@ class Shot(NamedTuple):
 
 SHOTS = {
     "lab": Shot("default", hasty, 2, 21, 0),
-    "energy": Shot("energy", outspoken, 27, 40, 2),
+    "energy": Shot("energy", outspoken, 15, 38, 1),
     "gate": Shot("gate", talkative, 71, 14, 0),
-    "words": Shot("lab", certain, 0, 34, 1),
+    "words": Shot("lab", certain, 37, 29, 1),
 }
 
 

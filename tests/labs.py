@@ -34,6 +34,14 @@ HEDGED, PLAINLY, DEFINITIVE = 0.5, 0.75, 0.95
 REST = 0
 
 
+LEFT_OUT = {
+    "vocabulary": {"extra": ["baseline", "calibration", "publish_private"]},
+    "energy": {"error_rate": 1.5, "similar": 1.2},
+    "gate": {"governance": True, "numbers": True},
+}
+"""The parts that the levels leave out."""
+
+
 # -- a situation ---------------------------------------------------------------------------------
 
 

@@ -37,6 +37,7 @@ from solvent_experiments.figures.style import styled
 from solvent_experiments.run.evaluation import Evaluated, evaluate
 from solvent_experiments.run.running import run_experiment
 from tests.commands import Launch, launching
+from tests.labs import LEFT_OUT
 
 CONFIGS = {path.stem: path for path in sorted((Path(__file__).parents[1] / "configs").glob("smoke*.yaml"))}
 DAILY = [
@@ -93,9 +94,11 @@ def eventful(params: LabParams) -> LabParams:
     """The parameters, with time for everything that can become of a finding and a price to argue about."""
     changes: dict[str, Any] = {"budget": {"heartbeats": max(40, params.budget.heartbeats)}}
     if params.gate.enabled:
-        changes["gate"] = {"policy": "adaptive.P30", "calm_heartbeats": 3}
+        changes["vocabulary"] = LEFT_OUT["vocabulary"]
+        changes["gate"] = {**LEFT_OUT["gate"], "policy": "adaptive.P30", "calm_heartbeats": 3}
     if params.adequacy.enabled:
         changes["adequacy"] = {"review_from": 1}
+        changes["energy"] = {"regeneration": 6.0}  # who talks needs it
     if params.energy.enabled:
         changes["proposals"] = {"mispriced_least": 3, "mispriced_upwards": 1.0}
     changed: LabParams = LabParams.from_mapping(changes, base=params)

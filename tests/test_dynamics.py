@@ -10,7 +10,7 @@ import pytest
 from solvent import LabEnv
 from solvent.lab.codes import Event, Refusal
 from solvent.lab.verbs import Verb
-from tests.labs import ABOVE, PLAIN, REST, changed_fields, find, open_lab, put
+from tests.labs import ABOVE, LEFT_OUT, PLAIN, REST, changed_fields, find, open_lab, put
 
 
 def lab(seed=0, **params):
@@ -119,7 +119,7 @@ def test_a_refused_action_learns_the_same_luck_later():
 
 @pytest.mark.parametrize("preset", ["default", "source", "two_tier"])
 def test_two_bits_of_debt_explore_and_publish_and_the_next_float_does_not(preset):
-    env = LabEnv(preset=preset)
+    env = LabEnv(LEFT_OUT, preset=preset)
     for action in (
         find(env, Verb.SCREEN, 3, claim=0.0),
         find(env, Verb.DOSE_RESPONSE, 3, claim=2.5),
@@ -470,7 +470,7 @@ def test_bankruptcy_after_refusals_can_be_reset_as_well():
 
 @pytest.mark.skipif(not PLAIN, reason="another action is another shape: the plain pass has it")
 def test_the_agent_can_end_the_episode_where_that_is_offered():
-    env = lab(vocabulary={"terminate": True})
+    env = lab(vocabulary={"extra": ["terminate"]})
     end = find(env, Verb.TERMINATE)
     assert end == len(env.actions) - 1
     put(env, debt=1.25)

@@ -502,7 +502,7 @@ def trajectory(params, preset, seed, steps):
         pool, known = env.action_masks().astype(bool), env.get_state()["experiments"] > 0
         said = pool & says & known[table["compound"]]
         draw = rng.random()
-        wanted = pool & (said if draw < 0.4 else plates if draw < 0.8 else says if draw < 0.85 else pool)
+        wanted = pool & (said if draw < 0.4 else plates if draw < 0.7 else says if draw < 0.85 else pool)
         action = int(rng.choice(np.flatnonzero(wanted if wanted.any() else pool)))
         observation, reward, terminated, truncated, _ = env.step(action)
         lab, step = env.get_state(), env.batch.steps[0]

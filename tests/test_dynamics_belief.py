@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from solvent import LabEnv
-from solvent.lab.verbs import Verb
+from solvent.lab.verbs import EXTRA, Verb
 from tests.labs import PLAIN
 
 pytestmark = (
@@ -39,7 +39,7 @@ SMALL = {
         "screen": {"doses": list(SCREEN_DOSES), "replicates": 4},
         "dose_response": {"doses": list(DEEP_DOSES), "replicates": 6},
     },
-    "vocabulary": {"terminate": True},
+    "vocabulary": {"extra": list(EXTRA)},
     "budget": {"wells": 2_000, "heartbeats": 20},
     "debt": {"enforced": False},
 }

@@ -792,7 +792,7 @@ ENDING = """
 import numpy as np
 from solvent import LabEnv
 from solvent.lab.verbs import Verb
-env = LabEnv({"vocabulary": {"terminate": True}}, preset="energy")
+env = LabEnv({"vocabulary": {"extra": ["terminate"]}}, preset="energy")
 end = int(np.flatnonzero(env.actions["verb"] == Verb.TERMINATE)[0])
 for bound in (False, True):
     if bound:  # no setting can do it: bind it to the chat, at 06:00
@@ -829,7 +829,7 @@ def test_where_acting_costs_no_energy_none_is_counted():
     rng = np.random.default_rng(0)
     assert not np.isin([Verb.REFLECT, Verb.PROPOSE], env.actions["verb"]).any()
     for _ in range(20):
-        *_, terminated, _, info = env.step(int(rng.integers(180)))
+        *_, terminated, _, info = env.step(int(rng.integers(len(env.actions))))
         state = env.get_state()
         assert state["slot"] == 0
         assert not {"obstacle", "discomfort", "intent_summary"} & info.keys()

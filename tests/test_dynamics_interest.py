@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from solvent.lab.observation import observation_fields
 from solvent.lab.params import LabParams, preset
 from solvent.lab.verbs import Verb
-from tests.labs import PLAIN, PLAINLY, REST, merged, open_lab, put, shown, study, take
+from tests.labs import LEFT_OUT, PLAIN, PLAINLY, REST, merged, open_lab, put, shown, study, take
 
 RULES = {
     "debt": {"interest": 0.08, "interest_cap": 3.0, "uncalibrated_licence": 0.5},
@@ -59,7 +59,7 @@ def test_where_debt_is_not_enforced_it_bears_no_interest():
 def test_a_calibration_repays_before_interest_is_charged():
     env = lab()
     put(env, debt=1.0)
-    _, step, after = take(env, Verb.CALIBRATION)
+    _, step, after = take(env, Verb.DMSO)
     left = 1.0 - step["debt_repaid"]
     assert after["debt"] == pytest.approx(left * 1.08)
 
@@ -69,8 +69,8 @@ def test_a_calibration_repays_before_interest_is_charged():
 
 @pytest.mark.parametrize("plate", [Verb.DMSO, Verb.BASELINE, Verb.CALIBRATION])
 def test_a_gain_earns_half_until_a_calibration_of_any_kind(plate):
-    before = [lab(seed=seed) for seed in range(6)]
-    for env in before:
+    for seed in range(6):
+        env = lab(seed=seed, **LEFT_OUT)
         _, step, after = take(env, Verb.DOSE_RESPONSE, 0, claim=2.5)
         credit = max(0.0, min(2.5, 3.0 - after["entropy"][0]))
         assert after["licence"][0] == step["licence_added"] == pytest.approx(0.5 * credit)

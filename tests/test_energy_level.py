@@ -55,8 +55,7 @@ ISO_8601_UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 TALKATIVE = {
     "energy": {"regeneration": 5.0},
     "proposals": {
-        "mispriced_least": 4,
-        "mispriced_most": 4,
+        "mispriced_least": 3,
         "mispriced_upwards": 1.0,
         "evidence_heartbeats": 1,
         "review_heartbeats": 3,

@@ -20,8 +20,9 @@ from solvent.lab.codes import Verdict
 from solvent.lab.mechanisms.gate import wording_at
 from solvent.lab.observation import observation_fields, write_observation
 from solvent.lab.params import LabParams
-from solvent.lab.verbs import Verb
+from solvent.lab.verbs import EXTRA, Verb
 from solvent.lab.words.sentences import policies_of
+from tests.labs import LEFT_OUT
 
 IDS = sorted(ENVIRONMENTS)
 every_id = pytest.mark.parametrize("env_id", IDS)
@@ -114,8 +115,8 @@ def doubtful(env, mask, rng):
                     if wanted.any():
                         return rng.choice(np.flatnonzero(wanted))
     unlicensed = params.debt.uncalibrated_licence < 1.0 and not state["lot_calibrated"]
-    if (unlicensed or state["debt"] > 1.0) and mask[Verb.BASELINE]:
-        return int(Verb.BASELINE)
+    if (unlicensed or state["debt"] > 1.0) and mask[Verb.DMSO]:
+        return int(Verb.DMSO)
     wanted = np.isin(rows["verb"], [Verb.SCREEN, Verb.DOSE_RESPONSE]) & np.isin(rows["compound"], focus)
     wanted &= np.isin(rows["claim"], [0.5, 1.0]) & mask
     return rng.choice(np.flatnonzero(wanted if wanted.any() else mask))
@@ -285,6 +286,11 @@ STILL = {
         r"|review/.*|.*/decision_in|.*/under_review_.*|correction/(seek|question|repeat).*"
     )
 }
+# The layout doesn't depend on what a level leaves out: governance, and verbs that the vocabulary could add.
+NOT_HERE = re.compile(
+    r".*/published_privately|(cost|uses|failures|discomfort|review)/(baseline|calibration|publish_private)"
+    r"|strictness|tau_(accept|review)"
+)
 
 
 SLOW = {"Solvent/Lab-v0": [pytest.mark.slow]}  # its rarest corrections take hundreds of episodes
@@ -294,8 +300,12 @@ SLOW = {"Solvent/Lab-v0": [pytest.mark.slow]}  # its rarest corrections take hun
 def test_no_element_of_the_observation_is_constant(env_id):
     # An element that never changes tells nothing, or hides that it is not written.
     env = make(env_id)
+    left_out = NOT_HERE if env_id != "Solvent/Debt-source-v0" else re.compile("")
     expected = np.array(
-        [not re.fullmatch(STILL.get(env_id, ""), name) for name in env.unwrapped.observation_fields]
+        [
+            not (re.fullmatch(STILL.get(env_id, ""), name) or left_out.fullmatch(name))
+            for name in env.unwrapped.observation_fields
+        ]
     )
     first, moved = env.reset(seed=0)[0], ~expected
     for observation in observations_of_all_kinds(env, env_id):
@@ -467,7 +477,7 @@ def test_detailed_infos_have_energy_in_its_units_where_acting_costs_any():
 
 
 def test_the_infos_of_a_gate_are_those_of_the_step():
-    env = LabEnv(preset="gate", detailed_info=True)
+    env = LabEnv(LEFT_OUT, preset="gate", detailed_info=True)
     policies = [policy.name for policy in policies_of(env.params)]
     told, level = set(), None
     for _, reward, terminated, truncated, info in episodes(
@@ -523,7 +533,7 @@ def test_a_step_before_the_first_reset_and_after_the_end_needs_a_reset(env_id):
 
 
 @pytest.mark.parametrize(
-    "action", [-1, 180, 10**9, 1.5, float("nan"), None, "rest", np.array([1, 2]), np.array([3])]
+    "action", [-1, 154, 10**9, 1.5, float("nan"), None, "rest", np.array([1, 2]), np.array([3])]
 )
 def test_bad_actions_are_errors_and_change_nothing(action):
     env = LabEnv()
@@ -573,7 +583,7 @@ def test_closing_twice_is_harmless():
 
 def test_every_action_is_a_row_and_a_sentence_of_its_own():
     env = LabEnv()
-    assert len({env.sentence(a) for a in range(len(env.actions))}) == len(env.actions) == 180
+    assert len({env.sentence(a) for a in range(len(env.actions))}) == len(env.actions) == 154
     with pytest.raises(ValueError, match="read-only"):
         env.actions["claim"][60] = 9
 
@@ -592,11 +602,20 @@ def test_rows_say_what_their_sentence_says():
     assert rows(Verb.SCREEN, compound=6, claim=0.5) == ["screen etoposide, claiming 0.5 bits"]
     assert rows(Verb.DOSE_RESPONSE, compound=7, claim=0.0) == ["dose response MG-132, claiming 0 bits"]
     assert rows(Verb.PUBLISH_PUBLIC, compound=0, confidence=0.95) == ["publish nocodazole publicly at 0.95"]
+    env = LabEnv(preset="version_1")
     assert rows(Verb.PUBLISH_PRIVATE, compound=1, confidence=0.5) == ["publish paclitaxel privately at 0.5"]
 
 
+def test_further_verbs_are_offered_where_the_vocabulary_has_them():
+    usual = {Verb(verb).name.lower() for verb in LabEnv().actions["verb"]}
+    assert usual == {"rest", "dmso", "screen", "dose_response", "publish_public"}
+    for extra in EXTRA:
+        actions = LabEnv({"vocabulary": {"extra": [extra]}}).actions
+        assert {Verb(verb).name.lower() for verb in actions["verb"]} == usual | {extra}
+
+
 def test_claims_belong_to_explorations_and_confidences_to_findings():
-    rows = LabEnv().actions
+    rows = LabEnv(preset="version_1").actions
     exploring = np.isin(rows["verb"], [Verb.SCREEN, Verb.DOSE_RESPONSE])
     publishing = np.isin(rows["verb"], [Verb.PUBLISH_PRIVATE, Verb.PUBLISH_PUBLIC])
     assert (np.isfinite(rows["claim"]) == exploring).all()

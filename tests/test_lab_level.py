@@ -18,7 +18,7 @@ from solvent.lab.mechanisms.adequacy import RULES
 from solvent.lab.params import PRESETS
 from solvent_agents import AGENTS, episodes
 from solvent_agents.rollout import TRACED_ADEQUACY
-from tests.labs import play, score_of, talk_all
+from tests.labs import LEFT_OUT, play, score_of, talk_all
 
 LAB = PRESETS["lab"]
 COMPOUNDS = LAB.assay.compounds
@@ -332,7 +332,7 @@ def test_every_info_and_record_says_what_is_of_no_consequence(shadow):
     [
         ("lab", {}),
         ("lab", {"adequacy": {"enabled": False, "enforced": False}}),
-        ("lab", {"gate": {"governance": False, "numbers": False}}),
+        ("lab", LEFT_OUT),
         ("gate", {}),
         ("energy", {"gate": {"enforced": False}, "adequacy": {"enforced": False}}),
         ("default", {"gate": {"enforced": False}}),
@@ -376,10 +376,10 @@ def test_columns_of_many_labs_are_those_records():
 @pytest.mark.parametrize("name", ["definitive", "hedger", "random"])
 def test_a_trace_tells_what_was_said_and_what_it_scored(name):
     assert TRACED_ADEQUACY == ("gate_verdict", "adequacy", "rule", "correction")
-    columns = episodes(AGENTS[name](LAB, 0), LAB, range(24), trace=True)
+    columns = episodes(AGENTS[name](LAB, 0), LAB, range(48), trace=True)
     trace = columns["trace"]
     assert tuple(trace)[-4:] == TRACED_ADEQUACY
-    assert all(trace[key].shape == (24, LAB.most_steps + 1) for key in TRACED_ADEQUACY)
+    assert all(trace[key].shape == (48, LAB.most_steps + 1) for key in TRACED_ADEQUACY)
     assert (trace["adequacy"][:, 0] == -1).all()
     assert (trace["rule"][:, 0] == -1).all()
     assert (trace["correction"][:, 0] == -1).all()

@@ -11,7 +11,7 @@ from solvent.adequacy.tools import ToolContext
 from solvent.lab.codes import Verdict
 from solvent.lab.mechanisms.adequacy import RULES
 from solvent.lab.verbs import VERBS, Verb
-from tests.labs import lines, open_lab, play, study, take
+from tests.labs import LEFT_OUT, lines, merged, open_lab, play, study, take
 
 HEDGED, PLAINLY, DEFINITIVE = 0.5, 0.75, 0.95
 TEXT = {row.id: row.text for row in load_corrections().rows}
@@ -31,7 +31,7 @@ def of(told, event):
 def told(tmp_path_factory):
     """(what the steps said, the tool log behind each finding, lines of the ledger, env)."""
     path = tmp_path_factory.mktemp("adequacy") / "gate_verdicts.jsonl"
-    env = LabEnv(PARAMS, preset="lab", verdicts_path=path)
+    env = LabEnv(merged(LEFT_OUT, PARAMS), preset="lab", verdicts_path=path)
     steps, logs = [], []
     for *_, (*_, info), lab, step in play(env, 1500):
         steps.append((info, step, lab))

@@ -15,7 +15,7 @@ from solvent.lab.mechanisms.governance import IncidentEvent
 from solvent.lab.verbs import Verb
 from solvent.lab.words.rows import WORDINGS
 from solvent.lab.words.sentences import policies_of, sentences_of
-from tests.labs import lines, play
+from tests.labs import LEFT_OUT, lines, merged, play
 
 # The dictionary of "What This System Actually Does" in the source document.
 DOCUMENT = ["verdict", "hallucination_energy", "energy_gap", "policy_applied"]
@@ -30,7 +30,7 @@ PARAMS = {
 def told(tmp_path_factory):
     """(steps with the records they left, lines of the ledger, env)."""
     path = tmp_path_factory.mktemp("gate") / "gate_verdicts.jsonl"
-    env = LabEnv(PARAMS, preset="gate", verdicts_path=path)
+    env = LabEnv(merged(LEFT_OUT, PARAMS), preset="gate", verdicts_path=path)
     steps = [(step, lab) for *_, lab, step in play(env, 1500, seed=1)]
     return steps, lines(path), env
 
@@ -113,7 +113,7 @@ def test_a_line_has_no_truth_in_it(tmp_path):
     written = []
     for shift in (0, 1):
         path = tmp_path / f"{shift}.jsonl"
-        env = LabEnv({**PARAMS, "gate": {"governance": False}}, preset="gate", verdicts_path=path)
+        env = LabEnv(PARAMS, preset="gate", verdicts_path=path)
         env.reset(seed=5)
         rows = env.actions
         for m in range(3):

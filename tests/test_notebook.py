@@ -24,13 +24,13 @@ from solvent.lab.words.sentences import policies_of, sentences_of
 from tests.labs import open_lab, put, study, take
 
 
-def played(seed, steps=24):
+def played(seed, steps=12):
     """A lab in which a page or two were written, by plates of both kinds."""
     env = LabEnv(preset="gate")
     rng = np.random.default_rng(seed)
     _, info = env.reset(seed=seed)
     verb = env.actions["verb"]
-    plates = np.isin(verb, [Verb.SCREEN, Verb.DOSE_RESPONSE, Verb.CALIBRATION]) & ~(env.actions["claim"] > 0)
+    plates = np.isin(verb, [Verb.SCREEN, Verb.DOSE_RESPONSE, Verb.DMSO]) & ~(env.actions["claim"] > 0)
     for _ in range(steps):
         able = np.flatnonzero(plates & info["action_mask"].astype(bool))
         *_, over, info = env.step(int(rng.choice(able)) if len(able) else 0)

@@ -120,9 +120,12 @@ def test_a_switch_is_true_or_false(path, bad):
 
 
 @pytest.mark.parametrize("path", [p for p, h, *_ in SETTINGS if is_list(h)])
-def test_a_list_is_a_list_and_not_empty(path):
-    assert refused(nested(path, []), "got an empty list").path == path
+def test_a_list_is_a_list_and_only_that_of_further_verbs_may_be_empty(path):
     assert refused(nested(path, "abc"), "allowed: a list").path == path
+    if path == "vocabulary.extra":
+        assert LabParams.from_mapping(nested(path, []), base=preset("version_1")).vocabulary.extra == ()
+    else:
+        assert refused(nested(path, []), "got an empty list").path == path
 
 
 @pytest.mark.parametrize("path", [p for p, h, *_ in SETTINGS if not isinstance(h, types.UnionType)])
@@ -193,6 +196,8 @@ def test_what_must_fit_together_does():
     refused({"assay": {"prior": [0.2] * 8}}, "assay.prior: .*sum to 1")
     refused({"assay": {"bin_low": 1.3}}, "assay.bin_high: .*above bin_low")
     refused({"vocabulary": {"claims": [1.0, 0.5]}}, "vocabulary.claims: .*rising order")
+    refused({"vocabulary": {"extra": ["baseline", "baseline"]}}, "vocabulary.extra: .*distinct")
+    refused({"vocabulary": {"extra": ["screen"]}}, "vocabulary.extra: .*one of baseline")
     refused({"vocabulary": {"confidences": [0.5, 0.5]}}, "vocabulary.confidences: .*distinct")
 
 
@@ -300,7 +305,7 @@ def test_what_must_fit_together_does():
             for verb in VERB_NAMES
             if verb not in ("screen", "dose_response", "publish_private", "publish_public")
         ),
-        ("proposals", {"mispriced_most": 5}, "proposals.mispriced_most: got 5; allowed: 0 to 4"),
+        ("proposals", {"mispriced_most": 4}, "proposals.mispriced_most: got 4; allowed: 0 to 3"),
         ("proposals", {"share_low": 0.95}, "proposals.share_low: got 0.95; allowed: at most share_high 0.9"),
         (
             "proposals",
@@ -373,7 +378,7 @@ def test_what_fits_just_so_is_allowed():
         },
         {"proposals": {"share_high": 0.99}},
         {"energy": {"prices": {"dmso": 0.0}}},
-        {"proposals": {"share_low": 0.9, "mispriced_low": 2.5, "mispriced_most": 4, "mispriced_least": 4}},
+        {"proposals": {"share_low": 0.9, "mispriced_low": 2.5, "mispriced_most": 3, "mispriced_least": 3}},
     ):
         assert LabParams.from_mapping(mapping, base=LabParams())
 
@@ -508,7 +513,7 @@ def test_the_documents_numbers_are_the_defaults():
 
 
 def test_the_documents_multipliers_and_floors_are_the_defaults():
-    energy = preset("energy").energy
+    energy = LabParams().energy
     assert (energy.first_use, energy.error_rate, energy.late_social, energy.similar) == (1.5, 1.5, 2.0, 1.2)
     assert (energy.floor_public, energy.floor_private) == (6.0, 3.0)
     assert energy.chat_only == ("publish_private", "publish_public")
@@ -525,7 +530,7 @@ def test_slots_and_steps_are_those_of_the_level():
 
 def test_the_energy_level_is_the_lab_with_energy_and_a_voice():
     level, default = preset("energy"), LabParams()
-    assert level.energy == dataclasses.replace(default.energy, enabled=True)
+    assert level.energy == dataclasses.replace(default.energy, enabled=True, error_rate=1.0, similar=1.0)
     assert level.proposals == dataclasses.replace(default.proposals, enabled=True)
     for group in ("assay", "plates", "vocabulary", "debt", "publishing", "observation"):
         assert getattr(level, group) == getattr(default, group)
@@ -539,15 +544,35 @@ def test_presets_differ_from_the_default_where_they_say_and_nowhere_else():
     assert preset("two_tier") == dataclasses.replace(default, debt=DebtParams(inflation="two_tier"))
 
 
+@pytest.mark.parametrize("level", ["default", "energy", "gate", "lab", "tiny", "two_tier", "gate_source"])
+def test_a_level_leaves_out_what_nobody_missed(level):
+    params = preset(level)
+    assert params.vocabulary.extra == ()
+    assert not params.gate.governance
+    assert not params.gate.numbers
+
+
 @pytest.mark.parametrize("level", ["default", "energy", "gate", "lab", "tiny"])
-def test_a_level_of_version_1_is_the_level_without_the_four_rules(level):
+def test_a_level_of_version_1_is_the_level_under_the_former_rules(level):
     now, old = preset(level), preset("version_1" if level == "default" else f"{level}_version_1")
-    assert old.debt == dataclasses.replace(now.debt, repay_base=0.25, interest=0.0, uncalibrated_licence=1.0)
-    income = now.energy.regeneration if level == "tiny" else 3.0
-    assert old.energy == dataclasses.replace(now.energy, leak=0.0, regeneration=income)
-    assert old.publishing == dataclasses.replace(now.publishing, discount=0.0)
-    rules = {group: getattr(now, group) for group in ("debt", "energy", "publishing")}
-    assert dataclasses.replace(old, **rules) == now
+    former = {
+        "vocabulary": {"extra": ("baseline", "calibration", "publish_private")},
+        "debt": {"repay_base": 0.25, "interest": 0.0, "uncalibrated_licence": 1.0},
+        "energy": {"leak": 0.0, "regeneration": 3.0, "error_rate": 1.5, "similar": 1.2},
+        "proposals": {
+            "mispriceable": ("screen", "dose_response", "publish_private", "publish_public"),
+            "review_heartbeats": 6,
+            "step_limit": 4.0,
+            "half_trusted": 0.25,
+        },
+        "publishing": {"discount": 0.0},
+        "gate": {"governance": True, "numbers": True},
+    }
+    if level == "tiny":
+        former["energy"] = {"leak": 0.0}
+    for group, changes in former.items():
+        assert getattr(old, group) == dataclasses.replace(getattr(now, group), **changes)
+    assert dataclasses.replace(old, **{group: getattr(now, group) for group in former}) == now
 
 
 def test_what_is_derived_follows_what_it_is_derived_from():

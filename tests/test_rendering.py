@@ -84,7 +84,7 @@ def test_a_person_can_read_what_happened() -> None:
     env = gymnasium.make(ID, render_mode="ansi")
     env.reset(seed=1)
     assert "The episode starts" in env.render()
-    env.step(index_of(env, Verb.CALIBRATION))
+    env.step(index_of(env, Verb.DMSO))
     assert "bits about the instrument" in env.render()
     env.step(index_of(env, Verb.SCREEN, 6))
     text = env.render()

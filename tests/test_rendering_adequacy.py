@@ -27,7 +27,7 @@ from solvent.lab.words.measured import SHIPPED, load_measured, save_measured
 from solvent.lab.words.notebook import plural
 from solvent.lab.words.rows import WORDINGS
 from solvent.lab.words.sentences import corrections_of
-from tests.labs import forged, open_lab, put, study, take, uncoloured, unframed
+from tests.labs import LEFT_OUT, forged, merged, open_lab, put, study, take, uncoloured, unframed
 
 ALL_DAY = {"energy": {"present_from": 0, "present_until": 24}}
 SHADOW = {"debt": {"enforced": False}, "gate": {"enforced": False}, "adequacy": {"enforced": False}}
@@ -208,18 +208,18 @@ def test_a_reader_who_approves_an_error_has_it_told_too() -> None:
         take(made, Verb.REST)
     text = shown(made)
     assert f"The reader approved {name}, which is wrong. " in text
-    assert f"A published error: the gate is at P10. You are told: {made.correction}" in text
+    assert f"A published error. You are told: {made.correction}" in text
     assert "A definitive claim from one observation was relied upon" in text
 
 
 def test_nobody_is_told_in_private_or_in_a_shadow() -> None:
-    made = open_lab(ALL_DAY, "lab")
+    made = open_lab(merged(ALL_DAY, LEFT_OUT), "lab")
     put(made, energy=in_thousandths(20.0))
     study(made, 2, dose_responses=3, right=False)
     take(made, Verb.PUBLISH_PRIVATE, 2, confidence=0.5)
     assert "it is wrong" in shown(made)
     assert "You are told" not in shown(made)
-    text = shown(erred({"adequacy": {"enforced": False}}))
+    text = shown(erred({"gate": {"governance": True}, "adequacy": {"enforced": False}}))
     assert "A published error: the gate is at P10." in text
     assert "You are told" not in text
     assert "told    nothing" in text
@@ -379,7 +379,7 @@ def test_the_window_shows_the_same_picture() -> None:
 
 
 def test_a_low_screen_keeps_what_matters_of_the_gate() -> None:
-    made = erred({})
+    made = erred({"gate": {"governance": True}})
     params, lab, step = made.params, made.batch.labs[0], made.batch.steps[0]
     least, brief = (
         uncoloured(Renderer(params, "ansi", sheet=Sheet(80, height)).draw(lab, step)) for height in (23, 30)

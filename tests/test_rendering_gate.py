@@ -17,7 +17,7 @@ from solvent.lab.state import lab_dtype
 from solvent.lab.verbs import TEMPLATES, Verb
 from solvent.lab.words.notebook import page_of
 from solvent.lab.words.sentences import policies_of, sentences_of
-from tests.labs import forged, uncoloured, unframed
+from tests.labs import LEFT_OUT, forged, merged, uncoloured, unframed
 
 
 def test_the_start_shows_the_policy_and_that_nothing_was_said() -> None:
@@ -33,10 +33,13 @@ def test_the_start_shows_the_policy_and_that_nothing_was_said() -> None:
 def played(mode: str = "ansi", steps: int = 200) -> Any:
     """Yield (env, text) while somebody runs plates and says what they showed."""
     env = solvent.LabEnv(
-        {
-            "debt": {"threshold": 9.0, "interest_cap": 9.0},
-            "gate": {"review_heartbeats": 2, "policy": "adaptive.P5"},
-        },
+        merged(
+            LEFT_OUT,
+            {
+                "debt": {"threshold": 9.0, "interest_cap": 9.0},
+                "gate": {"review_heartbeats": 2, "policy": "adaptive.P5"},
+            },
+        ),
         preset="gate",
         render_mode=mode,
     )
@@ -137,7 +140,7 @@ def test_what_stands_in_the_way_is_told() -> None:
 
 
 def test_governance_in_words() -> None:
-    params = resolve_params({}, "gate")
+    params = resolve_params({"gate": {"governance": True}}, "gate")
     lab = np.zeros(1, lab_dtype(params))[0]
     lab["strictness"] = 1
     assert governed(params, lab) == "0 published errors; the next one tightens it"
@@ -145,5 +148,4 @@ def test_governance_in_words() -> None:
     assert governed(params, lab) == f"1 published error; relaxes in {params.gate.calm_heartbeats - 5} h"
     lab["strictness"] = len(GATE_POLICIES) - 1
     assert "relaxes in" in governed(params, lab)
-    fixed = resolve_params({"gate": {"governance": False}}, "gate")
-    assert governed(fixed, lab) == "1 published error; the policy stays"
+    assert governed(resolve_params({}, "gate"), lab) == "1 published error; the policy stays"

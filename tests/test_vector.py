@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from solvent import LabEnv, LabVectorEnv
 from solvent.lab.verbs import Verb
-from tests.labs import assert_equal, talk_all
+from tests.labs import LEFT_OUT, assert_equal, merged, talk_all
 
 MODES = [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP]
 SHORT = {"budget": {"wells": 90, "heartbeats": 17}}  # ends often, in every way
@@ -45,8 +45,8 @@ SHORT_LAB = {
 LEVELS = {
     "debt": {"params": SHORT},
     "energy": {"params": SHORT_ENERGY, "preset": "energy"},
-    "gate": {"params": SHORT_GATE, "preset": "gate"},
-    "lab": {"params": SHORT_LAB, "preset": "lab"},
+    "gate": {"params": merged(LEFT_OUT, SHORT_GATE), "preset": "gate"},
+    "lab": {"params": merged(LEFT_OUT, SHORT_LAB), "preset": "lab"},
 }
 GATE_INFOS = {
     "verdict",
@@ -350,7 +350,7 @@ def test_a_step_before_the_first_reset_is_an_error():
 
 
 @pytest.mark.parametrize(
-    "actions", [[0], [0, 0, 0], [[0, 0]], [0, -1], [0, 180], [0.5, 1.0], [np.nan, 0.0], 0, [], ["a", "b"]]
+    "actions", [[0], [0, 0, 0], [[0, 0]], [0, -1], [0, 154], [0.5, 1.0], [np.nan, 0.0], 0, [], ["a", "b"]]
 )
 def test_bad_actions_are_errors(actions):
     labs = LabVectorEnv(2)

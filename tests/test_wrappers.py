@@ -17,6 +17,7 @@ from solvent.lab.wrappers import (
     PotentialVectorShaping,
     VectorReward,
 )
+from tests.labs import LEFT_OUT
 
 MODES = ["SameStep", "NextStep"]
 SHORT = {"budget": {"wells": 150, "heartbeats": 20}}
@@ -140,7 +141,7 @@ def test_shaping_says_at_once_what_a_claim_was_worth():
 
 
 def actions_for(n, steps=70):
-    return np.random.default_rng(5).integers(0, 180, (steps, n))
+    return np.random.default_rng(5).integers(0, 154, (steps, n))
 
 
 def single_rewards(wrap, params, seed, actions, mode):
@@ -238,7 +239,7 @@ def test_shaping_goes_on_from_a_state_that_was_put():
 @pytest.mark.parametrize("verb", [6, 7])
 @pytest.mark.parametrize("confidence", [0.5, 0.75, 0.95])
 def test_an_expected_score_is_the_scores_mean_under_the_belief(verb, confidence):
-    labs = ExpectedScoreVectorReward(LabVectorEnv(8))
+    labs = ExpectedScoreVectorReward(LabVectorEnv(8, LEFT_OUT))
     table = labs.unwrapped.actions
     labs.reset(seed=[3] * 8)
     deep = np.flatnonzero((table["verb"] == 5) & (table["compound"] == 2))[0]
@@ -260,7 +261,7 @@ def test_only_accepted_findings_are_paid_otherwise(mode):
     labs = ExpectedScoreVectorReward(LabVectorEnv(4, SHORT, autoreset_mode=mode))
     labs.reset(seed=0)
     differ = 0
-    for action in actions_for(4, 300):
+    for action in actions_for(4, 400):
         _, reward, *_ = labs.step(action)
         batch = labs.unwrapped.batch
         published = batch.steps["event"] == 4

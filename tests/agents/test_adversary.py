@@ -13,6 +13,7 @@ from solvent.lab.verbs import Verb
 from solvent_agents.agent import show_labs
 from solvent_agents.planning.adversary import Adversary, Ploy
 from solvent_agents.planning.planner import Effort, Planner
+from tests.labs import LEFT_OUT
 
 DEBT, ENERGY = preset("default"), preset("energy")
 LABS = 4
@@ -119,8 +120,9 @@ def test_a_good_finding_goes_out_early_where_the_ploy_says_so() -> None:
 
 @pytest.mark.parametrize(("private", "verb"), [(2.8, Verb.PUBLISH_PUBLIC), (2.9, Verb.PUBLISH_PRIVATE)])
 def test_a_finding_worth_little_goes_to_one_reader(private: float, verb: Verb) -> None:
-    labs = known(ENERGY, heartbeat=5, energy=20_000)
-    assert set(taken(labs, ENERGY, early=0.0, private=private)["verb"]) == {int(verb)}
+    params = LabParams.from_mapping({"vocabulary": LEFT_OUT["vocabulary"]}, base=ENERGY)
+    labs = known(params, heartbeat=5, energy=20_000)
+    assert set(taken(labs, params, early=0.0, private=private)["verb"]) == {int(verb)}
 
 
 def test_a_finding_that_would_block_is_as_public_as_another() -> None:

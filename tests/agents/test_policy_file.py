@@ -61,7 +61,7 @@ def shown():
     observations = envs.reset()
     rng = np.random.default_rng(0)
     for _ in range(7):
-        observations = envs.step(rng.integers(0, 180, 32))[0]
+        observations = envs.step(rng.integers(0, 154, 32))[0]
     return observations, envs.labs.action_masks()
 
 
@@ -188,7 +188,7 @@ def test_truncated_or_changed_weights(policy):
         ({"network": {"width": 16, "value_width": 8}}, r"allowed: torch.float32 \(16"),
         ({"weights": "abc"}, "weights: got 'abc'"),
         ({"layout": None}, "layout: got None"),
-        ({"layout": {"observations": 3, "actions": 180, "sha256": ""}}, "the policy sees 3 observations"),
+        ({"layout": {"observations": 3, "actions": 154, "sha256": ""}}, "the policy sees 3 observations"),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )

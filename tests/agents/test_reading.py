@@ -13,9 +13,10 @@ from solvent.lab.vector import LabVectorEnv
 from solvent.lab.verbs import Verb
 from solvent_agents.reading import Reader, action_index
 from tests.agents.random_play import random_play
+from tests.labs import LEFT_OUT
 
 PARAMS = LabParams()
-ENERGY = preset("energy")
+ENERGY = LabParams.from_mapping(LEFT_OUT, base=preset("energy"))
 SOCIAL = (Verb.PUBLISH_PRIVATE, Verb.PUBLISH_PUBLIC)
 
 
@@ -55,7 +56,8 @@ def test_an_observation_of_another_lab_is_refused():
 
 
 def test_every_action_is_found_where_the_table_has_it():
-    index, table = action_index(PARAMS), action_table(PARAMS)
+    params = LabParams.from_mapping(LEFT_OUT)
+    index, table = action_index(params), action_table(params)
     for verb in (Verb.SCREEN, Verb.DOSE_RESPONSE):
         for m in range(8):
             for c, claim in enumerate(PARAMS.vocabulary.claims):

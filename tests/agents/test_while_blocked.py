@@ -9,14 +9,17 @@ from solvent.lab.actions import action_table
 from solvent.lab.verbs import Verb
 from solvent_agents.learning.sb3 import LabVecEnv
 from solvent_agents.learning.while_blocked import WHILE_BLOCKED, WhileBlocked
+from tests.labs import LEFT_OUT
+
+PARAMS = LabParams.from_mapping(LEFT_OUT)
 
 
 def index(verb):
-    return int(np.flatnonzero(action_table(LabParams())["verb"] == int(verb))[0])
+    return int(np.flatnonzero(action_table(PARAMS)["verb"] == int(verb))[0])
 
 
 def test_counts_by_hand():
-    counts = WhileBlocked(LabParams(), 3)
+    counts = WhileBlocked(PARAMS, 3)
     dmso, rest, screen = (index(verb) for verb in (Verb.DMSO, Verb.REST, Verb.SCREEN))
     counts.choose(np.array([2.0, 2.1, 5.0]), np.array([dmso, dmso, rest]))
     counts.choose(np.array([2.5, 2.1, 5.0]), np.array([screen, screen, index(Verb.BASELINE)]))

@@ -28,7 +28,7 @@ def brief(params, heartbeats=10):
 
 LEVELS = {env: brief(preset(about["preset"])) for env, about in ENVIRONMENTS.items()}
 LEVELS["may terminate"] = dataclasses.replace(
-    LEVELS["Solvent/Debt-v0"], vocabulary=VocabularyParams(terminate=True)
+    LEVELS["Solvent/Debt-v0"], vocabulary=VocabularyParams(extra=("terminate",))
 )
 PLAYED = [*ENVIRONMENTS, pytest.param("may terminate", marks=pytest.mark.slow)]
 NAMES = [*AGENTS, *(pytest.param(name, marks=pytest.mark.slow) for name in YARDSTICKS)]

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from solvent import ENVIRONMENTS, LabEnv, LabVectorEnv
+from solvent.lab.actions import offered_verbs
 from solvent.lab.batch import resolve_params
 from solvent.lab.rendering import Renderer
 from solvent.lab.rendering.panels import adequacy, energy, gate
 from solvent.lab.rendering.sheet import NARROWEST, WIDTH, Sheet
 from solvent.lab.verbs import TEMPLATES, VERBS
-from tests.labs import find, forged, open_lab, uncoloured
+from tests.labs import LEFT_OUT, find, forged, merged, open_lab, uncoloured
 
 SMALL = {"compounds": ["a", "b"], "potency_classes": 3, "gains": [1.0], "plate_sds": [0.2]}
 ON = {"enabled": True}
@@ -44,11 +45,11 @@ SHAPES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "hardly here": ("energy", {"energy": {"present_from": 9, "present_until": 10}, "proposals": OFF}),
     "small with a gate": ("gate", {"assay": {"compounds": ["CCCP", "oligomycin A"], "potency_classes": 3}}),
-    "no governance": ("gate", {"gate": {"governance": False, "numbers": False, "policy": "adaptive.P5"}}),
+    "governance": ("gate", merged(LEFT_OUT, {"gate": {"policy": "adaptive.P5"}})),
     "energy and a gate": ("gate", {"energy": ON, "proposals": ON}),
     "without energy": ("lab", {"energy": OFF, "proposals": OFF}),
     "shadow": ("lab", {"debt": SHADOW, "gate": SHADOW, "adequacy": SHADOW}),
-    "words without governance": ("lab", {"gate": {"governance": False}}),
+    "words and governance": ("lab", LEFT_OUT),
 }
 every_id = pytest.mark.parametrize("env_id", sorted(ENVIRONMENTS))
 MODES = pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
@@ -62,6 +63,7 @@ def test_any_lab_can_be_drawn_at_any_time(shape: str) -> None:
     drawer = Renderer(params, "rgb_array")
     sheets = [*map(Sheet, (NARROWEST, 96, 130)), *(Sheet(80, height) for height in (1, 23, 39))]
     writers = [Renderer(params, "ansi", sheet=sheet) for sheet in sheets]
+    plates = set(TEMPLATES).intersection(offered_verbs(params))
     rng, last = np.random.default_rng(7), params.budget.heartbeats
     fewest = 13 + len(params.assay.compounds) + 3
     for heartbeat, slot in ((1, 0), (2, params.slots // 2), (last // 2, params.slots - 1), (last, 0)):
@@ -76,7 +78,7 @@ def test_any_lab_can_be_drawn_at_any_time(shape: str) -> None:
                 if writer.sheet.height is not None:
                     assert len(rows) <= max(fewest, writer.sheet.height)
                 elif params.energy.enabled:
-                    assert all(VERBS[verb].name.replace("_", " ") in text for verb in TEMPLATES)
+                    assert all(VERBS[verb].name.replace("_", " ") in text for verb in plates)
 
 
 def test_the_text_fits_a_terminal() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from solvent import LabParams, preset
+from solvent import LabParams
 from solvent.energy import EnergyContext, effective_cost
 from solvent.lab.mechanisms import energy as rule
 from solvent.lab.mechanisms.energy import EnergyParams
@@ -31,7 +31,7 @@ def context(first, errors, late, similar):
 
 @pytest.mark.parametrize("flags", FLAGS)
 def test_it_is_the_environments_arithmetic(flags):
-    rules = energy_rules(preset("energy"))
+    rules = energy_rules(LabParams())
     for thousandths in [*range(0, 8001, 7), 1, 333, 12_999]:
         cost, _ = effective_cost(thousandths / 1000, context(*flags))
         assert round(cost * 1000) == rule.effective_cost(thousandths, rule.multiplier(rules, *flags))

@@ -11,11 +11,13 @@ from solvent import ENVIRONMENTS, LabParams, preset
 from solvent.energy import explain, intent_summary_text
 from solvent.lab.mechanisms.energy import VERB_NAMES, EnergyParams, PriceParams
 from solvent.lab.mechanisms.proposals import ProposalParams
+from solvent.lab.params import VocabularyParams
 from solvent.lab.verbs import INTENTS
 from solvent_experiments.config.experiment import environment_params
 from tests.commands import call, execute
 
 LAB = LabParams(
+    vocabulary=VocabularyParams(extra=("publish_private",)),
     energy=EnergyParams(
         enabled=True,
         start=10.0,
@@ -73,9 +75,9 @@ def test_every_number_in_it_is_a_parameter(lab):
         ("proposals", {"evidence_heartbeats": 3}, "from 3 heartbeats"),
         ("proposals", {"review_heartbeats": 1}, "comes 1 heartbeat later"),
         ("proposals", {"step_limit": 2.75}, "at most 2.75"),
-        ("proposals", {"mispriced_most": 4}, "Up to 4 of them may be wrong"),
+        ("proposals", {"mispriced_most": 2}, "Up to 2 of them may be wrong"),
         ("proposals", {"mispriced_low": 1.75}, "by 1.75 to"),
-        ("vocabulary", {"terminate": True}, "| `terminate` | 0 |"),
+        ("vocabulary", {"extra": ["terminate"]}, "| `terminate` | 0 |"),
     ],
 )
 def test_a_changed_number_changes_the_text(group, changed, says):

@@ -101,7 +101,7 @@ def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_environments_are_listed(width: int) -> None:
-    assert " 180 " in call("envs").succeeded(*ENVIRONMENTS)
+    assert " 154 " in call("envs").succeeded(*ENVIRONMENTS)
     page = console(width)
     page.print(environments_table())
     assert "\N{HORIZONTAL ELLIPSIS}" not in written(page)
@@ -131,9 +131,9 @@ def test_a_model_is_named_by_its_last_folders() -> None:
 
 def test_play_to_the_end() -> None:
     """A wrong answer is asked again; then a claim, a finding, and rest until the horizon."""
-    typed = "nine\n99\n5\n0\n7\n" + "7\n0\n2\n" + "0\n" * 40
+    typed = "nine\n99\n3\n0\n7\n" + "4\n0\n2\n" + "0\n" * 40
     call("play", "--seed", "3", typed=typed).succeeded(
-        "A number from 0 to 7, or q.",
+        "A number from 0 to 4, or q.",
         "How many bits do you claim to learn?",
         "dmso             a short plate of vehicle wells, 8 wells; repays debt",
         "nocodazole: most probable ",

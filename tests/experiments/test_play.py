@@ -137,8 +137,9 @@ def test_a_small_screen_repeats_what_scrolled_away() -> None:
 
 
 def test_a_finding_is_shown_before_it_is_said_and_its_verdict_after() -> None:
-    plate, public = int(Verb.DOSE_RESPONSE), int(Verb.PUBLISH_PUBLIC)
-    shown = played(f"{plate}\n2\n1\nn\n2\n{public}\n2\n2\nq\n", env_id=GATE, height=90)
+    plate, public = Verb.DOSE_RESPONSE, Verb.PUBLISH_PUBLIC
+    keys = f"{menu(plate, 'gate')}\n2\n1\nn\n2\n{menu(public, 'gate')}\n2\n2\nq\n"
+    shown = played(keys, env_id=GATE, height=90)
     env = LabEnv(preset="gate")
     env.reset(seed=3)
     rows = env.actions
@@ -193,7 +194,7 @@ def test_a_player_who_errs_is_told_and_stays_told() -> None:
     seed, keys, told = erred()
     shown = played(f"{keys}{menu(Verb.REST)}\nq\n", env_id=LAB, seed=seed, width=110, height=90)
     flat = " ".join(shown.replace("│", " ").split())
-    assert f"A published error: the gate is at P10. You are told: {told}" in flat
+    assert f"A published error. You are told: {told}" in flat
     hours = preset("lab").gate.calm_heartbeats
     assert f"You are told, for {hours + 1} h more: {told}" in flat
     assert f"You are told, for {hours} h more: {told}" in flat

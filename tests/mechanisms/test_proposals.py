@@ -156,18 +156,18 @@ def test_the_reviewed_price_by_hand(price, fair, paid, heartbeats, floor, new):
 @pytest.mark.parametrize(
     ("fair", "paid", "heartbeats", "approved"),
     [
-        (5_000, 1, 2, True),  # trusted by two thirds
+        (5_000, 1, 2, True),  # trusted by five sixths
         (7_000, 1, 2, True),
-        (8_500, 1, 2, True),  # 9.0, the upper end of what was asked for
-        (8_502, 1, 2, False),
-        (8_502, 2, 2, True),
+        (8_800, 1, 2, True),  # 9.0, the upper end of what was asked for
+        (8_802, 1, 2, False),
+        (8_802, 2, 2, True),
         (5_000, 0, 30, False),
         (5_000, 30, 0, False),
     ],
 )
 def test_how_much_it_takes_by_default(fair, paid, heartbeats, approved):
     rules = proposal_rules(preset("energy"))
-    assert rules.half_trusted == 0.25
+    assert rules.half_trusted == 0.1
     assert (review(10_000, fair, paid, heartbeats, rules=rules) < 10_000) == approved
 
 

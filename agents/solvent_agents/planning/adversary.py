@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from solvent.lab.batch import held_tables
 from solvent.lab.compiled import compiled
-from solvent.lab.mechanisms.publication import is_open
+from solvent.lab.mechanisms.publication import is_offered, is_open
 from solvent.lab.params import LabParams
 from solvent.lab.settings import record
 from solvent.lab.verbs import Verb
@@ -106,7 +106,7 @@ def decide_by(ploy, lab, tables, book):  # type: ignore[no-untyped-def]
     m_best, q_best, most, worthwhile, unpublished = best_of_all(ploy, lab, tables, book)
     publishes = most > NEVER and good_hour(lab, tables, book)
     worth = most + blocks(lab, m_best, q_best, tables, book)
-    speaking = PRIVATE if worth < ploy.private and tables.energy.enabled else PUBLIC
+    speaking = PRIVATE if worth < ploy.private and is_offered(PRIVATE, tables) else PUBLIC
     publishes = (
         publishes and is_allowed(lab, speaking, tables) and is_affordable(lab, speaking, m_best, tables)
     )

@@ -34,7 +34,7 @@ from solvent.lab.mechanisms.debt import NOT_REFUSED, decide, multiplier
 from solvent.lab.mechanisms.energy import done_before, energy_price, out_of_context
 from solvent.lab.mechanisms.gate import ACCEPT, REVIEW, combined_verdict, gate_verdict
 from solvent.lab.mechanisms.proposals import most_deferred, worth_deferring
-from solvent.lab.mechanisms.publication import is_open, most_probable, trust
+from solvent.lab.mechanisms.publication import is_offered, is_open, most_probable, trust
 from solvent.lab.params import LabParams
 from solvent.lab.settings import record
 from solvent.lab.verbs import Verb
@@ -146,7 +146,7 @@ def verb_cost(lab, verb, compound, tables):  # type: ignore[no-untyped-def]
 @compiled
 def is_allowed(lab, verb, tables):  # type: ignore[no-untyped-def]
     """Return whether debt, wells and context allow the verb."""
-    if tables.first_action[verb] == tables.first_action[verb + 1] or out_of_context(lab, verb, tables):
+    if not is_offered(verb, tables) or out_of_context(lab, verb, tables):
         return False
     if verb in (REST, REFLECT, PROPOSE):
         return True

@@ -18,7 +18,7 @@ import numpy as np
 from solvent.lab.compiled import compiled
 from solvent.lab.draws import fill_uniforms, philox
 from solvent.lab.mask import write_mask
-from solvent.lab.mechanisms.publication import is_open
+from solvent.lab.mechanisms.publication import is_offered, is_open
 from solvent.lab.verbs import Verb
 from solvent_agents.planning.notebook_record import draw_truth
 from solvent_agents.planning.rollout_policy import (
@@ -224,7 +224,7 @@ def list_candidates(lab, usual, mask, effort, rules, candidates):  # type: ignor
     candidates[0] = usual
     n = add(tables.first_action[REST], mask, candidates, 1)
     for verb in range(tables.wells.shape[0]):
-        if tables.is_calibration[verb]:
+        if tables.is_calibration[verb] and is_offered(verb, tables):
             n = add(tables.first_action[verb], mask, candidates, n)
     n = add_findings(lab, mask, effort[2], rules, candidates, n)
     return add_plates(lab, mask, effort[1], rules, candidates, n)
@@ -244,7 +244,7 @@ def add(action, mask, candidates, n):  # type: ignore[no-untyped-def]
 
 @compiled
 def add_findings(lab, mask, most, rules, candidates, n):  # type: ignore[no-untyped-def]
-    """Add the findings worth most, each at its best confidence; where acting costs energy also to one reader."""
+    """Add the findings worth most, each at its best confidence; the best also to one reader where that is offered."""
     tables, book, knows = rules
     n_compounds = lab.published.shape[0]
     worth = np.empty(n_compounds)
@@ -256,7 +256,7 @@ def add_findings(lab, mask, most, rules, candidates, n):  # type: ignore[no-unty
         if worth[m] <= WORTHLESS:
             break
         n = add(finding(PUBLIC, m, said[m], tables, book), mask, candidates, n)
-        if tables.energy.enabled and rank == 0:
+        if is_offered(PRIVATE, tables) and rank == 0:
             n = add(finding(PRIVATE, m, said[m], tables, book), mask, candidates, n)
         worth[m] = NEVER
     return n

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from solvent.lab.actions import offered_verbs
 from solvent.lab.batch import LabBatch, held_tables
 from solvent.lab.compiled import compiled
 from solvent.lab.draws import fill_uniforms
@@ -99,7 +100,7 @@ def survey(params: LabParams, plates: int = PLATES) -> Survey:
     # Averaged over the classes that a finding can name, by confidence.
     right = np.array([np.mean([log_score(q, p, True) for p in prior]) for q in confidences])
     wrong = np.array([np.mean([log_score(q, p, False) for p in prior]) for q in confidences])
-    verbs = np.array([verb for verb in Verb if tables.wells[verb] > 0])
+    verbs = np.array([verb for verb in offered_verbs(params) if tables.wells[verb] > 0])
     n, g = params.assay.instrument_states, params.assay.potency_classes
     uniforms = np.empty(len(batch.labs[0]["last_bins"]) + 1)
     scratch = uniforms, np.zeros(1, step_dtype()), np.empty((n, g)), np.empty(n)

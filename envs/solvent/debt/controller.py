@@ -72,6 +72,8 @@ class EpistemicController:
     def resolve_action(self, action_id: str, actual_gain_bits: float) -> float:
         """Close a claim with the measured gain, which may be negative, and return the debt that it adds, bits.
 
+        A claim that the gain bears out repays ``repay_for_accuracy`` bits of debt for each bit claimed.
+
         Raises:
             ValueError: the id is unknown or resolved already, or the gain is not finite.
         """

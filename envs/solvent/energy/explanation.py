@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from solvent.energy.amounts import MOST_ENERGY, number, plain
-from solvent.lab.mechanisms.energy import VERB_NAMES
+from solvent.lab.actions import offered_verbs
 from solvent.lab.params import LabParams
 from solvent.lab.verbs import INTENTS, VERBS, VerbSpec
 
@@ -175,9 +175,7 @@ def _advice(params: LabParams) -> str:
 
 
 def _offered(params: LabParams) -> Sequence[VerbSpec]:
-    hidden = {"terminate": not params.vocabulary.terminate, "propose": not params.proposals.enabled}
-    specs = {spec.name: spec for spec in VERBS.values()}
-    return [specs[name] for name in VERB_NAMES if not hidden.get(name, False)]
+    return [VERBS[verb] for verb in offered_verbs(params)]
 
 
 def _hours(begins: int, ends: int) -> str:

@@ -11,9 +11,9 @@ import functools
 import numpy as np
 
 from solvent.lab.params import LabParams
-from solvent.lab.verbs import TEMPLATES, VERBS, Verb
+from solvent.lab.verbs import EXTRA, TEMPLATES, VERBS, Verb
 
-__all__ = ["ACTION_DTYPE", "action_table", "sentence"]
+__all__ = ["ACTION_DTYPE", "action_table", "offered_verbs", "sentence"]
 
 ACTION_DTYPE = np.dtype(
     [("verb", "i1"), ("compound", "i1"), ("claim", "f8"), ("confidence", "f8")], align=True
@@ -27,14 +27,8 @@ def action_table(params: LabParams) -> np.ndarray:
     nan = float("nan")
     compounds = range(len(params.assay.compounds))
     rows: list[tuple[int, int, float, float]] = []
-    offered = {
-        Verb.TERMINATE: params.vocabulary.terminate,
-        Verb.REFLECT: params.energy.enabled,
-        Verb.PROPOSE: params.proposals.enabled,
-    }
-    for verb, spec in VERBS.items():
-        if not offered.get(verb, True):
-            continue
+    for verb in offered_verbs(params):
+        spec = VERBS[verb]
         if spec.takes == "claim":
             rows += [(verb, m, c, nan) for m in compounds for c in params.vocabulary.claims]
         elif spec.takes == "confidence":
@@ -44,6 +38,16 @@ def action_table(params: LabParams) -> np.ndarray:
     table = np.array(rows, dtype=ACTION_DTYPE)
     table.setflags(write=False)
     return table
+
+
+def offered_verbs(params: LabParams) -> tuple[Verb, ...]:
+    """Return the verbs that a lab offers, in their order."""
+    absent = set(EXTRA).difference(params.vocabulary.extra)
+    if not params.energy.enabled:
+        absent.add("reflect")
+    if not params.proposals.enabled:
+        absent.add("propose")
+    return tuple(verb for verb, spec in VERBS.items() if spec.name not in absent)
 
 
 def sentence(params: LabParams, action: int) -> str:

@@ -44,18 +44,15 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     ## Action space
     ``Discrete(n)``. Each index is a row ``(verb, compound, claim, confidence)`` of ``actions``; ``sentence(i)``
-    returns it in words. By default 180:
+    returns it in words. By default 154 (``vocabulary.extra`` adds plates, private findings and an early end):
 
     | verb | wells | effect |
     |---|---|---|
     | `rest` | 0 | ends the heartbeat |
     | `dmso` | 8 | calibration: 4 readouts of 2 vehicle wells |
-    | `baseline` | 12 | calibration: 4 readouts of 3 vehicle wells |
-    | `calibration` | 24 | calibration: 8 readouts of 3 vehicle wells |
     | `screen` | 8 | a compound at 2 doses, 4 wells each, with a claim in bits |
     | `dose_response` | 48 | a compound at 8 doses, 6 wells each, with a claim in bits |
-    | `publish_private` | 0 | publishes a compound's most probable class at a confidence, to one reader |
-    | `publish_public` | 0 | the same to all readers; a compound is published once |
+    | `publish_public` | 0 | publishes a compound's most probable class at a confidence, once a compound |
 
     ## Observation space
     ``Box(-1, 1, (n,), float32)``; ``observation_fields`` names the elements. By default 143:

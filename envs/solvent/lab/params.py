@@ -22,6 +22,7 @@ from solvent.lab.mechanisms.gate import GateParams
 from solvent.lab.mechanisms.proposals import ProposalParams
 from solvent.lab.mechanisms.publication import PublishingParams
 from solvent.lab.settings import ParamError, ParamGroup, nearest, setting
+from solvent.lab.verbs import EXTRA
 
 __all__ = [
     "PRESETS",
@@ -48,8 +49,11 @@ class VocabularyParams(ParamGroup):
     confidences: tuple[float, ...] = setting(
         (0.5, 0.75, 0.95), unit="probability", above=0.0, high=0.999, doc="confidences of a finding"
     )
-    terminate: bool = setting(
-        False, unit="switch", doc="offer an action that ends the episode (a trap for learners)"
+    extra: tuple[str, ...] = setting(
+        (),
+        unit="verbs",
+        choices=EXTRA,
+        doc="further verbs; `terminate` ends the episode (a trap for learners)",
     )
 
     def __post_init__(self) -> None:
@@ -58,6 +62,8 @@ class VocabularyParams(ParamGroup):
             values = getattr(self, name)
             if list(values) != sorted(set(values)):
                 raise ParamError(name, f"got {values!r}; allowed: distinct values in rising order")
+        if len(set(self.extra)) != len(self.extra):
+            raise ParamError("extra", f"got {self.extra!r}; allowed: distinct verbs")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,17 +149,19 @@ class LabParams(ParamGroup):
         return len(self.assay.compounds) * self.assay.prior_entropy
 
 
+_ENERGY = EnergyParams(enabled=True, error_rate=1.0, similar=1.0)  # multipliers that nobody notices
+
 _LEVELS = {
     "default": LabParams(),
     "energy": LabParams(
         budget=BudgetParams(heartbeats=42),
-        energy=EnergyParams(enabled=True),
+        energy=_ENERGY,
         proposals=ProposalParams(enabled=True),
     ),
     "gate": LabParams(gate=GateParams(enabled=True)),
     "lab": LabParams(
         budget=BudgetParams(heartbeats=42),
-        energy=EnergyParams(enabled=True),
+        energy=_ENERGY,
         proposals=ProposalParams(enabled=True),
         gate=GateParams(enabled=True),
         adequacy=AdequacyParams(enabled=True),
@@ -195,13 +203,22 @@ _LEVELS = {
 
 VERSION_1: Mapping[str, Mapping[str, Any]] = types.MappingProxyType(
     {
+        "vocabulary": {"extra": ("baseline", "calibration", "publish_private")},
         "debt": {"repay_base": 0.25, "interest": 0.0, "uncalibrated_licence": 1.0},
-        "energy": {"leak": 0.0, "regeneration": 3.0},
+        "energy": {"leak": 0.0, "regeneration": 3.0, "error_rate": 1.5, "similar": 1.2},
+        "proposals": {
+            "mispriceable": ("screen", "dose_response", "publish_private", "publish_public"),
+            "review_heartbeats": 6,
+            "step_limit": 4.0,
+            "half_trusted": 0.25,
+        },
         "publishing": {"discount": 0.0},
+        "gate": {"governance": True, "numbers": True},
     }
 )
 """Changes that undo the rules of version 2: smaller repayment, no interest, full licence in every lot, no leak, no
-readers' discount."""
+readers' discount, a slower and less trusting reviewer of costs, and the parts that nobody missed
+(``docs/decisions/0040-what-nobody-missed.md``)."""
 
 
 def _version_1(params: LabParams) -> LabParams:
@@ -220,7 +237,7 @@ PRESETS: Mapping[str, LabParams] = types.MappingProxyType(
         "version_1": _version_1(_LEVELS["default"]),
         **{f"{name}_version_1": _version_1(_LEVELS[name]) for name in ("energy", "gate", "lab")},
         "tiny_version_1": LabParams.from_mapping(
-            {"energy": {"regeneration": 6.0}}, base=_version_1(_LEVELS["tiny"])
+            {"energy": {"regeneration": 6.0, "error_rate": 1.0}}, base=_version_1(_LEVELS["tiny"])
         ),
     }
 )

@@ -54,6 +54,7 @@ def setting(
         "above": above,
         "choices": choices,
         "source": source,
+        "may_be_empty": default == (),
     }
     return dataclasses.field(default=default, metadata=metadata)
 
@@ -78,7 +79,7 @@ def _check_value(path: str, value: Any, metadata: Mapping[str, Any]) -> None:
             raise ParamError(path, f"got {value!r}; allowed: {_allowed(metadata)}")
         return
     if isinstance(value, tuple):
-        if not value:
+        if not value and not metadata["may_be_empty"]:
             raise ParamError(path, "got an empty list; allowed: at least one value")
         for item in value:
             _check_value(path, item, metadata)

@@ -26,6 +26,7 @@ from solvent.lab.mechanisms.assay import (
 from solvent.lab.mechanisms.debt import debt_rules
 from solvent.lab.mechanisms.energy import energy_rules
 from solvent.lab.mechanisms.gate import gate_rules, in_millionths, wording_at
+from solvent.lab.mechanisms.governance import FAMILIES
 from solvent.lab.mechanisms.proposals import proposal_rules
 from solvent.lab.params import LabParams
 from solvent.lab.settings import in_thousandths, record
@@ -39,8 +40,7 @@ __all__ = ["debt_rules", "energy_rules", "proposal_rules", "tables_for"]
 AUDIENCES = ("", "private", "public")
 
 _POINTS = 1024
-_LEVELS = 5
-"""Policies of the largest family."""
+_LEVELS = max(map(len, FAMILIES))
 _SHARED_ROWS = 256
 """Most sentences for which a lab without a gate has arrays as large as with one."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import NamedTuple
 
-__all__ = ["EXPERIMENTS", "INTENTS", "PLATES", "SPEAKING", "TEMPLATES", "VERBS", "Verb", "VerbSpec"]
+__all__ = ["EXPERIMENTS", "EXTRA", "INTENTS", "PLATES", "SPEAKING", "TEMPLATES", "VERBS", "Verb", "VerbSpec"]
 
 
 class Verb(enum.IntEnum):
@@ -68,6 +68,9 @@ TEMPLATES = (Verb.DMSO, Verb.BASELINE, Verb.CALIBRATION, Verb.SCREEN, Verb.DOSE_
 
 EXPERIMENTS = (Verb.SCREEN, Verb.DOSE_RESPONSE)
 """Plates with a compound, in the order of the record's ``plates`` counts."""
+
+EXTRA = ("baseline", "calibration", "publish_private", "terminate")
+"""Names of the verbs that a lab offers only where its vocabulary asks for them."""
 
 PLATES = tuple(VERBS[verb].name for verb in TEMPLATES)
 SPEAKING = tuple(spec.name for spec in VERBS.values() if spec.audience)

@@ -156,9 +156,8 @@ class ExpectedScoreVectorReward(VectorWrapper):
         params, actions = self._lab_env.params, self._lab_env.actions
         self._compound = np.maximum(actions["compound"], 0)
         tables = tables_for(params)
-        self._trust = 1.0 - tables.discount * np.asarray(
-            tables.rule_score
-        )  # by the rule of adequacy that fired
+        # By the rule of adequacy that fired.
+        self._trust = 1.0 - tables.discount * np.asarray(tables.rule_score)
         self._share = np.where(actions["verb"] == Verb.PUBLISH_PRIVATE, params.publishing.private_share, 1.0)
         scores = [
             [

@@ -63,7 +63,7 @@ def _table(group: ParamGroup) -> Iterator[str]:
 
 def shown(value: Any) -> str:
     """Return a setting's value as YAML has it, or ``empty``."""
-    if value is None or value == "":
+    if value in (None, "", ()):
         return "empty"
     if isinstance(value, bool):
         return str(value).lower()
@@ -77,7 +77,9 @@ def _allowed(hint: Any, about: Mapping[str, Any]) -> str:
         return _allowed(typing.get_args(hint)[0], about) + "; or empty"
     if typing.get_origin(hint) is tuple:
         item = typing.get_args(hint)[0]
-        return "a list of names" if item is str else f"a list, each {_allowed(item, about)}"
+        if item is str:
+            return "any of " + ", ".join(about["choices"]) if about["choices"] else "a list of names"
+        return f"a list, each {_allowed(item, about)}"
     if about["choices"]:
         return " or ".join(about["choices"])
     if hint is bool:

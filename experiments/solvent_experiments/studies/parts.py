@@ -1,8 +1,8 @@
-"""Parts: the effect of the smaller rules, each against the same lab without it.
+"""Parts: the effect of small rules that the levels leave out, each against the lab as it is.
 
-A ploy (``solvent_agents.planning.adversary``) plays the same episodes in both labs: the base policy, which weighs every
-plate of vehicle wells, and policies that break the rule that a part enforces. The honest script plays too. A private
-finding is no rule but an option, so its row compares a policy that uses it with one that doesn't.
+A ploy (``solvent_agents.planning.adversary``) plays the same episodes with and without the part: the base policy, which
+weighs every plate of vehicle wells, and policies that break the rule that a part enforces. The honest script plays too.
+A private finding is no rule but an option, so its row compares a policy that uses it with one that doesn't.
 """
 
 from __future__ import annotations
@@ -28,17 +28,16 @@ CLAIM = (
 REFUTED_BY = "One of these paired differences whose interval lies wholly on the other side of 0."
 SWEEP: tuple[Arm, ...] = ()
 
-_UNAFFORDABLE = {"readouts": 16, "replicates": 384}
 PARTS: Mapping[str, Mapping[str, Any]] = {
-    "baseline plate": {"plates": {"baseline": _UNAFFORDABLE}},
-    "calibration plate": {"plates": {"calibration": _UNAFFORDABLE}},
-    "error-rate multiplier": {"energy": {"error_rate": 1.0}},
-    "similar multiplier": {"energy": {"similar": 1.0}},
-    "governance": {"gate": {"governance": False}},
-    "number check": {"gate": {"numbers": False}},
-    "private findings": {},
+    "baseline plate": {"vocabulary": {"extra": ["baseline"]}},
+    "calibration plate": {"vocabulary": {"extra": ["calibration"]}},
+    "error-rate multiplier": {"energy": {"error_rate": 1.5}},
+    "similar multiplier": {"energy": {"similar": 1.2}},
+    "governance": {"gate": {"governance": True}},
+    "number check": {"gate": {"numbers": True}},
+    "private findings": {"vocabulary": {"extra": ["publish_private"]}},
 }
-"""The changes that take a part away."""
+"""The changes that add a part."""
 PLOYS: Mapping[str, Mapping[str, float]] = {
     "base": {},
     "overclaims": {"claim": 3.0},
@@ -63,7 +62,7 @@ class Row(NamedTuple):
 
 
 def play_of(level: str, agent: str, part: str = "") -> Play:
-    """Return the play of an agent on a level without a part."""
+    """Return the play of an agent on a level, with a part."""
     name = "_".join([level, agent, *part.split()]).lower()
     params = PARTS[part] if part else {}
     env = f"Solvent/{level}-v0"
@@ -89,12 +88,12 @@ def rows() -> list[Row]:
     asked += [(part, level, "honest", 0) for part in MULTIPLIERS for level in ("Energy", "Lab")]
     asked += [(part, level, "honest", 0) for part in GATE for level in ("Gate", "Lab")]
     found = [
-        Row(part, level, agent, expected, play_of(level, agent), play_of(level, agent, part))
+        Row(part, level, agent, expected, play_of(level, agent, part), play_of(level, agent))
         for part, level, agent, expected in asked
     ]
     private = list(PARTS)[-1]
     return found + [
-        Row(private, level, "private", 1, play_of(level, "private"), play_of(level, "base"))
+        Row(private, level, "private", 1, play_of(level, "private", private), play_of(level, "base"))
         for level in ("Energy", "Lab")
     ]
 
@@ -147,7 +146,6 @@ def _row(data: StudyData, row: Row) -> dict[str, Any]:
 
 
 NOTES = (
-    "A plate is taken away by making it dearer than all wells of an episode.",
     "A private finding pays half; the policy that uses it publishes privately what is worth less than 0.5 bits.",
 )
 

@@ -76,13 +76,13 @@ class GateParams(ParamGroup):
         True, unit="switch", doc="off: findings are measured and logged, and accepted with any evidence"
     )
     numbers: bool = setting(
-        True, unit="switch", doc="a finding with a number that is not in its evidence is reviewed at best"
+        False, unit="switch", doc="a finding with a number that is not in its evidence is reviewed at best"
     )
     review_heartbeats: int = setting(
         4, unit="heartbeats", low=1, high=10_000, doc="from submission to the reader's decision"
     )
     governance: bool = setting(
-        True, unit="switch", doc="a published error tightens the gate, and time without one relaxes it"
+        False, unit="switch", doc="a published error tightens the gate, and time without one relaxes it"
     )
     calm_heartbeats: int = setting(
         12, unit="heartbeats", low=1, high=10_000, doc="time without a published error before relaxing"

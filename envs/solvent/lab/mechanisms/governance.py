@@ -27,11 +27,12 @@ FIXED_POLICIES = ("fixed.editorial", "fixed.standard", "fixed.strict")
 ORACLE_POLICIES = ("oracle.k32", "oracle.k16", "oracle.k8", "oracle.k4", "oracle.k2")
 """Policies relative to the energies of oracles, laxest first; the number is of standard deviations above their mean."""
 
+FAMILIES = (GATE_POLICIES, FIXED_POLICIES, ORACLE_POLICIES)
+
 
 def family_of(policy: str) -> tuple[str, ...]:
     """Return the policies of the same family, laxest first; governance moves along them."""
-    families = (GATE_POLICIES, FIXED_POLICIES, ORACLE_POLICIES)
-    return next(family for family in families if policy in family)
+    return next(family for family in FAMILIES if policy in family)
 
 
 def start_level(policy: str) -> int:

@@ -33,7 +33,7 @@ from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Field, Info, Log, LogEvent, Mechanism, count
 from solvent.lab.mechanisms.debt import NOT_REFUSED, decide
 from solvent.lab.mechanisms.energy import energy_price, out_of_context
-from solvent.lab.mechanisms.publication import bits_asserted, is_open, share_of
+from solvent.lab.mechanisms.publication import bits_asserted, is_offered, is_open, share_of
 from solvent.lab.names import Names, design_id
 from solvent.lab.settings import UNIT, ParamError, ParamGroup, in_thousandths, numbers, setting
 from solvent.lab.verbs import EXPERIMENTS, SPEAKING, VERBS, Verb
@@ -57,7 +57,7 @@ class ProposalParams(ParamGroup):
         0.3, unit="bits", low=0.0, high=16.0, doc="expected gain above which an experiment is worthwhile"
     )
     review_heartbeats: int = setting(
-        6, unit="heartbeats", low=1, high=32_767, doc="time from a proposal to its review"
+        3, unit="heartbeats", low=1, high=32_767, doc="time from a proposal to its review"
     )
     share_low: float = setting(
         0.4, unit="1", low=0.0, high=1.0, doc="low end of the suggested range, as a share of the price"
@@ -66,10 +66,10 @@ class ProposalParams(ParamGroup):
         0.9, unit="1", low=0.0, high=0.99, doc="high end of the suggested range, as a share of the price"
     )
     step_limit: float = setting(
-        4.0, unit="energy", low=0.001, high=1000.0, doc="maximum change of a price by one approval"
+        10.0, unit="energy", low=0.001, high=1000.0, doc="maximum change of a price by one approval"
     )
     half_trusted: float = setting(
-        0.25, unit="uses", above=0.0, high=1000.0, doc="experience that gets weight 1/2, in paid uses"
+        0.1, unit="uses", above=0.0, high=1000.0, doc="experience that gets weight 1/2, in paid uses"
     )
     mispriced_least: int = setting(0, unit="verbs", low=0, high=8, doc="fewest mispriced verbs in an episode")
     mispriced_most: int = setting(3, unit="verbs", low=0, high=8, doc="most mispriced verbs in an episode")
@@ -86,7 +86,7 @@ class ProposalParams(ParamGroup):
         0.5, unit="probability", low=0.0, high=1.0, doc="a mispriced verb is too expensive, not too cheap"
     )
     mispriceable: tuple[str, ...] = setting(
-        FELT,
+        ("screen", "dose_response", "publish_public"),
         unit="verbs",
         choices=FELT,
         doc="verbs that can be mispriced",
@@ -286,7 +286,7 @@ def notice_hoarding(lab, tables, step):  # type: ignore[no-untyped-def]
         cost = energy_price(lab, speaking, False, tables)
         if step.discomfort != 0 or reason != NOT_REFUSED or cost > lab.energy:
             continue
-        if out_of_context(lab, speaking, tables):
+        if not is_offered(speaking, tables) or out_of_context(lab, speaking, tables):
             continue
         for m in range(lab.published.shape[0]):
             if is_open(lab, m) and lab.experiments[m] > 0:

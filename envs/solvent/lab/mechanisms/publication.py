@@ -178,6 +178,12 @@ def release(lab, finding, tables, step):  # type: ignore[no-untyped-def]
 
 
 @inlined
+def is_offered(verb, tables):  # type: ignore[no-untyped-def]
+    """Return whether the lab has actions of the verb."""
+    return tables.first_action[verb] < tables.first_action[verb + 1]
+
+
+@inlined
 def actions_of(verb, compound, n_compounds, tables):  # type: ignore[no-untyped-def]
     """Return the first index of a verb's actions on a compound, and one past the last."""
     first = tables.first_action[verb]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from solvent.lab.actions import offered_verbs
 from solvent.lab.codes import Event
 from solvent.lab.params import LabParams
 from solvent.lab.rendering.chart import AXIS, axes, mark_levels, steps
@@ -106,7 +107,7 @@ def plate(canvas: Canvas, view: View, box: Box) -> None:
             blits.append((sprite, (round(x * canvas.scale - half), round(y * canvas.scale - half))))
         spent += count
     canvas.surface.blits(blits)
-    _legend(canvas, box.x + AXIS, wells.y + wells.rows * wells.pitch + 17)
+    _legend(canvas, view.params, box.x + AXIS, wells.y + wells.rows * wells.pitch + 17)
 
 
 def _fillings(view: View) -> Iterator[tuple[Colour, int, bool]]:
@@ -123,9 +124,11 @@ def _fillings(view: View) -> Iterator[tuple[Colour, int, bool]]:
             yield of_plate
 
 
-def _legend(canvas: Canvas, x: float, y: float) -> None:
-    for verb, colour in TEMPLATE_COLOURS.items():
-        canvas.dot(x + 4, y - 3.5, 4, colour)
+def _legend(canvas: Canvas, params: LabParams, x: float, y: float) -> None:
+    for verb in offered_verbs(params):
+        if verb not in TEMPLATE_COLOURS:
+            continue
+        canvas.dot(x + 4, y - 3.5, 4, TEMPLATE_COLOURS[verb])
         x += 12 + canvas.text(verb_words(verb), x + 11, y, LABEL) + 8
     canvas.dot(x + 4, y - 3.5, 4, DEBT, 2.4)
     canvas.text("surcharge", x + 11, y, LABEL)
