@@ -290,13 +290,10 @@ class ActionIndex(NamedTuple):
 
     rest: int
     dmso: int
-    baseline: int
-    calibration: int
     reflect: int  # -1 where it isn't offered
     propose: int  # -1 where it isn't offered
     screen: Ints  # [M, C]
     dose_response: Ints  # [M, C]
-    publish_private: Ints  # [M, Q]
     publish_public: Ints  # [M, Q]
     claims: Floats  # [C] bits
     confidences: Floats  # [Q] probability
@@ -332,13 +329,10 @@ def action_index(params: LabParams) -> ActionIndex:
     return ActionIndex(
         rest=row(Verb.REST),
         dmso=row(Verb.DMSO),
-        baseline=row(Verb.BASELINE),
-        calibration=row(Verb.CALIBRATION),
         reflect=row(Verb.REFLECT),
         propose=row(Verb.PROPOSE),
         screen=rows(Verb.SCREEN),
         dose_response=rows(Verb.DOSE_RESPONSE),
-        publish_private=rows(Verb.PUBLISH_PRIVATE),
         publish_public=rows(Verb.PUBLISH_PUBLIC),
         claims=np.array(params.vocabulary.claims),
         confidences=np.array(params.vocabulary.confidences),

@@ -203,7 +203,7 @@ def test_a_player_who_errs_is_told_and_stays_told() -> None:
 
 def test_a_finding_is_shown_with_its_score_before_it_is_said() -> None:
     screen, public = menu(Verb.SCREEN), menu(Verb.PUBLISH_PUBLIC)
-    shown = played(f"0\n0\n0\n{screen}\n2\n1\nn\n2\n{public}\n2\n2\nq\n", env_id=LAB, height=90)
+    shown = played(f"0\n0\n0\n{screen}\n2\n1\nn\n2\n{public}\n2\n2\nq\n", env_id=LAB, height=90, seed=1)
     flat = " ".join(shown.split())
     assert "The tool log: 1 screen." in shown
     for confidence, score in (("0.5", 0), ("0.75", 1), ("0.95", 2)):

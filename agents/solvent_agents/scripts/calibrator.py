@@ -1,4 +1,4 @@
-"""Calibrator: fills plates with vehicle wells for as long as there are wells.
+"""Calibrator: runs plates of vehicle wells for as long as there are wells.
 
 It learns about its instrument and nothing else.
 """
@@ -28,9 +28,4 @@ class Calibrator:
     def act(self, observations: Observations, masks: NDArray[Any]) -> Actions:
         """Return actions for ``n`` labs."""
         may = masks.astype(np.bool_)
-        index = self.actions
-        return np.select(
-            [may[:, index.calibration], may[:, index.baseline], may[:, index.dmso]],
-            [index.calibration, index.baseline, index.dmso],
-            index.rest,
-        )
+        return np.where(may[:, self.actions.dmso], self.actions.dmso, self.actions.rest)

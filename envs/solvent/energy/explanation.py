@@ -114,13 +114,16 @@ def _costs(params: LabParams) -> str:
 def _situation(params: LabParams) -> str:
     energy = params.energy
     hours = _hours(energy.late_from, energy.late_until)
+    raising = {
+        "the first time you do it": energy.first_use,
+        "half or more of its last four uses failed": energy.error_rate,
+        f"you speak to others late, {hours}": energy.late_social,
+        "you did the same with the same compound in this heartbeat": energy.similar,
+    }
+    lines = [f"- {when}: ×{plain(factor)}\n" for when, factor in raising.items() if factor > 1.0]
     return (
         "## What raises the cost\n\n"
-        "Each of these multiplies the cost:\n\n"
-        f"- the first time you do it: ×{plain(energy.first_use)}\n"
-        f"- half or more of its last four uses failed: ×{plain(energy.error_rate)}\n"
-        f"- you speak to others late, {hours}: ×{plain(energy.late_social)}\n"
-        f"- you did the same with the same compound in this heartbeat: ×{plain(energy.similar)}\n\n"
+        f"Each of these multiplies the cost:\n\n{''.join(lines)}\n"
         f"Together they multiply by at most {plain(energy.multiplier_cap)}, and they take no cost above "
         f"{plain(energy.cap)}, the most that you can have. Nothing makes an action cheaper than its cost above."
     )

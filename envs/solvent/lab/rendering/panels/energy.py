@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+from solvent.lab.actions import offered_verbs
 from solvent.lab.codes import Deferral, Event
 from solvent.lab.compiled import plain
 from solvent.lab.mechanisms.energy import hour_of, leakage, regenerate, within_hours
@@ -32,7 +33,7 @@ from solvent.lab.rendering.sheet import BLOCKS, Sheet, bar, fit, paint
 from solvent.lab.rendering.view import Box, Canvas, View, title
 from solvent.lab.rendering.words import in_units, verb_words
 from solvent.lab.settings import in_thousandths
-from solvent.lab.verbs import INTENTS, Verb
+from solvent.lab.verbs import INTENTS, VERBS, Verb
 
 FAILED: dict[int, str] = {
     Event.REFUSED: "refused",
@@ -49,16 +50,23 @@ NAMES = 86  # units for the name of an intent
 def rules(params: LabParams) -> list[str]:
     """Return the rules about energy, line by line."""
     energy = params.energy
-    failing = f"{energy.error_rate:g}"
+    raising = {
+        "first use": energy.first_use,
+        "repeated": energy.similar,
+        "after failures": energy.error_rate,
+    }
+    factors = ", ".join(f"{when} ×{factor:g}" for when, factor in raising.items() if factor > 1.0)
     leak = f", {100.0 * energy.leak:g} % leaks" if energy.leak else ""
     income = f"{energy.start:g} at first, +{energy.regeneration:g} an hour"
     lines = [
         f"Acting costs energy: {income}, at most {energy.cap:g}{leak}.",
         f"A heartbeat is an hour with up to {energy.slots} actions. Rest or a refusal ends it.",
-        f"Costs rise: first use ×{energy.first_use:g}, repeated ×{energy.similar:g}, after failures ×{failing}.",
+        *([f"Costs rise: {factors}."] if factors else []),
     ]
-    if energy.chat_only and energy.present_from != energy.present_until:
-        verbs = " and ".join(verb.replace("_", " ") for verb in energy.chat_only)
+    offered = {VERBS[verb].name for verb in offered_verbs(params)}
+    here = [verb.replace("_", " ") for verb in energy.chat_only if verb in offered]
+    if here and energy.present_from != energy.present_until:
+        verbs = " and ".join(here)
         hours = f"{energy.present_from:02d}:00 to {energy.present_until:02d}:00"
         late = f"{energy.late_from:02d}:00 to {energy.late_until:02d}:00"
         lines.append(f"Only while the user is here, {hours}: {verbs}.")
