@@ -753,12 +753,12 @@ env = LabEnv({"proposals": {"enabled": False}}, preset="energy")
 env.reset(seed=3)
 verbs = env.actions["verb"]
 assert Verb.REFLECT in verbs and Verb.PROPOSE not in verbs
-assert len(env.actions) == 181
+assert len(env.actions) == 155
 rng = np.random.default_rng(0)
 over, start, felt = False, env.get_state(), set()
 while not over:
     mask = env.action_masks()
-    action = rng.integers(181)
+    action = rng.integers(155)
     observation, _, terminated, truncated, _ = env.step(action)
     assert bool(env.batch.steps[0]["executed"]) == mask[action]
     state, step = env.get_state(), env.batch.steps[0]

@@ -28,6 +28,7 @@ from tests.labs import (
     ABOVE,
     DEFINITIVE,
     HEDGED,
+    LEFT_OUT,
     PLAIN,
     PLAINLY,
     REST,
@@ -457,7 +458,7 @@ def test_the_rule_holds_where_acting_costs_energy():
         "debt": {"enforced": False},
         "energy": {"start": 20.0, "regeneration": 20.0},
     }
-    env = LabEnv(merged(BASIS, params), preset="energy", detailed_info=True)
+    env = LabEnv(merged(LEFT_OUT, merged(BASIS, params)), preset="energy", detailed_info=True)
     seen = watched(env, seed=3, steps=60 if PLAIN else 600)
     assert PLAIN or (seen["verdicts"][[0, 2]] > 0).all()
 

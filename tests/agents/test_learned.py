@@ -238,10 +238,8 @@ def test_a_warm_start_makes_the_policy_do_what_the_script_does(tmp_path):
         path = train(recipe, PARAMS, seed=3, folder=tmp_path / str(episodes))
         shown = demonstrate(LabVecEnv(PARAMS, 20), seed=9, gamma=1.0)
         actions = LearnedAgent.load(path, PARAMS).act(shown.observations.numpy(), shown.masks.numpy())
-        likeness.append(
-            (action_table(PARAMS)["verb"][actions] == action_table(PARAMS)["verb"][shown.actions]).mean()
-        )
-    assert likeness[0] < 0.5 < 0.7 < likeness[1]
+        likeness.append((actions == shown.actions.numpy()).mean())
+    assert likeness[0] < 0.1 < 0.4 < likeness[1]
 
 
 @pytest.mark.slow
