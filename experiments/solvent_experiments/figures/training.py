@@ -125,9 +125,9 @@ def learning_curve(run: RunData) -> Figure | None:
         bins = stretches(mine)
         points = [interval([mine["return"][rows] for rows in b.rows], DRAWS) for b in bins]
         band(axes, [b.steps for b in bins], points, colour[agent], zorder=3)
-        low = min(low, *(p.low for p in points))
-        high = max(high, *(p.high for p in points))
         score = next(row.score for row in run.rows if row.agent == agent)
+        low = min(low, score.value, *(p.low for p in points))
+        high = max(high, *(p.high for p in points))
         # With one seed of nearly equal episodes the interval can exclude the value.
         error = [[max(0.0, score.value - score.low)], [max(0.0, score.high - score.value)]]
         end: Any = {"fmt": "o", "ms": 3.5, "color": colour[agent], "zorder": 4, "clip_on": False}
