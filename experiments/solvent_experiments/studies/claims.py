@@ -106,8 +106,11 @@ def score(data: StudyData) -> Score:
     groups = {name: grouped(data.plays[name]) for name in SAYS if name in data.plays}
     enforced, tracked = groups["enforced"], groups["contaminated"]
     falls = between(enforced, "quantile", lambda debt: binned(debt) == 0, lambda debt: binned(debt) >= 3)
-    bolder = difference([g["quantile"] for g in tracked], [g["quantile"] for g in enforced])
-    excess = mean_interval([g["claim"] - g["gain"] for g in enforced])
+    # An agent that learned to rest makes no claim.
+    bolder = excess = NOTHING
+    if tracked and enforced:
+        bolder = difference([g["quantile"] for g in tracked], [g["quantile"] for g in enforced])
+        excess = mean_interval([g["claim"] - g["gain"] for g in enforced])
     within = falling_within_strata(enforced, "quantile")
     findings = [
         Finding("PPO: quantile claimed, enforced less only tracked", bolder, "of the gain", -1, 0.05),
