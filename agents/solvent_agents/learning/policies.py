@@ -76,7 +76,9 @@ class CompoundNetwork(nn.Module):
         without, first = np.flatnonzero(compounds < 0), np.flatnonzero(compounds == 0)
         self.n_compounds = len(own)
         self.shared_runs, self.own_runs = _runs(shared), _runs(own[0])
-        self.without_runs, self.each_runs = _runs(without), _runs(first)
+        runs = _runs(without), _runs(first)
+        self.without_widths, self.each_widths = ([length for _, length in of] for of in runs)
+        self.block_order = np.argsort([start for of in runs for start, _ in of])
         self.actor = _Tower(len(shared), len(own[0]), width)
         self.critic = _Tower(len(shared), len(own[0]), value_width)
         self.without, self.each = nn.Linear(width, len(without)), nn.Linear(width, len(first))
@@ -108,11 +110,10 @@ class CompoundNetwork(nn.Module):
     def _logits(self, shared: Tensor, own: Tensor) -> Tensor:
         each, pooled = self.actor(shared, own)
         blocks = [
-            *self.without(pooled).split([length for _, length in self.without_runs], dim=1),
-            *self.each(each).transpose(0, 1).split([length for _, length in self.each_runs], dim=2),
+            *self.without(pooled).split(self.without_widths, dim=1),
+            *self.each(each).transpose(0, 1).split(self.each_widths, dim=2),
         ]
-        starts = [start for start, _ in self.without_runs + self.each_runs]
-        return torch.cat([blocks[i].flatten(1) for i in np.argsort(starts)], dim=1)
+        return torch.cat([blocks[i].flatten(1) for i in self.block_order], dim=1)
 
     def _latent(self, shared: Tensor, own: Tensor) -> Tensor:
         each, pooled = self.critic(shared, own)

@@ -5,11 +5,10 @@ All values come from the rules of the step.
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any, NamedTuple
 
-from solvent.lab.actions import action_table
+from solvent.lab.actions import offered_verbs
 from solvent.lab.compiled import plain
 from solvent.lab.mechanisms.debt import decide, is_free
 from solvent.lab.mechanisms.energy import PRICED, done_before, energy_price, out_of_context, situation
@@ -91,9 +90,8 @@ def _obstacle(lab: Any, verb: Verb, now: int, tables: Any) -> str:
     return "too dear" if now > lab["energy"] else ""
 
 
-@functools.lru_cache(maxsize=64)
 def _offered(params: LabParams) -> tuple[Verb, ...]:
-    offered = {Verb(verb) for verb in action_table(params)["verb"]}
+    offered = offered_verbs(params)
     return tuple(verb for verb in (*PRICED[1:], PRICED[0]) if verb in offered)
 
 
