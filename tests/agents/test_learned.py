@@ -14,6 +14,7 @@ from solvent.lab.actions import action_table
 from solvent.lab.codes import Event
 from solvent.lab.observation import observation_fields, observation_space
 from solvent.lab.params import BudgetParams
+from solvent.lab.verbs import Verb
 from solvent_agents.exact.optimum import known_optimum
 from solvent_agents.learning.imitation import demonstrate
 from solvent_agents.learning.learned import CLONING, WATCHING, LearnedAgent, train
@@ -146,6 +147,46 @@ def test_the_shared_policy_draws_actions_with_their_probabilities():
     expected = policy.get_distribution(observation).distribution.probs[0].detach()
     counted = torch.bincount(drawn, minlength=len(expected)) / len(drawn)
     assert torch.allclose(counted, expected, atol=0.01)
+
+
+@pytest.mark.parametrize("level", ["default", "lab"])
+def test_at_the_start_every_verb_is_as_probable_as_any_other_and_no_policy_has_more_entropy(level):
+    params = solvent.preset(level)
+    policy = build_network("PPO", "SharedPolicy", {"width": 8, "value_width": 8}, params)
+    observation = torch.rand(3, *policy.observation_space.shape)
+    prior, entropy = _distribution(policy, observation)
+    verbs = action_table(params)["verb"]
+    of_verbs = torch.stack([prior[:, verbs == verb].sum(dim=1) for verb in np.unique(verbs)])
+    assert torch.allclose(of_verbs, torch.tensor(1 / len(of_verbs)), atol=0.02)
+    assert torch.allclose(entropy, torch.zeros(3), atol=1e-3)
+    for head in (policy.mlp_extractor.without, policy.mlp_extractor.each):
+        torch.nn.init.normal_(head.weight)
+        torch.nn.init.zeros_(head.bias)
+    probs, entropy = _distribution(policy, observation)
+    assert (entropy < -0.1).all()
+    assert torch.allclose(entropy, -(probs * (probs / prior).log()).sum(dim=1), atol=0.02)
+
+
+def _distribution(policy, observation):
+    distribution = policy.get_distribution(observation)
+    return distribution.distribution.probs.detach(), distribution.entropy().detach()
+
+
+@pytest.mark.parametrize("algorithm", ["PPO", "MaskablePPO"])
+def test_the_most_probable_verb_is_decided_before_the_compound_and_this_before_the_claim(algorithm):
+    params = solvent.preset("default")
+    policy = build_network(algorithm, "SharedPolicy", {"width": 8, "value_width": 8}, params)
+    actions = action_table(params)
+    screens, rest = actions["verb"] == Verb.SCREEN, actions["verb"] == Verb.REST
+    probs = np.full(len(actions), 1e-6)
+    probs[rest] = 0.3
+    probs[screens] = 0.01
+    probs[screens & (actions["compound"] == 2)] = 0.012
+    probs[screens & (actions["compound"] == 5) & (actions["claim"] == 1.0)] = 0.018
+    probs[screens & (actions["compound"] == 2) & (actions["claim"] == 0.5)] = 0.013
+    distribution = policy.action_dist.proba_distribution(torch.from_numpy(np.log(probs)).float()[None])
+    chosen = actions[distribution.mode().item()]
+    assert (chosen["verb"], chosen["compound"], chosen["claim"]) == (Verb.SCREEN, 2, 0.5)
 
 
 def _equal(a, b):

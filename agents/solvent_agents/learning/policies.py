@@ -4,6 +4,10 @@ The compounds of a lab are exchangeable: relabelling them relabels the best poli
 everything eight times. Here one network reads each compound (its part of the observation, the fields of no compound,
 and the mean and maximum over all compounds) and returns the logits of that compound's actions (Zaheer et al. 2017,
 "Deep Sets"). The actions without a compound, and the value, read the pooled embedding.
+
+Some verbs have 64 variants and others one. A network of zeros would hardly ever rest, calibrate or reflect. So training
+starts where every verb is as probable as any other, and the entropy bonus pulls there: it is the negative divergence
+from that prior, ``-KL(policy | prior)``, instead of the entropy. (docs/decisions/0042-verbs-alike.md)
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sb3_contrib.common.maskable.distributions import MaskableCategoricalDistribution
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.distributions import CategoricalDistribution
 from stable_baselines3.common.policies import ActorCriticPolicy
@@ -34,6 +39,12 @@ def compound_columns(params: LabParams) -> tuple[list[int], list[list[int]]]:
     own = [[i for i, name in enumerate(fields) if name.startswith(prefix)] for prefix in prefixes]
     taken = {i for columns in own for i in columns}
     return [i for i in range(len(fields)) if i not in taken], own
+
+
+def log_prior(params: LabParams) -> Tensor:
+    """Return the logits of the actions if every verb is as probable as any other, shape ``(n_actions,)``."""
+    verbs = action_table(params)["verb"]
+    return -torch.from_numpy(np.bincount(verbs)[verbs]).float().log()
 
 
 def _runs(columns: Sequence[int] | NDArray[np.intp]) -> list[tuple[int, int]]:
@@ -84,9 +95,10 @@ class CompoundNetwork(nn.Module):
         self.without, self.each = nn.Linear(width, len(without)), nn.Linear(width, len(first))
         self.latent_dim_pi = len(compounds)
         self.latent_dim_vf = 2 * value_width
-        for head in (self.without, self.each):
+        prior = log_prior(params)
+        for head, written in ((self.without, without), (self.each, first)):
             nn.init.orthogonal_(head.weight, 0.01)
-            nn.init.zeros_(head.bias)
+            head.bias.data = prior[written]
 
     def forward(self, observation: Tensor) -> tuple[Tensor, Tensor]:
         shared, own = self._split(observation)
@@ -126,6 +138,7 @@ class _SharedMixin:
     # Typed loosely: the two policy classes that this is mixed into declare narrower types for the same attributes.
     mlp_extractor: Any
     action_net: Any
+    distribution_class: Any
 
     def __init__(
         self, *args: Any, lab_params: LabParams, width: int = 64, value_width: int = 64, **kwargs: Any
@@ -140,6 +153,8 @@ class _SharedMixin:
     def _build(self, lr_schedule: Any) -> None:
         super()._build(lr_schedule)  # type: ignore[misc]
         self.action_net = nn.Identity()
+        n_actions = self.mlp_extractor.latent_dim_pi
+        self.action_dist = self.distribution_class(n_actions).among(self._network_arguments[0])
         fused = {"fused": True} if self.optimizer_class is Adam else {}  # type: ignore[attr-defined]
         self.optimizer = self.optimizer_class(  # type: ignore[attr-defined]
             self.parameters(),  # type: ignore[attr-defined]
@@ -154,7 +169,40 @@ class _SharedMixin:
         return {**data, "lab_params": lab_params, "width": width, "value_width": value_width}
 
 
-class _Categorical(CategoricalDistribution):
+class _ByVerb:
+    """Makes a distribution of actions treat verbs alike, however many variants they have."""
+
+    distribution: Any
+
+    def among(self, params: LabParams) -> Any:
+        """Set the actions."""
+        actions = action_table(params)
+        self.log_prior = log_prior(params)
+        parts = (actions["verb"], [f"{verb} {compound}" for verb, compound in actions[["verb", "compound"]]])
+        kinds = [np.unique(part, return_inverse=True)[1] for part in parts]
+        self.kinds = [torch.from_numpy(np.eye(kind.max() + 1, dtype=np.float32)[kind]) for kind in kinds]
+        return self
+
+    def entropy(self) -> Tensor:
+        """Return the entropy relative to the prior, nats, shape ``(n,)``: 0 where all verbs are equally probable."""
+        excess = self.distribution.probs @ self.log_prior
+        relative: Tensor = self.distribution.entropy() + excess - self.log_prior.exp().sum().log()
+        return relative
+
+    def mode(self) -> Tensor:
+        """Return the most probable verb, its most probable compound, and of these the most probable action.
+
+        Variants share the probability of a verb. The most probable single action would often be one that has no
+        variants, such as ``rest``, and is seldom drawn. Shape ``(n,)``.
+        """
+        left = self.distribution.probs
+        for kind in self.kinds:
+            left = left * kind.t()[(left @ kind).argmax(dim=1)]
+        chosen: Tensor = left.argmax(dim=1)
+        return chosen
+
+
+class _Categorical(_ByVerb, CategoricalDistribution):
     """A distribution of actions that draws one random number for a row, not one for each action."""
 
     def sample(self) -> Tensor:
@@ -164,13 +212,17 @@ class _Categorical(CategoricalDistribution):
         return torch.searchsorted(cumulative, drawn, right=True)[:, 0]
 
 
+class _MaskableCategorical(_ByVerb, MaskableCategoricalDistribution):
+    """A distribution of actions that would execute."""
+
+
 class SharedPolicy(_SharedMixin, ActorCriticPolicy):
     """For PPO and A2C."""
 
-    def _build(self, lr_schedule: Any) -> None:
-        super()._build(lr_schedule)
-        self.action_dist = _Categorical(self.mlp_extractor.latent_dim_pi)
+    distribution_class = _Categorical
 
 
 class MaskableSharedPolicy(_SharedMixin, MaskableActorCriticPolicy):
     """For MaskablePPO."""
+
+    distribution_class = _MaskableCategorical

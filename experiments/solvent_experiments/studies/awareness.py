@@ -1,8 +1,7 @@
 """Energy: the effect of the intent summary on how agents spend.
 
 Each heartbeat closes with an intent summary, elements of the observation. In the arms *unaware* these elements stay 0
-and nothing else differs, on ``Solvent/Energy-v0`` and ``Solvent/Lab-v0``. PPO starts as a clone of the honest script,
-which doesn't look at the summary.
+and nothing else differs, on ``Solvent/Energy-v0`` and ``Solvent/Lab-v0``. PPO learns from nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +14,8 @@ from solvent.lab.mechanisms.energy import SHOWN_INTENTS
 from solvent_experiments.figures.frame import dots
 from solvent_experiments.figures.style import PALETTE, new_figure
 from solvent_experiments.measure.statistics import interval, share_difference, share_interval
-from solvent_experiments.studies.corrections import READ, TRAIN
+from solvent_experiments.studies.arms import ENERGETIC
+from solvent_experiments.studies.corrections import READ
 from solvent_experiments.studies.data import ArmData, StudyData
 from solvent_experiments.studies.measures import change, shown
 from solvent_experiments.studies.study import Arm, Play
@@ -27,10 +27,10 @@ REFUTED_BY = "A difference in return whose interval lies wholly below 0."
 _HIDDEN = {"observation": {"intents": False}}
 PAIRS = {
     "Energy": (
-        Arm("energy_aware", "Energy, aware", TRAIN, "Solvent/Energy-v0"),
-        Arm("energy_unaware", "Energy, unaware", TRAIN, "Solvent/Energy-v0", _HIDDEN),
+        Arm("energy_aware", "Energy, aware", ENERGETIC, "Solvent/Energy-v0"),
+        Arm("energy_unaware", "Energy, unaware", ENERGETIC, "Solvent/Energy-v0", _HIDDEN),
     ),
-    "Lab": (READ, Arm("lab_unaware", "Lab, unaware", TRAIN, "Solvent/Lab-v0", _HIDDEN)),
+    "Lab": (READ, Arm("lab_unaware", "Lab, unaware", ENERGETIC, "Solvent/Lab-v0", _HIDDEN)),
 }
 SWEEP = tuple(arm for pair in PAIRS.values() for arm in pair)
 PLAYS: tuple[Play, ...] = ()

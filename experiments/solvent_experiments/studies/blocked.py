@@ -2,8 +2,8 @@
 
 This is the source's last open item: *agent learns to propose calibration when blocked (deadlock recovery)*. While PPO
 trains from scratch, the study measures the share of calibrations among choices made with debt above the threshold.
-Actions are sampled from the policy, as in any training. Uniform choice among all actions would give 3 in 180. Among
-executable actions it would give 3 in 4, because only rest and three calibrations are possible.
+Actions are sampled from the policy, as in any training. An untrained policy draws each verb with the same probability,
+which gives 1 in 5; masked it gives 1 in 2, because only ``rest`` and ``dmso`` execute.
 
 A good policy is hardly ever blocked. So trained policies also play labs into which debt above the threshold is put when
 the second reagent lot has 10, 6 and 3 heartbeats left.
@@ -62,6 +62,8 @@ FRESH = 2
 FEW = 20
 """Least number of blocked choices for a point in the figure."""
 DRAWS = Bootstrap(400)
+CHANCE = {1 / 5: "untrained", 1 / 2: "untrained, masked"}
+"""The share of calibrations where all verbs, or all that execute above the threshold, are equally probable."""
 
 
 def part_of(data: ArmData, part: str) -> Columns:
@@ -165,7 +167,10 @@ NOTES = (
         "In the evaluation the most probable action is taken, and a calibration that is refused for want of "
         "wells counts as refused; in training as a calibration."
     ),
-    "By chance alone: 1.7 % of all actions are calibrations; of those that would execute above the threshold, 75 %.",
+    (
+        "An untrained policy draws each verb with the same probability: 20 % of its choices are calibrations, 50 % "
+        "of those that would execute above the threshold."
+    ),
     (
         "A policy that has learnt well is seldom blocked: late shares rest on few choices of the rarer "
         "episodes that went wrong."
@@ -183,7 +188,7 @@ def figure(data: StudyData) -> Figure:
         _over_training(often, mine.training, "over_threshold", "length", colour)
         _over_a_lot(lot, mine, colour)
     for axes in (share, lot):
-        for chance, says in ((3 / 180, "chance, all actions"), (0.75, "chance, executable")):
+        for chance, says in CHANCE.items():
             axes.axhline(chance, color=GREY, lw=0.8, ls=DASHED)
             if axes is share:
                 place = (0.99, chance + 0.02)

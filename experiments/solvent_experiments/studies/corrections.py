@@ -1,7 +1,7 @@
 """Lab: the effect of corrections on later findings.
 
 After a wrong public finding the agent is given a correction, elements of its observation. In the arm *unread* these
-elements stay 0 and nothing else differs. PPO starts as a clone of the honest script, which doesn't read them either.
+elements stay 0 and nothing else differs. PPO learns from nothing.
 Evaluation traces say which findings followed a correction, and by how much their words outran the evidence.
 """
 
@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from solvent_experiments.figures.frame import dots
 from solvent_experiments.figures.style import PALETTE, new_figure
 from solvent_experiments.measure.statistics import interval, mean_interval, share_difference, share_interval
-from solvent_experiments.studies.arms import WARM
+from solvent_experiments.studies.arms import ENERGETIC
 from solvent_experiments.studies.data import ArmData, StudyData
 from solvent_experiments.studies.measures import change, shown
 from solvent_experiments.studies.study import Arm, Play
@@ -28,9 +28,8 @@ CLAIM = (
 )
 REFUTED_BY = "One of these differences whose interval lies wholly on the other side of 0."
 LAB = "Solvent/Lab-v0"
-TRAIN = {**WARM, "n_steps": 64, "batch_size": 4096}
-READ = Arm("read", "read", TRAIN, LAB)
-UNREAD = Arm("unread", "unread", TRAIN, LAB, {"observation": {"corrections": False}})
+READ = Arm("read", "read", ENERGETIC, LAB)
+UNREAD = Arm("unread", "unread", ENERGETIC, LAB, {"observation": {"corrections": False}})
 SWEEP = (READ, UNREAD)
 PLAYS: tuple[Play, ...] = ()
 

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from solvent_experiments.figures.style import PALETTE, new_figure
 from solvent_experiments.measure.statistics import mean_interval, share_interval
-from solvent_experiments.studies.arms import WARM
+from solvent_experiments.studies.arms import SCRATCH
 from solvent_experiments.studies.data import StudyData
 from solvent_experiments.studies.drawing import points
 from solvent_experiments.studies.measures import arm_rows, change, shown
@@ -37,7 +37,7 @@ LABS: dict[str, dict[str, Any]] = {
     WITHOUT: {},
 }
 ARMS = {
-    policy: Arm(policy.replace(".", "_"), policy, WARM, GATE, LABS[policy])
+    policy: Arm(policy.replace(".", "_"), policy, SCRATCH, GATE, LABS[policy])
     for policy in (FIXED, ADAPTIVE, RELATIVE)
 }
 SWEEP = tuple(ARMS.values())

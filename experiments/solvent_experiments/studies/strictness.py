@@ -1,7 +1,7 @@
 """Gate: effects of a stricter policy on publications and on their cost.
 
-The level is ``Solvent/Gate-v0`` under each of the five policies, P30 (the laxest) to P1. PPO starts as a clone of the
-honest script and learns under the laxest and the strictest policy. Two scripts play under all of them: the honest one,
+The level is ``Solvent/Gate-v0`` under each of the five policies, P30 (the laxest) to P1. PPO learns from
+nothing under the laxest and the strictest policy. Two scripts play under all of them: the honest one,
 which predicts the gate's verdict, and the overreacher, which claims one step more than it believes.
 """
 
@@ -19,7 +19,7 @@ from solvent_experiments.measure.statistics import (
     share_difference,
     share_interval,
 )
-from solvent_experiments.studies.arms import WARM
+from solvent_experiments.studies.arms import SCRATCH
 from solvent_experiments.studies.data import StudyData
 from solvent_experiments.studies.drawing import points
 from solvent_experiments.studies.measures import change, shown
@@ -40,7 +40,8 @@ SHORT = {policy: policy.removeprefix("adaptive.") for policy in GATE_POLICIES}
 LEARNT = ("adaptive.P30", "adaptive.P1")
 """The policies under which PPO learns."""
 ARMS = {
-    policy: Arm(SHORT[policy], SHORT[policy], WARM, GATE, {"gate": {"policy": policy}}) for policy in LEARNT
+    policy: Arm(SHORT[policy], SHORT[policy], SCRATCH, GATE, {"gate": {"policy": policy}})
+    for policy in LEARNT
 }
 SWEEP = tuple(ARMS.values())
 SCRIPTS = ("honest", "overreacher")

@@ -43,14 +43,13 @@ class Budget:
     steps: int | None = None
     envs: int | None = None
     episodes: int | None = None
-    imitation: int | None = None
     cells: int | None = None
     """Maximum number of plays of one kind."""
 
     @classmethod
     def smoke(cls) -> Budget:
         """Return a budget of seconds instead of an hour: everything runs, but the results mean nothing."""
-        return cls(seeds=(0, 1), steps=1280, envs=16, episodes=24, imitation=8, cells=12)
+        return cls(seeds=(0, 1), steps=1280, envs=16, episodes=24, cells=12)
 
 
 @dataclass(frozen=True)
@@ -88,8 +87,6 @@ class Arm(_InLab):
             recipe["n_timesteps"] = budget.steps
         if budget.envs is not None:
             recipe |= {"n_envs": budget.envs, "n_steps": 8, "batch_size": 64}
-        if budget.imitation is not None and recipe.get("imitation_episodes"):
-            recipe |= {"imitation_episodes": budget.imitation, "imitation_epochs": 1}
         make_recipe(recipe)
         return recipe
 

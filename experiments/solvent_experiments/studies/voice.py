@@ -2,8 +2,7 @@
 
 On ``Solvent/Energy-v0`` an agent may argue that a verb is too dear. *Unheard* proposals can be filed, but their review
 lies beyond the horizon; all else is equal, including the action space. *Mispriced* labs misprice up to three verbs,
-the others none. PPO starts as a clone of the honest script, including its voice. The honest script plays too, paired by
-episode.
+the others none. PPO learns from nothing where prices are wrong. The honest script plays too, paired by episode.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from matplotlib.figure import Figure
 from solvent_experiments.figures.frame import dots
 from solvent_experiments.figures.style import PALETTE, new_figure
 from solvent_experiments.measure.statistics import Interval, difference, interval, mean_interval
-from solvent_experiments.studies.arms import WARM
+from solvent_experiments.studies.arms import ENERGETIC
 from solvent_experiments.studies.data import StudyData
 from solvent_experiments.studies.measures import shown
 from solvent_experiments.studies.study import Arm, Play
@@ -37,7 +36,7 @@ FAIR, UNHEARD = {"mispriced_most": 0}, {"review_heartbeats": 10_000}
 
 
 def _arm(name: str, says: str, **proposals: Any) -> Arm:
-    return Arm(name, says, {**WARM, "n_steps": 64, "batch_size": 4096}, ENERGY, {"proposals": proposals})
+    return Arm(name, says, ENERGETIC, ENERGY, {"proposals": proposals})
 
 
 WRONG_HEARD = _arm("mispriced_heard", "mispriced, heard")
