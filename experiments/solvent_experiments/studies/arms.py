@@ -11,7 +11,7 @@ from typing import Any
 
 from solvent_experiments.studies.study import Arm
 
-__all__ = ["CONTAMINATED", "ENERGETIC", "ENFORCED", "MASKED", "SCRATCH", "SMALL", "STRICT"]
+__all__ = ["CONTAMINATED", "ENERGETIC", "ENFORCED", "MASKED", "PLAIN", "SCRATCH", "SMALL", "STRICT"]
 
 _SHARED = {
     "n_timesteps": 2_000_000,
@@ -36,6 +36,20 @@ MASKED: Mapping[str, Any] = {"algorithm": "MaskablePPO", **_SHARED}
 """Chooses only among executable actions."""
 ENERGETIC: Mapping[str, Any] = {**SCRATCH, "idle_price": 0.02, "n_steps": 64, "ent_coef": "lin_0.1"}
 """For levels on which acting costs energy."""
+PLAIN: Mapping[str, Any] = {
+    "algorithm": "PPO",
+    "n_timesteps": 2_000_000,
+    "n_envs": 256,
+    "policy": "MlpPolicy",
+    "shaping_weight": None,
+    "n_steps": 40,
+    "batch_size": 2048,
+    "n_epochs": 5,
+    "gamma": 1.0,
+    "learning_rate": "lin_1e-3",
+    "policy_kwargs": {"net_arch": [64, 64]},
+}
+"""Stable-Baselines3's PPO with a plain network, on the bare reward."""
 SMALL: Mapping[str, Any] = {
     "algorithm": "PPO",
     "n_timesteps": 500_000,

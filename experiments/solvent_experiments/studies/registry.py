@@ -40,6 +40,7 @@ ORDER = (
     "corrections",
     "awareness",
     "transfer",
+    "learners",
     "world",
     "constants",
     "parts",
