@@ -50,21 +50,17 @@ $(VENV)/.compiled-is-current: $(SOURCES) | $(BIN)/python
 quickstart: $(VENV)/.installed-all $(VENV)/.compiled-is-current ## install, then run a first small experiment
 	$(BIN)/solvent run configs/quickstart.yaml
 
-# A policy for each level, of training seed 0, whatever it came to: none is chosen by its score. Those of the levels
-# in SHIPPED go into the package.
+# A policy for each level, of training seed 0, whatever it came to: none is chosen by its score.
 POLICIES := tiny:Tiny quickstart:Debt energy:Energy gate:Gate lab:Lab
-SHIPPED := Tiny Debt
 SHIPPED_FOLDER := agents/solvent_agents/learning/shipped_policies
 
-policies: $(VENV)/.installed-all $(VENV)/.compiled-is-current ## train a policy for each level again (runs/policies), and ship two
+policies: $(VENV)/.installed-all $(VENV)/.compiled-is-current ## train the policies that come with the package again (runs/policies)
 	@set -e; for pair in $(POLICIES); do \
 	  config=$${pair%%:*}; level=$${pair##*:}; \
 	  $(BIN)/solvent run configs/$$config.yaml --seeds 0 --out runs/policies/$$config; \
-	  case " $(SHIPPED) " in *" $$level "*) \
-	    mkdir -p $(SHIPPED_FOLDER)/$$level-v0/ppo; \
-	    cp runs/policies/$$config/ppo/seed-0/policy.json runs/policies/$$config/ppo/seed-0/policy.safetensors \
-	      $(SHIPPED_FOLDER)/$$level-v0/ppo/;; \
-	  esac; \
+	  mkdir -p $(SHIPPED_FOLDER)/$$level-v0/ppo; \
+	  cp runs/policies/$$config/ppo/seed-0/policy.json runs/policies/$$config/ppo/seed-0/policy.safetensors \
+	    $(SHIPPED_FOLDER)/$$level-v0/ppo/; \
 	done
 
 # ------------------------------------------------------------------------------------------------- tests

@@ -23,8 +23,9 @@ NAMES = sorted(shipped_policies())
 BUDGET = 200_000  # bytes a policy may add to the package
 
 
-def test_those_of_the_two_small_levels_are_there():
-    assert {"ppo:Solvent/Debt-v0", "ppo:Solvent/Tiny-v0"} <= set(NAMES)
+def test_every_level_has_one():
+    levels = {f"Solvent/{level}-v0" for level in ("Debt", "Energy", "Gate", "Lab", "Tiny")}
+    assert {f"ppo:{level}" for level in levels} == set(NAMES)
     assert all(is_shipped_name(name) for name in NAMES)
     assert not any(is_shipped_name(name) for name in (*AGENTS, "runs/ppo/seed-0/policy.safetensors"))
 
