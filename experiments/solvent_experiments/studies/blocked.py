@@ -14,11 +14,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from solvent.lab.codes import Event
 from solvent_experiments.artifacts.parquet import Columns, select
 from solvent_experiments.figures.frame import band
 from solvent_experiments.figures.style import DASHED, GREY, PALETTE, new_figure
@@ -57,10 +55,6 @@ ENOUGH = 0.8
 """The share of calibrations that the claim asks for where debt is put into a lab."""
 PARTS = {"first tenth": (0.0, 0.1), "last tenth": (0.9, 1.0)}
 KINDS = {"calibrates": "over_threshold_calibrations", "rests": "over_threshold_rests"}
-FRESH = 2
-"""Heartbeats during which a reagent lot counts as fresh."""
-FEW = 20
-"""Least number of blocked choices for a point in the figure."""
 DRAWS = Bootstrap(400)
 CHANCE = {1 / 5: "untrained", 1 / 2: "untrained, masked"}
 """The share of calibrations where all verbs, or all that execute above the threshold, are equally probable."""
@@ -88,20 +82,12 @@ def score(data: StudyData) -> Score:
     findings, rows, put_rows = [], [], []
     for says, arm in ARMS.items():
         mine = data.arm(arm)
-        played = in_evaluation(mine)
-        fresh = played["lot_heartbeat"] < FRESH
         parts = {name: part_of(mine, name) for name in PARTS}
-        cut = {"fresh lot": select(played, fresh), "later in it": select(played, ~fresh)}
-        for of, columns, expected in (
-            ("growth of P(calibrate | blocked)", parts, 1),
-            ("P(calibrate | blocked) in the evaluation, later in a lot less in a fresh one", cut, 0),
-        ):
-            first, last = (calibrating(part, mine.seeds) for part in columns.values())
-            found = share_difference(first, last, paired=True)
-            findings.append(Finding(f"{says}: {of}", found, "share of choices", expected, 0.05))
-        moments = {**parts, "evaluation": played}
-        moments |= {f"evaluation, {when}": part for when, part in cut.items()}
-        rows += [_row(says, when, part, mine.seeds) for when, part in moments.items()]
+        first, last = (calibrating(part, mine.seeds) for part in parts.values())
+        growth = share_difference(first, last, paired=True)
+        of = "growth of P(calibrate | blocked)"
+        findings.append(Finding(f"{says}: {of}", growth, "share of choices", 1, 0.05))
+        rows += [_row(says, when, part, mine.seeds) for when, part in parts.items()]
         put = data.plays[INDEBTED[says].name]
         of = f"P(calibrate | blocked) with debt put into the lab, less {ENOUGH:.0%}"
         beyond = Interval(*(end - ENOUGH for end in _calibrates(put, mine.seeds)))
@@ -129,23 +115,6 @@ def _put_row(says: str, put: Columns, left: int, seeds: Any) -> Mapping[str, Any
     }
 
 
-def in_evaluation(data: ArmData) -> Columns:
-    """Return the same counts of the traced evaluation episodes, where the policy takes its most probable action."""
-    traces = data.traces
-    starts = traces["heartbeat"] == 0
-    before = np.roll(traces["debt"], 1)
-    over = (before > data.params.debt.threshold) & ~starts
-    counts = {
-        "over_threshold": over,
-        KINDS["calibrates"]: over & (traces["event"] == int(Event.CALIBRATED)),
-        KINDS["rests"]: over & (traces["event"] == int(Event.RESTED)),
-        "length": ~starts,
-    }
-    since = (traces["heartbeat"] - 1) % data.params.assay.lot_heartbeats
-    told = {"training_seed": traces["training_seed"], "lot_heartbeat": since}
-    return told | {name: mask.astype(np.int64) for name, mask in counts.items()}
-
-
 def _row(says: str, when: str, part: Columns, seeds: Any) -> Mapping[str, Any]:
     blocked = by_seed(part, "over_threshold", seeds)
     calibrates, rests = (by_seed(part, column, seeds) for column in KINDS.values())
@@ -164,10 +133,6 @@ def _row(says: str, when: str, part: Columns, seeds: Any) -> Mapping[str, Any]:
 
 NOTES = (
     (
-        "In the evaluation the most probable action is taken, and a calibration that is refused for want of "
-        "wells counts as refused; in training as a calibration."
-    ),
-    (
         "An untrained policy draws each verb with the same probability: 20 % of its choices are calibrations, 50 % "
         "of those that would execute above the threshold."
     ),
@@ -179,30 +144,31 @@ NOTES = (
 
 
 def figure(data: StudyData) -> Figure:
-    """Draw how often agents calibrate when blocked, and are blocked, over training; the former also by a lot's age."""
+    """Draw how often agents calibrate when blocked and are blocked over training, and the former with debt put in."""
     drawn = new_figure(5.4)
-    share, often, lot = drawn.subplots(3, 1)
-    for colour, (says, arm) in zip(PALETTE, ARMS.items(), strict=False):
+    share, often, put = drawn.subplots(3, 1)
+    for i, (says, arm) in enumerate(ARMS.items()):
         mine = data.arm(arm)
-        _over_training(share, mine.training, KINDS["calibrates"], "over_threshold", colour, says)
-        _over_training(often, mine.training, "over_threshold", "length", colour)
-        _over_a_lot(lot, mine, colour)
-    for axes in (share, lot):
-        for chance, says in CHANCE.items():
-            axes.axhline(chance, color=GREY, lw=0.8, ls=DASHED)
-            if axes is share:
-                place = (0.99, chance + 0.02)
-                axes.annotate(
-                    says, place, xycoords=("axes fraction", "data"), ha="right", color=GREY, fontsize=7
-                )
+        _over_training(share, mine.training, KINDS["calibrates"], "over_threshold", PALETTE[i], says)
+        _over_training(often, mine.training, "over_threshold", "length", PALETTE[i])
+        played = data.plays[INDEBTED[says].name]
+        found = [_calibrates(select(played, played["left"] == left), mine.seeds) for left in LEFT]
+        points(put, [place + 0.1 * i for place in range(len(LEFT))], found, color=PALETTE[i], ls="")
+    for chance, says in CHANCE.items():
+        share.axhline(chance, color=GREY, lw=0.8, ls=DASHED)
+        place = (0.99, chance + 0.02)
+        share.annotate(says, place, xycoords=("axes fraction", "data"), ha="right", color=GREY, fontsize=7)
+    for axes in (share, put):
         axes.set_ylim(0, 1.02)
         axes.set_ylabel("P(calibrate | blocked)")
     often.set_ylim(bottom=0)
     often.set_ylabel("share of choices\nthat are blocked")
     step_labels(often)
     share.sharex(often)
-    lot.set_xlabel("heartbeats since the lot began (evaluation)")
-    drawn.align_ylabels([share, often, lot])
+    put.axhline(ENOUGH, color=GREY, lw=0.8, ls=DASHED)
+    put.set_xticks(range(len(LEFT)), [str(left) for left in LEFT])
+    put.set_xlabel("heartbeats left in the lot, debt put in")
+    drawn.align_ylabels([share, often, put])
     drawn.legend(loc="outside upper center", ncols=2)
     return drawn
 
@@ -216,12 +182,3 @@ def _over_training(
         for b in bins
     ]
     band(axes, [b.steps for b in bins], found, colour, label=says)
-
-
-def _over_a_lot(axes: Axes, data: ArmData, colour: str) -> None:
-    played = in_evaluation(data)
-    for beat in range(data.params.assay.lot_heartbeats):
-        part = select(played, played["lot_heartbeat"] == beat)
-        calibrations, choices = calibrating(part, data.seeds)
-        if sum(int(group.sum()) for group in choices) >= FEW:
-            points(axes, [beat], [share_interval(calibrations, choices, DRAWS)], color=colour)
