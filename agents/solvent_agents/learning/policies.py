@@ -153,8 +153,7 @@ class _SharedMixin:
     def _build(self, lr_schedule: Any) -> None:
         super()._build(lr_schedule)  # type: ignore[misc]
         self.action_net = nn.Identity()
-        n_actions = self.mlp_extractor.latent_dim_pi
-        self.action_dist = self.distribution_class(n_actions).among(self._network_arguments[0])
+        self.action_dist = self.distribution_class(self._network_arguments[0])
         fused = {"fused": True} if self.optimizer_class is Adam else {}  # type: ignore[attr-defined]
         self.optimizer = self.optimizer_class(  # type: ignore[attr-defined]
             self.parameters(),  # type: ignore[attr-defined]
@@ -174,14 +173,13 @@ class _ByVerb:
 
     distribution: Any
 
-    def among(self, params: LabParams) -> Any:
-        """Set the actions."""
+    def __init__(self, params: LabParams) -> None:
         actions = action_table(params)
+        super().__init__(len(actions))  # type: ignore[call-arg]
         self.log_prior = log_prior(params)
-        parts = (actions["verb"], [f"{verb} {compound}" for verb, compound in actions[["verb", "compound"]]])
+        parts = actions["verb"], actions[["verb", "compound"]]
         kinds = [np.unique(part, return_inverse=True)[1] for part in parts]
         self.kinds = [torch.from_numpy(np.eye(kind.max() + 1, dtype=np.float32)[kind]) for kind in kinds]
-        return self
 
     def entropy(self) -> Tensor:
         """Return the entropy relative to the prior, nats, shape ``(n,)``: 0 where all verbs are equally probable."""

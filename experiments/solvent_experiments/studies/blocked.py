@@ -89,17 +89,21 @@ def score(data: StudyData) -> Score:
         findings.append(Finding(f"{says}: {of}", growth, "share of choices", 1, 0.05))
         rows += [_row(says, when, part, mine.seeds) for when, part in parts.items()]
         put = data.plays[INDEBTED[says].name]
-        of = f"P(calibrate | blocked) with debt put into the lab, less {ENOUGH:.0%}"
-        beyond = Interval(*(end - ENOUGH for end in _calibrates(put, mine.seeds)))
-        findings.append(Finding(f"{says}: {of}", beyond, "share of choices", 1, 0.05))
+        findings.append(enough(says, calibrates(put, mine.seeds)))
         put_rows += [_put_row(says, put, left, mine.seeds) for left in LEFT]
     tables = {"Choices above the threshold": rows, "With debt put into the lab": put_rows}
     return Score(tuple(findings), tables, NOTES)
 
 
-def _calibrates(put: Columns, seeds: Any) -> Interval:
+def calibrates(put: Columns, seeds: Any) -> Interval:
     """Return the share of calibrations among choices in labs into which debt was put."""
     return share_interval(by_seed(put, "calibrations", seeds), by_seed(put, "blocked", seeds))
+
+
+def enough(says: str, share: Interval) -> Finding:
+    """Return by how much the ``share`` of calibrations with debt put in exceeds ``ENOUGH``."""
+    of = f"P(calibrate | blocked) with debt put into the lab, less {ENOUGH:.0%}"
+    return Finding(f"{says}: {of}", Interval(*(end - ENOUGH for end in share)), "share of choices", 1, 0.05)
 
 
 def _put_row(says: str, put: Columns, left: int, seeds: Any) -> Mapping[str, Any]:
@@ -109,7 +113,7 @@ def _put_row(says: str, put: Columns, left: int, seeds: Any) -> Mapping[str, Any
         "arm": says,
         "heartbeats left": left,
         "blocked choices": int(mine["blocked"].sum()),
-        "calibrates (%)": shown(_calibrates(mine, seeds), 100.0, 1),
+        "calibrates (%)": shown(calibrates(mine, seeds), 100.0, 1),
         "calibrates at once (%)": shown(mean_interval(first), 100.0, 1),
         "return": shown(mean_interval(returns)),
     }
@@ -117,16 +121,16 @@ def _put_row(says: str, put: Columns, left: int, seeds: Any) -> Mapping[str, Any
 
 def _row(says: str, when: str, part: Columns, seeds: Any) -> Mapping[str, Any]:
     blocked = by_seed(part, "over_threshold", seeds)
-    calibrates, rests = (by_seed(part, column, seeds) for column in KINDS.values())
-    refused = [b - c - r for b, c, r in zip(blocked, calibrates, rests, strict=True)]
+    calibrated, rested = (by_seed(part, column, seeds) for column in KINDS.values())
+    refused = [b - c - r for b, c, r in zip(blocked, calibrated, rested, strict=True)]
     heartbeats = by_seed(part, "length", seeds)
     return {
         "arm": says,
         "when": when,
         "blocked choices": int(sum(group.sum() for group in blocked)),
         "of all choices (%)": shown(share_interval(blocked, heartbeats), 100.0, 1),
-        "calibrates (%)": shown(share_interval(calibrates, blocked), 100.0, 1),
-        "rests (%)": shown(share_interval(rests, blocked), 100.0, 1),
+        "calibrates (%)": shown(share_interval(calibrated, blocked), 100.0, 1),
+        "rests (%)": shown(share_interval(rested, blocked), 100.0, 1),
         "is refused (%)": shown(share_interval(refused, blocked), 100.0, 1),
     }
 
@@ -152,7 +156,7 @@ def figure(data: StudyData) -> Figure:
         _over_training(share, mine.training, KINDS["calibrates"], "over_threshold", PALETTE[i], says)
         _over_training(often, mine.training, "over_threshold", "length", PALETTE[i])
         played = data.plays[INDEBTED[says].name]
-        found = [_calibrates(select(played, played["left"] == left), mine.seeds) for left in LEFT]
+        found = [calibrates(select(played, played["left"] == left), mine.seeds) for left in LEFT]
         points(put, [place + 0.1 * i for place in range(len(LEFT))], found, color=PALETTE[i], ls="")
     for chance, says in CHANCE.items():
         share.axhline(chance, color=GREY, lw=0.8, ls=DASHED)

@@ -34,16 +34,21 @@ SWEEP = (READ, UNREAD)
 PLAYS: tuple[Play, ...] = ()
 
 
-def judged(data: ArmData, *, corrected: bool) -> tuple[list[Any], list[Any]]:
-    """Return by seed, for the findings with a correction in force or without one, outrun flags and ones."""
+def outrun(data: ArmData, among: Any = True) -> tuple[list[Any], list[Any]]:
+    """Return by seed, for the findings in the rows ``among`` the traces, flags of those that words outrun, and ones."""
     traces = data.traces
-    before = np.roll(traces["correction"], 1)  # a trace begins with a row without a correction
-    found = (traces["wording"] >= 0) & ((before >= 0) == corrected)
-    outrun = traces["adequacy"] >= data.params.adequacy.review_from
+    found = (traces["wording"] >= 0) & among
+    beyond = traces["adequacy"] >= data.params.adequacy.review_from
     chosen = [found & (traces["training_seed"] == seed) for seed in data.seeds]
-    return [outrun[rows].astype(np.int64) for rows in chosen], [
+    return [beyond[rows].astype(np.int64) for rows in chosen], [
         np.ones(rows.sum(), np.int64) for rows in chosen
     ]
+
+
+def judged(data: ArmData, *, corrected: bool) -> tuple[list[Any], list[Any]]:
+    """Return ``outrun`` of the findings with a correction in force, or of those without one."""
+    before = np.roll(data.traces["correction"], 1)  # a trace begins with a row without a correction
+    return outrun(data, (before >= 0) == corrected)
 
 
 def score(data: StudyData) -> Score:

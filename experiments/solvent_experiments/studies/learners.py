@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
 from matplotlib.figure import Figure
 
 from solvent_experiments.figures.frame import band
@@ -26,8 +25,9 @@ from solvent_experiments.measure.statistics import (
     share_interval,
 )
 from solvent_experiments.studies.arms import CONTAMINATED, ENERGETIC, ENFORCED, PLAIN, SCRATCH
-from solvent_experiments.studies.blocked import ENOUGH
-from solvent_experiments.studies.data import ArmData, StudyData
+from solvent_experiments.studies.blocked import calibrates, enough
+from solvent_experiments.studies.corrections import outrun
+from solvent_experiments.studies.data import StudyData
 from solvent_experiments.studies.drawing import step_labels
 from solvent_experiments.studies.measures import change, shown
 from solvent_experiments.studies.study import Arm, Play
@@ -71,16 +71,6 @@ PLAYS = (*HONEST.values(), *INDEBTED.values())
 MATTERS = 0.25  # bits, or calibrations an episode
 
 
-def outrun(data: ArmData) -> tuple[list[Any], list[Any]]:
-    """Return by seed, for the findings of the traced episodes, flags of those that words outrun, and ones."""
-    traces = data.traces
-    found = [(traces["wording"] >= 0) & (traces["training_seed"] == seed) for seed in data.seeds]
-    beyond = traces["adequacy"] >= data.params.adequacy.review_from
-    return [beyond[rows].astype(np.int64) for rows in found], [
-        np.ones(rows.sum(), np.int64) for rows in found
-    ]
-
-
 def score(data: StudyData) -> Score:
     """Return the properties of what is learned, and a table of every level."""
     findings = [finding for level in LEARNERS for finding in _findings(data, level)]
@@ -102,9 +92,7 @@ def _findings(data: StudyData, level: str) -> Iterator[Finding]:
             of = "honest" if share == 1.0 else "half of honest"
             yield Finding(f"{arm.says if share < 1 else level}: return less {of}", found, "bits", 1, MATTERS)
     if data.has(INDEBTED[level]):
-        beyond = Interval(*(end - ENOUGH for end in _calibrates(data, level)))
-        of = f"P(calibrate | blocked) with debt put into the lab, less {ENOUGH:.0%}"
-        yield Finding(f"{level}: {of}", beyond, "share of choices", 1, 0.05)
+        yield enough(level, _calibrates(data, level))
     if level == "Debt":
         more = change("calibrations", data.arm(CONTAMINATED), learned)
         yield Finding("Debt: calibrations, enforced less tracked", more, "an episode", 1, MATTERS)
@@ -120,8 +108,7 @@ def _arms(level: str) -> Iterator[Arm]:
 
 
 def _calibrates(data: StudyData, level: str) -> Interval:
-    play = INDEBTED[level].name
-    return share_interval(data.play_groups(play, "calibrations"), data.play_groups(play, "blocked"))
+    return calibrates(data.plays[INDEBTED[level].name], data.arm(LEARNERS[level]).seeds)
 
 
 def _script(data: StudyData, level: str) -> str:

@@ -1,8 +1,8 @@
 """Gate: effects of a stricter policy on publications and on their cost.
 
-The level is ``Solvent/Gate-v0`` under each of the five policies, P30 (the laxest) to P1. PPO learns from
-nothing under the laxest and the strictest policy. Two scripts play under all of them: the honest one,
-which predicts the gate's verdict, and the overreacher, which claims one step more than it believes.
+The level is ``Solvent/Gate-v0`` under each of the five policies, P30 (the laxest) to P1. PPO learns from nothing
+under the laxest and the strictest policy. Two scripts play under all of them: the honest one, which predicts the gate's
+verdict, and the overreacher, which claims one step more than it believes.
 """
 
 from __future__ import annotations
