@@ -23,6 +23,7 @@ from solvent_experiments.run.running import BrokenRunError
 from solvent_experiments.studies.arms import ENFORCED
 from solvent_experiments.studies.data import ArmData, StudyData
 from solvent_experiments.studies.plays import PlayTable
+from solvent_experiments.studies.records import DEBTS
 from solvent_experiments.studies.registry import (
     all_studies,
     arms_of,
@@ -242,6 +243,18 @@ def test_claims_are_held_against_what_could_be_expected() -> None:
     assert columns["quantile"].mean() > 0.2
     assert abs(columns["gain"].mean() - columns["expected"].mean()) < 0.15
     assert (columns["claim"] <= columns["most"] + 1e-9).all()
+
+
+def test_debt_is_set_where_claims_are_recorded() -> None:
+    """A third into each lot, each lab has the next of the debts."""
+    columns = made(Play("c", script="never_calibrates", record="claims_in_debt"), 8)
+    lot, since = np.divmod(columns["heartbeat"].astype(np.int64), 12)
+    at = since == 4
+    assert len(np.unique(lot[at])) > 1
+    assert columns["debt"][at].tolist() == [
+        DEBTS[i] for i in (columns["episode_seed"] + lot)[at] % len(DEBTS)
+    ]
+    assert set(columns["debt"][at]) == set(DEBTS)
 
 
 def test_careers_carry_what_is_owed() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from solvent_experiments.studies.study import Arm
 
-__all__ = ["CONTAMINATED", "ENERGETIC", "ENFORCED", "MASKED", "PLAIN", "SCRATCH", "SMALL", "STRICT"]
+__all__ = ["CONTAMINATED", "ENERGETIC", "ENFORCED", "MASKED", "PLAIN", "SCRATCH", "STRICT"]
 
 _SHARED = {
     "n_timesteps": 2_000_000,
@@ -56,23 +56,6 @@ PLAIN: Mapping[str, Any] = {
     "policy_kwargs": {"net_arch": [64, 64]},
 }
 """Stable-Baselines3's PPO with a plain network, on the bare reward."""
-SMALL: Mapping[str, Any] = {
-    "algorithm": "PPO",
-    "n_timesteps": 500_000,
-    "n_envs": 256,
-    "policy": "MlpPolicy",
-    "shaping_weight": 0.5,
-    "expected_score": True,
-    "n_steps": 16,
-    "batch_size": 1024,
-    "n_epochs": 5,
-    "gamma": 1.0,
-    "gae_lambda": 0.95,
-    "learning_rate": "lin_1e-3",
-    "clip_range": 0.2,
-    "ent_coef": 0.005,
-}
-"""A plain network, for the lab that can be solved exactly."""
 
 # An arm of several studies is trained once, in the folder of the first.
 ENFORCED = Arm("enforced", "as it is", SCRATCH, seeds=10)

@@ -5,8 +5,8 @@ a claim of the median. By the newsvendor's argument the best quantile falls as d
 the threshold. But an agent in debt is also later in its episode and knows more. So the study also takes the difference
 within strata of the same plate and a similar expected gain, each weighted by the smaller of its two counts.
 
-On ``Solvent/Tiny-v0`` the exact solution plays beside a learner. Only 0, 0.25 and 0.5 bits can be claimed there, which
-makes the quantile coarse, so the study compares how often something is claimed.
+A learner under enforcement hardly ever has debt. So debt from 0 to 1.5 bits is also put into its labs, in turn, a third
+into each reagent lot (``records.claims_in_debt``).
 """
 
 from __future__ import annotations
@@ -21,37 +21,32 @@ from numpy.typing import NDArray
 from solvent_experiments.artifacts.parquet import Columns, select
 from solvent_experiments.figures.style import DASHED, GREY, PALETTE, new_figure
 from solvent_experiments.measure.statistics import Interval, difference, mean_interval, stratified_bootstrap
-from solvent_experiments.studies.arms import CONTAMINATED, ENFORCED, SMALL
+from solvent_experiments.studies.arms import CONTAMINATED, ENFORCED
 from solvent_experiments.studies.data import StudyData
 from solvent_experiments.studies.drawing import points
 from solvent_experiments.studies.measures import shown
-from solvent_experiments.studies.study import Arm, Play
+from solvent_experiments.studies.study import Play
 from solvent_experiments.studies.verdicts import Finding, Score
 
 TITLE = "Learnt claims, and what they are worth as debt rises"
 CLAIM = (
     "Where debt is enforced a learner claims a lower quantile of what it can expect than where debt is only "
-    "tracked, and a lower one the more debt it has; the exact solution of the small lab claims less often in debt "
-    "as well."
+    "tracked, and, with debt put into its labs, a lower one the more debt it has."
 )
 REFUTED_BY = "One of these differences whose interval lies wholly above 0."
 
-TINY = "Solvent/Tiny-v0"
-SMALL_ARM = Arm("tiny", "Tiny: PPO", SMALL, TINY)
-SWEEP = (ENFORCED, CONTAMINATED, SMALL_ARM)
+SWEEP = (ENFORCED, CONTAMINATED)
 PLAYS = (
     Play("enforced", arm=ENFORCED, record="claims", episodes=200),
     Play("contaminated", CONTAMINATED.params, arm=CONTAMINATED, record="claims", episodes=200),
     Play("honest", script="honest", record="claims", episodes=200),
-    Play("tiny_ppo", env=TINY, arm=SMALL_ARM, record="claims", episodes=1000),
-    Play("tiny_exact", env=TINY, script="exact", record="claims", episodes=4000),
+    Play("enforced_in_debt", arm=ENFORCED, record="claims_in_debt", episodes=500),
 )
 SAYS = {
     "enforced": "PPO, enforced",
+    "enforced_in_debt": "PPO, enforced, debt put in",
     "contaminated": "PPO, only tracked",
     "honest": "honest script",
-    "tiny_ppo": "Tiny: PPO",
-    "tiny_exact": "Tiny: exact",
 }
 EDGES = (0.0, 1e-9, 0.5, 1.0, 1.5, 2.0 + 1e-9)
 """Edges of the bins of debt, in bits; the first bin holds no debt at all."""
@@ -103,27 +98,21 @@ def falling_within_strata(groups: Sequence[Columns], name: str) -> Interval:
 
 def score(data: StudyData) -> Score:
     """Return how bold the claims are and how they change with debt."""
-    groups = {name: grouped(data.plays[name]) for name in SAYS if name in data.plays}
-    enforced, tracked = groups["enforced"], groups["contaminated"]
-    falls = between(enforced, "quantile", lambda debt: binned(debt) == 0, lambda debt: binned(debt) >= 3)
+    groups = {name: grouped(data.plays[name]) for name in SAYS}
+    enforced, put, tracked = (groups[name] for name in ("enforced", "enforced_in_debt", "contaminated"))
+    falls = between(put, "quantile", lambda debt: binned(debt) == 0, lambda debt: binned(debt) >= 3)
     # An agent that learned to rest makes no claim.
     bolder = excess = NOTHING
     if tracked and enforced:
         bolder = difference([g["quantile"] for g in tracked], [g["quantile"] for g in enforced])
         excess = mean_interval([g["claim"] - g["gain"] for g in enforced])
-    within = falling_within_strata(enforced, "quantile")
+    within = falling_within_strata(put, "quantile")
     findings = [
         Finding("PPO: quantile claimed, enforced less only tracked", bolder, "of the gain", -1, 0.05),
-        Finding("PPO, enforced: quantile, debt above 1 bit less none", falls, "of the gain", -1, 0.05),
-        Finding("PPO, enforced: the same, within plate and expected gain", within, "of the gain", -1, 0.05),
+        Finding("PPO, debt put in: quantile, above 1 bit less none", falls, "of the gain", -1, 0.05),
+        Finding("PPO, debt put in: the same, by plate and expected gain", within, "of the gain", -1, 0.05),
         Finding("PPO, enforced: claimed less gained", excess, "bits a claim", 0, 0.05),
     ]
-    for name, expected in (("tiny_exact", -1), ("tiny_ppo", 0)):
-        if name in groups:
-            mine = [{**g, "claims": (g["claim"] > 0).astype(np.float64)} for g in groups[name]]
-            found = between(mine, "claims", lambda debt: debt == 0, lambda debt: debt > 0)
-            says = f"{SAYS[name]}: claims something, in debt less without"
-            findings.append(Finding(says, found, "share of plates", expected, 0.05))
     rows = [row for name, of in groups.items() for row in _rows(SAYS[name], of)]
     return Score(tuple(findings), {"By debt when the claim was made": rows}, NOTES)
 
@@ -167,13 +156,11 @@ def figure(data: StudyData) -> Figure:
     drawn = new_figure(4.6)
     panels: Sequence[Any] = drawn.subplots(2, 1)
     for i, (name, says) in enumerate(SAYS.items()):
-        if name not in data.plays:
-            continue
         groups = grouped(data.plays[name])
         bins = {place + 0.07 * (i - 2): mine for place in range(len(BINS)) if (mine := in_bin(groups, place))}
         quantiles = [mean_interval([g["quantile"] for g in mine]) for mine in bins.values()]
         excess = [mean_interval([g["claim"] - g["gain"] for g in mine]) for mine in bins.values()]
-        style = {"color": PALETTE[i], "ls": DASHED if name.startswith("tiny") else "-"}
+        style = {"color": PALETTE[i], "ls": DASHED if name == "enforced_in_debt" else "-"}
         points(panels[0], list(bins), quantiles, label=says, **style)
         points(panels[1], list(bins), excess, **style)
     panels[0].axhline(0.5, color=GREY, lw=0.8, ls=DASHED)

@@ -8,6 +8,7 @@ lot.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -37,6 +38,8 @@ LEFT = (10, 6, 3)
 """Heartbeats that a lot has left when debt is put into a lab."""
 OWED = 0.5
 """Bits above the threshold that are put into it."""
+DEBTS = (0.0, 0.5, 1.0, 1.5)
+"""Debts in bits that ``claims_in_debt`` sets."""
 
 
 class Step(NamedTuple):
@@ -126,13 +129,39 @@ def careers(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
 
 def claims(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
     """Return a row for each experiment in the first episode of labs with these ``seeds``."""
+    return _claims(agent, params, seeds, lambda _, __: False)
+
+
+def claims_in_debt(agent: Agent, params: LabParams, seeds: Sequence[int]) -> Columns:
+    """Return ``claims`` where, a third into each lot, each lab has its debt set to the next of ``DEBTS``.
+
+    The debt that an agent runs up by itself goes with what it knows; one that is set doesn't.
+    """
+    lot = params.assay.lot_heartbeats
+
+    def put(chosen: NDArray[np.int64], labs: NDArray[Any]) -> bool:
+        now = (labs["heartbeat"] % lot == lot // 3) & (labs["slot"] == 0)
+        debt = np.take(DEBTS, chosen + labs["heartbeat"] // lot, mode="wrap")
+        labs["debt_at_start"] += np.where(now, debt - labs["debt"], 0.0)
+        labs["debt"] = np.where(now, debt, labs["debt"])
+        return bool(now.any())
+
+    return _claims(agent, params, seeds, put)
+
+
+def _claims(
+    agent: Agent,
+    params: LabParams,
+    seeds: Sequence[int],
+    put: Callable[[NDArray[np.int64], NDArray[Any]], bool],
+) -> Columns:
     parts = []
     reader, forecaster = Reader(params), Forecaster(params)
     table = action_table(params)
     for first in range(0, len(seeds), BATCH):
         chosen = np.asarray(seeds[first : first + BATCH])
         running = np.ones(len(chosen), np.bool_)
-        for step in walk(agent, params, chosen.tolist()):
+        for step in walk(agent, params, chosen.tolist(), functools.partial(put, chosen)):
             events = step.envs.batch.steps["event"]
             rows = np.flatnonzero(running & (events == int(Event.EXPLORED)))
             taken = table[step.actions[rows]]
@@ -302,6 +331,7 @@ def _indebted(agent: Agent, params: LabParams, seeds: NDArray[np.int64], left: i
 RECORDS: Mapping[str, Callable[[Any, LabParams, Sequence[int]], Columns]] = {
     "episodes": episodes,
     "claims": claims,
+    "claims_in_debt": claims_in_debt,
     "careers": careers,
     "plates": plates,
     "judged": judged,
