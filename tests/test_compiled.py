@@ -9,8 +9,11 @@ import sys
 import pytest
 from numba.core.caching import IndexDataCacheFile
 
+from solvent import LabVectorEnv
 from solvent.lab import dynamics
+from solvent.lab.batch import begin_labs
 from solvent.lab.compiled import ContentNamedCacheFile, drop_stale_cache
+from solvent.lab.dynamics import begin_episode
 
 PLAIN_PYTHON = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
@@ -100,9 +103,17 @@ def test_code_of_other_sources_has_another_name(tmp_path):
 
 @pytest.mark.skipif(PLAIN_PYTHON, reason="nothing is compiled")
 def test_everything_that_is_compiled_is_cached_so():
-    found = [value for value in vars(dynamics).values() if hasattr(value, "_cache")]
+    found = [value.whole for value in vars(dynamics).values() if hasattr(value, "whole")]
     assert len(found) > 30
     assert all(isinstance(value._cache._cache_file, ContentNamedCacheFile) for value in found)
+
+
+@pytest.mark.skipif(PLAIN_PYTHON, reason="nothing is compiled")
+def test_only_what_python_calls_is_translated():
+    """The rules of a step are linked into it and nowhere translated by themselves."""
+    LabVectorEnv(2, preset="tiny").reset(seed=0)
+    assert begin_labs.whole.overloads
+    assert not begin_episode.whole.overloads
 
 
 PLAY = """

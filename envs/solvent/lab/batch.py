@@ -31,7 +31,7 @@ __all__ = ["LabBatch", "held_tables", "resolve_params", "resolve_seed"]
 
 
 @compiled
-def begin_labs(labs, chosen, fresh, held, observations, masks):  # type: ignore[no-untyped-def]
+def begin_labs(labs, chosen, fresh, held):  # type: ignore[no-untyped-def]
     """Start an episode in the ``chosen`` labs.
 
     Labs in ``fresh`` start their random stream; the others continue it. ``held``, here and below, is an array with
@@ -40,52 +40,53 @@ def begin_labs(labs, chosen, fresh, held, observations, masks):  # type: ignore[
     tables = held[0]
     uniforms = np.zeros(labs[0].potency.shape[0] + 1 + PRICE_UNIFORMS)
     for i in range(labs.shape[0]):
-        if not chosen[i]:
-            continue
-        begin_episode(labs, i, np.int64(0) if fresh[i] else np.int64(labs[i].episode) + 1, tables, uniforms)
-        write_observation(labs[i], tables, observations[i])
-        write_mask(labs[i], tables, masks[i])
+        if chosen[i]:
+            episode = np.int64(0) if fresh[i] else np.int64(labs[i].episode) + 1
+            begin_episode(labs, i, episode, tables, uniforms)
 
 
 @compiled
-def show_labs(labs, held, observations, masks):  # type: ignore[no-untyped-def]
-    """Write the observation and mask of every lab."""
+def show_labs(labs, chosen, held, observations, masks):  # type: ignore[no-untyped-def]
+    """Write the observations and masks of the ``chosen`` labs."""
     tables = held[0]
     for i in range(labs.shape[0]):
-        write_observation(labs[i], tables, observations[i])
-        write_mask(labs[i], tables, masks[i])
+        if chosen[i]:
+            write_observation(labs[i], tables, observations[i])
+            write_mask(labs[i], tables, masks[i])
 
 
 @compiled
 def step_labs(  # type: ignore[no-untyped-def]
-    labs, steps, rewards, observations, masks, finals, final_observations, actions, held, same_step
+    labs, steps, rewards, observations, masks, finals, final_observations, actions, over, held, same_step
 ):
-    """Advance every lab, or start the next episode of a lab that has ended (next-step reset).
+    """Advance every lab that has not ended, and return the number of labs whose next episode is to begin.
 
-    With ``same_step``, a lab that ends is copied to ``finals``, its observation to ``final_observations``, and its
-    next episode starts at once. The arrays are separate arguments because unpacking a tuple of them takes longer than
-    stepping one lab.
+    ``over`` says which: with ``same_step`` those that ended now, which are copied to ``finals``, their observations to
+    ``final_observations``; else those that had ended before. The arrays are separate arguments because unpacking a
+    tuple of them takes longer than stepping one lab.
     """
     tables = held[0]
     uniforms = np.zeros(labs[0].last_bins.shape[0] + 1)
-    at_reset = np.zeros(labs[0].potency.shape[0] + 1 + PRICE_UNIFORMS)
     joint = np.empty((labs[0].conditional.shape[1], labs[0].conditional.shape[2]))
     evidence = np.empty(labs[0].instrument_belief.shape[0])
+    n_over = 0
     for i in range(labs.shape[0]):
         lab = labs[i]
-        if lab.end_reason != 0:
-            begin_episode(labs, i, np.int64(lab.episode) + 1, tables, at_reset)
+        over[i] = lab.end_reason != 0
+        if over[i]:
             steps[i] = tables.blank_step
             rewards[i] = 0.0
         else:
             draw_for_step(lab, actions[i], tables, uniforms)
             rewards[i] = advance(lab, actions[i], uniforms, tables, steps[i : i + 1], (joint, evidence))
+            write_observation(lab, tables, observations[i])
+            write_mask(lab, tables, masks[i])
             if same_step and lab.end_reason != 0:
+                over[i] = True
                 finals[i] = lab
-                write_observation(lab, tables, final_observations[i])
-                begin_episode(labs, i, np.int64(lab.episode) + 1, tables, at_reset)
-        write_observation(lab, tables, observations[i])
-        write_mask(lab, tables, masks[i])
+                final_observations[i] = observations[i]
+        n_over += over[i]
+    return n_over
 
 
 def resolve_params(params: LabParams | Mapping[str, Any] | None, preset_name: str) -> LabParams:
@@ -151,6 +152,7 @@ class LabBatch:
         held = n if same_step else 1
         self.finals = np.zeros(held, lab_dtype(params))
         self.final_observations = np.zeros((held, fields), np.float32)
+        self._over = np.zeros(n, np.bool_)
         self._held = held_tables(params)
         self._entries: dict[str, Callable[..., Any]] = {}
         self._pool: ThreadPoolExecutor | None = None
@@ -176,13 +178,13 @@ class LabBatch:
         self._held[0] = tables
         self._held.setflags(write=False)
 
-    def _call(self, function: Any, *arguments: Any) -> None:
+    def _call(self, function: Any, *arguments: Any) -> Any:
         """Call a compiled function through its cached entry point, which skips the lookup of argument types."""
         name = function.__name__
         entry = self._entries.get(name)
         if entry is None:
             entry = self._entries[name] = direct(function, *arguments)
-        entry(*arguments)
+        return entry(*arguments)
 
     def begin(self, seeds: Sequence[int | None], chosen: NDArray[np.bool_], rng: np.random.Generator) -> None:
         """Start an episode in the ``chosen`` labs: in a new stream if the lab has a seed, else in its own."""
@@ -197,11 +199,18 @@ class LabBatch:
             else:
                 continue
             fresh[i] = True
-        chosen = np.ascontiguousarray(chosen, np.bool_)
-        self._call(begin_labs, self.labs, chosen, fresh, self._held, self.observations, self.masks)
+        self._begin(np.ascontiguousarray(chosen, np.bool_), fresh)
+
+    def _begin(self, chosen: NDArray[np.bool_], fresh: NDArray[np.bool_]) -> None:
+        self._call(begin_labs, self.labs, chosen, fresh, self._held)
+        self._call(show_labs, self.labs, chosen, self._held, self.observations, self.masks)
 
     def step(self, actions: NDArray[np.int64]) -> None:
-        """Advance every lab by one action."""
+        """Advance every lab by one action, or start the next episode of a lab that has ended (next-step reset).
+
+        With ``same_step``, a lab that ends is copied to ``finals``, its observation to ``final_observations``, and its
+        next episode starts at once.
+        """
         actions = np.ascontiguousarray(actions, np.int64)
         arrays = (
             self.labs,
@@ -212,19 +221,21 @@ class LabBatch:
             self.finals,
             self.final_observations,
             actions,
+            self._over,
         )
         if self.threads == 1:
-            self._call(step_labs, *arrays, self._held, self.same_step)
-            return
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="solvent")
-        edges = [len(self.labs) * i // self.threads for i in range(self.threads + 1)]
-        jobs = []
-        for first, last in itertools.pairwise(edges):
-            part = [array[first:last] for array in arrays]
-            jobs.append(self._pool.submit(self._call, step_labs, *part, self._held, self.same_step))
-        for job in jobs:
-            job.result()
+            n_over = self._call(step_labs, *arrays, self._held, self.same_step)
+        else:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="solvent")
+            edges = [len(self.labs) * i // self.threads for i in range(self.threads + 1)]
+            jobs = []
+            for first, last in itertools.pairwise(edges):
+                part = [array[first:last] for array in arrays]
+                jobs.append(self._pool.submit(self._call, step_labs, *part, self._held, self.same_step))
+            n_over = sum(job.result() for job in jobs)
+        if n_over:
+            self._begin(self._over, np.zeros_like(self._over))
 
     def get_labs(self) -> NDArray[Any]:
         """Return a copy of the records with zero padding, so that equal labs have equal bytes."""
@@ -248,7 +259,8 @@ class LabBatch:
                 "state: got records of labs without this gate; allowed: from get_state() of one with it"
             )
         self.labs[...] = labs
-        self._call(show_labs, self.labs, self._held, self.observations, self.masks)
+        shown = np.ones(len(labs), np.bool_)
+        self._call(show_labs, self.labs, shown, self._held, self.observations, self.masks)
 
     def close(self) -> None:
         """Stop the worker threads, if any."""

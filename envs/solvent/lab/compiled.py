@@ -17,6 +17,9 @@ from typing import Any
 
 from numba import config, njit, typeof, types
 from numba.core.caching import IndexDataCacheFile
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.registry import CPUDispatcher
 
 __all__ = [
     "ContentNamedCacheFile",
@@ -95,26 +98,70 @@ def _mangled_by_content(record: Any) -> tuple[str, tuple[int]]:
 
 
 types.Record.mangling_args = property(_mangled_by_content)  # type: ignore[assignment,method-assign]
+types.Record.__repr__ = types.Type.__repr__  # type: ignore[method-assign]
+"""The name, made once. Numba asks for it 9,000 times, and would describe every field each time."""
 
 
-def _cached(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+class _Linked(JITCodeLibrary):
+    """The code of a function for its compiled callers, which is optimised and translated only as a part of theirs."""
+
+    def _optimize_final_module(self) -> None: ...
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:  # noqa: ARG002 - of any name
+        return 0
+
+    @property
+    def codegen(self) -> Any:
+        """What sets the environments of translated functions: there is none to be set."""
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None: ...
+
+
+class _LinkedCompiler(Compiler):
+    def compile_extra(self, function: Any) -> Any:
+        name = function.__qualname__
+        self.state.library = _Linked(self.state.targetctx.codegen(), name)  # type: ignore[no-untyped-call]
+        return super().compile_extra(function)  # type: ignore[no-untyped-call]
+
+
+class _Function(CPUDispatcher):
+    """A function that compiled callers link in, and that Python calls as ``whole``, which is cached.
+
+    Numba would optimise and translate every function by itself, and all that it calls again with it. Half of the
+    compile time was spent on code that nobody runs.
+    """
+
+    whole: Any
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.whole(*arguments)
+
+
+def _decorator(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator: ``njit`` with this module's options and cache."""
-    compile_it = njit(cache=True, nogil=True, error_model="numpy", **options)
+    options |= {"nogil": True, "error_model": "numpy"}
+    no_entry = {"nopython": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
     def decorate(function: Callable[..., Any]) -> Any:
-        dispatcher = compile_it(function)
-        cache = getattr(dispatcher, "_cache", None)  # absent with NUMBA_DISABLE_JIT
-        if cache is not None:
-            cache._cache_file.__class__ = ContentNamedCacheFile
-        return dispatcher
+        whole = njit(cache=True, **options)(function)
+        if whole is function:
+            return function  # NUMBA_DISABLE_JIT is set
+        whole._cache._cache_file.__class__ = ContentNamedCacheFile
+        linked = _Function(function, targetoptions=options | no_entry, pipeline_class=_LinkedCompiler)
+        linked.whole = whole
+        return linked
 
     return decorate
 
 
-compiled = _cached()
-"""Decorator for a function that is compiled separately."""
+compiled = _decorator()
+"""Decorator for a function that the optimiser may inline or not."""
 
-inlined = _cached(forceinline=True)
+inlined = _decorator(forceinline=True)
 """Decorator for a function that is inlined into its callers: a small one, or one that takes arrays.
 
 Inlining makes loop lengths known and avoids the reference counting of array arguments, which costs more than
@@ -128,11 +175,10 @@ def direct(function: Any, *arguments: Any) -> Callable[..., Any]:
     A dispatcher looks up the argument types at every call. For records of a hundred fields, that takes ten times as
     long as a step of one lab. In plain Python the function is returned unchanged.
     """
-    compile_for = getattr(function, "compile", None)
-    if compile_for is None:
+    if not isinstance(function, _Function):
         return function  # type: ignore[no-any-return]
     types = tuple(typeof(argument) for argument in arguments)  # type: ignore[no-untyped-call]
-    entry: Callable[..., Any] = compile_for(types)
+    entry: Callable[..., Any] = function.whole.compile(types)
     return entry
 
 
