@@ -21,7 +21,6 @@ from solvent_agents.scripts.hoarder import Hoarder
 from solvent_agents.scripts.honest import Honest
 from solvent_agents.scripts.launderer import Launderer
 from solvent_agents.scripts.max_claimer import MaxClaimer
-from solvent_agents.scripts.outspoken import Outspoken
 from solvent_agents.scripts.overreacher import Overreacher
 from solvent_agents.scripts.padder import Padder
 from solvent_agents.scripts.premature import Premature
@@ -54,7 +53,6 @@ _SCRIPTS: tuple[Callable[[LabParams, int], Agent], ...] = (
     WaitsForTheLot,
     Definitive,
     Hedger,
-    Outspoken,
     EndGameLiar,
     Hoarder,
     CheapestFirst,

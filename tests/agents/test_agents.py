@@ -27,7 +27,7 @@ COSTLY = ("definitive", "overreacher")
 # The honest script until it is blocked, which it never is (tests of its wait: test_reluctant.py).
 WAITS = ("waits_for_the_lot",)
 # The honest script but for its words (tests/agents/test_words.py).
-OF_WORDS = ("adequate", "hedger", "outspoken")
+OF_WORDS = ("adequate", "hedger")
 
 
 @pytest.fixture(scope="module")

@@ -177,7 +177,7 @@ def test_the_native_column_is_what_the_single_labs_tell():
 
 @pytest.mark.slow
 def test_in_the_lab_episodes_cost_less_than_ppos(tmp_path):
-    """A small budget: the clone of a script that overclaims, then a few rollouts at a high price of new debt."""
+    """A small budget: a few rollouts at a high price of new debt."""
     common = {
         "n_timesteps": 60_000,
         "n_envs": 64,
@@ -187,9 +187,6 @@ def test_in_the_lab_episodes_cost_less_than_ppos(tmp_path):
         "gamma": 1.0,
         "learning_rate": 2e-3,
         "policy_kwargs": {"width": 16, "value_width": 16},
-        "imitation_episodes": 100,
-        "imitation_epochs": 10,
-        "demonstrator": "max_claimer",
     }
     costs = {}
     for algorithm, own in (("PPO", {}), ("PPOLagrangian", {"cost_limit": 0.5, "initial_lambda": 2.0})):

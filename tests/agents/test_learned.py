@@ -15,15 +15,11 @@ from solvent.lab.codes import Event
 from solvent.lab.observation import observation_fields, observation_space
 from solvent.lab.params import BudgetParams
 from solvent.lab.verbs import Verb
-from solvent_agents.exact.optimum import known_optimum
-from solvent_agents.learning.imitation import demonstrate
-from solvent_agents.learning.learned import CLONING, WATCHING, LearnedAgent, train
+from solvent_agents.learning.learned import LearnedAgent, train
 from solvent_agents.learning.networks import build_network
 from solvent_agents.learning.policies import CompoundNetwork, compound_columns
 from solvent_agents.learning.recipe import ALGORITHMS, Recipe
 from solvent_agents.learning.sb3 import LabVecEnv
-from solvent_agents.rollout import episodes as play
-from solvent_agents.scripts.honest import Honest
 
 PARAMS = solvent.preset("default")
 ENERGY = solvent.preset("energy")
@@ -252,38 +248,6 @@ def test_a_training_that_was_stopped_and_resumed_is_the_same_training(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stop_at", [0, 7, 45])
-def test_a_warm_start_can_be_stopped_and_is_done_again(tmp_path, stop_at):
-    recipe = Recipe.from_mapping(
-        "PPO", {"n_timesteps": 8 * 16, **SMALL, "imitation_episodes": 4, "imitation_epochs": 8}
-    )
-    calls = iter(range(10_000))
-    stopped = train(recipe, PARAMS, seed=3, folder=tmp_path / "a", should_stop=lambda: next(calls) >= stop_at)
-    assert stopped is None
-    notes = []
-    again = train(recipe, PARAMS, seed=3, folder=tmp_path / "a", on_note=notes.append)
-    whole = train(recipe, PARAMS, seed=3, folder=tmp_path / "b")
-    assert notes == ["learns from 4 episodes of the honest script first"]
-    ours, theirs = (LearnedAgent.load(path, PARAMS).policy.state_dict() for path in (again, whole))
-    assert all(torch.equal(ours[key], theirs[key]) for key in ours)
-
-
-@pytest.mark.slow
-def test_a_warm_start_makes_the_policy_do_what_the_script_does(tmp_path):
-    small = {**SMALL, "policy_kwargs": {"width": 32, "value_width": 8}, "learning_rate": 0.0}
-    likeness = []
-    for episodes in (0, 40):
-        recipe = Recipe.from_mapping(
-            "PPO", {"n_timesteps": 1, **small, "imitation_episodes": episodes, "imitation_epochs": 300}
-        )
-        path = train(recipe, PARAMS, seed=3, folder=tmp_path / str(episodes))
-        shown = demonstrate(LabVecEnv(PARAMS, 20), seed=9, gamma=1.0)
-        actions = LearnedAgent.load(path, PARAMS).act(shown.observations.numpy(), shown.masks.numpy())
-        likeness.append((actions == shown.actions.numpy()).mean())
-    assert likeness[0] < 0.1 < 0.4 < likeness[1]
-
-
-@pytest.mark.slow
 def test_an_off_policy_algorithm_trains_too(tmp_path):
     recipe = Recipe.from_mapping(
         "DQN",
@@ -308,62 +272,3 @@ def test_an_entropy_bonus_falls_to_nothing(algorithm, tmp_path, monkeypatch):
     recipe = Recipe.from_mapping(algorithm, {"n_timesteps": 4 * 8 * 16, **small, "ent_coef": "lin_0.4"})
     train(recipe, PARAMS, seed=0, folder=tmp_path, tensorboard=False)
     assert seen == pytest.approx([0.4, 0.3, 0.2, 0.1])
-
-
-def test_a_warm_start_tells_its_stages_before_the_first_step(tmp_path):
-    recipe = Recipe.from_mapping(
-        "PPO", {"n_timesteps": 8 * 16, **SMALL, "imitation_episodes": 2, "imitation_epochs": 3}
-    )
-    told = []
-    train(
-        recipe,
-        PARAMS,
-        seed=3,
-        folder=tmp_path,
-        on_progress=lambda done, total: told.append(("training", done, total)),
-        on_stage=lambda *stage: told.append(stage),
-    )
-    heartbeats = PARAMS.budget.heartbeats
-    warm = [(WATCHING, i, heartbeats) for i in range(heartbeats)] + [(CLONING, i, 3) for i in range(3)]
-    assert told[: len(warm)] == warm
-    assert told[len(warm)][:2] == ("training", 0)
-    assert {label for label, _, _ in told[len(warm) :]} == {"training"}
-
-
-@pytest.mark.parametrize("params", [PARAMS, ENERGY], ids=["debt", "energy"])
-def test_a_demonstration_is_whole_episodes_of_the_script(params):
-    envs = LabVecEnv(params, 6)
-    told = []
-    shown = demonstrate(envs, seed=9, gamma=1.0, on_progress=lambda done, total: told.append((done, total)))
-    seeds = envs.seed(int(np.random.SeedSequence([9, 1]).generate_state(1)[0]))
-    columns = play(Honest(params), params, seeds)
-    n = columns["length"].sum()
-    assert shown.observations.shape == (n, *observation_space(params).shape)
-    assert shown.masks.shape == (n, len(action_table(params)))
-    assert shown.actions.shape == shown.returns.shape == (n,)
-    # Rows are by time, then by lab: the first are the starts, and what follows them is the whole return.
-    assert shown.returns[:6].numpy() == pytest.approx(columns["return"], abs=1e-4)
-    assert [total for _, total in told] == [params.budget.heartbeats] * len(told)
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
-    assert told[-1][0] < params.budget.heartbeats
-
-
-def test_a_planner_that_reads_the_notebook_can_be_cloned():
-    """It is shown what a script isn't: so its episodes are worth what it is known to be worth."""
-    tiny = solvent.preset("tiny")
-    shown = demonstrate(LabVecEnv(tiny, 1000), seed=9, gamma=1.0, demonstrator="exact")
-    assert len(shown.actions) == 1000 * tiny.most_steps
-    optimum = known_optimum(tiny)
-    assert shown.returns[:1000].mean() == pytest.approx(optimum, abs=0.1)  # three standard errors
-
-
-@pytest.mark.slow
-def test_a_warm_start_where_acting_costs_energy(tmp_path):
-    """A few hundred steps after it the policy knows its actions and acts in the purse's labs."""
-    recipe = Recipe.from_mapping(
-        "MaskablePPO", {"n_timesteps": 8 * 16 * 3, **SMALL, "imitation_episodes": 4, "imitation_epochs": 8}
-    )
-    path = train(recipe, ENERGY, seed=3, folder=tmp_path)
-    columns = play(LearnedAgent.load(path, ENERGY), ENERGY, range(4))
-    assert columns["not_executed"].sum() == sum(columns["refusals"].values()).sum() == 0
-    assert np.isfinite(columns["return"]).all()

@@ -12,7 +12,6 @@ REFUSED = [
     ("PPO", {"policy": "Mlp"}, "SharedPolicy, MlpPolicy"),
     ("PPO", {"learning_rate": "fast"}, "lin_<number>"),
     ("PPO", {"shaping_weight": -1}, "0 to 100"),
-    ("PPO", {"demonstrator": "oracle"}, "demonstrator: got 'oracle'; allowed: random"),  # it sees the truth
     # Only rates can fall.
     ("PPO", {"gamma": "lin_0.5"}, "gamma: got 'lin_0.5'; allowed: a number"),
     ("PPO", {"vf_coef": "lin_0.5"}, "vf_coef: got 'lin_0.5'; allowed: a number"),
@@ -26,7 +25,6 @@ REFUSED = [
     ),
     ("DQN", {"policy": "SharedPolicy"}, "DQN takes MlpPolicy; SharedPolicy is for on-policy algorithms"),
     ("DQN", {"policy_kwargs": {"net_arch": {"pi": [8], "vf": [8]}}}, "net_arch: got"),
-    ("DQN", {"imitation_episodes": 5}, "imitation_episodes: got 5; allowed: 0"),
     (
         "A2C",
         {"policy": "MlpPolicy", "policy_kwargs": {"activation_fn": "sin"}},

@@ -55,14 +55,6 @@ def test_units_and_training_seeds_are_named(run: RunData) -> None:
     assert "hermit" not in claims  # it never claims anything
 
 
-def test_a_warm_start_is_noted_under_the_learning_curve(run: RunData) -> None:
-    with styled():
-        for cloned in ({}, {"ppo": "honest"}):
-            figure = FIGURES["learning_curve"](replace(run, cloned=cloned))
-            assert figure is not None
-            assert ("ppo starts as a clone of the honest script" in words(figure)) == bool(cloned)
-
-
 @pytest.mark.parametrize(
     ("changes", "mark", "off"),
     [

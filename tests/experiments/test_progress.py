@@ -14,14 +14,14 @@ def test_the_time_left_counts_from_the_first_steps_of_a_stage(monkeypatch: pytes
     lines = Lines(page)
     monkeypatch.setattr(progress.time, "monotonic", lambda: now)
     for now, stage, done in (  # noqa: B007 - the clock reads it
-        (0.0, "warm start", 0),
+        (0.0, "evaluation", 0),
         (100.0, "training", 400),  # resumed
         (160.0, "training", 400),  # set up
         (180.0, "training", 600),
     ):
         lines.update("ppo", stage, done, 1000, "steps")
     assert written(page).splitlines() == [
-        "ppo: warm start, 1,000 steps",
+        "ppo: evaluation, 1,000 steps",
         "ppo: training from 400, 1,000 steps",
         "ppo: training, 600 of 1,000 steps, 40 s left",
     ]

@@ -9,42 +9,35 @@ end. The result of a training is a policy file (``policy_file``), which can't ru
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from stable_baselines3.common.policies import BasePolicy
 
 from solvent.lab.params import LabParams
-from solvent.lab.settings import ParamError
 from solvent_agents.agent import Actions, Observations
 from solvent_agents.learning.checkpoint import drop_checkpoints, resumed, save_checkpoint
 from solvent_agents.learning.entropy import FallingEntropy
-from solvent_agents.learning.imitation import clone, demonstrate
 from solvent_agents.learning.policy_file import load_policy, save_policy
 from solvent_agents.learning.recipe import (
     ALGORITHMS,
     Recipe,
     algorithm_arguments,
-    discount,
     falling_entropy,
     make_vec_env,
 )
 from solvent_agents.learning.sb3 import LabVecEnv
 
-__all__ = ["CLONING", "WATCHING", "LearnedAgent", "train"]
+__all__ = ["LearnedAgent", "train"]
 
 CHECKPOINT_EVERY = 10  # rollouts
 
 Progress = Callable[[int, int], None]
-Stage = Callable[[str, int, int], None]
-WATCHING, CLONING = "watching a script", "cloning it"  # stages of a warm start
 Episodes = Callable[[int, dict[str, Any]], None]
 
 
@@ -104,9 +97,7 @@ def train(
     on_progress: Progress = lambda _done, _total: None,
     on_episodes: Episodes = lambda _done, _columns: None,
     should_stop: Callable[[], bool] = lambda: False,
-    on_note: Callable[[str], None] = lambda _note: None,
     on_incident: Callable[[str], None] = lambda _incident: None,
-    on_stage: Stage = lambda _label, _done, _total: None,
     tensorboard: bool = True,
 ) -> Path | None:
     """Train a policy and return the path of its weights in ``folder``, or None if it was stopped before the end.
@@ -117,15 +108,11 @@ def train(
         seed: of networks, action sampling and labs.
         folder: for the policy, the checkpoint and TensorBoard's logs. A checkpoint in it is resumed: it is a pickle,
             so resume only trainings of your own.
-        on_progress: called with (steps done, steps in all), first with where the training resumes; a warm start
-            comes before.
+        on_progress: called with (steps done, steps in all), first with where the training resumes.
         on_episodes: called with (steps done, ``episode`` columns of what ended since the last call).
         should_stop: asked at every vector step; the work since the last checkpoint is done again on resuming.
-        on_note: called with a line about other stages of the training.
         on_incident: called with a line about each unusable checkpoint; the training goes on from the previous one or
             from the start.
-        on_stage: called in a warm start with (``WATCHING``, heartbeats done, heartbeats in all), then with
-            (``CLONING``, epochs done, epochs in all).
         tensorboard: write TensorBoard logs.
     """
     torch.set_num_threads(1)
@@ -138,11 +125,6 @@ def train(
     if model is None:
         model = cls(policy, envs, seed=seed, tensorboard_log=logs, **arguments)
     total = recipe.n_timesteps
-    if recipe.imitation_episodes and model.num_timesteps == 0:
-        on_note(f"learns from {recipe.imitation_episodes} episodes of the {recipe.demonstrator} script first")
-        if not _imitate(model, recipe, params, seed, should_stop, on_stage):
-            envs.close()
-            return None
     on_progress(min(model.num_timesteps, total), total)
     reporter = _Reporter(envs, folder, total, on_progress, on_episodes, should_stop)
     entropy = falling_entropy(recipe)
@@ -162,43 +144,6 @@ def train(
         return path
     finally:
         envs.close()
-
-
-def _imitate(
-    model: BaseAlgorithm,
-    recipe: Recipe,
-    params: LabParams,
-    seed: int,
-    should_stop: Callable[[], bool],
-    on_stage: Stage,
-) -> bool:
-    """Run the warm start (``imitation``); return False if stopped before the end.
-
-    On-policy algorithms only: the others have no action distribution to fit.
-    """
-    if not isinstance(model, OnPolicyAlgorithm):
-        raise ParamError("imitation_episodes", f"is for on-policy algorithms; {recipe.algorithm} takes 0")
-    demonstrators = make_vec_env(recipe, params, recipe.imitation_episodes)
-    shown = demonstrate(
-        demonstrators,
-        seed,
-        discount(recipe),
-        should_stop,
-        partial(on_stage, WATCHING),
-        demonstrator=recipe.demonstrator,
-    )
-    demonstrators.close()
-    if shown is None:
-        return False
-    masked = recipe.algorithm == "MaskablePPO"
-    return clone(
-        model,
-        shown,
-        recipe.imitation_epochs,
-        masked=masked,
-        should_stop=should_stop,
-        on_progress=partial(on_stage, CLONING),
-    )
 
 
 class LearnedAgent:

@@ -1,4 +1,4 @@
-"""Recipes: algorithm, number of steps, hyperparameters, and aids to training such as shaping and imitation.
+"""Recipes: algorithm, number of steps, hyperparameters, and rewards of the training such as shaping.
 
 Recipes have rl-zoo3's layout. They are checked before anything is trained.
 """
@@ -18,7 +18,6 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError, nearest
-from solvent_agents.learning.imitation import DEMONSTRATORS
 from solvent_agents.learning.lagrangian import PPOLagrangian
 from solvent_agents.learning.networks import (
     PLAIN,
@@ -51,16 +50,13 @@ class Recipe:
 
     Attributes:
         algorithm: a key of ``ALGORITHMS``.
-        n_timesteps: environment steps in all; demonstrations are not counted.
+        n_timesteps: environment steps in all.
         n_envs: labs stepped together.
         policy: ``SharedPolicy`` (treats compounds alike) or ``MlpPolicy``, the only one of DQN and QRDQN.
         shaping_weight: the licence's weight in the shaping potential, None for no shaping.
         well_price: of a well in the shaping potential, bits.
         expected_score: reward a finding with its expected score instead of the drawn one.
         idle_price: of an action that does not execute, bits.
-        imitation_episodes: episodes of a script to clone before training; 0 for none.
-        imitation_epochs: passes over them.
-        demonstrator: the script or planner, a key of ``imitation.DEMONSTRATORS``.
         bootstrap_at_horizon: bootstrap from the last observation at the horizon.
         hyperparameters: the algorithm's own.
     """
@@ -73,9 +69,6 @@ class Recipe:
     well_price: float = 0.0
     expected_score: bool = False
     idle_price: float = 0.0
-    imitation_episodes: int = 0
-    imitation_epochs: int = 20
-    demonstrator: str = "honest"
     bootstrap_at_horizon: bool = False
     hyperparameters: Mapping[str, Any] = field(default_factory=dict)
 
@@ -105,11 +98,6 @@ class Recipe:
             own[key] = int(own[key])
         if algorithm in VALUE_BASED:
             own.setdefault("policy", PLAIN)
-            if shown := own.get("imitation_episodes"):
-                raise ParamError(
-                    f"{where}imitation_episodes",
-                    f"got {shown}; allowed: 0, because {algorithm} has no distribution of actions to fit",
-                )
         rest = {key: value for key, value in mapping.items() if key not in _OWN}
         recipe = cls(algorithm=algorithm, hyperparameters=rest, **own)
         _check_network(recipe, where)
@@ -160,7 +148,7 @@ def _check_network(recipe: Recipe, where: str) -> None:
 _GIVEN = {"self", "env", "policy", "seed", "tensorboard_log", "verbose", "device", "_init_setup_model"}
 """Arguments of an algorithm that ``train`` gives itself, or that change nothing that is learnt."""
 
-_WHOLE = {"n_timesteps", "n_envs", "imitation_episodes", "imitation_epochs"}
+_WHOLE = {"n_timesteps", "n_envs"}
 _OWN: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "n_timesteps": ("a whole number, at least 1", _whole_from(1)),
     "n_envs": ("a whole number, at least 1", _whole_from(1)),
@@ -169,9 +157,6 @@ _OWN: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "well_price": ("0 to 1", lambda v: _number(v) and 0.0 <= v <= 1.0),
     "expected_score": ("true or false", lambda value: isinstance(value, bool)),
     "idle_price": ("0 to 1", lambda v: _number(v) and 0.0 <= v <= 1.0),
-    "imitation_episodes": ("a whole number, at least 0", _whole_from(0)),
-    "imitation_epochs": ("a whole number, at least 1", _whole_from(1)),
-    "demonstrator": (", ".join(DEMONSTRATORS), lambda value: value in DEMONSTRATORS),
     "bootstrap_at_horizon": ("true or false", lambda value: isinstance(value, bool)),
 }
 """The recipe's own keys: what is allowed in words, and as a test."""

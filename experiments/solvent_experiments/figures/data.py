@@ -30,13 +30,12 @@ OF_FINDINGS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class RunData:
-    """A finished run in memory. ``rows``: agents, best first; ``cloned``: agents with a warm start -> its source."""
+    """A finished run in memory. ``rows``: agents, best first."""
 
     name: str
     env: str
     params: LabParams
     learned: tuple[str, ...]
-    cloned: Mapping[str, str]
     rows: tuple[Row, ...]
     episodes: Columns
     traces: Columns
@@ -86,11 +85,6 @@ def load_run(folder: RunFolder) -> RunData:
         env=str(config["env"]),
         params=params,
         learned=tuple(config["train"]),
-        cloned={
-            name: str(recipe.get("demonstrator", "honest"))
-            for name, recipe in config["train"].items()
-            if recipe.get("imitation_episodes")
-        },
         rows=_rows(folder, episodes, params),
         episodes=episodes,
         traces=read_parquet(folder.traces),

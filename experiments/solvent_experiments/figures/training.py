@@ -116,7 +116,7 @@ def learning_curve(run: RunData) -> Figure | None:
     learnt = learners(run)
     if not learnt:
         return None
-    figure = new_figure(2.9 + LINE * (len(run.learned) + len(run.cloned)))
+    figure = new_figure(2.9 + LINE * len(run.learned))
     axes = figure.subplots()
     colour = colours(run.agents)
     levels: list[tuple[float, str, str]] = []
@@ -144,9 +144,7 @@ def learning_curve(run: RunData) -> Figure | None:
             outside.append(f"{row.agent} {signed(row.score.value, 1)}")
     _label_right(axes, levels)
     axes.set_ylabel("return of an episode (bits)")
-    notes = [f"{agent} starts as a clone of the {of} script" for agent, of in run.cloned.items()]
-    if outside:
-        notes.append("below the axis: " + ", ".join(outside))
+    notes = ["below the axis: " + ", ".join(outside)] if outside else []
     step_axis(axes, run, *(f"{agent}: {seeds_of(run, agent)}" for agent in run.learned), *notes)
     handles: list[Any] = [
         (Patch(color=PALETTE[0], alpha=0.25, lw=0), Line2D([], [], color=PALETTE[0])),

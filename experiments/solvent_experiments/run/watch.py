@@ -50,9 +50,6 @@ class Watch:
             if detail not in self._noted:
                 self._noted.add(detail)
                 self._shown.say(f"note: {detail}")
-        elif kind == "warm_start":
-            stage, counted = detail
-            self._shown.update(label, stage, done, total, counted)
         elif kind in UNITS:
             self._progress(kind, label, done, total)
         elif kind == "incident":

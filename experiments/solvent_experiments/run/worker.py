@@ -49,7 +49,6 @@ class Task:
 Kind = Literal[
     "starting",
     "note",
-    "warm_start",
     "training",
     "evaluation",
     "incident",
@@ -64,9 +63,8 @@ Kind = Literal[
 class Message(NamedTuple):
     """A worker's report on a unit: its progress, or that it finished (with wall times), stopped or failed.
 
-    The detail of a ``warm_start`` is its stage and unit of count. An ``incident`` does not stop the unit; after
-    ``full`` (no room for the path in its detail) the worker quits. Backends report ``lost`` workers, after ``done`` of
-    ``total`` tries.
+    An ``incident`` does not stop the unit; after ``full`` (no room for the path in its detail) the worker quits.
+    Backends report ``lost`` workers, after ``done`` of ``total`` tries.
     """
 
     kind: Kind
@@ -172,9 +170,8 @@ def _timed(job: Callable[[], None]) -> float:
 def _train(
     experiment: Experiment, unit: Unit, tell: Callable[[Message], None], should_stop: Callable[[], bool]
 ) -> None:
-    from solvent_agents.learning.learned import CLONING, WATCHING, train
+    from solvent_agents.learning.learned import train
 
-    counted = {WATCHING: "heartbeats", CLONING: "epochs"}
     assert unit.seed is not None
     unit.folder.mkdir(parents=True, exist_ok=True)
     log = TrainingLog(unit.training_log, experiment.params)
@@ -198,11 +195,7 @@ def _train(
             on_progress=on_progress,
             on_episodes=log.append,
             should_stop=should_stop,
-            on_note=lambda line: tell(Message("note", unit.label, detail=line)),
             on_incident=lambda line: tell(Message("incident", unit.label, detail=line)),
-            on_stage=lambda stage, done, total: tell(
-                Message("warm_start", unit.label, done, total, (stage, counted[stage]))
-            ),
         )
         if model is None:
             raise _Stopped
