@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     here = machine()
     print(", ".join(f"{key} {value}" for key, value in here.items()))
-    print("compiling (some seconds the first time), then measuring ...", flush=True)
+    print("measuring ...", flush=True)
     cases = [case for section in SECTIONS for case in section()]
     # Learners have turns of their own, since a rollout with its training takes seconds instead of a twentieth. Mixed
     # with them, the short cases would run minutes apart, under different loads of the machine.

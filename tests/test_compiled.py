@@ -116,6 +116,22 @@ def test_only_what_python_calls_is_translated():
     assert not begin_episode.whole.overloads
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(PLAIN_PYTHON, reason="nothing is compiled")
+def test_a_plain_script_is_told_of_a_long_compilation_once_and_of_a_cached_one_never(tmp_path):
+    script = "from solvent import LabEnv; env = LabEnv(preset='tiny'); env.reset(seed=0); env.step(0)"
+    surroundings = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", script], env=surroundings, capture_output=True, text=True, check=True
+        )
+        for _ in range(2)
+    ]
+    assert [run.stderr.count("solvent: compiling the lab") for run in told] == [1, 0]
+    assert told[0].stderr.count("\n") == 1
+    assert told[0].stdout == told[1].stdout == told[1].stderr == ""
+
+
 PLAY = """
 import hashlib, sys, numpy as np
 from solvent import LabVectorEnv

@@ -10,12 +10,14 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from numba import config, njit, typeof, types
+from numba import config, typeof, types
 from numba.core.caching import IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
@@ -31,6 +33,8 @@ __all__ = [
     "renew_cache",
 ]
 
+PATIENCE = 2.0
+"""Seconds of compiling before the user is told."""
 COMPILED = ("", "mechanisms", "planning", "exact")
 """Folders of a package with compiled functions."""
 
@@ -128,8 +132,32 @@ class _LinkedCompiler(Compiler):
         return super().compile_extra(function)  # type: ignore[no-untyped-call]
 
 
+class _Whole(CPUDispatcher):
+    """A function that Python calls, compiled with all that it calls, and cached."""
+
+    def compile(self, signature: Any) -> Any:
+        """Compile for these types or load the code from the cache; say so if it takes long."""
+        telling = threading.Timer(PATIENCE, _tell)
+        telling.daemon = True
+        telling.start()
+        try:
+            return super().compile(signature)
+        finally:
+            telling.cancel()
+
+
+@functools.cache
+def _tell() -> None:
+    """Say, once a process, what the user waits for."""
+    print(
+        "solvent: compiling the lab, up to a minute; later runs of this level load it from a cache",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
 class _Function(CPUDispatcher):
-    """A function that compiled callers link in, and that Python calls as ``whole``, which is cached.
+    """A function that compiled callers link in, and that Python calls as ``whole``.
 
     Numba would optimise and translate every function by itself, and all that it calls again with it. Half of the
     compile time was spent on code that nobody runs.
@@ -142,17 +170,17 @@ class _Function(CPUDispatcher):
 
 
 def _decorator(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Return a decorator: ``njit`` with this module's options and cache."""
-    options |= {"nogil": True, "error_model": "numpy"}
-    no_entry = {"nopython": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    """Return a decorator that compiles with this module's options and cache."""
+    options |= {"nopython": True, "nogil": True, "error_model": "numpy"}
+    no_entry = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
     def decorate(function: Callable[..., Any]) -> Any:
-        whole = njit(cache=True, **options)(function)
-        if whole is function:
-            return function  # NUMBA_DISABLE_JIT is set
-        whole._cache._cache_file.__class__ = ContentNamedCacheFile
+        if config.DISABLE_JIT:  # type: ignore[attr-defined]
+            return function
         linked = _Function(function, targetoptions=options | no_entry, pipeline_class=_LinkedCompiler)
-        linked.whole = whole
+        linked.whole = _Whole(function, targetoptions=options)
+        linked.whole.enable_caching()
+        linked.whole._cache._cache_file.__class__ = ContentNamedCacheFile
         return linked
 
     return decorate

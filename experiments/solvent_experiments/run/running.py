@@ -170,7 +170,7 @@ class _Work:
 
     def _train_and_evaluate(self, left: list[Unit], manifest: dict[str, Any]) -> None:
         session, experiment = manifest["sessions"][-1], self.experiment
-        session["seconds"]["compilation"] = _timed(lambda: _compile(experiment, self.shown))
+        session["seconds"]["compilation"] = _timed(lambda: _compile(experiment))
         job = partial(run_unit, experiment)
         learned = [Task(job, (unit,)) for unit in left if unit.seed is not None]
         scripted = tuple(unit for unit in left if unit.seed is None)
@@ -214,20 +214,13 @@ def _no_room(place: str) -> str:
     return f"{place}; free some space there, and the same command resumes the run"
 
 
-def _compile(experiment: Experiment, shown: Shown) -> None:
+def _compile(experiment: Experiment) -> None:
     """Compile the lab once, so that the worker processes load it from the cache."""
     from solvent import LabEnv
 
-    announce = threading.Timer(
-        1.0, shown.say, ["compiling the lab (only the first run of a lab waits for this)"]
-    )
-    announce.start()
-    try:
-        env = LabEnv(experiment.params)
-        env.reset(seed=0)
-        env.step(0)
-    finally:
-        announce.cancel()
+    env = LabEnv(experiment.params)
+    env.reset(seed=0)
+    env.step(0)
 
 
 def _timed(job: Callable[[], Any]) -> float:
