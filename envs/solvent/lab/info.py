@@ -7,7 +7,7 @@ only collects them. ``names_of`` returns the names for the codes.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from solvent.lab.words.sentences import (
     sentences_of,
 )
 
-__all__ = ["Infos", "infos_of", "names_of", "told", "told_of_each"]
+__all__ = ["Infos", "Readers", "infos_of", "names_of", "readers_of", "told", "told_of_each"]
 
 
 @functools.lru_cache(maxsize=64)
@@ -65,15 +65,33 @@ def infos_of(params: LabParams, *, detailed: bool) -> Infos:
     return tuple((when, nothing, tuple(infos)) for (when, nothing), infos in by_condition.items())
 
 
-def told(infos: Infos, step: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-    """Return the info of one step as plain Python values; ``step`` maps each field to an array of one."""
+Readers = tuple[
+    tuple[Callable[[], Any], Any, tuple[tuple[str, Callable[[], Any], Callable[[Any], Any]], ...]], ...
+]
+"""``Infos`` of one lab, with functions that read a field in place of its name."""
+
+
+def readers_of(infos: Infos, step: NDArray[Any]) -> Readers:
+    """Return ``infos`` with what reads their fields from a step record, shape ``(1,)``, that is written in place."""
+
+    def reader(field: str) -> Callable[[], Any]:
+        value = step[field][0, ...]
+        return value.copy if value.ndim else value.item
+
+    return tuple(
+        (reader(when), nothing, tuple((info.key, reader(info.field), info.of) for info in each))
+        for when, nothing, each in infos
+    )
+
+
+def told(readers: Readers) -> dict[str, Any]:
+    """Return the info of one step as plain Python values."""
     told: dict[str, Any] = {}
-    for when, nothing, each in infos:
-        if step[when].item() != nothing:
-            for info in each:
-                column = step[info.field]
-                value = info.of(column.item() if column.size == 1 else column[0])
-                told[info.key] = value.item() if isinstance(value, np.generic) else value
+    for when, nothing, each in readers:
+        if when() != nothing:
+            for key, read, of in each:
+                value = of(read())
+                told[key] = value.item() if isinstance(value, np.generic) else value
     return told
 
 
