@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from solvent import LabParams
+from solvent import LabParams, preset
 from solvent.lab.words.measured import SHIPPED, load_measured, save_measured
 from solvent.lab.words.sentences import policies_of
 from solvent_experiments.artifacts.joining import judged_by
@@ -134,6 +134,17 @@ def test_what_the_gate_judged_by_is_kept(run: RunData) -> None:
     policies = policies_of(run.params)
     assert run.gate["thresholds"] == {p.name: [p.tau_accept, p.tau_review] for p in policies}
     assert list(run.gate["domain"]["held_out"]) == [policy.name for policy in policies]
+
+
+@pytest.mark.parametrize("policy", ["fixed.strict", "adaptive.P20", "oracle.k2"])
+def test_the_thresholds_are_those_of_the_family_in_force(policy: str) -> None:
+    params: LabParams = LabParams.from_mapping(
+        {"gate": {"oracle": "first", "policy": policy}}, base=preset("gate")
+    )
+    assert judged_by(params)["thresholds"] == {
+        p.name: [p.tau_accept, p.tau_review] for p in policies_of(params)
+    }
+    assert f"{policy}.v1" in judged_by(params)["thresholds"]
 
 
 def test_tables_of_ones_own_have_a_domain_of_their_own(run: RunData, tmp_path: Path) -> None:

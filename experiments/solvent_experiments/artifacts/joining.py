@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from solvent import LabParams
-from solvent.lab.words.sentences import measured_for
+from solvent.lab.words.sentences import measured_for, policies_of
 from solvent_experiments.artifacts.files import write_json
 from solvent_experiments.artifacts.folder import RunFolder, Unit
 from solvent_experiments.artifacts.parquet import Columns, joined, owned, read_parquet, write_parquet
@@ -48,7 +48,7 @@ def judged_by(params: LabParams) -> dict[str, Any]:
     measured = measured_for(params)
     if measured is None:
         return {"thresholds": {}, "domain": None}
-    thresholds = {policy.name: [policy.tau_accept, policy.tau_review] for policy in measured.policies}
+    thresholds = {policy.name: [policy.tau_accept, policy.tau_review] for policy in policies_of(params)}
     return {"thresholds": thresholds, "domain": measured.about["domain"]}
 
 

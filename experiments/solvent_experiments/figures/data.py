@@ -23,6 +23,7 @@ __all__ = ["RunData", "load_run"]
 OF_FINDINGS: dict[str, Any] = {
     "verdict": object,
     "hallucination_energy": np.float64,
+    "energy_gap": np.float64,
     "policy_applied": object,
 }
 """Fields of a verdict that are read, and their types."""

@@ -143,7 +143,8 @@ def finding_energies(run: RunData) -> Figure | None:
     if run.gate is None or run.findings is None or not len(run.findings["verdict"]):
         return None
     limits = run.gate["thresholds"]
-    findings = _in_force(run.findings, limits)
+    judged = "energy_gap" if run.params.gate.by_gap else "hallucination_energy"
+    findings = _in_force(run.findings, judged, limits)
     agents = [agent for agent in run.agents if (findings["agent"] == agent).any()]
     figure, drawn = panels(run, agents, 1.45, ROW_HEIGHT)
     ends = {round(review / max(accept, TINY), 3) for accept, review in limits.values()}
@@ -164,10 +165,10 @@ def finding_energies(run: RunData) -> Figure | None:
     return figure
 
 
-def _in_force(findings: Columns, limits: Mapping[str, Sequence[float]]) -> Columns:
-    """Return the findings with ``ratio``: energy over the acceptance threshold in force, at least ``LOWEST``."""
+def _in_force(findings: Columns, judged: str, limits: Mapping[str, Sequence[float]]) -> Columns:
+    """Return the findings with ``ratio``: the energy judged over the threshold in force, at least ``LOWEST``."""
     accepts = np.array([max(TINY, limits[name][0]) for name in findings["policy_applied"]])
-    return {**findings, "ratio": np.maximum(findings["hallucination_energy"] / accepts, LOWEST)}
+    return {**findings, "ratio": np.maximum(findings[judged] / accepts, LOWEST)}
 
 
 def _edges(highest: float, review: float) -> NDArray[np.float64]:

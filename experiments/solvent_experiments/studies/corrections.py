@@ -97,5 +97,6 @@ def figure(data: StudyData) -> Figure:
         for corrected, says in ((True, "corrected"), (False, "not corrected"))
     }
     dots(axes, list(shares), list(shares.values()), (PALETTE[0], PALETTE[0], PALETTE[5], PALETTE[5]))
+    axes.set_xlim(left=0.0)
     axes.set_xlabel("share of findings outrun by their words: 95 % interval")
     return drawn
