@@ -85,6 +85,8 @@ class FieldDigests:
 
 def done(steps: Any) -> Any:
     """Step records without what an earlier step left in fields that this one had nothing to say in."""
+    if "proposed_verb" not in steps.dtype.names:
+        return steps
     steps = steps.copy()
     silent = steps["proposed_verb"] < 0
     for name in ("proposed_price", "proposed_low", "proposed_high", "evidence"):

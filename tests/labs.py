@@ -294,7 +294,7 @@ def forged(
 
     Playing labs of other shapes would compile the dynamics for each.
     """
-    lab, step = np.zeros(1, lab_dtype(params))[0], np.zeros(1, step_dtype())[0]
+    lab, step = np.zeros(1, lab_dtype(params))[0], np.zeros(1, step_dtype(params))[0]
     actions, (count, classes) = action_table(params), lab["marginal"].shape
     lab["heartbeat"], lab["slot"], lab["steps"] = heartbeat, slot, heartbeat * params.slots + slot
     lab["instrument_belief"] = rng.dirichlet(np.ones(len(lab["instrument_belief"])) / 4)
@@ -302,12 +302,14 @@ def forged(
     lab["entropy"], lab["licence"] = rng.uniform(0, params.assay.prior_entropy, (2, count))
     lab["potency"] = rng.integers(0, classes, count)
     lab["published"] = rng.integers(0, 3, count)
-    lab["plates"][:, 0] = lab["experiments"] = rng.integers(0, 13, count)
+    lab["experiments"] = rng.integers(0, 13, count)
     lab["wells"] = round(params.budget.wells * (1 - heartbeat / params.budget.heartbeats))
     lab["debt"], lab["score"] = rng.uniform(0, 9), rng.uniform(-99, 99)
     lab["end_reason"] = heartbeat >= params.budget.heartbeats
-    _forge_energy(params, rng, lab, step)
-    _forge_judgement(params, rng, lab, step)
+    if params.energy.enabled:
+        _forge_energy(params, rng, lab, step)
+    if params.gate.enabled:
+        _forge_judgement(params, rng, lab, step)
     action = (
         rng.integers(len(actions)) if not says else rng.choice(np.isin(actions["verb"], SOCIAL).nonzero()[0])
     )
@@ -323,14 +325,14 @@ def forged(
         lab["last_bins"][:readouts] = rng.integers(0, params.assay.bins, readouts)
     if says:
         plates = int(lab["experiments"][actions["compound"][action]])
-        step["verdict"] = VERDICTS.index(
-            weigh(params, int(step["gate_verdict"]), int(step["adequacy"]), plates).verdict
-        )
+        score = int(step["adequacy"]) if params.adequacy.enabled else -1
+        step["verdict"] = VERDICTS.index(weigh(params, int(step["gate_verdict"]), score, plates).verdict)
         event = {Verdict.ACCEPT: Event.PUBLISHED, Verdict.REVIEW: Event.SUBMITTED}.get(
             step["verdict"], Event.REJECTED
         )
     else:
-        step["verdict"], step["wording"] = Verdict.NONE, -1
+        if params.gate.enabled:
+            step["verdict"], step["wording"] = Verdict.NONE, -1
         events = [Event.RESTED, Event.REFUSED, Event.NOT_EXECUTED]
         events += (
             [Event.EXPLORED, Event.CALIBRATED] if verb in TEMPLATES else [Event.PUBLISHED, Event.REJECTED]
@@ -369,9 +371,10 @@ def _forge_judgement(params: LabParams, rng: np.random.Generator, lab: Any, step
     lab["unsupported"] = rng.integers(0, 2, lab["unsupported"].shape)
     lab["strictness"], lab["calm"] = rng.integers(0, policies), rng.integers(-1, 12)
     lab["verdicts"], lab["incidents"] = rng.integers(0, 30, 3), rng.integers(0, 9, 2)
-    lab["scores"], lab["correction"] = rng.integers(0, 30, 4), -1
+    lab["correction"] = -1
     step["gate_verdict"], step["rule"] = rng.integers(0, 3), rng.integers(0, len(RULES))
-    step["adequacy"] = rule_scores()[step["rule"]] if params.adequacy.enabled else -1
+    if params.adequacy.enabled:
+        lab["scores"], step["adequacy"] = rng.integers(0, 30, 4), rule_scores()[step["rule"]]
     step["residual"], step["wording"] = rng.integers(0, MILLION + 1), rng.integers(0, len(WORDINGS))
     step["asserted"], step["policy"] = rng.integers(0, classes), rng.integers(0, policies)
     step["unsupported"] = rng.integers(0, 2)

@@ -515,7 +515,7 @@ def trajectory(params, preset, seed, steps):
             )
         )
         if terminated or truncated:
-            scores += lab["scores"]
+            scores += lab["scores"] if env.params.adequacy.enabled else 0
             env.reset()
     return told, scores
 

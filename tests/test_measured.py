@@ -518,7 +518,7 @@ def test_a_state_without_pages_is_refused_where_there_is_a_gate():
         for m in range(8):
             env.step(4 + 8 * m)
     kept = gate.get_state()
-    with pytest.raises(ValueError, match="without this gate"):
+    with pytest.raises(ValueError, match="of a lab with the same parameters"):
         gate.set_state(debt.get_state())
     for name, wrong in (
         ("page", 12),

@@ -111,7 +111,7 @@ def test_a_finding_is_shown_as_it_was_published() -> None:
 def test_a_step_of_another_heartbeat_is_not_told() -> None:
     env = played(steps=0)
     env.step(index_of(env, Verb.SCREEN, 0))
-    stale = np.zeros(1, step_dtype())[0]
+    stale = np.zeros(1, step_dtype(env.params))[0]
     text = Renderer(env.params, "ansi").draw(env.get_state(), stale)
     assert "The plate was read." in text
 

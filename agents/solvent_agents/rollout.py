@@ -43,7 +43,7 @@ TRACED_ENERGY = (
     *("energy_cost", "energy_spent", "energy_gained"),
 )
 """Also traced where acting costs energy: heartbeats gone by, energy left and approvals so far after the action, and of
-the action itself the hour of the day, the other fields of ``solvent.lab.state.STEP_FIELDS``, and its verb. After these
+the action itself the hour of the day, the other fields of ``solvent.lab.state.step_fields``, and its verb. After these
 the prices of ``traced_prices``. Energies are in units."""
 
 TRACED_GATE = (

@@ -80,10 +80,11 @@ def answers(labs, held, books, actions, worths, confidences, flags, energies, de
         flags[i, MUST] = must_publish(lab, findings, compounds, tables, book)
         flags[i, GOOD] = good_hour(lab, tables, book)
         flags[i, BLOCKED] = tables.debt.enforced and lab.debt > tables.debt.threshold
-        energies[i, 0] = energy_needed(lab, compounds, book)
-        energies[i, 1] = max(0.0, spare_energy(lab, energies[i, 0], tables, book))
-        for v in range(dear.shape[1]):
-            dear[i, v] = too_dear(lab, v, tables, book)
+        if tables.energy.enabled:
+            energies[i, 0] = energy_needed(lab, compounds, book)
+            energies[i, 1] = max(0.0, spare_energy(lab, energies[i, 0], tables, book))
+            for v in range(dear.shape[1]):
+                dear[i, v] = too_dear(lab, v, tables, book)
 
 
 @dataclasses.dataclass

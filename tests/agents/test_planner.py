@@ -49,8 +49,8 @@ class Watched(Planner):
 
     def open(self, notebooks):
         """Nothing hidden is in a notebook."""
-        for name, (blank, _) in HIDDEN.items():
-            assert (notebooks[name] == blank).all(), name
+        for name in set(HIDDEN) & set(notebooks.dtype.names):
+            assert (notebooks[name] == HIDDEN[name][0]).all(), name
         self.opened = getattr(self, "opened", 0) + 1
         super().open(notebooks)
 
@@ -68,7 +68,7 @@ def test_poison_in_the_hidden_fields_changes_nothing(lived):
     params, labs = lived
     clean = without_truth(labs, params)
     poisoned = clean.copy()
-    for name in HIDDEN:
+    for name in set(HIDDEN) & set(clean.dtype.names):
         poisoned[name] = np.iinfo(clean.dtype[name].base).max
     for effort in (QUICK, BASE):
         agent = Planner(params, 0, effort)

@@ -51,7 +51,7 @@ def paths(folder: Path) -> dict[str, Path]:
 
 def choose(table, mask, lab, rng):
     """Return an action that proposes and reflects where there is reason to, and else talks."""
-    complains = lab["discomfort"].any() and rng.random() < 0.1
+    complains = "discomfort" in lab.dtype.names and lab["discomfort"].any() and rng.random() < 0.1
     for verb, reason in ((Verb.PROPOSE, True), (Verb.REFLECT, complains)):
         rows = mask.astype(bool) & (table["verb"] == verb)
         if reason and rows.any():
@@ -73,14 +73,14 @@ def play(env, steps, seed=1):
 
 def happened(before, info, step, after):
     """Return how many events of each log a step has."""
-    decided = int(step["approved"]).bit_count() + int(step["declined"]).bit_count()
-    errors = int(after["incidents"].sum()) - int(before["incidents"].sum())
-    return Counter(
-        refusals="refusal" in info,
-        discomfort="discomfort" in info,
-        proposals=int(step["proposed_verb"] >= 0) + int(step["reviewed"].sum()),
-        verdicts=int(step["verdict"] != Verdict.NONE) + decided + errors,
-    )
+    events = Counter(refusals="refusal" in info, discomfort="discomfort" in info)
+    if "proposed_verb" in step.dtype.names:
+        events["proposals"] = int(step["proposed_verb"] >= 0) + int(step["reviewed"].sum())
+    if "verdict" in step.dtype.names:
+        decided = int(step["approved"]).bit_count() + int(step["declined"]).bit_count()
+        errors = int(after["incidents"].sum()) - int(before["incidents"].sum())
+        events["verdicts"] = int(step["verdict"] != Verdict.NONE) + decided + errors
+    return events
 
 
 @pytest.fixture(scope="module", params=sorted(ENVIRONMENTS))

@@ -102,11 +102,13 @@ def test_the_rules_are_a_few_lines_of_a_terminal(shape: str) -> None:
 def test_the_truth_is_not_drawn(env_id: str, mode: str) -> None:
     params = resolve_params({}, ENVIRONMENTS[env_id]["preset"])
     lab, step = forged(params, np.random.default_rng(3), params.budget.heartbeats - 1)
-    step["approved"] = 0  # an approval shows whether it was right, as its score does
+    if params.gate.enabled:
+        step["approved"] = 0  # an approval shows whether it was right, as its score does
     other = lab.copy()
     other["potency"] = (lab["potency"] + 1) % params.assay.potency_classes
     other["instrument"] = (lab["instrument"] + 1) % params.assay.instrument_states
-    other["fair"] = lab["fair"] + 1000
+    if params.energy.enabled:
+        other["fair"] = lab["fair"] + 1000
     ours, theirs = (np.asarray(Renderer(params, mode).draw(record, step)) for record in (lab, other))
     assert np.all(ours == theirs)
 

@@ -152,22 +152,24 @@ def compare(traces: Columns, played: PlayedByHand, params, seed: int) -> None:
     """Hold the rows of one episode, column by column, against the records of the lab that played it."""
     rows = select(traces, traces["episode_seed"] == seed)
     states, steps = played.states, played.steps
-    expected = {
-        name: states[name].astype(float) for name in ("heartbeat", "wells", "approvals", "strictness")
-    }
-    expected["energy"] = states["energy"] / UNIT
+    kept = {"heartbeat", "wells", "approvals", "strictness"} & set(states.dtype.names)
+    expected = {name: states[name].astype(float) for name in kept}
+    if params.energy.enabled:
+        expected["energy"] = states["energy"] / UNIT
     # At the end the debt is settled: the trace keeps what was settled.
     expected["debt"] = np.append(states["debt"][:-1], played.summary["debt"])
     for name, verb in traced_prices(params).items():
         expected |= {f"{kind}_{name}": states[kind][:, verb] / UNIT for kind in ("price", "fair")}
     done = {name: steps[name] for name in steps.dtype.names} | {
-        "hallucination_energy": steps["residual"] / MILLION,
         "verb": action_table(params)["verb"][steps["action"]],
         "hour": (params.budget.start_hour + steps["heartbeat"]) % 24,
     }
-    done |= {name: steps[name] / UNIT for name in ("energy_cost", "energy_spent", "energy_gained")}
-    for name in ("approved", "declined"):
-        done[f"reviews_{name}"] = [int(bits).bit_count() for bits in steps[name]]
+    if params.energy.enabled:
+        done |= {name: steps[name] / UNIT for name in ("energy_cost", "energy_spent", "energy_gained")}
+    if params.gate.enabled:
+        done["hallucination_energy"] = steps["residual"] / MILLION
+        for name in ("approved", "declined"):
+            done[f"reviews_{name}"] = [int(bits).bit_count() for bits in steps[name]]
     start = {**NOTHING, "hour": params.budget.start_hour}
     for name in set(rows) - {"agent", "training_seed", "episode_seed", "step"}:
         told = expected[name] if name in expected else [start.get(name, 0), *done[name]]

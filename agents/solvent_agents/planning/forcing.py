@@ -159,7 +159,7 @@ def expansion(params: LabParams, size: int) -> Expansion:
         np.zeros(size, OUTCOME),
         np.zeros(size, lab_dtype(params)),
         np.zeros((size, len(hypotheses(params)))),
-        np.zeros(1, step_dtype()),
+        np.zeros(1, step_dtype(params)),
         np.zeros(len(tables_for(params).verb), np.int8),
     )
 
@@ -175,7 +175,8 @@ def expand(labs, weights, rows, held, out):  # type: ignore[no-untyped-def]
         held: the tables, shape ``(1,)``.
         out: an ``Expansion``.
     """
-    tables, outcomes, children, mask, steps = held[0], out.outcomes, out.children, out.mask, out.steps
+    tables = held[0]
+    outcomes, children, mask, steps = out.outcomes, out.children, out.mask, out.steps
     n_bins = tables.control_likelihood.shape[1]
     n_compounds = labs[0].potency.shape[0]
     uniforms = np.zeros(labs[0].last_bins.shape[0] + 1)
@@ -200,9 +201,10 @@ def expand(labs, weights, rows, held, out):  # type: ignore[no-untyped-def]
             for m in range(n_compounds):
                 asserted[m] = -1
                 if trial.published[m] != 0 and labs[i].published[m] == 0:
-                    now = m == compound and (verb == _PUBLISH_PRIVATE or verb == _PUBLISH_PUBLIC)
-                    named = most_probable(labs[i].marginal[m])
-                    asserted[m] = named if now else labs[i].submitted_class[m]
+                    if m == compound and (verb == _PUBLISH_PRIVATE or verb == _PUBLISH_PUBLIC):
+                        asserted[m] = most_probable(labs[i].marginal[m])
+                    elif tables.gate.enabled:
+                        asserted[m] = labs[i].submitted_class[m]
                     n_shown += 1
             seen = bins[:n_readouts]
             for combination in range(n_bins**n_readouts):

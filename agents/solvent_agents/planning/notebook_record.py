@@ -22,7 +22,7 @@ from solvent.lab.batch import held_tables
 from solvent.lab.compiled import compiled
 from solvent.lab.mechanisms.assay import draw_class
 from solvent.lab.params import LabParams
-from solvent.lab.state import LAB_FIELDS, lab_dtype
+from solvent.lab.state import lab_dtype
 from solvent.lab.verbs import Verb
 
 __all__ = ["HIDDEN", "PUBLIC", "draw_truth", "truth_uniforms", "with_drawn_truth", "without_truth"]
@@ -89,8 +89,8 @@ def without_truth(labs: NDArray[Any], params: LabParams) -> NDArray[Any]:
             f"of {lab_dtype(params).itemsize}"
         )
     notebooks = np.zeros(labs.shape, labs.dtype)
-    for field in LAB_FIELDS:
-        notebooks[field.name] = HIDDEN[field.name][0] if field.name in HIDDEN else labs[field.name]
+    for name in labs.dtype.names or ():
+        notebooks[name] = HIDDEN[name][0] if name in HIDDEN else labs[name]
     return notebooks
 
 
@@ -122,8 +122,9 @@ def draw_truth(lab, tables, uniforms):  # type: ignore[no-untyped-def]
     lab.instrument = instrument
     for m in range(n_compounds):
         lab.potency[m] = draw_class(lab.conditional[m, instrument], uniforms[1 + m])
-    for verb in range(lab.fair.shape[0]):
-        lab.fair[verb] = believed_fair(lab.price[verb], verb, tables, uniforms[1 + n_compounds + verb])
+    if tables.energy.enabled:
+        for verb in range(lab.fair.shape[0]):
+            lab.fair[verb] = believed_fair(lab.price[verb], verb, tables, uniforms[1 + n_compounds + verb])
 
 
 @compiled

@@ -94,7 +94,7 @@ class RolloutAgent:
         self._scratch = (
             np.zeros(most, lab_dtype(params)),
             np.zeros(1, lab_dtype(params)),
-            np.zeros(1, step_dtype()),
+            np.zeros(1, step_dtype(params)),
         )
         self._keys = np.zeros(0, np.uint64)
         self._limits = np.array([self.effort.worlds, self.effort.plates, self.effort.findings], np.int64)

@@ -134,12 +134,16 @@ def book_for(params: LabParams, temper: Temper) -> NDArray[Any]:
 @compiled
 def is_affordable(lab, verb, compound, tables):  # type: ignore[no-untyped-def]
     """Return whether there is energy for the verb now."""
-    return not tables.energy.enabled or verb_cost(lab, verb, compound, tables) <= lab.energy
+    if not tables.energy.enabled:
+        return True
+    return verb_cost(lab, verb, compound, tables) <= lab.energy
 
 
 @compiled
 def verb_cost(lab, verb, compound, tables):  # type: ignore[no-untyped-def]
-    """Return the verb's cost now, in thousandths of energy."""
+    """Return the verb's cost now, in thousandths of energy; 0 where acting costs none."""
+    if not tables.energy.enabled:
+        return 0
     return energy_price(lab, verb, done_before(lab, verb, compound), tables)
 
 

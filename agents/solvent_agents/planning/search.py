@@ -185,12 +185,12 @@ def draw_world(lab, key, w, rules, strides, worlds):  # type: ignore[no-untyped-
     own = (words[0] << THIRTY_TWO) | words[1]
     if not knows:
         n_spread = strides.shape[0]
-        uniforms = np.empty(n_spread + lab.fair.shape[0] + 4)
+        uniforms = np.empty(n_spread + tables.wells.shape[0] + 4)
         fill_uniforms(uniforms, n_spread, key, 0, lab.steps, AT_TRUTH)
         for d in range(n_spread):
             shifted = uniforms[d] + (w + 1) * strides[d]
             uniforms[d] = shifted - math.floor(shifted)
-        fill_uniforms(uniforms[n_spread:], lab.fair.shape[0], own, 0, 0, AT_TRUTH)
+        fill_uniforms(uniforms[n_spread:], tables.wells.shape[0], own, 0, 0, AT_TRUTH)
         draw_truth(worlds[w], tables, uniforms)
     return own
 

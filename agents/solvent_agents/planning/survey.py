@@ -103,7 +103,7 @@ def survey(params: LabParams, plates: int = PLATES) -> Survey:
     verbs = np.array([verb for verb in offered_verbs(params) if tables.wells[verb] > 0])
     n, g = params.assay.instrument_states, params.assay.potency_classes
     uniforms = np.empty(len(batch.labs[0]["last_bins"]) + 1)
-    scratch = uniforms, np.zeros(1, step_dtype()), np.empty((n, g)), np.empty(n)
+    scratch = uniforms, np.zeros(1, step_dtype(params)), np.empty((n, g)), np.empty(n)
     _run_plates(batch.labs, held_tables(params), verbs, (qualities(params), right, wrong), scratch, rows)
     return _averaged(params, rows[rows[:, VERB] >= 0.0])
 
@@ -197,7 +197,9 @@ def _run_plates(labs, held, verbs, scales, scratch, rows):  # type: ignore[no-un
                     compound = 0
                 first, last = tables.first_action[verb], tables.first_action[verb + 1]
                 each = (last - first) // n_compounds if compound >= 0 else 0
-                lab.wells, lab.debt, lab.energy = tables.start_wells, 0.0, tables.energy.cap
+                lab.wells, lab.debt = tables.start_wells, 0.0
+                if tables.energy.enabled:
+                    lab.energy = tables.energy.cap
                 rows[at, 0] = verb
                 rows[at, 1] = pair_bin(lab, compound) if compound >= 0 else 0
                 rows[at, 2] = instrument_bin(lab, quality, tables)

@@ -130,8 +130,8 @@ class LabBatch:
     """``n`` labs with the same parameters, stepped by the compiled dynamics.
 
     Attributes:
-        labs: Records, shape ``(n,)`` (``state.LAB_FIELDS``).
-        steps: Reports of the last step, shape ``(n,)`` (``state.STEP_FIELDS``).
+        labs: Records, shape ``(n,)`` (``state.lab_fields``).
+        steps: Reports of the last step, shape ``(n,)`` (``state.step_fields``).
         observations: Shape ``(n, n_fields)`` float32.
         masks: Actions that would execute, shape ``(n, n_actions)`` int8.
         rewards: Bits, shape ``(n,)``.
@@ -145,7 +145,7 @@ class LabBatch:
         self.threads = max(1, min(threads, n))
         fields, actions = len(observation_fields(params)), len(action_table(params))
         self.labs = np.zeros(n, lab_dtype(params))
-        self.steps = np.repeat(blank_step(), n)
+        self.steps = np.repeat(blank_step(params), n)
         self.rewards = np.zeros(n)
         self.observations = np.zeros((n, fields), np.float32)
         self.masks = np.zeros((n, actions), np.int8)

@@ -18,10 +18,14 @@ from types import FunctionType
 from typing import Any
 
 from numba import config, typeof, types
+from numba.core import ir
 from numba.core.caching import IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.compiler_machinery import FunctionPass, register_pass
+from numba.core.ir_utils import get_definition, guard
 from numba.core.registry import CPUDispatcher
+from numba.core.untyped_passes import IRProcessing
 
 __all__ = [
     "ContentNamedCacheFile",
@@ -35,6 +39,8 @@ __all__ = [
 
 PATIENCE = 2.0
 """Seconds of compiling before the user is told."""
+SWITCH = "enabled"
+"""Setting that is known when a rule is compiled, from the type of its field (``settings.numbers``)."""
 COMPILED = ("", "mechanisms", "planning", "exact")
 """Folders of a package with compiled functions."""
 
@@ -125,7 +131,64 @@ class _Linked(JITCodeLibrary):
     def set_env(self, name: str, environment: Any) -> None: ...
 
 
-class _LinkedCompiler(Compiler):
+@register_pass(mutates_CFG=False, analysis_only=False)  # type: ignore[no-untyped-call]
+class _Switches(FunctionPass):
+    """Replaces ``tables.energy.enabled`` by its value.
+
+    Numba then drops the branch that is never taken, before it looks at types: a level without energy compiles no rule
+    of energy, and its record needs no field for one.
+    """
+
+    _name = "solvent_switches"
+
+    def __init__(self) -> None: ...
+
+    def run_pass(self, state: Any) -> bool:
+        """Replace every switch of the function; return whether there was one."""
+        code, found = state.func_ir, False
+        for block in code.blocks.values():
+            for assignment in block.find_insts(ir.Assign):
+                value = assignment.value
+                if getattr(value, "op", "") == "getattr" and value.attr == SWITCH:
+                    owner = _type_of(code, value.value, state.args)
+                    if isinstance(owner, types.Record):
+                        is_on = isinstance(owner.typeof(SWITCH), types.Boolean)
+                        assignment.value = ir.Const(is_on, assignment.loc)  # type: ignore[no-untyped-call]
+                        code._definitions[assignment.target.name] = [assignment.value]
+                        found = True
+        return found
+
+
+def _type_of(code: Any, variable: Any, arguments: Any) -> Any:
+    """Return the type of an argument, of a field of it, or of an element; None for anything else."""
+    value = guard(get_definition, code, variable)  # type: ignore[no-untyped-call]
+    if isinstance(value, ir.Arg):
+        return arguments[value.index]
+    operation = getattr(value, "op", "")
+    if operation not in ("getattr", "getitem", "static_getitem"):
+        return None
+    owner = _type_of(code, value.value, arguments)
+    if operation == "getattr":
+        return (
+            owner.typeof(value.attr)
+            if isinstance(owner, types.Record) and value.attr in owner.fields
+            else None
+        )
+    return owner.dtype if isinstance(owner, types.Array) else None
+
+
+class _LevelCompiler(Compiler):
+    """Compiles a rule for one level."""
+
+    def define_pipelines(self) -> Any:
+        pipelines = super().define_pipelines()  # type: ignore[no-untyped-call]
+        for pipeline in pipelines:
+            pipeline.add_pass_after(_Switches, IRProcessing)
+            pipeline.finalize()
+        return pipelines
+
+
+class _LinkedCompiler(_LevelCompiler):
     def compile_extra(self, function: Any) -> Any:
         name = function.__qualname__
         self.state.library = _Linked(self.state.targetctx.codegen(), name)  # type: ignore[no-untyped-call]
@@ -178,7 +241,7 @@ def _decorator(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         if config.DISABLE_JIT:  # type: ignore[attr-defined]
             return function
         linked = _Function(function, targetoptions=options | no_entry, pipeline_class=_LinkedCompiler)
-        linked.whole = _Whole(function, targetoptions=options)
+        linked.whole = _Whole(function, targetoptions=options, pipeline_class=_LevelCompiler)
         linked.whole.enable_caching()
         linked.whole._cache._cache_file.__class__ = ContentNamedCacheFile
         return linked

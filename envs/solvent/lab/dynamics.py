@@ -112,9 +112,9 @@ def advance(lab, action, uniforms, tables, steps, scratch):  # type: ignore[no-u
             rest(lab, verb, tables, step)
         elif speaks(verb):
             publish(lab, action, tables, step)
-        elif verb == REFLECT:
+        elif tables.energy.enabled and verb == REFLECT:
             reflect(lab, step)
-        elif verb == PROPOSE:
+        elif tables.energy.enabled and verb == PROPOSE:
             propose(lab, tables, step)
         elif tables.is_calibration[verb]:
             calibrate(lab, verb, uniforms, tables, step)
@@ -139,17 +139,17 @@ def open_step(lab, action, tables, step):  # type: ignore[no-untyped-def]
     step.wells_before = lab.wells
     if tables.gate.enabled:
         remember_governance(lab, step)
-    away = False
+    cost, away = 0, False
     if tables.energy.enabled:
-        step.energy_before = lab.energy
-        step.energy_cost = energy_price(lab, verb, done_before(lab, verb, compound), tables)
+        cost = energy_price(lab, verb, done_before(lab, verb, compound), tables)
         away = out_of_context(lab, verb, tables)
+        step.energy_before, step.energy_cost = lab.energy, cost
     if away:
         step.obstacle = CONTEXT_NOT_ALLOWED
     elif not is_free(verb):
         decide_step(lab, verb, tables, step)
     if step.refusal == NOT_REFUSED and step.obstacle == FREE:
-        step.obstacle = obstacle_to(lab, verb, compound, step.energy_cost, tables)
+        step.obstacle = obstacle_to(lab, verb, compound, cost, tables)
     step.executed = step.refusal == NOT_REFUSED and step.obstacle == FREE
     for r in range(lab.last_bins.shape[0]):
         lab.last_bins[r] = -1
@@ -163,12 +163,13 @@ def obstacle_to(lab, verb, compound, cost, tables):  # type: ignore[no-untyped-d
             return ALREADY_PUBLISHED
         if lab.decision_at[compound] != 0:
             return UNDER_REVIEW
-    if verb == PROPOSE:
-        obstacle = obstacle_to_proposing(lab, tables)
-        if obstacle != FREE:
-            return obstacle
-    if cost > lab.energy:
-        return INSUFFICIENT_ENERGY
+    if tables.energy.enabled:
+        if verb == PROPOSE:
+            obstacle = obstacle_to_proposing(lab, tables)
+            if obstacle != FREE:
+                return obstacle
+        if cost > lab.energy:
+            return INSUFFICIENT_ENERGY
     return FREE
 
 
@@ -180,10 +181,11 @@ def put_off(lab, action, tables, step):  # type: ignore[no-untyped-def]
     """Record an action that an obstacle other than debt prevents. It still uses its slot."""
     step.event = NOT_EXECUTED
     lab.not_executed += 1
-    if step.obstacle == CONTEXT_NOT_ALLOWED:
-        lab.out_of_context += 1
-    elif step.obstacle == INSUFFICIENT_ENERGY:
-        defer(lab, action, tables.verb[action], tables.compound[action], tables, step)
+    if tables.energy.enabled:
+        if step.obstacle == CONTEXT_NOT_ALLOWED:
+            lab.out_of_context += 1
+        elif step.obstacle == INSUFFICIENT_ENERGY:
+            defer(lab, action, tables.verb[action], tables.compound[action], tables, step)
 
 
 @inlined
@@ -257,10 +259,11 @@ def close_slot(lab, verb, tables, step):  # type: ignore[no-untyped-def]
     lab.slot += 1
     if step.executed:
         lab.refusals_in_a_row = 0
-    lab.reflected = step.event == REFLECTED
-    if tables.energy.enabled and (step.executed or step.refusal != NOT_REFUSED):
-        failed = step.refusal != NOT_REFUSED or step.event == REJECTED
-        lab.failures[verb] = remember_use(lab.failures[verb], failed)
+    if tables.energy.enabled:
+        lab.reflected = step.event == REFLECTED
+        if step.executed or step.refusal != NOT_REFUSED:
+            failed = step.refusal != NOT_REFUSED or step.event == REJECTED
+            lab.failures[verb] = remember_use(lab.failures[verb], failed)
     ends = step.refusal != NOT_REFUSED or (step.executed and (verb == REST or verb == TERMINATE))
     step.closed = ends or lab.slot >= tables.energy.slots
 

@@ -188,15 +188,18 @@ def in_thousandths(energy: float) -> int:
 def numbers(group: ParamGroup, **derived: Any) -> Any:
     """Return the settings of ``group`` and the ``derived`` values as a read-only record.
 
-    A choice becomes its index, energy becomes thousandths, and None becomes infinity. Lists, free text and nested
-    groups are left out.
+    A choice becomes its index, energy becomes thousandths, and None becomes infinity. The switch ``enabled`` is a
+    Boolean if it is on and an integer if not: compiled code sees it in the type. Lists, free text and nested groups are
+    left out.
     """
     values: dict[str, Any] = {}
     for field in dataclasses.fields(group):  # type: ignore[arg-type]
         value, about = getattr(group, field.name), field.metadata
         if not about or isinstance(value, tuple):
             continue
-        if value is None:
+        if field.name == "enabled":
+            values[field.name] = np.bool_(True) if value else np.uint8(False)
+        elif value is None:
             values[field.name] = math.inf
         elif about["choices"]:
             values[field.name] = about["choices"].index(value)

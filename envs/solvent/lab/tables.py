@@ -41,8 +41,6 @@ AUDIENCES = ("", "private", "public")
 
 _POINTS = 1024
 _LEVELS = max(map(len, FAMILIES))
-_SHARED_ROWS = 256
-"""Most sentences for which a lab without a gate has arrays as large as with one."""
 
 
 @functools.lru_cache(maxsize=64)
@@ -68,7 +66,7 @@ def tables_for(params: LabParams) -> Any:
         "gate": gate_rules(params),
         "adequacy": adequacy_rules(params),
         "blank": blank_lab(params)[0],
-        "blank_step": blank_step()[0],
+        "blank_step": blank_step(params)[0],
     }
     return record(fields)
 
@@ -139,21 +137,12 @@ def _assay_arrays(params: LabParams) -> dict[str, Any]:
 
 
 def _word_arrays(params: LabParams) -> dict[str, Any]:
-    """Return the measurements of the sentences.
-
-    Without a gate only the shapes matter. Up to ``_SHARED_ROWS`` sentences they are those of a lab with a gate, so
-    that both share their compiled code.
-    """
+    """Return the measurements of the sentences; without a gate, which never reads them, arrays of one."""
     n, findings = len(params.assay.compounds), len(WORDINGS) * params.assay.potency_classes
-    spans = len(params.doses) * params.assay.bins + 1 + findings
     measured = measured_for(params)
     told = len(corrections_of(params))
     if measured is None:
-        rows, spans = (spans + findings, spans) if spans + findings <= _SHARED_ROWS else (1, 1)
-        gram, contains = (
-            np.zeros((n, rows, rows)),
-            np.zeros((n, findings if rows > 1 else 1, spans), np.uint8),
-        )
+        gram, contains = np.zeros((1, 1, 1)), np.zeros((1, 1, 1), np.uint8)
         taus = np.zeros((_LEVELS, 2), np.int64)
     else:
         gram, contains = measured.gram, measured.contains
@@ -169,7 +158,7 @@ def _word_arrays(params: LabParams) -> dict[str, Any]:
         # [M, findings, LOGGED + 1] rule of adequacy for a finding, by number of plates on its compound
         "rule": measured.rules
         if measured is not None and scored
-        else np.zeros((n, findings, LOGGED + 1), np.int8),
+        else np.zeros((n, findings, LOGGED + 1) if measured is not None else (1, 1, 1), np.int8),
         "rule_score": np.array(rule_scores() if scored else [0] * len(RULES)),  # [RULES] 0 to 3
         # [RULES] -1 for none
         "rule_correction": np.array(rule_corrections(params) if scored else [0] * len(RULES)),

@@ -111,7 +111,7 @@ def _finding(params: LabParams, lab: Any, step: Any, spans: Spans) -> dict[str, 
     compound = int(row["compound"])
     asserted = int(step["asserted"]) if params.gate.enabled else int(lab["marginal"][compound].argmax())
     event = Event(int(step["event"]))
-    paid = step["published_bits"] - step["decided_bits"] if params.gate.enabled else step["published_bits"]
+    paid = step["published_bits"] - step["decided_bits"]
     shown: dict[str, Any] = {
         "step": int(lab["steps"]),
         "compound": compound,

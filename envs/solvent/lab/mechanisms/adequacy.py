@@ -70,7 +70,6 @@ STEP_FIELDS = (
         "adequacy", "i1", "", "score", "score of the finding's words, 0 to 3; -1 for no finding",
         -1,
     ),
-    Field("rule", "i1", "", "RULES", "rule of adequacy that fired; -1 for no finding", -1),
 )  # fmt: skip
 
 # -- rules -------------------------------------------------------------------------------------

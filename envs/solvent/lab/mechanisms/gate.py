@@ -150,7 +150,6 @@ FIELDS = (
     Field("residual", "i4", "M,W", "1/1000000", "hallucination energy of a finding, by wording", MILLION),
     Field("oracle_energy", "i4", "M", "1/1000000", "hallucination energy of the page's first sentence"),
     Field("unsupported", "u1", "M,W", "flag", "a number of the finding is not in its evidence", 1),
-    Field("decision_at", "i4", "M", "heartbeats", "time of decision on the finding under review; 0 for none"),
     Field("submitted_class", "i1", "M", "class", "class asserted by the finding under review", -1),
     Field("submitted_confidence", "f8", "M", "probability", "its confidence"),
     Field("submitted_verb", "i1", "M", "Verb", "its verb"),
@@ -173,7 +172,6 @@ STEP_FIELDS = (
     Field("approved", "u8", "", "bits", "compounds whose review was approved as the heartbeat closed, one bit each"),
     Field("declined", "u8", "", "bits", "compounds whose review was declined, one bit each"),
     Field("reviews", "b1", "", "flag", "a review was decided as the heartbeat closed"),
-    Field("decided_bits", "f8", "", "bits", "log scores paid for approved reviews"),
 )  # fmt: skip
 
 # -- rules -------------------------------------------------------------------------------------

@@ -52,6 +52,7 @@ class PublishingParams(ParamGroup):
 
 FIELDS = (
     Field("published", "i1", "M", "code", "0 not published, 1 privately, 2 publicly"),
+    Field("decision_at", "i4", "M", "heartbeats", "time of decision on the finding under review; 0 for none"),
     Field("published_bits", "f8", "", "bits", "sum of log scores paid"),
     Field("accepted", "i4", "", "findings", "findings accepted"),
     Field("wrong", "i4", "", "findings", "accepted findings that are wrong"),
@@ -60,7 +61,9 @@ FIELDS = (
 
 STEP_FIELDS = (
     Field("published_bits", "f8", "", "bits", "log score paid"),
+    Field("decided_bits", "f8", "", "bits", "log scores paid for approved reviews"),
     Field("right", "b1", "", "flag", "the accepted finding is right"),
+    Field("rule", "i1", "", "RULES", "rule of adequacy that the words met; -1 for none", -1),
 )
 
 # -- rules -------------------------------------------------------------------------------------

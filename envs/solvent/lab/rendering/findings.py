@@ -61,7 +61,8 @@ def judged_finding(params: LabParams, lab: Any, step: Any) -> JudgedFinding | No
     row = action_table(params)[step["action"]]
     compound, wording = int(row["compound"]), int(step["wording"])
     policy = policies_of(params)[step["policy"]]
-    gate, score, plates = int(step["gate_verdict"]), int(step["adequacy"]), int(lab["experiments"][compound])
+    gate, plates = int(step["gate_verdict"]), int(lab["experiments"][compound])
+    score = int(step["adequacy"]) if params.adequacy.enabled else -1
     return JudgedFinding(
         heartbeat=int(step["heartbeat"]),
         compound=compound,
@@ -82,8 +83,10 @@ def judged_finding(params: LabParams, lab: Any, step: Any) -> JudgedFinding | No
     )
 
 
-def decisions(lab: Any, step: Any) -> list[Decision]:
+def decisions(params: LabParams, lab: Any, step: Any) -> list[Decision]:
     """Return the reviews decided at the end of a heartbeat."""
+    if not params.gate.enabled:
+        return []
     approved, declined, now = int(step["approved"]), int(step["declined"]), int(lab["heartbeat"])
     wrong = lab["submitted_class"] != lab["potency"]
     return [

@@ -98,7 +98,8 @@ class HistoryBook:
         history.beats.append(beat)
         _keep_plate(history, lab)
         _keep_asserted(history, lab)
-        _keep_prices(history, lab)
+        if self.params.energy.enabled:
+            _keep_prices(history, lab)
         if beat.compound >= 0:
             history.subject = beat.compound
         return history
@@ -106,7 +107,8 @@ class HistoryBook:
     def judge(self, history: History, lab: Any, step: Any) -> None:
         """Record the finding that ``step`` judged and the reviews it decided."""
         history.finding = judged_finding(self.params, lab, step) or history.finding
-        history.decisions += [made for made in decisions(lab, step) if made not in history.decisions]
+        made = decisions(self.params, lab, step)
+        history.decisions += [decision for decision in made if decision not in history.decisions]
 
     def _beat(self, lab: Any) -> Beat:
         index, slots = int(lab["last_action"]), self.params.slots
@@ -123,7 +125,7 @@ class HistoryBook:
             step=int(lab["steps"]) if slots > 1 else heartbeat,
             began=time - (1 / slots if slot else 1.0),
             time=time,
-            energy=int(lab["energy"]),
+            energy=int(lab["energy"]) if self.params.energy.enabled else 0,
         )
 
 

@@ -68,7 +68,7 @@ class Renderer:
         """Draw one lab.
 
         Args:
-            lab: A record of ``state.LAB_FIELDS``.
+            lab: A record of ``state.lab_fields``.
             step: The record of its last step; ignored if it did not produce ``lab``.
             index: Index of the lab in a vector. Each lab has its own history.
 

@@ -22,7 +22,7 @@ class View(NamedTuple):
     """A lab at one moment."""
 
     params: LabParams
-    lab: Any  # a record of ``state.LAB_FIELDS``
+    lab: Any  # a record of ``state.lab_fields``
     step: Any  # the record of its last step
     history: History
 

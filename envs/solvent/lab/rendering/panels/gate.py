@@ -94,7 +94,7 @@ def deserved(params: LabParams, finding: JudgedFinding) -> str:
 def decided(params: LabParams, lab: Any, step: Any) -> list[str]:
     """Return the reviews decided at the end of the heartbeat, and a change of policy."""
     outcomes = []
-    for decision in decisions(lab, step):
+    for decision in decisions(params, lab, step):
         name = params.assay.compounds[decision.compound]
         if decision.approved:
             outcomes.append(f"The reader approved {name}, which is {'wrong' if decision.wrong else 'right'}.")

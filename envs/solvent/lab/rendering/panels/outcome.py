@@ -73,7 +73,8 @@ def _outcome(params: LabParams, lab: Any, step: Any, event: Event) -> str:
         return proposals.reflected(lab, step)
     elif event is Event.PROPOSED:
         return proposals.proposed(params, step)
-    spent = f", {in_units(step['energy_spent'])} energy" if step["energy_spent"] else ""
+    uses = params.energy.enabled and step["energy_spent"]
+    spent = f", {in_units(step['energy_spent'])} energy" if uses else ""
     return f"{_result(params, lab, step, event)}{spent}."
 
 
