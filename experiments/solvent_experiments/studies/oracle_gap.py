@@ -122,7 +122,8 @@ def figure(data: StudyData) -> Figure:
             label = script if axes is panels[0] else None
             points(axes, [x + 0.08 * (i - 2) for x in there], found, color=PALETTE[i], label=label)
         axes.set_ylabel(says)
-    panels[-1].set_xticks(range(len(LABS)), [lab.replace(", ", ",\n") for lab in LABS], fontsize=7)
+    names = [lab.replace(".", "\n").replace(", ", ",\n") for lab in LABS]
+    panels[-1].set_xticks(range(len(LABS)), names, fontsize=7)
     drawn.align_ylabels(panels)
     drawn.legend(loc="outside upper center", ncols=3)
     return drawn
