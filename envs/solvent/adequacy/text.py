@@ -23,7 +23,7 @@ __all__ = ["Document", "Sentence", "read", "without_questions"]
 # The first form is a fast case of the second, for plain words before a space.
 _TOKEN = re.compile(
     r"[a-z]++ (?![^\S\n])"
-    r"|(?:[^\W_]++(?:(?:_++|[.'\-/:@])[^\W_]++)*+|[\ue000\ue001]++|[.!?\u2026]++|-++|\*++|_++|#++|~++|[^\s\w])[^\S\n]*+"
+    r"|(?:[^\W_]++(?:(?:_++|[.'\-/:@])[^\W_]++)*|[\ue000\ue001]++|[.!?\u2026]++|-++|\*++|_++|#++|~++|[^\s\w])[^\S\n]*+"
     r"|\s++"
 )
 _STOPS = frozenset(".!?\u2026\u3002\uff01\uff1f\u061f")
