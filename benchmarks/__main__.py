@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.cases import SECTIONS, bytes_per_lab
+from benchmarks.cases import RATIOS, SECTIONS, bytes_per_lab
 from benchmarks.learners import learners
 from benchmarks.measure import Row, machine, measure
 
@@ -36,7 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     else:
         print("without the extra `agents` the learners are left out")
     show(rows)
-    print(f"state of a lab: {bytes_per_lab():,} bytes")
+    show_ratios(rows)
+    print("| level | bytes of a lab | of the report of its step |\n| --- | ---: | ---: |")
+    for level, (lab, step) in bytes_per_lab().items():
+        print(f"| {level} | {lab:,} | {step:,} |")
     if options.json is not None:
         report: dict[str, Any] = {
             "machine": here,
@@ -56,6 +59,17 @@ def show(rows: Sequence[Row]) -> None:
         rates = (row.fastest, row.median)
         cells = " | ".join(f"{rate:{len(title)},.0f}" for rate, title in zip(rates, TITLES, strict=True))
         print(f"| {row.name:{width}} | {cells} |")
+
+
+def show_ratios(rows: Sequence[Row]) -> None:
+    """Print the ratios of rates that have an aim."""
+    by_name = {row.name: row for row in rows}
+    print("\n| case | against | fastest turns | median turns | aim |\n| --- | --- | ---: | ---: | ---: |")
+    for name, other, aim in RATIOS:
+        mine, its = by_name[name], by_name[other]
+        ratios = (mine.fastest / its.fastest, mine.median / its.median)
+        print(f"| {name} | {other} | {ratios[0]:.2f} | {ratios[1]:.2f} | {aim:g} |")
+    print()
 
 
 if __name__ == "__main__":

@@ -20,7 +20,9 @@ from solvent.lab.batch import LabBatch
 from solvent.lab.params import LabParams, preset
 
 __all__ = [
+    "RATIOS",
     "SECTIONS",
+    "batch_case",
     "bytes_per_lab",
     "core",
     "gymnasium_peers",
@@ -34,6 +36,15 @@ ENV_ID = "Solvent/Debt-v0"
 ENERGY_ID = "Solvent/Energy-v0"
 GATE_ID = "Solvent/Gate-v0"
 LAB_ID = "Solvent/Lab-v0"
+TWO_THREADS = f"compiled step, {SIZES[-1]:,} labs, two threads"
+RATIOS = (
+    (f"{ENV_ID}, vector of {WIDE:,}", f"CartPole-v1, vector of {WIDE:,}", 0.25),
+    (f"{LAB_ID}, vector of {WIDE:,}", f"CartPole-v1, vector of {WIDE:,}", 0.12),
+    (f"{ENV_ID}, single", "CartPole-v1, single", 0.8),
+    (f"{LAB_ID}, single", "CartPole-v1, single", 0.6),
+    (TWO_THREADS, f"compiled step, {SIZES[-1]:,} labs", 1.7),
+)
+"""Pairs of cases and the ratio of their rates to aim at: rates differ between machines, ratios much less."""
 
 
 @njit(cache=True)
@@ -67,28 +78,31 @@ class Sampler:
         return self.actions
 
 
-def bytes_per_lab() -> int:
-    """Return the size of a lab's whole state in bytes."""
-    return LabBatch(LabParams(), 1).labs.dtype.itemsize
+def bytes_per_lab() -> dict[str, tuple[int, int]]:
+    """Return the bytes of a lab's whole state and of the report of a step, by preset."""
+    batches = {name: LabBatch(preset(name), 1) for name in ("default", "energy", "gate", "lab")}
+    return {name: (it.labs.dtype.itemsize, it.steps.dtype.itemsize) for name, it in batches.items()}
 
 
 def core() -> list[Case]:
     """Return cases of the compiled step alone: one call for all labs, with reset in the same step."""
-    return [core_case(n, sampling) for n in SIZES for sampling in (False, True)] + [
-        core_case(WIDE, False, "energy"),
-        core_case(WIDE, False, "gate"),
-        core_case(WIDE, False, "lab"),
+    sizes = [
+        batch_case(f"compiled step, {n:,} lab{'s' if n > 1 else ''}", n, preset("default")) for n in SIZES
     ]
+    levels = [
+        batch_case(f"compiled step, {WIDE:,} labs, {name}", WIDE, preset(name))
+        for name in ("energy", "gate", "lab")
+    ]
+    return [*sizes, batch_case(TWO_THREADS, SIZES[-1], preset("default"), threads=2), *levels]
 
 
-def core_case(n: int, sampling: bool, level: str = "default") -> Case:
-    """Return a case of ``n`` labs; ``sampling`` includes the choice of actions in the time."""
-    batch, choose = LabBatch(preset(level), n, same_step=True), Sampler(n)
+def batch_case(name: str, n: int, params: LabParams, threads: int = 1) -> Case:
+    """Return a case of the compiled step of ``n`` labs."""
+    batch, choose = LabBatch(params, n, same_step=True, threads=threads), Sampler(n)
     batch.begin(list(range(n)), np.ones(n, np.bool_), np.random.default_rng(0))
-    name = f"compiled step, {n:,} lab{'s' if n > 1 else ''}" + (f", {level}" if level != "default" else "")
-    if sampling:
-        return Case(f"{name}, actions chosen too", n, lambda: batch.step(choose(batch.masks)))
-    return Case(name, n, lambda: batch.step(choose.actions), prepare=lambda: choose(batch.masks))
+    return Case(
+        name, n, lambda: batch.step(choose.actions), prepare=lambda: choose(batch.masks), close=batch.close
+    )
 
 
 def single_environments() -> list[Case]:
@@ -116,6 +130,7 @@ def vector_environments() -> list[Case]:
         vector_case(WIDE, ", copy=False", {"copy": False}),
         vector_case(WIDE, "", {}, ENERGY_ID),
         vector_case(WIDE, "", {}, GATE_ID),
+        vector_case(WIDE, "", {}, LAB_ID),
     ]
 
 

@@ -42,9 +42,9 @@ def compound_columns(params: LabParams) -> tuple[list[int], list[list[int]]]:
 
 
 def log_prior(params: LabParams) -> Tensor:
-    """Return the logits of the actions if every verb is as probable as any other, shape ``(n_actions,)``."""
+    """Return log-probabilities of the actions if every verb is as probable as any other, shape ``(n_actions,)``."""
     verbs = action_table(params)["verb"]
-    return -torch.from_numpy(np.bincount(verbs)[verbs]).float().log()
+    return -torch.from_numpy(np.bincount(verbs)[verbs] * len(np.unique(verbs))).float().log()
 
 
 def _runs(columns: Sequence[int] | NDArray[np.intp]) -> list[tuple[int, int]]:
@@ -183,8 +183,8 @@ class _ByVerb:
 
     def entropy(self) -> Tensor:
         """Return the entropy relative to the prior, nats, shape ``(n,)``: 0 where all verbs are equally probable."""
-        excess = self.distribution.probs @ self.log_prior
-        relative: Tensor = self.distribution.entropy() + excess - self.log_prior.exp().sum().log()
+        probs, logs = self.distribution.probs, self.distribution.logits
+        relative: Tensor = (probs * (self.log_prior - logs)).sum(dim=1)
         return relative
 
     def mode(self) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from solvent.lab.params import LabParams
 __all__ = ["columns_of", "episode_columns", "episode_record", "join_columns", "potential"]
 
 
+@functools.lru_cache(maxsize=64)
 def columns_of(params: LabParams) -> tuple[Column, ...]:
     """Return the columns of an episode in labs with these parameters."""
     contaminated = bool(params.unenforced)
@@ -29,9 +31,10 @@ def episode_columns(
     params: LabParams, labs: NDArray[Any], rows: NDArray[np.intp] | slice = slice(None)
 ) -> dict[str, Any]:
     """Return the episodes in ``labs[rows]`` (by default all) as columns; ``columns_of`` gives their units."""
+    taken = labs[rows]
 
     def of(name: str) -> NDArray[Any]:
-        values: NDArray[Any] = np.array(labs[name][rows])  # field first: no copy of whole records
+        values: NDArray[Any] = taken[name].copy()
         return values
 
     return {column.name: column.of(of) for column in columns_of(params)}

@@ -26,7 +26,7 @@ from solvent.lab.words.sentences import (
     sentences_of,
 )
 
-__all__ = ["Infos", "Readers", "infos_of", "names_of", "readers_of", "told", "told_of_each"]
+__all__ = ["Infos", "Readers", "infos_of", "names_of", "readers_of", "spread", "told", "told_of_each"]
 
 
 @functools.lru_cache(maxsize=64)
@@ -104,12 +104,20 @@ def told_of_each(infos: Infos, steps: NDArray[Any], where: NDArray[np.bool_]) ->
     columns: dict[str, Any] = {}
     for when, nothing, each in infos:
         happened = where & (steps[when] != nothing)
-        if not happened.any():
+        rows = np.flatnonzero(happened)
+        if not len(rows):
             continue
         for info in each:
-            values = info.of(steps[info.field])
-            blank = None if values.dtype == object else values.dtype.type(0)
-            shaped = happened if values.ndim == 1 else happened[:, None]
-            columns[info.key] = np.where(shaped, values, blank)
+            columns[info.key] = spread(info.of(steps[info.field][rows]), rows, len(steps))
             columns[f"_{info.key}"] = happened.copy()
     return columns
+
+
+def spread(values: NDArray[Any], rows: NDArray[np.intp], n: int) -> NDArray[Any]:
+    """Return an array of ``n`` rows with ``values`` in ``rows``, elsewhere 0, or None for objects."""
+    if len(rows) == n:
+        return values
+    kind = np.empty if values.dtype == object else np.zeros
+    column: NDArray[Any] = kind((n, *values.shape[1:]), values.dtype)
+    column[rows] = values
+    return column

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from solvent.lab.actions import action_table, sentence
 from solvent.lab.batch import LabBatch, resolve_params, resolve_seed
 from solvent.lab.columns import episode_columns
-from solvent.lab.info import infos_of, names_of, told_of_each
+from solvent.lab.info import infos_of, names_of, spread, told_of_each
 from solvent.lab.ledger import Ledgers
 from solvent.lab.observation import observation_fields, observation_space
 from solvent.lab.params import LabParams
@@ -248,7 +248,8 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
             infos |= told_of_each(self._told, self.batch.steps, where)
 
     def _episode_infos(self, infos: dict[str, Any], labs: NDArray[Any], ended: NDArray[np.bool_]) -> None:
-        infos["episode_summary"] = _spread(episode_columns(self.params, labs, np.flatnonzero(ended)), ended)
+        rows = np.flatnonzero(ended)
+        infos["episode_summary"] = _spread_all(episode_columns(self.params, labs, rows), rows, ended.copy())
         infos["_episode_summary"] = ended.copy()
 
     def action_masks(self) -> NDArray[np.bool_]:
@@ -308,19 +309,11 @@ def _reset_mode(mode: AutoresetMode | str) -> AutoresetMode:
     raise ValueError(f"autoreset_mode: got {mode!r}; allowed: {', '.join(m.name for m in offered)}")
 
 
-def _spread(columns: dict[str, Any], where: NDArray[np.bool_]) -> dict[str, Any]:
-    """Return columns of the labs in ``where`` spread over all labs, with Gymnasium's masks beside them."""
-    spread: dict[str, Any] = {}
-    mask = where.copy()  # shared by all keys
+def _spread_all(columns: dict[str, Any], rows: NDArray[np.intp], mask: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return columns of the labs in ``rows`` spread over all labs, each with the one ``mask`` beside it."""
+    found: dict[str, Any] = {}
     for key, column in columns.items():
-        if isinstance(column, dict):
-            spread[key] = _spread(column, where)
-        else:
-            spread[key] = (
-                np.empty(where.shape, object)
-                if column.dtype == object
-                else np.zeros(where.shape, column.dtype)
-            )
-            spread[key][where] = column
-        spread[f"_{key}"] = mask
-    return spread
+        nested = isinstance(column, dict)
+        found[key] = _spread_all(column, rows, mask) if nested else spread(column, rows, len(mask))
+        found[f"_{key}"] = mask
+    return found

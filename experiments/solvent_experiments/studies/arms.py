@@ -53,7 +53,8 @@ PLAIN: Mapping[str, Any] = {
     "n_epochs": 5,
     "gamma": 1.0,
     "learning_rate": "lin_1e-3",
-    "policy_kwargs": {"net_arch": [64, 64]},
+    "ent_coef": "lin_0.03",
+    "policy_kwargs": {"net_arch": [256, 256]},
 }
 """Stable-Baselines3's PPO with a plain network, on the bare reward."""
 

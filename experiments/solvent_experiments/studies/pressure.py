@@ -34,8 +34,7 @@ CLAIM = (
 REFUTED_BY = "One of these paired differences whose interval lies wholly on the other side of 0."
 
 GAINED = Arm("licence_gained", "all gains license", SCRATCH, params={"debt": {"licence": "gained"}})
-WAIVED = Arm("licence_waived", "no licence needed", SCRATCH, params={"debt": {"licence": "waived"}})
-SWEEP = (ENFORCED, CONTAMINATED, STRICT, GAINED, WAIVED)
+SWEEP = (ENFORCED, CONTAMINATED, STRICT, GAINED)
 
 THRESHOLDS, SENSITIVITIES = (0.5, 1.0, 2.0, 4.0, 8.0), (0.0, 0.15, 0.5, 1.0)
 USUAL, WEAKEST = (2.0, 0.15), (8.0, 0.0)
@@ -169,10 +168,7 @@ def _row(data: StudyData, cell: Cell) -> dict[str, Any]:
 
 
 NOTES = (
-    (
-        "Where no licence is needed the shaping that leads PPO, which is made of licence, is constant. The scripts "
-        "show whether the lab can be played."
-    ),
+    "PPO is not trained where no licence is needed: its shaping is made of licence.",
     "The best script is picked on the episodes on which it is measured: regrets are biased upwards by a little.",
     (
         "The scripts know whether debt is enforced, and nothing else of the rules that are swept; a script's "
