@@ -78,8 +78,8 @@ def test_no_bit_depends_on_the_company_of_a_text(fresh):
     assert (np.vstack([fresh.encode([text]) for text in texts]) == together).all()
     crowd = ["word " * 5000, "", *texts, *texts[:7]]
     assert (fresh.encode(crowd)[2 : 2 + len(texts)] == together).all()
-    for threads, batch_size in ((1, 1), (1, 32), (3, 7), (2, 1000)):
-        other = SentenceEmbedder(cache=None, threads=threads, batch_size=batch_size)
+    for threads, chunk in ((1, 1), (1, 32), (3, 7), (2, 1000)):
+        other = SentenceEmbedder(cache=None, threads=threads, chunk=chunk)
         other._model = fresh._model
         assert (other.encode(texts[:80]) == together[:80]).all()
 
@@ -216,7 +216,7 @@ def test_what_is_no_sequence_of_strings(embedder, bad):
         embedder.encode(bad)
 
 
-@pytest.mark.parametrize("option", ["batch_size", "threads"])
+@pytest.mark.parametrize("option", ["chunk", "threads"])
 @pytest.mark.parametrize("bad", [0, -1, 1.5, True, "2"], ids=repr)
 def test_bad_options(option, bad):
     with pytest.raises(GateError, match=rf"^{option}: got .*; allowed: a whole number above 0"):

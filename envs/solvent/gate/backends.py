@@ -37,11 +37,12 @@ Backend: TypeAlias = Callable[[Sequence[str], Sequence[Sequence[str]]], Floats]
 
 
 class RememberingEmbedder:
-    """An embedder that encodes each text once and keeps the vector in memory."""
+    """An embedder that reads each text once and keeps its vector, and what it did not read, in memory."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self._rows: dict[str, Floats] = {}
+        self._unread: dict[str, Unread] = {}
         self.name = embedder.name
         self.dimension = embedder.dimension
         self.fingerprint = embedder.fingerprint
@@ -63,7 +64,9 @@ class RememberingEmbedder:
 
     def unread(self, texts: Sequence[str]) -> list[Unread]:
         """Return the unread parts of each text."""
-        return unread_by(self._embedder, texts)
+        new = [text for text in dict.fromkeys(texts) if text not in self._unread]
+        self._unread.update(zip(new, unread_by(self._embedder, new), strict=True))
+        return [self._unread[text] for text in texts]
 
 
 def residual(embedder: Embedder, top_k: int = TOP_K, rank_r: int = RANK_R) -> Backend:

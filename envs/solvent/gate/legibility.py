@@ -19,6 +19,7 @@ ones) are not detected. The set of unassigned characters depends on Python's rel
 
 from __future__ import annotations
 
+import functools
 import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -118,12 +119,14 @@ def _has_meaning(word: str) -> bool:
     return any(char.isalnum() or unicodedata.category(char) in ("Sm", "Sc") for char in spelled)
 
 
+@functools.lru_cache(maxsize=4096)
 def _unseen(character: str) -> bool:
     if character in _ALLOWED:
         return False
     return character in _BLANK or unicodedata.category(character) in _UNSEEN
 
 
+@functools.lru_cache(maxsize=4096)
 def _is_mark(character: str) -> bool:
     return unicodedata.category(character).startswith("M")
 

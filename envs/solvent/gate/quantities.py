@@ -24,6 +24,7 @@ __all__ = ["Date", "Mention", "Unit", "keys", "mentions", "names"]
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?:[eE][+-]?\d+(?!\w))?|[^\W\d_]+|[^\w\s]|_")
 _CHUNK = re.compile(r"\S+")
+_DIGIT = re.compile(r"\d")
 _EDGES = "".join(chr(c) for c in range(33, 127) if not chr(c).isalnum())
 # An ordinary space separates groups only before 000: "in 1990 250 people" has two numbers.
 _SPACED_GROUP = re.compile("(?<=\\d)(?:[\u00a0\u2009\u202f](?=\\d{3}(?!\\d))| (?=000(?!\\d)))")
@@ -121,7 +122,7 @@ class _Reader:
         for i, token in enumerate(self.tokens):
             if token.is_number:
                 self._numeric_date(i)
-            elif token.text.casefold() in MONTHS:
+            elif self.lower[i] in MONTHS:
                 self._written_date(i)
         i = 0
         while i < len(self.tokens):
@@ -369,7 +370,7 @@ def names(text: str) -> dict[int, str]:
     for match in _CHUNK.finditer(text):
         chunk = match.group()
         core = chunk.strip(_EDGES)
-        if core[:1].isalpha() and any(char.isdecimal() for char in core):
+        if core[:1].isalpha() and _DIGIT.search(core):
             name = core.casefold().removesuffix("'s").replace("-", "")
             start = match.start()
             places |= {start + number.start(): name for number in re.finditer(r"\d+(?:[.,]\d+)*", chunk)}

@@ -120,6 +120,8 @@ def evaluate_claim(
     context = context or Context()
     rule = _rule(regime, tau_accept, context)
     texts = None if context.claim_text is None else (context.claim_text, context.evidence_texts)
+    if texts is not None and (why := _tried(lambda: illegible_pair(*texts))):
+        return _bad_data(rule, why)
 
     def measure() -> GapResult:
         return oracle_gap(claim_vec, evidence_vecs, context.top_k, context.rank_r, rule.oracle)
@@ -213,9 +215,7 @@ def _tried(call: Callable[[], T]) -> T | str:
 
 
 def _measured(measure: Callable[[], GapResult], texts: tuple[Any, Any] | None) -> GapResult | str:
-    """Return the measurement, or the reason why there is none."""
-    if texts is not None and (why := _tried(lambda: illegible_pair(*texts))):
-        return why
+    """Return the measurement of texts that can be judged, or the reason why there is none."""
     result = _tried(measure)
     if isinstance(result, str):
         return result

@@ -8,6 +8,7 @@ Known approximation: English endings and function words. A text without spaces b
 
 from __future__ import annotations
 
+import functools
 import re
 
 __all__ = ["content_stems", "plain", "shown", "stem", "words"]
@@ -50,6 +51,7 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
+@functools.lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """Return a word without possessive, plural and the most common endings, but at least three letters of it."""
     word = word.removesuffix("'s").removesuffix("'")

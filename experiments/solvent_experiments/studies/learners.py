@@ -1,8 +1,9 @@
 """Learners: what PPO learns from nothing on every level, and whether it is the story that the source documents tell.
 
-The learner sees no demonstration. On Debt and Lab it also learns where debt, and on Lab adequacy, are only tracked. A
-*plain* learner is Stable-Baselines3's PPO with an ``MlpPolicy`` and the bare reward. Learned policies also play labs
-into which debt above the threshold is put, because a good policy is hardly ever blocked by itself.
+The learner sees no demonstration. The honest script, the planner and the oracle play beside it. On Debt it also learns
+where debt is only tracked, and so does a *plain* learner where it is enforced: Stable-Baselines3's PPO with an
+``MlpPolicy`` and the bare reward. Learned policies also play labs into which debt above the threshold is put, because a
+good policy is hardly ever blocked by itself.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from solvent_experiments.measure.statistics import (
     difference,
     interval,
     mean_interval,
-    share_difference,
     share_interval,
 )
 from solvent_experiments.studies.arms import CONTAMINATED, ENERGETIC, ENFORCED, PLAIN, SCRATCH
@@ -35,39 +35,33 @@ from solvent_experiments.studies.verdicts import Finding, Score
 
 TITLE = "What is learned"
 CLAIM = (
-    "From nothing PPO earns more than the honest script on every level, and a plain learner more than half of it. "
-    "Where debt is enforced it calibrates more than where debt is tracked; blocked, at least 80 % of its choices are "
-    "calibrations; and where adequacy is enforced its words outrun its evidence less often."
+    "From nothing PPO earns more than the honest script on every level, and a plain learner more than half of it on "
+    "Debt. Where debt is enforced PPO calibrates more than where debt is tracked; blocked, at least 80 % of its "
+    "choices are calibrations."
 )
 REFUTED_BY = "One of these differences whose interval lies wholly below 0."
 
 ENERGY, GATE, LAB = "Solvent/Energy-v0", "Solvent/Gate-v0", "Solvent/Lab-v0"
-TRACKED_LAB = Arm(
-    "lab_tracked",
-    "Lab, debt and adequacy only tracked",
-    ENERGETIC,
-    LAB,
-    {"debt": {"enforced": False}, "adequacy": {"enforced": False}},
-)
 LEARNERS = {
     "Debt": ENFORCED,
     "Energy": Arm("energy", "Energy", ENERGETIC, ENERGY),
     "Gate": Arm("gate", "Gate", SCRATCH, GATE),
     "Lab": Arm("lab", "Lab", ENERGETIC, LAB),
 }
-PLAIN_LEARNERS = {
-    level: Arm(f"plain_{level.lower()}", f"{level}, plain", PLAIN, arm.env) for level, arm in LEARNERS.items()
-}
-SWEEP = (*LEARNERS.values(), CONTAMINATED, TRACKED_LAB, *PLAIN_LEARNERS.values())
-HONEST = {
-    level: Play(f"{level.lower()}_honest", env=arm.env, script="honest", episodes=1000)
+PLAIN_LEARNER = Arm("plain", "plain PPO, bare reward", PLAIN)
+SWEEP = (*LEARNERS.values(), CONTAMINATED, PLAIN_LEARNER)
+REFERENCES = {"honest": 1000, "planner": 200, "oracle": 200}
+"""Scripts that play beside the learner, and their episodes; planner and oracle are slow."""
+BESIDE = {
+    (level, script): Play(f"{level.lower()}_{script}", env=arm.env, script=script, episodes=episodes)
     for level, arm in LEARNERS.items()
+    for script, episodes in REFERENCES.items()
 }
 INDEBTED = {
     level: Play(f"{level.lower()}_indebted", env=arm.env, arm=arm, record="indebted", episodes=200)
     for level, arm in LEARNERS.items()
 }
-PLAYS = (*HONEST.values(), *INDEBTED.values())
+PLAYS = (*BESIDE.values(), *INDEBTED.values())
 MATTERS = 0.25  # bits, or calibrations an episode
 
 
@@ -76,43 +70,41 @@ def score(data: StudyData) -> Score:
     findings = [finding for level in LEARNERS for finding in _findings(data, level)]
     tables = {level: [_row(data, level, arm) for arm in _arms(level)] for level in LEARNERS}
     for level, rows in tables.items():
-        if data.has(HONEST[level]):
-            rows.insert(
-                0, {**dict.fromkeys(rows[0], "-"), "agent": "honest script", "return": _script(data, level)}
-            )
+        rows += [
+            {**dict.fromkeys(rows[0], "-"), "agent": script, "return": shown(mean_interval([found]))}
+            for script in REFERENCES
+            if (found := _returns(data, level, script)) is not None
+        ]
     return Score(tuple(findings), tables, NOTES)
 
 
 def _findings(data: StudyData, level: str) -> Iterator[Finding]:
     learned = data.arm(LEARNERS[level])
-    if data.has(HONEST[level]):
-        honest = data.plays[HONEST[level].name]["return"]
-        for arm, share in ((LEARNERS[level], 1.0), (PLAIN_LEARNERS[level], 0.5)):
-            found = difference([share * honest], data.arm(arm).groups("return"))
-            of = "honest" if share == 1.0 else "half of honest"
-            yield Finding(f"{arm.says if share < 1 else level}: return less {of}", found, "bits", 1, MATTERS)
+    if (honest := _returns(data, level, "honest")) is not None:
+        more = difference([honest], learned.groups("return"))
+        yield Finding(f"{level}: return less honest", more, "bits", 1, MATTERS)
+        if level == "Debt":
+            plain = difference([0.5 * honest], data.arm(PLAIN_LEARNER).groups("return"))
+            yield Finding("Debt, plain PPO: return less half of honest", plain, "bits", 1, MATTERS)
     if data.has(INDEBTED[level]):
         yield enough(level, _calibrates(data, level))
     if level == "Debt":
         more = change("calibrations", data.arm(CONTAMINATED), learned)
         yield Finding("Debt: calibrations, enforced less tracked", more, "an episode", 1, MATTERS)
-    if level == "Lab":
-        fewer = share_difference(outrun(learned), outrun(data.arm(TRACKED_LAB)), paired=False)
-        yield Finding("Lab: findings that words outrun, tracked less enforced", fewer, "share", 1, 0.02)
 
 
-def _arms(level: str) -> Iterator[Arm]:
-    yield LEARNERS[level]
-    yield from {"Debt": (CONTAMINATED,), "Lab": (TRACKED_LAB,)}.get(level, ())
-    yield PLAIN_LEARNERS[level]
+def _arms(level: str) -> tuple[Arm, ...]:
+    return (LEARNERS[level], CONTAMINATED, PLAIN_LEARNER) if level == "Debt" else (LEARNERS[level],)
 
 
 def _calibrates(data: StudyData, level: str) -> Interval:
     return calibrates(data.plays[INDEBTED[level].name], data.arm(LEARNERS[level]).seeds)
 
 
-def _script(data: StudyData, level: str) -> str:
-    return shown(mean_interval([data.plays[HONEST[level].name]["return"]]))
+def _returns(data: StudyData, level: str, script: str) -> Any:
+    """Return a script's returns on a level, or None if it has not played there."""
+    play = BESIDE[level, script]
+    return data.plays[play.name]["return"] if data.has(play) else None
 
 
 def _row(data: StudyData, level: str, arm: Arm) -> Mapping[str, Any]:
@@ -137,8 +129,8 @@ def _row(data: StudyData, level: str, arm: Arm) -> Mapping[str, Any]:
 
 
 NOTES = (
-    "PPO and plain PPO are played by their most probable actions; the honest script plays the same labs.",
-    "Where debt is only tracked it is not settled: the returns of such an arm are no measure of it.",
+    "Learners play their most probable actions; the honest script plays the same labs.",
+    "Where debt is only tracked it is not settled: the returns of that arm are no measure of it.",
     "A finding is outrun by its words if adequacy would have it reviewed or rejected.",
     "Debt is put into a lab when its second lot has 10, 6 and 3 heartbeats left.",
 )
@@ -146,21 +138,19 @@ DRAWS = Bootstrap(400)
 
 
 def figure(data: StudyData) -> Figure:
-    """Draw the return over training, a panel for each level, with the honest script's."""
+    """Draw the return over training, a panel for each level, with the references' means."""
     drawn = new_figure(4.4)
     panels = drawn.subplots(2, 2)
     for axes, (level, arm) in zip(panels.flat, LEARNERS.items(), strict=True):
-        for learner, says, colour in (
-            (arm, "PPO", PALETTE[0]),
-            (PLAIN_LEARNERS[level], "plain PPO, bare reward", PALETTE[1]),
-        ):
+        learners = {"PPO": arm} | ({PLAIN_LEARNER.says: PLAIN_LEARNER} if level == "Debt" else {})
+        for colour, (says, learner) in zip(PALETTE, learners.items(), strict=False):
             training = data.arm(learner).training
             bins = stretches(training) if len(training["steps"]) else []
             found = [interval([training["return"][rows] for rows in part.rows], DRAWS) for part in bins]
             band(axes, [part.steps for part in bins], found, colour, label=says)
-        if data.has(HONEST[level]):
-            reached = float(data.plays[HONEST[level].name]["return"].mean())
-            axes.axhline(reached, color=GREY, lw=0.8, ls=DASHED, label="honest script")
+        for script, line in zip(REFERENCES, (DASHED, "-.", ":"), strict=True):
+            if (played := _returns(data, level, script)) is not None:
+                axes.axhline(played.mean(), color=GREY, lw=0.8, ls=line, label=script)
         axes.set_title(level, loc="left", pad=2)
         axes.set_ylim(bottom=-4.5)
         step_labels(axes, "steps")

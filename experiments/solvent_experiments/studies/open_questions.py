@@ -46,7 +46,7 @@ FARSIGHTED = Arm(
 RESET = Arm("reset", "bankruptcy resets", SCRATCH, params={"debt": {"bankruptcy": "reset"}})
 DECAY = Arm("decay", "decay 5 % a heartbeat", SCRATCH, params={"debt": {"decay_per_heartbeat": 0.05}})
 ACCURACY = Arm("accuracy", "accuracy repays 0.5", SCRATCH, params={"debt": {"repay_for_accuracy": 0.5}})
-SWEEP = (ENFORCED, CARRY, FARSIGHTED, RESET, DECAY, ACCURACY)
+SWEEP = (ENFORCED, DECAY, ACCURACY, RESET, CARRY, FARSIGHTED)
 CAREERS = {
     arm.name: Play(f"careers_{arm.name}", arm.params, arm=arm, record="careers", episodes=800)
     for arm in (ENFORCED, CARRY, FARSIGHTED)

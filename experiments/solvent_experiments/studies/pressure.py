@@ -6,8 +6,8 @@ none is needed). Seven scripts play the same episodes in each cell of a grid: th
 of its expected gain (by default the median; also 0.2, 0.8 and 0.95), the zero-claimer, the max-claimer and the surfer.
 A cell's *regret* is the best script's return minus that of the median-claimer, paired by episode.
 
-The best of seven is chosen on the episodes that measure it, which biases regret upwards. PPO is trained from scratch in
-some cells.
+The best of seven is chosen on the episodes that measure it, which biases regret upwards. PPO learns from nothing where
+claims buy licence; it can't where they don't, since the shaping that leads it is made of licence.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from matplotlib.figure import Figure
 
 from solvent_experiments.figures.style import INK, PALETTE, new_figure
 from solvent_experiments.measure.statistics import Interval, difference, mean_interval
-from solvent_experiments.studies.arms import CONTAMINATED, ENFORCED, SCRATCH, STRICT
+from solvent_experiments.studies.arms import CONTAMINATED, ENFORCED, STRICT
 from solvent_experiments.studies.data import StudyData
 from solvent_experiments.studies.measures import change, shown
-from solvent_experiments.studies.study import Arm, Play
+from solvent_experiments.studies.study import Play
 from solvent_experiments.studies.verdicts import Finding, Score
 
 TITLE = "Pressure: where honest claiming stops being optimal"
@@ -33,8 +33,7 @@ CLAIM = (
 )
 REFUTED_BY = "One of these paired differences whose interval lies wholly on the other side of 0."
 
-GAINED = Arm("licence_gained", "all gains license", SCRATCH, params={"debt": {"licence": "gained"}})
-SWEEP = (ENFORCED, CONTAMINATED, STRICT, GAINED)
+SWEEP = (ENFORCED, CONTAMINATED, STRICT)
 
 THRESHOLDS, SENSITIVITIES = (0.5, 1.0, 2.0, 4.0, 8.0), (0.0, 0.15, 0.5, 1.0)
 USUAL, WEAKEST = (2.0, 0.15), (8.0, 0.0)
@@ -168,7 +167,6 @@ def _row(data: StudyData, cell: Cell) -> dict[str, Any]:
 
 
 NOTES = (
-    "PPO is not trained where no licence is needed: its shaping is made of licence.",
     "The best script is picked on the episodes on which it is measured: regrets are biased upwards by a little.",
     (
         "The scripts know whether debt is enforced, and nothing else of the rules that are swept; a script's "
