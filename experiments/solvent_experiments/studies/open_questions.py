@@ -4,8 +4,8 @@
 only time-based decay?* The expectations were written down before the runs:
 
 - agents that carry debt over keep it lower than agents that settle it at the end. The measure is overclaimed bits per
-  episode in careers of eight consecutive episodes, without the first two. One learner looks no further than an
-  episode's end, as in all studies; a second one bootstraps at the horizon, with a discount of 0.99;
+  episode in careers of eight consecutive episodes, without the first two. The learner looks no further than an
+  episode's end, as in all studies;
 - a reset leads to more overclaiming, since bankruptcy no longer ends the episode;
 - decay (5 % per heartbeat) and repayment for accuracy (0.5 bits per bit of an accurate claim) make debt cheaper, so
   they lead to more overclaiming and fewer calibrations.
@@ -37,19 +37,13 @@ REFUTED_BY = (
     "An interval of one of these differences to the arm as it is that lies wholly on the other side of 0."
 )
 CARRY = Arm("carry", "debt carried over", SCRATCH, params={"debt": {"carry_debt": True}})
-FARSIGHTED = Arm(
-    "carry_farsighted",
-    "carried over, farsighted",
-    {**SCRATCH, "gamma": 0.99, "bootstrap_at_horizon": True},
-    params={"debt": {"carry_debt": True}},
-)
 RESET = Arm("reset", "bankruptcy resets", SCRATCH, params={"debt": {"bankruptcy": "reset"}})
 DECAY = Arm("decay", "decay 5 % a heartbeat", SCRATCH, params={"debt": {"decay_per_heartbeat": 0.05}})
 ACCURACY = Arm("accuracy", "accuracy repays 0.5", SCRATCH, params={"debt": {"repay_for_accuracy": 0.5}})
-SWEEP = (ENFORCED, DECAY, ACCURACY, RESET, CARRY, FARSIGHTED)
+SWEEP = (ENFORCED, DECAY, ACCURACY, RESET, CARRY)
 CAREERS = {
     arm.name: Play(f"careers_{arm.name}", arm.params, arm=arm, record="careers", episodes=800)
-    for arm in (ENFORCED, CARRY, FARSIGHTED)
+    for arm in (ENFORCED, CARRY)
 }
 PLAYS = tuple(CAREERS.values())
 
@@ -76,16 +70,9 @@ def later(data: StudyData, arm: Arm, name: str) -> list[Any]:
 def score(data: StudyData) -> Score:
     """Return the comparison of each arm with the default one."""
     base = data.arm(ENFORCED)
-    findings = [
-        Finding(
-            f"{arm.says}: overclaimed bits, in careers",
-            difference(later(data, ENFORCED, "debt_added"), later(data, arm, "debt_added")),
-            "bits an episode",
-            -1,
-            MATTERS,
-        )
-        for arm in (CARRY, FARSIGHTED)
-    ]
+    carried = difference(later(data, ENFORCED, "debt_added"), later(data, CARRY, "debt_added"))
+    name = f"{CARRY.says}: overclaimed bits, in careers"
+    findings = [Finding(name, carried, "bits an episode", -1, MATTERS)]
     findings += [
         Finding(
             f"{arm.says}: {what}",
@@ -102,7 +89,7 @@ def score(data: StudyData) -> Score:
 
 def _careers(data: StudyData) -> list[dict[str, Any]]:
     rows = []
-    for arm in (ENFORCED, CARRY, FARSIGHTED):
+    for arm in (ENFORCED, CARRY):
         row: dict[str, Any] = {"rules": arm.says}
         columns = {
             "debt at the start": "owed_before",
@@ -123,8 +110,8 @@ def _careers(data: StudyData) -> list[dict[str, Any]]:
 
 NOTES = (
     (
-        "Debt that is carried over is never settled, so the evaluation's returns of those two arms leave it "
-        "out; they are not comparable with the others."
+        "Debt that is carried over is never settled, so the evaluation's returns of that arm leave it out; they are "
+        "not comparable with the others."
     ),
     (
         "How often an agent is bankrupt bounds what a reset can change; the table of arms has it as episodes "
@@ -140,7 +127,7 @@ def figure(data: StudyData) -> Figure:
     found: list[Interval] = [mean_interval(data.arm(arm).groups("debt_added")) for arm in SWEEP]
     dots(claims, [arm.says for arm in SWEEP], found, PALETTE[: len(SWEEP)])
     claims.set_xlabel("overclaimed bits an episode,\n95 % interval")
-    for i, arm in enumerate((ENFORCED, CARRY, FARSIGHTED)):
+    for i, arm in enumerate((ENFORCED, CARRY)):
         play = CAREERS[arm.name].name
         values, numbers = (data.play_groups(play, column) for column in ("owed_before", "number"))
         episodes = np.unique(np.concatenate(numbers))
