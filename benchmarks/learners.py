@@ -1,7 +1,8 @@
-"""Stable-Baselines3's PPO over the native vector of labs and over as many single labs."""
+"""PPO as its recipe trains it, and its adapter alone: the native vector of labs, and as many single labs."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import Case
@@ -9,13 +10,13 @@ from benchmarks.measure import Case
 __all__ = ["learners"]
 
 LABS = 256
-STEPS = 16  # a rollout; one batch of 4,096
-EPOCHS = 4
-ENV_ID = "Solvent/Debt-v0"
+STEPS = 16
+LEVELS = ("Debt", "Lab")
+RECIPES = Path(__file__).resolve().parent.parent / "configs" / "hyperparameters" / "ppo.yml"
 
 
 def learners() -> list[Case]:
-    """Return cases of a rollout with its training and of the adapter alone, all with the same sizes."""
+    """Return cases of a rollout with its training, and of the adapter under random actions."""
     import gymnasium
     import torch
     from stable_baselines3.common.monitor import Monitor
@@ -25,27 +26,38 @@ def learners() -> list[Case]:
     from solvent_agents.learning.sb3 import LabVecEnv
 
     torch.set_num_threads(1)
-    stacked = DummyVecEnv([lambda: Monitor(gymnasium.make(ENV_ID)) for _ in range(LABS)])
+    single = [lambda: Monitor(gymnasium.make("Solvent/Debt-v0"))] * LABS
     return [
-        _learner(f"PPO over {LABS} labs, native", LabVecEnv(preset("default"), LABS)),
-        _learner(f"PPO over {LABS} labs, stacked", stacked),
-        _sampler(f"adapter alone, {LABS} labs, native", LabVecEnv(preset("default"), LABS)),
-        _sampler(
-            f"adapter alone, {LABS} labs, stacked",
-            DummyVecEnv([lambda: Monitor(gymnasium.make(ENV_ID)) for _ in range(LABS)]),
-        ),
+        *map(_recipe, LEVELS),
+        _adapter(f"adapter alone, {LABS} labs, native", LabVecEnv(preset("default"), LABS)),
+        _adapter(f"adapter alone, {LABS} labs, stacked", DummyVecEnv(single)),
     ]
 
 
-def _learner(name: str, envs: Any) -> Case:
-    from stable_baselines3 import PPO
+def _recipe(level: str) -> Case:
+    import yaml
 
-    model = PPO("MlpPolicy", envs, n_steps=STEPS, batch_size=LABS * STEPS, n_epochs=EPOCHS, seed=0)
-    steps = LABS * STEPS
-    return Case(name, steps, lambda: model.learn(steps, reset_num_timesteps=False), close=envs.close)
+    from solvent.lab.params import preset
+    from solvent_agents.learning.recipe import ALGORITHMS, Recipe, algorithm_arguments, make_vec_env
+
+    env_id = f"Solvent/{level}-v0"
+    mapping = yaml.safe_load(RECIPES.read_text(encoding="utf-8"))[env_id]
+    recipe = Recipe.from_mapping("PPO", mapping | {"ent_coef": 0.01})  # the schedule of a run's callback
+    params = preset({"Debt": "default", "Lab": "lab"}[level])
+    policy, arguments = algorithm_arguments(recipe, params)
+    envs = make_vec_env(recipe, params, recipe.n_envs)
+    envs.seed(0)
+    model = ALGORITHMS["PPO"](policy, envs, seed=0, **arguments)
+    steps = recipe.n_envs * arguments["n_steps"]
+    return Case(
+        f"PPO of the recipe, {level}",
+        steps,
+        lambda: model.learn(steps, reset_num_timesteps=False),
+        close=envs.close,
+    )
 
 
-def _sampler(name: str, envs: Any) -> Case:
+def _adapter(name: str, envs: Any) -> Case:
     import numpy as np
 
     rng = np.random.default_rng(0)
