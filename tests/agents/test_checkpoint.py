@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load, save
 
 import solvent
 from solvent_agents.learning.checkpoint import BEFORE, CHECKPOINT, HEAD, MAGIC
@@ -88,23 +89,43 @@ def sealed(path, payload):
 
 def foreign(path):
     """Whole, but no checkpoint."""
-    sealed(path, b"not what torch.save writes")
+    sealed(path, b"not tensors")
+
+
+def changed(path, change):
+    saved = load(path.read_bytes()[HEAD:])
+    change(saved)
+    sealed(path, save(saved))
 
 
 def fewer_labs(path):
-    saved = torch.load(io.BytesIO(path.read_bytes()[HEAD:]), weights_only=False)
-    saved["labs"] = saved["labs"][: len(saved["labs"]) // 2]
+    changed(path, lambda saved: saved.update(labs=saved["labs"][: len(saved["labs"]) // 2].clone()))
+
+
+def other_network(path):
+    name = "parameters/policy/mlp_extractor.actor.own.weight"
+    changed(path, lambda saved: saved.update({name: saved[name][:-1].clone()}))
+
+
+def no_numbers(path):
+    changed(path, lambda saved: saved.pop("numbers"))
+
+
+def pickled(path):
+    """As versions before wrote it, and as a stranger might: it must not run."""
     buffer = io.BytesIO()
-    torch.save(saved, buffer)
+    torch.save({"labs": Trap(path.parent)}, buffer)
     sealed(path, buffer.getvalue())
 
 
-def broken_model(path):
-    saved = torch.load(io.BytesIO(path.read_bytes()[HEAD:]), weights_only=False)
-    saved["model"] = saved["model"][:1000]
-    buffer = io.BytesIO()
-    torch.save(saved, buffer)
-    sealed(path, buffer.getvalue())
+class Trap:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __reduce__(self):
+        return Path.touch, (self.folder / "sprung",)
 
 
 def gone(path):
@@ -139,7 +160,9 @@ def test_an_undamaged_one_is_gone_on_from(whole, stopped, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "damage", [cut, empty, flip, older, foreign, fewer_labs, broken_model, gone], ids=lambda f: f.__name__
+    "damage",
+    [cut, empty, flip, older, foreign, fewer_labs, other_network, no_numbers, pickled, gone],
+    ids=lambda f: f.__name__,
 )
 def test_a_damaged_one_is_set_aside_and_the_one_before_taken(damage, whole, stopped, tmp_path):
     folder = copied(stopped, tmp_path)
@@ -147,6 +170,7 @@ def test_a_damaged_one_is_set_aside_and_the_one_before_taken(damage, whole, stop
     policy, began_at, incidents = resume(folder)
     assert policy == whole
     assert began_at == 2 * ROLLOUT
+    assert not (folder / "sprung").exists()
     if damage is gone:
         assert not incidents
     else:
@@ -179,7 +203,7 @@ def test_nothing_else_is_left_when_there_is_no_room(stopped, tmp_path):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
     try:
-        with pytest.raises(OSError, match=r"checkpoint\.pt") as caught:
+        with pytest.raises(OSError, match=r"checkpoint\.bin") as caught:
             train(RECIPE, PARAMS, seed=3, folder=folder, tensorboard=False)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -244,7 +244,7 @@ def test_a_training_that_was_stopped_and_resumed_is_the_same_training(
         assert torch.equal(ours, theirs)
     np.testing.assert_array_equal(agents[0].act(observations, masks), agents[1].act(observations, masks))
     assert kept
-    assert not (tmp_path / "parts" / "checkpoint.pt").exists()
+    assert not (tmp_path / "parts" / "checkpoint.bin").exists()
 
 
 @pytest.mark.slow

@@ -43,10 +43,10 @@ def test_a_worker_and_then_the_run_are_killed_and_it_goes_on_from_whole_files(
 ) -> None:
     root = tmp_path / "run"
     process = launch("run", brief_config, "--out", root, "--jobs", 1)
-    wait_until((root / "ppo" / "seed-0" / "checkpoint.pt").exists, process)
+    wait_until((root / "ppo" / "seed-0" / "checkpoint.bin").exists, process)
     for worker in workers(process):
         worker.kill()
-    checkpoint = root / "ppo" / "seed-1" / "checkpoint.pt"
+    checkpoint = root / "ppo" / "seed-1" / "checkpoint.bin"
     wait_until(checkpoint.exists, process)
     left = workers(process)
     process.kill()
@@ -128,7 +128,7 @@ def test_a_full_disk_ends_the_run_in_one_line_and_with_room_it_goes_on(
     root = small_disk / "run"
     for leave, file in (
         (24_000, ""),
-        (400_000, "/checkpoint.pt"),
+        (400_000, "/checkpoint.bin"),
     ):  # no room for any log, none for a checkpoint
         filler = fill(small_disk, leave)
         said = stopped(root, f"ppo/seed-1{file}", brief_config, "--seeds", "1")

@@ -13,7 +13,7 @@ from solvent_experiments.run.attempts import TRIES, Attempts
 FINAL = Parcel(
     {
         "episodes.parquet": b"e",
-        "checkpoint.pt": b"c",
+        "checkpoint.bin": b"c",
         "policy.safetensors": b"p",
         "training.bin": b"log",
         "epistemic_refusals.jsonl": b"r",
@@ -25,7 +25,7 @@ FINAL = Parcel(
 @pytest.fixture
 def folders(tmp_path: Path) -> tuple[Path, Path]:
     """A worker's folder and the run's, the same so far."""
-    files = {"training.bin": b"0123", "checkpoint.pt": b"old", "tensorboard/run_1/events": b"ab"}
+    files = {"training.bin": b"0123", "checkpoint.bin": b"old", "tensorboard/run_1/events": b"ab"}
     theirs, ours = tmp_path / "theirs", tmp_path / "ours"
     lay_out(theirs, files)
     lay_out(ours, files)
@@ -41,7 +41,7 @@ def test_the_run_gets_what_the_worker_has(folders: tuple[Path, Path]) -> None:
     theirs, ours = folders
     packer = Packer(theirs)
     for content, grown in ((b"new", b"0145"), (b"newer", b"0145678"), (b"newest", b"01456789")):
-        (theirs / "checkpoint.pt").write_bytes(content)
+        (theirs / "checkpoint.bin").write_bytes(content)
         (theirs / "training.bin").write_bytes(grown)
         with (theirs / "tensorboard" / "run_1" / "events").open("ab") as file:
             file.write(b"c")
@@ -54,7 +54,7 @@ def test_the_run_gets_what_the_worker_has(folders: tuple[Path, Path]) -> None:
 def test_what_the_worker_removed_goes(folders: tuple[Path, Path]) -> None:
     theirs, ours = folders
     packer = Packer(theirs)
-    (theirs / "checkpoint.pt").unlink()
+    (theirs / "checkpoint.bin").unlink()
     (theirs / "training.bin").unlink()
     unpack(ours, packer.pack())
     assert read_folder(ours).keys() == {"tensorboard/run_1/events"}
@@ -79,7 +79,7 @@ def test_a_folder_can_be_gone_on_from_wherever_the_unpacking_stopped(
     with pytest.raises(OSError, match="No space left"):
         unpack(tmp_path, FINAL)
     there = {path.name for path in tmp_path.iterdir()}
-    assert "checkpoint.pt" not in there or "training.bin" in there
+    assert "checkpoint.bin" not in there or "training.bin" in there
     assert "episodes.parquet" not in there
     assert ("error.txt" in there) == (stopped_at < 4)
 

@@ -67,7 +67,7 @@ def test_a_killed_run_leaves_no_worker_and_the_next_survives_the_loss_of_a_worke
     arguments = ("run", brief_config, "--out", root, "--backend", "ray", "--address", about["address"])
 
     process = launch(*arguments)
-    wait_until(lambda: list(root.glob("ppo/seed-*/checkpoint.pt")), process)
+    wait_until(lambda: list(root.glob("ppo/seed-*/checkpoint.bin")), process)
     left = family(nodes, "ray::UnitWorker")
     process.kill()
     process.communicate(timeout=PATIENCE)
@@ -106,7 +106,7 @@ def test_a_run_that_is_stopped_on_ray_can_be_gone_on_with_in_processes(
 ) -> None:
     root = tmp_path / "run"
     process = launch("run", brief_config, "--out", root, "--seeds", 1, "--backend", "ray")
-    wait_until((root / "ppo" / "seed-1" / "checkpoint.pt").exists, process)
+    wait_until((root / "ppo" / "seed-1" / "checkpoint.bin").exists, process)
     started = family([process.pid])
     os.killpg(process.pid, signal.SIGINT)  # what Ctrl-C does: to every process of the terminal
     out, error = process.communicate(timeout=PATIENCE)

@@ -122,7 +122,7 @@ def test_stopped_and_resumed_is_the_same_as_never_stopped(
 ) -> None:
     root = tmp_path / "run"
     process = launch("run", brief_config, "--out", root, "--seeds", "1")
-    checkpoint = root / "ppo" / "seed-1" / "checkpoint.pt"
+    checkpoint = root / "ppo" / "seed-1" / "checkpoint.bin"
     wait_until(checkpoint.exists, process)
     os.killpg(process.pid, signal.SIGINT)  # what Ctrl-C does: to every process of the terminal
     out, error = process.communicate(timeout=120)

@@ -1,17 +1,19 @@
 """Checkpoints of a training: written whole or not at all, and verified before use.
 
-A checkpoint is everything that the rest of an on-policy training depends on: networks, optimiser, random generators,
-the labs' records. Its file is ``MAGIC``, a SHA-256, and the data it covers, so data and hash are renamed into
-place together. The previous checkpoint is kept. A file that does not match its hash or these labs is set aside under
-another name; training goes on from the previous checkpoint or from the start. Both end with the same policy.
+A checkpoint is everything that the policy of an on-policy training depends on: networks, optimisers, random generators,
+the labs' records. The logger's running means begin anew. Its file is ``MAGIC``, a SHA-256, and the data it covers, so
+data and hash are renamed into place together. The previous checkpoint is kept. A file that does not match its hash or
+these labs is set aside under another name; training goes on from the previous checkpoint or from the start. Both end
+with the same policy.
 
-The hash detects damage, not tampering: a checkpoint is a pickle, read only from one's own run.
+The data are tensors in the format of safetensors, and numbers as JSON: reading them runs no code. The hash detects
+damage, not tampering: who changes a checkpoint decides how the training goes on.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -19,17 +21,23 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors.torch import load, save
 from stable_baselines3.common.base_class import BaseAlgorithm
+from torch import Tensor
 
 from solvent_agents.learning.files import beside
 from solvent_agents.learning.sb3 import LabVecEnv
 
 __all__ = ["BEFORE", "CHECKPOINT", "drop_checkpoints", "resumed", "save_checkpoint"]
 
-CHECKPOINT = "checkpoint.pt"
-BEFORE = "checkpoint-before.pt"
-MAGIC = b"solvent training\n"
+CHECKPOINT = "checkpoint.bin"
+BEFORE = "checkpoint-before.bin"
+MAGIC = b"solvent training 2\n"
 HEAD = len(MAGIC) + hashlib.sha256().digest_size
+
+NUMBERS = ("num_timesteps", "_n_updates", "_episode_num", "_current_progress_remaining", "multiplier")
+ARRAYS = ("_last_obs", "_last_episode_starts", "_costs_so_far")
+"""Attributes of an algorithm that its training depends on; those of PPOLagrangian last."""
 
 
 class _UnusableError(Exception):
@@ -47,20 +55,16 @@ def save_checkpoint(folder: Path, model: BaseAlgorithm, envs: LabVecEnv) -> None
 
 
 def resumed(
-    cls: type[BaseAlgorithm],
-    folder: Path,
-    envs: LabVecEnv,
-    logs: str | None,
-    on_incident: Callable[[str], None],
+    begin: Callable[[], BaseAlgorithm], folder: Path, envs: LabVecEnv, on_incident: Callable[[str], None]
 ) -> BaseAlgorithm | None:
     """Return the training restored from the last usable checkpoint in ``folder``, or None.
 
-    ``on_incident`` receives a line about each checkpoint set aside.
+    ``begin`` returns the training as it begins. ``on_incident`` receives a line about each checkpoint set aside.
     """
     for path in (folder / CHECKPOINT, folder / BEFORE):
         if path.exists():
             try:
-                return _restored(cls, _read(path, envs), envs, logs)
+                return _restored(begin(), _read(path, envs), envs)
             except _UnusableError as problem:
                 aside = _set_aside(path)
                 on_incident(f"{path}: {problem}; it is set aside as {aside.name}")
@@ -73,58 +77,103 @@ def drop_checkpoints(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
-def _pack(model: BaseAlgorithm, envs: LabVecEnv) -> bytes:
-    zipped = io.BytesIO()
-    model.save(zipped)
-    buffer = io.BytesIO()
-    torch.save(
-        {
-            "model": zipped.getvalue(),
-            "labs": envs.labs.get_state().tobytes(),
-            "while_blocked": envs.while_blocked.counts.copy(),
-            "torch": torch.get_rng_state(),
-            "numpy": np.random.get_state(),  # noqa: NPY002 - the generator that Stable-Baselines3 shuffles with
-            "python": random.getstate(),
-        },
-        buffer,
-    )
-    return buffer.getvalue()
+def _pack(model: Any, envs: LabVecEnv) -> bytes:
+    _, words, *rest = np.random.get_state()  # noqa: NPY002 - the generator that Stable-Baselines3 shuffles with
+    numbers = {
+        "model": {name: getattr(model, name) for name in NUMBERS if hasattr(model, name)},
+        "numpy": rest,
+        "python": random.getstate(),
+    }
+    arrays = {name: getattr(model, name) for name in ARRAYS if hasattr(model, name)}
+    tensors = {
+        "numbers": _bytes(json.dumps(numbers).encode()),
+        "labs": _bytes(envs.labs.get_state().tobytes()),
+        "while_blocked": torch.from_numpy(envs.while_blocked.counts.copy()),
+        "torch": torch.get_rng_state(),
+        "numpy": torch.from_numpy(np.asarray(words, np.int64)),
+        **{f"model/{name}": torch.from_numpy(np.array(array)) for name, array in arrays.items()},
+        **{f"parameters/{key}": tensor.contiguous() for key, tensor in _parameters(model).items()},
+    }
+    packed: bytes = save(tensors)
+    return packed
 
 
-def _read(path: Path, envs: LabVecEnv) -> dict[str, Any]:
-    """Return the saved values. Reading changes nothing."""
+def _bytes(content: bytes) -> Tensor:
+    return torch.frombuffer(bytearray(content), dtype=torch.uint8)
+
+
+def _parameters(model: BaseAlgorithm) -> dict[str, Tensor]:
+    """Return the tensors of networks and optimisers: ``policy/<name>``, ``policy.optimizer/<parameter>/<name>``."""
+    found: dict[str, Tensor] = {}
+    for name, state in model.get_parameters().items():
+        for key, value in state.get("state", state).items():
+            if isinstance(value, Tensor):
+                found[f"{name}/{key}"] = value
+            else:
+                found |= {f"{name}/{key}/{part}": torch.as_tensor(x) for part, x in value.items()}
+    return found
+
+
+def _read(path: Path, envs: LabVecEnv) -> dict[str, Tensor]:
+    """Return the saved tensors. Reading changes nothing."""
     content = path.read_bytes()
     payload = content[HEAD:]
     if not content.startswith(MAGIC) or hashlib.sha256(payload).digest() != content[len(MAGIC) : HEAD]:
         raise _UnusableError(f"damaged, or no checkpoint of this version ({len(content):,} bytes)")
     try:
-        saved: dict[str, Any] = torch.load(io.BytesIO(payload), weights_only=False)
-        labs = np.frombuffer(saved["labs"], dtype=envs.labs.batch.labs.dtype)
-    except Exception as error:  # whole, but of other versions of what is pickled in it
+        saved: dict[str, Tensor] = load(payload)
+        size = saved["labs"].numel()
+    except Exception as error:  # whole, but not what _pack writes
         raise _UnusableError(
             f"can't be read here ({type(error).__name__}: {str(error).partition(chr(10))[0]})"
         ) from error
-    if labs.shape != envs.labs.batch.labs.shape:
-        raise _UnusableError(f"has {len(labs)} labs, the training {len(envs.labs.batch.labs)}")
-    return saved | {"labs": labs}
+    if size != envs.labs.batch.labs.nbytes:
+        raise _UnusableError(f"has {size:,} bytes of labs, the training {envs.labs.batch.labs.nbytes:,}")
+    return saved
 
 
-def _restored(
-    cls: type[BaseAlgorithm], saved: dict[str, Any], envs: LabVecEnv, logs: str | None
-) -> BaseAlgorithm:
-    """Return the model with its labs and random generators restored."""
+def _restored(model: Any, saved: dict[str, Tensor], envs: LabVecEnv) -> BaseAlgorithm:
+    """Return the model with everything restored, its labs and the random generators too."""
     try:
-        model = cls.load(io.BytesIO(saved["model"]), env=envs, force_reset=False, tensorboard_log=logs)
+        numbers = json.loads(saved["numbers"].numpy().tobytes())
+        model.set_parameters(_states(model, saved))
+        for name, value in numbers["model"].items():
+            setattr(model, name, value)
+        for name in ARRAYS:
+            if f"model/{name}" in saved:
+                setattr(model, name, saved[f"model/{name}"].numpy())
+        envs.labs.set_state(np.frombuffer(saved["labs"].numpy().tobytes(), envs.labs.batch.labs.dtype))
+        envs.while_blocked.counts[:] = saved["while_blocked"].numpy()
+        if envs.shaping is not None:
+            envs.shaping.continue_from_state()
+        torch.set_rng_state(saved["torch"])
+        words = saved["numpy"].numpy().astype(np.uint32)
+        np.random.set_state(("MT19937", words, *numbers["numpy"]))  # noqa: NPY002
+        version, state, gauss = numbers["python"]
+        random.setstate((version, tuple(state), gauss))
     except Exception as error:
-        raise _UnusableError(f"its model can't be read here ({type(error).__name__}: {error})") from error
-    envs.labs.set_state(saved["labs"])
-    envs.while_blocked.counts[:] = saved["while_blocked"]
-    if envs.shaping is not None:
-        envs.shaping.continue_from_state()
-    torch.set_rng_state(saved["torch"])
-    np.random.set_state(saved["numpy"])  # noqa: NPY002
-    random.setstate(saved["python"])
-    return model
+        raise _UnusableError(
+            f"does not fit this training ({type(error).__name__}: {str(error).partition(chr(10))[0]})"
+        ) from error
+    restored: BaseAlgorithm = model
+    return restored
+
+
+def _states(model: BaseAlgorithm, saved: dict[str, Tensor]) -> dict[str, dict[str, Any]]:
+    """Return the saved tensors as ``set_parameters`` takes them: those of optimisers by parameter."""
+    states: dict[str, dict[str, Any]] = {}
+    for name, state in model.get_parameters().items():
+        prefix = f"parameters/{name}/"
+        mine = {key.removeprefix(prefix): value for key, value in saved.items() if key.startswith(prefix)}
+        if "param_groups" not in state:
+            states[name] = mine
+            continue
+        by_parameter: dict[int, dict[str, Tensor]] = {}
+        for key, value in mine.items():
+            parameter, _, part = key.partition("/")
+            by_parameter.setdefault(int(parameter), {})[part] = value
+        states[name] = {"state": by_parameter, "param_groups": state["param_groups"]}
+    return states
 
 
 def _set_aside(path: Path) -> Path:

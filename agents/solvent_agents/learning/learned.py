@@ -2,8 +2,8 @@
 
 On-policy training (PPO, A2C, MaskablePPO) is checkpointed between rollouts with everything that it depends on:
 networks, optimiser, random generators, and the labs' records. A resumed training is the same training, bit for bit.
-Off-policy algorithms start again. A checkpoint is a pickle, read only by the training that wrote it and removed at its
-end. The result of a training is a policy file (``policy_file``), which can't run code.
+Off-policy algorithms start again. The result of a training is a policy file (``policy_file``). Reading either runs no
+code.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from stable_baselines3.common.policies import BasePolicy
@@ -106,8 +107,7 @@ def train(
         recipe: algorithm and hyperparameters.
         params: of the labs.
         seed: of networks, action sampling and labs.
-        folder: for the policy, the checkpoint and TensorBoard's logs. A checkpoint in it is resumed: it is a pickle,
-            so resume only trainings of your own.
+        folder: for the policy, the checkpoint and TensorBoard's logs. A checkpoint in it is resumed.
         on_progress: called with (steps done, steps in all), first with where the training resumes.
         on_episodes: called with (steps done, ``episode`` columns of what ended since the last call).
         should_stop: asked at every vector step; the work since the last checkpoint is done again on resuming.
@@ -121,9 +121,11 @@ def train(
     logs = str(folder / "tensorboard") if tensorboard else None
     policy, arguments = algorithm_arguments(recipe, params)
     cls = ALGORITHMS[recipe.algorithm]
-    model = resumed(cls, folder, envs, logs, on_incident)
-    if model is None:
-        model = cls(policy, envs, seed=seed, tensorboard_log=logs, **arguments)
+
+    def begin() -> BaseAlgorithm:
+        return cls(policy, envs, seed=seed, tensorboard_log=logs, **arguments)
+
+    model = resumed(begin, folder, envs, on_incident) or begin()
     total = recipe.n_timesteps
     on_progress(min(model.num_timesteps, total), total)
     reporter = _Reporter(envs, folder, total, on_progress, on_episodes, should_stop)

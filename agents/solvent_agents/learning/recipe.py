@@ -175,14 +175,9 @@ _COSTS: dict[str, tuple[str, Callable[[Any], bool]]] = {
 """The same for arguments of an algorithm that are no rates: those of PPOLagrangian."""
 
 
-class _Linear:
-    """A rate that falls linearly to 0; a class, so that it can be pickled with the model."""
-
-    def __init__(self, start: float) -> None:
-        self.start = start
-
-    def __call__(self, remaining: float) -> float:
-        return self.start * remaining
+def _linear(start: float) -> Callable[[float], float]:
+    """Return a rate that falls linearly to 0, of the share of the training that is left."""
+    return lambda remaining: start * remaining
 
 
 def algorithm_arguments(recipe: Recipe, params: LabParams) -> tuple[Any, dict[str, Any]]:
@@ -191,7 +186,7 @@ def algorithm_arguments(recipe: Recipe, params: LabParams) -> tuple[Any, dict[st
     for key, value in arguments.items():
         match = _LINEAR.fullmatch(value) if isinstance(value, str) else None
         if match:
-            arguments[key] = float(match[1]) if key == "ent_coef" else _Linear(float(match[1]))
+            arguments[key] = float(match[1]) if key == "ent_coef" else _linear(float(match[1]))
     given = network_arguments(recipe.algorithm, recipe.policy, arguments.get("policy_kwargs") or {})
     arguments["policy_kwargs"] = constructor_arguments(recipe.policy, given, params)
     return network_of(recipe.algorithm, recipe.policy).policy, arguments
