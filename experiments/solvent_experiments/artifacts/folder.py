@@ -15,13 +15,14 @@ units.
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from solvent_experiments.artifacts.files import naming, write_atomically, write_json
 from solvent_experiments.config.documents import ConfigError, dump_yaml, read_document
@@ -154,8 +155,8 @@ class RunFolder:
         """Rename the folder, if it exists, and return its new path, else None."""
         if not self.root.exists():
             return None
-        if holder := _living_holder(self._lock):
-            raise self._in_use(holder)
+        with self.locked():
+            pass
         stamp = time.strftime("%Y%m%d-%H%M%S")
         names = (
             f"{self.root.name}-before-{stamp}{suffix}" for suffix in ("", *(f"-{i}" for i in range(1, 1000)))
@@ -166,29 +167,26 @@ class RunFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes out of the folder, ignoring the lock of a process that is gone."""
-        import psutil
+        """Keep other processes out of the folder; the operating system frees the lock of a process that is gone.
 
+        Raises:
+            ConfigError: another process is using the folder.
+        """
         self.root.mkdir(parents=True, exist_ok=True)
-        me = {"pid": os.getpid(), "started": psutil.Process().create_time()}
-        for _ in range(10):
-            try:
-                with naming(self._lock), self._lock.open("x", encoding="utf-8") as file:
-                    json.dump(me, file)
-                break
-            except FileExistsError:
-                if holder := _living_holder(self._lock):
-                    raise self._in_use(holder) from None
-                self._lock.unlink(missing_ok=True)
+        lock = FileLock(self._lock)
+        try:
+            with naming(self._lock):
+                lock.acquire(timeout=0)
+        except Timeout:
+            raise ConfigError(
+                "another process is using this folder; allowed: one at a time", file=self.root
+            ) from None
         try:
             yield
         finally:
-            self._lock.unlink(missing_ok=True)
-
-    def _in_use(self, holder: int) -> ConfigError:
-        return ConfigError(
-            f"process {holder} is using this folder; allowed: one process at a time", file=self.root
-        )
+            with suppress(OSError):  # not possible everywhere while it is open
+                self._lock.unlink()
+            lock.release()  # after that: whoever waits for a file that is gone asks again
 
     def read_manifest(self) -> tuple[dict[str, Any], str | None]:
         """Return the manifest, empty if missing; a damaged one is set aside and a line about it is returned."""
@@ -206,17 +204,6 @@ class RunFolder:
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         write_json(self.manifest, manifest)
-
-
-def _living_holder(lock: Path) -> int | None:
-    import psutil
-
-    try:
-        holder = json.loads(lock.read_text(encoding="utf-8"))
-        alive = psutil.Process(holder["pid"]).create_time() == holder["started"]
-    except (OSError, ValueError, KeyError, TypeError, psutil.Error):
-        return None
-    return int(holder["pid"]) if alive else None
 
 
 def differences(left: Any, right: Any, key: str = "") -> Iterator[str]:
