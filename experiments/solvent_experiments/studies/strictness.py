@@ -111,14 +111,10 @@ def _row(data: StudyData, agent: str, policy: str) -> dict[str, Any]:
         "wrong of accepted (%)": shown(share_interval(mine("wrong"), mine("accepted")), 100.0, 1),
         "reviewed": shown(mean_interval(mine("verdicts_review"))),
         "rejected": shown(mean_interval(mine("verdicts_reject"))),
-        "tightened": shown(mean_interval(mine("tightenings"))),
     }
 
 
-NOTES = (
-    "Intervals over few training seeds are coarse.",
-    "Published errors tighten the gate, so a lax start does not stay lax; P1 can't be tightened.",
-)
+NOTES = ("Intervals over few training seeds are coarse.",)
 
 
 def figure(data: StudyData) -> Figure:
