@@ -2,7 +2,7 @@
 
     python -m benchmarks.planner
 
-The study ``yardsticks`` measures their returns.
+The study ``learners`` has their returns.
 """
 
 from __future__ import annotations

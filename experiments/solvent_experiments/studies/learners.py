@@ -1,9 +1,9 @@
 """Learners: what PPO learns from nothing on every level, and whether it is the story that the source documents tell.
 
-The learner sees no demonstration. The honest script, the planner and the oracle play beside it. On Debt it also learns
-where debt is only tracked, and so does a *plain* learner where it is enforced: Stable-Baselines3's PPO with an
-``MlpPolicy`` and the bare reward. Learned policies also play labs into which debt above the threshold is put, because a
-good policy is hardly ever blocked by itself.
+The learner sees no demonstration. The honest script, the planner, its base policy and the oracle play beside it. On
+Debt it also learns where debt is only tracked, and a *plain* learner learns where it is enforced: Stable-Baselines3's
+PPO with an ``MlpPolicy`` and the bare reward. Learned policies also play labs into which debt above the threshold is
+put, because a good policy is hardly ever blocked by itself.
 """
 
 from __future__ import annotations
@@ -50,12 +50,19 @@ LEARNERS = {
 }
 PLAIN_LEARNER = Arm("plain", "plain PPO, bare reward", PLAIN)
 SWEEP = (*LEARNERS.values(), CONTAMINATED, PLAIN_LEARNER)
-REFERENCES = {"honest": 1000, "planner": 200, "oracle": 200}
-"""Scripts that play beside the learner, and their episodes; planner and oracle are slow."""
+REFERENCES: Mapping[str, tuple[str, Mapping[str, Any], int]] = {
+    "honest": ("honest", {}, 1000),
+    "base policy": ("planner", {"worlds": 0}, 1000),
+    "planner": ("planner", {}, 200),
+    "oracle": ("oracle", {}, 200),
+}
+"""Agents that play beside the learner: script, settings and episodes. The planner without worlds is its base policy."""
 BESIDE = {
-    (level, script): Play(f"{level.lower()}_{script}", env=arm.env, script=script, episodes=episodes)
+    (level, says): Play(
+        f"{level}_{says}".lower().replace(" ", "_"), {}, arm.env, *reference[:2], episodes=reference[2]
+    )
     for level, arm in LEARNERS.items()
-    for script, episodes in REFERENCES.items()
+    for says, reference in REFERENCES.items()
 }
 INDEBTED = {
     level: Play(f"{level.lower()}_indebted", env=arm.env, arm=arm, record="indebted", episodes=200)
@@ -71,9 +78,9 @@ def score(data: StudyData) -> Score:
     tables = {level: [_row(data, level, arm) for arm in _arms(level)] for level in LEARNERS}
     for level, rows in tables.items():
         rows += [
-            {**dict.fromkeys(rows[0], "-"), "agent": script, "return": shown(mean_interval([found]))}
-            for script in REFERENCES
-            if (found := _returns(data, level, script)) is not None
+            {**dict.fromkeys(rows[0], "-"), "agent": says, "return": shown(mean_interval([found]))}
+            for says in REFERENCES
+            if (found := _returns(data, level, says)) is not None
         ]
     return Score(tuple(findings), tables, NOTES)
 
@@ -101,9 +108,9 @@ def _calibrates(data: StudyData, level: str) -> Interval:
     return calibrates(data.plays[INDEBTED[level].name], data.arm(LEARNERS[level]).seeds)
 
 
-def _returns(data: StudyData, level: str, script: str) -> Any:
-    """Return a script's returns on a level, or None if it has not played there."""
-    play = BESIDE[level, script]
+def _returns(data: StudyData, level: str, says: str) -> Any:
+    """Return a reference's returns on a level, or None if it has not played there."""
+    play = BESIDE[level, says]
     return data.plays[play.name]["return"] if data.has(play) else None
 
 
@@ -148,9 +155,9 @@ def figure(data: StudyData) -> Figure:
             bins = stretches(training) if len(training["steps"]) else []
             found = [interval([training["return"][rows] for rows in part.rows], DRAWS) for part in bins]
             band(axes, [part.steps for part in bins], found, colour, label=says)
-        for script, line in zip(REFERENCES, (DASHED, "-.", ":"), strict=True):
-            if (played := _returns(data, level, script)) is not None:
-                axes.axhline(played.mean(), color=GREY, lw=0.8, ls=line, label=script)
+        for says, line in {"honest": DASHED, "planner": "-.", "oracle": ":"}.items():
+            if (played := _returns(data, level, says)) is not None:
+                axes.axhline(played.mean(), color=GREY, lw=0.8, ls=line, label=says)
         axes.set_title(level, loc="left", pad=2)
         axes.set_ylim(bottom=-4.5)
         step_labels(axes, "steps")

@@ -45,7 +45,6 @@ ORDER = (
     "constants",
     "parts",
     "exploits",
-    "yardsticks",
 )
 """The order in which the questions were asked; other studies come last."""
 
