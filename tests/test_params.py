@@ -191,6 +191,7 @@ def test_numbers_beyond_floating_point_are_errors():
 def test_what_must_fit_together_does():
     refused({"assay": {"compounds": ["a", "a"]}}, "assay.compounds: .*distinct")
     refused({"assay": {"compounds": [""]}}, "assay.compounds: .*not empty names")
+    refused({"assay": {"compounds": ["a", "\x1b[2J"]}}, "assay.compounds: .*x1b.*printable names")
     refused({"assay": {"compounds": [f"c{i}" for i in range(65)]}}, "at most 64")
     refused({"assay": {"prior": [0.5, 0.5]}}, "assay.prior: .*8 positive numbers that sum to 1")
     refused({"assay": {"prior": [0.2] * 8}}, "assay.prior: .*sum to 1")

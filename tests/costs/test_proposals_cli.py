@@ -67,6 +67,24 @@ def test_from_a_ledger_to_a_price(solvent: Callable[..., str], tmp_path: Path) -
     assert "changed     from 4 to 3.2" in solvent("show", key)
 
 
+HOSTILE = "\x1b[2J\x9b31m\u202eevil\n\r[/bold]\a"
+ESCAPED = r"\x1b[2J\x9b31m\u202eevil"
+
+
+def test_an_agents_text_does_not_drive_the_terminal(solvent: Callable[..., str], file_one: Filing) -> None:
+    proposal = file_one(rationale=HOSTILE, evidence=[{"source": HOSTILE, "summary": HOSTILE}] * 2)
+    key = str(proposal.id)[:8]
+    for said in (
+        solvent("list"),
+        solvent("show", key),
+        solvent("reject", key, "--notes", HOSTILE),
+        solvent("show", key),
+    ):
+        assert all(character.isprintable() for line in said.splitlines() for character in line)
+    assert ESCAPED in said
+    assert json.loads(solvent("show", key, "--json"))["rationale"] == HOSTILE
+
+
 def test_rejected_withdrawn_expired(solvent: Callable[..., str], file_one: Filing, store: CostStore) -> None:
     assert "the cost of action screen stays" in solvent("reject", str(file_one().id), "--notes", "no")
     assert "withdrew" in solvent("withdraw", str(file_one().id))

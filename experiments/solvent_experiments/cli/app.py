@@ -22,7 +22,7 @@ from solvent_experiments.instruments.adequacy.command import app as adequacy
 from solvent_experiments.instruments.energy.proposals import app as proposals
 from solvent_experiments.instruments.gate.command import app as gate
 from solvent_experiments.instruments.options import Quiet
-from solvent_experiments.run.console import new_console
+from solvent_experiments.run.console import new_console, say
 
 __all__ = ["app", "main"]
 
@@ -73,7 +73,7 @@ def _version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version
 
-        typer.echo(f"solvent {version('solvent-gym')}")
+        say(f"solvent {version('solvent-gym')}")
         raise typer.Exit
 
 
@@ -326,7 +326,7 @@ def figures(
         )
     for root in folders:
         for path in draw_all(RunFolder(root)):
-            typer.echo(path)
+            say(str(path))
 
 
 @app.command()
@@ -397,11 +397,11 @@ def leaderboard(
             "Next: `solvent report RUN...` shows figures and episodes of these runs.", highlight=False
         )
     elif form is Format.JSON:
-        typer.echo(json.dumps(leaderboard_mapping(entries), indent=2, ensure_ascii=False))
+        say(json.dumps(leaderboard_mapping(entries), indent=2))
     elif form is Format.MARKDOWN:
-        typer.echo(table.markdown())
+        say(table.markdown())
     else:
-        typer.echo(f"<table>\n<caption>{table.caption}</caption>\n{table.html()}</table>")
+        say(f"<table>\n<caption>{table.caption}</caption>\n{table.html()}</table>")
 
 
 @app.command()
@@ -474,7 +474,7 @@ def explain(
     if console.is_terminal:
         console.print(Markdown(text))
     else:
-        typer.echo(text, nl=False)
+        say(text.rstrip("\n"))
 
 
 @contextlib.contextmanager
@@ -503,7 +503,7 @@ def _one_line() -> Iterator[None]:
 def _fail(text: str, code: int) -> None:
     sys.stdout.flush()
     for line in text.splitlines() if code == BROKEN else [" ".join(text.split())]:
-        print(f"{PROG}: {line}", file=sys.stderr)
+        say(f"{PROG}: {line}", stderr=True)
     sys.exit(code)
 
 

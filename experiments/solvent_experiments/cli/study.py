@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from solvent_experiments.instruments.options import Quiet
-from solvent_experiments.run.console import new_console
+from solvent_experiments.run.console import new_console, say
 
 __all__ = ["app"]
 
@@ -99,7 +99,7 @@ def run(
         budget = dataclasses.replace(budget, steps=steps)
     root = runs or (SMOKE_RUNS if smoke else RUNS)
     run_studies(studies_named(names or []), root, budget, jobs=jobs, fresh=fresh, quiet=quiet)
-    typer.echo(f"runs in {root}")
+    say(f"runs in {root}")
 
 
 @app.command()
@@ -117,7 +117,7 @@ def results(
 
     for name, study in studies_named(names or []).items():
         found = write_results(name, study, runs or RUNS, out)
-        typer.echo(f"{name}: {found['verdict']} ({out / name}.md)")
+        say(f"{name}: {found['verdict']} ({out / name}.md)")
 
 
 @app.command()

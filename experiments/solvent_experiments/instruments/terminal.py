@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from solvent_experiments.run.console import new_console
+from solvent_experiments.run.console import new_console, visible
 
 if TYPE_CHECKING:
     from solvent_experiments.measure.table import Table
 
-__all__ = ["counted", "one_line", "printable", "progress", "show_table", "visible"]
+__all__ = ["counted", "one_line", "printable", "progress", "show_table"]
 
 LONGEST = 120
 
@@ -20,13 +20,6 @@ def printable(said: str, longest: int = LONGEST) -> str:
     """Return up to ``longest`` characters of text, with control and direction characters escaped."""
     shown = visible(said[: longest + 1])
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"
-
-
-def visible(said: str, kept: str = "") -> str:
-    """Return text with each character escaped that is neither printable nor in ``kept``."""
-    return "".join(
-        ch if ch.isprintable() or ch in kept else ch.encode("unicode_escape").decode("ascii") for ch in said
-    )
 
 
 def one_line(said: str, longest: int = LONGEST) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from solvent_experiments.run.console import visible
+
 if TYPE_CHECKING:
     import rich.table
 
@@ -55,14 +57,14 @@ class Table:
                 overflow="fold" if wraps else "ellipsis",
             )
         for row in self.rows:
-            drawn.add_row(*map(Text, row))
+            drawn.add_row(*(Text(visible(cell)) for cell in row))
         return drawn
 
     def markdown(self) -> str:
         """Return the table in Markdown, without its title and caption."""
         lines = [self.headings, ("---",) * len(self.headings), *self.rows]
         return "\n".join(
-            "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines
+            "| " + " | ".join(visible(cell).replace("|", "\\|") for cell in line) + " |" for line in lines
         )
 
     def html(self) -> str:

@@ -15,7 +15,6 @@ from solvent import ENVIRONMENTS, LabParams
 from solvent_experiments.artifacts.folder import RunFolder
 from solvent_experiments.config.documents import ConfigError, read_document
 from solvent_experiments.config.experiment import environment_params
-from solvent_experiments.instruments.terminal import visible
 from solvent_experiments.measure.departures import mark_of
 from solvent_experiments.measure.statistics import Interval
 from solvent_experiments.measure.summary import Row, read_rows
@@ -108,7 +107,7 @@ def leaderboard_table(entries: Sequence[Entry]) -> Table:
     placed.sort(key=lambda place: (order.index(place[0].level), -_score(place[1]).value))
     return Table(
         tuple(HEADINGS),
-        tuple(tuple(map(visible, _cells(entry, row))) for entry, row in placed),
+        tuple(_cells(entry, row) for entry, row in placed),
         caption=CAPTION,
         left=("agent", "command"),
         wrapped=("level", "command"),

@@ -6,6 +6,7 @@ import time
 from typing import Self
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     Progress,
@@ -109,12 +110,12 @@ class Bars(Shown):
         self._progress.console.print(text, highlight=False)
 
     def begin(self, label: str) -> None:
-        task = self._progress.add_task(f"{label} [dim]starting", total=None, count="")
+        task = self._progress.add_task(f"{escape(label)} [dim]starting", total=None, count="")
         self._tasks[label] = (task, "starting")
 
     def update(self, label: str, stage: str, done: int, total: int, unit: str) -> None:
         count = f"{_short(done)} of {_short(total)} {unit}"
-        described = f"{label} [dim]{stage}"
+        described = f"{escape(label)} [dim]{escape(stage)}"
         task, shown = self._tasks.get(label, (None, ""))
         if task is None:
             task = self._progress.add_task(described, total=total, completed=done, count=count)

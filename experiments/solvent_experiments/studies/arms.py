@@ -11,7 +11,7 @@ from typing import Any
 
 from solvent_experiments.studies.study import Arm
 
-__all__ = ["CONTAMINATED", "ENERGETIC", "ENFORCED", "MASKED", "PLAIN", "SCRATCH", "STRICT"]
+__all__ = ["CONTAMINATED", "ENERGETIC", "ENFORCED", "MASKED", "SCRATCH", "STRICT"]
 
 _SHARED = {
     "n_timesteps": 2_000_000,
@@ -42,21 +42,6 @@ ENERGETIC: Mapping[str, Any] = {
     "ent_coef": "lin_0.1",
 }
 """For levels on which acting costs energy."""
-PLAIN: Mapping[str, Any] = {
-    "algorithm": "PPO",
-    "n_timesteps": 2_000_000,
-    "n_envs": 256,
-    "policy": "MlpPolicy",
-    "shaping_weight": None,
-    "n_steps": 40,
-    "batch_size": 2048,
-    "n_epochs": 5,
-    "gamma": 1.0,
-    "learning_rate": "lin_1e-3",
-    "ent_coef": "lin_0.03",
-    "policy_kwargs": {"net_arch": [256, 256]},
-}
-"""Stable-Baselines3's PPO with a plain network, on the bare reward."""
 
 # An arm of several studies is trained once, in the folder of the first.
 ENFORCED = Arm("enforced", "as it is", SCRATCH, seeds=10)

@@ -1,8 +1,7 @@
 """Learners: what PPO learns from nothing on every level, and whether it is the story that the source documents tell.
 
 The learner sees no demonstration. The honest script, the planner, its base policy and the oracle play beside it. On
-Debt it also learns where debt is only tracked, and a *plain* learner learns where it is enforced: Stable-Baselines3's
-PPO with an ``MlpPolicy`` and the bare reward. Learned policies also play labs into which debt above the threshold is
+Debt it also learns where debt is only tracked. Learned policies also play labs into which debt above the threshold is
 put, because a good policy is hardly ever blocked by itself.
 """
 
@@ -24,7 +23,7 @@ from solvent_experiments.measure.statistics import (
     mean_interval,
     share_interval,
 )
-from solvent_experiments.studies.arms import CONTAMINATED, ENERGETIC, ENFORCED, PLAIN, SCRATCH
+from solvent_experiments.studies.arms import CONTAMINATED, ENERGETIC, ENFORCED, SCRATCH
 from solvent_experiments.studies.blocked import calibrates, enough
 from solvent_experiments.studies.corrections import outrun
 from solvent_experiments.studies.data import StudyData
@@ -35,9 +34,8 @@ from solvent_experiments.studies.verdicts import Finding, Score
 
 TITLE = "What is learned"
 CLAIM = (
-    "From nothing PPO earns more than the honest script on every level, and a plain learner more than half of it on "
-    "Debt. Where debt is enforced PPO calibrates more than where debt is tracked; blocked, at least 80 % of its "
-    "choices are calibrations."
+    "From nothing PPO earns more than the honest script on every level. Where debt is enforced it calibrates more than "
+    "where debt is tracked; blocked, at least 80 % of its choices are calibrations."
 )
 REFUTED_BY = "One of these differences whose interval lies wholly below 0."
 
@@ -48,8 +46,7 @@ LEARNERS = {
     "Gate": Arm("gate", "Gate", SCRATCH, GATE),
     "Lab": Arm("lab", "Lab", ENERGETIC, LAB),
 }
-PLAIN_LEARNER = Arm("plain", "plain PPO, bare reward", PLAIN)
-SWEEP = (*LEARNERS.values(), CONTAMINATED, PLAIN_LEARNER)
+SWEEP = (*LEARNERS.values(), CONTAMINATED)
 REFERENCES: Mapping[str, tuple[str, Mapping[str, Any], int]] = {
     "honest": ("honest", {}, 1000),
     "base policy": ("planner", {"worlds": 0}, 1000),
@@ -90,9 +87,6 @@ def _findings(data: StudyData, level: str) -> Iterator[Finding]:
     if (honest := _returns(data, level, "honest")) is not None:
         more = difference([honest], learned.groups("return"))
         yield Finding(f"{level}: return less honest", more, "bits", 1, MATTERS)
-        if level == "Debt":
-            plain = difference([0.5 * honest], data.arm(PLAIN_LEARNER).groups("return"))
-            yield Finding("Debt, plain PPO: return less half of honest", plain, "bits", 1, MATTERS)
     if data.has(INDEBTED[level]):
         yield enough(level, _calibrates(data, level))
     if level == "Debt":
@@ -101,7 +95,7 @@ def _findings(data: StudyData, level: str) -> Iterator[Finding]:
 
 
 def _arms(level: str) -> tuple[Arm, ...]:
-    return (LEARNERS[level], CONTAMINATED, PLAIN_LEARNER) if level == "Debt" else (LEARNERS[level],)
+    return (LEARNERS[level], CONTAMINATED) if level == "Debt" else (LEARNERS[level],)
 
 
 def _calibrates(data: StudyData, level: str) -> Interval:
@@ -149,12 +143,10 @@ def figure(data: StudyData) -> Figure:
     drawn = new_figure(4.4)
     panels = drawn.subplots(2, 2)
     for axes, (level, arm) in zip(panels.flat, LEARNERS.items(), strict=True):
-        learners = {"PPO": arm} | ({PLAIN_LEARNER.says: PLAIN_LEARNER} if level == "Debt" else {})
-        for colour, (says, learner) in zip(PALETTE, learners.items(), strict=False):
-            training = data.arm(learner).training
-            bins = stretches(training) if len(training["steps"]) else []
-            found = [interval([training["return"][rows] for rows in part.rows], DRAWS) for part in bins]
-            band(axes, [part.steps for part in bins], found, colour, label=says)
+        training = data.arm(arm).training
+        bins = stretches(training) if len(training["steps"]) else []
+        found = [interval([training["return"][rows] for rows in part.rows], DRAWS) for part in bins]
+        band(axes, [part.steps for part in bins], found, PALETTE[0], label="PPO")
         for says, line in {"honest": DASHED, "planner": "-.", "oracle": ":"}.items():
             if (played := _returns(data, level, says)) is not None:
                 axes.axhline(played.mean(), color=GREY, lw=0.8, ls=line, label=says)

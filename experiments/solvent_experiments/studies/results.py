@@ -170,7 +170,9 @@ def _texts(rows: Sequence[Row], **layout: Any) -> Table:
 
 def show_score(study: Study, score: Score, console: Console) -> None:
     """Print the claim, the verdict and its numbers."""
-    console.print(f"[bold]{study.TITLE}[/bold]\n{study.CLAIM}\n[bold]Verdict: {score.verdict}[/bold]\n")
+    console.print(study.TITLE, style="bold")
+    console.print(study.CLAIM)
+    console.print(f"Verdict: {score.verdict}\n", style="bold")
     rows = [_finding_row(finding.to_mapping()) for finding in score.findings]
     table = _texts(rows, left=("found", "expected", "verdict", "size"), wrapped=("measured",))
     console.print(table.terminal())

@@ -112,6 +112,8 @@ class AssayParams(ParamGroup):
         super().__post_init__()
         if len(set(self.compounds)) != len(self.compounds) or not all(self.compounds):
             raise ParamError("compounds", f"got {self.compounds!r}; allowed: distinct, not empty names")
+        if not all(name.isprintable() for name in self.compounds):
+            raise ParamError("compounds", f"got {self.compounds!a}; allowed: printable names")
         if len(self.compounds) > 64:
             raise ParamError("compounds", f"got {len(self.compounds)}; allowed: at most 64")
         if self.prior is not None and (

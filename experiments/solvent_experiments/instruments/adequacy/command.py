@@ -28,6 +28,7 @@ from solvent_experiments.instruments.adequacy.options import (
 from solvent_experiments.instruments.options import Quiet, grouped
 from solvent_experiments.instruments.outputs import Output, require_outputs, require_place
 from solvent_experiments.instruments.terminal import progress, show_table
+from solvent_experiments.run.console import say
 
 if TYPE_CHECKING:
     from solvent.adequacy.comparison import Comparison
@@ -113,20 +114,20 @@ def score(
     if show:
         show_table(tables.scores_table(scored, show, judged=judge is not None))
         if len(scored) > show:
-            typer.echo(f"{show:,} of {len(scored):,}, the worst first (--show)")
+            say(f"{show:,} of {len(scored):,}, the worst first (--show)")
     show_table(tables.distribution_table(records))
     if judging.triggers is not None:
-        typer.echo(tables.trigger_line(records, len(triggers)))
+        say(tables.trigger_line(records, len(triggers)))
     if judge is None:
-        typer.echo("judge: none (--judge-url); the heuristic alone")
+        say("judge: none (--judge-url); the heuristic alone")
     else:
         _say(tables.judge_lines(judged, judge.budget.called))
-    typer.echo(f"written: {out}" + (f" ({again:,} had scores before; the later count)" if again else ""))
+    say(f"written: {out}" + (f" ({again:,} had scores before; the later count)" if again else ""))
     if isinstance(judged.stopped, EndpointError):
         raise judged.stopped
     if not shadow:
         worst = sum(record.epad.in_force == 3 for record in records)
-        typer.echo(f"acting: {worst:,} of {len(records):,} responses score 3")
+        say(f"acting: {worst:,} of {len(records):,} responses score 3")
         if worst:
             raise typer.Exit(FAILED)
 
@@ -165,10 +166,10 @@ def label(
     if seed is not None:
         random.Random(seed).shuffle(left)
     if there := len(read) - len(left):
-        typer.echo(f"{there:,} of {len(read):,} have a label already")
+        say(f"{there:,} of {len(read):,} have a label already")
     session = labelling.label_responses(left[:most] if most else left, out, sya=sya)
     count = len(session.labelled)
-    typer.echo(
+    say(
         f"labelled {count:,}, skipped {session.skipped:,}, left {len(left) - count:,} of {len(read):,}"
         + (f"; written: {out}" if count else "")
     )
@@ -215,7 +216,7 @@ def thresholds(
         show_table(tables.raters_table(comparison))
         _say(tables.raters_lines(comparison))
     else:
-        typer.echo(f"raters: no scores in {scores}; `solvent adequacy score` writes them")
+        say(f"raters: no scores in {scores}; `solvent adequacy score` writes them")
     # Raters are compared without people's labels too; the rest needs 50 labels.
     examples = labelled_examples(read, records)
     discovery = discover(examples, incidents=incident_examples(incidents, examples), seed=seed)
@@ -223,9 +224,9 @@ def thresholds(
         write_json(out, {"format": THRESHOLDS, "discovery": discovery.to_dict()})
     show_table(tables.correlation_table(discovery))
     show_table(tables.cut_table(discovery))
-    typer.echo(discovery.verdict)
+    say(discovery.verdict)
     if out is not None:
-        typer.echo(f"written: {out}")
+        say(f"written: {out}")
 
 
 @app.command()
@@ -326,7 +327,7 @@ def drift(
 
     if retire is not None:
         decisions.retire(retired, retire, *person("--retire", by, reason))
-        typer.echo(f"retired: {retire}; written: {retired}")
+        say(f"retired: {retire}; written: {retired}")
         return
     require_outputs({"the scores": scores, "the events": events}, Output("--out", out, DRIFT))
     medium, high = (max(least, threshold) for least in (2.0, 2.5))
@@ -349,7 +350,7 @@ def drift(
         if one.proposed
     )
     if out is not None:
-        typer.echo(f"written: {out}")
+        say(f"written: {out}")
 
 
 @app.command()
@@ -375,7 +376,7 @@ def ablation(
 
 def _say(lines: Iterable[str]) -> None:
     for line in lines:
-        typer.echo(line)
+        say(line)
 
 
 def _read(responses: ResponsesFile, out: Path) -> tuple[Response, ...]:

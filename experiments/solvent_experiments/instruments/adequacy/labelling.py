@@ -23,8 +23,8 @@ from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.heuristic import score
 from solvent.adequacy.responses import Response
 from solvent.adequacy.scores import Ratings, append_scores, merged, read_scores, record_of
-from solvent_experiments.instruments.terminal import counted, visible
-from solvent_experiments.run.console import new_console
+from solvent_experiments.instruments.terminal import counted
+from solvent_experiments.run.console import new_console, visible
 
 __all__ = ["Session", "label_responses", "labelled_ids", "require_terminal"]
 

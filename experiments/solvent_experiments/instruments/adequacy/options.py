@@ -12,6 +12,7 @@ import typer
 
 from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.instruments.options import SkipBroken
+from solvent_experiments.run.console import say
 
 if TYPE_CHECKING:
     from solvent.adequacy.judge import Judge
@@ -58,7 +59,7 @@ class ResponsesFile:
 
         responses = read_responses(self.file, skip_broken=self.skip_broken)
         for line in responses.skipped:
-            typer.echo(f"skipped: {line}", err=True)
+            say(f"skipped: {line}", stderr=True)
         return responses.all
 
 

@@ -13,7 +13,7 @@ import typer
 from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.instruments.terminal import show_table
 from solvent_experiments.measure.table import Table
-from solvent_experiments.run.console import new_console
+from solvent_experiments.run.console import new_console, say, visible
 
 if TYPE_CHECKING:
     from solvent.energy.costs import CostStore, EnergyCost, EnergyCostProposal
@@ -76,7 +76,7 @@ def list_(
     elif rows:
         _show(_proposals_table(rows))
     else:
-        typer.echo("no proposals" if status is None else f"no {status} proposals")
+        say("no proposals" if status is None else f"no {status} proposals")
 
 
 @app.command()
@@ -110,7 +110,7 @@ def approve(
     """
     with _opened(store) as opened:
         row = opened.approve(key, new_cost=cost, notes=notes)
-    typer.echo(
+    say(
         f"approved {_short(row)}: {row.target} costs {row.new_cost:g} instead of {row.old_cost:g}"
         f" from {_time(row.effective_at)}"
     )
@@ -124,7 +124,7 @@ def reject(key: Key, notes: Notes = None, store: Store = DEFAULT_STORE) -> None:
     """
     with _opened(store) as opened:
         row = opened.reject(key, notes=notes)
-    typer.echo(f"rejected {_short(row)}: the cost of {row.target} stays")
+    say(f"rejected {_short(row)}: the cost of {row.target} stays")
 
 
 @app.command()
@@ -135,7 +135,7 @@ def withdraw(key: Key, notes: Notes = None, store: Store = DEFAULT_STORE) -> Non
     """
     with _opened(store) as opened:
         row = opened.withdraw(key, by="user", notes=notes)
-    typer.echo(f"withdrew {_short(row)}: the cost of {row.target} stays")
+    say(f"withdrew {_short(row)}: the cost of {row.target} stays")
 
 
 @app.command()
@@ -154,9 +154,9 @@ def expire(
     with _opened(store) as opened:
         rows = opened.expire(age)
     for row in rows:
-        typer.echo(f"rejected {_short(row)} by timeout: the cost of {row.target} stays")
+        say(f"rejected {_short(row)} by timeout: the cost of {row.target} stays")
     if not rows:
-        typer.echo("no proposal has waited that long")
+        say("no proposal has waited that long")
 
 
 @app.command()
@@ -174,7 +174,7 @@ def file(ledger: Ledger, env: Env = DEFAULT_ENV, store: Store = DEFAULT_STORE) -
         intake = file_proposals_jsonl(opened, ledger)
         waiting = opened.proposals("pending")
     _say_skipped(ledger, intake.skipped)
-    typer.echo(f"filed {len(intake.filed)}, skipped {len(intake.skipped)}; {len(waiting)} wait for a review")
+    say(f"filed {len(intake.filed)}, skipped {len(intake.skipped)}; {len(waiting)} wait for a review")
 
 
 @app.command()
@@ -188,7 +188,7 @@ def log(ledger: Ledger, store: Store = DEFAULT_STORE) -> None:
     with _opened(store, create=True) as opened:
         intake = log_discomfort_jsonl(opened, ledger)
     _say_skipped(ledger, intake.skipped)
-    typer.echo(f"logged {len(intake.filed)}, skipped {len(intake.skipped)}")
+    say(f"logged {len(intake.filed)}, skipped {len(intake.skipped)}")
 
 
 @app.command()
@@ -199,7 +199,7 @@ def register(env: Env = DEFAULT_ENV, store: Store = DEFAULT_STORE) -> None:
     """
     with _opened(store, create=True) as opened:
         if not _register(opened, env):
-            typer.echo("every verb has a price already; only an approval changes it")
+            say("every verb has a price already; only an approval changes it")
 
 
 @app.command()
@@ -257,7 +257,7 @@ def _register(store: CostStore, env: str) -> bool:
     rows = store.register_verbs(environment_params(env))
     if rows:
         entered = ", ".join(f"{row.target_name} {row.cost:g}" for row in rows)
-        typer.echo(f"entered base costs of {env}: {entered}")
+        say(f"entered base costs of {env}: {entered}")
     return bool(rows)
 
 
@@ -268,7 +268,7 @@ def _say_skipped(ledger: Path, skipped: Sequence[tuple[int, str]]) -> None:
         lines.setdefault(why, []).append(line)
     for why, numbers in lines.items():
         first = ", ".join(map(str, numbers[:5])) + (", ..." if len(numbers) > 5 else "")
-        typer.echo(f"skipped {ledger.name}, line{'s' if len(numbers) > 1 else ''} {first}: {why}")
+        say(f"skipped {ledger.name}, line{'s' if len(numbers) > 1 else ''} {first}: {why}")
 
 
 def _print_json(rows: Any) -> None:
@@ -280,7 +280,7 @@ def _print_json(rows: Any) -> None:
         table = getattr(item, "__table__", None)
         return str(item) if table is None else {one.key: getattr(item, one.key) for one in table.columns}
 
-    typer.echo(json.dumps(rows, indent=2, ensure_ascii=False, default=plain))
+    say(json.dumps(rows, indent=2, default=plain))
 
 
 def _show(table: Table) -> None:
@@ -337,7 +337,7 @@ def _print_page(row: EnergyCostProposal, price: EnergyCost) -> None:
     from rich.text import Text
 
     def lines(*fields: tuple[str, str]) -> list[Text]:
-        return [Text.assemble((f"{name:<12}", "dim"), value) for name, value in fields if value]
+        return [Text.assemble((f"{name:<12}", "dim"), visible(value)) for name, value in fields if value]
 
     asked = f"{row.target}: {row.direction} to {row.suggested_min:g} – {row.suggested_max:g}"
     bounds = f"floor {price.floor:g}, " + (

@@ -36,6 +36,7 @@ from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.instruments.terminal import LONGEST as LONGEST_SAID
 from solvent_experiments.instruments.terminal import one_line, printable
 from solvent_experiments.measure.table import Table
+from solvent_experiments.run.console import say
 
 __all__ = ["Listing", "ServerError", "environment_of", "list_tools", "show_tools"]
 
@@ -111,7 +112,7 @@ def show_tools(
 
 
 def _warn(line: str) -> None:
-    print(f"solvent: {line}", file=sys.stderr, flush=True)
+    say(f"solvent: {line}", stderr=True)
 
 
 def list_tools(

@@ -29,6 +29,7 @@ from solvent_experiments.instruments.gate.options import (
 from solvent_experiments.instruments.options import grouped
 from solvent_experiments.instruments.outputs import Output, require_outputs
 from solvent_experiments.instruments.terminal import show_table
+from solvent_experiments.run.console import say
 
 if TYPE_CHECKING:
     from solvent.gate.datasets import Dataset
@@ -115,8 +116,8 @@ def sweep(
     _say_skipped(data)
     show_table(tables.sweep_table(found))
     for line in tables.sweep_lines(found):
-        typer.echo(line)
-    typer.echo(f"written: {out}" + ("" if policies is None else f", {policies}"))
+        say(line)
+    say(f"written: {out}" + ("" if policies is None else f", {policies}"))
 
 
 @app.command()
@@ -175,11 +176,11 @@ def check(
     items = run_checklist(found, runs)
     failed = [item.name for item in items if not item.passed]
     if as_json:
-        typer.echo(json.dumps([vars(item) for item in items], indent=2))
+        say(json.dumps([vars(item) for item in items], indent=2))
     else:
         show_table(tables.checklist_table(items))
         if failed:
-            typer.echo(f"fails: {', '.join(failed)}")
+            say(f"fails: {', '.join(failed)}")
     if failed:
         raise typer.Exit(FAILED)
 
@@ -228,18 +229,18 @@ def eval_(
         write_manifest(out, data, dataset, embedder, settings)
     _say_skipped(data)
     show_table(tables.evaluation_table(result))
-    typer.echo(
+    say(
         "AUROC of supported claims against others: 0.5 is chance, brackets are 95 %. Gain: on the residual. Matched:"
         " among claims with equally many spans."
     )
     if out is not None:
-        typer.echo(f"written: {out}")
+        say(f"written: {out}")
 
 
 def _say_skipped(data: Dataset) -> None:
     if data.skipped:
         lines = "line" if len(data.skipped) == 1 else "lines"
-        typer.echo(f"skipped {len(data.skipped):,} broken {lines}; the first: {data.skipped[0]}")
+        say(f"skipped {len(data.skipped):,} broken {lines}; the first: {data.skipped[0]}")
 
 
 @app.command()
@@ -260,7 +261,7 @@ def plot(
     if found is None:
         raise ConfigError(f"{path}: not a sweep; allowed: what `solvent gate sweep` writes")
     for drawn in draw_sweep(found, (out or path.parent) / path.stem):
-        typer.echo(drawn)
+        say(drawn)
 
 
 @app.command()
