@@ -240,7 +240,8 @@ def _forward(model: Any, inputs: Sequence[Mapping[str, Any]]) -> Vector:
     with torch.inference_mode():
         vectors: Vector = model(together)["sentence_embedding"].float().numpy()
     lengths = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
-    return np.divide(vectors, lengths, out=vectors, where=lengths > 0.0)
+    np.divide(vectors, lengths, out=vectors, where=lengths > 0.0)
+    return vectors
 
 
 def _unread(tokenizer: Any, prompt: str, text: str, limit: int | None) -> Unread:

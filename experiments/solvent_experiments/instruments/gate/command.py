@@ -261,7 +261,7 @@ def plot(
     if found is None:
         raise ConfigError(f"{path}: not a sweep; allowed: what `solvent gate sweep` writes")
     for drawn in draw_sweep(found, (out or path.parent) / path.stem):
-        say(drawn)
+        say(str(drawn))
 
 
 @app.command()
