@@ -137,8 +137,9 @@ def _restored(model: Any, saved: dict[str, Tensor], envs: LabVecEnv) -> BaseAlgo
     try:
         numbers = json.loads(saved["numbers"].numpy().tobytes())
         model.set_parameters(_states(model, saved))
-        for name, value in numbers["model"].items():
-            setattr(model, name, value)
+        for name in NUMBERS:
+            if name in numbers["model"]:
+                setattr(model, name, numbers["model"][name])
         for name in ARRAYS:
             if f"model/{name}" in saved:
                 setattr(model, name, saved[f"model/{name}"].numpy())
