@@ -127,12 +127,14 @@ def figure(data: StudyData) -> Figure:
     found: list[Interval] = [mean_interval(data.arm(arm).groups("debt_added")) for arm in SWEEP]
     dots(claims, [arm.says for arm in SWEEP], found, PALETTE[: len(SWEEP)])
     claims.set_xlabel("overclaimed bits an episode,\n95 % interval")
-    for i, arm in enumerate((ENFORCED, CARRY)):
+    for arm in (ENFORCED, CARRY):
         play = CAREERS[arm.name].name
         values, numbers = (data.play_groups(play, column) for column in ("owed_before", "number"))
         episodes = np.unique(np.concatenate(numbers))
         means = [mean_interval([v[n == k] for v, n in zip(values, numbers, strict=True)]) for k in episodes]
-        band(owed, (episodes + 1).tolist(), means, PALETTE[i], marker="o", ms=3, label=arm.says)
+        band(
+            owed, (episodes + 1).tolist(), means, PALETTE[SWEEP.index(arm)], marker="o", ms=3, label=arm.says
+        )
     level_line(owed, data.arm(ENFORCED).params.debt.threshold)
     owed.set_xlabel("episode of a career; dashed: the threshold")
     owed.set_ylabel("debt at its start (bits)")
