@@ -13,7 +13,7 @@ SOURCES := $(shell find $(SOURCE_ROOTS) -name '*.py' 2>/dev/null)
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart policies test test-all test-plain totals public-data browser lint format format-check types bench figures constraints clean
+.PHONY: help quickstart policies test test-all test-plain totals soak public-data browser lint format format-check types bench figures constraints clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -115,6 +115,9 @@ export COUNT
 
 totals: | $(BIN)/python
 	@$(BIN)/python -c "$$COUNT" $(REPORTS)
+
+soak: $(VENV)/.installed-dev browser ## fuzzing, kills and soaks in their long form, and the table of docs/reliability.md
+	SOLVENT_SOAK=docs/results/reliability.json $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests/faults $(ARGS)
 
 # Where there are samples of published data, the tests that read them must have run.
 define PUBLIC_DATA

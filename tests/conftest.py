@@ -7,14 +7,18 @@ neither numba nor the packages under test.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.faults.tally import Tally, added_up, write
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE_ROOTS = [ROOT / root for root in ("envs", "agents", "experiments")]
@@ -92,6 +96,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if is_plain(item.path, subjects):
             item.add_marker(pytest.mark.plain)
+
+
+@pytest.fixture
+def tally(record_property: Callable[[str, object], None]) -> Tally:
+    """Record how many attacks of a kind a test tried and how many held."""
+    return lambda kind, tried, held: record_property("tally", json.dumps([kind, tried, held]))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = (
+        report for outcome in ("passed", "failed") for report in terminalreporter.stats.get(outcome, [])
+    )
+    if kinds := added_up(reports):
+        write(kinds)
+        terminalreporter.section("attacks and faults")
+        terminalreporter.write_line(f"{'tried':>10}{'held':>10}")
+        for kind, (tried, held) in kinds.items():
+            terminalreporter.write_line(f"{tried:>10,}{held:>10,}  {kind}")
 
 
 @pytest.fixture(scope="session", autouse=True)

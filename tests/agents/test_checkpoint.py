@@ -16,6 +16,7 @@ import solvent
 from solvent_agents.learning.checkpoint import BEFORE, CHECKPOINT, HEAD, MAGIC
 from solvent_agents.learning.learned import train
 from solvent_agents.learning.recipe import Recipe
+from tests.agents.trap import Trap
 
 pytestmark = pytest.mark.slow
 
@@ -114,18 +115,8 @@ def no_numbers(path):
 def pickled(path):
     """As versions before wrote it, and as a stranger might: it must not run."""
     buffer = io.BytesIO()
-    torch.save({"labs": Trap(path.parent)}, buffer)
+    torch.save({"labs": Trap(path.parent / "sprung")}, buffer)
     sealed(path, buffer.getvalue())
-
-
-class Trap:
-    """Makes a file when it is unpickled."""
-
-    def __init__(self, folder):
-        self.folder = folder
-
-    def __reduce__(self):
-        return Path.touch, (self.folder / "sprung",)
 
 
 def gone(path):

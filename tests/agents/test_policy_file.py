@@ -21,6 +21,7 @@ from solvent_agents.learning.learned import LearnedAgent, train
 from solvent_agents.learning.policy_file import ABOUT, WEIGHTS, PolicyFileError, load_policy, save_policy
 from solvent_agents.learning.recipe import ALGORITHMS, Recipe, algorithm_arguments, make_vec_env
 from solvent_agents.learning.sb3 import LabVecEnv
+from tests.agents.trap import Trap
 
 PARAMS = solvent.preset("default")
 ROLLOUT = {"n_envs": 8, "n_steps": 8, "gamma": 1.0}
@@ -240,16 +241,6 @@ def test_labs_of_another_shape_and_of_other_rules(good):
     load_policy(good, dataclasses.replace(PARAMS, debt=milder))
     names = tuple(f"compound {m}" for m in range(8))
     load_policy(good, dataclasses.replace(PARAMS, assay=dataclasses.replace(PARAMS.assay, compounds=names)))
-
-
-class Trap:
-    """What a pickle runs when it is read."""
-
-    def __init__(self, mark):
-        self.mark = mark
-
-    def __reduce__(self):
-        return Path.touch, (self.mark,)
 
 
 def test_a_pickle_in_its_place_is_not_run(policy, tmp_path):

@@ -152,9 +152,6 @@ class PPOLagrangian(PPO):
                 self.cost_optimizer.step()
         self.logger.record("train/cost_value_loss", loss.item())
 
-    def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "cost_buffer"]
-
     def _get_torch_save_params(self) -> tuple[list[str], list[str]]:
         modules, tensors = super()._get_torch_save_params()
         return [*modules, "cost_critic", "cost_optimizer"], tensors

@@ -57,6 +57,7 @@ class Table:
                 overflow="fold" if wraps else "ellipsis",
             )
         for row in self.rows:
+            # Before the console escapes again: the width of a column counts what is shown, and a newline is no new row.
             drawn.add_row(*(Text(visible(cell)) for cell in row))
         return drawn
 
