@@ -44,17 +44,17 @@ def right_with(lab, compound, named, knows):  # type: ignore[no-untyped-def]
 def advance_in_world(lab, action, key, tables, knows, scratch):  # type: ignore[no-untyped-def]
     """Take an action with the luck of the world ``key`` and return the reward, bits, with findings at expectation.
 
-    ``scratch`` is ``(uniforms, steps, joint, evidence)``: room for the draws, one step record, and what ``advance``
+    ``scratch`` is ``(uniforms, steps, row, evidence)``: room for the draws, one step record, and what ``advance``
     needs.
     """
-    uniforms, steps, joint, evidence = scratch
+    uniforms, steps, row, evidence = scratch
     verb, compound = tables.verb[action], tables.compound[action]
     draw_luck(lab, verb, compound, key, tables, uniforms)
     named, p = 0, 0.0
     if tables.audience[verb] != 0:
         named = most_probable(lab.marginal[compound])
         p = right_with(lab, compound, named, knows)
-    reward = advance_once(lab, action, uniforms, tables, steps, (joint, evidence))
+    reward = advance_once(lab, action, uniforms, tables, steps, (row, evidence))
     step = steps[0]
     reward -= step.published_bits
     if step.event == PUBLISHED:

@@ -26,7 +26,7 @@ from solvent_experiments.measure import statistics
 from solvent_experiments.measure.statistics import Bootstrap
 from solvent_experiments.measure.summary import read_rows, summary
 from solvent_experiments.run import worker
-from solvent_experiments.run.running import BrokenRunError, run_experiment, show_results
+from solvent_experiments.run.running import BrokenRunError, run_experiment, show_results, tasks_of
 from tests.commands import Launch, call, console, wait_until
 from tests.runs import assert_same_units, contents, sessions
 
@@ -237,3 +237,12 @@ def test_agents_that_take_long_play_the_first_episodes_alone(
     unit = RunFolder(tmp_path).unit("slow")
     worker._evaluate(fewer, unit, lambda _: None, lambda: False)
     assert read_parquet(unit.episodes)["episode_seed"].tolist() == list(smoke.evaluation.seeds[:8])
+
+
+def test_trainings_and_searches_have_processes_of_their_own_and_start_first(
+    smoke: Experiment, tmp_path: Path
+) -> None:
+    experiment = replace(smoke, agents=("hermit", "planner", "honest", "oracle"), seeds=(0, 1))
+    tasks = tasks_of(experiment, RunFolder(tmp_path).units(experiment))
+    labels = [[unit.label for unit in task.units] for task in tasks]
+    assert labels == [["ppo seed 0"], ["ppo seed 1"], ["planner"], ["oracle"], ["hermit", "honest"]]

@@ -182,7 +182,7 @@ def expand(labs, weights, rows, held, out):  # type: ignore[no-untyped-def]
     uniforms = np.zeros(labs[0].last_bins.shape[0] + 1)
     bins = np.zeros(labs[0].last_bins.shape[0], np.int64)
     n_states = labs[0].instrument_belief.shape[0]
-    scratch = (np.empty((n_states, labs[0].conditional.shape[2])), np.empty(n_states))
+    scratch = np.empty(labs[0].marginal.shape[1]), np.empty(n_states)
     asserted = np.empty(n_compounds, np.int64)
     posterior = np.empty(rows.shape[0])
     count = 0

@@ -82,7 +82,7 @@ def plan_actions(labs, keys, game, limits, records, actions):  # type: ignore[no
         work,
         np.zeros(work[0].last_bins.shape[0] + 1),
         steps,
-        np.empty((work[0].conditional.shape[1], work[0].conditional.shape[2])),
+        np.empty(work[0].marginal.shape[1]),
         np.empty(work[0].instrument_belief.shape[0]),
     )
     for i in range(labs.shape[0]):

@@ -103,7 +103,7 @@ def survey(params: LabParams, plates: int = PLATES) -> Survey:
     verbs = np.array([verb for verb in offered_verbs(params) if tables.wells[verb] > 0])
     n, g = params.assay.instrument_states, params.assay.potency_classes
     uniforms = np.empty(len(batch.labs[0]["last_bins"]) + 1)
-    scratch = uniforms, np.zeros(1, step_dtype(params)), np.empty((n, g)), np.empty(n)
+    scratch = uniforms, np.zeros(1, step_dtype(params)), np.empty(g), np.empty(n)
     _run_plates(batch.labs, held_tables(params), verbs, (qualities(params), right, wrong), scratch, rows)
     return _averaged(params, rows[rows[:, VERB] >= 0.0])
 
@@ -179,7 +179,7 @@ def best_claims(found: Survey, licence_worth: float, debt_worth: float) -> Ints:
 def _run_plates(labs, held, verbs, scales, scratch, rows):  # type: ignore[no-untyped-def]
     """Run a plate a heartbeat in every lab, always with a full budget, and write its result into ``rows``."""
     quality, right, wrong = scales
-    uniforms, steps, joint, evidence = scratch
+    uniforms, steps, row, evidence = scratch
     tables = held[0]
     n_compounds = labs[0].potency.shape[0]
     drawn = np.empty(4)
@@ -206,7 +206,7 @@ def _run_plates(labs, held, verbs, scales, scratch, rows):  # type: ignore[no-un
                 before = best_score(lab, compound, right, wrong)
                 fill_uniforms(uniforms, uniforms.shape[0], lab.key, 0, beat, AT_SURVEY + 1)
                 action = first + max(0, compound) * each
-                advance_once(lab, action, uniforms, tables, steps, (joint, evidence))
+                advance_once(lab, action, uniforms, tables, steps, (row, evidence))
                 step = steps[0]
                 rows[at, 3] = step.gain
                 rows[at, 4] = best_score(lab, compound, right, wrong) - before
@@ -214,7 +214,7 @@ def _run_plates(labs, held, verbs, scales, scratch, rows):  # type: ignore[no-un
                     rows[at, 0] = -1.0
                 if step.closed == 0 and lab.end_reason == 0:
                     rest = tables.first_action[REST]
-                    advance_once(lab, rest, uniforms, tables, steps, (joint, evidence))
+                    advance_once(lab, rest, uniforms, tables, steps, (row, evidence))
             at += 1
 
 

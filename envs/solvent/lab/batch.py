@@ -67,8 +67,7 @@ def step_labs(  # type: ignore[no-untyped-def]
     """
     tables = held[0]
     uniforms = np.zeros(labs[0].last_bins.shape[0] + 1)
-    joint = np.empty((labs[0].conditional.shape[1], labs[0].conditional.shape[2]))
-    evidence = np.empty(labs[0].instrument_belief.shape[0])
+    row, evidence = np.empty(labs[0].marginal.shape[1]), np.empty(labs[0].instrument_belief.shape[0])
     n_over = 0
     for i in range(labs.shape[0]):
         lab = labs[i]
@@ -78,7 +77,7 @@ def step_labs(  # type: ignore[no-untyped-def]
             rewards[i] = 0.0
         else:
             draw_for_step(lab, actions[i], tables, uniforms)
-            rewards[i] = advance(lab, actions[i], uniforms, tables, steps[i : i + 1], (joint, evidence))
+            rewards[i] = advance(lab, actions[i], uniforms, tables, steps[i : i + 1], (row, evidence))
             write_observation(lab, tables, observations[i])
             write_mask(lab, tables, masks[i])
             if same_step and lab.end_reason != 0:

@@ -94,7 +94,7 @@ def advance(lab, action, uniforms, tables, steps, scratch):  # type: ignore[no-u
     """Advance ``lab`` by one action, write the report to ``steps[0]`` and return the reward in bits.
 
     ``uniforms`` has shape ``(R + 1,)``: one per readout, and the last for a new reagent lot. ``scratch`` holds two
-    arrays of shapes ``(N, G)`` and ``(N,)``.
+    arrays of shapes ``(G,)`` and ``(N,)``.
     """
     steps[0] = tables.blank_step
     step = steps[0]
@@ -117,7 +117,7 @@ def advance(lab, action, uniforms, tables, steps, scratch):  # type: ignore[no-u
         elif tables.energy.enabled and verb == PROPOSE:
             propose(lab, tables, step)
         elif tables.is_calibration[verb]:
-            calibrate(lab, verb, uniforms, tables, step)
+            calibrate(lab, verb, uniforms, tables, step, scratch)
         else:
             explore(lab, action, uniforms, tables, step, scratch)
 
@@ -197,11 +197,11 @@ def rest(lab, verb, tables, step):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def calibrate(lab, verb, uniforms, tables, step):  # type: ignore[no-untyped-def]
+def calibrate(lab, verb, uniforms, tables, step, scratch):  # type: ignore[no-untyped-def]
     """Run a plate of vehicle wells: update the belief about the instrument and repay debt."""
     charge_inflated(lab, step)
     before = lab.instrument_entropy
-    read_controls(lab, verb, uniforms, tables)
+    read_controls(lab, verb, uniforms, tables, scratch)
     if tables.gate.enabled:
         rename_findings(lab, tables)
     step.event = CALIBRATED

@@ -109,7 +109,7 @@ def told_of_each(infos: Infos, steps: NDArray[Any], where: NDArray[np.bool_]) ->
             continue
         for info in each:
             columns[info.key] = spread(info.of(steps[info.field][rows]), rows, len(steps))
-            columns[f"_{info.key}"] = happened.copy()
+            columns[f"_{info.key}"] = happened
     return columns
 
 

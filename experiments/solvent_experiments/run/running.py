@@ -90,13 +90,25 @@ def _told_if_full(root: Path) -> Iterator[None]:
         raise BrokenRunError(_no_room(no_room(error, root))) from error
 
 
-def default_jobs(experiment: Experiment) -> int:
-    """Return one and a half processes per core, but at most one per training.
+def default_jobs(experiment: Experiment, tasks: int) -> int:
+    """Return the default number of processes: one per task, at most one per core, one and a half with trainings.
 
     Trainings take equally long. Three of them on two cores, two at a time, would leave a core idle half of the time.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min(cores + cores // 2, len(experiment.train) * len(experiment.seeds)))
+    return max(1, min(cores + cores // 2 if experiment.train else cores, tasks))
+
+
+def tasks_of(experiment: Experiment, left: list[Unit]) -> list[Task]:
+    """Return a task for each training and for each script that searches, and one for all other scripts."""
+    from solvent_agents import PLAYERS
+
+    apart, together = [], []
+    for unit in left:
+        searches = unit.seed is None and hasattr(PLAYERS[unit.agent], "labs_at_once")
+        (apart if unit.seed is not None or searches else together).append(unit)
+    units = [(unit,) for unit in sorted(apart, key=lambda unit: unit.seed is None)]
+    return [Task(partial(run_unit, experiment), each) for each in (*units, tuple(together)) if each]
 
 
 def show_results(folder: RunFolder, console: Console) -> None:
@@ -129,7 +141,8 @@ class _Work:
         if not left and before.get("finished"):
             self.shown.say(f"{folder.root}: already finished; nothing to do")
             return
-        jobs = jobs or self.backend.default_jobs(len(left)) or default_jobs(experiment)
+        tasks = tasks_of(experiment, left)
+        jobs = jobs or self.backend.default_jobs(len(left)) or default_jobs(experiment, len(tasks))
         session = manifests.new_session(jobs, self.backend.name)
         manifest = {
             "name": experiment.name,
@@ -149,7 +162,7 @@ class _Work:
         try:
             with self.shown:
                 if left:
-                    self._train_and_evaluate(left, manifest)
+                    self._train_and_evaluate(left, tasks, manifest)
                 join(experiment, folder, units)
                 self._draw(session["seconds"])
             status = "finished"
@@ -168,21 +181,18 @@ class _Work:
             with nullcontext() if status == "finished" else suppress(OSError):
                 folder.write_manifest(manifest)
 
-    def _train_and_evaluate(self, left: list[Unit], manifest: dict[str, Any]) -> None:
+    def _train_and_evaluate(self, left: list[Unit], tasks: list[Task], manifest: dict[str, Any]) -> None:
         session, experiment = manifest["sessions"][-1], self.experiment
         session["seconds"]["compilation"] = _timed(lambda: _compile(experiment))
-        job = partial(run_unit, experiment)
-        learned = [Task(job, (unit,)) for unit in left if unit.seed is not None]
-        scripted = tuple(unit for unit in left if unit.seed is None)
 
         def keep() -> None:
             with suppress(OSError):
                 self.folder.write_manifest(manifest)
 
         # With more trainings than processes, the bars of the running ones don't show when all will be done.
-        together = waiting_steps(experiment, left) if len(learned) > session["jobs"] else {}
+        learned = sum(unit.seed is not None for unit in left)
+        together = waiting_steps(experiment, left) if learned > session["jobs"] else {}
         watch = Watch(self.shown, session, together, keep)
-        tasks = learned + ([Task(job, scripted)] if scripted else [])
         self.backend.run(tasks, session["jobs"], watch, lambda: self.stop.is_set() or watch.full is not None)
         session |= self.backend.about()
         if watch.full:

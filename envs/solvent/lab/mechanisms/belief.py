@@ -67,14 +67,6 @@ def entropy_bits(distribution):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def multiply_rows(joint, likelihood):  # type: ignore[no-untyped-def]
-    """Multiply ``joint[n, g]`` by the likelihood of one readout; both have shape ``(N, G)``."""
-    for n in range(joint.shape[0]):
-        for g in range(joint.shape[1]):
-            joint[n, g] *= likelihood[n, g]
-
-
-@inlined
 def condition_instrument(belief, likelihood):  # type: ignore[no-untyped-def]
     """Update ``belief`` by ``likelihood``, both of shape ``(N,)``, with Bayes' rule.
 
@@ -90,38 +82,45 @@ def condition_instrument(belief, likelihood):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def condition_compound(conditional, instrument_belief, joint, evidence):  # type: ignore[no-untyped-def]
-    """Normalise ``joint[n, g]`` (conditional times likelihoods) into ``conditional`` and update the instrument.
+def condition_compound(conditional, likelihood, bins, n_readouts, scratch):  # type: ignore[no-untyped-def]
+    """Update ``conditional``, shape ``(N, G)``, by the readouts of a plate; return the evidence for each instrument.
 
-    The evidence for an instrument is the sum of its row in ``joint``. A row that sums to zero is unchanged, since
-    that instrument is ruled out. ``evidence``, shape ``(N,)``, is scratch space.
+    ``likelihood`` has shape ``(R, bins, N, G)`` and ``bins`` holds the readouts. The evidence is the sum of an
+    instrument's row before it is normalised. A row that sums to zero is unchanged, since that instrument is ruled out.
+    ``scratch`` holds two arrays of shapes ``(G,)`` and ``(N,)``; the second is returned.
     """
-    for n in range(joint.shape[0]):
+    row, evidence = scratch
+    for n in range(conditional.shape[0]):
+        for g in range(conditional.shape[1]):
+            row[g] = conditional[n, g]
+        for r in range(n_readouts):
+            for g in range(conditional.shape[1]):
+                row[g] *= likelihood[r, bins[r], n, g]
         total = 0.0
-        for g in range(joint.shape[1]):
-            total += joint[n, g]
+        for g in range(conditional.shape[1]):
+            total += row[g]
         evidence[n] = total
         if total > 0.0:
-            for g in range(joint.shape[1]):
-                p = joint[n, g] / total
+            for g in range(conditional.shape[1]):
+                p = row[g] / total
                 conditional[n, g] = p if p > _NEGLIGIBLE else 0.0
-    condition_instrument(instrument_belief, evidence)
+    return evidence
 
 
 @inlined
-def marginalise(marginal, conditional, instrument_belief):  # type: ignore[no-untyped-def]
-    """Write ``p(class)`` into ``marginal``, shape ``(G,)``, and return its entropy in bits."""
+def marginalise(marginal, conditional, instrument_belief, row):  # type: ignore[no-untyped-def]
+    """Write ``p(class)`` into ``marginal``, shape ``(G,)``, and return its entropy in bits. ``row`` is scratch."""
     for g in range(marginal.shape[0]):
-        marginal[g] = 0.0
+        row[g] = 0.0
     for n in range(conditional.shape[0]):
         weight = instrument_belief[n]
         for g in range(marginal.shape[0]):
-            marginal[g] += weight * np.float64(conditional[n, g])
+            row[g] += weight * np.float64(conditional[n, g])
     total = 0.0
     for g in range(marginal.shape[0]):
-        total += marginal[g]
+        total += row[g]
     for g in range(marginal.shape[0]):
-        marginal[g] /= total
+        marginal[g] = row[g] / total
     return entropy_bits(marginal)
 
 
@@ -129,44 +128,39 @@ def marginalise(marginal, conditional, instrument_belief):  # type: ignore[no-un
 
 
 @inlined
-def read_controls(lab, verb, uniforms, tables):  # type: ignore[no-untyped-def]
-    """Read a plate of vehicle wells and update the belief about the instrument."""
+def read_controls(lab, verb, uniforms, tables, scratch):  # type: ignore[no-untyped-def]
+    """Read a plate of vehicle wells and update the belief about the instrument. ``scratch`` is as in ``read_doses``."""
     for r in range(tables.readouts[verb]):
         observed = draw_bin(tables.control_cumulative[verb, lab.instrument], uniforms[r])
         lab.last_bins[r] = observed
         condition_instrument(lab.instrument_belief, tables.control_likelihood[verb, observed])
-    refresh_belief(lab)
+    refresh_belief(lab, scratch[0])
 
 
 @inlined
 def read_doses(lab, verb, compound, uniforms, tables, scratch):  # type: ignore[no-untyped-def]
     """Read a plate of one compound and update the beliefs about it and about the instrument.
 
-    ``scratch`` holds two arrays of shapes ``(N, G)`` and ``(N,)``.
+    ``scratch`` holds two arrays of shapes ``(G,)`` and ``(N,)``.
     """
-    joint, evidence = scratch
-    conditional = lab.conditional[compound]
-    for n in range(joint.shape[0]):
-        for g in range(joint.shape[1]):
-            joint[n, g] = conditional[n, g]
     truth = lab.potency[compound]
     for r in range(tables.readouts[verb]):
-        cumulative = tables.dose_cumulative[verb, r, lab.instrument, truth]
-        observed = draw_bin(cumulative, uniforms[r])
-        lab.last_bins[r] = observed
-        multiply_rows(joint, tables.dose_likelihood[verb, r, observed])
-    condition_compound(conditional, lab.instrument_belief, joint, evidence)
+        lab.last_bins[r] = draw_bin(tables.dose_cumulative[verb, r, lab.instrument, truth], uniforms[r])
+    evidence = condition_compound(
+        lab.conditional[compound], tables.dose_likelihood[verb], lab.last_bins, tables.readouts[verb], scratch
+    )
+    condition_instrument(lab.instrument_belief, evidence)
     lab.coupled[compound] = 1
-    refresh_belief(lab)
+    refresh_belief(lab, scratch[0])
 
 
 @compiled
-def refresh_belief(lab):  # type: ignore[no-untyped-def]
+def refresh_belief(lab, row):  # type: ignore[no-untyped-def]
     """Update the instrument's entropy and the marginals of all compounds that depend on the instrument."""
     lab.instrument_entropy = entropy_bits(lab.instrument_belief)
     for m in range(lab.entropy.shape[0]):
         if lab.coupled[m]:
-            lab.entropy[m] = marginalise(lab.marginal[m], lab.conditional[m], lab.instrument_belief)
+            lab.entropy[m] = marginalise(lab.marginal[m], lab.conditional[m], lab.instrument_belief, row)
             lab.lowest_entropy[m] = min(lab.lowest_entropy[m], lab.entropy[m])
 
 
