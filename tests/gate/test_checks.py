@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 
 from solvent.gate import GateError
 from solvent.gate.checks import CheckResult, run_checks
+from solvent.gate.negation import _DENIAL, clauses
 from solvent.gate.policy import SEVERITY, severest
+from solvent.gate.wording import plain
 
 NAMES = ("numbers", "negation", "quotes", "novel_words")
 TEXTS = st.text(max_size=80)
@@ -202,6 +204,18 @@ def test_a_negation_on_one_side(claim, span):
 )
 def test_no_negation_to_object_to(claim, span):
     assert not check("negation", claim, span).fired
+
+
+@given(
+    st.lists(
+        st.sampled_from("No not DON'T don’t isnt n't nor know 5 \" . , İ no1 _no ſ neither It".split())
+        | st.text()
+    )
+)
+def test_a_text_without_a_negation_word_has_no_negated_clause(words):
+    for text in (" ".join(words), "".join(words)):
+        if not _DENIAL.search(plain(text).casefold()):
+            assert not any(clause.negated for clause in clauses(text))
 
 
 def test_the_span_that_matches_best_is_the_one_that_counts():

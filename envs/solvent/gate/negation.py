@@ -40,6 +40,8 @@ _NEGATORS = _set("not no never none nobody nothing nowhere neither without canno
 _CONTRACTIONS = _set(
     """dont doesnt didnt isnt arent wasnt werent hasnt havent hadnt wont wouldnt cant couldnt shouldnt mustnt"""
 )
+_DENIAL = re.compile(rf"n't|(?<![^\W\d_])(?:{'|'.join(sorted(_NEGATORS | _CONTRACTIONS))})(?![^\W\d_])")
+"""Found wherever a clause may be negated."""
 _WITHOUT_NOT = {
     "cannot": "can",
     "cant": "can",
@@ -87,6 +89,8 @@ def clauses(text: str) -> list[Clause]:
 
 def conflict(claim: str, span: str) -> tuple[str, str] | None:
     """Return the first clause of a claim and the clause of a span that conflict, as written, or None."""
+    if not any(_DENIAL.search(plain(text).casefold()) for text in (claim, span)):
+        return None
     ours, theirs = clauses(claim), clauses(span)
     if len(ours) * len(theirs) > _MOST_PAIRS:
         ours, theirs = [_clause(plain(claim))], [_clause(plain(span))]

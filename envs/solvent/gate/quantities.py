@@ -23,7 +23,7 @@ from solvent.gate.wording import content_stems, plain
 __all__ = ["Date", "Mention", "Unit", "keys", "mentions", "names"]
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?:[eE][+-]?\d+(?!\w))?|[^\W\d_]+|[^\w\s]|_")
-_CHUNK = re.compile(r"\S+")
+_CHUNK = re.compile(r"(?<!\S)[^\s\d]*\d\S*")  # with a digit in it
 _DIGIT = re.compile(r"\d")
 _EDGES = "".join(chr(c) for c in range(33, 127) if not chr(c).isalnum())
 # An ordinary space separates groups only before 000: "in 1990 250 people" has two numbers.
@@ -33,6 +33,7 @@ _GROUPED_BY_DOTS = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
 _DECIMAL = re.compile(r"\d+[.,]\d+")
 _ORDINAL_ENDINGS = frozenset({"st", "nd", "rd", "th"})
 _JOINS = frozenset({"-", "to", "and", "or"})
+_NUMBER_WORDS = SPELLED.keys() | ORDINALS.keys() | SCALES.keys()
 _IDLE = frozenset({"one", "first", "second"})
 _ALONE = frozenset(month for month in MONTHS if len(month) > 4 and month != "march")
 _LONGEST_NUMBER = 15  # digits that a float holds exactly; longer numbers are compared as text
@@ -124,9 +125,10 @@ class _Reader:
                 self._numeric_date(i)
             elif self.lower[i] in MONTHS:
                 self._written_date(i)
-        i = 0
-        while i < len(self.tokens):
-            i = self._number(i) if i not in self.taken else i + 1
+        end = 0
+        for i, token in enumerate(self.tokens):
+            if i >= end and i not in self.taken and (token.is_number or self.lower[i] in _NUMBER_WORDS):
+                end = self._number(i)
         return sorted(self.found, key=lambda mention: mention.first)
 
     def at(self, i: int) -> str:
@@ -197,12 +199,9 @@ class _Reader:
 
     def _number(self, i: int) -> int:
         """Read the number at token ``i``, if there is one, and return the next index."""
-        word = self.low(i)
         if self.tokens[i].is_number:
             return self._digits(i)
-        if word in SPELLED or word in ORDINALS or (word in SCALES and self.low(i - 1) == "a"):
-            return self._spelled(i)
-        return i + 1
+        return self._spelled(i) if self.low(i) not in SCALES or self.low(i - 1) == "a" else i + 1
 
     def _digits(self, i: int) -> int:
         if end := self._fraction(i):

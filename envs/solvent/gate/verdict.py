@@ -270,8 +270,8 @@ def _evaluated(
         "energy_gap": gap,
         "policy_applied": FIXED[FALLBACK].name if collapsed else rule.name,
         "reasons": reasons + [f"{check.name}: {check.explanation}" for check in fired],
-        "checks": [dataclasses.asdict(check) | {"found": list(check.found)} for check in checks],
-        "failure_modes": [dataclasses.asdict(mode) for mode in modes],
+        "checks": [vars(check) | {"found": list(check.found)} for check in checks],
+        "failure_modes": [vars(mode).copy() for mode in modes],
     }
 
 
