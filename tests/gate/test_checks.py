@@ -206,12 +206,10 @@ def test_no_negation_to_object_to(claim, span):
     assert not check("negation", claim, span).fired
 
 
-@given(
-    st.lists(
-        st.sampled_from("No not DON'T don’t isnt n't nor know 5 \" . , İ no1 _no ſ neither It".split())
-        | st.text()
-    )
-)
+ALMOST = ["No", "not", "DON'T", "isnt", "n't", "nor", "know", "5", '"', ".", "no1", "_no", "\u0130", "\u017f"]
+
+
+@given(st.lists(st.sampled_from(ALMOST) | st.text()))
 def test_a_text_without_a_negation_word_has_no_negated_clause(words):
     for text in (" ".join(words), "".join(words)):
         if not _DENIAL.search(plain(text).casefold()):
