@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import hashlib
 import sys
 import threading
@@ -203,10 +204,14 @@ class _Whole(CPUDispatcher):
         telling = threading.Timer(PATIENCE, _tell)
         telling.daemon = True
         telling.start()
+        collects = gc.isenabled()
+        gc.disable()  # a compilation allocates so much that collections would take a tenth of its time
         try:
             return super().compile(signature)
         finally:
             telling.cancel()
+            if collects:
+                gc.enable()
 
 
 @functools.cache

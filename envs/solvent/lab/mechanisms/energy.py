@@ -28,7 +28,7 @@ import numpy as np
 
 from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Column, Field, Info, Mechanism, count, energy
-from solvent.lab.mechanisms.publication import actions_of
+from solvent.lab.mechanisms.publication import actions_of, forbid
 from solvent.lab.names import Names
 from solvent.lab.settings import UNIT, ParamError, ParamGroup, in_thousandths, numbers, setting
 from solvent.lab.verbs import INTENTS, PLATES, SPEAKING, VERBS, Verb
@@ -396,10 +396,10 @@ def close_energy(lab, tables, step):  # type: ignore[no-untyped-def]
 def mask_energy(lab, tables, mask):  # type: ignore[no-untyped-def]
     """Mask the actions that energy or context forbid."""
     for verb in range(tables.wells.shape[0]):
-        mask_unaffordable(lab, verb, tables, mask)
         if out_of_context(lab, verb, tables):
-            for action in range(tables.first_action[verb], tables.first_action[verb + 1]):
-                mask[action] = 0
+            forbid(mask, tables.first_action[verb], tables.first_action[verb + 1])
+        else:
+            mask_unaffordable(lab, verb, tables, mask)
 
 
 @inlined
@@ -408,15 +408,16 @@ def mask_unaffordable(lab, verb, tables, mask):  # type: ignore[no-untyped-def]
     first, last = tables.first_action[verb], tables.first_action[verb + 1]
     if first == last:
         return
-    n_compounds = lab.done.shape[1] if tables.compound[first] >= 0 else 1
     fresh = energy_price(lab, verb, False, tables)
     again = energy_price(lab, verb, True, tables)
-    for m in range(n_compounds):
-        price = again if done_before(lab, verb, m) else fresh
-        if price > lab.energy:
-            from_here, to_here = actions_of(verb, m, n_compounds, tables)
-            for action in range(from_here, to_here):
-                mask[action] = 0
+    if fresh > lab.energy and again > lab.energy:
+        forbid(mask, first, last)
+    elif fresh > lab.energy or again > lab.energy:
+        n_compounds = lab.done.shape[1] if tables.compound[first] >= 0 else 1
+        for m in range(n_compounds):
+            if (again if done_before(lab, verb, m) else fresh) > lab.energy:
+                of_compound = actions_of(verb, m, n_compounds, tables)
+                forbid(mask, of_compound[0], of_compound[1])
 
 
 # -- observation -------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ from solvent.lab.compiled import compiled, inlined
 from solvent.lab.mechanism import Field, Info, Log, LogEvent, Mechanism, count
 from solvent.lab.mechanisms.debt import NOT_REFUSED, decide
 from solvent.lab.mechanisms.energy import energy_price, out_of_context
-from solvent.lab.mechanisms.publication import bits_asserted, is_offered, is_open, share_of
+from solvent.lab.mechanisms.publication import bits_asserted, forbid, is_offered, is_open, share_of
 from solvent.lab.names import Names, design_id
 from solvent.lab.settings import UNIT, ParamError, ParamGroup, in_thousandths, numbers, setting
 from solvent.lab.verbs import EXPERIMENTS, SPEAKING, VERBS, Verb
@@ -380,8 +380,7 @@ def obstacle_to_proposing(lab, tables):  # type: ignore[no-untyped-def]
 def mask_voice(lab, tables, mask):  # type: ignore[no-untyped-def]
     """Mask ``propose`` unless it follows a reflection and has evidence."""
     if obstacle_to_proposing(lab, tables) != FREE:
-        for action in range(tables.first_action[PROPOSE], tables.first_action[PROPOSE + 1]):
-            mask[action] = 0
+        forbid(mask, tables.first_action[PROPOSE], tables.first_action[PROPOSE + 1])
 
 
 # -- observation -------------------------------------------------------------------------------

@@ -195,14 +195,20 @@ def actions_of(verb, compound, n_compounds, tables):  # type: ignore[no-untyped-
 
 
 @inlined
+def forbid(mask, first, last):  # type: ignore[no-untyped-def]
+    """Mask the actions from ``first`` up to ``last``."""
+    for action in range(first, last):
+        mask[np.uintp(action)] = 0  # unsigned: a signed index is first tested for counting from the end
+
+
+@inlined
 def mask_published(lab, verb, tables, mask):  # type: ignore[no-untyped-def]
     """Mask the verb on compounds that are published or under review."""
     n_compounds = lab.published.shape[0]
     for m in range(n_compounds):
         if not is_open(lab, m):
             first, last = actions_of(verb, m, n_compounds, tables)
-            for action in range(first, last):
-                mask[action] = 0
+            forbid(mask, first, last)
 
 
 # -- observation -------------------------------------------------------------------------------
