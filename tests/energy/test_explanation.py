@@ -150,3 +150,8 @@ def test_the_summary_of_a_step_is_text_as_it_stands():
 def test_a_summary_of_another_length_is_one_line():
     with pytest.raises(ValueError, match="spent: got 4 numbers; allowed: 5, one for each intent class"):
         intent_summary_text([1.0, 2.0, 3.0, 4.0])
+
+
+def test_a_single_verb_that_needs_the_user_is_named_alone():
+    text = explain(preset("lab"))
+    assert "you are on your own, and `publish_public` is not allowed." in text

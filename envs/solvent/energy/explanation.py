@@ -132,11 +132,12 @@ def _situation(params: LabParams) -> str:
 def _presence(params: LabParams) -> str:
     energy = params.energy
     names = [f"`{spec.name}`" for spec in _offered(params) if spec.name in energy.chat_only]
+    listed = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
     return (
         "## When you may act\n\n"
         f"The user is there {_hours(energy.present_from, energy.present_until)}: that is `chat`. "
-        f"The other hours are `heartbeat`: you are on your own, and {', '.join(names[:-1])} and {names[-1]} "
-        "are not allowed."
+        f"The other hours are `heartbeat`: you are on your own, and {listed} "
+        f"{'is' if len(names) == 1 else 'are'} not allowed."
     )
 
 

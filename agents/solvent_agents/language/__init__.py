@@ -1,0 +1,1 @@
+"""The lab for language models: its actions as tools, its results as text."""

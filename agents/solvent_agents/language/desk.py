@@ -1,0 +1,322 @@
+"""The desk: a lab whose actions are tools for a language model.
+
+Each public method besides ``reset`` and ``get_reward`` is a tool: typed and documented arguments in, one text out. A
+call takes one action in the lab, by the same step as any other agent's. ``trl``, the Model Context Protocol and tool
+loops take the class as it is; ``tools.py`` writes the schemas of a level, ``prompt.py`` the system prompt.
+
+A call that the lab has no action for takes no time. It returns a text with what is allowed and is counted; after
+``MOST_INVALID`` of them the lab rests to its end. ``get_reward`` rests it to its end as well, so that debt is settled:
+leaving is no way out. A value outside the vocabulary is never replaced by the nearest one.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+
+from solvent.lab.actions import action_table, offered_verbs
+from solvent.lab.codes import Event
+from solvent.lab.environment import LabEnv
+from solvent.lab.mechanisms.assay import bin_edges
+from solvent.lab.rendering.panels.energy import presence
+from solvent.lab.rendering.panels.outcome import tell
+from solvent.lab.rendering.words import class_name, clock, concentration, in_units, lot_hours
+from solvent.lab.verbs import VERBS, Verb
+
+__all__ = ["MOST_INVALID", "Call", "Desk"]
+
+MOST_INVALID = 20
+"""Invalid calls after which the lab rests to its end."""
+SHOWN = 0.05
+"""Least probability of a class that is listed in a belief."""
+LONGEST = 60
+"""Characters of a wrong value that are repeated to the model."""
+
+
+class Call(NamedTuple):
+    """A call of a tool: the request, the action that it became (-1 for none), its reward in bits, and its text."""
+
+    tool: str
+    arguments: dict[str, Any]
+    action: int
+    reward: float
+    text: str
+
+
+class Desk:
+    """One lab and its tools. Call ``reset`` first."""
+
+    def __init__(
+        self, env_id: str = "Solvent/Lab-v0", *, beliefs: bool = True, corrections: bool = True
+    ) -> None:
+        """Make the desk of a level.
+
+        Args:
+            env_id: A registered environment.
+            beliefs: Show the exact posterior. If false, the model sees readouts only and keeps its own belief.
+            corrections: Show the correction in force after a published error.
+        """
+        lab = gymnasium.make(env_id, disable_env_checker=True).unwrapped
+        assert isinstance(lab, LabEnv)
+        self._env, self._beliefs, self._corrections = lab, beliefs, corrections
+        self._params = lab.params
+        self._calls: list[Call] = []
+        self._invalid = 0
+        self._summary: dict[str, Any] | None = None
+        self._readouts: list[list[str]] = []
+
+    def reset(self, seed: int) -> str:
+        """Start the episode of a seed.
+
+        Args:
+            seed: A whole number, at least 0.
+
+        Returns:
+            The first status of the lab.
+        """
+        self._env.reset(seed=seed)
+        self._calls, self._invalid, self._summary = [], 0, None
+        self._readouts = [[] for _ in self._params.assay.compounds]
+        return self._status()
+
+    def get_reward(self) -> float:
+        """Return the score of the episode, bits. The lab first rests to its end, so that debt is settled."""
+        self._leave()
+        return float(self._env.batch.labs["score"][0])
+
+    def screen(self, compound: str, claim_bits: float) -> str:
+        """Run a screen: a plate of one compound at few doses.
+
+        Args:
+            compound: Name of the compound.
+            claim_bits: How many bits you expect to learn about it. What you claim and don't learn becomes debt.
+
+        Returns:
+            The readouts and what they taught.
+        """
+        return self._act("screen", Verb.SCREEN, compound=compound, claim=claim_bits)
+
+    def dose_response(self, compound: str, claim_bits: float) -> str:
+        """Run a dose response: a large plate of one compound at many doses.
+
+        Args:
+            compound: Name of the compound.
+            claim_bits: How many bits you expect to learn about it. What you claim and don't learn becomes debt.
+
+        Returns:
+            The readouts and what they taught.
+        """
+        return self._act("dose_response", Verb.DOSE_RESPONSE, compound=compound, claim=claim_bits)
+
+    def calibrate(self, plate: str = "dmso") -> str:
+        """Run a plate without a compound: it teaches about the instrument and repays debt.
+
+        Args:
+            plate: Kind of plate.
+
+        Returns:
+            The readouts and what was repaid.
+        """
+        plates = {
+            VERBS[verb].name: verb
+            for verb in offered_verbs(self._params)
+            if VERBS[verb].intent == "maintenance"
+        }
+        if plate not in list(plates):  # what is no name need not be hashable
+            return self._refuse("calibrate", {"plate": plate}, "plate", plate, plates)
+        return self._act("calibrate", plates[plate], plate=plate)
+
+    def publish(self, compound: str, confidence: float, audience: str = "public") -> str:
+        """Publish the most probable potency of a compound, for good.
+
+        Args:
+            compound: Name of the compound.
+            confidence: How sure you are that it is right.
+            audience: Who reads it.
+
+        Returns:
+            The verdict on the finding and what it earned.
+        """
+        asked = {"compound": compound, "confidence": confidence, "audience": audience}
+        verbs = {VERBS[verb].audience: verb for verb in offered_verbs(self._params) if VERBS[verb].audience}
+        if audience not in list(verbs):
+            return self._refuse("publish", asked, "audience", audience, verbs)
+        return self._act(
+            "publish", verbs[audience], compound=compound, confidence=confidence, audience=audience
+        )
+
+    def rest(self) -> str:
+        """End the heartbeat without acting.
+
+        Returns:
+            What happened meanwhile.
+        """
+        return self._act("rest", Verb.REST)
+
+    def reflect(self) -> str:
+        """Look at what the energy of this heartbeat went into. Only after it can you propose.
+
+        Returns:
+            The energy spent by kind of action.
+        """
+        return self._act("reflect", Verb.REFLECT)
+
+    def propose(self) -> str:
+        """Ask for a lower cost of the action that you had to put off most. It follows a reflection.
+
+        Returns:
+            What was filed.
+        """
+        return self._act("propose", Verb.PROPOSE)
+
+    def read_notebook(self, compound: str) -> str:
+        """Read all that is recorded about a compound. It costs nothing and takes no time.
+
+        Args:
+            compound: Name of the compound.
+
+        Returns:
+            Its readouts, its sentences and its belief, as far as they are shown.
+        """
+        names = self._params.assay.compounds
+        if compound not in names:
+            return self._refuse("read_notebook", {"compound": compound}, "compound", compound, names)
+        text = self._page(names.index(compound))
+        self._calls.append(Call("read_notebook", {"compound": compound}, -1, 0.0, text))
+        return text
+
+    # -- acting
+
+    def _act(self, tool: str, verb: Verb, **asked: Any) -> str:
+        """Take the action that the arguments name, or say what is allowed."""
+        if self._summary is not None:
+            return self._count(tool, asked, self._over())
+        table = action_table(self._params)
+        rows = table["verb"] == verb
+        if not rows.any():
+            return self._count(tool, asked, f"There is no {tool} in this lab.")
+        for argument, value in asked.items():
+            if argument == "compound":
+                names = self._params.assay.compounds
+                if value not in names:
+                    return self._refuse(tool, asked, argument, value, names)
+                rows &= table["compound"] == names.index(value)
+            elif argument in ("claim", "confidence"):
+                known = np.unique(table[argument][rows])
+                number = isinstance(value, int | float) and not isinstance(value, bool)
+                if not number or value not in known:
+                    name = "claim_bits" if argument == "claim" else argument
+                    return self._refuse(tool, asked, name, value, [f"{one:g}" for one in known])
+                rows &= table[argument] == value
+        return self._step(tool, asked, int(np.flatnonzero(rows)[0]))
+
+    def _step(self, tool: str, asked: dict[str, Any], action: int) -> str:
+        _, reward, terminated, truncated, info = self._env.step(action)
+        if terminated or truncated:
+            self._summary = info["episode_summary"]
+        text = self._told()
+        self._calls.append(Call(tool, asked, action, reward, text))
+        return text
+
+    def _refuse(self, tool: str, asked: dict[str, Any], argument: str, value: Any, allowed: Any) -> str:
+        shown = repr(value)
+        shown = shown if len(shown) <= LONGEST else shown[:LONGEST] + "..."
+        return self._count(tool, asked, f"{argument}: got {shown}; allowed: {', '.join(map(str, allowed))}.")
+
+    def _count(self, tool: str, asked: dict[str, Any], text: str) -> str:
+        """Count an invalid call, which takes no time; after too many the lab rests to its end."""
+        self._invalid += 1
+        if self._summary is None and self._invalid >= MOST_INVALID:
+            self._leave()
+            text = f"{text} That was invalid call {self._invalid}, one too many. {self._over()}"
+        self._calls.append(Call(tool, asked, -1, 0.0, text))
+        return text
+
+    def _leave(self) -> None:
+        """Rest to the end of the episode."""
+        rest = int(np.flatnonzero(action_table(self._params)["verb"] == Verb.REST)[0])
+        while self._summary is None:
+            self._step("rest", {}, rest)
+
+    # -- telling
+
+    def _told(self) -> str:
+        lab, step = self._env.batch.labs[0], self._env.batch.steps[0]
+        done, outcome = tell(self._params, lab, step)
+        parts = [f"{done}. {outcome}"]
+        event = Event(int(step["event"]))
+        if event in (Event.EXPLORED, Event.CALIBRATED):
+            m = int(action_table(self._params)["compound"][step["action"]])
+            parts.append(f"Readouts: {self._read(int(step['action']), lab)}.")
+            if m >= 0:
+                self._readouts[m].append(self._read(int(step["action"]), lab))
+                if self._beliefs:
+                    parts.append(self._belief(m))
+        if self._summary is not None:
+            return " ".join([*parts, self._over()])
+        return "\n".join([" ".join(parts), self._status()])
+
+    def _read(self, action: int, lab: Any) -> str:
+        """Return the readouts of the last plate as the ranges of their bins, with doses where there are any."""
+        edges = [f"{edge:.2g}" for edge in bin_edges(self._params.assay)[1:-1]]
+        ranges = [f"<{edges[0]}", *map("-".join, itertools.pairwise(edges)), f">{edges[-1]}"]
+        plate = getattr(self._params.plates, VERBS[Verb(action_table(self._params)["verb"][action])].name)
+        values = [ranges[seen] for seen in lab["last_bins"][: plate.readouts]]
+        doses = getattr(plate, "doses", None)
+        if doses is None:
+            return ", ".join(values)
+        return ", ".join(
+            f"{value} at {concentration(dose)}" for dose, value in zip(doses, values, strict=True)
+        )
+
+    def _belief(self, m: int) -> str:
+        lab, params = self._env.batch.labs[0], self._params
+        belief = lab["marginal"][m]
+        order = [int(k) for k in np.argsort(-belief, kind="stable") if belief[k] >= SHOWN]
+        classes = ", ".join(f"{class_name(params, k)} {belief[k]:.2f}" for k in order)
+        return (
+            f"{params.assay.compounds[m]} is now: {classes}. {lab['entropy'][m]:.2f} bits unknown, "
+            f"licence {lab['licence'][m]:.2f} bits."
+        )
+
+    def _page(self, m: int) -> str:
+        lab, name = self._env.batch.labs[0], self._params.assay.compounds[m]
+        lines = [
+            f"{name}: {self._published(m)}.",
+            *(f"Plate {i}: {read}." for i, read in enumerate(self._readouts[m], 1)),
+        ]
+        if self._beliefs:
+            lines.append(self._belief(m))
+        if self._params.gate.enabled and lab["experiments"][m]:
+            page = self._env.notebook(m)
+            lines += page.fits
+            if self._beliefs:
+                lines += [f"A {finding.wording} finding: {finding.verdict}." for finding in page.findings]
+        return "\n".join(lines)
+
+    def _published(self, m: int) -> str:
+        lab = self._env.batch.labs[0]
+        if lab["decision_at"][m]:
+            return "under review"
+        return ("not published", "published privately", "published")[int(lab["published"][m])]
+
+    def _status(self) -> str:
+        """Return the clock, energy, wells, debt and lot in one line, and the correction in force."""
+        lab, params = self._env.batch.labs[0], self._params
+        left = params.budget.heartbeats - int(lab["heartbeat"])
+        parts = [f"{left} heartbeats left", f"{lab['wells']} wells", f"debt {lab['debt']:.2f} bits"]
+        if params.energy.enabled:
+            slot = f"action {int(lab['slot']) + 1} of {params.energy.slots}"
+            parts = [clock(params, lab), slot, f"energy {in_units(lab['energy'])}", *parts]
+            parts.append(presence(params, lab))
+        lot = "calibrated" if lab["lot_calibrated"] else "not calibrated"
+        parts.append(f"lot {lot}, {lot_hours(params, lab)} h left")
+        told = f"\n{self._env.correction}" if self._corrections and self._env.correction else ""
+        return f"[{'; '.join(parts)}]{told}"
+
+    def _over(self) -> str:
+        assert self._summary is not None
+        return f"The episode is over. Score: {self._summary['return']:.2f} bits."

@@ -1,0 +1,203 @@
+"""The desk: a script scores at it what it scores without; a model that misbehaves is told and counted."""
+
+from __future__ import annotations
+
+import inspect
+import json
+
+import numpy as np
+import pytest
+
+from solvent import ENVIRONMENTS, preset
+from solvent.lab.actions import action_table
+from solvent_agents import PLAYERS, episodes
+from solvent_agents.agent import act_one
+from solvent_agents.language.desk import MOST_INVALID, Desk
+from solvent_agents.language.prompt import instructions
+from solvent_agents.language.tools import call_of, schemas, use
+
+LEVELS = {"Debt": "default", "Energy": "energy", "Gate": "gate", "Lab": "lab", "Tiny": "tiny"}
+SEEDS = (10_000, 10_001, 10_002)
+CHARACTERS_A_TOKEN = 3.5
+
+
+def play_honestly(desk: Desk, seed: int, level: str) -> list[str]:
+    """Every text of an episode of the honest script at the desk."""
+    params = preset(LEVELS[level])
+    honest = PLAYERS["honest"](params, 0)
+    texts = [desk.reset(seed)]
+    while "The episode is over" not in texts[-1]:
+        batch = desk._env.batch
+        name, arguments = call_of(params, act_one(honest, batch.observations[0], batch.masks[0].astype(bool)))
+        texts += [json.dumps({"name": name, "arguments": arguments}), use(desk, name, arguments)]
+    return texts
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_honest_script_scores_at_the_desk_what_it_scores_without(level):
+    desk, params = Desk(f"Solvent/{level}-v0"), preset(LEVELS[level])
+    returns = episodes(PLAYERS["honest"](params, 0), params, SEEDS)["return"]
+    for seed, expected in zip(SEEDS, returns, strict=True):
+        texts = play_honestly(desk, seed, level)
+        assert desk.get_reward() == expected
+        assert sum(call.reward for call in desk._calls) == pytest.approx(expected, abs=1e-12)
+        length = len(instructions(params)) + sum(map(len, texts))
+        assert length / CHARACTERS_A_TOKEN < 10_000
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_every_action_is_a_call_that_its_schema_allows(level):
+    params = preset(LEVELS[level])
+    allowed = {schema["function"]["name"]: schema["function"]["parameters"] for schema in schemas(params)}
+    calls = [call_of(params, action) for action in range(len(action_table(params)))]
+    assert len({json.dumps(call) for call in calls}) == len(calls)
+    for name, arguments in calls:
+        properties = allowed[name]["properties"]
+        assert set(allowed[name]["required"]) <= arguments.keys()
+        assert all(value in properties[argument]["enum"] for argument, value in arguments.items())
+    assert allowed.keys() - {name for name, _ in calls} == {"read_notebook"}
+    desk = Desk(f"Solvent/{level}-v0")
+    for action, (name, arguments) in enumerate(calls):
+        desk.reset(0)
+        use(desk, name, arguments)
+        assert desk._calls[0].action == action
+
+
+WRONG = {
+    "an unknown tool": ("sudo", {}, "tool: got 'sudo'; allowed: rest, "),
+    "no object": ("rest", [1], "arguments: got [1]; allowed: an object."),
+    "an unknown argument": ("rest", {"hours": 2}, "argument: got 'hours'; allowed: none."),
+    "a missing argument": ("screen", {"compound": "CCCP"}, "claim_bits: missing."),
+    "another compound": ("screen", {"compound": "aspirin", "claim_bits": 1}, "compound: got 'aspirin'; allowed: noc"),
+    "no name": ("screen", {"compound": ["CCCP"], "claim_bits": 1}, "compound: got ['CCCP']; allowed"),
+    "a value between": ("screen", {"compound": "CCCP", "claim_bits": 0.6}, "got 0.6; allowed: 0, 0.25, 0.5"),
+    "a number as text": ("screen", {"compound": "CCCP", "claim_bits": "1"}, "claim_bits: got '1'; allowed"),
+    "a flag as a number": ("screen", {"compound": "CCCP", "claim_bits": True}, "claim_bits: got True; allowed"),
+    "no number": ("screen", {"compound": "CCCP", "claim_bits": float("nan")}, "claim_bits: got nan; allowed"),
+    "another plate": ("calibrate", {"plate": {}}, "plate: got {}; allowed: dmso."),
+    "another audience": ("publish", {"compound": "CCCP", "confidence": 0.5, "audience": []}, "audience: got []; allo"),
+    "another confidence": ("publish", {"compound": "CCCP", "confidence": 1.0}, "got 1.0; allowed: 0.5, 0.75, 0.95"),
+    "a tool of other levels": ("reflect", {}, "tool: got 'reflect'; allowed"),
+    "a page of nothing": ("read_notebook", {"compound": None}, "compound: got None; allowed"),
+    "much text": ("screen", {"compound": "x" * 10_000_000, "claim_bits": 1}, "x...; allowed"),
+    "control characters": ("screen", {"compound": "\x1b[2J\u202e", "claim_bits": 1}, r"got '\x1b[2J\u202e'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_call_that_the_lab_has_no_action_for_is_told_counted_and_takes_no_time(name):
+    desk = Desk("Solvent/Debt-v0")
+    before = desk.reset(0)
+    tool, arguments, told = WRONG[name]
+    text = use(desk, tool, arguments)
+    assert told in text
+    assert len(text) < 300
+    assert text.isprintable()
+    assert [(call.action, call.reward) for call in desk._calls] == [(-1, 0.0)]
+    assert desk._invalid == 1
+    assert desk._status() == before
+
+
+def test_methods_called_directly_refuse_as_well():
+    desk = Desk("Solvent/Debt-v0")
+    desk.reset(0)
+    assert desk.reflect() == "There is no reflect in this lab."
+    assert "allowed: nocodazole" in desk.screen("aspirin", 1.0)
+    assert desk._invalid == 2
+
+
+def test_too_many_invalid_calls_end_the_episode_and_leaving_is_no_way_out():
+    desk = Desk("Solvent/Debt-v0")
+    desk.reset(0)
+    desk.screen("CCCP", 2.5)
+    owed = float(desk._env.batch.labs["debt"][0])
+    texts = [use(desk, "sudo", {}) for _ in range(MOST_INVALID)]
+    assert not any("over" in text for text in texts[:-1])
+    assert texts[-1].endswith(f"The episode is over. Score: {desk.get_reward():.2f} bits.")
+    assert desk.get_reward() < -owed < 0.0
+    assert "The episode is over" in desk.rest()
+    left = Desk("Solvent/Debt-v0")
+    left.reset(0)
+    left.screen("CCCP", 2.5)
+    assert left.get_reward() == desk.get_reward()
+
+
+def test_hidden_beliefs_are_nowhere_and_readouts_stay():
+    for level in LEVELS:
+        shown, hidden = (Desk(f"Solvent/{level}-v0", beliefs=beliefs) for beliefs in (True, False))
+        for desk, wanted in ((shown, True), (hidden, False)):
+            texts = " ".join(play_honestly(desk, 10_000, level))
+            texts += desk.read_notebook(desk._params.assay.compounds[0])
+            assert ("bits unknown" in texts) is wanted
+            assert "Readouts: " in texts
+        assert shown.get_reward() == hidden.get_reward()
+
+
+def test_the_notebook_keeps_every_readout_of_the_episode_and_no_other():
+    desk = Desk("Solvent/Lab-v0")
+    desk.reset(1)
+    read = [desk.screen("CCCP", 0.5).partition("Readouts: ")[2].partition(". ")[0] for _ in range(2)]
+    page = desk.read_notebook("CCCP")
+    assert page.startswith(
+        "CCCP: not published.\n" + "".join(f"Plate {i}: {seen}.\n" for i, seen in enumerate(read, 1))
+    )
+    assert "A hedged finding: " in page
+    desk.reset(1)
+    assert "Plate" not in desk.read_notebook("CCCP")
+
+
+def test_a_correction_is_told_unless_it_is_left_out():
+    told = []
+    for corrections in (True, False):
+        desk = Desk("Solvent/Lab-v0", corrections=corrections)
+        texts = [desk.reset(0)]
+        state = desk._env.get_state()
+        state["correction"], state["calm"] = 0, 0
+        desk._env.set_state(state)
+        texts.append(desk.rest())
+        told.append(desk._env.correction in texts[-1])
+    assert told == [True, False]
+
+
+def test_tools_are_typed_and_documented_for_those_who_read_the_class():
+    tools = [
+        method
+        for name, method in inspect.getmembers(Desk, inspect.isfunction)
+        if not name.startswith("_") and name not in ("reset", "get_reward")
+    ]
+    assert {tool.__name__ for tool in tools} == {s["function"]["name"] for s in schemas(preset("lab"))}
+    for tool in tools:
+        signature = inspect.signature(tool, eval_str=True)
+        assert signature.return_annotation is str
+        for name, parameter in list(signature.parameters.items())[1:]:
+            assert parameter.annotation in (str, float)
+            assert f"{name}: " in (inspect.getdoc(tool) or "")
+
+
+@pytest.mark.parametrize("env_id", ENVIRONMENTS)
+def test_the_prompt_has_the_numbers_of_its_level(env_id):
+    desk = Desk(env_id)
+    params = desk._params
+    text = instructions(params)
+    assert f"{params.budget.wells} wells and {params.budget.heartbeats} heartbeats" in text
+    assert f"Above {params.debt.threshold:g} bits only calibrations run" in text
+    assert text.isascii() or set("×−µ–") >= {c for c in text if not c.isascii()}
+    assert "What raises the cost" not in instructions(params, explanation=False)
+    assert ("computed exactly" in text, "computed exactly" in instructions(params, beliefs=False)) == (
+        True,
+        False,
+    )
+
+
+def test_ranges_of_readouts_cover_every_bin():
+    for level in ("Debt", "Tiny"):
+        desk = Desk(f"Solvent/{level}-v0")
+        desk.reset(0)
+        table = action_table(desk._params)
+        plate = int(np.flatnonzero(table["compound"] >= 0)[0])
+        lab = desk._env.batch.labs[0].copy()
+        seen = set()
+        for i in range(desk._params.assay.bins):
+            lab["last_bins"][:] = i
+            seen.add(desk._read(plate, lab))
+        assert len(seen) == desk._params.assay.bins
