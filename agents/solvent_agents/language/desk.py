@@ -64,7 +64,7 @@ class Desk:
         self._env, self._beliefs, self._corrections = lab, beliefs, corrections
         self._params = lab.params
         self._calls: list[Call] = []
-        self._invalid = 0
+        self._invalid, self._gave_up = 0, False
         self._summary: dict[str, Any] | None = None
         self._readouts: list[list[str]] = []
 
@@ -78,7 +78,7 @@ class Desk:
             The first status of the lab.
         """
         self._env.reset(seed=seed)
-        self._calls, self._invalid, self._summary = [], 0, None
+        self._calls, self._invalid, self._gave_up, self._summary = [], 0, False, None
         self._readouts = [[] for _ in self._params.assay.compounds]
         return self._status()
 
@@ -230,6 +230,7 @@ class Desk:
         """Count an invalid call, which takes no time; after too many the lab rests to its end."""
         self._invalid += 1
         if self._summary is None and self._invalid >= MOST_INVALID:
+            self._gave_up = True
             self._leave()
             text = f"{text} That was invalid call {self._invalid}, one too many. {self._over()}"
         self._calls.append(Call(tool, asked, -1, 0.0, text))

@@ -1,0 +1,133 @@
+"""An episode as a conversation: a model asks for tools, the desk answers, until the lab's time is up.
+
+Messages have the form of OpenAI-compatible chat completions. A message without a call brings a reminder; after
+``REMINDERS`` of them the lab rests for one heartbeat. Calls of one message are taken in order. After ``MOST_TURNS``
+messages of the model the lab rests to its end, so that every episode ends and every debt is settled.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from solvent_agents.agent import Agent, act_one
+from solvent_agents.language.desk import Call, Desk
+from solvent_agents.language.prompt import instructions
+from solvent_agents.language.tools import call_of, schemas, use
+
+__all__ = ["Episode", "Model", "ScriptedModel", "converse"]
+
+Message = dict[str, Any]
+
+REMINDERS = 2
+MOST_TURNS = 400
+"""Messages of a model in an episode; the longest level has 252 actions."""
+LONGEST_TEXT = 20_000
+"""Characters of a model's text that are kept in the conversation."""
+_REMINDER = "Call one of the tools to act in the lab."
+
+
+class Model(Protocol):
+    """Something that answers a conversation."""
+
+    def answer(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+        """Return the next message: ``content``, ``tool_calls`` or both."""
+        ...
+
+
+class Episode(NamedTuple):
+    """A finished conversation. ``stopped`` says why: ``over``, ``invalid calls`` or ``turns``."""
+
+    seed: int
+    messages: list[Message]
+    calls: list[Call]
+    score: float
+    invalid: int
+    stopped: str
+
+
+class ScriptedModel:
+    """A scripted agent behind the interface of a model, so that the whole way is tried without one.
+
+    It chooses from the observation of the desk's lab, which a real model is told in words.
+    """
+
+    def __init__(self, agent: Agent, desk: Desk) -> None:
+        self._agent, self._desk = agent, desk
+
+    def answer(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+        batch = self._desk._env.batch
+        action = act_one(self._agent, batch.observations[0], batch.masks[0].astype(bool))
+        name, arguments = call_of(self._desk._params, action)
+        function = {"name": name, "arguments": json.dumps(arguments)}
+        call = {"id": f"call-{len(messages)}", "type": "function", "function": function}
+        return {"content": None, "tool_calls": [call]}
+
+
+def converse(desk: Desk, model: Model, seed: int, *, explanation: bool = True) -> Episode:
+    """Play the episode of a seed."""
+    tools = schemas(desk._params)
+    system = instructions(desk._params, beliefs=desk._beliefs, explanation=explanation)
+    messages: list[Message] = [
+        {"role": "system", "content": system},
+        {"role": "user", "content": desk.reset(seed)},
+    ]
+    silent = turns = 0
+    while desk._summary is None and turns < MOST_TURNS:
+        turns += 1
+        said = _said(model.answer(messages, tools))
+        messages.append(said)
+        calls = said.get("tool_calls", [])
+        silent = 0 if calls else silent + 1
+        for call in calls:
+            text = use(desk, call["function"]["name"], _arguments(call["function"]["arguments"]))
+            messages.append({"role": "tool", "tool_call_id": call["id"], "content": text})
+        if silent > REMINDERS:
+            silent = 0
+            messages.append(
+                {"role": "user", "content": f"You called no tool, so the lab rests. {desk.rest()}"}
+            )
+        elif silent:
+            messages.append({"role": "user", "content": _REMINDER})
+    stopped = "turns" if desk._summary is None else "invalid calls" if desk._gave_up else "over"
+    score = desk.get_reward()
+    return Episode(seed, messages, desk._calls, score, desk._invalid, stopped)
+
+
+def _said(answer: Any) -> Message:
+    """Return an answer as a message of the assistant; whatever is not in the form of one is left out."""
+    answer = answer if isinstance(answer, Mapping) else {}
+    content = answer.get("content")
+    calls = answer.get("tool_calls")
+    message: Message = {
+        "role": "assistant",
+        "content": content[:LONGEST_TEXT] if isinstance(content, str) else None,
+    }
+    if isinstance(calls, list) and (known := [_call(i, call) for i, call in enumerate(calls)]):
+        message["tool_calls"] = known
+    return message
+
+
+def _call(i: int, call: Any) -> Message:
+    """Return a call in the form of the protocol, with text in place of what is none."""
+    call = call if isinstance(call, Mapping) else {}
+    function = call.get("function")
+    function = function if isinstance(function, Mapping) else {}
+    arguments = function.get("arguments", "{}")
+    return {
+        "id": str(call.get("id", i))[:100],
+        "type": "function",
+        "function": {
+            "name": str(function.get("name", ""))[:100],
+            "arguments": (arguments if isinstance(arguments, str) else json.dumps(arguments))[:LONGEST_TEXT],
+        },
+    }
+
+
+def _arguments(text: str) -> Any:
+    """Return a call's arguments; text that is no JSON stays text, which the desk refuses."""
+    try:
+        return json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return text
