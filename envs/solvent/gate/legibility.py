@@ -58,13 +58,19 @@ def illegible(text: object, longest: int = LONGEST_CLAIM) -> str:
         return f"no text but {type(text).__name__}"
     if len(text) > longest:
         return f"{len(text)} characters, more than the {longest} that can be judged"
+    if not (text.isascii() and text.isprintable()) and (why := _unreadable_sign(text)):
+        return why
+    return "" if any(map(str.isalnum, text)) else _NO_WORDS
+
+
+def _unreadable_sign(text: str) -> str:
     # A carriage return alone hides the text before it.
     characters = set(text.replace("\r\n", "\n"))
     if unseen := sorted(filter(_unseen, characters)):
         return f"a character that no reader sees, U+{ord(unseen[0]):04X}"
     if _piled(text, frozenset(filter(_is_mark, characters))):
         return f"more than {_MOST_MARKS} accents on one letter"
-    return "" if any(map(str.isalnum, characters)) else _NO_WORDS
+    return ""
 
 
 def illegible_pair(claim: Any, evidence: Any) -> str:

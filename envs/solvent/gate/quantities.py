@@ -120,14 +120,16 @@ class _Reader:
         self.found: list[Mention] = []
 
     def read(self) -> list[Mention]:
-        for i, token in enumerate(self.tokens):
-            if token.is_number:
+        numbers = [i for i, text in enumerate(self.texts) if text[:1].isdecimal()]
+        words = [i for i, word in enumerate(self.lower) if word in MONTHS or word in _NUMBER_WORDS]
+        for i in sorted(numbers + words):
+            if self.tokens[i].is_number:
                 self._numeric_date(i)
             elif self.lower[i] in MONTHS:
                 self._written_date(i)
         end = 0
-        for i, token in enumerate(self.tokens):
-            if i >= end and i not in self.taken and (token.is_number or self.lower[i] in _NUMBER_WORDS):
+        for i in sorted(numbers + words):
+            if i >= end and i not in self.taken:
                 end = self._number(i)
         return sorted(self.found, key=lambda mention: mention.first)
 
@@ -201,7 +203,9 @@ class _Reader:
         """Read the number at token ``i``, if there is one, and return the next index."""
         if self.tokens[i].is_number:
             return self._digits(i)
-        return self._spelled(i) if self.low(i) not in SCALES or self.low(i - 1) == "a" else i + 1
+        word = self.low(i)
+        begins = word in SPELLED or word in ORDINALS or (word in SCALES and self.low(i - 1) == "a")
+        return self._spelled(i) if begins else i + 1
 
     def _digits(self, i: int) -> int:
         if end := self._fraction(i):

@@ -43,7 +43,7 @@ _FUNCTION_WORDS = _set(
 
 def plain(text: str) -> str:
     """Return the text with one form each of dash, quote and micro sign, and without invisible marks."""
-    return text.translate(_SAME)
+    return text.replace("`", "'") if text.isascii() else text.translate(_SAME)
 
 
 def words(text: str) -> list[str]:
