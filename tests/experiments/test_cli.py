@@ -67,6 +67,12 @@ def test_version_and_no_arguments() -> None:
         (("evaluate", "onest"), "did you mean 'honest'"),
         (("evaluate", "none/policy.safetensors"), "no such file"),
         (("evaluate", "none/model.zip"), "no such file"),
+        (("evaluate", "/dev/zero"), "/dev/zero: can't be read (not a regular file); allowed: a policy file"),
+        (("evaluate", "/dev/null/policy.safetensors"), "Not a directory"),
+        (("evaluate", "\x1b[2J\u202e\n"), r"unknown agent '\x1b[2J\u202e\n'"),
+        (("\x1b[2J",), r"No such command '\x1b[2J'"),
+        (("run", "\x1b]0;x\x07.yaml"), r"\x1b]0;x\x07.yaml: no such file"),
+        (("solve", "--env", "x" * 5000), "xxx … xxx"),
         (("evaluate", "dqn:Solvent/Debt-v7"), "no policy of this name is shipped"),
         (("evaluate", "ppo:Solvent/Debt-v0", "--env", "Solvent/Energy-v0"), "these labs have 203"),
         (("evaluate", "honest", "--env", "Solvent/Debt-v1"), "did you mean 'Solvent/Debt-v0'"),
@@ -80,7 +86,7 @@ def test_version_and_no_arguments() -> None:
         (("report", "nowhere"), "no run"),
         (("leaderboard", "nowhere"), "no run"),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+    ids=lambda value: " ".join(value)[:60] if isinstance(value, tuple) else "",
 )
 def test_a_mistake_is_one_line(
     arguments: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
