@@ -137,6 +137,10 @@ WRONG = {
     ),
     "aliases of aliases": (GOOD + ALIASES, ["line 7", "more than 50,000 keys and values"]),
     "many levels": (GOOD + "params: " + "[" * 5000, ["line 3", "nested deeper than 32 levels"]),
+    "many levels through aliases": (
+        GOOD + "a: &a {b: {c: {d: {}}}}\nb: &b {b: {c: {d: *a}}}\n" + "c: " + "{x: " * 26 + "*b" + "}" * 26,
+        ["line 5", "nested deeper than 32 levels"],
+    ),
     "a long number": (GOOD + f"seeds: [{'9' * 5000}]\n", ["line 3", "a number of more than 100 digits"]),
     "a list for a key": (GOOD + "? [a, b]\n: 1\n", ["line 3", "got a list or a mapping as a key"]),
     "a date that is none": (GOOD + "x: 2001-13-45\n", ["line 3", "month must be in 1..12"]),

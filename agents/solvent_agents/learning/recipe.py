@@ -92,7 +92,7 @@ class Recipe:
             ParamError: an unknown algorithm, key or policy, or an impossible number; one line says what is allowed.
         """
         where = f"{path}." if path else ""
-        if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
+        if algorithm not in [*ALGORITHMS]:  # a list, since a config may give anything
             raise ParamError(path, f"unknown algorithm {algorithm!r}" + nearest(str(algorithm), ALGORITHMS))
         known = (_arguments_of(ALGORITHMS[algorithm]) - _GIVEN) | _OWN.keys()
         for key, value in mapping.items():

@@ -55,43 +55,39 @@ class _Loader(yaml.SafeLoader):
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        self._nodes, self._depth = 0, 0
-        self._sizes: dict[str, int] = {}
+        self._nodes = self._depth = self._deepest = 0
+        self._anchored: dict[str, tuple[int, int]] = {}
+        """Number of nodes and of levels."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        event = self.peek_event()  # type: ignore[no-untyped-call]
-        anchor = getattr(event, "anchor", None)
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent):
-            if anchor in self.anchors and anchor not in self._sizes:
+            if event.anchor in self.anchors and event.anchor not in self._anchored:
                 raise _refused("an anchor stands inside itself", event)
-            self._count(self._sizes.get(anchor, 0), event)
-            return super().compose_node(parent, index)  # type: ignore[no-any-return,no-untyped-call]
-        before = self._nodes
-        self._count(1, event)
+            self._reach(
+                *self._anchored.get(str(event.anchor), (0, 0)), event
+            )  # an unknown one is refused below
+            return super().compose_node(parent, index)
+        before, around = self._nodes, self._deepest
+        self._deepest = self._depth
+        self._reach(1, 1, event)
         self._depth += 1
-        if self._depth > DEEPEST:
-            raise _refused(f"nested deeper than {DEEPEST} levels", event)
-        node = super().compose_node(parent, index)  # type: ignore[no-untyped-call]
+        node = super().compose_node(parent, index)
         self._depth -= 1
-        if anchor is not None:
-            self._sizes[anchor] = self._nodes - before
-        return node  # type: ignore[no-any-return]
+        if event.anchor is not None:
+            self._anchored[event.anchor] = self._nodes - before, self._deepest - self._depth
+        self._deepest = max(around, self._deepest)
+        if isinstance(node, yaml.MappingNode):
+            _require_distinct(node)
+        return node
 
-    def _count(self, nodes: int, event: yaml.Event) -> None:
+    def _reach(self, nodes: int, levels: int, event: Any) -> None:
         self._nodes += nodes
+        self._deepest = max(self._deepest, self._depth + levels)
         if self._nodes > MOST_NODES:
             raise _refused(f"more than {MOST_NODES:,} keys and values, aliases counted in full", event)
-
-    def compose_mapping_node(self, anchor: str | None) -> yaml.MappingNode:
-        node = super().compose_mapping_node(anchor)  # type: ignore[no-untyped-call]
-        seen = set()
-        for name, _ in node.value:
-            if not isinstance(name, yaml.ScalarNode):
-                raise _refused("got a list or a mapping as a key; allowed: a name", name)
-            if (name.tag, str(name.value)) in seen:
-                raise _refused(f"{name.value!r:.60} is given twice; allowed: once", name)
-            seen.add((name.tag, str(name.value)))
-        return node  # type: ignore[no-any-return]
+        if self._deepest > DEEPEST:
+            raise _refused(f"nested deeper than {DEEPEST} levels", event)
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
@@ -102,7 +98,7 @@ class _Loader(yaml.SafeLoader):
     def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
         if len(node.value) > LONGEST_NUMBER:
             raise _refused(f"a number of more than {LONGEST_NUMBER} digits", node)
-        return super().construct_yaml_int(node)  # type: ignore[no-any-return,no-untyped-call]
+        return super().construct_yaml_int(node)
 
 
 _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_yaml_int)
@@ -113,7 +109,17 @@ _Loader.add_implicit_resolver(
 )
 
 
-def _refused(problem: str, at: yaml.Event | yaml.Node) -> yaml.MarkedYAMLError:
+def _require_distinct(node: yaml.MappingNode) -> None:
+    seen = set()
+    for name, _ in node.value:
+        if not isinstance(name, yaml.ScalarNode):
+            raise _refused("got a list or a mapping as a key; allowed: a name", name)
+        if (name.tag, name.value) in seen:
+            raise _refused(f"{name.value!r:.60} is given twice; allowed: once", name)
+        seen.add((name.tag, name.value))
+
+
+def _refused(problem: str, at: Any) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=at.start_mark)
 
 
@@ -144,7 +150,7 @@ def read_document(path: Path) -> Document:
         ) from None
     except yaml.YAMLError as error:
         raise ConfigError(f"broken YAML: {error}", file=path) from None
-    if not isinstance(data, dict):
+    if node is None or not isinstance(data, dict):
         got = "an empty file" if data is None else f"{data!r:.60}"
         raise ConfigError(f"got {got}; allowed: a mapping of keys", file=path)
     return Document(path, data, node)
