@@ -87,14 +87,14 @@ def strict_json(text: str | bytes) -> Any:
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     level = [value]
-    for _ in range(DEEPEST + 1):
+    for _ in range(DEEPEST):
         level = [
             inner
             for outer in level
             if isinstance(outer, dict | list)
             for inner in (outer.values() if isinstance(outer, dict) else outer)
         ]
-    if level:
+    if any(isinstance(inner, dict | list) for inner in level):
         raise ValueError(_TOO_DEEP)
     return value
 

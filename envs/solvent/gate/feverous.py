@@ -27,7 +27,7 @@ from solvent.gate.errors import GateError
 __all__ = ["Element", "WikiPages", "element_of", "feverous_record", "is_feverous", "without_links"]
 
 _ID = re.compile(
-    r"(?P<page>.+?)_(?P<kind>sentence|header_cell|cell|table_caption|item|section|title)(?P<place>(?:_\d+)*)"
+    r"(?P<page>.+?)_(?P<kind>sentence|header_cell|cell|table_caption|item|section|title)(?P<place>(?:_\d{1,9})*)"
 )
 _PARTS = {"sentence": 1, "header_cell": 3, "cell": 3, "table_caption": 1, "item": 2, "section": 1, "title": 0}
 _LINK = re.compile(r"\[\[([^\[\]|]*)(?:\|(\[?[^\[\]]*))?\]\]")

@@ -112,7 +112,7 @@ def _values(place: str, row: Mapping[str, Any], readers: Mapping[str, Reader]) -
             continue
         try:
             values[key] = read(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ValueError(f"{place}: {key}: got {value!r:.60}; allowed: {allowed}") from None
     return values
 
