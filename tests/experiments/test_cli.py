@@ -149,7 +149,7 @@ def test_play_to_the_end() -> None:
     )
 
 
-@pytest.mark.parametrize("typed", ["", "q\n", "4\nquit\n", "4\n2\n"])
+@pytest.mark.parametrize("typed", ["", "q\n", "4\nquit\n", "4\n2\n", f"{'9' * 5000}\nq\n"], ids=range(5))
 def test_play_can_be_left_at_any_question(typed: str) -> None:
     call("play", typed=typed).succeeded("You left")
 

@@ -98,3 +98,6 @@ def test_a_table_that_is_damaged_or_no_file(run: RunFolder) -> None:
     call("figures", run.root).refused("traces.parquet: damaged (")
     run.traces.write_bytes(b"")
     call("figures", run.root).refused("traces.parquet: damaged (")
+    run.traces.unlink()
+    os.mkfifo(run.traces)
+    call("figures", run.root).refused("traces.parquet: damaged (", "not a regular file")
