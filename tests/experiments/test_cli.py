@@ -80,6 +80,7 @@ def test_version_and_no_arguments() -> None:
         (("evaluate", "honest", "hermit", "--ledger", "x.jsonl"), "allowed: one"),
         (("play", "--env", "Chess-v0"), "unknown environment"),
         (("play", "--agent", "onest"), "did you mean 'honest'"),
+        (("play", "--agent", "honest", "--delay", "inf"), "--delay"),
         (("figures", "nowhere"), "no run"),
         (("figures",), "no finished run"),
         (("report",), "Missing argument 'RUN...'"),

@@ -203,7 +203,8 @@ def play(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the lab.")] = 0,
     delay: Annotated[
-        float, typer.Option(min=0.0, help="Seconds between the actions of a watched agent.")
+        float,
+        typer.Option(min=0.0, max=3600.0, help="Seconds between the actions of a watched agent."),
     ] = 0.5,
 ) -> None:
     """Run the lab yourself in the terminal, or watch an agent run it.
