@@ -81,6 +81,8 @@ FATAL = {
 """Commands that would do something without arguments, and the option that always has a value here."""
 UNKNOWN = {"envs", "study list"}
 """Commands that have no options: they get one that doesn't exist."""
+ONE_EACH = {"tools"}
+"""Commands that print a line for each of their arguments."""
 DOES = {"--help", "--retire"}
 """Options that do something whatever the others are."""
 
@@ -103,7 +105,9 @@ def lines(draw: st.DrawFn, path: tuple[str, ...]) -> list[str]:
     for parameter in COMMANDS[path].params:
         option = max(parameter.opts, key=len)
         if parameter.param_type_name == "argument":
-            line += draw(st.lists(values, min_size=1, max_size=1 if parameter.nargs == 1 else 2))
+            line += draw(
+                st.lists(values, min_size=1, max_size=1 if parameter.nargs == 1 or name in ONE_EACH else 2)
+            )
         elif option not in DOES and (
             parameter.required or option == FATAL.get(name) or draw(st.integers(0, 3)) == 0
         ):
