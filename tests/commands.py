@@ -41,6 +41,8 @@ class Ended(NamedTuple):
         """The one line on stderr that refuses the input, which must contain ``parts``."""
         assert self.code == 2, self
         assert self.err.count("\n") == 1, self.err
+        assert self.err.removesuffix("\n").isprintable(), self.err
+        assert len(self.err) <= 1100, self.err
         assert "Traceback" not in self.err
         for part in parts:
             assert part in self.err, (part, self.err)

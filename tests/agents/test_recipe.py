@@ -15,7 +15,7 @@ REFUSED = [
     # Only rates can fall.
     ("PPO", {"gamma": "lin_0.5"}, "gamma: got 'lin_0.5'; allowed: a number"),
     ("PPO", {"vf_coef": "lin_0.5"}, "vf_coef: got 'lin_0.5'; allowed: a number"),
-    ("PPO", {"batch_size": "lin_0.5"}, "batch_size: got 'lin_0.5'; allowed: a number"),
+    ("PPO", {"batch_size": "lin_0.5"}, "batch_size: got 'lin_0.5'; allowed: a whole number"),
     # Networks.
     ("PPO", {"policy_kwargs": {"widht": 3}}, "policy_kwargs.widht: unknown key; did you mean 'width'"),
     (

@@ -67,6 +67,12 @@ def test_version_and_no_arguments() -> None:
         (("evaluate", "onest"), "did you mean 'honest'"),
         (("evaluate", "none/policy.safetensors"), "no such file"),
         (("evaluate", "none/model.zip"), "no such file"),
+        (("evaluate", "/dev/zero"), "allowed: a policy file"),
+        (("evaluate", "/dev/null/policy.safetensors"), "Not a directory"),
+        (("evaluate", "\x1b[2J\u202e\n"), r"unknown agent '\x1b[2J\u202e\n'"),
+        (("\x1b[2J",), r"No such command '\x1b[2J'"),
+        (("run", "\x1b]0;x\x07.yaml"), r"\x1b]0;x\x07.yaml: no such file"),
+        (("solve", "--env", "x" * 5000), "xxx … xxx"),
         (("evaluate", "dqn:Solvent/Debt-v7"), "no policy of this name is shipped"),
         (("evaluate", "ppo:Solvent/Debt-v0", "--env", "Solvent/Energy-v0"), "these labs have 203"),
         (("evaluate", "honest", "--env", "Solvent/Debt-v1"), "did you mean 'Solvent/Debt-v0'"),
@@ -74,13 +80,14 @@ def test_version_and_no_arguments() -> None:
         (("evaluate", "honest", "hermit", "--ledger", "x.jsonl"), "allowed: one"),
         (("play", "--env", "Chess-v0"), "unknown environment"),
         (("play", "--agent", "onest"), "did you mean 'honest'"),
+        (("play", "--agent", "honest", "--delay", "inf"), "--delay"),
         (("figures", "nowhere"), "no run"),
         (("figures",), "no finished run"),
         (("report",), "Missing argument 'RUN...'"),
         (("report", "nowhere"), "no run"),
         (("leaderboard", "nowhere"), "no run"),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+    ids=lambda value: " ".join(value)[:60] if isinstance(value, tuple) else "",
 )
 def test_a_mistake_is_one_line(
     arguments: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -143,7 +150,7 @@ def test_play_to_the_end() -> None:
     )
 
 
-@pytest.mark.parametrize("typed", ["", "q\n", "4\nquit\n", "4\n2\n"])
+@pytest.mark.parametrize("typed", ["", "q\n", "4\nquit\n", "4\n2\n", f"{'9' * 5000}\nq\n"], ids=range(5))
 def test_play_can_be_left_at_any_question(typed: str) -> None:
     call("play", typed=typed).succeeded("You left")
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from solvent import LabParams
+from solvent_experiments.artifacts.folder import RunFolder
 from solvent_experiments.config.documents import ConfigError, dump_yaml, read_document
-from solvent_experiments.config.experiment import load_experiment
+from solvent_experiments.config.experiment import NAME, OF_A_RUN, load_experiment
 from tests.commands import call
 
 ROOT = Path(__file__).resolve().parents[2]
 GOOD = "name: x\nagents: [random]\n"
 RECIPE = "algorithm: PPO, n_timesteps: 64, n_envs: 2"
+ALIASES = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 10)
+)
+"""A billion values in a few hundred bytes."""
 
 
 @pytest.fixture
@@ -84,7 +90,7 @@ WRONG = {
     "a tab": ("name: x\n\tagents: [random]\n", ["line 2", "broken YAML"]),
     "a tag": (GOOD + "seeds: !!python/object:os.system [0]\n", ["line 3", "broken YAML"]),
     "an unknown anchor": (GOOD + "seeds: *none\n", ["line 3", "broken YAML"]),
-    "an endless anchor": ("name: x\nagents: &a [*a]\n", ["agents[0]", "valid string"]),
+    "an endless anchor": ("name: x\nagents: &a [*a]\n", ["line 2", "inside itself"]),
     "two documents": (GOOD + "---\n" + GOOD, ["broken YAML"]),
     "an empty file": ("", ["an empty file", "mapping"]),
     "a list": ("- 1\n", ["mapping"]),
@@ -113,6 +119,56 @@ WRONG = {
         GOOD + f"train: {{random: {{{RECIPE}}}}}\n",
         ["train.random", "name of its own"],
     ),
+    "a learner that is called like a file": (
+        GOOD + f"train: {{config.yaml: {{{RECIPE}}}}}\n",
+        ["line 3", "train.config.yaml", "name of its own"],
+    ),
+    "a learner that is called like a folder": (
+        GOOD + f"train: {{Figures: {{{RECIPE}}}}}\n",
+        ["line 3", "train.Figures", "name of its own"],
+    ),
+    "learners that some file systems can't tell apart": (
+        GOOD + f"train: {{p: {{{RECIPE}}}, P: {{{RECIPE}}}}}\n",
+        ["train.P", "name of its own"],
+    ),
+    "a recipe elsewhere": (
+        GOOD + "train: {p: {recipe: ../../secret}}\n",
+        ["train.p.recipe", "'../../secret'", "name of a file in hyperparameters/"],
+    ),
+    "aliases of aliases": (GOOD + ALIASES, ["line 7", "more than 50,000 keys and values"]),
+    "many levels": (GOOD + "params: " + "[" * 5000, ["line 3", "nested deeper than 32 levels"]),
+    "many levels through aliases": (
+        GOOD + "a: &a {b: {c: {d: {}}}}\nb: &b {b: {c: {d: *a}}}\n" + "c: " + "{x: " * 26 + "*b" + "}" * 26,
+        ["line 5", "nested deeper than 32 levels"],
+    ),
+    "a long number": (GOOD + f"seeds: [{'9' * 5000}]\n", ["line 3", "a number of more than 100 digits"]),
+    "a list for a key": (GOOD + "? [a, b]\n: 1\n", ["line 3", "got a list or a mapping as a key"]),
+    "a date that is none": (GOOD + "x: 2001-13-45\n", ["line 3", "month must be in 1..12"]),
+    "many bytes": (GOOD + "#" * 2**20, ["more than 1,048,576 bytes"]),
+    "many seeds": (GOOD + f"seeds: {list(range(10_001))}\n", ["line 3", "seeds", "at most 10000 items"]),
+    "a null byte": (GOOD + "env: '\0'\n", ["line 3", "broken YAML", r"'\x00'"]),
+    "a key that moves the cursor": (GOOD + '"\\e[2J\\u202e": 1\n', ["line 3", r"\x1b[2J\u202e: unknown key"]),
+    "an algorithm that is a number": (
+        GOOD + "train: {p: {algorithm: 3, n_timesteps: 9}}\n",
+        ["line 3", "train.p", "unknown algorithm 3"],
+    ),
+    "prices of before the year 1": (
+        GOOD + "costs: {store: x.db, as_of: 0001-01-01T00:00:00+14:00}\n",
+        ["line 3", "costs.as_of", "0001-01-01", "a date or time such as"],
+    ),
+    "more labs than a machine holds": (
+        GOOD + "train: {p: {algorithm: PPO, n_timesteps: 9, n_envs: 10000000000}}\n",
+        ["line 3", "train.p.n_envs", "at most 1,048,576"],
+    ),
+    "more steps than memory holds": (
+        GOOD + "train: {p: {algorithm: PPO, n_timesteps: 9, n_envs: 1000000, n_steps: 1000000}}\n",
+        ["line 3", "train.p", "GiB; allowed: this machine's"],
+    ),
+    "steps that are kept beyond memory": (
+        GOOD + "train: {p: {algorithm: DQN, n_timesteps: 9, buffer_size: 1000000000000}}\n",
+        ["line 3", "train.p", "GiB; allowed: this machine's"],
+    ),
+    "a long value": (GOOD.replace("x", "x" * 100_000), ["name: got 'xxx", "xxx … xxx", "it names a folder)"]),
 }
 
 
@@ -130,12 +186,29 @@ def test_a_wrong_config_is_one_line_and_writes_nothing(problem: str, here: Path)
 def test_a_file_that_is_not_there(here: Path) -> None:
     (here / "folder").mkdir()
     (here / "image.yaml").write_bytes(b"\xff\xfe\x00")
-    for name, said in (("none.yaml", "no such file"), ("folder", "can't be read"), ("image.yaml", "UTF-8")):
+    os.mkfifo(here / "pipe")
+    for name, said in (
+        ("none.yaml", "no such file"),
+        ("folder", "can't be read"),
+        ("image.yaml", "UTF-8"),
+        ("/dev/zero", "not a regular file"),
+        ("pipe", "not a regular file"),
+    ):
         call("run", name).refused(name, said)
     assert not (here / "runs").exists()
 
 
-@pytest.mark.parametrize("seeds", ["", "a", "1-", "3-1", "-1", "1,1", "0-99999999", "1;2", "10000"])
+def test_no_learner_is_called_like_a_file_of_a_run() -> None:
+    folder = RunFolder(Path("run"))
+    names = [path.name for path in vars(folder).values() if path != folder.root]
+    assert names
+    assert [name for name in names if NAME.fullmatch(name) and not OF_A_RUN.fullmatch(name)] == []
+
+
+@pytest.mark.parametrize(
+    "seeds",
+    ["", "a", "1-", "3-1", "-1", "1,1", "0-99999999", "0-9999,10000-19999", "9" * 5000, "1;2", "10000"],
+)
 def test_wrong_seeds_on_the_command_line(seeds: str, here: Path) -> None:
     (here / "x.yaml").write_text(GOOD, encoding="utf-8")
     call("run", "x.yaml", f"--seeds={seeds}").refused("seeds")

@@ -85,7 +85,7 @@ def test_figures_and_tables_read_what_the_summary_keeps(smoke_run: RunFolder) ->
 def test_a_summary_that_no_run_wrote_is_one_line(text: str, tmp_path: Path) -> None:
     path = tmp_path / "summary.json"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigError, match="not a summary"):
+    with pytest.raises(ConfigError, match=r"not a summary|broken JSON"):
         read_rows(path)
 
 

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from solvent.inputs import read_input
 from solvent.lab.actions import action_table
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError
@@ -39,6 +40,7 @@ __all__ = ["SHIPPED", "Exact", "PolicyGraph", "Solution", "graph_of", "load_grap
 SHIPPED = Path(__file__).parent / "solved" / "tiny.npz"
 """The solution of ``Solvent/Tiny-v0``; `solvent solve` makes it anew."""
 FORMAT = "solvent.exact.v1"
+LARGEST = 2**28  # bytes
 EQUAL = 1e-12
 """Bits by which actions may differ and still be equally good; the first of them is taken."""
 PER_BIT = 1e6
@@ -175,7 +177,7 @@ def load_graph(path: Path) -> PolicyGraph:
         ParamError: no such file, or not one that `solvent solve` wrote.
     """
     try:
-        with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as file:
+        with np.load(io.BytesIO(read_input(path, LARGEST)), allow_pickle=False) as file:
             about = json.loads(bytes(file["about"]))
             graph = PolicyGraph(about, *(file[name].astype(np.int64) for name in _ARRAYS))
     except OSError as error:

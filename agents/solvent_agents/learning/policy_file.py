@@ -25,6 +25,7 @@ from safetensors.torch import load as tensors_from
 from safetensors.torch import save as bytes_of
 from stable_baselines3.common.policies import BasePolicy
 
+from solvent.inputs import read_input, strict_json
 from solvent.lab.actions import action_table
 from solvent.lab.observation import observation_fields
 from solvent.lab.params import LabParams
@@ -148,24 +149,19 @@ def _layout(params: LabParams) -> dict[str, Any]:
 
 def _read(path: Path, most: int) -> bytes:
     try:
-        if path.stat().st_size > most:
-            _fail(path, f"has more than {most:,} bytes; allowed: a policy file")
-        return path.read_bytes()
+        return read_input(path, most)
     except FileNotFoundError:
         _fail(path, f"no such file; allowed: {WEIGHTS} with {ABOUT} beside it, as `solvent run` writes them")
     except OSError as error:
-        _fail(path, f"can't be read ({error.strerror})")
+        _fail(path, f"can't be read ({error.strerror}); allowed: a policy file")
 
 
 def _described(path: Path, data: bytes) -> dict[str, Any]:
     """Return the description, checked for its fields and types."""
 
-    def no_number(text: str) -> NoReturn:
-        raise ValueError(f"{text} is no number")
-
     try:
-        about = json.loads(data.decode("utf-8"), parse_constant=no_number)
-    except (ValueError, RecursionError) as error:
+        about = strict_json(data)
+    except ValueError as error:
         _fail(path, f"broken JSON ({error})")
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         _fail(path, f'not the description of a policy; allowed: "format": "{FORMAT}"')

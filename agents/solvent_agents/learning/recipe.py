@@ -16,8 +16,10 @@ from sb3_contrib import QRDQN, TRPO, MaskablePPO
 from stable_baselines3 import A2C, DQN, PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 
+from solvent.lab.observation import observation_fields
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError, nearest
+from solvent.lab.state import lab_dtype
 from solvent_agents.learning.lagrangian import PPOLagrangian
 from solvent_agents.learning.networks import (
     PLAIN,
@@ -28,7 +30,15 @@ from solvent_agents.learning.networks import (
 )
 from solvent_agents.learning.sb3 import LabVecEnv
 
-__all__ = ["ALGORITHMS", "Recipe", "algorithm_arguments", "discount", "falling_entropy", "make_vec_env"]
+__all__ = [
+    "ALGORITHMS",
+    "Recipe",
+    "algorithm_arguments",
+    "discount",
+    "falling_entropy",
+    "make_vec_env",
+    "memory",
+]
 
 ALGORITHMS: dict[str, type[BaseAlgorithm]] = {
     "A2C": A2C,
@@ -82,13 +92,13 @@ class Recipe:
             ParamError: an unknown algorithm, key or policy, or an impossible number; one line says what is allowed.
         """
         where = f"{path}." if path else ""
-        if algorithm not in ALGORITHMS:
-            raise ParamError(path, f"unknown algorithm {algorithm!r}" + nearest(algorithm, ALGORITHMS))
+        if algorithm not in [*ALGORITHMS]:  # a list, since a config may give anything
+            raise ParamError(path, f"unknown algorithm {algorithm!r}" + nearest(str(algorithm), ALGORITHMS))
         known = (_arguments_of(ALGORITHMS[algorithm]) - _GIVEN) | _OWN.keys()
         for key, value in mapping.items():
             if key not in known:
                 raise ParamError(f"{where}{key}", "unknown key" + nearest(str(key), known))
-            allowed, fits = _OWN.get(key, _COSTS.get(key, _RATE if key in _FALLING else _ANY))
+            allowed, fits = _OWN.get(key, _NUMBERS.get(key, _RATE if key in _FALLING else _ANY))
             if not fits(value):
                 raise ParamError(f"{where}{key}", f"got {value!r}; allowed: {allowed}")
         if "n_timesteps" not in mapping:
@@ -115,8 +125,18 @@ def _number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _whole_from(low: int) -> Callable[[Any], bool]:
-    return lambda value: _number(value) and float(value).is_integer() and value >= low
+def _whole(most: int) -> tuple[str, Callable[[Any], bool]]:
+    return (
+        f"a whole number, at least 1 and at most {most:,}",
+        lambda value: _number(value) and 1 <= value <= most and float(value).is_integer(),  # 1e6 as well
+    )
+
+
+def _count(most: int) -> tuple[str, Callable[[Any], bool]]:
+    return (
+        f"a whole number, at least 1 and at most {most:,}",
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most,
+    )
 
 
 def _fits_argument(value: Any) -> bool:
@@ -150,8 +170,8 @@ _GIVEN = {"self", "env", "policy", "seed", "tensorboard_log", "verbose", "device
 
 _WHOLE = {"n_timesteps", "n_envs"}
 _OWN: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "n_timesteps": ("a whole number, at least 1", _whole_from(1)),
-    "n_envs": ("a whole number, at least 1", _whole_from(1)),
+    "n_timesteps": _whole(10**12),
+    "n_envs": _whole(2**20),
     "policy": (", ".join(POLICIES), lambda value: value in POLICIES),
     "shaping_weight": ("empty, or 0 to 100", lambda v: v is None or (_number(v) and 0.0 <= v <= 100.0)),
     "well_price": ("0 to 1", lambda v: _number(v) and 0.0 <= v <= 1.0),
@@ -167,10 +187,14 @@ _RATE: tuple[str, Callable[[Any], bool]] = (
     lambda v: _fits_argument(v) or (isinstance(v, str) and _LINEAR.fullmatch(v) is not None),
 )
 _FALLING = {"learning_rate", "clip_range", "clip_range_vf", "ent_coef"}
-_COSTS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+_NUMBERS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "cost_limit": ("bits of new debt an episode, 0 to 1000", lambda v: _number(v) and 0.0 <= v <= 1000.0),
     "lambda_lr": ("0 to 100", lambda v: _number(v) and 0.0 <= v <= 100.0),
     "initial_lambda": ("0 to 1000", lambda v: _number(v) and 0.0 <= v <= 1000.0),
+    "n_steps": _count(10**9),
+    "batch_size": _count(10**9),
+    "n_epochs": _count(10**6),
+    "buffer_size": _count(10**12),
 }
 """The same for arguments of an algorithm that are no rates: those of PPOLagrangian."""
 
@@ -201,6 +225,21 @@ def falling_entropy(recipe: Recipe) -> float | None:
 def discount(recipe: Recipe) -> float:
     """Return the learner's discount."""
     return float(recipe.hyperparameters.get("gamma", 0.99))
+
+
+def memory(recipe: Recipe, params: LabParams) -> int:
+    """Return the bytes that a training's labs and its buffer of steps take, without small change."""
+    seen = 4 * len(observation_fields(params))
+    labs = recipe.n_envs * (2 * lab_dtype(params).itemsize + 2 * seen)  # the last of an episode is kept apart
+    steps = _argument(recipe, "buffer_size") or recipe.n_envs * _argument(recipe, "n_steps")
+    return labs + steps * seen * (2 if recipe.algorithm in VALUE_BASED else 1)
+
+
+def _argument(recipe: Recipe, name: str) -> int:
+    """Return a whole number among the arguments of the algorithm; 0 if it has none of this name."""
+    signatures = (inspect.signature(cls.__init__) for cls in ALGORITHMS[recipe.algorithm].__mro__)  # type: ignore[misc]
+    default = next((s.parameters[name].default for s in signatures if name in s.parameters), 0)
+    return int(recipe.hyperparameters.get(name, default))
 
 
 def make_vec_env(recipe: Recipe, params: LabParams, n_envs: int) -> LabVecEnv:

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from solvent.adequacy.errors import AdequacyError
+from solvent.inputs import read_input
 from solvent.lab.mechanisms.adequacy import EVIDENCE, WORDS
 
 __all__ = [
@@ -56,6 +57,7 @@ _LEVELS = {"severity": SEVERITIES, "words": WORDS, "evidence": EVIDENCE}
 _ID = re.compile(r"[a-z][a-z0-9_]{0,63}", re.ASCII)
 _KIND = re.compile(r"([a-z]+)/([a-z]+)(?:/[a-z_]+)?", re.ASCII)
 _LONGEST = 200
+_MOST = 2**20  # bytes
 
 
 @dataclass(frozen=True)
@@ -201,11 +203,11 @@ def _shipped() -> CorrectionTable:
 
 def _loaded(path: Path) -> CorrectionTable:
     try:
-        content = path.read_bytes()
+        content = read_input(path, _MOST)
         document = tomllib.loads(content.decode("utf-8"))
     except OSError as error:
         raise AdequacyError(f"{path}: not read, {error.strerror}; allowed: a table of corrections") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise AdequacyError(f"{path}: {error}; allowed: a table of corrections in TOML") from None
     if unknown := sorted(document.keys() - {"version", "correction"}):
         raise AdequacyError(f"{path}: got {unknown[0]!r:.80}; allowed: version and [[correction]] rows")

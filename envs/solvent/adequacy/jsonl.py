@@ -15,11 +15,12 @@ import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from solvent.adequacy.errors import AdequacyError
+from solvent.inputs import input_lines, strict_json
 
-__all__ = ["append_lines", "json_object", "read_lines", "strict_json"]
+__all__ = ["append_lines", "json_object", "read_lines"]
 
 _LOG = logging.getLogger(__name__)
 # The last byte is read back, hence O_RDWR; without O_BINARY, Windows turns \n into two bytes.
@@ -89,17 +90,16 @@ def read_lines(
     """
     source = Path(path)
     try:
-        with source.open("rb") as opened:
-            for number, line in enumerate(opened, 1):
-                if not line.strip():
-                    continue
-                place = f"{source}, line {number}"
-                try:
-                    yield place, json_object(line)
-                except AdequacyError as error:
-                    if not appended or not _cut_off(line):
-                        raise AdequacyError(f"{place}: {error}") from None
-                    _LOG.warning("%s: a record whose write was cut off; left out", place)
+        for number, line in input_lines(source):
+            if not line.strip():
+                continue
+            place = f"{source}, line {number}"
+            try:
+                yield place, json_object(line)
+            except AdequacyError as error:
+                if not appended or not _cut_off(line):
+                    raise AdequacyError(f"{place}: {error}") from None
+                _LOG.warning("%s: a record whose write was cut off; left out", place)
     except OSError as error:
         raise AdequacyError(f"{source}: not read, {error.strerror}; allowed: a file of JSON lines") from None
 
@@ -107,24 +107,12 @@ def read_lines(
 def json_object(line: bytes) -> dict[str, Any]:
     """Return the JSON object in a line of UTF-8, which may begin with a byte order mark."""
     try:
-        value = strict_json(line.decode("utf-8-sig"))
+        value = strict_json(line)
     except ValueError as error:
         raise AdequacyError(f"{error!s:.80}; allowed: a JSON object in UTF-8") from None
     if not isinstance(value, dict):
         raise AdequacyError(f"got {value!r:.60}; allowed: a JSON object")
     return value
-
-
-def strict_json(text: str) -> Any:
-    """Parse JSON and refuse ``NaN``, ``Infinity`` and duplicate keys.
-
-    Raises:
-        ValueError: the text is not such JSON.
-    """
-    try:
-        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_double)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
 
 
 def _cut_off(line: bytes) -> bool:
@@ -140,14 +128,3 @@ def _cut_off(line: bytes) -> bool:
     except (ValueError, RecursionError):
         return False
     return False
-
-
-def _no_constant(text: str) -> NoReturn:
-    raise ValueError(f"got {text}, no finite number")
-
-
-def _no_double(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    document = dict(pairs)
-    if len(document) < len(pairs):
-        raise ValueError("a key is given twice")
-    return document

@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from solvent.adequacy.errors import BudgetError, EndpointError, JudgeError
-from solvent.adequacy.jsonl import strict_json
 from solvent.adequacy.judge_client import LONGEST_ANSWER, Budget, ChatClient, ChatSettings, tokens_of
+from solvent.inputs import strict_json
 
 if TYPE_CHECKING:
     from solvent.adequacy.judge_prompt import Material
@@ -183,7 +183,7 @@ class JudgementCache:
                 data = file.read(_LONGEST_ENTRY + 1)
             if len(data) > _LONGEST_ENTRY:
                 raise ValueError(f"more than {_LONGEST_ENTRY} bytes")
-            entry = strict_json(data.decode("utf-8"))
+            entry = strict_json(data)
             if not isinstance(entry, dict) or entry.pop("format", None) != FORMAT:
                 raise ValueError("another format")
             judgement = Judgement(**entry, cached=True)

@@ -37,7 +37,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from solvent.adequacy.errors import BudgetError, EndpointError, JudgeError
-from solvent.adequacy.jsonl import strict_json
+from solvent.inputs import strict_json
 
 if TYPE_CHECKING:
     import httpx

@@ -18,6 +18,7 @@ from typing import Any
 
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.trie import Trie
+from solvent.inputs import read_input
 
 __all__ = ["KINDS", "LEXICON", "STANCES", "Lexicon", "load_lexicon"]
 
@@ -85,6 +86,7 @@ _TABLES = (
     "contractions",
 )
 _VERSION = 1
+_MOST = 2**20  # bytes
 
 
 @dataclass(frozen=True)
@@ -124,11 +126,11 @@ def load_lexicon(path: Path | str = LEXICON) -> Lexicon:
         AdequacyError: the file can't be read or is not TOML, or an entry is missing, unknown or malformed.
     """
     try:
-        data = Path(path).read_bytes()
+        data = read_input(path, _MOST)
         document = tomllib.loads(data.decode("utf-8"))
     except OSError as error:
         raise AdequacyError(f"{path}: not read, {error.strerror}; allowed: a lexicon") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise AdequacyError(f"{path}: {error}; allowed: a lexicon in TOML") from None
     try:
         return _lexicon(document, hashlib.sha256(data).hexdigest())

@@ -9,10 +9,10 @@ person's labels; ``domain``, ``kind`` and ``rationale`` are ignored.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.jsonl import json_object
@@ -20,12 +20,10 @@ from solvent.adequacy.labelled import Example
 from solvent.adequacy.scores import ScoreRecord, merged, response_sha256
 from solvent.adequacy.tools import ToolContext
 from solvent.adequacy.transcripts import text_of
+from solvent.inputs import input_lines
 
 __all__ = ["Response", "Responses", "labelled_examples", "read_responses"]
 
-LONGEST_LINE = 2**24
-DEEPEST = 100
-TOO_DEEP = f"nested too deeply; allowed: {DEEPEST} levels of lists and objects"
 KEYS = ("id", "response", "query", "tool_calls", "messages", "agent", "session", "epad", "sya")
 PASSED_OVER = ("domain", "kind", "rationale")
 MOST_SAID = 5
@@ -63,13 +61,14 @@ def read_responses(path: Path, *, skip_broken: bool = False) -> Responses:
     found: dict[str, Response] = {}
     broken: list[str] = []
     try:
-        with path.open("rb") as file:
-            for number, line in _lines(file):
-                try:
-                    response = _shallow(json_object(line))
-                    _unique(found, response)
-                except AdequacyError as error:
-                    broken.append(f"line {number}: {error}")
+        for number, line in input_lines(path):
+            if not line.strip():
+                continue
+            try:
+                response = _response(json_object(line))
+                _unique(found, response)
+            except AdequacyError as error:
+                broken.append(f"line {number}: {error}")
     except OSError as error:
         raise AdequacyError(f"{path}: not read, {error.strerror}; allowed: a file of responses") from None
     if broken and not skip_broken:
@@ -110,47 +109,11 @@ def labelled_examples(responses: Iterable[Response], records: Iterable[ScoreReco
     return found
 
 
-def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    number = 0
-    while line := file.readline(LONGEST_LINE + 1):
-        number += 1
-        if len(line) > LONGEST_LINE:
-            # Not to be read to its end: it is a file of another kind.
-            raise AdequacyError(
-                f"{file.name}, line {number}: longer than {LONGEST_LINE:,} bytes; allowed: JSON lines"
-            )
-        if line.strip():
-            yield number, line
-
-
 def _unique(found: dict[str, Response], response: Response) -> None:
     first = found.setdefault(response.id, response)
     if first is not response:
         what = "twice" if first.sha256 == response.sha256 else "for two responses"
         raise AdequacyError(f"id: got {response.id!r:.60} {what}; allowed: an id for each")
-
-
-def _shallow(fields: Mapping[str, Any]) -> Response:
-    """Return a response whose arguments are shallow enough to be written as JSON at any depth of the stack."""
-    try:
-        response = _response(fields)
-        _require_shallow([call.arguments for call in response.context.calls])
-    except RecursionError:
-        raise AdequacyError(TOO_DEEP) from None
-    return response
-
-
-def _require_shallow(value: Any) -> None:
-    level = [value]
-    for _ in range(DEEPEST):
-        level = [
-            inner
-            for outer in level
-            if isinstance(outer, dict | list)
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-        ]
-    if level:
-        raise AdequacyError(TOO_DEEP)
 
 
 def _response(fields: Mapping[str, Any]) -> Response:

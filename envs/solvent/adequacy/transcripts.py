@@ -11,11 +11,11 @@ A call without an answer has the result None, "not recorded".
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from solvent.adequacy.errors import AdequacyError
+from solvent.inputs import strict_json
 
 __all__ = ["read_anthropic", "read_openai"]
 
@@ -130,8 +130,8 @@ def _arguments(given: object) -> Any:
     if not isinstance(given, str):
         return given
     try:
-        read = json.loads(given)
-    except (ValueError, RecursionError):
+        read = strict_json(given)
+    except ValueError:
         return {"text": given}
     return read if isinstance(read, dict) else {"value": read}
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable
-from pathlib import Path
 
+from solvent.inputs import input_lines, strict_json
 from solvent.lab.ledger import append_jsonl
 from solvent.lab.mechanisms.debt import RefusalEvent
 
@@ -32,10 +31,9 @@ def read_refusals_jsonl(path: File) -> list[RefusalEvent]:
         ValueError: a line is not a refusal event; the message names the file and the line.
     """
     events = []
-    with Path(path).open(encoding="utf-8") as ledger:
-        for number, line in enumerate(ledger, start=1):
-            try:
-                events.append(RefusalEvent(**json.loads(line)))
-            except (TypeError, ValueError) as error:
-                raise ValueError(f"{path}, line {number}: not a refusal event ({error})") from None
+    for number, line in input_lines(path):
+        try:
+            events.append(RefusalEvent(**strict_json(line)))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{path}, line {number}: not a refusal event ({error})") from None
     return events

@@ -29,14 +29,14 @@ from solvent.gate.claim_records import BrokenRecordError, Record, fields_of, pla
 from solvent.gate.errors import GateError
 from solvent.gate.feverous import WikiPages, feverous_record, is_feverous
 from solvent.gate.pairs import derange
+from solvent.inputs import LONGEST_LINE, open_input, strict_json
 
 __all__ = ["FORMATS", "LONGEST_LINE", "Dataset", "Sample", "deranged", "load_dataset"]
 
 FORMATS = ("feverous", "jsonl")
 """The formats of a file."""
 
-LONGEST_LINE = 2**24
-"""Maximum length of a line, bytes."""
+_MOST = 2**32  # bytes
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def _read(
 
 def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
     """Yield numbered non-blank lines without their ends; a line that is too long is truncated."""
-    with file.open("rb") as opened:
+    with open_input(file, _MOST) as opened:
         number = 0
         while line := opened.readline(LONGEST_LINE + 1):
             number += 1
@@ -154,12 +154,12 @@ def _json(line: bytes) -> Any:
     if len(line) > LONGEST_LINE:
         raise BrokenRecordError(f"longer than {LONGEST_LINE:,} bytes; allowed: one record a line")
     try:
-        return json.loads(line.decode("utf-8"))
+        return strict_json(line)
     except UnicodeDecodeError as error:
         raise BrokenRecordError(f"byte {error.start + 1} is not UTF-8; allowed: text in UTF-8") from None
     except json.JSONDecodeError as error:
         raise BrokenRecordError(f"not JSON ({error.msg}, column {error.colno})") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise BrokenRecordError(f"not JSON ({error})") from None
 
 

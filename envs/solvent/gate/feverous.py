@@ -10,7 +10,6 @@ Source: Aly et al. 2021, FEVEROUS. Known approximation: only links are removed f
 
 from __future__ import annotations
 
-import json
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,11 +22,12 @@ from typing import Any, Self
 
 from solvent.gate.claim_records import BrokenRecordError, Record, kind_of, record_of
 from solvent.gate.errors import GateError
+from solvent.inputs import strict_json
 
 __all__ = ["Element", "WikiPages", "element_of", "feverous_record", "is_feverous", "without_links"]
 
 _ID = re.compile(
-    r"(?P<page>.+?)_(?P<kind>sentence|header_cell|cell|table_caption|item|section|title)(?P<place>(?:_\d+)*)"
+    r"(?P<page>.+?)_(?P<kind>sentence|header_cell|cell|table_caption|item|section|title)(?P<place>(?:_\d{1,9})*)"
 )
 _PARTS = {"sentence": 1, "header_cell": 3, "cell": 3, "table_caption": 1, "item": 2, "section": 1, "title": 0}
 _LINK = re.compile(r"\[\[([^\[\]|]*)(?:\|(\[?[^\[\]]*))?\]\]")
@@ -154,7 +154,7 @@ class WikiPages:
         try:
             with closing(self._connection.execute("SELECT data FROM wiki WHERE id = ?", (title,))) as rows:
                 row = rows.fetchone()
-            page = None if row is None else json.loads(row[0])
+            page = None if row is None else strict_json(row[0])
         except (sqlite3.Error, ValueError, TypeError):
             return None
         return page if isinstance(page, Mapping) else None

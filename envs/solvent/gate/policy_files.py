@@ -20,10 +20,12 @@ from typing import Any
 
 from solvent.gate.errors import GateError
 from solvent.gate.policy import Policy
+from solvent.inputs import read_input, strict_json
 
 __all__ = ["load_policies", "save_policies"]
 
 _FORMAT = "solvent.gate.policies.v1"
+_MOST = 2**24  # bytes
 _KEYS = {"format", "policies", "sha256"}
 
 
@@ -64,10 +66,10 @@ def load_policies(path: str | os.PathLike[str]) -> dict[str, Policy]:
 
 def _parsed(source: Path) -> Any:
     try:
-        return json.loads(source.read_bytes().decode("utf-8"))
+        return strict_json(read_input(source, _MOST))
     except OSError as error:
         raise GateError(f"{source}: not read, {error.strerror}; allowed: a file of policies") from None
-    except (ValueError, RecursionError):
+    except ValueError:
         raise GateError(f"{source}: no JSON in UTF-8; allowed: what save_policies writes") from None
 
 

@@ -5,7 +5,6 @@ Each value must have its type, and ``summary`` and ``negative_control`` are reco
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields
@@ -13,6 +12,7 @@ from typing import Any
 
 from solvent.gate.errors import GateError
 from solvent.gate.sweep import FORMAT, Measured, Sweep, control_of, summary_of
+from solvent.inputs import strict_json
 
 __all__ = ["sweep_from_json"]
 
@@ -22,8 +22,8 @@ KEYS = {"format", *(field.name for field in fields(Sweep))}
 def sweep_from_json(text: str | bytes, where: str = "sweep") -> Sweep:
     """Return the sweep that ``Sweep.to_json`` wrote."""
     try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
+        content = strict_json(text)
+    except ValueError:
         raise GateError(f"{where}: no JSON in UTF-8; allowed: what `solvent gate sweep` writes") from None
     if not isinstance(content, Mapping) or content.get("format") != FORMAT or set(content) != KEYS:
         raise GateError(f"{where}: not a sweep; allowed: what `solvent gate sweep` writes ({FORMAT})")

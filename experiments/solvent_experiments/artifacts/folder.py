@@ -144,12 +144,9 @@ class RunFolder:
         write_atomically(self.config, dump_yaml(resolved))
 
     def _conflict(self, present: Mapping[str, Any], resolved: Mapping[str, Any]) -> str:
-        known = (
-            {**present, "seeds": resolved["seeds"]}
-            if set(present.get("seeds", [])) <= set(resolved["seeds"])
-            else present
-        )
-        return next(differences(known, resolved), "")
+        seeds = present.get("seeds")
+        added = isinstance(seeds, list) and all(seed in resolved["seeds"] for seed in seeds)
+        return next(differences({**present, "seeds": resolved["seeds"]} if added else present, resolved), "")
 
     def set_aside(self) -> Path | None:
         """Rename the folder, if it exists, and return its new path, else None."""

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from solvent.inputs import open_input
 from solvent.lab.columns import join_columns
 from solvent_experiments.artifacts.files import write_atomically
 
 __all__ = ["NO_SEED", "Columns", "flatten", "joined", "owned", "read_parquet", "select", "write_parquet"]
 
+LARGEST = 2**34  # bytes
 Columns = dict[str, NDArray[Any]]
 
 NO_SEED = -1
@@ -75,7 +77,8 @@ def read_parquet(path: Path) -> Columns:
     """Read what ``write_parquet`` wrote; a damaged file raises OSError or ValueError."""
     from pyarrow import parquet
 
-    table = parquet.read_table(path, memory_map=False, page_checksum_verification=True)
+    with open_input(path, LARGEST) as file:
+        table = parquet.read_table(file, page_checksum_verification=True)
     columns: Columns = {}
     for name in table.column_names:
         column = table[name]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from solvent_experiments.instruments.adequacy.command import app as adequacy
 from solvent_experiments.instruments.energy.proposals import app as proposals
 from solvent_experiments.instruments.gate.command import app as gate
 from solvent_experiments.instruments.options import Quiet
-from solvent_experiments.run.console import new_console, say
+from solvent_experiments.run.console import complain, new_console, say
 
 __all__ = ["app", "main"]
 
@@ -202,7 +203,8 @@ def play(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the lab.")] = 0,
     delay: Annotated[
-        float, typer.Option(min=0.0, help="Seconds between the actions of a watched agent.")
+        float,
+        typer.Option(min=0.0, max=3600.0, help="Seconds between the actions of a watched agent."),
     ] = 0.5,
 ) -> None:
     """Run the lab yourself in the terminal, or watch an agent run it.
@@ -502,14 +504,22 @@ def _one_line() -> Iterator[None]:
 
 def _fail(text: str, code: int) -> None:
     sys.stdout.flush()
-    for line in text.splitlines() if code == BROKEN else [" ".join(text.split())]:
-        say(f"{PROG}: {line}", stderr=True)
+    for line in text.splitlines() if code == BROKEN else [text]:
+        complain(line)
     sys.exit(code)
+
+
+class _Complaints(logging.Handler):
+    """Where logged warnings go; like errors, they may quote a stranger's text."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        complain(record.getMessage())
 
 
 def main() -> None:
     # Typer vendors Click or imports the public one, depending on its version.
     usage_error: Any = typer.BadParameter.__base__
+    logging.lastResort = _Complaints(logging.WARNING)
     with _one_line():
         try:
             code = app(sys.argv[1:] or ["--help"], prog_name=PROG, standalone_mode=False)

@@ -324,6 +324,6 @@ def _choose(
             notebook()
             console.print("\n" + question + "\n" + "\n".join(lines), highlight=False, markup=False)
             continue
-        if answer.isascii() and answer.isdigit() and int(answer) < len(options):
+        if answer in map(str, range(len(options))):
             return int(answer)
         console.print(f"A number from 0 to {len(options) - 1}, or q.", highlight=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,10 +37,13 @@ __all__ = [
     "make_recipe",
     "moment",
     "parse_seeds",
+    "read_resolved",
 ]
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+OF_A_RUN = re.compile(r"figures|.*\.(html|json|parquet|yaml)", re.IGNORECASE)
 SEED_LIMIT = 2**32
+MOST_SEEDS = 10_000
 
 Seed = Annotated[int, Field(ge=0, lt=SEED_LIMIT, strict=True)]
 Count = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]
@@ -83,7 +87,7 @@ class ExperimentFile(_Model):
     costs: Costs | None = None
     agents: list[str] = []
     train: dict[str, dict[str, Any] | None] = {}
-    seeds: Annotated[list[Seed], Field(min_length=1)] = [0]
+    seeds: Annotated[list[Seed], Field(min_length=1, max_length=MOST_SEEDS)] = [0]
     evaluation: Evaluation = Evaluation()
 
 
@@ -169,34 +173,52 @@ def load_experiment(
     _check_seeds(document, chosen, file.evaluation)
     _check_agents(document, file)
     _check_exact(document, file, params)
+    train = {name: _recipe(document, name, changes or {}, file.env) for name, changes in file.train.items()}
+    for name, recipe in train.items():
+        _check_memory(document, name, recipe, params)
     return Experiment(
         name=file.name,
         env=file.env,
         preset=preset_name,
         params=params,
         agents=tuple(file.agents),
-        train={
-            name: _recipe(document, name, changes or {}, file.env) for name, changes in file.train.items()
-        },
+        train=train,
         seeds=chosen,
         evaluation=file.evaluation,
         costs=costs,
     )
 
 
+def read_resolved(path: Path) -> tuple[ExperimentFile, LabParams]:
+    """Return the config that a run wrote and its parameters, without loading what only a new run needs.
+
+    Raises:
+        ConfigError: no run wrote this.
+    """
+    document = read_document(path)
+    file = _checked(ExperimentFile, document)
+    _check_names(document, file)
+    try:
+        environment_params(file.env)
+        return file, LabParams.from_mapping(file.params, path="params")
+    except ConfigError as error:
+        raise document.error("env", error.problem) from None
+    except ParamError as error:
+        raise document.error(error.path, error.problem) from None
+
+
 def moment(value: datetime.datetime | datetime.date | str, key: str = "as_of") -> datetime.datetime:
     """Return a point in time, UTC if no zone is given; a date starts at midnight."""
-    if isinstance(value, str):
-        try:
-            value = datetime.datetime.fromisoformat(value)
-        except ValueError:
-            raise ConfigError(
-                f"got {value!r:.60}; allowed: a date or time such as 2026-11-01 or 2026-11-01T12:00:00Z",
-                key=key,
-            ) from None
-    if not isinstance(value, datetime.datetime):
-        value = datetime.datetime.combine(value, datetime.time())
-    return value.replace(tzinfo=datetime.UTC) if value.tzinfo is None else value.astimezone(datetime.UTC)
+    try:
+        read = datetime.datetime.fromisoformat(value) if isinstance(value, str) else value
+        if not isinstance(read, datetime.datetime):
+            read = datetime.datetime.combine(read, datetime.time())
+        return read.replace(tzinfo=datetime.UTC) if read.tzinfo is None else read.astimezone(datetime.UTC)
+    except (ValueError, OverflowError):  # no date, or before the year 1 in UTC
+        raise ConfigError(
+            f"got {str(value)!r:.60}; allowed: a date or time such as 2026-11-01 or 2026-11-01T12:00:00Z",
+            key=key,
+        ) from None
 
 
 def _priced(document: Document, file: ExperimentFile) -> tuple[dict[str, Any], dict[str, str] | None]:
@@ -235,20 +257,23 @@ def _priced(document: Document, file: ExperimentFile) -> tuple[dict[str, Any], d
     return merged, {"as_of": listed.as_of.isoformat()}
 
 
+_WHOLE = re.compile(r"[0-9]{1,10}")
+
+
 def parse_seeds(text: str) -> tuple[int, ...]:
     """Return the seeds in ``0,1,2``, ``0-4`` or a mix of both."""
     seeds: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         bounds = [first, last] if dash else [first]
-        if not all(bound.isascii() and bound.isdigit() and int(bound) < SEED_LIMIT for bound in bounds):
+        if not all(_WHOLE.fullmatch(bound) and int(bound) < SEED_LIMIT for bound in bounds):
             raise ConfigError(
                 f"got {text!r}; allowed: whole numbers from 0, such as 0,1,2 or 0-4", key="--seeds"
             )
         numbers = range(int(bounds[0]), int(bounds[-1]) + 1)
-        if not 0 < len(numbers) <= 10_000:
+        if not numbers or len(seeds) + len(numbers) > MOST_SEEDS:
             raise ConfigError(
-                f"got {part.strip()!r}; allowed: a rising range of at most 10,000", key="--seeds"
+                f"got {part.strip()!r}; allowed: rising ranges, at most {MOST_SEEDS:,} seeds", key="--seeds"
             )
         seeds += numbers
     return tuple(seeds)
@@ -304,7 +329,7 @@ def _checked(model: type[M], document: Document) -> M:
 
 
 def _check_seeds(document: Document, seeds: tuple[int, ...], evaluation: Evaluation) -> None:
-    twice = sorted({seed for seed in seeds if seeds.count(seed) > 1})
+    twice = sorted(seed for seed, count in Counter(seeds).items() if count > 1)
     if twice:
         raise document.error("seeds", f"got {twice[0]} twice; allowed: distinct numbers")
     shared = [seed for seed in seeds if seed in evaluation.seeds]
@@ -325,11 +350,19 @@ def _check_agents(document: Document, file: ExperimentFile) -> None:
             raise document.error(f"agents[{i}]", error.problem) from None
         if name in file.agents[:i]:
             raise document.error(f"agents[{i}]", f"got {name!r} twice; allowed: once")
+    _check_names(document, file)
+
+
+def _check_names(document: Document, file: ExperimentFile) -> None:
+    """Raise an error for a learner whose name can't be that of a folder of its own in the run's folder."""
+    taken = {name.casefold() for name in file.agents}
     for name in file.train:
-        if not NAME.fullmatch(name) or name in file.agents:
+        if not NAME.fullmatch(name) or OF_A_RUN.fullmatch(name) or name.casefold() in taken:
             raise document.error(
-                f"train.{name}", "allowed: a name of its own, of letters, digits, '.', '_', '-'"
+                f"train.{name}",
+                "allowed: a name of its own, of letters, digits, '.', '_', '-', that no file of a run could have",
             )
+        taken.add(name.casefold())  # some file systems ignore case
 
 
 def _check_exact(document: Document, file: ExperimentFile, params: LabParams) -> None:
@@ -356,6 +389,10 @@ def _recipe(document: Document, name: str, changes: Mapping[str, Any], env: str)
         _check_recipe(document, key, changes)
         return dict(changes)
     base = changes.get("recipe", name)
+    if not isinstance(base, str) or not NAME.fullmatch(base):
+        raise document.error(
+            f"{key}.recipe", f"got {base!r:.60}; allowed: the name of a file in hyperparameters/"
+        )
     path = document.path.parent / "hyperparameters" / f"{base}.yml"
     if not path.is_file():
         known = sorted(file.stem for file in path.parent.glob("*.yml"))
@@ -393,6 +430,21 @@ def _check_recipe(document: Document, key: str, recipe: Mapping[str, Any]) -> No
         make_recipe(recipe, key)
     except ParamError as error:
         raise document.error(error.path, error.problem) from None
+
+
+def _check_memory(document: Document, name: str, recipe: Mapping[str, Any], params: LabParams) -> None:
+    """Raise an error for a training that needs more memory than this machine has."""
+    import psutil
+
+    from solvent_agents.learning.recipe import memory
+
+    needed, there = memory(make_recipe(recipe), params), psutil.virtual_memory().total
+    if needed > there:
+        raise document.error(
+            f"train.{name}",
+            f"its labs and steps in memory take {needed / 2**30:,.0f} GiB; allowed: this machine's "
+            f"{there / 2**30:,.0f} GiB (n_envs, n_steps and buffer_size multiply)",
+        )
 
 
 def make_recipe(mapping: Mapping[str, Any], path: str = "") -> Recipe:

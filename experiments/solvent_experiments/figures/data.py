@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from solvent import LabParams
+from solvent.inputs import input_lines, strict_json
 from solvent_experiments.artifacts.folder import VERDICTS, RunFolder
 from solvent_experiments.artifacts.parquet import Columns, read_parquet, select
-from solvent_experiments.config.documents import ConfigError, read_document
-from solvent_experiments.config.experiment import environment_params
+from solvent_experiments.config.documents import ConfigError, read_json
+from solvent_experiments.config.experiment import ExperimentFile, environment_params, read_resolved
 from solvent_experiments.measure.departures import mark_of
 from solvent_experiments.measure.summary import Row, read_rows, summary
 
 __all__ = ["RunData", "load_run"]
 
-
+AS_WRITTEN = "allowed: as `solvent run` wrote it"
 OF_FINDINGS: dict[str, Any] = {
     "verdict": object,
     "hallucination_energy": np.float64,
@@ -79,20 +80,37 @@ def load_run(folder: RunFolder) -> RunData:
         raise ConfigError(
             "not finished; allowed: a finished run (`solvent run` resumes it)", file=folder.root
         )
-    config = read_document(folder.config).data
-    params, episodes = LabParams.from_mapping(config["params"]), read_parquet(folder.episodes)
+    config, params = read_resolved(folder.config)
+    episodes = _table(folder.episodes, "agent", "training_seed", "episode_seed", "return", "end_reason")
+    traces = _table(folder.traces, "agent", "training_seed", "episode_seed", "heartbeat", "wells", "debt")
+    if len(traces["agent"]) and not (
+        set(traces["agent"]) == set(episodes["agent"])
+        and traces["heartbeat"].max() <= params.budget.heartbeats
+    ):
+        raise ConfigError("the traces of other episodes; " + AS_WRITTEN, file=folder.traces)
     return RunData(
-        name=str(config["name"]),
-        env=str(config["env"]),
+        name=config.name,
+        env=config.env,
         params=params,
-        learned=tuple(config["train"]),
+        learned=tuple(config.train),
         rows=_rows(folder, episodes, params),
         episodes=episodes,
-        traces=read_parquet(folder.traces),
-        training=read_parquet(folder.training) if folder.training.exists() else None,
+        traces=traces,
+        training=_table(folder.training, "agent", "return", "steps") if folder.training.exists() else None,
         findings=_findings(folder, config) if folder.gate.exists() else None,
-        gate=json.loads(folder.gate.read_text(encoding="utf-8")) if folder.gate.exists() else None,
+        gate=read_json(folder.gate, "as `solvent run` wrote it") if folder.gate.exists() else None,
     )
+
+
+def _table(path: Path, *columns: str) -> Columns:
+    """Return a table of the run. Raise ConfigError if it is damaged or another one, without these columns."""
+    try:
+        table = read_parquet(path)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"damaged ({error!s:.100}); {AS_WRITTEN}", file=path) from None
+    if missing := [name for name in columns if name not in table]:
+        raise ConfigError(f"has no column {missing[0]!r}; {AS_WRITTEN}", file=path)
+    return table
 
 
 def _rows(folder: RunFolder, episodes: Columns, params: LabParams) -> tuple[Row, ...]:
@@ -108,15 +126,30 @@ def _rows(folder: RunFolder, episodes: Columns, params: LabParams) -> tuple[Row,
     return rows
 
 
-def _findings(folder: RunFolder, config: Mapping[str, Any]) -> Columns:
-    units = [folder.unit(agent, seed) for agent in config["train"] for seed in config["seeds"]]
-    units += [folder.unit(agent) for agent in config["agents"]]
-    rows = []
-    for unit in units:
-        ledger = unit.folder / VERDICTS
-        lines = ledger.read_text(encoding="utf-8").splitlines() if ledger.exists() else []
-        events = [event for event in map(json.loads, lines) if event["event"] == "verdict"]
-        rows += [(unit.agent, *(event[name] for name in OF_FINDINGS)) for event in events]
+def _findings(folder: RunFolder, config: ExperimentFile) -> Columns:
+    units = [folder.unit(agent, seed) for agent in config.train for seed in config.seeds]
+    units += [folder.unit(agent) for agent in config.agents]
+    rows = [
+        (unit.agent, *finding)
+        for unit in units
+        if (unit.folder / VERDICTS).exists()
+        for finding in _verdicts(unit.folder / VERDICTS)
+    ]
     kinds = {"agent": object, **OF_FINDINGS}
     columns = zip(*rows, strict=True) if rows else [()] * len(kinds)
     return {name: np.array(column, kind) for (name, kind), column in zip(kinds.items(), columns, strict=True)}
+
+
+def _verdicts(ledger: Path) -> Iterator[list[Any]]:
+    for number, line in input_lines(ledger):
+        try:
+            event = strict_json(line)
+            if event["event"] == "verdict":
+                yield [
+                    str(event[name]) if kind is object else float(event[name])
+                    for name, kind in OF_FINDINGS.items()
+                ]
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
+            raise ConfigError(
+                f"not a verdict ({error!s:.60}); {AS_WRITTEN}", file=ledger, line=number
+            ) from None

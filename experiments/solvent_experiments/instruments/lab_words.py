@@ -56,7 +56,7 @@ from solvent.lab.words.sentences import lab_sentences
 from solvent.lab.words.tool_log import Plate, tool_calls
 from solvent_experiments.instruments.terminal import show_table
 from solvent_experiments.measure.table import Table
-from solvent_experiments.run.console import new_console
+from solvent_experiments.run.console import new_console, say
 from solvent_experiments.run.progress import shown_on
 
 __all__ = [
@@ -95,9 +95,9 @@ TOLERANCE = 2e-6
 
 def build_words(params: LabParams, catalogue: Path | None, folder: Path, model: str | None) -> None:
     """Measure, then write the words and, last, the measurements into ``folder``."""
+    measured = _measured(params, catalogue, model)
     words = (catalogue or CATALOGUE).read_bytes()
     folder.mkdir(parents=True, exist_ok=True)
-    measured = _measured(params, catalogue, model)
     if (folder / CATALOGUE.name).resolve() != CATALOGUE.resolve():
         (folder / CATALOGUE.name).write_bytes(words)
     save_measured(folder / SHIPPED.name, measured)
@@ -125,7 +125,7 @@ def check_words(params: LabParams, catalogue: Path | None, folder: Path | None, 
         "corrections": kept.corrections == fresh.corrections,
     }
     for name, holds in same.items():
-        print(f"{'same' if holds else 'differs'}  {name}")
+        say(f"{'same' if holds else 'differs'}  {name}")
     return all(same.values())
 
 

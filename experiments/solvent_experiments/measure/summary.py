@@ -5,7 +5,6 @@ A run computes them once. ``summary.json`` keeps them in full precision for the 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ import numpy as np
 
 from solvent import LabParams
 from solvent_experiments.artifacts.parquet import Columns
-from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.config.documents import ConfigError, read_json
 from solvent_experiments.measure.columns import COLUMNS, SCORES, SUMMARISED
 from solvent_experiments.measure.statistics import (
     Interval,
@@ -157,19 +156,25 @@ def to_mappings(rows: Sequence[Row]) -> list[dict[str, Any]]:
 def read_rows(path: Path) -> list[Row]:
     """Return the rows of a run's ``summary.json``, best first."""
     try:
-        return [_read_row(agent) for agent in json.loads(path.read_text(encoding="utf-8"))["agents"]]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return [_read_row(agent) for agent in read_json(path, "as `solvent run` wrote it")["agents"]]
+    except ConfigError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ConfigError(
-            f"not a summary ({type(error).__name__}: {error}); allowed: as `solvent run` wrote it", file=path
+            f"not a summary ({type(error).__name__}: {error!s:.60}); allowed: as `solvent run` wrote it",
+            file=path,
         ) from None
 
 
 def _read_row(agent: Mapping[str, Any]) -> Row:
     measured: dict[str, Measured] = {
-        key: Interval(**value) if isinstance(value, dict) else float(value)
+        key: Interval(**{name: float(part) for name, part in value.items()})
+        if isinstance(value, dict)
+        else float(value)
         for key, value in agent.items()
         if key not in ABOUT
     }
     row = Row(str(agent["agent"]), int(agent["seeds"]), int(agent["episodes"]), measured)
-    row.interval("score")
+    if not isinstance(measured.get("score"), Interval):
+        raise TypeError("a score without interval")
     return row

@@ -15,7 +15,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["new_console", "say", "visible"]
+__all__ = ["complain", "new_console", "say", "visible"]
+
+LONGEST = 1000
+KEPT = 700
+"""Most characters of a message, and how many of its beginning are kept in a longer one."""
 
 
 def visible(said: str, kept: str = "") -> str:
@@ -30,6 +34,14 @@ def visible(said: str, kept: str = "") -> str:
 def say(said: str, *, stderr: bool = False) -> None:
     """Print lines of text."""
     print(visible(said, "\n"), file=sys.stderr if stderr else sys.stdout, flush=stderr)
+
+
+def complain(said: str) -> None:
+    """Print a message on stderr as one line, without its middle if it is long: its end says what is allowed."""
+    line = visible(" ".join(said.split()))
+    if len(line) > LONGEST:
+        line = f"{line[:KEPT]} … {line[KEPT - LONGEST :]}"
+    say(f"solvent: {line}", stderr=True)
 
 
 def new_console(*, stderr: bool = False, least: int = 120) -> Console:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import json
 import os
 import uuid
 from collections import Counter
@@ -21,6 +20,7 @@ from typing import Any, NamedTuple
 from solvent.energy.costs.lifecycle import Status, StoreError
 from solvent.energy.costs.models import CostDiscomfort, EnergyCostProposal, LedgerLine
 from solvent.energy.costs.store import CostStore
+from solvent.inputs import input_lines, strict_json
 
 __all__ = ["Intake", "file_proposals_jsonl", "log_discomfort_jsonl"]
 
@@ -81,28 +81,27 @@ def log_discomfort_jsonl(store: CostStore, path: str | os.PathLike[str]) -> Inta
 
 def _lines(path: Path, kind: str) -> Iterator[tuple[str, LedgerLine, Mapping[str, Any]]]:
     seen: Counter[str] = Counter()
-    with path.open(encoding="utf-8") as ledger:
-        for number, line in enumerate(ledger, start=1):
-            text = line.strip()
-            if not text:
-                continue
-            place = f"{path}, line {number}"
-            try:
-                row = json.loads(text)
-            except ValueError as error:
-                raise ValueError(f"{place}: no JSON ({error})") from None
-            if not isinstance(row, Mapping):
-                raise ValueError(f"{place}: got {row!r:.60}; allowed: an object")  # noqa: TRY004 - a bad file
-            # Two episodes may have equal lines: the count keeps their digests apart.
-            seen[text] += 1
-            origin = LedgerLine(
-                digest=hashlib.sha256(f"{kind} {seen[text]} {text}".encode()).hexdigest(),
-                ledger=path.name,
-                line=number,
-                design_id=None if row.get("design_id") is None else str(row["design_id"]),
-                logged_at=None if row.get("created_at") is None else str(row["created_at"]),
-            )
-            yield place, origin, row
+    for number, line in input_lines(path):
+        place = f"{path}, line {number}"
+        try:
+            text = line.decode("utf-8").strip()
+            row = strict_json(text) if text else None
+        except ValueError as error:
+            raise ValueError(f"{place}: no JSON ({error})") from None
+        if not text:
+            continue
+        if not isinstance(row, Mapping):
+            raise ValueError(f"{place}: got {row!r:.60}; allowed: an object")  # noqa: TRY004 - a bad file
+        # Two episodes may have equal lines: the count keeps their digests apart.
+        seen[text] += 1
+        origin = LedgerLine(
+            digest=hashlib.sha256(f"{kind} {seen[text]} {text}".encode()).hexdigest(),
+            ledger=path.name,
+            line=number,
+            design_id=None if row.get("design_id") is None else str(row["design_id"]),
+            logged_at=None if row.get("created_at") is None else str(row["created_at"]),
+        )
+        yield place, origin, row
 
 
 def _values(place: str, row: Mapping[str, Any], readers: Mapping[str, Reader]) -> dict[str, Any]:
@@ -113,7 +112,7 @@ def _values(place: str, row: Mapping[str, Any], readers: Mapping[str, Reader]) -
             continue
         try:
             values[key] = read(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ValueError(f"{place}: {key}: got {value!r:.60}; allowed: {allowed}") from None
     return values
 

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from solvent.inputs import read_input
 from solvent.lab.mechanisms.assay import AssayParams, bin_edges, ec50_grid
 from solvent.lab.words.rows import STRENGTHS, WORDINGS, fit_row, readout_row
 
@@ -33,6 +34,7 @@ class WordsError(ValueError):
 
 
 CATALOGUE = Path(__file__).with_name("catalogue.toml")
+LARGEST = 2**20  # bytes
 """The shipped catalogue."""
 SLOTS = {
     "readout": {"dose", "compound", "percent"},
@@ -129,11 +131,11 @@ def load_catalogue(path: Path = CATALOGUE) -> Catalogue:
         WordsError: The file can't be read, or a sentence is missing or has the wrong slots.
     """
     try:
-        text = path.read_bytes()
+        text = read_input(path, LARGEST)
         document = tomllib.loads(text.decode("utf-8"))
     except OSError as error:
         raise WordsError(f"{path}: not read, {error.strerror}; allowed: a catalogue of sentences") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise WordsError(f"{path}: {error}; allowed: a catalogue of sentences in TOML") from None
     readout = _sentence(path, document, "readout", "text", SLOTS["readout"])
     fits = tuple(

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from solvent.inputs import read_input
 from solvent.lab.mechanisms.adequacy import LOGGED, RULES
 from solvent.lab.mechanisms.assay import AssayParams
 from solvent.lab.mechanisms.gate import GateParams
@@ -63,6 +64,7 @@ MOST = 64
 UNIT = 1e-5
 """Tolerance of the squared length of a unit vector."""
 FORMAT = "solvent.lab.words.v2"
+LARGEST = 2**28  # bytes
 _KEYS = {
     "format",
     "compounds",
@@ -314,7 +316,7 @@ def load_measured(path: Path = SHIPPED) -> Measured:
         WordsError: The file does not exist, has another format, or was modified after it was written.
     """
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
+        with np.load(io.BytesIO(read_input(path, LARGEST)), allow_pickle=False) as file:
             about = json.loads(bytes(file["about"]).decode("ascii"))
             arrays = {name: file[name] for name in ARRAYS}
     except OSError as error:

@@ -16,7 +16,8 @@ import numpy as np
 from solvent_experiments.artifacts.files import write_json
 from solvent_experiments.artifacts.folder import RunFolder
 from solvent_experiments.artifacts.parquet import Columns, select
-from solvent_experiments.config.documents import ConfigError, read_document
+from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.config.experiment import read_resolved
 from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.figures.style import save, styled
 from solvent_experiments.figures.words import ARMS, counted, words_ablation
@@ -65,12 +66,12 @@ def load_arms(enforced: Path, tracked: Path) -> dict[str, RunData]:
 
 def _compared(path: Path) -> dict[str, Any]:
     """Return the settings that two arms must share: the lab except the switches, recipes, seeds, evaluation."""
-    config = dict(read_document(RunFolder(path).config).data)
-    params = config["params"] | {
-        name: {**config["params"][name], "enforced": None} for name in ("adequacy", "debt")
-    }
-    return {"env": config["env"], "params": params, "train": config["train"]} | {
-        key: config[key] for key in ("seeds", "evaluation")
+    config, lab = read_resolved(RunFolder(path).config)
+    params = lab.to_mapping()
+    params |= {name: {**params[name], "enforced": None} for name in ("adequacy", "debt")}
+    return {"env": config.env, "params": params, "train": config.train} | {
+        "seeds": config.seeds,
+        "evaluation": config.evaluation,
     }
 
 

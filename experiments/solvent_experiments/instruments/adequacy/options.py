@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,11 +132,13 @@ class JudgeOptions:
         return Judge(settings, self.judge_cache or cache_folder() / "judgements")
 
     def _fields(self) -> dict[str, object]:
+        from solvent.inputs import strict_json
+
         if self.judge_options is None:
             return {}
         try:
-            found = json.loads(self.judge_options)
-        except (ValueError, RecursionError):
+            found = strict_json(self.judge_options)
+        except ValueError:
             found = None
         if not isinstance(found, dict):
             raise ConfigError(f"--judge-options: got {self.judge_options!r:.60}; allowed: a JSON object")

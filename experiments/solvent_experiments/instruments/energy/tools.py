@@ -36,7 +36,7 @@ from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.instruments.terminal import LONGEST as LONGEST_SAID
 from solvent_experiments.instruments.terminal import one_line, printable
 from solvent_experiments.measure.table import Table
-from solvent_experiments.run.console import say
+from solvent_experiments.run.console import complain, say
 
 __all__ = ["Listing", "ServerError", "environment_of", "list_tools", "show_tools"]
 
@@ -93,13 +93,13 @@ def show_tools(
                 listing = ask(server)
         except ServerError as error:
             sys.stdout.flush()
-            _warn(str(error))
+            complain(str(error))
             continue
         listings.append(listing)
         if not as_json:
             _print(listing, console, why=why)
         for line in listing.left_out:
-            _warn(f"{printable(server)}: left out: {line}")
+            complain(f"{printable(server)}: left out: {line}")
     if as_json:
         rows = [
             {"server": listing.server, "name": tool.name, **tool.to_row()}
@@ -107,12 +107,8 @@ def show_tools(
             for listing in listings
             for tool in listing.tools
         ]
-        print(json.dumps(rows, indent=2))
+        say(json.dumps(rows, indent=2))
     return len(listings) == len(servers)
-
-
-def _warn(line: str) -> None:
-    say(f"solvent: {line}", stderr=True)
 
 
 def list_tools(
@@ -143,7 +139,7 @@ def list_tools(
         stderr.close()
         if show_stderr:
             for line in stderr.lines:
-                print(f"{printable(server)} | {printable(line, 1000)}", file=sys.stderr)
+                say(f"{printable(server)} | {printable(line, 1000)}", stderr=True)
     if heard.interrupted:
         raise KeyboardInterrupt
     if heard.hopeless and not heard.complete:

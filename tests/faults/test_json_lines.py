@@ -1,0 +1,393 @@
+"""Files of JSON that a stranger wrote, for every command that reads one: read, or refused in one line."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from solvent.adequacy.drift import DriftMonitor, DriftRules, append_drifts
+from solvent.adequacy.errors import JudgeError
+from solvent.adequacy.judge_prompt import read_answer
+from solvent.gate.datasets import load_dataset
+from solvent.gate.sweep import SweepSettings, run_sweep
+from solvent.inputs import DEEPEST, strict_json
+from solvent_experiments.run.console import visible
+from tests.commands import call
+from tests.faults.tally import Tally, rounds
+
+PATIENCE = 20.0
+"""Seconds for a file; most take a hundredth of one."""
+
+CALL = {"name": "Grep", "arguments": {"pattern": "bar", "path": "src/a"}, "result": "", "error": False}
+CHAT = [
+    {"role": "user", "content": "Is bar there?"},
+    {
+        "role": "assistant",
+        "tool_calls": [
+            {"id": "0", "type": "function", "function": {"name": "Grep", "arguments": '{"pattern": "bar"}'}}
+        ],
+    },
+    {"role": "tool", "tool_call_id": "0", "content": "nothing"},
+    {"role": "assistant", "content": [{"type": "text", "text": "bar does not exist."}]},
+]
+BLOCKS = [
+    {"role": "user", "content": "Is bar there?"},
+    {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": "0", "name": "Grep", "input": {"pattern": "bar"}}],
+    },
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "0", "content": "nothing"}]},
+    {"role": "assistant", "content": [{"type": "text", "text": "bar does not exist."}]},
+]
+RESPONSES = [
+    {"id": "a", "query": "Is bar there?", "response": "bar does not exist.", "tool_calls": [CALL], "epad": 2},
+    {"id": "b", "messages": CHAT, "agent": "x", "session": "y"},
+    {"id": "c", "messages": BLOCKS},
+]
+CLAIMS = [
+    {
+        "claim": "Cats sleep.",
+        "evidence": ["Cats sleep a lot.", "They purr."],
+        "label": "SUPPORTS",
+        "page": "Cats",
+    },
+    {"claim": "Dogs fly.", "evidence": "Dogs run.", "label": "REFUTES", "id": 7},
+]
+FEVEROUS = [
+    {"claim": "", "evidence": ""},
+    {
+        "id": 1,
+        "claim": "Cats sleep.",
+        "label": "SUPPORTS",
+        "evidence": [
+            {"content": ["Cats sleep [[A|a lot]]."], "context": {"Cats_sentence_0": ["Cats_title"]}}
+        ],
+    },
+]
+INCIDENT = {
+    "id": "i",
+    "time": "2026-11-01T12:00:00Z",
+    "severity": 9,
+    "occurrence": 5,
+    "detectability": 5,
+    "description": "wrong",
+    "query": "Is bar there?",
+    "response": "bar does not exist.",
+    "tool_calls": [CALL],
+    "rule": "definitive/thin",
+    "domain": "code",
+    "reported_by": "J. Doe",
+    "contradicted": False,
+}
+TRIGGER = {
+    "pattern": {"shape": "only", "tools": ["Grep"], "then_negative": True},
+    "decision": "accepted",
+    "accepted_by": "J. Doe",
+    "reason": "seen",
+    "time": "2026-11-01T12:00:00Z",
+    "rate": 0.9,
+    "lower_bound": 0.8,
+    "count": 12,
+}
+RETIRED = {
+    "correction": "replicate_before_claiming",
+    "decision": "retired",
+    "by": "J. Doe",
+    "reason": "no help",
+    "time": "2026-11-01T12:00:00Z",
+}
+PROPOSAL = {
+    "target_type": "action",
+    "target_name": "screen",
+    "current_cost": 4.0,
+    "suggested_min": 2.4,
+    "suggested_max": 3.2,
+    "direction": "decrease",
+    "rationale": "deferred",
+    "confidence": 0.71,
+    "evidence": [{"source": "heartbeat_3", "summary": "2.1 energy, 4 needed"}],
+    "heartbeat_refs": [3, 5],
+    "memory_refs": None,
+    "status": "pending",
+    "design_id": "seed-1-episode-0",
+}
+DISCOMFORT = {
+    "heartbeat_number": 3,
+    "action_considered": "screen",
+    "estimated_value": 0.6,
+    "energy_cost": 4.0,
+    "energy_available": 2.1,
+    "deferral_reason": "insufficient_energy",
+    "similar_deferrals_recent": 1,
+    "created_at": "2025-01-01T09:00:00.000Z",
+    "design_id": "seed-1-episode-0",
+}
+
+# ------------------------------------------------------------------------------------------ what is done to them
+
+RAW = {
+    "@nan@": "NaN",
+    "@inf@": "-Infinity",
+    "@huge@": "1" + "0" * 400,
+    "@long@": "9" * 5000,
+    "@float@": "1e999",
+    "@deep@": "[" * 90 + "]" * 90,
+    "@deeper@": "[" * 600 + "]" * 600,
+    "@deepest@": '{"a":' * 50_000,
+    "@twice@": '{"a": 1, "a": 2}',
+    "@surrogate@": '"\\ud800"',
+}
+"""What no value that Python writes becomes, by a text that stands for it."""
+VALUES = (
+    *(
+        None,
+        True,
+        -1,
+        0,
+        2**63,
+        1.5,
+        "",
+        " ",
+        "\x1b[2J\u202e",
+        "a" * 5000,
+        "null",
+        [],
+        {},
+        [[]],
+        [None],
+        {"": {}},
+    ),
+    *RAW,
+)
+PIECES = (
+    b"",
+    b"\0",
+    b"\xff",
+    b"\x1b[2J",
+    b"\n",
+    b"{",
+    b"}",
+    b"]",
+    b'"',
+    b",",
+    b"\\",
+    b"\xef\xbb\xbf",
+    b"NaN",
+    b" " * 50,
+)
+
+
+def places(value: Any) -> list[tuple[Any, Any]]:
+    """Every container in a JSON value, with each of its keys."""
+    keys: Iterable[Any] = (
+        value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    )
+    return [place for key in keys for place in ((value, key), *places(value[key]))]
+
+
+@st.composite
+def damaged(draw: st.DrawFn, rows: list[Any]) -> bytes:
+    """A file of JSON lines with other values, without keys, cut off, or with bytes where none belong."""
+    lines = []
+    for row in draw(st.lists(st.sampled_from(rows), min_size=1, max_size=3)):
+        changed = json.loads(json.dumps(row))
+        for _ in range(draw(st.integers(0, 2))):
+            if not (found := places(changed)):
+                break
+            container, key = found[draw(st.integers(0, len(found) - 1))]
+            value = draw(st.sampled_from(VALUES))
+            if isinstance(container, dict) and draw(st.integers(0, 3)) == 0:
+                del container[key]
+            elif isinstance(container, dict) and draw(st.integers(0, 4)) == 0:
+                container[draw(st.sampled_from(("x", "\x1b[2J", "a" * 5000)))] = value
+            else:
+                container[key] = json.loads(json.dumps(value))
+        line = json.dumps(changed)
+        for mark, raw in RAW.items():
+            line = line.replace(f'"{mark}"', raw)
+        text = line.encode("utf-8")
+        if draw(st.integers(0, 2)) == 0:
+            start = draw(st.integers(0, len(text)))
+            end = min(len(text), start + draw(st.integers(0, 20)))
+            text = text[:start] + draw(st.sampled_from(PIECES)) + text[end:]
+        lines.append(text)
+    return b"\n".join(lines) + draw(st.sampled_from((b"\n", b"")))
+
+
+class Reader(NamedTuple):
+    """A command that reads a file, and codes other than 2 with which it may end."""
+
+    line: tuple[str, ...]
+    ends: tuple[int, ...] = (0,)
+
+
+OUT = ("--out", "out.jsonl")
+READERS = {
+    "responses": Reader(("adequacy", "score", "file", *OUT, "-q")),
+    "scores": Reader(("adequacy", "drift", "--scores", "file")),
+    "scored": Reader(("adequacy", "patterns", "--scores", "file")),
+    "incidents": Reader(("adequacy", "patterns", "--scores", "scores.jsonl", "--incidents", "file")),
+    "triggers": Reader(("adequacy", "score", "responses.jsonl", "--triggers", "file", *OUT, "-q")),
+    "drifts": Reader(("adequacy", "drift", "--scores", "scores.jsonl", "--events", "file")),
+    "retired": Reader(("adequacy", "drift", "--scores", "scores.jsonl", "--retired", "file")),
+    # There is no such model: a command that goes on after it has read the file ends there.
+    "claims": Reader(("gate", "eval", "--dataset", "file", "--model", "none"), ()),
+    "feverous": Reader(("gate", "eval", "--dataset", "file", "--model", "none", "--skip-broken"), ()),
+    "sweep": Reader(("gate", "check", "file"), (0, 1)),
+    "proposals": Reader(("proposals", "file", "file", "--store", "store.db")),
+    "discomfort": Reader(("proposals", "log", "file", "--store", "store.db")),
+}
+
+
+class Words:
+    """An embedder that needs no model."""
+
+    name, package, fingerprint, dimension = "words", "none", "0" * 64, 16
+
+    def encode(self, texts: list[str]) -> Any:
+        rows = np.array([np.random.default_rng(len(text)).standard_normal(16) for text in texts]).reshape(
+            -1, 16
+        )
+        return np.round(rows / np.linalg.norm(rows, axis=1, keepdims=True), 7)
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
+    """Lines that each command can read."""
+    folder = tmp_path_factory.mktemp("good")
+
+    def written(name: str, lines: list[Any]) -> Path:
+        (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        return folder / name
+
+    def read(path: Path) -> list[Any]:
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+    call("adequacy", "score", written("r", RESPONSES), "--out", folder / "scores", "-q").succeeded()
+    monitor = DriftMonitor(DriftRules(window=1))
+    drifts = [monitor.observe("x", "y", 3, "definitive/thin") for _ in range(5)]
+    append_drifts(folder / "drifts", [drift for drift in drifts if drift])
+    claims = [{"claim": f"{i} cats sleep", "evidence": [f"{i} cats lie down"]} for i in range(40)]
+    sweep = run_sweep(load_dataset(written("c", claims)), Words(), SweepSettings(n=None))  # type: ignore[arg-type]
+    return {
+        "responses": RESPONSES,
+        "scores": read(folder / "scores"),
+        "scored": read(folder / "scores"),
+        "incidents": [INCIDENT],
+        "triggers": [TRIGGER],
+        "drifts": read(folder / "drifts"),
+        "retired": [RETIRED],
+        "claims": CLAIMS,
+        "feverous": FEVEROUS,
+        "sweep": [json.loads(sweep.to_json())],
+        "proposals": [PROPOSAL],
+        "discomfort": [DISCOMFORT],
+    }
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: dict[str, list[Any]]) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in ("responses", "scores"):
+        text = "".join(json.dumps(row) + "\n" for row in rows[name])
+        (tmp_path / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def fault_of(reader: Reader, content: bytes) -> str:
+    """What is wrong with how a command takes a file; empty if nothing is."""
+    Path("file").write_bytes(content)
+    Path("out.jsonl").unlink(missing_ok=True)
+    begun = time.monotonic()
+    ended = call(*reader.line)
+    try:
+        if ended.code not in reader.ends:
+            ended.refused()
+        assert visible(ended.out + ended.err, "\n") == ended.out + ended.err, ended
+        assert time.monotonic() - begun < PATIENCE
+    except AssertionError as error:
+        return f"{str(error)[:400]!a} of {content[:1000]!a}"
+    return ""
+
+
+def attack(files: st.SearchStrategy[bytes], fault: Callable[[bytes], str], most: int) -> list[str]:
+    """Return what each of ``most`` files did wrong, empty for those that did nothing wrong."""
+    tried: list[str] = []
+
+    @settings(
+        max_examples=most, phases=[Phase.generate], database=None, suppress_health_check=list(HealthCheck)
+    )
+    @given(files)
+    def one(content: bytes) -> None:
+        tried.append(fault(content))
+
+    one()
+    return tried
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("name", READERS)
+def test_a_file_is_read_or_refused_in_a_line(name: str, rows: dict[str, list[Any]], tally: Tally) -> None:
+    reader = READERS[name]
+    whole = "".join(json.dumps(row) + "\n" for row in rows[name]).encode()
+    assert not fault_of(reader, whole)
+    tried = attack(damaged(rows[name]), lambda content: fault_of(reader, content), rounds(10, 100))
+    faults = [fault for fault in tried if fault]
+    tally("JSON lines", len(tried), len(tried) - len(faults))
+    assert not faults, "\n".join(faults[:5])
+
+
+ANSWER = {
+    "id": "x",
+    "object": "chat.completion",
+    "choices": [
+        {
+            "index": 0,
+            "finish_reason": "stop",
+            "message": {"role": "assistant", "content": '{"epad": 2, "sya": 0, "reason": "none"}'},
+        }
+    ],
+}
+
+
+def test_a_judges_answer_is_read_or_refused_in_a_line(tally: Tally) -> None:
+    def fault_of_answer(content: bytes) -> str:
+        try:
+            read_answer(content.decode("utf-8", "replace"))
+        except JudgeError as error:
+            return "" if len(str(error)) < 600 and "\n" not in str(error) else f"{str(error)[:300]!a}"
+        except Exception as error:
+            return f"{type(error).__name__}: {str(error)[:300]!a} of {content[:1000]!a}"
+        return ""
+
+    assert read_answer(json.dumps(ANSWER)).epad == 2
+    tried = attack(damaged([ANSWER]), fault_of_answer, rounds(50, 500))
+    faults = [fault for fault in tried if fault]
+    tally("JSON lines", len(tried), len(tried) - len(faults))
+    assert not faults, "\n".join(faults[:5])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[" * (DEEPEST + 1) + "]" * (DEEPEST + 1), "nested deeper than"),
+        ("[" * 100_000, "nested deeper than"),
+        ('{"a": [1, NaN]}', "got NaN, no finite number"),
+        ('{"a": {"b": 1, "b": 1}}', "a key is given twice"),
+        (b'"\xff"', "utf-8"),
+        ("", "Expecting value"),
+    ],
+)
+def test_json_is_strict(text: str | bytes, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        strict_json(text)
+    whole = "[" * DEEPEST + "]" * DEEPEST
+    assert strict_json("\ufeff".encode() + whole.encode()) == json.loads(whole)
