@@ -156,6 +156,8 @@ def to_mappings(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 def read_rows(path: Path) -> list[Row]:
     """Return the rows of a run's ``summary.json``, best first."""
+    if not path.exists():
+        raise ConfigError("missing; `solvent check RUN` names the command that makes it again", file=path)
     try:
         return [_read_row(agent) for agent in json.loads(path.read_text(encoding="utf-8"))["agents"]]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

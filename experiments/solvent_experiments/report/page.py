@@ -21,6 +21,7 @@ from matplotlib.figure import Figure
 
 from solvent_experiments.artifacts.files import require_writable, write_atomically
 from solvent_experiments.artifacts.folder import RunFolder
+from solvent_experiments.artifacts.integrity import finished_manifest
 from solvent_experiments.config.documents import ConfigError, read_document
 from solvent_experiments.figures import FIGURES
 from solvent_experiments.figures.data import RunData, load_run
@@ -30,7 +31,7 @@ from solvent_experiments.measure.table import Table
 from solvent_experiments.report.episodes import Chosen, chosen_episodes, replayed, require_actions
 from solvent_experiments.report.frames import lab_facts
 from solvent_experiments.report.gate import Spans
-from solvent_experiments.report.provenance import Provenance, finished_manifest, provenance
+from solvent_experiments.report.provenance import Provenance, provenance
 from solvent_experiments.report.tables import Change, config_changes, refusal_table
 from solvent_experiments.run.progress import Shown
 
