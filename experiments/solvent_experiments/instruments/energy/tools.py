@@ -283,7 +283,8 @@ class _CountedStream(httpx.AsyncByteStream):
 @contextlib.contextmanager
 def _counted_stdout(heard: _Heard) -> Iterator[None]:
     """Count what the SDK reads from a command; it has no limit and no place for one but this name."""
-    kind = mcp.client.stdio.TextReceiveStream
+    names: dict[str, Any] = vars(mcp.client.stdio)
+    kind = names["TextReceiveStream"]
 
     class Counted(kind):  # type: ignore[misc, valid-type]
         async def receive(self) -> str:
@@ -291,11 +292,11 @@ def _counted_stdout(heard: _Heard) -> Iterator[None]:
             heard.count(part)
             return part
 
-    mcp.client.stdio.TextReceiveStream = Counted  # type: ignore[misc]
+    names["TextReceiveStream"] = Counted
     try:
         yield
     finally:
-        mcp.client.stdio.TextReceiveStream = kind  # type: ignore[misc]
+        names["TextReceiveStream"] = kind
 
 
 async def _converse(read: Any, write: Any, heard: _Heard, most_junk: int) -> None:
