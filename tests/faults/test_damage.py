@@ -159,7 +159,7 @@ def test_a_run_that_lost_its_config_gets_it_back(smoke_config: Path, copied: Run
     copied.config.unlink()
     assert f"{copied.config}: missing; written again" in call("check", copied.root).out
     call("run", smoke_config, "--out", copied.root).succeeded(
-        f"{copied.config}: missing; written again", "every file is as written"
+        f"{copied.config}: missing; written again", "every file as written"
     )
     assert copied.config.read_bytes() == whole
 

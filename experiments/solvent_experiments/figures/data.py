@@ -16,6 +16,7 @@ from solvent_experiments.config.documents import ConfigError, read_document
 from solvent_experiments.config.experiment import environment_params
 from solvent_experiments.measure.departures import mark_of
 from solvent_experiments.measure.summary import Row, read_rows, summary
+from solvent_experiments.run.console import visible
 
 __all__ = ["RunData", "load_run"]
 
@@ -80,19 +81,27 @@ def load_run(folder: RunFolder) -> RunData:
             "not finished; allowed: a finished run (`solvent run` resumes it)", file=folder.root
         )
     config = read_document(folder.config).data
-    params, episodes = LabParams.from_mapping(config["params"]), read_parquet(folder.episodes)
+    params, episodes = LabParams.from_mapping(config["params"]), _shown(read_parquet(folder.episodes))
     return RunData(
-        name=str(config["name"]),
+        name=visible(str(config["name"])),
         env=str(config["env"]),
         params=params,
         learned=tuple(config["train"]),
         rows=_rows(folder, episodes, params),
         episodes=episodes,
-        traces=read_parquet(folder.traces),
-        training=read_parquet(folder.training) if folder.training.exists() else None,
+        traces=_shown(read_parquet(folder.traces)),
+        training=_shown(read_parquet(folder.training)) if folder.training.exists() else None,
         findings=_findings(folder, config) if folder.gate.exists() else None,
         gate=json.loads(folder.gate.read_text(encoding="utf-8")) if folder.gate.exists() else None,
     )
+
+
+def _shown(columns: Columns) -> Columns:
+    """Return the columns with the agents' names as they are shown; a stranger's run can have any."""
+    agents = columns["agent"]
+    for name in {name for name in set(agents) if not name.isprintable()}:
+        agents = np.where(agents == name, visible(name), agents)
+    return columns | {"agent": agents}
 
 
 def _rows(folder: RunFolder, episodes: Columns, params: LabParams) -> tuple[Row, ...]:

@@ -25,6 +25,7 @@ from solvent_experiments.measure.statistics import (
     ratio,
     share_interval,
 )
+from solvent_experiments.run.console import visible
 
 __all__ = ["Row", "groups_of", "read_rows", "summary", "to_mappings"]
 
@@ -172,6 +173,6 @@ def _read_row(agent: Mapping[str, Any]) -> Row:
         for key, value in agent.items()
         if key not in ABOUT
     }
-    row = Row(str(agent["agent"]), int(agent["seeds"]), int(agent["episodes"]), measured)
+    row = Row(visible(str(agent["agent"])), int(agent["seeds"]), int(agent["episodes"]), measured)
     row.interval("score")
     return row

@@ -142,7 +142,7 @@ class _Work:
         known, problems = set_changed_aside(folder, units, before)
         left = [unit for unit in units if not unit.finished]
         if before["finished"] and not left and not problems:
-            self.shown.say(f"{folder.root}: already finished, and every file is as written; nothing to do")
+            self.shown.say(f"{folder.root}: already finished, every file as written; nothing to do")
             return
         tasks = tasks_of(experiment, left)
         jobs = jobs or self.backend.default_jobs(len(left)) or default_jobs(experiment, len(tasks))

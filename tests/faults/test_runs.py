@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from solvent_experiments.config.documents import dump_yaml
 from solvent_experiments.config.experiment import Experiment, load_experiment
 from solvent_experiments.run.running import BrokenRunError, run_experiment
 from tests.commands import Launch, call, wait_until
+from tests.faults.disks import fill
 from tests.runs import assert_same_units, incidents, sessions
 
 pytestmark = pytest.mark.slow
@@ -89,27 +89,6 @@ def test_a_unit_whose_workers_are_always_killed_is_given_up_and_the_others_done(
     assert session["status"] == "failed"
     assert (root / "random" / "episodes.parquet").exists()
     assert not (root / "hermit" / "episodes.parquet").exists()
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of eight megabytes."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = shutil.which("mount")
-    options = ["-t", "tmpfs", "-o", "size=8m", "tmpfs", str(folder)]
-    if mount is None or subprocess.run([mount, *options], capture_output=True, check=False).returncode:
-        pytest.skip("a small file system can't be mounted here: that takes root, and leave to mount")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
-def fill(disk: Path, leave: int) -> Path:
-    """A file that leaves so many bytes."""
-    filler = disk / "filler"
-    found = os.statvfs(disk)
-    filler.write_bytes(b"\0" * max(0, found.f_bavail * found.f_frsize - leave))
-    return filler
 
 
 def stopped(root: Path, place: str, *arguments: object) -> str:
