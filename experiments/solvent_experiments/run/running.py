@@ -105,7 +105,8 @@ def tasks_of(experiment: Experiment, left: list[Unit]) -> list[Task]:
     """Return a task for each training and for each script that searches, and one for all other scripts."""
     from solvent_agents import PLAYERS
 
-    apart, together = [], []
+    apart: list[Unit] = []
+    together: list[Unit] = []
     for unit in left:
         searches = unit.seed is None and hasattr(PLAYERS[unit.agent], "labs_at_once")
         (apart if unit.seed is not None or searches else together).append(unit)
