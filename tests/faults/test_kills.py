@@ -85,7 +85,7 @@ def test_runs_that_are_killed_end_with_the_same_bytes(
     launch: Launch, brief_config: Path, smoke_run: RunFolder, tmp_path: Path, tally: Tally
 ) -> None:
     tried, held, wrong = 0, 0, []
-    for seed in range(rounds(1, 12)):
+    for seed in range(rounds(1, 6)):
         root = tmp_path / str(seed)
         kills, found = interrupted(
             lambda root=root: launch("run", brief_config, "--out", root), root, seed, 12.0
@@ -105,7 +105,7 @@ def test_drivers_of_ray_that_are_killed_end_with_the_same_bytes(
     launch: Launch, brief_config: Path, smoke_run: RunFolder, tmp_path: Path, tally: Tally
 ) -> None:
     tried, held, wrong = 0, 0, []
-    for seed in range(rounds(1, 3)):
+    for seed in range(rounds(1, 2)):
         root = tmp_path / str(seed)
         arguments = ("run", brief_config, "--out", root, "--backend", "ray", "--jobs", 2)
         kills, found = interrupted(lambda arguments=arguments: launch(*arguments), root, seed, 30.0)
@@ -132,7 +132,7 @@ def test_studies_that_are_killed_end_with_the_same_bytes(
     arguments = ("study", "run", STUDY, "--smoke", "--seeds", "0", "--jobs", "1", "--runs")
     call(*arguments, tmp_path / "undisturbed", "--quiet").succeeded()
     whole, tried, held, wrong = digests(tmp_path / "undisturbed"), 0, 0, []
-    for seed in range(rounds(1, 3)):
+    for seed in range(rounds(1, 2)):
         root = tmp_path / str(seed)
         kills, found = interrupted(lambda root=root: launch(*arguments, root), root, seed, 20.0)
         found += [] if digests(root) == whole else ["other bytes"]
