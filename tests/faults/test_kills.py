@@ -45,7 +45,8 @@ def killed(process: subprocess.Popen[str], luck: random.Random, least: float, mo
     alive = psutil.wait_procs(family, timeout=30)[1]
     if alive:
         return f"{how.name}: {alive} live on"
-    if how == signal.SIGINT and (process.returncode not in (0, 130) or "Traceback" in out + error):
+    ends = (0, 130, -signal.SIGINT)  # the last: when all was said and the interpreter was on its way out
+    if how == signal.SIGINT and (process.returncode not in ends or "Traceback" in out + error):
         return f"{how.name}: {process.returncode} {out} {error}"
     return ""
 
