@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from solvent import LabParams
-from solvent.energy.costs import CostStore, StoreError
+from solvent.energy.costs import CostStore, StoreError, connection
 from solvent.energy.costs.connection import place_of, url_of
+from tests.costs.conftest import unprivileged
 
 
 def refused(place: str | Path, *, create: bool = True) -> str:
@@ -62,15 +65,76 @@ def test_many_open_a_new_store_at_once(new_place: Callable[[], str]) -> None:
 
 def test_a_store_of_a_newer_schema_is_left_alone(new_place: Callable[[], str]) -> None:
     place = new_place()
-    with CostStore(place) as store, store._engine.begin() as connection:
-        connection.exec_driver_sql("UPDATE solvent_costs_version SET version_num = '0999'")
-    assert "schema '0999', which a newer version of Solvent wrote; allowed: up to '0001'" in refused(place)
+    with CostStore(place) as store, store._engine.begin() as sql:
+        table = "" if sql.dialect.name == "sqlite" else " ON solvent_costs_version"
+        sql.exec_driver_sql(f"DROP TRIGGER refuse_version_update{table}")  # as a later migration would
+        sql.exec_driver_sql("UPDATE solvent_costs_version SET version_num = '0999'")
+    assert "schema '0999', which a newer version of Solvent wrote; allowed: up to '0002'" in refused(place)
+
+
+def test_an_older_store_is_migrated_when_it_is_opened(
+    new_place: Callable[[], str], argue: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = new_place()
+    with monkeypatch.context() as older:
+        older.setattr(connection, "HEAD", "0001")
+        with CostStore(place) as store:
+            store.register_verbs(LabParams())
+            store.approve(argue(store).id)
+            before = [(row.target_name, row.revision, row.cost) for row in store.prices()]
+    failures: list[Exception] = []
+
+    def open_it() -> None:
+        try:
+            with CostStore(place, create=False) as store:
+                assert [(row.target_name, row.revision, row.cost) for row in store.prices()] == before
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=open_it) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    with CostStore(place) as store, store._engine.begin() as sql:
+        found = sql.exec_driver_sql("SELECT version_num FROM solvent_costs_version").scalar()
+    assert found == connection.HEAD == "0002"
+
+
+@contextlib.contextmanager
+def somebody_else() -> Iterator[None]:
+    """Be a user without rights for a while."""
+    if os.geteuid() != 0:
+        pytest.skip("takes root, to be another user for a while")
+    import pwd
+
+    other = pwd.getpwnam(str(unprivileged())).pw_uid
+    os.setresuid(other, other, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+
+
+def test_a_reader_who_may_not_write_leaves_nothing_behind(tmp_path: Path) -> None:
+    place = tmp_path / "costs.db"
+    with CostStore(place) as store:
+        prices = store.register_verbs(LabParams())
+    place.chmod(0o444)
+    for folder in (tmp_path, *tmp_path.parents[:-2]):
+        folder.chmod(0o777)
+    with somebody_else(), CostStore(place, create=False) as store:
+        assert len(store.prices()) == len(prices)
+        with pytest.raises(StoreError, match="attempt to write a readonly database"):
+            store.register_action("nap", 1.0)
+    assert [path.name for path in tmp_path.iterdir()] == ["costs.db"]
 
 
 def test_a_database_of_something_else_is_left_alone(new_place: Callable[[], str]) -> None:
     place = new_place()
-    with CostStore(place) as store, store._engine.begin() as connection:
-        connection.exec_driver_sql("DROP TABLE solvent_costs_version")
+    with CostStore(place) as store, store._engine.begin() as sql:
+        sql.exec_driver_sql("DROP TABLE solvent_costs_version")
     assert "holds a table" in refused(place)
 
 

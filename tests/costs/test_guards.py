@@ -70,6 +70,19 @@ def test_a_price_in_the_books_can_not_be_touched(raw: Any, statement: str) -> No
     raw.refused(statement, "append-only")
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE solvent_costs_version SET version_num = '0001'",
+        "UPDATE solvent_costs_version SET version_num = '0999'",
+        "DELETE FROM solvent_costs_version",
+        "INSERT INTO solvent_costs_version (version_num) VALUES ('0999')",
+    ],
+)
+def test_the_version_of_the_schema_can_not_be_touched(raw: Any, statement: str) -> None:
+    raw.refused(statement, "only a migration")
+
+
 def test_an_upsert_changes_nothing(raw: Any) -> None:
     row = "VALUES ('action', 'screen', 0, 0.1, 0)"
     columns = "(target_type, target_name, revision, cost, floor)"

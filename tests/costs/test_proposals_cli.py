@@ -141,3 +141,25 @@ def test_lines_that_are_skipped_for_one_reason_are_said_once(
     assert "skipped reviews.jsonl, lines 1, 2, 3, 4, 5, ...: is rejected" in said
     assert said.count("skipped reviews") == 1
     assert "filed 0, skipped 9" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("file", "ledger.jsonl"), None),
+        (("file", "ledger.jsonl"), "{"),
+        (("file", "ledger.jsonl"), "[" * 100_000),
+        (("file", "ledger.jsonl", "--env", "Solvent/None-v0"), '{"status": "rejected"}'),
+        (("log", "ledger.jsonl"), None),
+        (("log", "ledger.jsonl"), "{}"),
+        (("register", "--env", "Solvent/None-v0"), None),
+    ],
+)
+def test_a_command_that_fails_leaves_no_new_store(
+    arguments: tuple[str, ...], line: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if line is not None:
+        (tmp_path / "ledger.jsonl").write_text(f"{line}\n")
+    call("proposals", *arguments, "--store", "new.db").refused()
+    assert not list(tmp_path.glob("new.db*"))

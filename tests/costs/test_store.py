@@ -183,6 +183,31 @@ def test_what_can_not_be_asked_of_the_store(store: CostStore, file_one: Filing) 
         store.history("action", "new")
 
 
+def test_a_ceiling_of_nan_is_no_missing_ceiling(store: CostStore) -> None:
+    with pytest.raises(StoreError, match="got nan; allowed: a number") as refusal:
+        store.register_action("nap", 1.0, ceiling=float("nan"))
+    assert "\n" not in str(refusal.value)
+    with pytest.raises(StoreError):
+        store.register_action("nap", 1.0, floor=float("nan"))
+    assert "nap" not in {row.target_name for row in store.prices()}
+
+
+def test_names_that_are_no_text_are_one_line(store: CostStore, deferred: Any) -> None:
+    half = "\ud800"  # one half of a pair, which UTF-8 can't write
+    for attempt in (
+        lambda: store.register_action(half, 1.0),
+        lambda: store.price("action", half),
+        lambda: store.history("mcp_tool", half),
+        lambda: store.discomfort(half),
+        lambda: store.log_discomfort(deferred(agent_notes=half)),
+        lambda: store.knows(half),
+    ):
+        with pytest.raises(StoreError, match=r"got '\\ud800'; allowed: text in Unicode") as refusal:
+            attempt()
+        assert "\n" not in str(refusal.value)
+    assert store.discomfort() == []
+
+
 def test_several_ids_that_begin_alike_are_not_guessed_at(store: CostStore, file_one: Filing) -> None:
     for n in range(17):  # seventeen ids, sixteen first digits
         store.register_action(f"verb-{n}", 4.0)

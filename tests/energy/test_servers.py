@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import zlib
 from functools import partial
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -196,6 +197,86 @@ def test_urls_that_are_no_servers():
             assert "sent nothing that the protocol knows" in problem(f"{base}/html")
             assert "sent nothing that the protocol knows" in problem(f"{base}/json")
             assert "HTTP 500" in problem(f"{base}/broken")
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class _Flood(BaseHTTPRequestHandler):
+    """An answer without an end: one JSON text, one SSE line, many SSE events, or a small file that unpacks to much."""
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        kind = "application/json" if self.path in ("/json", "/packed") else "text/event-stream"
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        if self.path == "/packed":
+            self.send_header("Content-Encoding", "gzip")
+        self.end_headers()
+        with contextlib.suppress(ConnectionError):
+            if self.path == "/packed":
+                packer = zlib.compressobj(wbits=31)
+                for _ in range(512):
+                    self.wfile.write(packer.compress(bytes(2**20)))
+                self.wfile.write(packer.flush())
+                return
+            first, part = {
+                "/json": (b'{"jsonrpc": "2.0", "id": "', b"x" * 65_536),
+                "/line": (b"data: ", b"x" * 65_536),
+                "/events": (b"", b"event: ping\ndata: " + b"x" * 60_000 + b"\n\n"),
+            }[self.path]
+            self.wfile.write(first)
+            while True:
+                self.wfile.write(part)
+
+    def log_message(self, *args):
+        pass
+
+
+def at_most(mib, work):
+    """Do ``work`` and hold the growth of this process against a number of MiB."""
+    process, peaks, done = psutil.Process(), [], threading.Event()
+
+    def watch():
+        while not done.wait(0.01):
+            peaks.append(process.memory_info().rss)
+
+    before = process.memory_info().rss
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        work()
+    finally:
+        done.set()
+        watcher.join()
+    assert (max(peaks, default=0) - before) / 2**20 < mib
+
+
+@pytest.mark.parametrize("mode", ["flood", "notices"])
+def test_a_command_that_never_stops_talking(mode):
+    said = []
+    at_most(100, lambda: said.append(problem(scripted(mode))))
+    assert said == ["sent more than 8 MiB"]
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("/json", "sent more than 8 MiB"),
+        ("/line", "sent more than 8 MiB"),
+        ("/events", "sent more than 8 MiB"),
+        ("/packed", "sent nothing that the protocol knows"),
+    ],
+)
+def test_an_address_that_never_stops_talking(path, says):
+    with HTTPServer(("127.0.0.1", 0), _Flood) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            url = f"http://127.0.0.1:{server.server_port}{path}"
+            said = []
+            at_most(100, lambda: said.append(problem(url)))
+            assert says in said[0]
         finally:
             server.shutdown()
             thread.join()

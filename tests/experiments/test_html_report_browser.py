@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -16,10 +17,11 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from solvent import LabEnv
 from solvent.lab.rendering.words import class_name
 from solvent_experiments.artifacts.folder import RunFolder
-from solvent_experiments.artifacts.parquet import Columns, select
+from solvent_experiments.artifacts.parquet import Columns, read_parquet, select, write_parquet
 from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.report.episodes import Chosen, chosen_episodes
 from solvent_experiments.report.page import write_report
+from solvent_experiments.run.console import visible
 from solvent_experiments.run.progress import Shown
 
 PATIENCE = 30_000  # milliseconds; an idle machine needs a few hundred at most
@@ -265,20 +267,48 @@ def test_runs_are_switched(
     watched.close(url)
 
 
-def test_hostile_names_stay_text(browser: Browser, smoke_run: RunFolder, tmp_path: Path) -> None:
+RUNS = {
+    "a script": "<script>alert(1)</script>",
+    "a picture": '"><img src=x onerror=alert(2)>',
+    "the end of the script's data": "</script><script>alert(3)</script><!--",
+    "a link": "<a href='javascript:alert(4)'>x</a>",
+    "the other direction": "\u202etxt.eteled\u2066\u200f",
+    "control characters": "a\x1b[31m\x07\x85b",
+    "a template": "{{ 7 * 7 }}${alert(5)}",
+    "a formula": "$\\frac$ ^_{\\",
+}
+
+
+@pytest.mark.parametrize("name", RUNS.values(), ids=RUNS)
+def test_hostile_names_stay_text(name: str, browser: Browser, smoke_run: RunFolder, tmp_path: Path) -> None:
+    """Names of the run, its compounds and an agent, and what the manifest says of the machine."""
     shutil.copytree(smoke_run.root, tmp_path / "copy")
     folder = RunFolder(tmp_path / "copy")
     config = yaml.safe_load(folder.config.read_text(encoding="utf-8"))
-    name = "<img src=x onerror=alert(2)><script>alert(1)<!--"  # a compound's name has no "/"
-    config["name"] = f"{name}</script>"
-    config["params"]["assay"]["compounds"][0] = name
-    folder.config.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
+    agent = name[:20]  # figures have room for no more
+    compound = "".join(ch for ch in name.replace("/", "") if ch.isprintable())[:40]  # the lab takes no others
+    config["name"] = name
+    config["params"]["assay"]["compounds"][0] = compound
+    folder.config.write_text(yaml.safe_dump(config, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    manifest = json.loads(folder.manifest.read_text(encoding="utf-8"))
+    manifest["sessions"][-1]["platform"] = name
+    folder.manifest.write_text(json.dumps(manifest), encoding="utf-8")
+    for path in (folder.episodes, folder.traces, folder.training):
+        columns = read_parquet(path)
+        columns["agent"] = np.where(columns["agent"] == "honest", agent, columns["agent"]).astype(object)
+        write_parquet(path, columns)
+    folder.summary.unlink()
     report = Report(folder, write_report([folder.root], tmp_path / "x.html", Shown()))
     watched = Watched(browser.new_context(), report.url)
     page = watched.page
-    expect(page.locator("h1")).to_have_text(f"{name}</script>")
-    page.select_option("#choose-agent", label="honest")
+    expect(page.locator("h1")).to_have_text(visible(name))
+    expect(page.locator("#provenance dl.facts")).to_contain_text(visible(name))
+    expect(page.locator("#results tbody")).to_contain_text(visible(agent))
+    page.select_option("#choose-agent", label=visible(agent))
     page.get_by_role("button", name="Last step").click()
-    expect(page.locator(".compound .name").first).to_have_text(name)
+    expect(page.locator(".compound .name").first).to_have_text(compound)
     assert page.locator("img[src=x]").count() == 0
+    assert page.locator("a[href^=javascript]").count() == 0
+    shown = page.locator("body").inner_text()
+    assert shown == visible(shown, "\n\t\xa0\u2009\u202f")
     watched.close(report.url)

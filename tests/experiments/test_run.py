@@ -6,8 +6,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -117,43 +115,6 @@ def test_one_process_at_a_time(smoke: Experiment, tmp_path: Path) -> None:
     (tmp_path / "run" / ".lock").write_text("left by a process that was killed")
     with RunFolder(tmp_path / "run").locked():
         pass
-
-
-HOLD = """
-import sys
-from pathlib import Path
-from solvent_experiments.artifacts.folder import RunFolder
-from solvent_experiments.config.documents import ConfigError
-
-root, rounds = Path(sys.argv[1]), int(sys.argv[2])
-held = 0
-for _ in range(rounds):
-    try:
-        with RunFolder(root).locked():
-            (root / "holder").mkdir()  # fails if there is another
-            (root / "holder").rmdir()
-            held += 1
-    except ConfigError:
-        pass
-print(held)
-"""
-
-
-def test_of_many_processes_only_one_holds_the_lock(tmp_path: Path) -> None:
-    rounds = 1000
-    started = [
-        subprocess.Popen(
-            [sys.executable, "-c", HOLD, str(tmp_path / "run"), str(rounds)],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(4)
-    ]
-    said = [process.communicate(timeout=300)[0] for process in started]
-    assert [process.returncode for process in started] == [0] * 4
-    held = [int(line) for line in said]
-    assert min(held) > 0
-    assert sum(held) < 4 * rounds, "they met at least once"
 
 
 def test_stopped_and_resumed_is_the_same_as_never_stopped(

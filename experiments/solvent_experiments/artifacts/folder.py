@@ -14,7 +14,6 @@ units.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -24,25 +23,46 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from solvent_experiments.artifacts.files import naming, write_atomically, write_json
+from solvent import LabParams
+from solvent.lab.ledger import logs_of
+from solvent_experiments.artifacts.files import naming, sha256, write_atomically, write_json
+from solvent_experiments.artifacts.manifest import BLANK, read_manifest, text_sha256
 from solvent_experiments.config.documents import ConfigError, dump_yaml, read_document
 from solvent_experiments.config.experiment import Experiment
 
-__all__ = ["DISCOMFORT", "PROPOSALS", "REFUSALS", "VERDICTS", "RunFolder", "Unit", "differences"]
+__all__ = [
+    "DISCOMFORT",
+    "POLICY",
+    "PROPOSALS",
+    "REFUSALS",
+    "VERDICTS",
+    "RunFolder",
+    "Unit",
+    "differences",
+    "ledger_names",
+]
 
 REFUSALS = "epistemic_refusals.jsonl"
 DISCOMFORT = "cost_discomfort_log.jsonl"
 PROPOSALS = "energy_cost_proposals.jsonl"
 VERDICTS = "gate_verdicts.jsonl"
+POLICY = ("policy.safetensors", "policy.json", "training.parquet")
+"""Files that a training leaves in the folder of its seed."""
+
+
+def ledger_names(params: LabParams) -> tuple[str, ...]:
+    """Return the file names of the ledgers that labs with these parameters keep."""
+    return tuple(dict.fromkeys(log.file for log in logs_of(params)))
 
 
 @dataclass(frozen=True)
 class Unit:
-    """An agent's folder; ``seed`` is None for a script."""
+    """An agent's folder; ``seed`` is None for a script, and ``ledgers`` are the files of its evaluation's events."""
 
     agent: str
     seed: int | None
     folder: Path
+    ledgers: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -85,19 +105,40 @@ class Unit:
         return self.folder / "error.txt"
 
     @property
-    def trained(self) -> bool:
-        """True if both the policy and its training episodes are there."""
-        return self.model.exists() and self.training.exists()
-
-    @property
     def tables(self) -> list[Path]:
         """The unit's parts of the run's tables."""
         return [self.episodes, self.traces, *([] if self.seed is None else [self.training])]
 
     @property
+    def files(self) -> list[Path]:
+        """All files of the finished unit."""
+        return [*self._of_training, *self._of_evaluation]
+
+    @property
+    def trained(self) -> bool:
+        """True if both the policy and its training episodes are there."""
+        return _there(self._of_training)
+
+    @property
+    def evaluated(self) -> bool:
+        """True if tables and ledgers of the evaluation are there."""
+        return _there(self._of_evaluation)
+
+    @property
     def finished(self) -> bool:
-        """True if all tables are there."""
-        return all(table.exists() for table in self.tables)
+        return _there(self.files)
+
+    @property
+    def _of_training(self) -> list[Path]:
+        return [] if self.seed is None else [self.folder / name for name in POLICY]
+
+    @property
+    def _of_evaluation(self) -> list[Path]:
+        return [self.episodes, self.traces, *(self.folder / name for name in self.ledgers)]
+
+
+def _there(files: list[Path]) -> bool:
+    return all(path.exists() for path in files)
 
 
 class RunFolder:
@@ -115,19 +156,25 @@ class RunFolder:
         self.figures = root / "figures"
         self._lock = root / ".lock"
 
-    def unit(self, agent: str, seed: int | None = None) -> Unit:
+    def unit(self, agent: str, seed: int | None = None, ledgers: tuple[str, ...] = ()) -> Unit:
         """Return the unit of an agent, or of one of its training seeds."""
         folder = self.root / agent
-        return Unit(agent, seed, folder if seed is None else folder / f"seed-{seed}")
+        return Unit(agent, seed, folder if seed is None else folder / f"seed-{seed}", ledgers)
 
     def units(self, experiment: Experiment) -> list[Unit]:
         """Return all units of an experiment; learned agents come first because they take longest."""
-        learned = [self.unit(agent, seed) for agent in experiment.train for seed in experiment.seeds]
-        return learned + [self.unit(agent) for agent in experiment.agents]
+        ledgers = ledger_names(experiment.params)
+        learned = [self.unit(agent, seed, ledgers) for agent in experiment.train for seed in experiment.seeds]
+        return learned + [self.unit(agent, None, ledgers) for agent in experiment.agents]
 
-    def prepare(self, experiment: Experiment) -> None:
-        """Make the folder, or check that it belongs to this experiment; training seeds may be added."""
+    def prepare(self, experiment: Experiment) -> str | None:
+        """Make the folder, or check that it belongs to this experiment; training seeds may be added.
+
+        Returns:
+            A line if the run had lost its config, or had it in another form, and it was written again.
+        """
         resolved = experiment.to_mapping()
+        text, again = dump_yaml(resolved), None
         if self.config.exists():
             present = dict(read_document(self.config).data)
             if differs := self._conflict(present, resolved):
@@ -136,12 +183,23 @@ class RunFolder:
                     file=self.root,
                 )
             if present == resolved:
-                return
+                if sha256(self.config) == text_sha256(text):
+                    return None
+                again = f"{self.config}: in another form; written again"
+        elif self._lost(text):
+            again = f"{self.config}: missing; written again"
         elif any(path != self._lock for path in self.root.iterdir()):
             raise ConfigError(
                 "is not empty and no run; allowed: another --out, or --fresh to move it aside", file=self.root
             )
-        write_atomically(self.config, dump_yaml(resolved))
+        write_atomically(self.config, text)
+        return again
+
+    def _lost(self, config: str) -> bool:
+        """Return whether the manifest is that of a run with this config."""
+        with suppress(ConfigError, OSError):
+            return bool(read_manifest(self.manifest)["config_sha256"] == text_sha256(config))
+        return False
 
     def _conflict(self, present: Mapping[str, Any], resolved: Mapping[str, Any]) -> str:
         seeds = present.get("seeds")
@@ -185,19 +243,16 @@ class RunFolder:
                 self._lock.unlink()
             lock.release()  # after that: whoever waits for a file that is gone asks again
 
-    def read_manifest(self) -> tuple[dict[str, Any], str | None]:
-        """Return the manifest, empty if missing; a damaged one is set aside and a line about it is returned."""
+    def read_manifest(self) -> tuple[Mapping[str, Any], str | None]:
+        """Return the manifest, a blank one if missing; a damaged one is set aside and a line about it is returned."""
         if not self.manifest.exists():
-            return {}, None
+            return BLANK, None
         try:
-            manifest = json.loads(self.manifest.read_text(encoding="utf-8"))
-            if not isinstance(manifest, dict):
-                raise TypeError
-        except (ValueError, TypeError):
+            return read_manifest(self.manifest), None
+        except ConfigError:
             aside = self.manifest.with_name("manifest.damaged.json")
             self.manifest.replace(aside)
-            return {}, f"{self.manifest}: damaged; moved to {aside.name}, with the earlier sessions"
-        return manifest, None
+            return BLANK, f"{self.manifest}: damaged; moved to {aside.name}, with the earlier sessions"
 
     def write_manifest(self, manifest: Mapping[str, Any]) -> None:
         write_json(self.manifest, manifest)

@@ -10,15 +10,31 @@ import platform
 import shlex
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
+from typing import Annotated, Any
 
 import psutil
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 import solvent
 from solvent_experiments.artifacts.files import sha256
+from solvent_experiments.config.documents import ConfigError
 
-__all__ = ["artifacts", "incident", "new_session", "now", "resumed_sessions", "surroundings", "versions"]
+__all__ = [
+    "BLANK",
+    "artifacts",
+    "incident",
+    "is_artifact",
+    "new_session",
+    "now",
+    "read_manifest",
+    "resumed_sessions",
+    "surroundings",
+    "text_sha256",
+    "versions",
+]
 
 PACKAGES = (
     "gymnasium",
@@ -31,6 +47,69 @@ PACKAGES = (
     "stable-baselines3",
     "torch",
 )
+
+
+class _Written(BaseModel):
+    model_config = ConfigDict(extra="allow", strict=True)
+
+
+class _Machine(_Written):
+    processor: str
+    cores: int | None
+    memory_gib: float
+
+
+class _Commit(_Written):
+    commit: str
+    dirty: bool
+
+
+class _Session(_Written):
+    command: str
+    started: str
+    finished: str | None
+    status: str
+    jobs: int
+    solvent: str
+    python: str
+    platform: str
+    packages: dict[str, str | None]
+    machine: _Machine
+    git: _Commit | None = None
+
+
+def _inside(name: str) -> str:
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or "\\" in name or "\0" in name:
+        raise ValueError(f"got {name!r}; allowed: a file in the run's folder")
+    return name
+
+
+class _Manifest(_Written):
+    config_sha256: str
+    finished: str | None
+    sessions: list[_Session] = Field(min_length=1)
+    artifacts: dict[Annotated[str, AfterValidator(_inside)], str]
+
+
+BLANK: Mapping[str, Any] = MappingProxyType(
+    {"config_sha256": "", "finished": None, "sessions": [], "artifacts": {}}
+)
+"""The manifest of a run that has none."""
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Return the manifest in a file; raise ConfigError for one that no run wrote."""
+    try:
+        manifest = _Manifest.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ConfigError(
+            f"not a manifest ({first['msg']}); allowed: as `solvent run` wrote it",
+            file=path,
+            key=".".join(map(str, first["loc"])),
+        ) from None
+    return manifest.model_dump(exclude_unset=True)
 
 
 def now() -> str:
@@ -78,9 +157,9 @@ def incident(outcome: str, unit: str | None, said: str) -> dict[str, Any]:
     return {"at": now(), "unit": unit, "outcome": outcome, "said": said}
 
 
-def resumed_sessions(manifest: dict[str, Any], session: dict[str, Any]) -> list[dict[str, Any]]:
+def resumed_sessions(manifest: Mapping[str, Any], session: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the earlier sessions; one without an end was cut off, and ``session`` records that as an incident."""
-    before: list[dict[str, Any]] = manifest.get("sessions", [])
+    before: list[dict[str, Any]] = manifest["sessions"]
     for earlier in before:
         if earlier["status"] == "running":
             earlier["status"] = "cut off"
@@ -90,14 +169,24 @@ def resumed_sessions(manifest: dict[str, Any], session: dict[str, Any]) -> list[
 
 
 def artifacts(root: Path) -> dict[str, str]:
-    """Return the SHA-256 of every file of a run except hidden files and TensorBoard's logs, which hold wall times."""
-    files = sorted(path for path in root.rglob("*") if path.is_file() and path.name != "manifest.json")
-    inside = {path.relative_to(root): path for path in files}
-    return {
-        name.as_posix(): sha256(path)
-        for name, path in inside.items()
-        if not any(part.startswith(".") for part in name.parts) and "tensorboard" not in name.parts
-    }
+    """Return the SHA-256 of every artifact in the folder of a run."""
+    files = {path.relative_to(root).as_posix(): path for path in sorted(root.rglob("*")) if path.is_file()}
+    return {name: sha256(path) for name, path in files.items() if is_artifact(name)}
+
+
+def is_artifact(name: str) -> bool:
+    """Return whether a file of a run is one of its results.
+
+    Reports may be written again, TensorBoard's logs hold wall times, and damaged files were set aside.
+    """
+    path = PurePosixPath(name)
+    return not (
+        name == "manifest.json"
+        or path.suffix == ".html"
+        or ".damaged" in path.name
+        or "tensorboard" in path.parts
+        or any(part.startswith(".") for part in path.parts)
+    )
 
 
 def text_sha256(text: str) -> str:

@@ -305,6 +305,25 @@ def tune(
 
 
 @app.command()
+def check(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Folders of finished runs.", show_default=False),
+    ],
+) -> None:
+    """Compare the files of finished runs with the hashes in their manifests.
+
+    Ends with 1 if a file is missing or changed, and says which command makes it again. Nothing is written.
+
+    Example: `solvent check runs/quickstart`
+    """
+    from solvent_experiments.run.check import check_runs
+
+    if not check_runs(runs):
+        raise typer.Exit(BROKEN)
+
+
+@app.command()
 def figures(
     runs: Annotated[
         list[Path] | None,
@@ -320,6 +339,7 @@ def figures(
     from solvent_experiments.artifacts.folder import RunFolder
     from solvent_experiments.config.documents import ConfigError
     from solvent_experiments.figures import draw_all
+    from solvent_experiments.run.check import tell_altered
 
     folders = runs or sorted(path.parent for path in Path("runs").glob("*/summary.json"))
     if not folders:
@@ -329,6 +349,7 @@ def figures(
     for root in folders:
         for path in draw_all(RunFolder(root)):
             say(str(path))
+    tell_altered(folders)
 
 
 @app.command()
@@ -358,12 +379,14 @@ def report(
     - `solvent report runs/lab runs/lab_tracked --out both.html`
     """
     from solvent_experiments.report.page import write_report
+    from solvent_experiments.run.check import tell_altered
     from solvent_experiments.run.progress import shown_on
 
     console = new_console()
     path = write_report(runs, out, shown_on(console, quiet=quiet))
     size = path.stat().st_size / 2**20
     console.print(f"{path}  {size:.1f} MB", highlight=False, markup=False, soft_wrap=True)
+    tell_altered(runs)
 
 
 @app.command()
@@ -389,6 +412,7 @@ def leaderboard(
     - `solvent leaderboard runs/quickstart runs/lab --format json > docs/results/leaderboard.json`
     """
     from solvent_experiments.report.leaderboard import leaderboard_mapping, leaderboard_table, read_entries
+    from solvent_experiments.run.check import tell_altered
 
     entries = read_entries(runs)
     table = leaderboard_table(entries)
@@ -404,6 +428,7 @@ def leaderboard(
         say(table.markdown())
     else:
         say(f"<table>\n<caption>{table.caption}</caption>\n{table.html()}</table>")
+    tell_altered(runs)
 
 
 @app.command()

@@ -112,12 +112,14 @@ def results(
 
     Example: `solvent study results predictions`
     """
-    from solvent_experiments.studies.registry import studies_named
+    from solvent_experiments.run.check import tell_altered
+    from solvent_experiments.studies.registry import arms_of, place_of, studies_named
     from solvent_experiments.studies.results import write_results
 
     for name, study in studies_named(names or []).items():
         found = write_results(name, study, runs or RUNS, out)
         say(f"{name}: {found['verdict']} ({out / name}.md)")
+        tell_altered(place_of(arm, runs or RUNS).root for arm in arms_of(study))
 
 
 @app.command()
@@ -129,8 +131,10 @@ def show(
 
     Example: `solvent study show predictions`
     """
-    from solvent_experiments.studies.registry import load_study, study_named
+    from solvent_experiments.run.check import tell_altered
+    from solvent_experiments.studies.registry import arms_of, load_study, place_of, study_named
     from solvent_experiments.studies.results import show_score
 
     study = study_named(name)
     show_score(study, study.score(load_study(name, study, runs or RUNS)), new_console())
+    tell_altered(place_of(arm, runs or RUNS).root for arm in arms_of(study))

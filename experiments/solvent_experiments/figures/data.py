@@ -17,6 +17,7 @@ from solvent_experiments.config.documents import ConfigError, read_json
 from solvent_experiments.config.experiment import ExperimentFile, environment_params, read_resolved
 from solvent_experiments.measure.departures import mark_of
 from solvent_experiments.measure.summary import Row, read_rows, summary
+from solvent_experiments.run.console import visible
 
 __all__ = ["RunData", "load_run"]
 
@@ -89,7 +90,7 @@ def load_run(folder: RunFolder) -> RunData:
     ):
         raise ConfigError("the traces of other episodes; " + AS_WRITTEN, file=folder.traces)
     return RunData(
-        name=config.name,
+        name=visible(config.name),
         env=config.env,
         params=params,
         learned=tuple(config.train),
@@ -110,7 +111,15 @@ def _table(path: Path, *columns: str) -> Columns:
         raise ConfigError(f"damaged ({error!s:.100}); {AS_WRITTEN}", file=path) from None
     if missing := [name for name in columns if name not in table]:
         raise ConfigError(f"has no column {missing[0]!r}; {AS_WRITTEN}", file=path)
-    return table
+    return _shown(table)
+
+
+def _shown(columns: Columns) -> Columns:
+    """Return the columns with the agents' names as they are shown; a stranger's run can have any."""
+    agents = columns["agent"]
+    for name in {name for name in set(agents) if not name.isprintable()}:
+        agents = np.where(agents == name, visible(name), agents)
+    return columns | {"agent": agents}
 
 
 def _rows(folder: RunFolder, episodes: Columns, params: LabParams) -> tuple[Row, ...]:

@@ -53,6 +53,7 @@ SETTINGS: dict[str, Any] = {
     "ytick.labelsize": 8,
     "legend.fontsize": 8,
     "font.family": "DejaVu Sans",
+    "text.parse_math": False,  # a name is text, whatever its characters
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.edgecolor": GREY,

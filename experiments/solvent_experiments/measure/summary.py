@@ -24,6 +24,7 @@ from solvent_experiments.measure.statistics import (
     ratio,
     share_interval,
 )
+from solvent_experiments.run.console import visible
 
 __all__ = ["Row", "groups_of", "read_rows", "summary", "to_mappings"]
 
@@ -155,6 +156,8 @@ def to_mappings(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 def read_rows(path: Path) -> list[Row]:
     """Return the rows of a run's ``summary.json``, best first."""
+    if not path.exists():
+        raise ConfigError("missing; `solvent check RUN` names the command that makes it again", file=path)
     try:
         return [_read_row(agent) for agent in read_json(path, "as `solvent run` wrote it")["agents"]]
     except ConfigError:
@@ -174,7 +177,7 @@ def _read_row(agent: Mapping[str, Any]) -> Row:
         for key, value in agent.items()
         if key not in ABOUT
     }
-    row = Row(str(agent["agent"]), int(agent["seeds"]), int(agent["episodes"]), measured)
+    row = Row(visible(str(agent["agent"])), int(agent["seeds"]), int(agent["episodes"]), measured)
     if not isinstance(measured.get("score"), Interval):
         raise TypeError("a score without interval")
     return row

@@ -72,9 +72,10 @@ class Table:
         """Return the head and the body of an HTML table; all texts are escaped."""
         from markupsafe import escape
 
-        head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in self.headings)
-        rows = (
-            f'<tr><th scope="row">{escape(first)}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in cells)}</tr>\n'
-            for first, *cells in self.rows
+        heads, *rows = [[escape(visible(cell)) for cell in line] for line in (self.headings, *self.rows)]
+        head = "".join(f'<th scope="col">{heading}</th>' for heading in heads)
+        body = "".join(
+            f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>\n'
+            for first, *cells in rows
         )
-        return f"<thead><tr>{head}</tr></thead>\n<tbody>\n{''.join(rows)}</tbody>\n"
+        return f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n"

@@ -13,13 +13,13 @@ from typing import Any
 
 from solvent import ENVIRONMENTS, LabParams
 from solvent_experiments.artifacts.folder import RunFolder
+from solvent_experiments.artifacts.integrity import finished_manifest
 from solvent_experiments.config.documents import ConfigError, read_document
 from solvent_experiments.config.experiment import environment_params
 from solvent_experiments.measure.departures import mark_of
 from solvent_experiments.measure.statistics import Interval
 from solvent_experiments.measure.summary import Row, read_rows
 from solvent_experiments.measure.table import Table
-from solvent_experiments.report.provenance import finished_manifest
 
 __all__ = ["Entry", "leaderboard_mapping", "leaderboard_table", "read_entries"]
 
@@ -89,15 +89,13 @@ def _read_entry(folder: RunFolder) -> Entry:
         config = read_document(folder.config).data
         name, env = str(config["name"]), str(config["env"])
         level, params = environment_params(env), LabParams.from_mapping(config["params"])
-        command = manifest["sessions"][-1].get("command", f"solvent run {folder.config}")
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise ConfigError(
-            f"damaged config.yaml or manifest.json ({type(error).__name__}: {error}); allowed: as `solvent run` "
-            "wrote them",
-            file=folder.root,
+            f"damaged ({type(error).__name__}: {error}); allowed: as `solvent run` wrote it",
+            file=folder.config,
         ) from None
     departures = mark_of(params, level) or ("" if params == level else "changed parameters")
-    return Entry(name, env, departures, str(command), rows)
+    return Entry(name, env, departures, manifest["sessions"][-1]["command"], rows)
 
 
 def leaderboard_table(entries: Sequence[Entry]) -> Table:

@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from solvent_experiments.artifacts.files import require_writable, write_atomically
 from solvent_experiments.artifacts.folder import RunFolder
+from solvent_experiments.artifacts.integrity import finished_manifest
 from solvent_experiments.config.documents import ConfigError, read_document
 from solvent_experiments.figures import FIGURES
 from solvent_experiments.figures.data import RunData, load_run
@@ -30,8 +32,9 @@ from solvent_experiments.measure.table import Table
 from solvent_experiments.report.episodes import Chosen, chosen_episodes, replayed, require_actions
 from solvent_experiments.report.frames import lab_facts
 from solvent_experiments.report.gate import Spans
-from solvent_experiments.report.provenance import Provenance, finished_manifest, provenance
+from solvent_experiments.report.provenance import Provenance, provenance
 from solvent_experiments.report.tables import Change, config_changes, refusal_table
+from solvent_experiments.run.console import visible
 from solvent_experiments.run.progress import Shown
 
 __all__ = ["REPORT", "write_report"]
@@ -99,7 +102,9 @@ def _target(roots: Sequence[Path], out: Path | None) -> Path:
 
 def _labels(roots: Sequence[Path]) -> list[str]:
     """Return the names of the runs, with their folders where names repeat."""
-    names = [str(read_document(RunFolder(root).config).data.get("name", root.name)) for root in roots]
+    names = [
+        visible(str(read_document(RunFolder(root).config).data.get("name", root.name))) for root in roots
+    ]
     return [
         name if names.count(name) == 1 else f"{name} ({root})"
         for name, root in zip(names, roots, strict=True)
@@ -181,6 +186,7 @@ def _page(sections: Sequence[Section], pictures: list[list[Picture]], runs: list
     environment = Environment(
         loader=PackageLoader("solvent_experiments.report", "assets"),
         autoescape=True,
+        finalize=_shown,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -200,6 +206,11 @@ def _page(sections: Sequence[Section], pictures: list[list[Picture]], runs: list
         script_hash=_csp_hash(script),
     )
     return page
+
+
+def _shown(value: Any) -> Any:
+    """Return what a page shows of a text: markup is escaped by the template, marks of direction and the like here."""
+    return value if not isinstance(value, str) or isinstance(value, Markup) else visible(value, "\n")
 
 
 def _csp_hash(text: str) -> str:

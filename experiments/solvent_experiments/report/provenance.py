@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from solvent_experiments.artifacts.files import sha256
 from solvent_experiments.artifacts.folder import RunFolder
-from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.artifacts.integrity import Artifact, altered, compared
 
-__all__ = ["Artifact", "Provenance", "finished_manifest", "provenance"]
-
-MOST_NAMED = 5
-SAME, CHANGED, MISSING = "as written", "changed since", "missing"
-
-
-class Artifact(NamedTuple):
-    """A file of the run: its hash in the manifest, and its state now."""
-
-    name: str
-    sha256: str
-    state: str
+__all__ = ["Provenance", "provenance"]
 
 
 class Provenance(NamedTuple):
@@ -34,10 +22,7 @@ class Provenance(NamedTuple):
     @property
     def altered(self) -> str:
         """Files that differ from the manifest, in one line; empty if none does."""
-        others = [artifact for artifact in self.artifacts if artifact.state != SAME]
-        named = [f"{artifact.name} ({artifact.state})" for artifact in others[:MOST_NAMED]]
-        more = ["…"] if len(others) > MOST_NAMED else []
-        return f"changed since the run: {', '.join(named + more)}" if others else ""
+        return altered(self.artifacts)
 
     @property
     def finished(self) -> str:
@@ -46,30 +31,7 @@ class Provenance(NamedTuple):
         return when.replace("T", " ").replace("+00:00", " UTC")
 
 
-def finished_manifest(folder: RunFolder) -> dict[str, Any]:
-    """Return the manifest of a run. Raise ConfigError unless the run is finished."""
-    if not folder.config.exists():
-        raise ConfigError(
-            "no run; allowed: a folder that `solvent run` wrote (with a config.yaml)", file=folder.root
-        )
-    try:
-        manifest = json.loads(folder.manifest.read_text(encoding="utf-8"))
-        finished = manifest["finished"]
-    except FileNotFoundError:
-        finished = None
-    except (ValueError, KeyError, TypeError) as error:
-        raise ConfigError(
-            f"not a manifest ({error}); allowed: as `solvent run` wrote it", file=folder.manifest
-        ) from None
-    if not finished:
-        raise ConfigError(
-            "not finished; allowed: a finished run (`solvent run` resumes it)", file=folder.root
-        )
-    assert isinstance(manifest, dict)
-    return manifest
-
-
-def provenance(folder: RunFolder, manifest: dict[str, Any]) -> Provenance:
+def provenance(folder: RunFolder, manifest: Mapping[str, Any]) -> Provenance:
     """Return versions, machine and times of the run, and its files compared with their hashes."""
     last = manifest["sessions"][-1]
     machine = last["machine"]
@@ -89,11 +51,7 @@ def provenance(folder: RunFolder, manifest: dict[str, Any]) -> Provenance:
             (str(one["started"]), str(one["finished"]), str(one["status"]), str(one["jobs"]), _commit(one))
             for one in manifest["sessions"]
         ),
-        artifacts=tuple(
-            Artifact(name, digest, _state(folder, name, digest))
-            for name, digest in manifest["artifacts"].items()
-            if not name.endswith(".html")  # reports may be written again
-        ),
+        artifacts=compared(folder, manifest),
     )
 
 
@@ -102,10 +60,3 @@ def _commit(session: dict[str, Any]) -> str:
     if not git:
         return "installed without a repository"
     return f"{git['commit']}{', with changes that were not committed' if git['dirty'] else ''}"
-
-
-def _state(folder: RunFolder, name: str, digest: str) -> str:
-    path = folder.root / name
-    if not path.is_file():
-        return MISSING
-    return SAME if sha256(path) == digest else CHANGED

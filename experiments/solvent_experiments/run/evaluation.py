@@ -20,6 +20,7 @@ from solvent.lab.ledger import logs_of
 from solvent.lab.mechanism import LogEvent
 from solvent_agents import rollout
 from solvent_agents.agent import Actions, Agent, TakesTime
+from solvent_experiments.artifacts.folder import ledger_names
 from solvent_experiments.artifacts.parquet import Columns, flatten, joined
 from solvent_experiments.config.experiment import Evaluation
 
@@ -82,11 +83,6 @@ def evaluate(
     episodes = joined(parts)
     episodes = {"episode_seed": episodes.pop("seed"), **episodes}
     return Evaluated(episodes, joined(traces), ledgers)
-
-
-def ledger_names(params: LabParams) -> tuple[str, ...]:
-    """Return the file names of the ledgers that labs with these parameters keep."""
-    return tuple(dict.fromkeys(log.file for log in logs_of(params)))
 
 
 def _replay(params: LabParams, seed: int, actions: list[int], ledgers: dict[str, list[LogEvent]]) -> None:

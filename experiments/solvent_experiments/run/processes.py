@@ -11,7 +11,8 @@ import multiprocessing
 import os
 import signal
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnContext, SpawnProcess
@@ -34,7 +35,8 @@ class _Worker:
         self._ended: set[str] = set()
         self.connection, speaker = context.Pipe(duplex=False)
         self._process: SpawnProcess = context.Process(target=work, args=(task, speaker, stop), daemon=True)
-        self._process.start()
+        with _unheard():
+            self._process.start()
         speaker.close()
 
     def hear(self) -> Message | None:
@@ -67,6 +69,19 @@ class _Worker:
         if code >= 0:
             return f"its process {self._process.pid} ended with code {code}"
         return f"its process {self._process.pid} was ended by {_name(-code)}"
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Block the signals of a terminal for a process that starts: Ctrl-C reaches it before it can ignore it."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def run_tasks(

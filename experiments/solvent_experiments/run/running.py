@@ -22,6 +22,7 @@ from solvent import LabParams
 from solvent_experiments.artifacts import manifest as manifests
 from solvent_experiments.artifacts.files import is_full, no_room, sha256
 from solvent_experiments.artifacts.folder import RunFolder, Unit
+from solvent_experiments.artifacts.integrity import set_changed_aside
 from solvent_experiments.artifacts.joining import DamagedError, join
 from solvent_experiments.config.documents import read_document
 from solvent_experiments.config.experiment import Experiment, environment_params
@@ -74,7 +75,8 @@ def run_experiment(
         if fresh and (moved := folder.set_aside()):
             shown.say(f"moved the existing folder to {moved}")
         with folder.locked(), _stop_on_signals(shown) as stop:
-            folder.prepare(experiment)
+            if again := folder.prepare(experiment):
+                shown.say(again)
             _Work(experiment, folder, backend, shown, stop).finish(jobs)
     return folder
 
@@ -137,10 +139,11 @@ class _Work:
         """Run what is unfinished and record it in the manifest."""
         experiment, folder = self.experiment, self.folder
         units = folder.units(experiment)
-        left = [unit for unit in units if not unit.finished]
         before, problem = folder.read_manifest()
-        if not left and before.get("finished"):
-            self.shown.say(f"{folder.root}: already finished; nothing to do")
+        known, problems = set_changed_aside(folder, units, before)
+        left = [unit for unit in units if not unit.finished]
+        if before["finished"] and not left and not problems:
+            self.shown.say(f"{folder.root}: already finished, every file as written; nothing to do")
             return
         tasks = tasks_of(experiment, left)
         jobs = jobs or self.backend.default_jobs(len(left)) or default_jobs(experiment, len(tasks))
@@ -152,10 +155,11 @@ class _Work:
             "config_sha256": sha256(folder.config),
             "finished": None,
             "sessions": [*manifests.resumed_sessions(before, session), session],
-            "artifacts": {},
+            "artifacts": known,
         }
         if problem:
-            session["incidents"].append(manifests.incident("went on", None, problem))
+            problems.insert(0, problem)
+        session["incidents"] += [manifests.incident("went on", None, line) for line in problems]
         for found in session["incidents"]:
             self.shown.say(found["said"])
         folder.write_manifest(manifest)
@@ -169,6 +173,8 @@ class _Work:
             status = "finished"
             manifest["finished"] = manifests.now()
             manifest["artifacts"] = manifests.artifacts(folder.root)
+            if problems and before["config_sha256"] == manifest["config_sha256"]:
+                self._compare(before["artifacts"], manifest)
         except Interrupted:
             status = "interrupted"
             raise
@@ -181,6 +187,14 @@ class _Work:
             # If the manifest can't be written either, the first error is the one to report.
             with nullcontext() if status == "finished" else suppress(OSError):
                 folder.write_manifest(manifest)
+
+    def _compare(self, before: dict[str, str], manifest: dict[str, Any]) -> None:
+        """Record it if files that were made again are not what they were."""
+        after = manifest["artifacts"]
+        if others := [name for name, digest in before.items() if after.get(name, digest) != digest]:
+            said = f"{len(others)} files differ from those of the earlier sessions, {others[0]} among them"
+            manifest["sessions"][-1]["incidents"].append(manifests.incident("went on", None, said))
+            self.shown.say(said)
 
     def _train_and_evaluate(self, left: list[Unit], tasks: list[Task], manifest: dict[str, Any]) -> None:
         session, experiment = manifest["sessions"][-1], self.experiment

@@ -156,7 +156,7 @@ def run_unit(
     times = {}
     if unit.seed is not None and not unit.trained:
         times["training"] = _timed(lambda: _train(experiment, unit, tell, should_stop))
-    if not unit.finished:
+    if not unit.evaluated:
         times["evaluation"] = _timed(lambda: _evaluate(experiment, unit, tell, should_stop))
     return times
 
@@ -174,6 +174,7 @@ def _train(
 
     assert unit.seed is not None
     unit.folder.mkdir(parents=True, exist_ok=True)
+    unit.episodes.unlink(missing_ok=True)  # a policy that is trained again is evaluated again
     log = TrainingLog(unit.training_log, experiment.params)
     resumed = False
 
@@ -233,7 +234,7 @@ def _agent(experiment: Experiment, unit: Unit) -> Agent:
 
 
 def save(unit: Unit, evaluated: Evaluated) -> None:
-    """Write the results of an evaluation; the episodes come last and mark the unit as finished."""
+    """Write the results of an evaluation; the episodes come last and mark the unit as evaluated."""
     unit.folder.mkdir(parents=True, exist_ok=True)
     for name, events in evaluated.ledgers.items():
         lines = [json.dumps(event.to_dict(), ensure_ascii=False) + "\n" for event in events]

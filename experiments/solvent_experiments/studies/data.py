@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +11,7 @@ import numpy as np
 
 from solvent import LabParams
 from solvent_experiments.artifacts.folder import RunFolder
+from solvent_experiments.artifacts.manifest import read_manifest
 from solvent_experiments.artifacts.parquet import Columns, read_parquet
 from solvent_experiments.config.documents import read_document
 from solvent_experiments.measure.summary import groups_of
@@ -37,8 +37,7 @@ class ArmData:
 
     @cached_property
     def manifest(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = json.loads(self.folder.manifest.read_text(encoding="utf-8"))
-        return found
+        return read_manifest(self.folder.manifest)
 
     @cached_property
     def params(self) -> LabParams:

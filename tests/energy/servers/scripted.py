@@ -102,6 +102,12 @@ def main(mode: str, file: str | None) -> None:
                 b"\xff\xfe\x00\n" if mode == "binary" else b"hello, this is no protocol\n"
             )
             sys.stdout.buffer.flush()
+    if mode == "flood":  # one line without an end
+        while True:
+            sys.stdout.write("x" * 65_536)
+    if mode == "notices":  # each of which is a good message
+        while True:
+            say({"method": "notifications/message", "params": {"level": "info", "data": "x" * 60_000}})
     if mode == "silent":
         print("thinking", file=sys.stderr, flush=True)
         time.sleep(60)

@@ -7,6 +7,7 @@ hexadecimal digits, arrays and JSON as JSON, and times as text in UTC.
 from __future__ import annotations
 
 import datetime
+import math
 import uuid
 from typing import Any
 
@@ -14,11 +15,24 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.ext.compiler import compiles
 
-__all__ = ["INTS", "JSON", "NEW_UUID", "NOW", "TEXTS", "UUIDS", "BySql", "UtcDateTime"]
+__all__ = ["INTS", "JSON", "NEW_UUID", "NOW", "TEXTS", "UUIDS", "BySql", "Number", "UtcDateTime"]
 
 JSON = sa.JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null=True), "postgresql")
 INTS = sa.JSON(none_as_null=True).with_variant(postgresql.ARRAY(sa.Integer()), "postgresql")
 TEXTS = sa.JSON(none_as_null=True).with_variant(postgresql.ARRAY(sa.Text()), "postgresql")
+
+
+class Number(sa.TypeDecorator[float]):
+    """A number. NaN is refused, which SQLite would store as NULL."""
+
+    impl = sa.Float
+    cache_ok = True
+
+    def process_bind_param(self, value: float | None, dialect: sa.Dialect) -> float | None:  # noqa: ARG002
+        """Return the number."""
+        if value is not None and math.isnan(value):
+            raise ValueError("got nan; allowed: a number")
+        return value
 
 
 class UtcDateTime(sa.TypeDecorator[datetime.datetime]):

@@ -26,7 +26,7 @@ from solvent.energy.costs.models import Base
 
 __all__ = ["HEAD", "VERSION_TABLE", "Database", "now", "place_of", "url_of"]
 
-HEAD = "0001"
+HEAD = "0002"
 """The last migration: the schema that this code reads and writes."""
 
 VERSION_TABLE = "solvent_costs_version"
@@ -85,6 +85,9 @@ class Database:
             raise kind(f"{self.place}: {what}: {_said(error)}") from error
         except sa.exc.StatementError as error:  # a value that doesn't fit its column
             raise kind(f"{self.place}: {what}: {error.orig or error}") from error
+        except UnicodeEncodeError as error:
+            part = error.object[error.start : error.end]
+            raise kind(f"{self.place}: {what}: got {part!r:.40}; allowed: text in Unicode") from error
 
 
 def now(session: Session) -> datetime.datetime:
@@ -146,12 +149,27 @@ def _connect(url: URL, *, create: bool) -> sa.Engine:
     if not create and not path.exists():
         raise StoreError(f"{path}: no such store; allowed: a store that is there, or register a price first")
     # The driver's own transactions exclude data definition and take the lock late.
-    engine = sa.create_engine(
-        url, poolclass=NullPool, connect_args={"isolation_level": None, "timeout": BUSY_SECONDS}
-    )
+    arguments: dict[str, Any] = {"isolation_level": None, "timeout": BUSY_SECONDS}
+    options: dict[str, Any] = {"connect_args": arguments}
+    if _only_readable(path):
+        unchanging = f"{path.absolute().as_uri()}?immutable=1"
+        options = {
+            "creator": lambda: sqlite3.connect(unchanging, uri=True, check_same_thread=False, **arguments)
+        }
+    engine = sa.create_engine(url, poolclass=NullPool, **options)
     sa.event.listen(engine, "connect", _set_up)
     sa.event.listen(engine, "begin", _begin)
     return engine
+
+
+def _only_readable(path: Path) -> bool:
+    """Return whether this user can't write to the file and nobody has it open.
+
+    An ordinary connection would leave a log and its index beside it, which this user can't remove and which may keep
+    the file's owner from writing. Known approximation: an owner who begins to write meanwhile is not noticed.
+    """
+    in_use = path.with_name(f"{path.name}-wal").exists()
+    return path.exists() and not os.access(path, os.W_OK) and not in_use
 
 
 def _set_up(connection: Any, _record: Any) -> None:

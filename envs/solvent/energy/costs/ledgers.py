@@ -13,7 +13,7 @@ import hashlib
 import os
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +22,16 @@ from solvent.energy.costs.models import CostDiscomfort, EnergyCostProposal, Ledg
 from solvent.energy.costs.store import CostStore
 from solvent.inputs import input_lines, strict_json
 
-__all__ = ["Intake", "file_proposals_jsonl", "log_discomfort_jsonl"]
+__all__ = [
+    "Intake",
+    "Line",
+    "discomfort_in",
+    "file_proposals",
+    "file_proposals_jsonl",
+    "log_discomfort_jsonl",
+    "log_discomforts",
+    "proposals_in",
+]
 
 
 class Intake(NamedTuple):
@@ -32,23 +41,46 @@ class Intake(NamedTuple):
     skipped: list[tuple[int, str]]
 
 
+class Line(NamedTuple):
+    """A line of a ledger: its place for messages, its origin, and its row, or why it is none."""
+
+    place: str
+    origin: LedgerLine
+    row: Any
+
+
 def file_proposals_jsonl(store: CostStore, path: str | os.PathLike[str]) -> Intake:
-    """File the pending proposals of a ledger, each in its own transaction.
+    """File the pending proposals of a ledger, each in its own transaction; nothing if a line can't be read.
 
     Raises:
         OSError: the file can't be read.
-        ValueError: a line is not a proposal; the message names file and line. Earlier lines are filed.
+        ValueError: a line is not a proposal; the message names file and line.
     """
-    filed: list[EnergyCostProposal] = []
-    skipped: list[tuple[int, str]] = []
+    return file_proposals(store, proposals_in(path))
+
+
+def proposals_in(path: str | os.PathLike[str]) -> list[Line]:
+    """Return the proposals of a ledger, and why lines that are none are skipped. Errors are as above."""
+    lines = []
     for place, origin, row in _lines(Path(path), "proposal"):
         status = _values(place, row, {"status": TEXT})["status"]
-        if status != Status.PENDING:
-            why = f"is {status} in the ledger: the lab's own review, which binds nobody"
-        elif store.knows(origin.digest):
-            why = "was filed before"
+        if status == Status.PENDING:
+            lines.append(Line(place, origin, EnergyCostProposal(**_values(place, row, PROPOSAL))))
         else:
-            proposal = EnergyCostProposal(**_values(place, row, PROPOSAL))
+            why = f"is {status} in the ledger: the lab's own review, which binds nobody"
+            lines.append(Line(place, origin, why))
+    return lines
+
+
+def file_proposals(store: CostStore, lines: Iterable[Line]) -> Intake:
+    """File what ``proposals_in`` found."""
+    filed: list[EnergyCostProposal] = []
+    skipped: list[tuple[int, str]] = []
+    for _, origin, proposal in lines:
+        why = "was filed before"
+        if isinstance(proposal, str):
+            why = proposal
+        elif not store.knows(origin.digest):
             try:
                 filed.append(store.file_proposal(proposal, origin))
                 continue
@@ -59,19 +91,31 @@ def file_proposals_jsonl(store: CostStore, path: str | os.PathLike[str]) -> Inta
 
 
 def log_discomfort_jsonl(store: CostStore, path: str | os.PathLike[str]) -> Intake:
-    """Log the discomfort in a ledger, each line in its own transaction.
+    """Log the discomfort in a ledger, each line in its own transaction; nothing if a line can't be read.
 
     Raises:
         OSError: the file can't be read.
-        ValueError: a line is not discomfort; the message names file and line. Earlier lines are logged.
+        ValueError: a line is not discomfort; the message names file and line.
     """
+    return log_discomforts(store, discomfort_in(path))
+
+
+def discomfort_in(path: str | os.PathLike[str]) -> list[Line]:
+    """Return the discomfort in a ledger. Errors are as above."""
+    return [
+        Line(place, origin, CostDiscomfort(**_values(place, row, DISCOMFORT)))
+        for place, origin, row in _lines(Path(path), "discomfort")
+    ]
+
+
+def log_discomforts(store: CostStore, lines: Iterable[Line]) -> Intake:
+    """Log what ``discomfort_in`` found; ValueError for a value that the database refuses, after the lines before it."""
     logged: list[CostDiscomfort] = []
     skipped: list[tuple[int, str]] = []
-    for place, origin, row in _lines(Path(path), "discomfort"):
+    for place, origin, discomfort in lines:
         if store.knows(origin.digest):
             skipped.append((origin.line, "was logged before"))
             continue
-        discomfort = CostDiscomfort(**_values(place, row, DISCOMFORT))
         try:
             logged.append(store.log_discomfort(discomfort, origin))
         except StoreError as error:

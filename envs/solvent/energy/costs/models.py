@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import DeclarativeBase, Mapped, MappedAsDataclass, mapped_column
 
 from solvent.energy.amounts import MOST_ENERGY
-from solvent.energy.costs.columns import INTS, JSON, NEW_UUID, NOW, TEXTS, UUIDS, BySql, UtcDateTime
+from solvent.energy.costs.columns import INTS, JSON, NEW_UUID, NOW, TEXTS, UUIDS, BySql, Number, UtcDateTime
 from solvent.energy.costs.lifecycle import Direction, Reviewer, Status
 from solvent.energy.pricing import ACTION, CATEGORIES
 from solvent.lab.verbs import INTENTS, VERBS
@@ -45,7 +45,7 @@ class Base(MappedAsDataclass, DeclarativeBase, eq=False):
 
     type_annotation_map: ClassVar = {
         str: sa.Text(),
-        float: sa.Float(),
+        float: Number(),
         datetime.datetime: UtcDateTime(),
         dict[str, Any]: JSON,
         list[dict[str, str]]: JSON,

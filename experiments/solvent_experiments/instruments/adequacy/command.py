@@ -368,10 +368,12 @@ def ablation(
     Example: `solvent adequacy ablation runs/lab runs/lab_tracked --out ablation`
     """
     from solvent_experiments.instruments.adequacy.ablation import compare_words, words_table
+    from solvent_experiments.run.check import tell_altered
 
     found = compare_words(enforced, tracked, out)
     show_table(words_table(found))
     _say(f"written: {out / f'words_{agent}.png'}" for agent in found["agents"])
+    tell_altered([enforced, tracked])
 
 
 def _say(lines: Iterable[str]) -> None:

@@ -16,6 +16,7 @@ from solvent_experiments.measure.table import Table
 from solvent_experiments.run.console import new_console, say, visible
 
 if TYPE_CHECKING:
+    from solvent import LabParams
     from solvent.energy.costs import CostStore, EnergyCost, EnergyCostProposal
 
 __all__ = ["app"]
@@ -167,11 +168,13 @@ def file(ledger: Ledger, env: Env = DEFAULT_ENV, store: Store = DEFAULT_STORE) -
 
     Example: `solvent proposals file energy_cost_proposals.jsonl`
     """
-    from solvent.energy.costs import file_proposals_jsonl
+    from solvent.energy.costs.ledgers import file_proposals, proposals_in
+    from solvent_experiments.config.experiment import environment_params
 
+    params, lines = environment_params(env), proposals_in(ledger)  # before a store is made
     with _opened(store, create=True) as opened:
-        _register(opened, env)
-        intake = file_proposals_jsonl(opened, ledger)
+        _register(opened, env, params)
+        intake = file_proposals(opened, lines)
         waiting = opened.proposals("pending")
     _say_skipped(ledger, intake.skipped)
     say(f"filed {len(intake.filed)}, skipped {len(intake.skipped)}; {len(waiting)} wait for a review")
@@ -183,10 +186,11 @@ def log(ledger: Ledger, store: Store = DEFAULT_STORE) -> None:
 
     Example: `solvent proposals log cost_discomfort_log.jsonl`
     """
-    from solvent.energy.costs import log_discomfort_jsonl
+    from solvent.energy.costs.ledgers import discomfort_in, log_discomforts
 
+    lines = discomfort_in(ledger)  # before a store is made
     with _opened(store, create=True) as opened:
-        intake = log_discomfort_jsonl(opened, ledger)
+        intake = log_discomforts(opened, lines)
     _say_skipped(ledger, intake.skipped)
     say(f"logged {len(intake.filed)}, skipped {len(intake.skipped)}")
 
@@ -197,8 +201,11 @@ def register(env: Env = DEFAULT_ENV, store: Store = DEFAULT_STORE) -> None:
 
     Example: `solvent proposals register`
     """
+    from solvent_experiments.config.experiment import environment_params
+
+    params = environment_params(env)  # before a store is made
     with _opened(store, create=True) as opened:
-        if not _register(opened, env):
+        if not _register(opened, env, params):
             say("every verb has a price already; only an approval changes it")
 
 
@@ -251,10 +258,8 @@ def _opened(place: str, *, create: bool = False) -> CostStore:
     return CostStore(place, create=create)
 
 
-def _register(store: CostStore, env: str) -> bool:
-    from solvent_experiments.config.experiment import environment_params
-
-    rows = store.register_verbs(environment_params(env))
+def _register(store: CostStore, env: str, params: LabParams) -> bool:
+    rows = store.register_verbs(params)
     if rows:
         entered = ", ".join(f"{row.target_name} {row.cost:g}" for row in rows)
         say(f"entered base costs of {env}: {entered}")

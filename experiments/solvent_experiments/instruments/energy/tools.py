@@ -1,8 +1,8 @@
 """``solvent tools``: prices of the tools of live servers of the Model Context Protocol.
 
 The protocol's SDK queries a server over stdio (a command) or streamable HTTP (a URL). The conversation always ends
-within the time limit plus a few seconds, with a list of tools or a one-line error, and leaves no process behind. Text
-from the server is escaped before it reaches the terminal.
+within the time limit plus a few seconds, with a list of tools or a one-line error, and leaves no process behind. Its
+answers are read up to a limit. Text from the server is escaped before it reaches the terminal.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ import os
 import shlex
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 from urllib.parse import urlsplit
 
 import anyio
 import httpx
+import mcp.client.stdio
 import psutil
 from mcp import ClientSession, McpError, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -41,6 +42,7 @@ from solvent_experiments.run.console import complain, say
 __all__ = ["Listing", "ServerError", "environment_of", "list_tools", "show_tools"]
 
 MOST_PAGES, MOST_TOOLS, MOST_JUNK = 200, 10_000, 100
+MOST_SENT = 8 * 2**20  # bytes of all answers together; a hundred tools take some 200 kB
 SHORTEST, LONGEST = 0.1, 3600.0  # seconds that a server may be given
 _KEPT = 65_536  # bytes of stderr
 LONGEST_NAME = 60
@@ -76,9 +78,23 @@ class _Heard:
     endless: bool = False
     junk: list[str] = field(default_factory=list)
     hopeless: bool = False  # too much junk
+    sent: int = 0  # bytes
     interrupted: bool = False
     leader: int = 0  # process id; the process leads its own session
     family: list[psutil.Process] = field(default_factory=list)
+    scope: anyio.CancelScope | None = None  # of the conversation
+
+    @property
+    def too_much(self) -> bool:
+        return self.sent > MOST_SENT
+
+    def count(self, part: bytes | str) -> None:
+        """Count what was sent, and end the conversation at the limit."""
+        self.sent += len(part)
+        if self.too_much:
+            if self.scope is not None:
+                self.scope.cancel()  # the SDK may take the error for a lost connection, and ask again
+            raise ConnectionError("more than the limit")
 
 
 def show_tools(
@@ -130,7 +146,7 @@ def list_tools(
     stderr = _Tail()
     failure: Exception | None = None
     try:
-        with _quiet_sdk():
+        with _quiet_sdk(), _counted_stdout(heard):
             anyio.run(_ask, server, seconds, dict(env or {}), stderr.writer, heard)
     except Exception as error:
         failure = error
@@ -142,6 +158,8 @@ def list_tools(
                 say(f"{printable(server)} | {printable(line, 1000)}", stderr=True)
     if heard.interrupted:
         raise KeyboardInterrupt
+    if heard.too_much and not heard.complete:
+        raise ServerError(server, f"sent more than {MOST_SENT // 2**20} MiB")
     if heard.hopeless and not heard.complete:
         raise ServerError(server, "sent nothing that the protocol knows" + _sample(heard))
     if failure is not None and not heard.complete:  # an error after the list is complete is harmless
@@ -219,29 +237,72 @@ async def _ask_command(
         leader = next((child for child in psutil.Process().children() if child.pid not in before), None)
         try:
             # Inside the transport, so that the limit does not interrupt the server's shutdown.
-            with anyio.fail_after(timeout) as scope:
-                await _converse(read, write, heard, scope, MOST_JUNK)
+            with anyio.fail_after(timeout) as heard.scope:
+                await _converse(read, write, heard, MOST_JUNK)
         finally:
             if leader is not None:
                 heard.leader, heard.family = leader.pid, _family(leader)
 
 
 async def _ask_url(url: str, timeout: float, heard: _Heard) -> None:
-    with anyio.fail_after(timeout) as scope:
+    async def counted(response: httpx.Response) -> None:
+        response.headers.pop("Content-Encoding", None)  # none was asked for: unpacked, few bytes can be many
+        response.stream = _CountedStream(response.stream, heard)
+
+    with anyio.fail_after(timeout) as heard.scope:
         async with (
-            httpx.AsyncClient(timeout=timeout) as client,
+            httpx.AsyncClient(
+                timeout=timeout,
+                headers={"Accept-Encoding": "identity"},
+                event_hooks={"response": [counted]},
+            ) as client,
             streamable_http_client(url, http_client=client) as (read, write, _),
         ):
-            await _converse(read, write, heard, scope, 1)  # an unreadable answer is not sent again
+            await _converse(read, write, heard, 1)  # an unreadable answer is not sent again
 
 
-async def _converse(read: Any, write: Any, heard: _Heard, scope: anyio.CancelScope, most_junk: int) -> None:
+class _CountedStream(httpx.AsyncByteStream):
+    """The body of an answer, counted."""
+
+    def __init__(self, stream: Any, heard: _Heard) -> None:
+        self._stream, self._heard = stream, heard
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for part in self._stream:
+            self._heard.count(part)
+            yield part
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+@contextlib.contextmanager
+def _counted_stdout(heard: _Heard) -> Iterator[None]:
+    """Count what the SDK reads from a command; it has no limit and no place for one but this name."""
+    names: dict[str, Any] = vars(mcp.client.stdio)
+    kind = names["TextReceiveStream"]
+
+    class Counted(kind):  # type: ignore[misc, valid-type]
+        async def receive(self) -> str:
+            part: str = await super().receive()
+            heard.count(part)
+            return part
+
+    names["TextReceiveStream"] = Counted
+    try:
+        yield
+    finally:
+        names["TextReceiveStream"] = kind
+
+
+async def _converse(read: Any, write: Any, heard: _Heard, most_junk: int) -> None:
     async def on_message(message: object) -> None:
         if isinstance(message, Exception):
             heard.junk.append(_junk(message))
             if len(heard.junk) >= most_junk:
                 heard.hopeless = True
-                scope.cancel()
+                if heard.scope is not None:
+                    heard.scope.cancel()
         await anyio.lowlevel.checkpoint()
 
     client = Implementation(name="solvent", version="1")

@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +18,8 @@ from solvent_experiments.config.documents import dump_yaml
 from solvent_experiments.config.experiment import Experiment, load_experiment
 from solvent_experiments.run.running import BrokenRunError, run_experiment
 from tests.commands import Launch, call, wait_until
+from tests.faults.disks import fill
+from tests.faults.tally import Tally
 from tests.runs import assert_same_units, incidents, sessions
 
 pytestmark = pytest.mark.slow
@@ -39,7 +40,7 @@ def workers(process: subprocess.Popen[str]) -> list[psutil.Process]:
 
 
 def test_a_worker_and_then_the_run_are_killed_and_it_goes_on_from_whole_files(
-    launch: Launch, brief_config: Path, smoke_run: RunFolder, tmp_path: Path
+    launch: Launch, brief_config: Path, smoke_run: RunFolder, tmp_path: Path, tally: Tally
 ) -> None:
     root = tmp_path / "run"
     process = launch("run", brief_config, "--out", root, "--jobs", 1)
@@ -64,10 +65,11 @@ def test_a_worker_and_then_the_run_are_killed_and_it_goes_on_from_whole_files(
     assert incidents(killed) == [("ppo seed 0", "tried again")]
     assert incidents(finished) == [(None, "went on"), ("ppo seed 1", "went on")]
     assert_same_units(root, smoke_run, *TRAINED, "hermit")
+    tally("kills", 2, 2)
 
 
 def test_a_unit_whose_workers_are_always_killed_is_given_up_and_the_others_done(
-    launch: Launch, smoke: Experiment, tmp_path: Path
+    launch: Launch, smoke: Experiment, tmp_path: Path, tally: Tally
 ) -> None:
     few = replace(smoke, train={}, agents=("hermit", "random"), evaluation=smoke.evaluation.model_copy())
     config, root = tmp_path / "few.yaml", tmp_path / "run"
@@ -89,27 +91,7 @@ def test_a_unit_whose_workers_are_always_killed_is_given_up_and_the_others_done(
     assert session["status"] == "failed"
     assert (root / "random" / "episodes.parquet").exists()
     assert not (root / "hermit" / "episodes.parquet").exists()
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of eight megabytes."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = shutil.which("mount")
-    options = ["-t", "tmpfs", "-o", "size=8m", "tmpfs", str(folder)]
-    if mount is None or subprocess.run([mount, *options], capture_output=True, check=False).returncode:
-        pytest.skip("a small file system can't be mounted here: that takes root, and leave to mount")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
-def fill(disk: Path, leave: int) -> Path:
-    """A file that leaves so many bytes."""
-    filler = disk / "filler"
-    found = os.statvfs(disk)
-    filler.write_bytes(b"\0" * max(0, found.f_bavail * found.f_frsize - leave))
-    return filler
+    tally("kills", len(killed), len(killed))
 
 
 def stopped(root: Path, place: str, *arguments: object) -> str:
@@ -123,7 +105,7 @@ def stopped(root: Path, place: str, *arguments: object) -> str:
 
 
 def test_a_full_disk_ends_the_run_in_one_line_and_with_room_it_goes_on(
-    brief_config: Path, smoke_run: RunFolder, small_disk: Path
+    brief_config: Path, smoke_run: RunFolder, small_disk: Path, tally: Tally
 ) -> None:
     root = small_disk / "run"
     for leave, file in (
@@ -142,10 +124,11 @@ def test_a_full_disk_ends_the_run_in_one_line_and_with_room_it_goes_on(
     run_experiment(load_experiment(brief_config, seeds=(1,)), root, quiet=True)
     assert sessions(root)[-1]["status"] == "finished"
     assert_same_units(root, smoke_run, "ppo/seed-1", "hermit")
+    tally("full disks", 2, 2)
 
 
 def test_a_disk_that_is_full_when_the_tables_are_joined(
-    smoke_config: Path, smoke: Experiment, smoke_run: RunFolder, small_disk: Path
+    smoke_config: Path, smoke: Experiment, smoke_run: RunFolder, small_disk: Path, tally: Tally
 ) -> None:
     root = small_disk / "run"
     shutil.copytree(
@@ -161,6 +144,7 @@ def test_a_disk_that_is_full_when_the_tables_are_joined(
     filler.unlink()
     run_experiment(smoke, root, quiet=True)
     assert (root / "episodes.parquet").read_bytes() == smoke_run.episodes.read_bytes()
+    tally("full disks", 1, 1)
 
 
 def flip(path: Path) -> None:
