@@ -17,6 +17,7 @@ import json
 import math
 import random
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -200,8 +201,27 @@ def _states(model: BaseAlgorithm, saved: dict[str, Tensor]) -> dict[str, dict[st
         for key, value in mine.items():
             parameter, _, part = key.partition("/")
             by_parameter.setdefault(int(parameter), {})[part] = value
+        _check_optimizer(name, attrgetter(name)(model), by_parameter)
         states[name] = {"state": by_parameter, "param_groups": state["param_groups"]}
     return states
+
+
+def _check_optimizer(name: str, optimizer: Any, saved: dict[int, dict[str, Tensor]]) -> None:
+    """Check the saved state of an optimizer. Its compiled step would read beyond tensors of another shape."""
+    probes = [torch.zeros_like(each, requires_grad=True) for each in optimizer.param_groups[0]["params"]]
+    for probe in probes:
+        probe.grad = torch.zeros_like(probe)
+    twin = type(optimizer)(probes, **optimizer.defaults)
+    twin.step()
+    own = [_forms(twin.state[probe]) for probe in probes]
+    for parameter, parts in saved.items():
+        if _forms(parts) != own[parameter]:
+            raise ValueError(f"{name}: got {_forms(parts)}; allowed: {own[parameter]}")
+
+
+def _forms(parts: dict[str, Any]) -> dict[str, Any]:
+    tensors = {key: torch.as_tensor(value) for key, value in parts.items()}
+    return {key: (value.dtype, tuple(value.shape)) for key, value in tensors.items()}
 
 
 def _set_aside(path: Path) -> Path:
