@@ -159,7 +159,7 @@ FIELDS = (
     Field("debt_interest", "f8", "", "bits", "debt grown by interest"),
     Field("debt_repaid", "f8", "", "bits", "debt repaid or forgiven"),
     Field("lot_calibrated", "b1", "", "flag", "a calibration has run in the current reagent lot"),
-    Field("debt_at_start", "f8", "", "bits", "debt carried over from the previous episode"),
+    Field("debt_at_start", "f8", "", "bits", "debt carried over from the previous episode", low=-MOST_BITS),
     Field("debt_peak", "f8", "", "bits", "highest debt"),
     Field("claimed", "f8", "", "bits", "sum of claims"),
     Field("gained", "f8", "", "bits", "sum of realised gains of explorations", low=-MOST_BITS),
