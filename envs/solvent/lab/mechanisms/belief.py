@@ -43,7 +43,7 @@ def _most_entropy(params: Any) -> float:
 
 def _distribution(name: str, rounding: float) -> Condition:
     def holds(_: Any, labs: Any) -> Any:
-        return abs(labs[name].sum(axis=-1, dtype=np.float64) - 1.0) <= rounding
+        return abs(labs[name].sum(axis=-1) - 1.0) <= rounding
 
     return Condition(name, "probabilities that sum to 1", holds)
 

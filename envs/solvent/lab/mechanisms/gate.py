@@ -187,7 +187,7 @@ CONDITIONS = (
     _under_review(
         "submitted_verb",
         "a verb that publishes",
-        lambda _, verbs: np.isin(verbs, (Verb.PUBLISH_PRIVATE, Verb.PUBLISH_PUBLIC)),
+        lambda _, verbs: (verbs == Verb.PUBLISH_PRIVATE) | (verbs == Verb.PUBLISH_PUBLIC),
     ),
     _under_review(  # the correction of an error depends on it
         "submitted_rule", "a rule", lambda params, rules: not params.adequacy.enabled or rules >= 0
