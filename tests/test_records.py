@@ -75,7 +75,6 @@ NEITHER = [0.5, 0.4, 0.1] + [0.0] * 5
             {"heartbeat": 40},
             "heartbeat: got 40; allowed: below the horizon while the episode runs",
         ),
-        ("default", {"steps": 1}, "last_action: got -1; allowed: an action after the first step, -1 before"),
         (
             "default",
             {"marginal": 0.2},

@@ -37,11 +37,6 @@ CONDITIONS = (
         "below the horizon while the episode runs",
         lambda params, labs: (labs["end_reason"] != 0) | (labs["heartbeat"] < params.budget.heartbeats),
     ),
-    Condition(
-        "last_action",
-        "an action after the first step, -1 before",
-        lambda _, labs: (labs["last_action"] < 0) == (labs["steps"] == 0),
-    ),
 )
 
 STEP_FIELDS = (
