@@ -59,10 +59,11 @@ def extreme(record: Any, rng: Any, _: Any, __: Any) -> Any:
 
 
 def put(record: Any, name: str, rng: Any, value: Any) -> None:
-    if record[name].shape and rng.random() < 0.7:
-        record[name].flat[rng.integers(record[name].size)] = value
-    else:
-        record[name] = value
+    with np.errstate(over="ignore"):  # 1e300 is infinite in float32
+        if record[name].shape and rng.random() < 0.7:
+            record[name].flat[rng.integers(record[name].size)] = value
+        else:
+            record[name] = value
 
 
 def edge(record: Any, rng: Any, _: Any, params: Any) -> Any:
