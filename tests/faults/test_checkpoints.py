@@ -67,7 +67,9 @@ def cut(path: Path, rng: Any) -> None:
 
 def replaced(path: Path, rng: Any) -> None:
     path.unlink()
-    kinds: tuple[Callable[[], object], ...] = (path.mkdir, lambda: path.symlink_to("/dev/zero"), path.touch)
+    kinds: list[Callable[[], object]] = [path.mkdir, path.touch]
+    if (zero := Path("/dev/zero")).exists():
+        kinds.append(lambda: path.symlink_to(zero))
     kinds[rng.integers(len(kinds))]()
 
 

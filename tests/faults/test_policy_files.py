@@ -27,6 +27,7 @@ POLICIES: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("lab", "MaskablePPO", "MlpPolicy", {"net_arch": [16, 8]}),
     ("tiny", "QRDQN", "MlpPolicy", {"net_arch": [16], "n_quantiles": 5}),
 )
+ZERO = Path("/dev/zero")
 RESEALED = ("tensors", "headers", "numbers")
 
 
@@ -212,13 +213,9 @@ def deep(folder: Path, rng: Any, _: Any) -> None:
 def no_file(folder: Path, rng: Any, _: Any) -> None:
     path = some_file(folder, rng)
     path.unlink()
-    kinds: tuple[Callable[[], object], ...] = (
-        path.mkdir,
-        lambda: os.mkfifo(path) if hasattr(os, "mkfifo") else None,
-        lambda: path.symlink_to(path),
-        lambda: path.symlink_to("/dev/zero"),
-        lambda: None,
-    )
+    kinds: list[Callable[[], object]] = [path.mkdir, lambda: None]
+    if ZERO.exists():
+        kinds += [lambda: os.mkfifo(path), lambda: path.symlink_to(path), lambda: path.symlink_to(ZERO)]
     kinds[rng.integers(len(kinds))]()
 
 
