@@ -240,11 +240,11 @@ def test_old_evidence_does_not_come_back():
         ({Verb.SCREEN: 3, Verb.PUBLISH_PUBLIC: 3}, {}, Verb.SCREEN),  # the lowest code of equals
         (
             {Verb.SCREEN: 9, Verb.PUBLISH_PUBLIC: 2},
-            {"review_at": by_verb({Verb.SCREEN: 40})},
+            {"review_at": by_verb({Verb.SCREEN: 18})},
             Verb.PUBLISH_PUBLIC,
         ),
-        ({Verb.SCREEN: 9}, {"review_at": by_verb({Verb.SCREEN: 40})}, None),  # one pending a verb
-        ({Verb.SCREEN: 9}, {"review_at": by_verb({Verb.DMSO: 40})}, Verb.SCREEN),
+        ({Verb.SCREEN: 9}, {"review_at": by_verb({Verb.SCREEN: 18})}, None),  # one pending a verb
+        ({Verb.SCREEN: 9}, {"review_at": by_verb({Verb.DMSO: 18})}, Verb.SCREEN),
         ({Verb.PUBLISH_PUBLIC: 9}, {"price": by_verb({Verb.PUBLISH_PUBLIC: 6000})}, None),  # at its floor
         ({Verb.PUBLISH_PRIVATE: 9}, {"price": by_verb({Verb.PUBLISH_PRIVATE: 3000})}, None),
         ({Verb.PUBLISH_PUBLIC: 9}, {"price": by_verb({Verb.PUBLISH_PUBLIC: 6001})}, Verb.PUBLISH_PUBLIC),

@@ -100,7 +100,7 @@ def tell(env, seed=0, episodes=3):
             if luck < 0.15:
                 state["debt"], state["wells"] = 2.5 if luck < 0.05 else 0.0, 384
             elif luck < 0.25:
-                state["energy"], state["debt"] = 1000 * env.params.energy.cap, 0.0
+                state["energy"], state["intents"], state["debt"] = 1000 * env.params.energy.cap, 0, 0.0
                 state["licence"], state["experiments"], state["published"] = 2.0, 1, 0
             env.set_state(state)
             resting = 0.15 < luck < 0.2

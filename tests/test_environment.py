@@ -373,10 +373,11 @@ def test_the_observation_does_not_depend_on_the_hidden_truth(env_id):
     env = make(env_id).unwrapped
     observation, _ = env.reset(seed=0)
     state = env.get_state()
-    state["potency"] = (state["potency"] + 1) % 8
-    state["instrument"] = (state["instrument"] + 1) % 15
+    assay = env.params.assay
+    state["potency"] = (state["potency"] + 1) % assay.potency_classes
+    state["instrument"] = (state["instrument"] + 1) % assay.instrument_states
     if env.params.energy.enabled:
-        state["fair"] += 1000
+        state["fair"] //= 2
     assert (env.set_state(state) == observation).all()
 
 

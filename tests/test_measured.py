@@ -529,6 +529,6 @@ def test_a_state_without_pages_is_refused_where_there_is_a_gate():
     ):
         state = gate.get_state()
         state[name] = wrong
-        with pytest.raises(ValueError, match="without this gate"):
+        with pytest.raises(ValueError, match=rf"^state: {name}.*: got {wrong}; allowed: "):
             gate.set_state(state)
     assert gate.get_state().tobytes() == kept.tobytes()

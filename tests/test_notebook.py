@@ -189,7 +189,7 @@ def test_the_more_severe_verdict_is_foretold_and_given(shadow):
     told = set()
     for plates, named, gap in itertools.product((0, 1, 2, 5), (0, 4), (0, 80_000, 400_000)):
         for confidence, wording in ((0.95, 2), (0.75, 1), (0.5, 0)):
-            put(made, published=0, decision_at=0, energy=20_000, debt=0.0)
+            put(made, published=0, decision_at=0, energy=20_000, intents=0, debt=0.0)
             put(
                 made,
                 residual=1_000_000,

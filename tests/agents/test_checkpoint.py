@@ -8,11 +8,13 @@ import os
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load, save
 
 import solvent
+from solvent.lab.state import lab_dtype
 from solvent_agents.learning.checkpoint import BEFORE, CHECKPOINT, HEAD, MAGIC
 from solvent_agents.learning.learned import train
 from solvent_agents.learning.recipe import Recipe
@@ -108,6 +110,27 @@ def other_network(path):
     changed(path, lambda saved: saved.update({name: saved[name][:-1].clone()}))
 
 
+def other_moments(path):
+    """The compiled step of Adam would read beyond them."""
+    name = "parameters/policy.optimizer/0/exp_avg"
+    changed(path, lambda saved: saved.update({name: saved[name][:1].clone()}))
+
+
+def no_labs(path):
+    """An instrument that there isn't: the process would end."""
+
+    def change(saved):
+        labs = np.frombuffer(bytearray(saved["labs"].numpy().tobytes()), lab_dtype(PARAMS))
+        labs["instrument"] = -32768
+        saved["labs"] = torch.frombuffer(bytearray(labs.tobytes()), dtype=torch.uint8)
+
+    changed(path, change)
+
+
+def not_finite(path):
+    changed(path, lambda saved: saved["model/_last_obs"].fill_(float("nan")))
+
+
 def no_numbers(path):
     changed(path, lambda saved: saved.pop("numbers"))
 
@@ -152,7 +175,21 @@ def test_an_undamaged_one_is_gone_on_from(whole, stopped, tmp_path):
 
 @pytest.mark.parametrize(
     "damage",
-    [cut, empty, flip, older, foreign, fewer_labs, other_network, no_numbers, pickled, gone],
+    [
+        cut,
+        empty,
+        flip,
+        older,
+        foreign,
+        fewer_labs,
+        other_network,
+        other_moments,
+        no_labs,
+        not_finite,
+        no_numbers,
+        pickled,
+        gone,
+    ],
     ids=lambda f: f.__name__,
 )
 def test_a_damaged_one_is_set_aside_and_the_one_before_taken(damage, whole, stopped, tmp_path):

@@ -208,6 +208,38 @@ def test_descriptions_that_are_none(policy, text):
     refuse(policy, "broken JSON|not the description of a policy")
 
 
+def test_a_key_given_twice(policy):
+    text = (policy / ABOUT).read_text()
+    (policy / ABOUT).write_text(text.replace('"width": 8', '"width": 4, "width": 8', 1))
+    refuse(policy, r"policy.json: broken JSON \(a key is given twice\)")
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="a system without such a device")
+def test_no_file_is_read_that_never_ends(policy):
+    for name in (ABOUT, WEIGHTS):
+        (policy / name).unlink()
+        (policy / name).symlink_to("/dev/zero")
+        refuse(policy, rf"{name}: can't be read \(not a regular file\); allowed: a policy file")
+
+
+def test_weights_that_overflow(policy):
+    """Finite ones, whose logits are not."""
+    weights = load((policy / WEIGHTS).read_bytes())
+    huge = {name: torch.where(value < 0, -1e20, 1e20) for name, value in weights.items()}
+    (policy / WEIGHTS).write_bytes(save(huge))
+    describe(policy)
+    refuse(
+        policy, "weights so large that the probabilities of actions overflow; allowed: a trained network's"
+    )
+
+
+def test_a_refusal_is_short(policy):
+    weights = load((policy / WEIGHTS).read_bytes())
+    (policy / WEIGHTS).write_bytes(save({**weights, "a" * 100_000: torch.zeros(1)}))
+    describe(policy)
+    refuse(policy, r"safetensors: a{300}$")
+
+
 def test_a_number_that_is_none(policy):
     weights = load((policy / WEIGHTS).read_bytes())
     name = min(weights)

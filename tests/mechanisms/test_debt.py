@@ -67,6 +67,7 @@ def test_a_whole_number_of_wells_is_not_rounded_up_by_binary_fractions():
     assert wells_charged(124.0) == 124
     assert wells_charged(124.01) == 125
     assert wells_charged(0.0) == 0
+    assert wells_charged(1e300) > PLENTY  # not what is left of it in an integer
 
 
 def test_a_hundred_wells_at_1_60_bits_cost_128_two_tier():

@@ -14,13 +14,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import random
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors.torch import load, save
 from stable_baselines3.common.base_class import BaseAlgorithm
 from torch import Tensor
@@ -116,6 +119,8 @@ def _parameters(model: BaseAlgorithm) -> dict[str, Tensor]:
 
 def _read(path: Path, envs: LabVecEnv) -> dict[str, Tensor]:
     """Return the saved tensors. Reading changes nothing."""
+    if not path.is_file():
+        raise _UnusableError("is no file")
     content = path.read_bytes()
     payload = content[HEAD:]
     if not content.startswith(MAGIC) or hashlib.sha256(payload).digest() != content[len(MAGIC) : HEAD]:
@@ -127,6 +132,8 @@ def _read(path: Path, envs: LabVecEnv) -> dict[str, Tensor]:
         raise _UnusableError(
             f"can't be read here ({type(error).__name__}: {str(error).partition(chr(10))[0]})"
         ) from error
+    if odd := [key for key, value in saved.items() if not bool(torch.isfinite(value).all())]:
+        raise _UnusableError(f"{odd[0]:.60}: not every number is finite")
     if size != envs.labs.batch.labs.nbytes:
         raise _UnusableError(f"has {size:,} bytes of labs, the training {envs.labs.batch.labs.nbytes:,}")
     return saved
@@ -139,17 +146,26 @@ def _restored(model: Any, saved: dict[str, Tensor], envs: LabVecEnv) -> BaseAlgo
         model.set_parameters(_states(model, saved))
         for name in NUMBERS:
             if name in numbers["model"]:
-                setattr(model, name, numbers["model"][name])
+                setattr(model, name, _number_like(getattr(model, name), name, numbers["model"][name]))
+        like = {
+            "_last_obs": envs.labs.batch.observations,
+            "_last_episode_starts": np.zeros(envs.num_envs, np.bool_),
+            "_costs_so_far": np.zeros(envs.num_envs),
+        }
         for name in ARRAYS:
             if f"model/{name}" in saved:
-                setattr(model, name, saved[f"model/{name}"].numpy())
+                setattr(model, name, _array_like(like[name], name, saved[f"model/{name}"].numpy()))
         envs.labs.set_state(np.frombuffer(saved["labs"].numpy().tobytes(), envs.labs.batch.labs.dtype))
-        envs.while_blocked.counts[:] = saved["while_blocked"].numpy()
+        counts = envs.while_blocked.counts
+        counts[:] = _array_like(counts, "while_blocked", saved["while_blocked"].numpy())
         if envs.shaping is not None:
             envs.shaping.continue_from_state()
         torch.set_rng_state(saved["torch"])
         words = saved["numpy"].numpy().astype(np.uint32)
-        np.random.set_state(("MT19937", words, *numbers["numpy"]))  # noqa: NPY002
+        position, *rest = numbers["numpy"]
+        if not 0 <= position <= len(words):  # NumPy would read beyond them
+            raise ValueError(f"numpy: got position {position!r:.60}; allowed: 0 to {len(words)}")
+        np.random.set_state(("MT19937", words, position, *rest))  # noqa: NPY002
         version, state, gauss = numbers["python"]
         random.setstate((version, tuple(state), gauss))
     except Exception as error:
@@ -158,6 +174,18 @@ def _restored(model: Any, saved: dict[str, Tensor], envs: LabVecEnv) -> BaseAlgo
         ) from error
     restored: BaseAlgorithm = model
     return restored
+
+
+def _number_like(own: Any, name: str, saved: Any) -> Any:
+    if type(saved) is not type(own) or not math.isfinite(saved):
+        raise ValueError(f"{name}: got {saved!r:.60}; allowed: a finite {type(own).__name__}")
+    return saved
+
+
+def _array_like(own: NDArray[Any], name: str, saved: NDArray[Any]) -> NDArray[Any]:
+    if (saved.dtype, saved.shape) != (own.dtype, own.shape):
+        raise ValueError(f"{name}: got {saved.dtype} {saved.shape}; allowed: {own.dtype} {own.shape}")
+    return saved
 
 
 def _states(model: BaseAlgorithm, saved: dict[str, Tensor]) -> dict[str, dict[str, Any]]:
@@ -173,8 +201,27 @@ def _states(model: BaseAlgorithm, saved: dict[str, Tensor]) -> dict[str, dict[st
         for key, value in mine.items():
             parameter, _, part = key.partition("/")
             by_parameter.setdefault(int(parameter), {})[part] = value
+        _check_optimizer(name, attrgetter(name)(model), by_parameter)
         states[name] = {"state": by_parameter, "param_groups": state["param_groups"]}
     return states
+
+
+def _check_optimizer(name: str, optimizer: Any, saved: dict[int, dict[str, Tensor]]) -> None:
+    """Check the saved state of an optimizer. Its compiled step would read beyond tensors of another shape."""
+    probes = [torch.zeros_like(each, requires_grad=True) for each in optimizer.param_groups[0]["params"]]
+    for probe in probes:
+        probe.grad = torch.zeros_like(probe)
+    twin = type(optimizer)(probes, **optimizer.defaults)
+    twin.step()
+    own = [_forms(twin.state[probe]) for probe in probes]
+    for parameter, parts in saved.items():
+        if _forms(parts) != own[parameter]:
+            raise ValueError(f"{name}: got {_forms(parts)}; allowed: {own[parameter]}")
+
+
+def _forms(parts: dict[str, Any]) -> dict[str, Any]:
+    tensors = {key: torch.as_tensor(value) for key, value in parts.items()}
+    return {key: (value.dtype, tuple(value.shape)) for key, value in tensors.items()}
 
 
 def _set_aside(path: Path) -> Path:

@@ -26,7 +26,7 @@ __all__ = ["PLAIN", "SHARED", "build_network", "constructor_arguments", "network
 
 SHARED, PLAIN = "SharedPolicy", "MlpPolicy"
 ACTIVATIONS: dict[str, type[nn.Module]] = {"elu": nn.ELU, "relu": nn.ReLU, "tanh": nn.Tanh}
-WIDEST, DEEPEST, MOST_QUANTILES = 2048, 8, 1000
+WIDEST, DEEPEST, MOST_QUANTILES = 2048, 8, 200
 
 
 class Network(NamedTuple):

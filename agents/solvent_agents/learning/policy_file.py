@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
+import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load as tensors_from
@@ -48,6 +49,7 @@ WEIGHTS, ABOUT = "policy.safetensors", "policy.json"
 LEGACY = "model.zip"  # what versions before policy files wrote
 PACKAGES = ("numpy", "safetensors", "sb3-contrib", "solvent-gym", "stable-baselines3", "torch")
 LARGEST, LONGEST = 2**28, 2**22  # bytes of weights, of a description
+LONGEST_REASON = 300  # characters, however long a name is that a stranger gave
 
 
 class PolicyFileError(ValueError):
@@ -122,7 +124,10 @@ def load_policy(path: Path, params: LabParams) -> LoadedPolicy:
         _fail(about_path, str(error))
     network = build_network(about["algorithm"], about["policy"], arguments, params)
     acting = network_of(about["algorithm"], about["policy"]).acting
-    network.load_state_dict(_weights(path, data, _acting(network, acting)), strict=not acting)
+    weights = _weights(path, data, _acting(network, acting))
+    network.load_state_dict({name: value.abs() for name, value in weights.items()}, strict=not acting)
+    _check_bound(path, network)
+    network.load_state_dict(weights, strict=not acting)
     return LoadedPolicy(network, about["algorithm"], about)
 
 
@@ -158,7 +163,6 @@ def _read(path: Path, most: int) -> bytes:
 
 def _described(path: Path, data: bytes) -> dict[str, Any]:
     """Return the description, checked for its fields and types."""
-
     try:
         about = strict_json(data)
     except ValueError as error:
@@ -222,8 +226,22 @@ def _weights(path: Path, data: bytes, wanted: Mapping[str, torch.Tensor]) -> dic
     return found
 
 
+def _check_bound(path: Path, network: BasePolicy) -> None:
+    """Check that no observation overflows the network whose weights are, here, replaced by their absolute values.
+
+    Its layers only add, multiply and dampen, so what it makes of ones bounds every number that it could come upon.
+    """
+    try:
+        ones = np.ones((1, *network.observation_space.shape), np.float32)  # type: ignore[misc]
+        network.predict(ones, deterministic=True)  # draws nothing
+    except ValueError:  # logits that are infinite or none
+        _fail(
+            path, "weights so large that the probabilities of actions overflow; allowed: a trained network's"
+        )
+
+
 def _fail(path: Path, problem: str) -> NoReturn:
-    raise PolicyFileError(" ".join(f"{path}: {problem}".split())) from None
+    raise PolicyFileError(" ".join(f"{path}: {problem:.{LONGEST_REASON}}".split())) from None
 
 
 def _write(path: Path, content: bytes) -> None:

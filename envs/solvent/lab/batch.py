@@ -18,12 +18,11 @@ from solvent.lab.actions import action_table
 from solvent.lab.compiled import compiled, direct
 from solvent.lab.draws import key_from_seed
 from solvent.lab.dynamics import advance, begin_episode, draw_for_step
-from solvent.lab.info import names_of
 from solvent.lab.mask import write_mask
-from solvent.lab.mechanisms.gate import has_pages
 from solvent.lab.mechanisms.proposals import PRICE_UNIFORMS
 from solvent.lab.observation import observation_fields, write_observation
 from solvent.lab.params import LabParams, preset
+from solvent.lab.records import check_records
 from solvent.lab.state import blank_step, lab_dtype
 from solvent.lab.tables import tables_for
 
@@ -246,17 +245,15 @@ class LabBatch:
         """Replace the records and update observations and masks.
 
         Raises:
-            ValueError: The records belong to other parameters or to another number of labs.
+            ValueError: The records belong to other parameters or to another number of labs, or a lab could not step
+                from one of them (``records.check_records``).
         """
         if labs.dtype != self.labs.dtype or labs.shape != self.labs.shape:
             raise ValueError(
                 f"state: got {labs.shape} records of {labs.dtype.itemsize} bytes; allowed: {self.labs.shape} "
                 f"records of {self.labs.dtype.itemsize} bytes, from get_state() of a lab with the same parameters"
             )
-        if not has_pages(names_of(self.params), labs):
-            raise ValueError(
-                "state: got records of labs without this gate; allowed: from get_state() of one with it"
-            )
+        check_records(self.params, labs)
         self.labs[...] = labs
         shown = np.ones(len(labs), np.bool_)
         self._call(show_labs, self.labs, shown, self._held, self.observations, self.masks)

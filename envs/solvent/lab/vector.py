@@ -268,10 +268,11 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
         """Continue from records of ``get_state``; return their observations.
 
         Raises:
-            ValueError: The records belong to other parameters or to another number of labs.
+            ValueError: The records belong to other parameters or to another number of labs, or one has a value that a
+                lab could not step from. The message names the field, the value and what is allowed.
         """
         self.batch.set_labs(np.asarray(state))
-        self._begun = bool(self.batch.labs["key"].all())
+        self._begun = True
         return self._shown(self.batch.observations)
 
     def render(self) -> tuple[Any, ...] | None:

@@ -35,7 +35,18 @@ import numpy as np
 
 from solvent.lab.codes import REFUSAL_REASONS, Event, Refusal
 from solvent.lab.compiled import compiled, inlined
-from solvent.lab.mechanism import Column, Field, Info, Log, LogEvent, Mechanism, count, number, split
+from solvent.lab.mechanism import (
+    MOST_BITS,
+    Column,
+    Field,
+    Info,
+    Log,
+    LogEvent,
+    Mechanism,
+    count,
+    number,
+    split,
+)
 from solvent.lab.mechanisms.assay import charge
 from solvent.lab.names import Names, design_id
 from solvent.lab.settings import ParamError, ParamGroup, numbers, setting
@@ -148,10 +159,10 @@ FIELDS = (
     Field("debt_interest", "f8", "", "bits", "debt grown by interest"),
     Field("debt_repaid", "f8", "", "bits", "debt repaid or forgiven"),
     Field("lot_calibrated", "b1", "", "flag", "a calibration has run in the current reagent lot"),
-    Field("debt_at_start", "f8", "", "bits", "debt carried over from the previous episode"),
+    Field("debt_at_start", "f8", "", "bits", "debt carried over from the previous episode", low=-MOST_BITS),
     Field("debt_peak", "f8", "", "bits", "highest debt"),
     Field("claimed", "f8", "", "bits", "sum of claims"),
-    Field("gained", "f8", "", "bits", "sum of realised gains of explorations"),
+    Field("gained", "f8", "", "bits", "sum of realised gains of explorations", low=-MOST_BITS),
     Field("bankruptcies", "i2", "", "resets", "bankruptcies that were reset"),
     Field("beats_over_threshold", "i2", "", "heartbeats", "heartbeats that ended with debt above the threshold"),
     Field("streak_over_threshold", "i2", "", "heartbeats", "current run of such heartbeats"),
@@ -182,6 +193,7 @@ RESERVE = int(Refusal.INSUFFICIENT_BUDGET_FOR_EPISTEMIC_RECOVERY)
 
 _SMALL_TIER = 0.02
 _WHOLE = 1e-9  # tolerance for rounding errors: 100 wells at 1.60 bits cost 124, not 125
+_MOST_WELLS = 2.0**30  # more than any lab has, and few enough to count with
 
 
 @inlined
@@ -226,7 +238,7 @@ def multiplier(rules, debt, base_wells, is_calibration):  # type: ignore[no-unty
 @inlined
 def wells_charged(inflated_cost):  # type: ignore[no-untyped-def]
     """Return an inflated cost rounded up to whole wells."""
-    return int(math.ceil(inflated_cost - _WHOLE))
+    return int(math.ceil(min(inflated_cost, _MOST_WELLS) - _WHOLE))
 
 
 @inlined

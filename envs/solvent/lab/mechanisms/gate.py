@@ -22,13 +22,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from solvent.lab.codes import VERDICTS, Event, Verdict
 from solvent.lab.compiled import compiled, inlined
-from solvent.lab.mechanism import Column, Field, Info, Log, LogEvent, Mechanism, split
+from solvent.lab.mechanism import Column, Condition, Field, Info, Log, LogEvent, Mechanism, split
 from solvent.lab.mechanisms.adequacy import RULES, weigh_words
 from solvent.lab.mechanisms.governance import (
     FIXED_POLICIES,
@@ -151,13 +152,46 @@ FIELDS = (
     Field("oracle_energy", "i4", "M", "1/1000000", "hallucination energy of the page's first sentence"),
     Field("unsupported", "u1", "M,W", "flag", "a number of the finding is not in its evidence", 1),
     Field("submitted_class", "i1", "M", "class", "class asserted by the finding under review", -1),
-    Field("submitted_confidence", "f8", "M", "probability", "its confidence"),
+    Field(
+        "submitted_confidence", "f8", "M", "probability", "its confidence",
+        high=lambda params: params.vocabulary.confidences[-1],
+    ),
     Field("submitted_verb", "i1", "M", "Verb", "its verb"),
     Field("submitted_licensed", "u1", "M", "flag", "its asserted bits were licensed"),
     Field("submitted_rule", "i1", "M", "RULES", "its rule of adequacy", -1),
     Field("verdicts", "i4", "3", "findings", "number of verdicts, in the order of Verdict"),
     Field("decided", "i4", "2", "findings", "reviews declined, approved"),
     Field("plates", "i2", "M,2", "plates", "experiments run on the compound: screens, dose responses"),
+)  # fmt: skip
+
+
+def _under_review(field: str, allowed: str, holds: Callable[[Any, Any], Any]) -> Condition:
+    def holds_if_any(params: Any, labs: Any) -> Any:
+        return (labs["decision_at"] == 0) | holds(params, labs[field])
+
+    return Condition(field, f"{allowed}, of a finding under review", holds_if_any)
+
+
+CONDITIONS = (
+    Condition(
+        "fit_class",
+        "a class where there is an experiment, -1 elsewhere",
+        lambda _, labs: (labs["fit_class"] < 0) == (labs["experiments"] == 0),
+    ),
+    _under_review("submitted_class", "a class", lambda _, classes: classes >= 0),
+    _under_review(
+        "submitted_confidence",
+        "a confidence of the vocabulary",
+        lambda params, confidences: confidences >= params.vocabulary.confidences[0],
+    ),
+    _under_review(
+        "submitted_verb",
+        "a verb that publishes",
+        lambda _, verbs: (verbs == Verb.PUBLISH_PRIVATE) | (verbs == Verb.PUBLISH_PUBLIC),
+    ),
+    _under_review(  # the correction of an error depends on it
+        "submitted_rule", "a rule", lambda params, rules: not params.adequacy.enabled or rules >= 0
+    ),
 )
 
 STEP_FIELDS = (
@@ -408,28 +442,6 @@ def close_reviews(lab, tables, step):  # type: ignore[no-untyped-def]
     step.decided_bits = step.published_bits - published
 
 
-def has_pages(names: Names, labs: Any) -> bool:
-    """Return whether these records can come from a lab with this gate and adequacy."""
-    if "gate" not in names.active:
-        return True
-    assay, gate = names.params.assay, names.params.gate
-    ranges = {
-        "page": (-1, assay.bins),
-        "fit_class": (-1, assay.potency_classes),
-        "measured_class": (-1, assay.potency_classes),
-        "fit_strength": (0, len(STRENGTHS)),
-        "strictness": (start_level(gate.policy), len(family_of(gate.policy))),
-    }
-    if names.corrections:
-        ranges |= {"submitted_rule": (-1, len(RULES)), "correction": (-1, len(names.corrections))}
-    inside = all(
-        (labs[name] >= low).all() and (labs[name] < end).all() for name, (low, end) in ranges.items()
-    )
-    if names.corrections:  # findings under review have been scored
-        inside &= bool(((labs["decision_at"] == 0) | (labs["submitted_rule"] >= 0)).all())
-    return inside and bool(((labs["fit_class"] < 0) == (labs["experiments"] == 0)).all())
-
-
 @inlined
 def any_under_review(lab):  # type: ignore[no-untyped-def]
     """Return whether any finding is under review."""
@@ -660,6 +672,7 @@ MECHANISM = Mechanism(
     active=lambda params: params.gate.enabled,
     fields=FIELDS,
     step_fields=STEP_FIELDS,
+    conditions=CONDITIONS,
     info=info,
     columns=COLUMNS,
     logs=(

@@ -11,7 +11,7 @@ from solvent.lab.compiled import plain
 from solvent.lab.mechanisms.energy import hour_of, leakage, regenerate, within_hours
 from solvent.lab.params import LabParams
 from solvent.lab.rendering.chart import Chart, axes, mark_levels, steps
-from solvent.lab.rendering.history import Beat
+from solvent.lab.rendering.history import NO_VERB, Beat
 from solvent.lab.rendering.palette import (
     DEBT,
     ENERGY,
@@ -158,7 +158,7 @@ def _this_hour(view: View) -> str:
     """Return the actions of this heartbeat or, at its start, those of the last one."""
     open_ = view.lab["slot"]
     now = int(view.lab["heartbeat"]) - (0 if open_ else 1)
-    taken = [beat for beat in view.history.beats if beat.step and beat.place == now]
+    taken = [beat for beat in view.history.beats if beat.verb != NO_VERB and beat.place == now]
     words = ", ".join(f"{verb_words(beat.verb)} {FAILED.get(beat.event, '')}".rstrip() for beat in taken)
     words = words or "nothing yet"
     return words if open_ else paint(f"over: {words}" if taken else words, "dim")
