@@ -26,6 +26,11 @@ def pair(found, first, second):
     return next(one for one in found.pairs if (one.first, one.second) == (first, second))
 
 
+def assert_same(found, expected):
+    """Equal; an interval of few pairs is NaN, which newer Pythons find unequal to itself in a dataclass too."""
+    assert repr(found) == repr(expected)
+
+
 def test_each_pair_is_compared_on_what_both_have_scored():
     rows = [(0, 0, 0), (1, 2, 1), (2, None, 3), (3, 3, 3), (0, 3, None), (None, None, 2)]
     found = compare([rated(f"r{i}", *row) for i, row in enumerate(rows)])
@@ -38,7 +43,7 @@ def test_each_pair_is_compared_on_what_both_have_scored():
         ("judge", "human"): 3,
     }
     assert pairs["heuristic", "human"].found == agreement([0, 1, 2, 3], [0, 1, 3, 3])
-    assert pairs["judge", "human"].found == agreement([0, 2, 3], [0, 1, 3])
+    assert_same(pairs["judge", "human"].found, agreement([0, 2, 3], [0, 1, 3]))
 
 
 def test_disagreements_are_listed_the_widest_first():
@@ -55,7 +60,7 @@ def test_a_later_line_of_an_id_counts():
     lines.append(rated("b", None, None, 3))
     found = compare(lines)
     assert found.count == 2
-    assert pair(found, "heuristic", "human").found == agreement([1, 2], [1, 3])
+    assert_same(pair(found, "heuristic", "human").found, agreement([1, 2], [1, 3]))
 
 
 def test_the_better_rater_shows_and_equal_ones_do_not():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import importlib.metadata
 import json
 import pickle
 import shutil
@@ -132,7 +133,7 @@ def test_what_training_leaves(good):
     assert about["recipe"]["n_timesteps"] == 64
     assert about["network"] == {"width": 8, "value_width": 8}
     assert solvent.LabParams.from_mapping(about["params"]) == PARAMS
-    assert about["packages"]["torch"] == torch.__version__
+    assert about["packages"]["torch"] == importlib.metadata.version("torch")
 
 
 def test_it_is_found_by_any_of_its_names(good, shown):

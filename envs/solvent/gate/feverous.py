@@ -122,7 +122,11 @@ class WikiPages:
             raise GateError(f"{file}: no such file; allowed: FEVEROUS's SQLite database of pages")
         try:
             self._connection = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)
-            self._connection.execute("SELECT id, data FROM wiki LIMIT 1").fetchone()
+            try:
+                self._connection.execute("SELECT id, data FROM wiki LIMIT 1").fetchone()
+            except BaseException:
+                self._connection.close()
+                raise
         except sqlite3.Error as error:
             raise GateError(f"{file}: {error}; allowed: SQLite with a table wiki(id, data)") from None
         self._page = lru_cache(maxsize=256)(self._read)
