@@ -113,7 +113,7 @@ def test_a_full_disk_ends_the_run_in_one_line_and_with_room_it_goes_on(
         (400_000, "/checkpoint.bin"),
     ):  # no room for any log, none for a checkpoint
         filler = fill(small_disk, leave)
-        said = stopped(root, f"ppo/seed-1{file}", brief_config, "--seeds", "1")
+        said = stopped(root, f"ppo/seed-1{file}", brief_config, "--seeds", "1", "--jobs", "1")
         assert said.endswith(
             "No space left on device; free some space there, and the same command resumes the run\n"
         )
