@@ -42,7 +42,8 @@ def killed(process: subprocess.Popen[str], luck: random.Random, least: float, mo
     else:
         os.killpg(process.pid, how)  # what Ctrl-C does: to every process of the terminal
     out, error = process.communicate(timeout=PATIENCE)
-    alive = psutil.wait_procs(family, timeout=PATIENCE)[1]  # Ray's own agents may take more than half a minute
+    # Ray's own agents may take more than half a minute.
+    alive = psutil.wait_procs(family, timeout=PATIENCE)[1]
     if alive:
         return f"{how.name}: {alive} live on"
     ends = (0, 130, -signal.SIGINT)  # the last: when all was said and the interpreter was on its way out
