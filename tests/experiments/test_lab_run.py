@@ -73,6 +73,9 @@ def arms(lab: Level, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path
         last = select(training, training["steps"] > 270_000)
         episodes = joined([lab.run.episodes, {k: last[k] for k in lab.run.episodes}])
         write_parquet(folder.episodes, episodes)
+        one = select(lab.run.traces, lab.run.traces["agent"] == lab.run.traces["agent"][0])
+        one["agent"] = np.full(len(one["agent"]), "ppo", dtype=object)
+        write_parquet(folder.traces, joined([lab.run.traces, one]))
         write_json(folder.summary, {"agents": to_mappings(summary(episodes, lab.params))})
         paths[name] = root
     return paths

@@ -174,6 +174,8 @@ def test_writers_of_a_store_that_are_killed_lose_nothing_that_they_were_told_is_
             stderr=subprocess.DEVNULL,
             text=True,
             start_new_session=True,
+            # Under a shell's background job SIGINT would be ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
         )
         assert writer.stdout is not None
         if number % 4:  # the others are killed while they open it, the first while it is made

@@ -207,7 +207,7 @@ def test_impossible_arguments(arguments, said, dataset, words):
             "sample 4, trivial: got None; allowed: true or false",
         ),
         (lambda c: c["samples"][3].update(exhausted=0), "sample 4, exhausted: got 0"),
-        (lambda c: c["samples"][3].update(energy=float("nan")), "sample 4, energy: got nan"),
+        (lambda c: c["samples"][3].update(energy=float("nan")), "no JSON in UTF-8"),
         (
             lambda c: c["samples"][3].update(energy=1e300),
             "sample 4, energy: got 1e.300; allowed: a number from",
