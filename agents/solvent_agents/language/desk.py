@@ -251,9 +251,10 @@ class Desk:
         event = Event(int(step["event"]))
         if event in (Event.EXPLORED, Event.CALIBRATED):
             m = int(action_table(self._params)["compound"][step["action"]])
-            parts.append(f"Readouts: {self._read(int(step['action']), lab)}.")
+            readouts = self._read(int(step["action"]), lab)
+            parts.append(f"Readouts: {readouts}.")
             if m >= 0:
-                self._readouts[m].append(self._read(int(step["action"]), lab))
+                self._readouts[m].append(readouts)
                 if self._beliefs:
                     parts.append(self._belief(m))
         if self._summary is not None:
