@@ -82,23 +82,34 @@ def interrupted(
     return kills, wrong
 
 
-@pytest.mark.slow
-def test_runs_that_are_killed_end_with_the_same_bytes(
-    launch: Launch, brief_config: Path, smoke_run: RunFolder, tmp_path: Path, tally: Tally
+def end_with_the_same_bytes(
+    start: Callable[[Path], subprocess.Popen[str]],
+    whole: RunFolder,
+    roots: list[Path],
+    span: float,
+    tally: Tally,
 ) -> None:
+    """Kill and resume a run in each of ``roots``; in the end it has the units of the undisturbed ``whole``."""
     tried, held, wrong = 0, 0, []
-    for seed in range(rounds(1, 6)):
-        root = tmp_path / str(seed)
-        kills, found = interrupted(
-            lambda root=root: launch("run", brief_config, "--out", root), root, seed, 12.0
-        )
+    for seed, root in enumerate(roots):
+        kills, found = interrupted(lambda root=root: start(root), root, seed, span)
         if not found:
-            assert_same_units(root, smoke_run, "ppo/seed-0", "ppo/seed-1", "hermit")
+            assert_same_units(root, whole, "ppo/seed-0", "ppo/seed-1", "hermit")
             call("check", root).succeeded()
         tried, held = tried + kills, held + (0 if found else kills)
         wrong += found
     tally("kills", tried, held)
     assert not wrong[:2]
+
+
+@pytest.mark.slow
+def test_runs_that_are_killed_end_with_the_same_bytes(
+    launch: Launch, brief_config: Path, smoke_run: RunFolder, tmp_path: Path, tally: Tally
+) -> None:
+    roots = [tmp_path / str(seed) for seed in range(rounds(1, 6))]
+    end_with_the_same_bytes(
+        lambda root: launch("run", brief_config, "--out", root), smoke_run, roots, 12.0, tally
+    )
 
 
 @pytest.mark.slow
@@ -106,18 +117,11 @@ def test_runs_that_are_killed_end_with_the_same_bytes(
 def test_drivers_of_ray_that_are_killed_end_with_the_same_bytes(
     launch: Launch, brief_config: Path, smoke_run: RunFolder, tmp_path: Path, tally: Tally
 ) -> None:
-    tried, held, wrong = 0, 0, []
-    for seed in range(rounds(1, 2)):
-        root = tmp_path / str(seed)
-        arguments = ("run", brief_config, "--out", root, "--backend", "ray", "--jobs", 2)
-        kills, found = interrupted(lambda arguments=arguments: launch(*arguments), root, seed, 30.0)
-        if not found:
-            assert_same_units(root, smoke_run, "ppo/seed-0", "ppo/seed-1", "hermit")
-            call("check", root).succeeded()
-        tried, held = tried + kills, held + (0 if found else kills)
-        wrong += found
-    tally("kills", tried, held)
-    assert not wrong[:2]
+    roots = [tmp_path / str(seed) for seed in range(rounds(1, 2))]
+    on_ray = ("--backend", "ray", "--jobs", 2)
+    end_with_the_same_bytes(
+        lambda root: launch("run", brief_config, "--out", root, *on_ray), smoke_run, roots, 30.0, tally
+    )
 
 
 def digests(root: Path) -> dict[str, str]:
