@@ -12,9 +12,10 @@ from solvent import ENVIRONMENTS, preset
 from solvent.lab.actions import action_table
 from solvent_agents import PLAYERS, episodes
 from solvent_agents.agent import act_one
+from solvent_agents.language.calls import call_of, salted
 from solvent_agents.language.desk import MOST_INVALID, Desk
 from solvent_agents.language.prompt import instructions
-from solvent_agents.language.tools import call_of, schemas, use
+from solvent_agents.language.tools import schemas, use
 
 LEVELS = {"Debt": "default", "Energy": "energy", "Gate": "gate", "Lab": "lab", "Tiny": "tiny"}
 SEEDS = (10_000, 10_001, 10_002)
@@ -79,6 +80,14 @@ WRONG = {
     "another confidence": ("publish", {"compound": "CCCP", "confidence": 1.0}, "got 1.0; allowed: 0.5, 0.75, 0.95"),
     "a tool of other levels": ("reflect", {}, "tool: got 'reflect'; allowed"),
     "a page of nothing": ("read_notebook", {"compound": None}, "compound: got None; allowed"),
+    "no class": (
+        "screen", {"compound": "CCCP", "claim_bits": 1, "stated_class": "weak"}, "stated_class: got 'weak'; allowed: i",
+    ),
+    "no probability": (
+        "screen",
+        {"compound": "CCCP", "claim_bits": 1, "stated_class": "inactive", "stated_probability": 50},
+        "stated_probability: got 50; allowed: 0 to 1.",
+    ),
     "much text": ("screen", {"compound": "x" * 10_000_000, "claim_bits": 1}, "x...; allowed"),
     "control characters": ("screen", {"compound": "\x1b[2J\u202e", "claim_bits": 1}, r"got '\x1b[2J\u202e'"),
 }  # fmt: skip
@@ -104,6 +113,24 @@ def test_methods_called_directly_refuse_as_well():
     assert desk.reflect() == "There is no reflect in this lab."
     assert "allowed: nocodazole" in desk.screen("aspirin", 1.0)
     assert desk._invalid == 2
+
+
+def test_a_stated_belief_is_recorded_and_changes_nothing():
+    stated = {"stated_class": "inactive", "stated_probability": 0.7}
+    texts = []
+    for more in ({}, stated):
+        desk = Desk("Solvent/Debt-v0")
+        desk.reset(0)
+        texts.append(use(desk, "screen", {"compound": "CCCP", "claim_bits": 1, **more}))
+        assert desk._calls[0].arguments == {"compound": "CCCP", "claim_bits": 1, **more}
+    assert texts[0] == texts[1]
+
+
+def test_a_salt_makes_other_seeds_and_none_makes_the_same():
+    assert [salted("", seed) for seed in range(3)] == [0, 1, 2]
+    assert salted("a", 0) == salted("a", 0) != salted("b", 0)
+    assert len({salted("a", seed) for seed in range(1000)}) == 1000
+    assert max(salted("a", seed) for seed in range(1000)) < 2**32
 
 
 def test_too_many_invalid_calls_end_the_episode_and_leaving_is_no_way_out():

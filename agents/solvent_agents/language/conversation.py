@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from solvent_agents.agent import Agent, act_one
+from solvent_agents.language.calls import call_of
 from solvent_agents.language.desk import Call, Desk
 from solvent_agents.language.prompt import instructions
-from solvent_agents.language.tools import call_of, schemas, use
+from solvent_agents.language.tools import schemas, use
 
 __all__ = ["Episode", "Model", "ScriptedModel", "converse"]
 

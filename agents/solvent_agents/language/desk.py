@@ -2,11 +2,14 @@
 
 Each public method besides ``reset`` and ``get_reward`` is a tool: typed and documented arguments in, one text out. A
 call takes one action in the lab, by the same step as any other agent's. ``trl``, the Model Context Protocol and tool
-loops take the class as it is; ``tools.py`` writes the schemas of a level, ``prompt.py`` the system prompt.
+loops take the class as it is; ``calls.py`` says which call takes which action, ``tools.py`` writes the schemas of a
+level, ``prompt.py`` the system prompt.
 
 A call that the lab has no action for takes no time. It returns a text with what is allowed and is counted; after
 ``MOST_INVALID`` of them the lab rests to its end. ``get_reward`` rests it to its end as well, so that debt is settled:
 leaving is no way out. A value outside the vocabulary is never replaced by the nearest one.
+
+A call about a compound may state a belief: a class and its probability. It is recorded and changes nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from typing import Any, NamedTuple
 import gymnasium
 import numpy as np
 
-from solvent.lab.actions import action_table, offered_verbs
+from solvent.lab.actions import action_table
 from solvent.lab.codes import Event
 from solvent.lab.environment import LabEnv
 from solvent.lab.mechanisms.assay import bin_edges
@@ -25,6 +28,7 @@ from solvent.lab.rendering.panels.energy import presence
 from solvent.lab.rendering.panels.outcome import tell
 from solvent.lab.rendering.words import class_name, clock, concentration, in_units, lot_hours
 from solvent.lab.verbs import VERBS, Verb
+from solvent_agents.language.calls import STATED, actions_of, choices, class_names
 
 __all__ = ["MOST_INVALID", "Call", "Desk"]
 
@@ -63,6 +67,7 @@ class Desk:
         assert isinstance(lab, LabEnv)
         self._env, self._beliefs, self._corrections = lab, beliefs, corrections
         self._params = lab.params
+        self._choices = choices(lab.params)
         self._calls: list[Call] = []
         self._invalid, self._gave_up = 0, False
         self._summary: dict[str, Any] | None = None
@@ -87,29 +92,39 @@ class Desk:
         self._leave()
         return float(self._env.batch.labs["score"][0])
 
-    def screen(self, compound: str, claim_bits: float) -> str:
+    def screen(
+        self, compound: str, claim_bits: float, stated_class: str = "", stated_probability: float = 0.0
+    ) -> str:
         """Run a screen: a plate of one compound at few doses.
 
         Args:
             compound: Name of the compound.
             claim_bits: How many bits you expect to learn about it. What you claim and don't learn becomes debt.
+            stated_class: The potency that you think most probable, if you wish to state it. It changes nothing.
+            stated_probability: How probable you think it is, 0 to 1.
 
         Returns:
             The readouts and what they taught.
         """
-        return self._act("screen", Verb.SCREEN, compound=compound, claim=claim_bits)
+        stated = (stated_class, stated_probability)
+        return self._act("screen", stated, compound=compound, claim_bits=claim_bits)
 
-    def dose_response(self, compound: str, claim_bits: float) -> str:
+    def dose_response(
+        self, compound: str, claim_bits: float, stated_class: str = "", stated_probability: float = 0.0
+    ) -> str:
         """Run a dose response: a large plate of one compound at many doses.
 
         Args:
             compound: Name of the compound.
             claim_bits: How many bits you expect to learn about it. What you claim and don't learn becomes debt.
+            stated_class: The potency that you think most probable, if you wish to state it. It changes nothing.
+            stated_probability: How probable you think it is, 0 to 1.
 
         Returns:
             The readouts and what they taught.
         """
-        return self._act("dose_response", Verb.DOSE_RESPONSE, compound=compound, claim=claim_bits)
+        stated = (stated_class, stated_probability)
+        return self._act("dose_response", stated, compound=compound, claim_bits=claim_bits)
 
     def calibrate(self, plate: str = "dmso") -> str:
         """Run a plate without a compound: it teaches about the instrument and repays debt.
@@ -120,33 +135,30 @@ class Desk:
         Returns:
             The readouts and what was repaid.
         """
-        plates = {
-            VERBS[verb].name: verb
-            for verb in offered_verbs(self._params)
-            if VERBS[verb].intent == "maintenance"
-        }
-        if plate not in list(plates):  # what is no name need not be hashable
-            return self._refuse("calibrate", {"plate": plate}, "plate", plate, plates)
-        return self._act("calibrate", plates[plate], plate=plate)
+        return self._act("calibrate", plate=plate)
 
-    def publish(self, compound: str, confidence: float, audience: str = "public") -> str:
+    def publish(
+        self,
+        compound: str,
+        confidence: float,
+        audience: str = "public",
+        stated_class: str = "",
+        stated_probability: float = 0.0,
+    ) -> str:
         """Publish the most probable potency of a compound, for good.
 
         Args:
             compound: Name of the compound.
             confidence: How sure you are that it is right.
             audience: Who reads it.
+            stated_class: The potency that you think most probable, if you wish to state it. It changes nothing.
+            stated_probability: How probable you think it is, 0 to 1.
 
         Returns:
             The verdict on the finding and what it earned.
         """
-        asked = {"compound": compound, "confidence": confidence, "audience": audience}
-        verbs = {VERBS[verb].audience: verb for verb in offered_verbs(self._params) if VERBS[verb].audience}
-        if audience not in list(verbs):
-            return self._refuse("publish", asked, "audience", audience, verbs)
-        return self._act(
-            "publish", verbs[audience], compound=compound, confidence=confidence, audience=audience
-        )
+        stated = (stated_class, stated_probability)
+        return self._act("publish", stated, compound=compound, confidence=confidence, audience=audience)
 
     def rest(self) -> str:
         """End the heartbeat without acting.
@@ -154,7 +166,7 @@ class Desk:
         Returns:
             What happened meanwhile.
         """
-        return self._act("rest", Verb.REST)
+        return self._act("rest")
 
     def reflect(self) -> str:
         """Look at what the energy of this heartbeat went into. Only after it can you propose.
@@ -162,7 +174,7 @@ class Desk:
         Returns:
             The energy spent by kind of action.
         """
-        return self._act("reflect", Verb.REFLECT)
+        return self._act("reflect")
 
     def propose(self) -> str:
         """Ask for a lower cost of the action that you had to put off most. It follows a reflection.
@@ -170,7 +182,7 @@ class Desk:
         Returns:
             What was filed.
         """
-        return self._act("propose", Verb.PROPOSE)
+        return self._act("propose")
 
     def read_notebook(self, compound: str) -> str:
         """Read all that is recorded about a compound. It costs nothing and takes no time.
@@ -190,28 +202,23 @@ class Desk:
 
     # -- acting
 
-    def _act(self, tool: str, verb: Verb, **asked: Any) -> str:
+    def _act(self, tool: str, stated: tuple[Any, Any] = ("", 0.0), **asked: Any) -> str:
         """Take the action that the arguments name, or say what is allowed."""
         if self._summary is not None:
             return self._count(tool, asked, self._over())
-        table = action_table(self._params)
-        rows = table["verb"] == verb
-        if not rows.any():
+        if tool not in self._choices:
             return self._count(tool, asked, f"There is no {tool} in this lab.")
-        for argument, value in asked.items():
-            if argument == "compound":
-                names = self._params.assay.compounds
-                if value not in names:
-                    return self._refuse(tool, asked, argument, value, names)
-                rows &= table["compound"] == names.index(value)
-            elif argument in ("claim", "confidence"):
-                known = np.unique(table[argument][rows])
-                number = isinstance(value, int | float) and not isinstance(value, bool)
-                if not number or value not in known:
-                    name = "claim_bits" if argument == "claim" else argument
-                    return self._refuse(tool, asked, name, value, [f"{one:g}" for one in known])
-                rows &= table[argument] == value
-        return self._step(tool, asked, int(np.flatnonzero(rows)[0]))
+        for argument, allowed in self._choices[tool].items():
+            if isinstance(asked[argument], bool) or asked[argument] not in allowed:
+                return self._refuse(tool, asked, argument, asked[argument], allowed)
+        action = actions_of(self._params)[tool, *asked.values()]
+        if stated[0] != "":
+            asked |= dict(zip(STATED, stated, strict=True))
+            if stated[0] not in (known := class_names(self._params)):
+                return self._refuse(tool, asked, STATED[0], stated[0], known)
+            if type(stated[1]) not in (int, float) or not 0 <= stated[1] <= 1:
+                return self._refuse(tool, asked, STATED[1], stated[1], ["0 to 1"])
+        return self._step(tool, asked, action)
 
     def _step(self, tool: str, asked: dict[str, Any], action: int) -> str:
         _, reward, terminated, truncated, info = self._env.step(action)
@@ -224,7 +231,8 @@ class Desk:
     def _refuse(self, tool: str, asked: dict[str, Any], argument: str, value: Any, allowed: Any) -> str:
         shown = repr(value)
         shown = shown if len(shown) <= LONGEST else shown[:LONGEST] + "..."
-        return self._count(tool, asked, f"{argument}: got {shown}; allowed: {', '.join(map(str, allowed))}.")
+        known = ", ".join(f"{one:g}" if isinstance(one, float) else str(one) for one in allowed)
+        return self._count(tool, asked, f"{argument}: got {shown}; allowed: {known}.")
 
     def _count(self, tool: str, asked: dict[str, Any], text: str) -> str:
         """Count an invalid call, which takes no time; after too many the lab rests to its end."""
