@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from solvent.adequacy.judge import FORMAT, JudgeError, Judgement, JudgementCache
+from solvent.adequacy.judge import FORMAT, ChatError, Judgement, JudgementCache
 from solvent.adequacy.judge_prompt import Prompt
 from solvent.adequacy.tools import ToolCall, ToolContext
 from tests.adequacy.judge_server import grades, judge_at, reply, running, text
@@ -71,7 +71,7 @@ def test_what_was_refused_is_not_kept(tmp_path):
     with running(text("no JSON"), grades(4, 0), reply(400), grades(1, 1)) as server:
         judge = judge_of(server, tmp_path)
         for _ in range(3):
-            with pytest.raises(JudgeError):
+            with pytest.raises(ChatError):
                 judge.judge(RESPONSE, CONTEXT, QUERY)
         assert list(tmp_path.rglob("*.json")) == []
         assert judge.judge(RESPONSE, CONTEXT, QUERY).epad == 1

@@ -24,8 +24,17 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from solvent.adequacy.errors import BudgetError, EndpointError, JudgeError
-from solvent.adequacy.judge_client import LONGEST_ANSWER, Budget, ChatClient, ChatSettings, tokens_of
+from solvent.adequacy.errors import JudgeError
+from solvent.chat import (
+    LONGEST_ANSWER,
+    Budget,
+    BudgetError,
+    ChatClient,
+    ChatError,
+    ChatSettings,
+    EndpointError,
+    usage_of,
+)
 from solvent.inputs import strict_json
 
 if TYPE_CHECKING:
@@ -37,6 +46,7 @@ __all__ = [
     "LONGEST_ANSWER",
     "Budget",
     "BudgetError",
+    "ChatError",
     "ChatSettings",
     "EndpointError",
     "Judge",
@@ -100,7 +110,7 @@ class Judge:
         cache: folder of earlier judgements; None: no cache.
 
     Raises:
-        JudgeError: the settings can't be used, or a package is not installed.
+        ChatError: the settings can't be used, or a package is not installed.
     """
 
     def __init__(self, settings: ChatSettings, cache: str | PathLike[str] | None = None) -> None:
@@ -128,8 +138,7 @@ class Judge:
         """Return EpAd and SyA of a response.
 
         Raises:
-            JudgeError: there is no judgement. ``EndpointError``: the next response would fail too. ``BudgetError``: the
-                budget is spent.
+            JudgeError: the answer is no judgement. ``ChatError``: there is no answer.
         """
         from solvent.adequacy.judge_prompt import RESPONSE_FORMAT, Material, read_answer
 
@@ -140,12 +149,13 @@ class Judge:
         key = self.key(material)
         if self._cache is not None and (known := self._cache.get(key)) is not None:
             return known
-        answer = self.client.ask(self.prompt.messages(material), RESPONSE_FORMAT)
+        request = self.client.request(self.prompt.messages(material), response_format=dict(RESPONSE_FORMAT))
+        answer = self.client.ask(request)
         grades = read_answer(answer, self.client.scrub)
         model, version = self.client.settings.model, self.prompt.version
-        judgement = Judgement(
-            **grades.model_dump(), model=model, prompt=version, key=key, tokens=tokens_of(answer)
-        )
+        usage = usage_of(answer)
+        tokens = None if usage is None else usage.total
+        judgement = Judgement(**grades.model_dump(), model=model, prompt=version, key=key, tokens=tokens)
         if self._cache is not None:
             self._cache.put(judgement)
         return judgement

@@ -16,7 +16,7 @@ from pathlib import Path
 from solvent.adequacy.decisions import Trigger, escalated
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.heuristic import Adequacy, score
-from solvent.adequacy.judge import BudgetError, EndpointError, Judge, JudgeError, Judgement
+from solvent.adequacy.judge import BudgetError, ChatError, EndpointError, Judge, Judgement
 from solvent.adequacy.responses import Response
 from solvent.adequacy.scores import Ratings, ScoreRecord, append_scores, now, read_scores, record_of
 
@@ -33,12 +33,12 @@ class Judged:
     found: int = 0
     cached: int = 0
     failures: Counter[str] = field(default_factory=Counter)
-    stopped: JudgeError | None = None
+    stopped: ChatError | None = None
 
-    def note(self, answer: Judgement | JudgeError) -> None:
+    def note(self, answer: Judgement | ChatError) -> None:
         """Count an answer of the judge."""
         self.asked += 1
-        if isinstance(answer, JudgeError):
+        if isinstance(answer, ChatError):
             self.failures[str(answer)] += 1
         else:
             self.found += 1
@@ -134,13 +134,13 @@ def _judged(one: Scored, found: Judgement) -> Scored:
 
 def _answers(
     responses: Sequence[Response], judge: Judge, jobs: int, told: Judged
-) -> Iterator[Judgement | JudgeError]:
-    def ask(response: Response) -> Judgement | JudgeError:
+) -> Iterator[Judgement | ChatError]:
+    def ask(response: Response) -> Judgement | ChatError:
         if told.stopped is not None:
             return told.stopped
         try:
             return judge.judge(response.text, response.context, response.query or "")
-        except JudgeError as error:
+        except ChatError as error:
             if isinstance(error, BudgetError | EndpointError):
                 told.stopped = error
             return error

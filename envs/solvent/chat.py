@@ -4,7 +4,8 @@
 
 The answer must be HTTP 200 with JSON. A transient failure (408, 429, 5xx, a lost connection, a time-out) is retried at
 most ``retries`` times and never after ``total`` seconds; a server that asks for more than a minute is not waited for. A
-permanent failure belongs to the request (400, 413, 422: ``JudgeError``) or to the endpoint (``EndpointError``).
+permanent failure belongs to the request (400, 413, 422: ``ChatError``) or to the endpoint (``EndpointError``).
+No message contains the API key.
 Redirects are not followed, because the key would go to any host that they name. Compressed bodies, which can expand
 without bound, are neither requested nor read. A call is taken from the budget before it is sent; tokens are reserved
 before it and settled once the answer reports its usage.
@@ -34,15 +35,25 @@ from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from solvent.adequacy.errors import BudgetError, EndpointError, JudgeError
 from solvent.inputs import strict_json
 
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["LONGEST_ANSWER", "OPTIONS", "Budget", "ChatClient", "ChatSettings", "tokens_of"]
+__all__ = [
+    "LONGEST_ANSWER",
+    "OPTIONS",
+    "Budget",
+    "BudgetError",
+    "ChatClient",
+    "ChatError",
+    "ChatSettings",
+    "EndpointError",
+    "Usage",
+    "usage_of",
+]
 
 LONGEST_ANSWER = 2**20
 """Maximum length of an answer, in bytes; a longer one is dropped."""
@@ -50,9 +61,9 @@ LONGEST_ANSWER = 2**20
 OPTIONS: Mapping[str, Any] = MappingProxyType({"temperature": 0, "max_tokens": 1000})
 """Default fields of a request, apart from model, messages and schema."""
 
-_RESERVED = {"model", "messages", "response_format", "stream", "n"}
+_RESERVED = {"model", "messages", "response_format", "tools", "stream", "n"}
 _LIMITS = {"max_completion_tokens", "max_tokens"}
-_TEMPLATE = 200  # tokens that a server may add around two messages
+_TEMPLATE = 200  # tokens that a server may add around the messages
 _LONGEST_WAIT = 60.0  # seconds
 _LONGEST_BACKOFF = 20.0  # seconds
 _SHORTEST_SECRET = 6  # local servers take any word as a key; scrubbing a shorter one would damage other words
@@ -66,8 +77,37 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
+class ChatError(ValueError):
+    """There is no answer to this request; another one may have one.
+
+    ``refused``: the server refused the request, which therefore used no tokens.
+    """
+
+    refused = False
+
+
+class EndpointError(ChatError):
+    """The endpoint refuses such requests or can't be reached, so the next request would fail too."""
+
+
+class BudgetError(ChatError):
+    """The budget of calls, tokens or money is spent; nothing was sent."""
+
+
+class Usage(NamedTuple):
+    """Tokens of requests and of their answers."""
+
+    prompt: int
+    answer: int
+
+    @property
+    def total(self) -> int:
+        """All tokens."""
+        return self.prompt + self.answer
+
+
 class Budget:
-    """Calls, and optionally tokens, that one or more clients may spend. Thread-safe.
+    """Calls, and optionally tokens and money, that one or more clients may spend. Thread-safe.
 
     A retry is a call. A call reserves an upper bound of tokens: the bytes of its body, since a token stands for at
     least one byte, plus the limit of its answer. A call whose answer doesn't report its usage keeps the reservation;
@@ -76,45 +116,90 @@ class Budget:
     Args:
         calls: maximum number of requests, retries included.
         tokens: maximum number of tokens, prompts and answers together; None: no limit.
+        money: maximum cost; None: no limit.
+        prices: money for a million tokens of prompts, and of answers.
 
     Raises:
-        JudgeError: a limit is not a whole number from 0.
+        ChatError: a limit is not a whole number from 0, or money or a price is not a number from 0.
     """
 
-    def __init__(self, calls: int, tokens: int | None = None) -> None:
+    def __init__(
+        self,
+        calls: int,
+        tokens: int | None = None,
+        money: float | None = None,
+        prices: tuple[float, float] = (0.0, 0.0),
+    ) -> None:
         limits: dict[str, Any] = {"calls": calls, "tokens": 0 if tokens is None else tokens}
         for name, limit in limits.items():
             if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
-                raise JudgeError(f"budget, {name}: got {limit!r:.80}; allowed: a whole number from 0")
-        self.calls, self.tokens = calls, tokens
+                raise ChatError(f"budget, {name}: got {limit!r:.80}; allowed: a whole number from 0")
+        for name, amount in (("money", money or 0.0), ("price", prices[0]), ("price", prices[1])):
+            if not math.isfinite(amount) or amount < 0.0:
+                raise ChatError(f"budget, {name}: got {amount!r:.80}; allowed: a number from 0")
+        self.calls, self.tokens, self.money, self.prices = calls, tokens, money, prices
         self.called = 0
-        self.used = 0
+        self.prompt = self.answer = 0
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
-        return f"Budget(calls={self.calls}, tokens={self.tokens}, called={self.called}, used={self.used})"
+        limits = f"calls={self.calls}, tokens={self.tokens}, money={self.money}"
+        return f"Budget({limits}, called={self.called}, used={self.used}, spent={self.spent:.6g})"
 
-    def take(self, tokens: int) -> None:
-        """Take one call and reserve ``tokens``.
+    @property
+    def used(self) -> int:
+        """Tokens used and reserved."""
+        return self.prompt + self.answer
+
+    @property
+    def spent(self) -> float:
+        """Money for the tokens used and reserved."""
+        return self.cost(Usage(self.prompt, self.answer))
+
+    @property
+    def limits_tokens(self) -> bool:
+        """True if each call needs an upper bound of its tokens."""
+        return self.tokens is not None or self.money is not None
+
+    def cost(self, usage: Usage) -> float:
+        """Return the money for so many tokens."""
+        return (usage.prompt * self.prices[0] + usage.answer * self.prices[1]) / 1e6
+
+    def take(self, usage: Usage) -> None:
+        """Take one call and reserve its tokens.
 
         Raises:
-            BudgetError: calls or tokens are spent; nothing was taken.
+            BudgetError: calls, tokens or money are spent; nothing was taken.
         """
         with self._lock:
             if self.called >= self.calls:
-                raise BudgetError(f"judge: the budget is spent; allowed: {self.calls:,} calls")
-            if self.tokens is not None and self.used + tokens > self.tokens:
+                raise BudgetError(f"endpoint: the budget is spent; allowed: {self.calls:,} calls")
+            if self.tokens is not None and self.used + usage.total > self.tokens:
                 raise BudgetError(
-                    f"judge: the budget is spent: {self.used:,} tokens used, {tokens:,} needed;"
+                    f"endpoint: the budget is spent: {self.used:,} tokens used, {usage.total:,} needed;"
                     f" allowed: {self.tokens:,} tokens"
                 )
+            if self.money is not None and self.spent + self.cost(usage) > self.money:
+                raise BudgetError(
+                    f"endpoint: the budget is spent: {self.spent:.4f} used, up to {self.cost(usage):.4f} needed;"
+                    f" allowed: {self.money:g}"
+                )
             self.called += 1
-            self.used += tokens
+            self._add(usage)
 
-    def settle(self, aside: int, used: int) -> None:
+    def settle(self, aside: Usage, used: Usage) -> None:
         """Return the reservation ``aside`` and count the tokens ``used``."""
         with self._lock:
-            self.used += used - aside
+            self._add(Usage(used.prompt - aside.prompt, used.answer - aside.answer))
+
+    def count(self, used: Usage) -> None:
+        """Count a call that was paid for earlier, even beyond the limits."""
+        with self._lock:
+            self._add(used)
+
+    def _add(self, usage: Usage) -> None:
+        self.prompt += usage.prompt
+        self.answer += usage.answer
 
 
 @dataclass(frozen=True)
@@ -134,7 +219,7 @@ class ChatSettings:
             field. One limit of the answer's length replaces the other.
 
     Raises:
-        JudgeError: a value can't be used.
+        ChatError: a value can't be used.
     """
 
     base_url: str
@@ -151,20 +236,20 @@ class ChatSettings:
         given: dict[str, Any] = vars(self)  # unvalidated input
         model, key, retries = given["model"], given["api_key"], given["retries"]
         if not isinstance(model, str) or not model.strip() or not model.isprintable() or len(model) > 200:
-            raise JudgeError(f"judge, model: got {model!r:.80}; allowed: its name, 200 characters")
+            raise ChatError(f"endpoint, model: got {model!r:.80}; allowed: its name, 200 characters")
         if key and not (isinstance(key, str) and _KEY.fullmatch(key)):
-            raise JudgeError(
-                "judge, api_key: got something else (not shown); allowed: printable ASCII without a space"
+            raise ChatError(
+                "endpoint, api_key: got something else (not shown); allowed: printable ASCII without a space"
             )
         if isinstance(retries, bool) or not isinstance(retries, int) or not 0 <= retries <= 100:
-            raise JudgeError(f"judge, retries: got {retries!r:.80}; allowed: a whole number from 0 to 100")
+            raise ChatError(f"endpoint, retries: got {retries!r:.80}; allowed: a whole number from 0 to 100")
         for name, least in (("timeout", "above 0,"), ("total", "above 0,"), ("backoff", "from 0")):
             seconds = given[name]
             number = (
                 isinstance(seconds, int | float) and not isinstance(seconds, bool) and math.isfinite(seconds)
             )
             if not number or not 0 <= seconds <= 3600 or (seconds == 0 and least != "from 0"):
-                raise JudgeError(f"judge, {name}: got {seconds!r:.80}; allowed: seconds {least} up to 3600")
+                raise ChatError(f"endpoint, {name}: got {seconds!r:.80}; allowed: seconds {least} up to 3600")
 
 
 class PassingError(Exception):
@@ -186,7 +271,7 @@ class ChatClient:
     """Asks one model at one endpoint, with httpx. Thread-safe, and callable inside a running event loop.
 
     Raises:
-        JudgeError: the settings can't be used.
+        ChatError: the settings can't be used.
         ImportError: httpx is not installed.
     """
 
@@ -197,23 +282,23 @@ class ChatClient:
         self.base_url = _base_url(settings.base_url)
         self.budget = settings.budget if isinstance(settings.budget, Budget) else Budget(settings.budget)
         self.options = _options(settings.options)
-        self._most_tokens = _most_tokens(self.options, needed=self.budget.tokens is not None)
+        self._most_tokens = _most_tokens(self.options, needed=self.budget.limits_tokens)
         # Created once, because reading the certificates takes longer than a local request.
         self._tls = httpx.create_ssl_context()
 
-    def ask(self, messages: Sequence[Mapping[str, str]], response_format: Mapping[str, Any]) -> str:
-        """Return the body of the endpoint's answer to a conversation.
+    def request(self, messages: Sequence[Mapping[str, Any]], **fields: Any) -> bytes:
+        """Return the body of a request: a conversation, and fields such as ``response_format`` or ``tools``."""
+        body = {"model": self.settings.model, "messages": messages, **fields, **self.options}
+        return json.dumps(body).encode("ascii")
+
+    def ask(self, request: bytes) -> str:
+        """Return the body of the endpoint's answer to a request.
 
         Raises:
-            JudgeError: there is no answer. ``EndpointError``: the next request would fail too. ``BudgetError``: the
+            ChatError: there is no answer. ``EndpointError``: the next request would fail too. ``BudgetError``: the
                 budget is spent.
         """
-        request = {
-            "model": self.settings.model,
-            "messages": messages,
-            "response_format": dict(response_format),
-        }
-        return _run(self._retried(json.dumps({**request, **self.options}).encode("ascii")))
+        return _run(self._retried(request))
 
     def scrub(self, text: str) -> str:
         """Return ``text`` without the API key, for display, logs and storage."""
@@ -234,29 +319,29 @@ class ChatClient:
                 too_late = time.monotonic() + wait >= deadline
                 if attempt > allowed.retries or asked > _LONGEST_WAIT or too_late:
                     raise self._given_up(error, attempt) from None
-                _log.info("judge: %s; try %d after %.2f s", error, attempt + 1, wait)
+                _log.info("endpoint: %s; try %d after %.2f s", error, attempt + 1, wait)
             await asyncio.sleep(wait)
         raise AssertionError
 
-    def _given_up(self, error: PassingError, attempt: int) -> JudgeError:
+    def _given_up(self, error: PassingError, attempt: int) -> ChatError:
         asked = "" if error.after is None else f", asked to wait {error.after:.4g} s"
-        return (EndpointError if error.unreachable else JudgeError)(
-            f"judge: {error}{asked}; gave up after {attempt} of {self.settings.retries + 1} tries,"
+        return (EndpointError if error.unreachable else ChatError)(
+            f"endpoint: {error}{asked}; gave up after {attempt} of {self.settings.retries + 1} tries,"
             f" {self.settings.total:g} s allowed"
         )
 
     async def _try(self, body: bytes, deadline: float) -> str:
         if (left := deadline - time.monotonic()) <= 0.0:
             raise PassingError("no time left")
-        aside = len(body) + _TEMPLATE + self._most_tokens
+        aside = Usage(len(body) + _TEMPLATE, self._most_tokens)
         self.budget.take(aside)
         try:
             text = await self._post(body, min(self.settings.timeout, left))
-        except (PassingError, JudgeError) as error:
+        except (PassingError, ChatError) as error:
             if error.refused:
-                self.budget.settle(aside, 0)
+                self.budget.settle(aside, Usage(0, 0))
             raise
-        if (used := tokens_of(text)) is not None:
+        if (used := usage_of(text)) is not None:
             self.budget.settle(aside, used)
         return text
 
@@ -271,12 +356,12 @@ class ChatClient:
             raise PassingError(f"no answer within {timeout:.3g} s") from None
         except (httpx.LocalProtocolError, httpx.UnsupportedProtocol, httpx.InvalidURL) as error:
             raise EndpointError(
-                f"judge: the request can't be sent ({self._shown(error)}); allowed: HTTP"
+                f"endpoint: the request can't be sent ({self._shown(error)}); allowed: HTTP"
             ) from None
         except httpx.HTTPError as error:
             if _is_untrusted(error):
                 allowed = "allowed: a certificate that this machine trusts"
-                raise EndpointError(f"judge: {self._shown(error)}; {allowed}") from None
+                raise EndpointError(f"endpoint: {self._shown(error)}; {allowed}") from None
             lost = isinstance(error, httpx.ConnectError)
             raise PassingError(f"no answer ({self._shown(error)})", unreachable=lost) from None
 
@@ -297,8 +382,8 @@ class ChatClient:
             async for chunk in response.aiter_raw():
                 found += chunk
                 if len(found) > LONGEST_ANSWER:
-                    raise JudgeError(
-                        f"judge: the answer is longer than {LONGEST_ANSWER:,} bytes; allowed: so many"
+                    raise ChatError(
+                        f"endpoint: the answer is longer than {LONGEST_ANSWER:,} bytes; allowed: so many"
                     )
             return _decoded(found)
 
@@ -314,11 +399,13 @@ class ChatClient:
     def _check(self, headers: httpx.Headers) -> None:
         kind, coding = headers.get("content-type", ""), headers.get("content-encoding", "identity")
         if not _JSON.fullmatch(kind.partition(";")[0].strip()):
-            raise JudgeError(f"judge, content type: got {self.scrub(kind)!r:.80}; allowed: application/json")
+            raise ChatError(
+                f"endpoint, content type: got {self.scrub(kind)!r:.80}; allowed: application/json"
+            )
         if coding.strip().lower() not in ("", "identity"):
-            raise JudgeError(f"judge, content encoding: got {self.scrub(coding)!r:.80}; allowed: none")
+            raise ChatError(f"endpoint, content encoding: got {self.scrub(coding)!r:.80}; allowed: none")
 
-    def _refusal(self, response: httpx.Response, explanation: str) -> PassingError | JudgeError:
+    def _refusal(self, response: httpx.Response, explanation: str) -> PassingError | ChatError:
         status = response.status_code
         text = f"HTTP {status}" + (f", {explanation!r:.160}" if explanation else "")
         if status in (408, 429) or status >= 500:
@@ -326,36 +413,42 @@ class ChatClient:
         if 300 <= status < 400:
             target = self.scrub(response.headers.get("location", "nowhere"))
             return EndpointError(
-                f"judge: got a redirect (HTTP {status}) to {target!r:.80}; allowed: an answer"
+                f"endpoint: got a redirect (HTTP {status}) to {target!r:.80}; allowed: an answer"
             )
-        kind = JudgeError if status in _OF_THE_REQUEST else EndpointError
-        return kind(f"judge: got {text}; allowed: HTTP 200")
+        kind = ChatError if status in _OF_THE_REQUEST else EndpointError
+        return kind(f"endpoint: got {text}; allowed: HTTP 200")
 
     def _shown(self, error: Exception) -> str:
         return self.scrub(" ".join(str(error).split()) or type(error).__name__)[:160]
 
 
-def tokens_of(text: str) -> int | None:
-    """Return the tokens that an answer reports, even if it is otherwise unreadable; None if it reports none."""
+def usage_of(text: str) -> Usage | None:
+    """Return the tokens that an answer reports, even if it is otherwise unreadable; None if it reports none.
+
+    Tokens that are in the total alone count as those of the prompt.
+    """
     try:
-        used = strict_json(text)["usage"]["total_tokens"]
-    except (ValueError, LookupError, TypeError):
+        usage = strict_json(text)["usage"]
+        total, answer = usage["total_tokens"], usage.get("completion_tokens", 0)
+    except (ValueError, LookupError, TypeError, AttributeError):
         return None
-    return used if isinstance(used, int) and not isinstance(used, bool) and used >= 0 else None
+    if not all(type(number) is int and number >= 0 for number in (total, answer)):
+        return None
+    return Usage(max(0, total - answer), answer)
 
 
 def _options(given: Any) -> Mapping[str, Any]:
     if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
-        raise JudgeError(f"judge, options: got {given!r:.80}; allowed: a mapping of names to values")
+        raise ChatError(f"endpoint, options: got {given!r:.80}; allowed: a mapping of names to values")
     if taken := sorted(_RESERVED & set(given)):
-        raise JudgeError(f"judge, options: got {taken[0]!r}; allowed: other fields of the request")
+        raise ChatError(f"endpoint, options: got {taken[0]!r}; allowed: other fields of the request")
     dropped = _LIMITS if _LIMITS & set(given) else set()
     defaults = {name: value for name, value in OPTIONS.items() if name not in dropped}
     options = {name: value for name, value in {**defaults, **given}.items() if value is not None}
     try:
         json.dumps(options, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise JudgeError(f"judge, options: got {given!r:.80} ({error}); allowed: values of JSON") from None
+        raise ChatError(f"endpoint, options: got {given!r:.80} ({error}); allowed: values of JSON") from None
     return MappingProxyType(options)
 
 
@@ -366,7 +459,7 @@ def _most_tokens(options: Mapping[str, Any], *, needed: bool) -> int:
         return int(max(found))
     if needed:
         allowed = "a whole number above 0, as a budget of tokens needs a bound"
-        raise JudgeError(f"judge, options, max_tokens: got {found!r:.80}; allowed: {allowed}")
+        raise ChatError(f"endpoint, options, max_tokens: got {found!r:.80}; allowed: {allowed}")
     return 0
 
 
@@ -376,15 +469,15 @@ def _base_url(text: Any) -> str:
 
     allowed = "allowed: http(s)://HOST[:PORT][/PATH]"
     if not isinstance(text, str) or not _ADDRESS.fullmatch(text):
-        raise JudgeError(f"judge, base_url: got no address of http or https; {allowed}")
+        raise ChatError(f"endpoint, base_url: got no address of http or https; {allowed}")
     try:
         url = httpx.URL(text)
     except httpx.InvalidURL:
-        raise JudgeError(f"judge, base_url: got no address; {allowed}") from None
+        raise ChatError(f"endpoint, base_url: got no address; {allowed}") from None
     if url.scheme not in ("http", "https") or not url.host:
-        raise JudgeError(f"judge, base_url: got no address of http or https; {allowed}")
+        raise ChatError(f"endpoint, base_url: got no address of http or https; {allowed}")
     if url.userinfo or url.query or url.fragment or "?" in text or "#" in text:
-        raise JudgeError(f"judge, base_url: got a user, a query or a fragment (not shown); {allowed}")
+        raise ChatError(f"endpoint, base_url: got a user, a query or a fragment (not shown); {allowed}")
     return str(url).rstrip("/")
 
 
