@@ -2,7 +2,8 @@
 
 Messages have the form of OpenAI-compatible chat completions. A message without a call brings a reminder; after
 ``REMINDERS`` of them the lab rests for one heartbeat. Calls of one message are taken in order. After ``MOST_TURNS``
-messages of the model the lab rests to its end, so that every episode ends and every debt is settled.
+messages of the model the lab rests to its end, so that every episode ends and every debt is settled. So it does when
+the model has no more answer (``NoAnswer``).
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from solvent_agents.agent import Agent, act_one
+from solvent.inputs import strict_json
+from solvent_agents.agent import Agent, act_one, show_labs
 from solvent_agents.language.calls import call_of
 from solvent_agents.language.desk import Call, Desk
 from solvent_agents.language.prompt import instructions
 from solvent_agents.language.tools import schemas, use
 
-__all__ = ["Episode", "Model", "ScriptedModel", "converse"]
+__all__ = ["Episode", "Message", "Model", "NoAnswer", "ScriptedModel", "converse", "read_arguments"]
 
 Message = dict[str, Any]
 
@@ -29,20 +31,35 @@ LONGEST_TEXT = 20_000
 _REMINDER = "Call one of the tools to act in the lab."
 
 
+class NoAnswer(Exception):  # noqa: N818 - no fault of this program
+    """The model, or what stands between, gives no answer to this conversation."""
+
+
 class Model(Protocol):
     """Something that answers a conversation."""
 
     def answer(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-        """Return the next message: ``content``, ``tool_calls`` or both."""
+        """Return the next message: ``content``, ``tool_calls`` or both. Raise NoAnswer if there is none."""
         ...
 
 
 class Episode(NamedTuple):
-    """A finished conversation. ``stopped`` says why: ``over``, ``invalid calls`` or ``turns``."""
+    """A finished conversation.
+
+    Attributes:
+        seed: seed of the lab.
+        messages: all messages, in order.
+        calls: all calls; those that the model didn't ask for are rests.
+        turns: index of the model's message that each call belongs to, non-decreasing.
+        score: bits.
+        invalid: number of invalid calls.
+        stopped: why the conversation ended: ``over``, ``invalid calls``, ``turns`` or ``no answer``.
+    """
 
     seed: int
     messages: list[Message]
     calls: list[Call]
+    turns: list[int]
     score: float
     invalid: int
     stopped: str
@@ -59,6 +76,7 @@ class ScriptedModel:
 
     def answer(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
         batch = self._desk._env.batch
+        show_labs(self._agent, batch.labs, self._desk._params)
         action = act_one(self._agent, batch.observations[0], batch.masks[0].astype(bool))
         name, arguments = call_of(self._desk._params, action)
         function = {"name": name, "arguments": json.dumps(arguments)}
@@ -74,15 +92,22 @@ def converse(desk: Desk, model: Model, seed: int, *, explanation: bool = True) -
         {"role": "system", "content": system},
         {"role": "user", "content": desk.reset(seed)},
     ]
+    stopped = ""
+    at: list[int] = []
     silent = turns = 0
     while desk._summary is None and turns < MOST_TURNS:
         turns += 1
-        said = _said(model.answer(messages, tools))
+        try:
+            said = _said(model.answer(messages, tools))
+        except NoAnswer:
+            stopped = "no answer"
+            break
         messages.append(said)
+        turn = len(messages) - 1
         calls = said.get("tool_calls", [])
         silent = 0 if calls else silent + 1
         for call in calls:
-            text = use(desk, call["function"]["name"], _arguments(call["function"]["arguments"]))
+            text = use(desk, call["function"]["name"], read_arguments(call["function"]["arguments"]))
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": text})
         if silent > REMINDERS:
             silent = 0
@@ -91,9 +116,12 @@ def converse(desk: Desk, model: Model, seed: int, *, explanation: bool = True) -
             )
         elif silent:
             messages.append({"role": "user", "content": _REMINDER})
-    stopped = "turns" if desk._summary is None else "invalid calls" if desk._gave_up else "over"
+        at += [turn] * (len(desk._calls) - len(at))
+    if not stopped:
+        stopped = "turns" if desk._summary is None else "invalid calls" if desk._gave_up else "over"
     score = desk.get_reward()
-    return Episode(seed, messages, desk._calls, score, desk._invalid, stopped)
+    at += [len(messages) - 1] * (len(desk._calls) - len(at))
+    return Episode(seed, messages, desk._calls, at, score, desk._invalid, stopped)
 
 
 def _said(answer: Any) -> Message:
@@ -126,9 +154,9 @@ def _call(i: int, call: Any) -> Message:
     }
 
 
-def _arguments(text: str) -> Any:
+def read_arguments(text: str) -> Any:
     """Return a call's arguments; text that is no JSON stays text, which the desk refuses."""
     try:
-        return json.loads(text or "{}")
-    except (ValueError, RecursionError):
+        return strict_json(text or "{}")
+    except ValueError:
         return text

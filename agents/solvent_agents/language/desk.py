@@ -15,7 +15,7 @@ A call about a compound may state a belief: a class and its probability. It is r
 from __future__ import annotations
 
 import itertools
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import gymnasium
 import numpy as np
@@ -24,6 +24,7 @@ from solvent.lab.actions import action_table
 from solvent.lab.codes import Event
 from solvent.lab.environment import LabEnv
 from solvent.lab.mechanisms.assay import bin_edges
+from solvent.lab.params import LabParams
 from solvent.lab.rendering.panels.energy import presence
 from solvent.lab.rendering.panels.outcome import tell
 from solvent.lab.rendering.words import class_name, clock, concentration, in_units, lot_hours
@@ -54,17 +55,19 @@ class Desk:
     """One lab and its tools. Call ``reset`` first."""
 
     def __init__(
-        self, env_id: str = "Solvent/Lab-v0", *, beliefs: bool = True, corrections: bool = True
+        self, env_id: str | LabParams = "Solvent/Lab-v0", *, beliefs: bool = True, corrections: bool = True
     ) -> None:
         """Make the desk of a level.
 
         Args:
-            env_id: A registered environment.
+            env_id: A registered environment, or the parameters of a lab.
             beliefs: Show the exact posterior. If false, the model sees readouts only and keeps its own belief.
             corrections: Show the correction in force after a published error.
         """
-        lab = gymnasium.make(env_id, disable_env_checker=True).unwrapped
-        assert isinstance(lab, LabEnv)
+        if isinstance(env_id, LabParams):
+            lab = LabEnv(env_id)
+        else:
+            lab = cast("LabEnv", gymnasium.make(env_id, disable_env_checker=True).unwrapped)
         self._env, self._beliefs, self._corrections = lab, beliefs, corrections
         self._params = lab.params
         self._choices = choices(lab.params)

@@ -7,9 +7,10 @@
       honest/episodes.parquet traces.parquet epistemic_refusals.jsonl; on levels with energy also
         cost_discomfort_log.jsonl energy_cost_proposals.jsonl, with a gate gate_verdicts.jsonl
       ppo/seed-0/policy.safetensors policy.json training.parquet tensorboard/ and the files of honest/
+      MODEL/transcripts.jsonl endpoint.json and the files of honest/, for a language model
 
-A *unit* is a scripted agent, or a learned agent with one training seed. The tables at the top join those of all
-units.
+A *unit* is a scripted agent, a language model, or a learned agent with one training seed. The tables at the top join
+those of all units.
 """
 
 from __future__ import annotations
@@ -32,9 +33,11 @@ from solvent_experiments.config.experiment import Experiment
 
 __all__ = [
     "DISCOMFORT",
+    "ENDPOINT",
     "POLICY",
     "PROPOSALS",
     "REFUSALS",
+    "TRANSCRIPTS",
     "VERDICTS",
     "RunFolder",
     "Unit",
@@ -46,6 +49,7 @@ REFUSALS = "epistemic_refusals.jsonl"
 DISCOMFORT = "cost_discomfort_log.jsonl"
 PROPOSALS = "energy_cost_proposals.jsonl"
 VERDICTS = "gate_verdicts.jsonl"
+TRANSCRIPTS, ENDPOINT = "transcripts.jsonl", "endpoint.json"
 POLICY = ("policy.safetensors", "policy.json", "training.parquet")
 """Files that a training leaves in the folder of its seed."""
 
@@ -57,12 +61,21 @@ def ledger_names(params: LabParams) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Unit:
-    """An agent's folder; ``seed`` is None for a script, and ``ledgers`` are the files of its evaluation's events."""
+    """An agent's folder.
+
+    Attributes:
+        agent: its name.
+        seed: training seed; None for a script or a language model.
+        folder: its place.
+        ledgers: files of its evaluation's events.
+        talks: it is a language model, whose evaluation is that of its transcripts.
+    """
 
     agent: str
     seed: int | None
     folder: Path
     ledgers: tuple[str, ...] = ()
+    talks: bool = False
 
     @property
     def label(self) -> str:
@@ -83,6 +96,16 @@ class Unit:
     def training(self) -> Path:
         """Episodes of a finished training."""
         return self.folder / "training.parquet"
+
+    @property
+    def transcripts(self) -> Path:
+        """Conversations of a language model. They are to it what the policy is to a learner."""
+        return self.folder / TRANSCRIPTS
+
+    @property
+    def endpoint(self) -> Path:
+        """Facts about a language model's conversations: prompt, schemas, model as the server names it."""
+        return self.folder / ENDPOINT
 
     @property
     def ledger(self) -> Path:
@@ -134,7 +157,8 @@ class Unit:
 
     @property
     def _of_evaluation(self) -> list[Path]:
-        return [self.episodes, self.traces, *(self.folder / name for name in self.ledgers)]
+        talked = [self.transcripts, self.endpoint] if self.talks else []
+        return [self.episodes, self.traces, *talked, *(self.folder / name for name in self.ledgers)]
 
 
 def _there(files: list[Path]) -> bool:
@@ -165,7 +189,9 @@ class RunFolder:
         """Return all units of an experiment; learned agents come first because they take longest."""
         ledgers = ledger_names(experiment.params)
         learned = [self.unit(agent, seed, ledgers) for agent in experiment.train for seed in experiment.seeds]
-        return learned + [self.unit(agent, None, ledgers) for agent in experiment.agents]
+        scripts = [self.unit(agent, None, ledgers) for agent in experiment.agents]
+        models = [Unit(name, None, self.root / name, ledgers, talks=True) for name in experiment.language]
+        return learned + models + scripts
 
     def prepare(self, experiment: Experiment) -> str | None:
         """Make the folder, or check that it belongs to this experiment; training seeds may be added.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from solvent_experiments.artifacts.files import sha256
-from solvent_experiments.artifacts.folder import POLICY, RunFolder, Unit
+from solvent_experiments.artifacts.folder import ENDPOINT, POLICY, TRANSCRIPTS, RunFolder, Unit
 from solvent_experiments.artifacts.manifest import BLANK, is_artifact, read_manifest
 from solvent_experiments.config.documents import ConfigError
 
@@ -85,6 +85,8 @@ def remedy(name: str) -> str:
         return "written again" if file == "config.yaml" else "joined again from the agents' tables"
     if folder == "figures":
         return "drawn again"
+    if file in (TRANSCRIPTS, ENDPOINT):
+        return "`solvent llm run` plays it again; answers that are in the cache are not paid for twice"
     agent, _, seed = folder.partition("/seed-")
     unit = f"{agent} seed {seed}" if seed else agent
     return f"{unit} is {'trained and evaluated' if file in POLICY else 'evaluated'} again"

@@ -11,6 +11,7 @@ from solvent_experiments.artifacts.files import write_json
 from solvent_experiments.artifacts.folder import RunFolder, Unit
 from solvent_experiments.artifacts.parquet import Columns, joined, owned, read_parquet, write_parquet
 from solvent_experiments.config.experiment import Experiment
+from solvent_experiments.measure.columns import LANGUAGE
 from solvent_experiments.measure.summary import summary, to_mappings
 
 __all__ = ["DamagedError", "join"]
@@ -56,7 +57,8 @@ def _read_all(paths: list[Path]) -> dict[Path, Columns]:
     tables, problems = {}, []
     for path in paths:
         try:
-            tables[path] = read_parquet(path)
+            columns = read_parquet(path)
+            tables[path] = {name: column for name, column in columns.items() if name not in LANGUAGE}
         except (OSError, ValueError) as error:
             reason = str(error).partition("\n")[0].partition(". ")[0]
             problems.append(f"{path}: damaged ({reason}); move it away, and the same command makes it again")

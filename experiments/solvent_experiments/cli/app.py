@@ -23,6 +23,7 @@ from solvent_experiments.instruments.adequacy.command import app as adequacy
 from solvent_experiments.instruments.energy.proposals import app as proposals
 from solvent_experiments.instruments.gate.command import app as gate
 from solvent_experiments.instruments.options import Quiet
+from solvent_experiments.language.command import app as llm
 from solvent_experiments.run.console import complain, new_console, say
 
 __all__ = ["app", "main"]
@@ -55,6 +56,7 @@ app.add_typer(proposals, name="proposals")
 app.add_typer(gate, name="gate")
 app.add_typer(adequacy, name="adequacy")
 app.add_typer(study, name="study")
+app.add_typer(llm, name="llm")
 
 
 class Format(StrEnum):
@@ -353,6 +355,7 @@ def figures(
 
 
 @app.command()
+@llm.command()
 def report(
     runs: Annotated[
         list[Path],

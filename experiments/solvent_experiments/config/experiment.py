@@ -9,10 +9,10 @@ from __future__ import annotations
 import datetime
 import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -31,6 +31,7 @@ __all__ = [
     "Evaluation",
     "Experiment",
     "ExperimentFile",
+    "LanguageModel",
     "environment_params",
     "known_agent",
     "load_experiment",
@@ -64,10 +65,30 @@ class Evaluation(_Model):
     # Number of first episodes whose refusals are logged, and whose heartbeats are kept.
     ledger_episodes: Annotated[int, Field(ge=0, le=100_000, strict=True)] = 50
     trace_episodes: Annotated[int, Field(ge=0, le=100_000, strict=True)] = 200
+    # Makes other seeds of these, which nobody can practise with who doesn't know it.
+    salt: str = ""
 
     @property
-    def seeds(self) -> range:
-        return range(self.first_seed, self.first_seed + self.episodes)
+    def seeds(self) -> Sequence[int]:
+        from solvent_agents.language.calls import salted
+
+        public = range(self.first_seed, self.first_seed + self.episodes)
+        return [salted(self.salt, seed) for seed in public] if self.salt else public
+
+
+class LanguageModel(_Model):
+    """A language model that has played, and how. Its transcripts are in the run's folder."""
+
+    model: str
+    base_url: str | None = None
+    beliefs: Literal["shown", "hidden"] = "shown"
+    # Whether the desk shows corrections, and the prompt the reasons behind costs.
+    corrections: Annotated[bool, Field(strict=True)] = True
+    explanation: Annotated[bool, Field(strict=True)] = True
+    # Calls as the protocol's own, or as JSON in the text, for servers without them.
+    tools: Literal["native", "text"] = "native"
+    # Further fields of a request: temperature, max_tokens ...
+    options: dict[str, Any] = {}
 
 
 class Costs(_Model):
@@ -87,6 +108,7 @@ class ExperimentFile(_Model):
     costs: Costs | None = None
     agents: list[str] = []
     train: dict[str, dict[str, Any] | None] = {}
+    language: dict[str, LanguageModel] = {}
     seeds: Annotated[list[Seed], Field(min_length=1, max_length=MOST_SEEDS)] = [0]
     evaluation: Evaluation = Evaluation()
 
@@ -104,8 +126,11 @@ class Experiment:
     seeds: tuple[int, ...]
     evaluation: Evaluation
     costs: Mapping[str, str] | None = None  # {"as_of": ...}: date of the prices in ``params``
+    language: Mapping[str, LanguageModel] = field(default_factory=dict)
 
     def to_mapping(self) -> dict[str, Any]:
+        evaluation = self.evaluation.model_dump(exclude=set() if self.evaluation.salt else {"salt"})
+        models = {name: model.model_dump() for name, model in self.language.items()}
         return {
             "name": self.name,
             "env": self.env,
@@ -114,8 +139,9 @@ class Experiment:
             "costs": None if self.costs is None else dict(self.costs),
             "agents": list(self.agents),
             "train": {name: dict(recipe) for name, recipe in self.train.items()},
+            **({"language": models} if models else {}),
             "seeds": list(self.seeds),
-            "evaluation": self.evaluation.model_dump(),
+            "evaluation": evaluation,
         }
 
     @property
@@ -186,6 +212,7 @@ def load_experiment(
         seeds=chosen,
         evaluation=file.evaluation,
         costs=costs,
+        language=file.language,
     )
 
 
@@ -332,16 +359,16 @@ def _check_seeds(document: Document, seeds: tuple[int, ...], evaluation: Evaluat
     twice = sorted(seed for seed, count in Counter(seeds).items() if count > 1)
     if twice:
         raise document.error("seeds", f"got {twice[0]} twice; allowed: distinct numbers")
-    shared = [seed for seed in seeds if seed in evaluation.seeds]
-    if shared:
-        episodes = f"{evaluation.seeds[0]} to {evaluation.seeds[-1]}"
+    evaluated = evaluation.seeds
+    if shared := [seed for seed in seeds if seed in evaluated]:
+        episodes = f"{evaluated[0]} to {evaluated[-1]}"
         raise document.error(
             "seeds", f"got {shared[0]}; allowed: no seed of an evaluation episode ({episodes})"
         )
 
 
 def _check_agents(document: Document, file: ExperimentFile) -> None:
-    if not file.agents and not file.train:
+    if not file.agents and not file.train and not file.language:
         raise document.error("agents", "got none, and nothing to train; allowed: at least one of either")
     for i, name in enumerate(file.agents):
         try:
@@ -354,12 +381,14 @@ def _check_agents(document: Document, file: ExperimentFile) -> None:
 
 
 def _check_names(document: Document, file: ExperimentFile) -> None:
-    """Raise an error for a learner whose name can't be that of a folder of its own in the run's folder."""
+    """Raise an error for a learner or a model whose name can't be that of a folder of its own in the run's folder."""
     taken = {name.casefold() for name in file.agents}
-    for name in file.train:
+    for key, name in [("train", name) for name in file.train] + [
+        ("language", name) for name in file.language
+    ]:
         if not NAME.fullmatch(name) or OF_A_RUN.fullmatch(name) or name.casefold() in taken:
             raise document.error(
-                f"train.{name}",
+                f"{key}.{name}",
                 "allowed: a name of its own, of letters, digits, '.', '_', '-', that no file of a run could have",
             )
         taken.add(name.casefold())  # some file systems ignore case

@@ -10,7 +10,10 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-__all__ = ["Quiet", "SkipBroken", "grouped"]
+from solvent.inputs import strict_json
+from solvent_experiments.config.documents import ConfigError
+
+__all__ = ["Quiet", "SkipBroken", "grouped", "json_object"]
 
 SkipBroken = Annotated[bool, typer.Option("--skip-broken", help="Skip broken lines, and list them.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
@@ -37,6 +40,19 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     call.__signature__ = signature.replace(parameters=options)  # type: ignore[attr-defined]
     call.__annotations__ = {option.name: option.annotation for option in options}
     return call
+
+
+def json_object(option: str, text: str | None) -> dict[str, Any]:
+    """Return the JSON object that an option holds; empty without one."""
+    if text is None:
+        return {}
+    try:
+        found = strict_json(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise ConfigError(f"{option}: got {text!r:.60}; allowed: a JSON object")
+    return found
 
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY

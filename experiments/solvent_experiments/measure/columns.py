@@ -13,7 +13,16 @@ from solvent.lab.codes import REFUSAL_REASONS, VERDICTS
 from solvent.lab.mechanisms import MECHANISMS
 from solvent_agents.learning.while_blocked import WHILE_BLOCKED
 
-__all__ = ["COLUMNS", "RESULTS", "SCORES", "SUMMARISED", "Column", "headed_columns", "logged_columns"]
+__all__ = [
+    "COLUMNS",
+    "LANGUAGE",
+    "RESULTS",
+    "SCORES",
+    "SUMMARISED",
+    "Column",
+    "headed_columns",
+    "logged_columns",
+]
 
 BITS, COUNT = "f4", "i4"
 LEARNER = "learner"
@@ -100,6 +109,10 @@ RESULTS = ("return", "refusals", "debt", "accepted", "wrong", "is_success")
 
 SUMMARISED = (*RESULTS, *(name for name in COLUMNS if COLUMNS[name].statistic and name not in RESULTS))
 """All columns of the summary, in order."""
+
+LANGUAGE = ("invalid_calls", "messages", "prompt_tokens", "answer_tokens", "cost", "stopped")
+"""Columns that only the episodes of a language model have: invalid calls, its messages, tokens of requests and answers,
+their cost, and why the conversation ended. The joined table of a run is without them."""
 
 SCORES = tuple(name for name, column in COLUMNS.items() if column.part_of == "adequacy")
 """Numbers of findings whose words scored 0 to 3."""

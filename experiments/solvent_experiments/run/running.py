@@ -35,7 +35,7 @@ from solvent_experiments.run.progress import Shown, shown_on
 from solvent_experiments.run.watch import Watch, waiting_steps
 from solvent_experiments.run.worker import Task, run_unit
 
-__all__ = ["BrokenRunError", "Interrupted", "run_experiment", "show_results"]
+__all__ = ["BrokenRunError", "Interrupted", "run_experiment", "show_results", "stop_on_signals"]
 
 
 class Interrupted(Exception):  # noqa: N818 - no error
@@ -74,7 +74,7 @@ def run_experiment(
     with backend, _told_if_full(root):
         if fresh and (moved := folder.set_aside()):
             shown.say(f"moved the existing folder to {moved}")
-        with folder.locked(), _stop_on_signals(shown) as stop:
+        with folder.locked(), stop_on_signals(shown) as stop:
             if again := folder.prepare(experiment):
                 shown.say(again)
             _Work(experiment, folder, backend, shown, stop).finish(jobs)
@@ -108,7 +108,8 @@ def tasks_of(experiment: Experiment, left: list[Unit]) -> list[Task]:
     apart: list[Unit] = []
     together: list[Unit] = []
     for unit in left:
-        searches = unit.seed is None and hasattr(PLAYERS[unit.agent], "labs_at_once")
+        script = unit.seed is None and not unit.talks
+        searches = script and hasattr(PLAYERS[unit.agent], "labs_at_once")
         (apart if unit.seed is not None or searches else together).append(unit)
     units = [(unit,) for unit in sorted(apart, key=lambda unit: unit.seed is None)]
     return [Task(partial(run_unit, experiment), each) for each in (*units, tuple(together)) if each]
@@ -255,7 +256,7 @@ def _timed(job: Callable[[], Any]) -> float:
 
 
 @contextmanager
-def _stop_on_signals(shown: Shown) -> Iterator[threading.Event]:
+def stop_on_signals(shown: Shown) -> Iterator[threading.Event]:
     """Yield an event that Ctrl-C and SIGTERM set. A second signal ends the run at once and keeps its checkpoints."""
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():

@@ -25,6 +25,7 @@ from solvent_experiments.artifacts.folder import Unit
 from solvent_experiments.artifacts.parquet import owned, write_parquet
 from solvent_experiments.artifacts.training_log import TrainingLog
 from solvent_experiments.config.experiment import Experiment, make_recipe
+from solvent_experiments.language.transcripts import language_columns, recorded
 from solvent_experiments.run.evaluation import Evaluated, evaluate
 
 __all__ = ["ENDS", "Message", "Task", "do_units", "run_unit", "work"]
@@ -220,10 +221,14 @@ def _evaluate(
     )
     if evaluated is None:
         raise _Stopped
+    if unit.talks:
+        evaluated.episodes.update(language_columns(unit.transcripts, evaluation.seeds))
     save(unit, evaluated)
 
 
 def _agent(experiment: Experiment, unit: Unit) -> Agent:
+    if unit.talks:
+        return recorded(unit.transcripts, experiment)
     if unit.seed is None:
         from solvent_agents import PLAYERS
 

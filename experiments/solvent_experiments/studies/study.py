@@ -94,7 +94,6 @@ class Arm(_InLab):
         """Return the arm as an experiment, named after its ``owner``, the study whose folder holds it."""
         chosen = budget.seeds if budget.seeds is not None else tuple(range(self.seeds))
         episodes = budget.episodes or self.episodes
-        kept = {"ledger_episodes": min(50, episodes), "trace_episodes": min(200, episodes)}
         return Experiment(
             name=f"{owner}.{self.name}",
             env=self.env,
@@ -103,7 +102,11 @@ class Arm(_InLab):
             agents=(),
             train={self.learner: self.recipe(budget)},
             seeds=chosen,
-            evaluation=Evaluation(episodes=episodes, **kept),
+            evaluation=Evaluation(
+                episodes=episodes,
+                ledger_episodes=min(50, episodes),
+                trace_episodes=min(200, episodes),
+            ),
         )
 
     def essence(self) -> tuple[Any, ...]:

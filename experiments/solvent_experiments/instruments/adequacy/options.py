@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from solvent_experiments.config.documents import ConfigError
-from solvent_experiments.instruments.options import SkipBroken
+from solvent_experiments.instruments.options import SkipBroken, json_object
 from solvent_experiments.run.console import say
 
 if TYPE_CHECKING:
@@ -127,22 +127,9 @@ class JudgeOptions:
             timeout=self.judge_timeout,
             total=min(3600.0, 4 * self.judge_timeout),
             budget=budget,
-            options=self._fields(),
+            options=json_object("--judge-options", self.judge_options),
         )
         return Judge(settings, self.judge_cache or cache_folder() / "judgements")
-
-    def _fields(self) -> dict[str, object]:
-        from solvent.inputs import strict_json
-
-        if self.judge_options is None:
-            return {}
-        try:
-            found = strict_json(self.judge_options)
-        except ValueError:
-            found = None
-        if not isinstance(found, dict):
-            raise ConfigError(f"--judge-options: got {self.judge_options!r:.60}; allowed: a JSON object")
-        return found
 
 
 def person(option: str, by: str | None, reason: str | None) -> tuple[str, str]:
