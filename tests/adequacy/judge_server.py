@@ -25,6 +25,7 @@ __all__ = [
     "Asked",
     "JudgeServer",
     "asking",
+    "calling",
     "completion",
     "drip_body",
     "drip_head",
@@ -100,12 +101,14 @@ class JudgeServer(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     server: JudgeServer
+    asked: Asked
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        self.server.asked(Asked(self.path, headers, body, time.monotonic()))(self)
+        self.asked = Asked(self.path, headers, body, time.monotonic())
+        self.server.asked(self.asked)(self)
         self.close_connection = True
 
     def do_GET(self) -> None:  # what a client that follows a redirect would do
@@ -150,6 +153,13 @@ def completion(content: str | None, *, tokens: int | None = 50, **fields: Any) -
     usage = {} if tokens is None else {"usage": {"prompt_tokens": 40, "total_tokens": tokens}}
     answer = {"id": "chat-1", "object": "chat.completion", "model": "small", "choices": [choice], **usage}
     return json.dumps(answer).encode()
+
+
+def calling(name: str, arguments: Any, **fields: Any) -> bytes:
+    """A chat completion that calls a tool."""
+    plain = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    call = {"id": "c", "type": "function", "function": {"name": name, "arguments": plain}}
+    return completion(None, message={"tool_calls": [call]}, **fields)
 
 
 def grades(epad: Any = 2, sya: Any = 1, reason: Any = "One narrow look.", **more: Any) -> Act:

@@ -77,8 +77,12 @@ def read_parquet(path: Path) -> Columns:
     """Read what ``write_parquet`` wrote; a damaged file raises OSError or ValueError."""
     from pyarrow import parquet
 
-    with open_input(path, LARGEST) as file:
-        table = parquet.read_table(file, page_checksum_verification=True)
+    # Not `read_table`: a thread of its own that still holds the file when the process ends aborts it.
+    with (
+        open_input(path, LARGEST) as file,
+        parquet.ParquetFile(file, page_checksum_verification=True) as reader,
+    ):
+        table = reader.read(use_threads=False)
     columns: Columns = {}
     for name in table.column_names:
         column = table[name]

@@ -10,7 +10,6 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from solvent.inputs import strict_json
 from solvent_experiments.config.documents import ConfigError
 
 __all__ = ["Quiet", "SkipBroken", "grouped", "json_object"]
@@ -44,6 +43,8 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
 def json_object(option: str, text: str | None) -> dict[str, Any]:
     """Return the JSON object that an option holds; empty without one."""
+    from solvent.inputs import strict_json
+
     if text is None:
         return {}
     try:

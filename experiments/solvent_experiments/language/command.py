@@ -287,6 +287,7 @@ def _play(
     fresh: bool,
 ) -> Unit:
     """Play the episodes, unless the folder has their transcripts."""
+    from solvent.chat import EndpointError
     from solvent_experiments.artifacts.folder import RunFolder
     from solvent_experiments.language.playing import Game, play
     from solvent_experiments.run.progress import shown_on
@@ -300,8 +301,13 @@ def _play(
     with folder.locked(), stop_on_signals(shown) as stop:
         folder.prepare(experiment)
         if not (unit.transcripts.exists() and unit.endpoint.exists()):
-            with shown:
-                play(Game(experiment, unit, make, budget, concurrency), shown, stop.is_set)
+            try:
+                with shown:
+                    play(Game(experiment, unit, make, budget, concurrency), shown, stop.is_set)
+            except EndpointError as error:
+                if "HTTP 401" in str(error) and not os.environ.get(KEY_VARIABLE, "").strip():
+                    raise ConfigError(f"{error}; the key is read from {KEY_VARIABLE}") from None
+                raise
     return unit
 
 
