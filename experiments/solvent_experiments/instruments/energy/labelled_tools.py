@@ -1,0 +1,179 @@
+"""Hold the prices of real tools against labels, on the half that the lexicon was built on and on the unseen half.
+
+    python -m solvent_experiments.instruments.energy.labelled_tools                both halves
+    python -m solvent_experiments.instruments.energy.labelled_tools --errors       the building half's errors too
+    python -m solvent_experiments.instruments.energy.labelled_tools --out FILE     as JSON too
+
+``labelled_tools.csv`` has tools of public MCP servers, with hints and fields as their servers gave them (six servers
+gave names alone). A label is a range of categories, ``least`` to ``most``, by what a call does to the world: an act
+that can't be undone, moves money, grants access or commits somebody else has least ``send_private`` or more. Ten tools
+of a server were drawn at random, of which at most two seem to read (``any``), and four whose name has a word such as
+"approve", "pay", "publish" or "star" (``risky word``); fewer where there are fewer. All were labelled before any was
+priced.
+
+Half of the servers, drawn by ``SEED``, are the building half. Intervals are bootstrapped over servers, since the tools
+of one server are named alike.
+
+A tool is ``right`` if its category is in the range, ``cheap`` below it, and dear above it: ``hinted`` if only its
+server's hints made it so, ``untold`` if the price is marked as unsure, else ``dear``. ``below floor`` counts tools that
+cost less than the floor of their least category.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from solvent.energy import CATEGORIES, energy_for_tool
+
+__all__ = ["HALVES", "OUTCOMES", "Tool", "below_floor", "halves", "outcome", "price"]
+
+LABELS = Path(__file__).with_name("labelled_tools.csv")
+SEED = 18
+RESAMPLES = 4000
+HALVES = ("building", "unseen")
+OUTCOMES = ("right", "hinted", "untold", "dear", "cheap")
+
+_RANK = {name: rank for rank, name in enumerate(CATEGORIES)}
+
+
+class Tool(NamedTuple):
+    """A real tool: what its server says of it, and the range of categories that is right."""
+
+    server: str
+    name: str
+    drawn: str
+    least: str
+    most: str
+    effect: str
+    hints: Mapping[str, bool]
+    schema: Mapping[str, Any]
+
+
+def halves() -> dict[str, list[Tool]]:
+    """Return the tools of each half."""
+    with LABELS.open(encoding="utf-8", newline="") as file:
+        tools = [_tool(*row) for row in list(csv.reader(file))[1:]]
+    servers = sorted({tool.server for tool in tools})
+    building = set(np.random.default_rng(SEED).permutation(servers)[: len(servers) // 2].tolist())
+    return {half: [t for t in tools if (t.server in building) == (half == "building")] for half in HALVES}
+
+
+def _tool(
+    server: str,
+    name: str,
+    drawn: str,
+    least: str,
+    most: str,
+    effect: str,
+    hints: str,
+    required: str,
+    fields: str,
+) -> Tool:
+    properties: dict[str, dict[str, Any]] = {}
+    for field in fields.split():
+        key, _, choices = field.partition("=")
+        kind = {"type": "array"} if key.endswith("[]") else {}
+        properties[key.removesuffix("[]")] = kind | ({"enum": choices.split("|")} if choices else {})
+    schema = {"properties": properties, "required": [str(i) for i in range(int(required))]}
+    said = {f"{hint.removeprefix('!')}Hint": not hint.startswith("!") for hint in hints.split()}
+    return Tool(server, name, drawn, least, most, effect, said, schema)
+
+
+def price(tool: Tool) -> tuple[str, float, bool]:
+    """Return a tool's category, its cost, and whether it is unsure."""
+    priced = energy_for_tool(tool.name, tool.hints, tool.schema)
+    return priced.category, priced.energy_cost, priced.unsure
+
+
+def outcome(tool: Tool) -> str:
+    """Return which of ``OUTCOMES`` the price of a tool is."""
+    category, _, unsure = price(tool)
+    if _RANK[category] < _RANK[tool.least]:
+        return "cheap"
+    if _RANK[category] <= _RANK[tool.most]:
+        return "right"
+    if _RANK[energy_for_tool(tool.name, None, tool.schema).category] <= _RANK[tool.most]:
+        return "hinted"
+    return "untold" if unsure else "dear"
+
+
+def below_floor(tool: Tool) -> bool:
+    """Return whether a tool costs less than the floor of the least category that is right."""
+    return price(tool)[1] < (CATEGORIES[tool.least].floor or 0.0)
+
+
+def _summary(tools: Sequence[Tool]) -> dict[str, Any]:
+    servers = sorted({tool.server for tool in tools})
+    found = {name: np.array([outcome(tool) == name for tool in tools]) for name in OUTCOMES}
+    found["below floor"] = np.array([below_floor(tool) for tool in tools])
+    member = np.array([[tool.server == server for tool in tools] for server in servers], dtype=float)
+    drawn = np.random.default_rng(SEED).multinomial(
+        len(servers), np.full(len(servers), 1 / len(servers)), RESAMPLES
+    )
+    sizes = drawn @ member.sum(axis=1)
+    rows: dict[str, Any] = {"tools": len(tools), "servers": len(servers)}
+    for name, hits in found.items():
+        low, high = np.quantile(drawn @ (member @ hits) / sizes, [0.025, 0.975])
+        rows[name] = {
+            "count": int(hits.sum()),
+            "share": float(hits.mean()),
+            "low": float(low),
+            "high": float(high),
+        }
+    return rows
+
+
+def _subsets(tools: Sequence[Tool]) -> dict[str, list[Tool]]:
+    floored = [tool for tool in tools if CATEGORIES[tool.least].floor]
+    return {"all": list(tools), "never cheap": floored, "risky word": [t for t in tools if t.drawn != "any"]}
+
+
+def _print(results: Mapping[str, Mapping[str, Any]], console: Console) -> None:
+    for subset in next(iter(results.values())):
+        table = Table(subset, *results)
+        for kind in ("tools", "servers"):
+            table.add_row(kind, *(str(found[subset][kind]) for found in results.values()))
+        for name in (*OUTCOMES, "below floor"):
+            rows = [found[subset][name] for found in results.values()]
+            table.add_row(
+                name, *(f"{r['count']}: {r['share']:.1%} ({r['low']:.1%} to {r['high']:.1%})" for r in rows)
+            )
+        console.print(table)
+
+
+def main() -> None:
+    """Print the results of both halves."""
+    parser = argparse.ArgumentParser(description="Prices of real tools against their labels.")
+    parser.add_argument("--errors", action="store_true", help="list what is wrong on the building half")
+    parser.add_argument("--half", choices=HALVES, action="append", help="this half alone")
+    parser.add_argument("--out", type=Path, help="write the results as JSON")
+    given = parser.parse_args()
+    console = Console(soft_wrap=True)
+    tools = halves()
+    if given.errors:
+        for tool in tools["building"]:
+            if (found := outcome(tool)) != "right":
+                category = price(tool)[0]
+                console.print(
+                    f"{found:7} {tool.name}: {category}, label {tool.least} to {tool.most} ({tool.effect})"
+                )
+    results = {
+        half: {name: _summary(subset) for name, subset in _subsets(tools[half]).items()}
+        for half in given.half or HALVES
+    }
+    _print(results, console)
+    if given.out:
+        given.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
