@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from solvent import preset
-from solvent.energy import CATEGORIES, energy_for_tool, energy_for_verb, tool_fields, tool_names
+from solvent.energy import CATEGORIES, energy_for_tool, energy_for_verb, tool_fields, tool_words
 from solvent.lab.mechanisms.energy import (
     DIMENSIONS,
     VERB_NAMES,
@@ -54,10 +54,10 @@ def test_a_category_starts_at_the_low_end_of_its_range(line):
 
 
 def test_no_word_is_in_two_places():
-    groups = itertools.chain(tool_names._ALWAYS.values(), tool_names._SOMETIMES.values())
+    groups = itertools.chain(tool_words._ALWAYS.values(), tool_words._SOMETIMES.values())
     counts = Counter(word for words in groups for word in words.split())
     assert [word for word, count in counts.items() if count > 1] == []
-    assert set(counts) >= tool_names._NOUNS
+    assert set(counts) >= tool_words.NOUNS
 
 
 NAMES = {
@@ -79,6 +79,51 @@ NAMES = {
 )
 def test_what_names_say(name, category):
     assert energy_for_tool(name).category == category
+
+
+# What a tool does to the world holds, whatever its server says.
+NEVER_CHEAP = {
+    "send_public": """publish_page make_repository_public set_repo_visibility toggle_public go_live launch_campaign
+        resume_campaign campaign_start enable_ad_set approve_comment status_reblog poll_vote
+        schedule_campaign_tool_wrapper""",
+    "delete": """send_payment place_order placeLimitOrder amend_order submit_order open_position close_trade
+        account_close close_account approve approve_pull_request approve_token_spending confirm_order grant_role
+        give_access set_permissions add_collaborator create_api_key force_push git_force_push forcePush call_customer
+        enable launch create_subscription create_deployment send_transaction""",
+    "send_private": "make_call schedule_call git_push submit_form add_user_to_group assign_role accept_offer",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "category"),
+    [(name, category) for category, names in NEVER_CHEAP.items() for name in names.split()],
+)
+def test_what_is_never_cheap(name, category):
+    tool = energy_for_tool(name, TAME)
+    assert tool.category == category
+    assert tool.energy_cost >= CATEGORIES[category].floor
+
+
+NOT_DEAR = {
+    "read": "order_status preview_order ib_order_preview git_log convert_time resolve_library_id render_template",
+    "create": """create_release_note create_post_draft createDraftPullRequest create_email_template create_alert
+        create_contact git_commit create_campaign""",
+    "modify": """git_checkout checkout_branch star_repository unstar pin_message follow_user unblock_user
+        convert_issue_to_task resolve_thread set_public_ip restart_server reschedule_meeting""",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "category"), [(name, category) for category, names in NOT_DEAR.items() for name in names.split()]
+)
+def test_what_is_not_dear(name, category):
+    assert energy_for_tool(name).category == category
+
+
+@pytest.mark.parametrize("name", ["nuke_branch", "frobnicate_schedule", "frobnicate_message"])
+def test_the_noun_of_an_unknown_verb_tells_nothing(name):
+    tool = energy_for_tool(name)
+    assert (tool.category, tool.unsure) == ("delete", True)
 
 
 @pytest.mark.parametrize("name", ["frobnicate", "_", "x", "process", "browser_click", "查询天气", "🙂", "42"])
@@ -145,6 +190,13 @@ def test_a_change_that_can_be_repeated_at_home_is_allowed_in_heartbeats():
         ("send_message", fields("to", "visibility"), "send_public"),
         ("query", fields("sql"), "delete"),
         ("delete_page", fields("visibility"), "delete"),
+        ("git_push", fields("remote", "force"), "delete"),
+        ("register_agent", fields("private_key"), "delete"),
+        ("create_note", fields("amount", "to_address"), "delete"),
+        ("create_note", fields("to_address"), "create"),
+        ("draft_email", fields("to", "body"), "create"),
+        ("checkout", fields("branch_name"), "modify"),
+        ("checkout", fields("cart_id"), "delete"),
     ],
 )
 def test_what_fields_say(name, schema, category):
@@ -192,7 +244,7 @@ def test_schemas_that_cannot_be_read(schema):
 # ------------------------------------------------------------------------------------------------ properties
 
 WORDS = (
-    *sorted(tool_names.LEXICON)[::7],
+    *sorted(tool_words.LEXICON)[::7],
     *(
         "get",
         "delete",

@@ -27,17 +27,8 @@ from typing import Any, NamedTuple
 
 from solvent.energy.amounts import plain
 from solvent.energy.tool_fields import Fields, read_fields
-from solvent.energy.tool_names import (
-    ANYTHING,
-    EITHER,
-    LONGEST_NAME,
-    MANY,
-    TO_ALL,
-    TO_ONE,
-    Reading,
-    is_disguised,
-    read_name,
-)
+from solvent.energy.tool_names import LONGEST_NAME, Reading, is_disguised, read_name
+from solvent.energy.tool_words import ANYTHING, EITHER, MANY, TO_ALL, TO_ONE
 from solvent.lab.mechanisms.energy import DIMENSIONS, HIGHEST, VERB_NAMES, WEIGHTS, EnergyParams, base_cost
 from solvent.lab.settings import nearest
 from solvent.lab.verbs import VERBS
@@ -139,7 +130,7 @@ def energy_for_tool(
     reasons: list[str] = []
     hints = _hints(annotations, reasons)
     fields = read_fields(schema, reasons)
-    reading = read_name(name)
+    reading = read_name(name, versioned=fields.revision)
     category, unsure = _categorise(name, reading, hints, fields, reasons)
     ratings = _ratings(category, hints, fields, reading, reasons)
     contexts = CATEGORIES[category].contexts
@@ -234,7 +225,7 @@ def _categorise(
     if is_disguised(name):
         said = "Its name has hidden or look-alike characters, or is very long, so it is not believed."
         reasons.insert(0, said)
-        return _by_fields(_dearest([by_name or "delete", "delete"]), None, fields, reasons), True
+        return _by_fields(_dearest([by_name or "delete", "delete"]), reading, fields, reasons), True
     category, unsure = _by_name_and_hints(by_name, reading, hints, reasons)
     if hints.read_only is True and hints.destructive is True:
         reasons.append(
@@ -245,7 +236,7 @@ def _categorise(
     if fields.code and not trusted and _RANK[category] < _RANK["delete"]:
         reasons.append(f"Its field '{fields.code[0]}' is executed, and can hold anything.")
         category, unsure = "delete", True
-    return _by_fields(category, by_name, fields, reasons), unsure
+    return _by_fields(category, reading, fields, reasons), unsure
 
 
 def _by_name_and_hints(
@@ -326,16 +317,22 @@ def _by_hints_alone(hints: _Hints, reasons: list[str]) -> tuple[str, bool]:
     return "send_private", True
 
 
-def _by_fields(category: str, by_name: str | None, fields: Fields, reasons: list[str]) -> str:
+def _by_fields(category: str, reading: Reading, fields: Fields, reasons: list[str]) -> str:
     if category == "read":
         return category
-    if fields.visibility and by_name != "delete":
+    if fields.visibility and "delete" not in dict(reading.deeds):
         if category != "send_public":
             reasons.append(f"Its field '{fields.visibility[0]}' decides who sees it, which can be everybody.")
         return "send_public"
-    if category in ("create", "modify") and fields.addressed_text:
+    if fields.signing and _RANK[category] < _RANK["delete"]:
+        reasons.append(f"Its field '{fields.signing[0]}' lets it move what its owner has, for good.")
+        return "delete"
+    if category in ("create", "modify") and fields.addressed_text and not reading.drafting:
         reasons.append("It has fields for an address and a text, so it can send messages.")
-        return "send_private"
+        category = "send_private"
+    if category == "send_private" and "force" in fields.force:
+        reasons.append("Its field 'force' overrides what others have.")
+        return "delete"
     return category
 
 

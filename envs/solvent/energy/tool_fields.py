@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from solvent.energy.tool_names import LONGEST_NAME, split_words, words_of
+from solvent.energy.tool_names import LONGEST_NAME, words_of
+from solvent.energy.tool_words import split_words
 
 __all__ = [
     "CODE_FIELDS",
@@ -32,6 +33,9 @@ FORCE_FIELDS = split_words(
 )
 CODE_FIELDS = split_words("sql command cmd script shell")
 PLURAL_FIELDS = split_words("ids items batch paths files all")
+REVISION_FIELDS = split_words("branch branch_name commit ref revision")
+SIGNING_FIELDS = split_words("private_key secret_key mnemonic seed_phrase keypair")
+PAYEE_FIELDS = split_words("to_address recipient_address to_account destination_account payee")
 
 
 class Fields(NamedTuple):
@@ -44,6 +48,8 @@ class Fields(NamedTuple):
     force: tuple[str, ...]
     code: tuple[str, ...]
     several: tuple[str, ...]
+    signing: tuple[str, ...]
+    revision: bool
     required: int
 
 
@@ -66,6 +72,10 @@ def read_fields(schema: object, reasons: list[str]) -> Fields:
         force=tuple(sorted(names & FORCE_FIELDS)),
         code=tuple(sorted(names & CODE_FIELDS)),
         several=tuple(sorted(names & PLURAL_FIELDS | several)),
+        signing=tuple(
+            sorted(names & (SIGNING_FIELDS | (PAYEE_FIELDS if "amount" in names else frozenset())))
+        ),
+        revision=bool(names & REVISION_FIELDS),
         required=len({str(key) for key in required}) if isinstance(required, list | tuple) else 0,
     )
 

@@ -1,7 +1,7 @@
-"""Read the verbs in a tool's name.
+"""Read what a tool's name says: verb, object and destination.
 
-``LEXICON`` maps a word to what it does, and says whether the word is always a verb. ``post`` is a verb in
-``post_message`` and a noun in ``get_post``; ``delete`` is a verb everywhere.
+``tool_words`` says what the words mean. In a clause the first verb counts, and every word that is a verb everywhere;
+its object is what follows, up to a preposition. A verb that is cheap alone can be weighty with its object.
 
 Known approximation: English words only, and no grammar beyond word order.
 """
@@ -12,109 +12,36 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-__all__ = [
-    "ANYTHING",
-    "EITHER",
-    "LEXICON",
-    "LONGEST_NAME",
-    "MANY",
-    "TO_ALL",
-    "TO_ONE",
-    "UNTOLD",
-    "Reading",
-    "Word",
-    "is_disguised",
-    "read_name",
-    "split_words",
-    "words_of",
-]
+from solvent.energy.tool_words import (
+    ABOUT,
+    ANYTHING,
+    DRAFTING,
+    EITHER,
+    LEXICON,
+    MESSAGES,
+    NOUNS,
+    REVISIONS,
+    STARTING,
+    UNTOLD,
+    WEIGHTY,
+    Word,
+    split_words,
+    verb_of,
+)
+
+__all__ = ["LONGEST_NAME", "Reading", "is_disguised", "read_name", "words_of"]
 
 LONGEST_NAME = 1000
 """Longest name that is read, in characters. The protocol recommends at most ``PLAIN_NAME``."""
 PLAIN_NAME = 128
 
-ANYTHING = "anything"
-"""The verb runs any instruction: ``run_command``."""
-
-UNTOLD = "untold"
-"""The verb says nothing: ``process``."""
-
-EITHER = "send_either"
-"""The verb sends to one reader or to all; the fields of the tool decide."""
-
-
-def split_words(words: str) -> frozenset[str]:
-    """Return the set of words of a text."""
-    return frozenset(words.split())
-
-
-_ALWAYS = {
-    "read": """get read list search find fetch lookup describe inspect browse count summarize summarise retrieve
-        enumerate locate grep explain""",
-    "create": "create insert mkdir",
-    "modify": "update upsert modify edit rename replace configure alter amend overwrite write",
-    "send_private": "send notify respond remind",
-    "send_public": "publish announce syndicate crosspost retweet livestream",
-    "delete": """delete remove destroy erase purge wipe truncate drop uninstall revoke unpublish shutdown terminate
-        kill del rm rmdir deactivate pay buy""",
-}
-
-_SOMETIMES = {
-    "read": """query show view check test validate verify preview watch monitor compare calculate compute convert
-        translate analyze analyse parse measure estimate detect resolve export download status info current is has
-        head tail filter sort diff scan history encode decode hash stat ls cat""",
-    "create": """add append make new copy store record log note fork branch commit start open import build
-        render register plan schedule annotate bookmark tag draft compose prepare generate clone
-        duplicate""",
-    "modify": """set change move patch put save upload merge assign label close reopen archive restore lock unlock pin
-        unpin mark transition sync link unlink attach detach push pause resume stop submit approve accept increment
-        switch migrate format adjust enable resize reorder toggle""",
-    "send_private": "email mail message sms text dm forward invite ping alert contact reply mention ask",
-    EITHER: "post share comment",
-    "send_public": "tweet toot blog broadcast release vote announcement",
-    "delete": """clear reset cancel flush empty reject discard ban block expire trash prune transfer charge order
-        book payment purchase refund trade checkout deploy disable rollback revert unsubscribe""",
-    ANYTHING: "run execute exec eval evaluate invoke shell bash command script sql",
-    UNTOLD: "call trigger dispatch do perform process handle apply manage control request",
-}
-
-_NOUNS = split_words(
-    """email mail message sms text dm invite alert contact reply mention post share comment tweet toot blog
-    broadcast release vote announcement record log note fork branch commit build plan schedule bookmark tag draft
-    label patch transfer charge order book payment purchase refund trade command script process request"""
-)
-"""Words that are nouns if the verb comes last: ``email_search``."""
-
-
-class Word(NamedTuple):
-    """The deed that a word stands for, and whether it is a verb everywhere."""
-
-    does: str
-    always: bool
-
-
-def _forms(verb: str) -> tuple[str, ...]:
-    stem = verb.removesuffix("e")
-    return (verb, f"{verb}s", f"{stem}ing", f"{verb}{verb[-1]}ing")
-
-
-LEXICON: dict[str, Word] = {
-    word: Word(does, always=False) for does, words in _SOMETIMES.items() for word in words.split()
-} | {
-    form: Word(does, always=True)
-    for does, words in _ALWAYS.items()
-    for word in words.split()
-    for form in (_forms(word) if does.startswith(("delete", "send")) else (word,))
-}
-
-_DRAFTING = split_words("draft compose prepare preview")
-"""A draft isn't sent: ``draft_email``."""
-
-TO_ALL = split_words("public publicly everyone everybody all timeline feed blog press")
-TO_ONE = split_words("private privately dm direct personal")
-MANY = split_words("all bulk batch mass every many multiple recursive recursively")
-
 _AND = split_words("and or then also plus")
+_PREPOSITIONS = split_words("to for from by in into of with on at as via using")
+_FILLERS = split_words("tool tools wrapper api async batch bulk multiple now new v")
+_FORCE = split_words("force forced")
+_WEAK = split_words("status info history")
+"""Nouns that read if they come last (``order_status``) and say nothing before a verb (``status_reblog``)."""
+
 _CONDENSED = tuple(
     sorted(w for w, word in LEXICON.items() if word.always and word.does.startswith(("delete", "send")))
 )
@@ -126,6 +53,7 @@ class Reading(NamedTuple):
 
     deeds: tuple[tuple[str, str], ...]  # (deed, word)
     open_ended: bool
+    drafting: bool
     words: frozenset[str]
 
 
@@ -138,9 +66,10 @@ def words_of(name: str) -> list[str]:
     return re.findall(r"[^\W\d_]+|\d+", spaced.casefold())
 
 
-def read_name(name: str) -> Reading:
-    """Return the deeds in the words of ``name``."""
+def read_name(name: str, *, versioned: bool = False) -> Reading:
+    """Return the deeds in the words of ``name``; with ``versioned``, a check-out is one of version control."""
     words = words_of(name)
+    versioned = versioned or not REVISIONS.isdisjoint(words)
     deeds: dict[str, str] = {}
     open_ended = False
     clauses: list[list[str]] = [[]]
@@ -150,7 +79,7 @@ def read_name(name: str) -> Reading:
         else:
             clauses[-1].append(word)
     for i, clause in enumerate(clauses):
-        found = _deeds(clause)
+        found = _deeds(clause, versioned)
         if not found:
             found = {does: word for word in clause if (does := _condensed(word))}
         # A second deed that can't be read could be anything; a bare noun before the verb is harmless.
@@ -161,29 +90,84 @@ def read_name(name: str) -> Reading:
     return Reading(
         tuple(sorted(deeds.items())),
         open_ended or not deeds,
+        not DRAFTING.isdisjoint(words),
         frozenset(words),
     )
 
 
-def _deeds(clause: list[str]) -> dict[str, str]:
-    known = [(word, LEXICON[word]) for word in clause if word in LEXICON]
+def _deeds(clause: list[str], versioned: bool) -> dict[str, str]:
+    while clause and (clause[-1] in _FILLERS or clause[-1].isdigit()):
+        clause = clause[:-1]
+    known = _verbs(clause, versioned)
     if not known:
         return {}
-    first, head = known[0]
-    last = LEXICON.get(clause[-1])
-    always = {word.does: text for text, word in known if word.always and word.does != "read"}
-    if first in _NOUNS and not always and last == Word("read", always=True):
-        return {"read": clause[-1]}  # email_search: the noun comes first
-    found = {head.does: first} | always
-    nouns: tuple[str, ...] = ()
-    if head.does in ("create", ANYTHING, UNTOLD) and first not in _DRAFTING:
-        nouns = ("send_private", EITHER, "send_public", "delete")  # create_post, execute_transfer
-    elif head.does.startswith("send"):
-        nouns = ("send_private", EITHER, "send_public")  # send_tweet
-    for text, word in known[1:]:
-        if word.does in nouns:
-            found.setdefault(word.does, text)
+    (at, head), last = next(iter(known.items())), clause[-1]
+    first, rest = clause[at], _objects(clause[at + 1 :])
+    always = {verb.does: clause[i] for i, verb in known.items() if verb.always and verb.does != "read"}
+    if first in NOUNS and not always and _reads(last, head):
+        return {"read": last}
+    if clause == [first] and first in STARTING:
+        return {ANYTHING: first}
+    objects = {word for phrase in rest for word in phrase} if clause[at + 1 :] else set(clause[:at])
+    weight = _weight(first, head.does, objects | (_FORCE & {*clause}))
+    found = {weight or head.does: first} | always
+    if first in NOUNS and last not in NOUNS and (verb := known.get(len(clause) - 1)) and verb.does != "read":
+        found.setdefault(verb.does, last)  # follow_request_authorize
+    for word, does in _messages(head.does, clause, rest):
+        found.setdefault(does, word)
     return found
+
+
+def _verbs(clause: list[str], versioned: bool) -> dict[int, Word]:
+    """Return the words that are verbs here, by place."""
+    found: dict[int, Word] = {}
+    for i, word in enumerate(clause):
+        verb, ends = verb_of(word), i == len(clause) - 1
+        if word in _WEAK and not ends:
+            continue
+        if word == "checkout" and versioned:
+            verb = Word("modify", always=False)
+        elif word in NOUNS and ends and not found:
+            if i > 0 and clause[i - 1] not in REVISIONS:
+                # frobnicate_branch: the noun of a verb that isn't known, unless it is dear itself
+                verb = verb if verb and verb.does in (EITHER, "send_public", "delete", ANYTHING) else None
+            elif word == "log":
+                verb = Word("read", always=False)
+        if verb:
+            found[i] = verb
+    return found
+
+
+def _reads(last: str, head: Word) -> bool:
+    """Return whether a last word makes the noun before it the object of reading: ``email_search``, ``order_status``."""
+    always = LEXICON.get(last) == Word("read", always=True)
+    return always or (last in _WEAK | {"preview"} and head.does in ("delete", ANYTHING))
+
+
+def _objects(words: list[str]) -> list[list[str]]:
+    """Return the object and what follows each preposition, without compounds that are only about their first noun."""
+    phrases: list[list[str]] = [[]]
+    for word in words:
+        if word in _PREPOSITIONS:
+            phrases.append([])
+        else:
+            phrases[-1].append(word)
+    return [phrase if phrase and phrase[-1] not in ABOUT else [] for phrase in phrases]
+
+
+def _weight(first: str, does: str, objects: set[str]) -> str | None:
+    for weighty in WEIGHTY:
+        if not weighty.verbs.isdisjoint((first, does)) and not weighty.objects.isdisjoint(objects):
+            return weighty.does
+    return None
+
+
+def _messages(does: str, clause: list[str], rest: list[list[str]]) -> list[tuple[str, str]]:
+    """Return the messages among the objects: ``create_post``, ``send_tweet``, but not ``create_draft_post``."""
+    makes = does in ("create", ANYTHING, UNTOLD) and DRAFTING.isdisjoint(clause)
+    if not makes and not does.startswith("send"):
+        return []
+    return [(word, LEXICON[word].does) for word in rest[0] if word in MESSAGES]
 
 
 def _condensed(word: str) -> str:
