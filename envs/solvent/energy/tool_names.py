@@ -103,7 +103,10 @@ def _deeds(clause: list[str], versioned: bool) -> dict[str, str]:
         return {}
     (at, head), last = next(iter(known.items())), clause[-1]
     first, rest = clause[at], _objects(clause[at + 1 :])
-    always = {verb.does: clause[i] for i, verb in known.items() if verb.always and verb.does != "read"}
+    nouns = (
+        {"read", "create", "modify"} if head.always and head.does == "read" and first != "list" else {"read"}
+    )
+    always = {verb.does: clause[i] for i, verb in known.items() if verb.always and verb.does not in nouns}
     if first in NOUNS and not always and _reads(last, head):
         return {"read": last}
     if clause == [first] and first in STARTING:
@@ -156,8 +159,10 @@ def _objects(words: list[str]) -> list[list[str]]:
 
 
 def _weight(first: str, does: str, objects: set[str]) -> str | None:
+    # update_campaign_status: a status can start what it belongs to
+    verbs = {first, does, "activate"} if does == "modify" and "status" in objects else {first, does}
     for weighty in WEIGHTY:
-        if not weighty.verbs.isdisjoint((first, does)) and not weighty.objects.isdisjoint(objects):
+        if not weighty.verbs.isdisjoint(verbs) and not weighty.objects.isdisjoint(objects):
             return weighty.does
     return None
 

@@ -58,16 +58,17 @@ _ALWAYS = {
 _SOMETIMES = {
     "read": """query show view check test validate verify preview watch monitor compare calculate compute render
         simulate translate analyze analyse parse measure estimate detect export download status info current
-        is has head tail filter sort diff scan history logs encode decode hash stat ls cat wait""",
-    "create": """add append make place give react new copy store record log note fork branch commit start setup open
+        is has head tail filter diff scan history logs encode decode hash stat ls cat wait""",
+    "create": """add append make place give react new copy store record log note fork branch commit setup init open
         import build register plan schedule annotate bookmark tag draft compose prepare generate clone
         duplicate""",
     "modify": """set change convert move patch put save upload merge assign label close reopen archive restore lock
-        unlock pin transition sync link attach detach pause resume unpause stop increment switch migrate format
-        adjust enable activate resize reorder toggle mark star favourite favorite like follow mute skip protect resolve
-        allow subscribe""",
-    "send_private": """email mail message sms text dm forward invite ping alert contact reply mention ask accept
-        submit push dial phone dispute""",
+        unlock pin transition sync link attach detach start pause resume unpause
+        stop refresh increment switch migrate format
+        adjust enable activate resize sort reorder toggle mark star favourite favorite like follow mute skip protect
+        resolve allow subscribe""",
+    "send_private": """email mail message sms text dm forward invite ping alert contact reply mention ask answer review
+        accept submit push dial phone dispute""",
     EITHER: "post share comment",
     "send_public": "tweet toot blog broadcast release vote announcement boost expose",
     "delete": """clear reset cancel flush empty reject decline discard ban kick block suspend expire trash prune
@@ -79,15 +80,15 @@ _SOMETIMES = {
 }
 
 MESSAGES = split_words(
-    """email mail message sms text dm invite reply mention post share comment tweet toot blog broadcast release vote
-    announcement"""
+    """email mail message sms text dm invite reply mention review post share comment tweet toot blog broadcast release
+    vote announcement"""
 )
 """Nouns that are sent by making them: ``create_post``."""
 
 NOUNS = MESSAGES | split_words(
     """alert contact record log note fork branch commit build plan schedule bookmark tag draft label patch transfer
     charge order book payment purchase refund trade command script process request call phone stake swap dispute
-    star like follow"""
+    star like follow query view test filter scan"""
 )
 """Words that are nouns before a verb that comes last (``email_search``) and after a verb that isn't known."""
 
@@ -130,17 +131,18 @@ STARTING = split_words("launch resume unpause enable activate start run schedule
 _CHANGING = split_words("create modify send_private") | {UNTOLD}
 _MONEY = split_words(
     """order orders payment payments payout trade trades transfer withdrawal deposit charge refund escrow funds money
-    subscription purchase booking reservation bet bid loan stake swap transaction transactions spending"""
+    subscription purchase booking reservation bet bid loan stake swap transaction transactions dispute disputes
+    spending"""
 )
 _ACCESS = split_words(
     """access permission permissions privilege privileges collaborator collaborators admin admins owner ownership
     grant grants"""
 )
 _ADVERTISING = split_words("campaign campaigns ad ads advert survey newsletter")
-_PUBLIC = split_words("public publicly visibility live everyone everybody anyone world")
-_CREDENTIALS = split_words("key keys token tokens credential credentials")
+_PUBLIC = split_words("public publicly visibility privacy live everyone everybody anyone world")
+_CREDENTIALS = split_words("key keys token tokens credential credentials password passwords")
 _ROLES = split_words("role roles")
-_MEMBERS = split_words("member members user users")
+_MEMBERS = split_words("member members user users participant participants")
 _NAMES = split_words("id ids name domain host address path url uri ref symbol")
 _MEASURES = split_words("time timezone date currency unit units temperature text")
 
@@ -156,6 +158,7 @@ class Weighty(NamedTuple):
 WEIGHTY = (
     Weighty(STARTING | {"send"}, _ADVERTISING, "send_public"),
     Weighty(split_words("approve accept"), split_words("comment comments post posts"), "send_public"),
+    Weighty(split_words("release"), _MONEY, "delete"),
     Weighty(_CHANGING, _PUBLIC, "send_public"),
     Weighty(_CHANGING, _MONEY | _ACCESS | split_words("force forced"), "delete"),
     Weighty(split_words("open close add"), split_words("position positions"), "delete"),
@@ -171,7 +174,7 @@ WEIGHTY = (
 
 ABOUT = split_words(
     """template draft note notes report preview feedback content field tag label category folder group stage pipeline
-    webhook topic type icon title ip address"""
+    webhook topic type icon title plan ip address"""
 )
 """A compound with one of these at its end is about its first noun, and is not one: ``release_note``, ``public_ip``."""
 
