@@ -39,7 +39,7 @@ __all__ = ["HALVES", "OUTCOMES", "Tool", "below_floor", "halves", "outcome", "pr
 LABELS = Path(__file__).with_name("labelled_tools.csv")
 SEED = 18
 RESAMPLES = 4000
-HALVES = ("building", "unseen")
+HALVES = ("building", "unseen", "later")
 OUTCOMES = ("right", "hinted", "untold", "dear", "cheap")
 
 _RANK = {name: rank for rank, name in enumerate(CATEGORIES)}
@@ -62,9 +62,15 @@ def halves() -> dict[str, list[Tool]]:
     """Return the tools of each half."""
     with LABELS.open(encoding="utf-8", newline="") as file:
         tools = [_tool(*row) for row in list(csv.reader(file))[1:]]
-    servers = sorted({tool.server for tool in tools})
+    later = [tool for tool in tools if tool.drawn == "later"]
+    first = [tool for tool in tools if tool.drawn != "later"]
+    servers = sorted({tool.server for tool in first})
     building = set(np.random.default_rng(SEED).permutation(servers)[: len(servers) // 2].tolist())
-    return {half: [t for t in tools if (t.server in building) == (half == "building")] for half in HALVES}
+    return {
+        "building": [tool for tool in first if tool.server in building],
+        "unseen": [tool for tool in first if tool.server not in building],
+        "later": later,
+    }
 
 
 def _tool(
@@ -134,7 +140,7 @@ def _summary(tools: Sequence[Tool]) -> dict[str, Any]:
 
 def _subsets(tools: Sequence[Tool]) -> dict[str, list[Tool]]:
     floored = [tool for tool in tools if CATEGORIES[tool.least].floor]
-    return {"all": list(tools), "never cheap": floored, "risky word": [t for t in tools if t.drawn != "any"]}
+    return {"all": list(tools), "never cheap": floored}
 
 
 def _print(results: Mapping[str, Mapping[str, Any]], console: Console) -> None:
