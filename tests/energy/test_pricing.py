@@ -105,11 +105,12 @@ def test_what_is_never_cheap(name, category):
 
 
 NOT_DEAR = {
-    "read": "order_status preview_order ib_order_preview git_log convert_time resolve_library_id render_template",
+    "read": """order_status preview_order ib_order_preview get_update git_log convert_time resolve_library_id
+        render_template""",
     "create": """create_release_note create_post_draft createDraftPullRequest create_email_template create_alert
         create_contact git_commit create_campaign""",
     "modify": """git_checkout checkout_branch star_repository unstar pin_message follow_user unblock_user
-        convert_issue_to_task resolve_thread set_public_ip restart_server reschedule_meeting""",
+        convert_issue_to_task resolve_thread resolve_issue_by_id set_public_ip restart_server reschedule_meeting""",
 }
 
 

@@ -9,10 +9,11 @@ The ranges follow one another on the scale of ``mechanisms.energy.base_cost``: a
 of its range, and knowledge about the tool raises them.
 
 That knowledge comes from the annotations of the Model Context Protocol (``readOnlyHint``, ``destructiveHint``,
-``idempotentHint``, ``openWorldHint``), the verbs of the name, and the fields of the input schema. The description is
-not read, because it is written to persuade. All of this comes from an untrusted server. Therefore a hint can make a
-tool more expensive than its name, never cheaper; if two sources disagree, the more expensive reading holds; a missing
-hint has the protocol's default, which is the expensive one; and a tool of unknown effect counts as destructive.
+``idempotentHint``, ``openWorldHint``), the name, read as verb, object and destination, and the fields of the input
+schema. The description is not read, because it is written to persuade. All of this comes from an untrusted server.
+Therefore a hint can make a tool more expensive than its name, never cheaper; if two sources disagree, the more
+expensive reading holds; a missing hint has the protocol's default, which is the expensive one; and a tool of unknown
+effect counts as destructive.
 
 Known approximation: a server whose name and hints both lie is believed, and no grammar is parsed.
 """

@@ -103,16 +103,16 @@ def _deeds(clause: list[str], versioned: bool) -> dict[str, str]:
         return {}
     (at, head), last = next(iter(known.items())), clause[-1]
     first, rest = clause[at], _objects(clause[at + 1 :])
-    nouns = (
-        {"read", "create", "modify"} if head.always and head.does == "read" and first != "list" else {"read"}
-    )
+    # get_update has a noun, list_update can be an update of a list
+    gets = head == Word("read", always=True) and first != "list"
+    nouns = {"read", "create", "modify"} if gets else {"read"}
     always = {verb.does: clause[i] for i, verb in known.items() if verb.always and verb.does not in nouns}
     if first in NOUNS and not always and _reads(last, head):
         return {"read": last}
     if clause == [first] and first in STARTING:
         return {ANYTHING: first}
     objects = {word for phrase in rest for word in phrase} if clause[at + 1 :] else set(clause[:at])
-    weight = _weight(first, head.does, objects | (_FORCE & {*clause}))
+    weight = _weight(first, head.does, rest[0], objects | (_FORCE & {*clause}))
     found = {weight or head.does: first} | always
     if first in NOUNS and last not in NOUNS and (verb := known.get(len(clause) - 1)) and verb.does != "read":
         found.setdefault(verb.does, last)  # follow_request_authorize
@@ -158,11 +158,13 @@ def _objects(words: list[str]) -> list[list[str]]:
     return [phrase if phrase and phrase[-1] not in ABOUT else [] for phrase in phrases]
 
 
-def _weight(first: str, does: str, objects: set[str]) -> str | None:
+def _weight(first: str, does: str, direct: list[str], objects: set[str]) -> str | None:
     # update_campaign_status: a status can start what it belongs to
     verbs = {first, does, "activate"} if does == "modify" and "status" in objects else {first, does}
     for weighty in WEIGHTY:
-        if not weighty.verbs.isdisjoint(verbs) and not weighty.objects.isdisjoint(objects):
+        # resolve_issue_by_id: what only reads, reads its direct object
+        among = direct if weighty.does == "read" else objects
+        if not weighty.verbs.isdisjoint(verbs) and not weighty.objects.isdisjoint(among):
             return weighty.does
     return None
 

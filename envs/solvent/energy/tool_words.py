@@ -173,7 +173,7 @@ WEIGHTY = (
 """The first that fits holds. What moves money, gives access or forces can't be taken back and is priced as such."""
 
 ABOUT = split_words(
-    """template draft note notes report preview feedback content field tag label category folder group stage pipeline
+    """template draft note notes report preview feedback content field tag label category folder stage pipeline
     webhook topic type icon title plan ip address"""
 )
 """A compound with one of these at its end is about its first noun, and is not one: ``release_note``, ``public_ip``."""

@@ -1,22 +1,23 @@
-"""Hold the prices of real tools against labels, on the half that the lexicon was built on and on the unseen half.
+"""Hold the prices of real tools against labels.
 
-    python -m solvent_experiments.instruments.energy.labelled_tools                both halves
-    python -m solvent_experiments.instruments.energy.labelled_tools --errors       the building half's errors too
-    python -m solvent_experiments.instruments.energy.labelled_tools --out FILE     as JSON too
+    python -m solvent_experiments.instruments.energy.labelled_tools             prices against labels
+    python -m solvent_experiments.instruments.energy.labelled_tools --errors    the tools that are wrong, too
+    python -m solvent_experiments.instruments.energy.labelled_tools --out FILE --state now    into a result file
 
 ``labelled_tools.csv`` has tools of public MCP servers, with hints and fields as their servers gave them (six servers
 gave names alone). A label is a range of categories, ``least`` to ``most``, by what a call does to the world: an act
-that can't be undone, moves money, grants access or commits somebody else has least ``send_private`` or more. Ten tools
-of a server were drawn at random, of which at most two seem to read (``any``), and four whose name has a word such as
-"approve", "pay", "publish" or "star" (``risky word``); fewer where there are fewer. All were labelled before any was
-priced.
+that can't be undone, moves money, grants access or commits somebody else has least ``send_private`` or more. All tools
+of a set were labelled before any of them was priced.
 
-Half of the servers, drawn by ``SEED``, are the building half. Intervals are bootstrapped over servers, since the tools
-of one server are named alike.
+Ten tools of a server were drawn at random, of which at most two seem to read (``any``), and four whose name has a word
+such as "approve", "pay", "publish" or "star" (``risky word``); fewer where there are fewer. Half of the servers, drawn
+by ``SEED``, are ``building``: the lexicon was made on them. The others were ``unseen`` until it was done, and then
+mended what they showed. The tools ``later``, of other servers, were drawn after that, without risky words.
 
 A tool is ``right`` if its category is in the range, ``cheap`` below it, and dear above it: ``hinted`` if only its
 server's hints made it so, ``untold`` if the price is marked as unsure, else ``dear``. ``below floor`` counts tools that
-cost less than the floor of their least category.
+cost less than the floor of their least category. Intervals are bootstrapped over servers, since the tools of one server
+are named alike.
 """
 
 from __future__ import annotations
@@ -34,12 +35,11 @@ from rich.table import Table
 
 from solvent.energy import CATEGORIES, energy_for_tool
 
-__all__ = ["HALVES", "OUTCOMES", "Tool", "below_floor", "halves", "outcome", "price"]
+__all__ = ["OUTCOMES", "Tool", "below_floor", "labelled", "outcome", "price", "results"]
 
 LABELS = Path(__file__).with_name("labelled_tools.csv")
 SEED = 18
 RESAMPLES = 4000
-HALVES = ("building", "unseen", "later")
 OUTCOMES = ("right", "hinted", "untold", "dear", "cheap")
 
 _RANK = {name: rank for rank, name in enumerate(CATEGORIES)}
@@ -58,8 +58,8 @@ class Tool(NamedTuple):
     schema: Mapping[str, Any]
 
 
-def halves() -> dict[str, list[Tool]]:
-    """Return the tools of each half."""
+def labelled() -> dict[str, list[Tool]]:
+    """Return the tools of each set."""
     with LABELS.open(encoding="utf-8", newline="") as file:
         tools = [_tool(*row) for row in list(csv.reader(file))[1:]]
     later = [tool for tool in tools if tool.drawn == "later"]
@@ -143,42 +143,53 @@ def _subsets(tools: Sequence[Tool]) -> dict[str, list[Tool]]:
     return {"all": list(tools), "never cheap": floored}
 
 
-def _print(results: Mapping[str, Mapping[str, Any]], console: Console) -> None:
-    for subset in next(iter(results.values())):
-        table = Table(subset, *results)
+def results() -> dict[str, dict[str, Any]]:
+    """Return counts, shares and intervals of every outcome, by set, for all tools and for those never cheap."""
+    return {
+        name: {subset: _summary(kept) for subset, kept in _subsets(tools).items()}
+        for name, tools in labelled().items()
+    }
+
+
+def _print(found: Mapping[str, Mapping[str, Any]], console: Console) -> None:
+    for subset in next(iter(found.values())):
+        table = Table(subset, *found)
         for kind in ("tools", "servers"):
-            table.add_row(kind, *(str(found[subset][kind]) for found in results.values()))
+            table.add_row(kind, *(str(subsets[subset][kind]) for subsets in found.values()))
         for name in (*OUTCOMES, "below floor"):
-            rows = [found[subset][name] for found in results.values()]
+            rows = [subsets[subset][name] for subsets in found.values()]
             table.add_row(
                 name, *(f"{r['count']}: {r['share']:.1%} ({r['low']:.1%} to {r['high']:.1%})" for r in rows)
             )
         console.print(table)
 
 
-def main() -> None:
-    """Print the results of both halves."""
-    parser = argparse.ArgumentParser(description="Prices of real tools against their labels.")
-    parser.add_argument("--errors", action="store_true", help="list what is wrong on the building half")
-    parser.add_argument("--half", choices=HALVES, action="append", help="this half alone")
-    parser.add_argument("--out", type=Path, help="write the results as JSON")
-    given = parser.parse_args()
-    console = Console(soft_wrap=True)
-    tools = halves()
-    if given.errors:
-        for tool in tools["building"]:
+def _print_errors(console: Console) -> None:
+    for tools in labelled().values():
+        for tool in tools:
             if (found := outcome(tool)) != "right":
                 category = price(tool)[0]
                 console.print(
                     f"{found:7} {tool.name}: {category}, label {tool.least} to {tool.most} ({tool.effect})"
                 )
-    results = {
-        half: {name: _summary(subset) for name, subset in _subsets(tools[half]).items()}
-        for half in given.half or HALVES
-    }
-    _print(results, console)
+
+
+def main() -> None:
+    """Print how many prices are right."""
+    parser = argparse.ArgumentParser(description="Prices of real tools against their labels.")
+    parser.add_argument("--errors", action="store_true", help="list what is wrong")
+    parser.add_argument("--out", type=Path, help="a result file (JSON) to write into")
+    parser.add_argument("--state", default="now", help="the name of these results in the file")
+    given = parser.parse_args()
+    console = Console()
+    if given.errors:
+        _print_errors(console)
+    found = results()
+    _print(found, console)
     if given.out:
-        given.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        states = json.loads(given.out.read_text(encoding="utf-8")) if given.out.exists() else {}
+        text = json.dumps(states | {given.state: found}, indent=1)
+        given.out.write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
