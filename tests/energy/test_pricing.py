@@ -276,6 +276,10 @@ FIELDS = sorted(
     | tool_fields.CODE_FIELDS
     | tool_fields.WORDS_FIELDS
     | tool_fields.PLURAL_FIELDS
+    | tool_fields.SIGNING_FIELDS
+    | tool_fields.PAYEE_FIELDS
+    | tool_fields.REVISION_FIELDS
+    | {"amount"}
 )
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.text(max_size=5),

@@ -226,7 +226,7 @@ def _categorise(
     if is_disguised(name):
         said = "Its name has hidden or look-alike characters, or is very long, so it is not believed."
         reasons.insert(0, said)
-        return _by_fields(_dearest([by_name or "delete", "delete"]), reading, fields, reasons), True
+        return _by_fields(_dearest([by_name or "delete", "delete"]), None, reading, fields, reasons), True
     category, unsure = _by_name_and_hints(by_name, reading, hints, reasons)
     if hints.read_only is True and hints.destructive is True:
         reasons.append(
@@ -237,7 +237,7 @@ def _categorise(
     if fields.code and not trusted and _RANK[category] < _RANK["delete"]:
         reasons.append(f"Its field '{fields.code[0]}' is executed, and can hold anything.")
         category, unsure = "delete", True
-    return _by_fields(category, reading, fields, reasons), unsure
+    return _by_fields(category, by_name, reading, fields, reasons), unsure
 
 
 def _by_name_and_hints(
@@ -282,10 +282,12 @@ def _by_name(reading: Reading, fields: Fields, reasons: list[str]) -> str | None
         reasons.append("No verb in its name says what it does.")
         return None
     category = _dearest(found)
-    says = CATEGORIES[category].label
-    if (ANYTHING, found[category]) in reading.deeds:
+    said, says = found[category], CATEGORIES[category].label
+    if (ANYTHING, said) in reading.deeds:
         says = "it does whatever it is told"
-    reasons.append(f"The word '{found[category]}' in its name says: {says}.")
+    if " " in said and category == "delete":
+        says = "it can't be taken back"
+    reasons.append(f"'{said}' in its name says: {says}.")
     return category
 
 
@@ -318,10 +320,12 @@ def _by_hints_alone(hints: _Hints, reasons: list[str]) -> tuple[str, bool]:
     return "send_private", True
 
 
-def _by_fields(category: str, reading: Reading, fields: Fields, reasons: list[str]) -> str:
+def _by_fields(
+    category: str, by_name: str | None, reading: Reading, fields: Fields, reasons: list[str]
+) -> str:
     if category == "read":
         return category
-    if fields.visibility and "delete" not in dict(reading.deeds):
+    if fields.visibility and by_name != "delete":
         if category != "send_public":
             reasons.append(f"Its field '{fields.visibility[0]}' decides who sees it, which can be everybody.")
         return "send_public"

@@ -1,4 +1,4 @@
-"""Read a tool's input schema: its recipients, the visibility of the result, and the safeguards that it overrides."""
+"""Read a tool's input schema: who is reached, who sees the result, what is overridden, signed or paid."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from solvent.energy.tool_words import split_words
 __all__ = [
     "CODE_FIELDS",
     "FORCE_FIELDS",
+    "PAYEE_FIELDS",
     "PLURAL_FIELDS",
     "RECIPIENT_FIELDS",
+    "REVISION_FIELDS",
+    "SIGNING_FIELDS",
     "VISIBILITY_FIELDS",
     "WORDS_FIELDS",
     "Fields",

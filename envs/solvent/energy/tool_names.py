@@ -113,7 +113,7 @@ def _deeds(clause: list[str], versioned: bool) -> dict[str, str]:
         return {ANYTHING: first}
     objects = {word for phrase in rest for word in phrase} if clause[at + 1 :] else set(clause[:at])
     weight = _weight(first, head.does, rest[0], objects | (_FORCE & {*clause}))
-    found = {weight or head.does: first} | always
+    found = (weight or {head.does: first}) | always
     if first in NOUNS and last not in NOUNS and (verb := known.get(len(clause) - 1)) and verb.does != "read":
         found.setdefault(verb.does, last)  # follow_request_authorize
     for word, does in _messages(head.does, clause, rest):
@@ -158,15 +158,15 @@ def _objects(words: list[str]) -> list[list[str]]:
     return [phrase if phrase and phrase[-1] not in ABOUT else [] for phrase in phrases]
 
 
-def _weight(first: str, does: str, direct: list[str], objects: set[str]) -> str | None:
+def _weight(first: str, does: str, direct: list[str], objects: set[str]) -> dict[str, str]:
     # update_campaign_status: a status can start what it belongs to
     verbs = {first, does, "activate"} if does == "modify" and "status" in objects else {first, does}
     for weighty in WEIGHTY:
         # resolve_issue_by_id: what only reads, reads its direct object
-        among = direct if weighty.does == "read" else objects
-        if not weighty.verbs.isdisjoint(verbs) and not weighty.objects.isdisjoint(among):
-            return weighty.does
-    return None
+        among = weighty.objects.intersection(direct if weighty.does == "read" else objects)
+        if among and not weighty.verbs.isdisjoint(verbs):
+            return {weighty.does: f"{first} {min(among)}"}
+    return {}
 
 
 def _messages(does: str, clause: list[str], rest: list[list[str]]) -> list[tuple[str, str]]:

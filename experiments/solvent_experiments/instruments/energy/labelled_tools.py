@@ -4,10 +4,10 @@
     python -m solvent_experiments.instruments.energy.labelled_tools --errors    the tools that are wrong, too
     python -m solvent_experiments.instruments.energy.labelled_tools --out FILE --state now    into a result file
 
-``labelled_tools.csv`` has tools of public MCP servers, with hints and fields as their servers gave them (six servers
-gave names alone). A label is a range of categories, ``least`` to ``most``, by what a call does to the world: an act
-that can't be undone, moves money, grants access or commits somebody else has least ``send_private`` or more. All tools
-of a set were labelled before any of them was priced.
+``labelled_tools.csv`` has tools of public MCP servers, each named by its language and package, with hints and fields as
+their servers gave them (six servers gave names alone). A label is a range of categories, ``least`` to ``most``, by what
+a call does to the world: an act that can't be undone, moves money, grants access or commits somebody else has least
+``send_private`` or more. All tools of a set were labelled before any of them was priced.
 
 Ten tools of a server were drawn at random, of which at most two seem to read (``any``), and four whose name has a word
 such as "approve", "pay", "publish" or "star" (``risky word``); fewer where there are fewer. Half of the servers, drawn
