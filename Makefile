@@ -8,7 +8,7 @@ ARGS ?=
 
 BIN := $(VENV)/bin
 REPORTS := build/test-reports
-SOURCE_ROOTS := envs agents experiments benchmarks
+SOURCE_ROOTS := envs agents experiments benchmarks examples
 SOURCES := $(shell find $(SOURCE_ROOTS) -name '*.py' 2>/dev/null)
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 

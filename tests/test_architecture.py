@@ -194,7 +194,7 @@ def test_the_scores_of_words_are_the_rule() -> None:
 # -- all pages -----------------------------------------------------------------------------------
 
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-FOLDERS = "envs|agents|experiments|tests|benchmarks|configs|docs|notebooks"
+FOLDERS = "envs|agents|experiments|tests|benchmarks|examples|configs|docs|notebooks"
 
 
 def resolves(name: str) -> bool:

@@ -28,10 +28,10 @@ MADE_OF_MECHANISMS = (
 )
 ABOVE = {
     "solvent.lab.mechanisms": {f"solvent.lab.{name}" for name in MADE_OF_MECHANISMS},
-    "solvent.lab": {*INSTRUMENTS, "solvent_agents", "solvent_experiments", "benchmarks"},
-    "solvent": {"solvent_agents", "solvent_experiments", "benchmarks"},
-    "solvent_agents": {"solvent_experiments", "benchmarks"},
-    "solvent_experiments": {"benchmarks", "tests"},
+    "solvent.lab": {*INSTRUMENTS, "solvent_agents", "solvent_experiments", "benchmarks", "examples"},
+    "solvent": {"solvent_agents", "solvent_experiments", "benchmarks", "examples"},
+    "solvent_agents": {"solvent_experiments", "benchmarks", "examples"},
+    "solvent_experiments": {"benchmarks", "examples", "tests"},
 }  # fmt: skip
 """Package -> what lies above it, or beside it, and must never be imported."""
 

@@ -10,7 +10,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = [
-    path for root in ("envs", "agents", "experiments", "benchmarks") for path in (ROOT / root).rglob("*.py")
+    path
+    for root in ("envs", "agents", "experiments", "benchmarks", "examples")
+    for path in (ROOT / root).rglob("*.py")
 ]
 MODULES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
 CALLS = {"eval", "exec", "compile", "__import__", "torch.load", "yaml.load", "yaml.unsafe_load", "os.system"}

@@ -228,3 +228,8 @@ def test_ranges_of_readouts_cover_every_bin():
             lab["last_bins"][:] = i
             seen.add(desk._read(plate, lab))
         assert len(seen) == desk._params.assay.bins
+
+
+def test_reset_takes_a_row_of_a_data_set_and_ignores_its_other_columns():
+    desk = Desk("Solvent/Tiny-v0")
+    assert desk.reset(prompt=[{"role": "user", "content": ""}], seed=7) == desk.reset(7)

@@ -76,11 +76,12 @@ class Desk:
         self._summary: dict[str, Any] | None = None
         self._readouts: list[list[str]] = []
 
-    def reset(self, seed: int) -> str:
+    def reset(self, seed: int, **row: Any) -> str:
         """Start the episode of a seed.
 
         Args:
             seed: A whole number, at least 0.
+            **row: Ignored; ``trl`` passes every column of a data set's row.
 
         Returns:
             The first status of the lab.
