@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
 import tempfile
 from functools import partial
@@ -38,7 +39,7 @@ LOGS = (
     "energy_cost_proposals.jsonl",
     "gate_verdicts.jsonl",
 )
-LATER = {"debt_interest", "energy_leaked"}
+LATER = {"debt_interest", "energy_leaked", "blocked_by_reserve"}
 """Names added since version 1, left out so that its digests stay those of its time."""
 PATHS = ("ledger_path", "discomfort_path", "proposals_path", "verdicts_path")
 
@@ -167,11 +168,13 @@ def notebook(preset_name: str) -> dict[str, str]:
                 *_, terminated, truncated, _ = env.step(choose(env.actions, mask, rng)[0])
                 ended = terminated or truncated
             frames.add(env.render())
-        logs = {
-            name: of(path.read_text(encoding="utf-8"))
-            for name, path in zip(LOGS, paths.values(), strict=True)
-        }
+        logs = {name: of(log_text(path)) for name, path in zip(LOGS, paths.values(), strict=True)}
     return {"frames": str(frames), "pages": str(pages), **logs}
+
+
+def log_text(path: Path) -> str:
+    """The lines of a log without the names that were added since."""
+    return re.sub(rf', "({"|".join(LATER)})": (true|false)', "", path.read_text(encoding="utf-8"))
 
 
 def of(value: Any) -> str:
@@ -194,7 +197,7 @@ def run_folder(folder: Path) -> dict[str, Any]:
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.suffix == ".jsonl" and "/seed-" not in name:
-            left[name] = of(path.read_text(encoding="utf-8"))
+            left[name] = of(log_text(path))
         elif path.suffix == ".parquet":
             columns = pq.read_table(path).to_pydict()
             learned = "/seed-" in name or "ppo" in columns.get("agent", ())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 
 import numpy as np
@@ -15,10 +16,11 @@ from solvent import (
     append_refusals_jsonl,
     read_refusals_jsonl,
 )
+from solvent.lab.codes import REFUSAL_REASONS
 from solvent.lab.info import names_of
 from tests.labs import lines
 
-# "Refusal Log Format" of the source document.
+# "Refusal Log Format" of the source document, and a flag for the rule that it doesn't have.
 FIELDS = [
     "cycle",
     "timestamp",
@@ -33,6 +35,7 @@ FIELDS = [
     "debt_threshold",
     "blocked_by_cost",
     "blocked_by_threshold",
+    "blocked_by_reserve",
     "design_id",
 ]
 ISO_8601_UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -77,6 +80,14 @@ def play(env, seed=1, episodes=3):
 def test_the_fields_are_the_documents_in_its_order():
     assert [field.name for field in dataclasses.fields(RefusalEvent)] == FIELDS
     assert list(EVENT.to_dict()) == FIELDS
+
+
+def test_an_event_and_a_line_need_no_more_than_the_documents_fields(tmp_path):
+    given = {name: value for name, value in EVENT.to_dict().items() if name not in FIELDS[-2:]}
+    assert RefusalEvent(**given) == dataclasses.replace(EVENT, design_id="")
+    path = tmp_path / "by_the_document.jsonl"
+    path.write_text(json.dumps({**given, "design_id": EVENT.design_id}) + "\n", encoding="utf-8")
+    assert read_refusals_jsonl(path) == [EVENT]
 
 
 def test_the_documents_example_survives_the_ledger(tmp_path):
@@ -130,6 +141,8 @@ def test_every_refusal_of_the_environment_is_in_the_ledger_and_nothing_else(tmp_
         assert event.inflated_cost_wells >= event.base_cost_wells
         assert event.blocked_by_threshold == (event.debt_bits > 2.0 and row["compound"] >= 0)
         assert event.blocked_by_cost == (event.inflated_cost_wells > event.budget_remaining)
+        flags = event.blocked_by_threshold, event.blocked_by_cost, event.blocked_by_reserve
+        assert event.refusal_reason == REFUSAL_REASONS[flags.index(True)]
         if row["compound"] >= 0:
             name = env.params.assay.compounds[row["compound"]]
             assert name in event.proposed_hypothesis

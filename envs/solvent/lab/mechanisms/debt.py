@@ -546,7 +546,10 @@ COLUMNS = (
 
 @dataclasses.dataclass(frozen=True)
 class RefusalEvent(LogEvent):
-    """The record of an action refused because of epistemic debt."""
+    """The record of an action refused because of epistemic debt.
+
+    The fields are the source document's, in its order, and ``blocked_by_reserve``: the document has no reserve rule.
+    """
 
     cycle: int
     timestamp: str
@@ -561,7 +564,8 @@ class RefusalEvent(LogEvent):
     debt_threshold: float
     blocked_by_cost: bool
     blocked_by_threshold: bool
-    design_id: str
+    blocked_by_reserve: bool = False
+    design_id: str = ""
 
 
 def refusal_events(names: Names, step: Any, _: Any, lab_index: int | None = None) -> list[RefusalEvent]:
@@ -587,6 +591,7 @@ def refusal_events(names: Names, step: Any, _: Any, lab_index: int | None = None
             debt_threshold=names.params.debt.threshold,
             blocked_by_cost=bool(step["blocked_by_cost"]),
             blocked_by_threshold=bool(step["blocked_by_threshold"]),
+            blocked_by_reserve=bool(step["blocked_by_reserve"]),
             design_id=design_id(f"{template}{subject}", cycle, lab_index),
         )
     ]
