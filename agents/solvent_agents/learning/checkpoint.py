@@ -28,7 +28,7 @@ from safetensors.torch import load, save
 from stable_baselines3.common.base_class import BaseAlgorithm
 from torch import Tensor
 
-from solvent_agents.learning.files import beside
+from solvent.outputs import beside
 from solvent_agents.learning.sb3 import LabVecEnv
 
 __all__ = ["BEFORE", "CHECKPOINT", "drop_checkpoints", "resumed", "save_checkpoint"]

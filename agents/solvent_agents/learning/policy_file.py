@@ -31,7 +31,7 @@ from solvent.lab.actions import action_table
 from solvent.lab.observation import observation_fields
 from solvent.lab.params import LabParams
 from solvent.lab.settings import ParamError
-from solvent_agents.learning.files import beside
+from solvent.outputs import beside
 from solvent_agents.learning.networks import build_network, network_arguments, network_of
 
 __all__ = [

@@ -15,7 +15,7 @@ The rules are the functions of ``solvent.lab.mechanisms.debt``, which the lab ru
 """
 
 from solvent.debt.controller import CALIBRATION_TEMPLATES, EpistemicController
-from solvent.debt.log import append_refusals_jsonl, read_refusals_jsonl
+from solvent.debt.log import append_refusals_jsonl, log_refusal, read_refusals_jsonl
 from solvent.lab.mechanisms.debt import RefusalEvent
 
 __all__ = [
@@ -23,5 +23,6 @@ __all__ = [
     "EpistemicController",
     "RefusalEvent",
     "append_refusals_jsonl",
+    "log_refusal",
     "read_refusals_jsonl",
 ]

@@ -6,20 +6,27 @@ The names are those of the source (*Epistemic Debt Enforcement*). The rules are 
 
 from __future__ import annotations
 
-import math
+import json
+import os
 from collections.abc import Collection
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
+from solvent.inputs import read_input, strict_json
 from solvent.lab.codes import REFUSAL_REASONS
 from solvent.lab.mechanisms.debt import decide, interest, multiplier, overclaim, repayment
 from solvent.lab.params import LabParams, preset
 from solvent.lab.tables import debt_rules
+from solvent.outputs import beside
 
 __all__ = ["CALIBRATION_TEMPLATES", "EpistemicController"]
 
-MOST_BITS = 1000.0
+MOST = 1e15
+"""Largest claim, gain or threshold, bits. Debt and costs that come of such numbers are finite."""
 MOST_WELLS = 10**9
-"""Upper bounds of claims and costs: far above any lab, and exact as floats."""
+FORMAT = "solvent.debt.v1"
+LONGEST = 2**24
+"""Maximum size of a saved controller, bytes."""
 
 CALIBRATION_TEMPLATES = frozenset({"baseline", "calibration", "dmso"})
 """Templates that run even above the threshold."""
@@ -31,23 +38,64 @@ class EpistemicController:
     Args:
         params: the lab whose debt rules apply; by default the source's (preset ``source``). The threshold is not one of
             them: as in the source, it is an argument of ``should_refuse_action``.
-        learnable_bits: maximum gain of one action, bits. A larger claim is an error.
+        learnable_bits: maximum gain of one action, bits. A larger claim is an error. None: no maximum.
 
     Raises:
-        ValueError: ``learnable_bits`` is not above 0 and at most 1000.
+        ValueError: ``learnable_bits`` is not above 0.
     """
 
-    def __init__(self, params: LabParams | None = None, *, learnable_bits: float = 3.0) -> None:
-        if not 0.0 < _finite("learnable_bits", learnable_bits) <= MOST_BITS:
-            raise ValueError(
-                f"learnable_bits: got {learnable_bits!r}; allowed: above 0 and at most {MOST_BITS:g}"
-            )
+    def __init__(self, params: LabParams | None = None, *, learnable_bits: float | None = None) -> None:
+        if learnable_bits is not None and _number("learnable_bits", learnable_bits) <= 0.0:
+            raise ValueError(f"learnable_bits: got {learnable_bits!r}; allowed: above 0, or None")
         self.params = params if params is not None else preset("source")
         self.learnable_bits = learnable_bits
         self._rules = debt_rules(self.params)
         self._debt = 0.0
         self._open: dict[str, float] = {}
-        self._closed: set[str] = set()
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        params: LabParams | None = None,
+        *,
+        learnable_bits: float | None = None,
+    ) -> Self:
+        """Return a controller with the debt and the open claims that ``save`` wrote, under the rules given here.
+
+        Raises:
+            OSError: the file can't be read.
+            ValueError: it is no saved controller, or one of its claims is above ``learnable_bits``.
+        """
+        controller = cls(params, learnable_bits=learnable_bits)
+        try:
+            controller._restore(strict_json(read_input(path, LONGEST)))
+        except ValueError as error:
+            raise ValueError(f"{path}: no saved controller ({error})") from None
+        return controller
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the debt and the open claims to ``path`` as JSON, whole or not at all.
+
+        Raises:
+            OSError: the file can't be written.
+        """
+        content = json.dumps(self._state(), indent=1) + "\n"
+        with beside(Path(path), content.encode("ascii")) as written:
+            written.replace(path)
+
+    def _state(self) -> dict[str, Any]:
+        return {"format": FORMAT, "debt_bits": self._debt, "open_claims": self._open}
+
+    def _restore(self, state: Any) -> None:
+        own = self._state()
+        if not isinstance(state, dict) or state.keys() != own.keys() or state["format"] != FORMAT:
+            raise ValueError(f"got {state!r:.60}; allowed: {', '.join(own)}, of the format {FORMAT}")
+        if not isinstance(state["open_claims"], dict):
+            raise ValueError(f"open_claims: got {state['open_claims']!r:.60}; allowed: an object")  # noqa: TRY004 - a bad file
+        self._debt = _number("debt_bits", state["debt_bits"], low=0.0, high=MOST * MOST)
+        for action_id, claim in state["open_claims"].items():
+            self.claim_action(action_id, "", claim)
 
     def claim_action(
         self,
@@ -58,15 +106,17 @@ class EpistemicController:
         """Claim what an action will teach, before it runs.
 
         Raises:
-            ValueError: the claim is negative, not finite or above ``learnable_bits``, or the id was claimed before.
+            ValueError: the claim is negative, not finite or above ``learnable_bits``, or the id has an open claim.
         """
-        claim = _finite("expected_gain_bits", expected_gain_bits)
-        if not 0.0 <= claim <= self.learnable_bits:
+        claim = _number("expected_gain_bits", expected_gain_bits, low=0.0)
+        if self.learnable_bits is not None and claim > self.learnable_bits:
             raise ValueError(
                 f"expected_gain_bits: got {claim:g}; allowed: 0 to {self.learnable_bits:g} bits, what could be learnt"
             )
-        if action_id in self._open or action_id in self._closed:
-            raise ValueError(f"action_id: {action_id!r} was claimed before; allowed: a new id")
+        if not isinstance(action_id, str):
+            raise ValueError(f"action_id: got {action_id!r:.60}; allowed: text")  # noqa: TRY004 - as for every bad value
+        if action_id in self._open:
+            raise ValueError(f"action_id: {action_id!r} has an open claim; allowed: an id without one")
         self._open[action_id] = claim
 
     def resolve_action(self, action_id: str, actual_gain_bits: float) -> float:
@@ -75,15 +125,12 @@ class EpistemicController:
         A claim that the gain bears out repays ``repay_for_accuracy`` bits of debt for each bit claimed.
 
         Raises:
-            ValueError: the id is unknown or resolved already, or the gain is not finite.
+            ValueError: the id has no open claim, or the gain is not finite.
         """
-        gain = _finite("actual_gain_bits", actual_gain_bits)
-        if action_id in self._closed:
-            raise ValueError(f"action_id: {action_id!r} is resolved already")
+        gain = _number("actual_gain_bits", actual_gain_bits)
         if action_id not in self._open:
-            raise ValueError(f"action_id: {action_id!r} was never claimed")
+            raise ValueError(f"action_id: {action_id!r} has no open claim; allowed: an id with one")
         claim = self._open.pop(action_id)
-        self._closed.add(action_id)
         new_debt = float(overclaim(claim, gain))
         self._debt += new_debt
         if new_debt == 0.0:
@@ -105,13 +152,17 @@ class EpistemicController:
         self._debt += float(interest(self._rules, self._debt))
         return self._debt
 
-    def repay_by_calibration(self, bits_learnt: float) -> float:
+    def repay_by_calibration(self, bits_learnt: float | None) -> float:
         """Repay debt with a calibration that taught ``bits_learnt`` about the instrument, and return the bits repaid.
+
+        A calibration that failed measured nothing: it has None for ``bits_learnt`` and repays nothing.
 
         Raises:
             ValueError: ``bits_learnt`` is not finite.
         """
-        paid = min(self._debt, float(repayment(self._rules, _finite("bits_learnt", bits_learnt))))
+        if bits_learnt is None:
+            return 0.0
+        paid = min(self._debt, float(repayment(self._rules, _number("bits_learnt", bits_learnt))))
         self._debt -= paid
         return paid
 
@@ -125,9 +176,7 @@ class EpistemicController:
         Raises:
             ValueError: the cost is negative or not finite.
         """
-        cost = _finite("base_cost", base_cost)
-        if cost < 0.0:
-            raise ValueError(f"base_cost: got {cost:g}; allowed: at least 0")
+        cost = _number("base_cost", base_cost, low=0.0)
         return cost * float(multiplier(self._rules, self._debt, cost, False))
 
     def should_refuse_action(
@@ -136,7 +185,7 @@ class EpistemicController:
         base_cost_wells: int,
         budget_remaining: int,
         debt_hard_threshold: float = 2.0,
-        calibration_templates: Collection[str] = CALIBRATION_TEMPLATES,
+        calibration_templates: Collection[str] | None = None,
     ) -> tuple[bool, str, dict[str, Any]]:
         """Decide, before an action runs, whether to refuse it.
 
@@ -145,54 +194,51 @@ class EpistemicController:
             base_cost_wells: its cost before inflation, wells.
             budget_remaining: wells left.
             debt_hard_threshold: debt above which only calibrations run, bits.
-            calibration_templates: the templates that are calibrations.
+            calibration_templates: the templates that are calibrations; by default ``CALIBRATION_TEMPLATES``.
 
         Returns:
-            ``(should_refuse, reason, context)``. The reason is empty if nothing is refused; ``context`` has the numeric
-                fields of a ``RefusalEvent``.
+            ``(should_refuse, reason, context)``. The reason is empty if nothing is refused; ``context`` has the fields
+                of a ``RefusalEvent`` that the decision knows, for ``log_refusal``.
 
         Raises:
             ValueError: a cost, a budget or a threshold is negative or not finite, or a number of wells is not whole.
         """
-        for name, value in (
-            ("base_cost_wells", base_cost_wells),
-            ("budget_remaining", budget_remaining),
-            ("debt_hard_threshold", debt_hard_threshold),
-        ):
-            number = _finite(name, value)
-            if number < 0.0:
-                raise ValueError(f"{name}: got {value!r}; allowed: at least 0")
-            if name != "debt_hard_threshold" and not (number.is_integer() and number <= MOST_WELLS):
-                raise ValueError(
-                    f"{name}: got {value!r}; allowed: a whole number of wells, at most {MOST_WELLS}"
-                )
+        wells, left = _wells("base_cost_wells", base_cost_wells), _wells("budget_remaining", budget_remaining)
         rules = self._rules.copy()
-        rules.threshold = float(debt_hard_threshold)
+        rules.threshold = _number("debt_hard_threshold", debt_hard_threshold, low=0.0)
+        calibrations = CALIBRATION_TEMPLATES if calibration_templates is None else calibration_templates
         code, inflated, by_threshold, by_cost, by_reserve = decide(
-            rules,
-            self._debt,
-            int(base_cost_wells),
-            int(budget_remaining),
-            template_name in calibration_templates,
+            rules, self._debt, wells, left, template_name in calibrations
         )
+        reason = REFUSAL_REASONS[code - 1] if code else ""
         context = {
+            "refusal_reason": reason,
+            "proposed_template": template_name,
+            "proposed_wells": wells,
             "debt_bits": self._debt,
-            "base_cost_wells": int(base_cost_wells),
+            "base_cost_wells": wells,
             "inflated_cost_wells": float(inflated),
-            "budget_remaining": int(budget_remaining),
-            "debt_threshold": float(debt_hard_threshold),
+            "budget_remaining": left,
+            "debt_threshold": float(rules.threshold),
             "blocked_by_cost": bool(by_cost),
             "blocked_by_threshold": bool(by_threshold),
             "blocked_by_reserve": bool(by_reserve),
         }
-        return bool(code), REFUSAL_REASONS[code - 1] if code else "", context
+        return bool(code), reason, context
 
 
-def _finite(name: str, value: float) -> float:
+def _wells(name: str, value: float) -> int:
+    number = _number(name, value, low=0.0)
+    if not (number.is_integer() and number <= MOST_WELLS):
+        raise ValueError(f"{name}: got {value!r}; allowed: a whole number of wells, at most {MOST_WELLS}")
+    return int(number)
+
+
+def _number(name: str, value: float, low: float = -MOST, high: float = MOST) -> float:
     try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}: got {value!r}; allowed: a finite number") from None
-    if not math.isfinite(number):
-        raise ValueError(f"{name}: got {value!r}; allowed: a finite number")
+        number = None if isinstance(value, str | bytes | bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = None
+    if number is None or not low <= number <= high:  # a NaN is in no range
+        raise ValueError(f"{name}: got {value!r:.60}; allowed: a number from {low:g} to {high:g}")
     return number

@@ -2,16 +2,54 @@
 
 from __future__ import annotations
 
+import datetime
+import operator
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from solvent.inputs import input_lines, strict_json
 from solvent.lab.ledger import append_jsonl
 from solvent.lab.mechanisms.debt import RefusalEvent
 
-__all__ = ["append_refusals_jsonl", "read_refusals_jsonl"]
+__all__ = ["append_refusals_jsonl", "log_refusal", "read_refusals_jsonl"]
 
 File = str | os.PathLike[str]
+
+
+def log_refusal(
+    path: File, context: Mapping[str, Any], *, cycle: int, proposed_hypothesis: str = "", design_id: str = ""
+) -> RefusalEvent:
+    """Append a refusal to ``path``, at the present time, and return its event.
+
+    Args:
+        path: the log. A missing file is created.
+        context: the third value of ``EpistemicController.should_refuse_action``.
+        cycle: the cycle in which the action was proposed, counted from 1.
+        proposed_hypothesis: the reason for the action.
+        design_id: identity of the action.
+
+    Raises:
+        ValueError: nothing was refused.
+        OSError: the file can't be written.
+    """
+    if not context["refusal_reason"]:
+        raise ValueError("context: got that of an action that may run; allowed: that of a refused one")
+    said = {
+        "proposed_template": context["proposed_template"],
+        "proposed_hypothesis": proposed_hypothesis,
+        "design_id": design_id,
+    }
+    event = RefusalEvent(
+        **{
+            **context,
+            **{name: _writable(text) for name, text in said.items()},
+            "cycle": operator.index(cycle),
+            "timestamp": _now(),
+        }
+    )
+    append_refusals_jsonl(path, [event])
+    return event
 
 
 def append_refusals_jsonl(path: File, events: Iterable[RefusalEvent]) -> None:
@@ -37,3 +75,13 @@ def read_refusals_jsonl(path: File) -> list[RefusalEvent]:
         except (TypeError, ValueError) as error:
             raise ValueError(f"{path}, line {number}: not a refusal event ({error})") from None
     return events
+
+
+def _now() -> str:
+    now = datetime.datetime.now(datetime.UTC)
+    return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _writable(said: str) -> str:
+    """Return text with lone surrogates escaped: no file holds one, and an agent's words must not stop its log."""
+    return said.encode("utf-8", "backslashreplace").decode("utf-8")

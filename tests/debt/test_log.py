@@ -1,0 +1,108 @@
+"""One call logs a refusal of a loop of one's own, with flags that explain it."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+
+from solvent import EpistemicController, LabParams, RefusalEvent, read_refusals_jsonl
+from solvent.debt import log_refusal
+from tests.labs import lines
+
+
+def in_debt(bits, params=None):
+    controller = EpistemicController(params)
+    controller.claim_action("a", "exploration", bits)
+    controller.resolve_action("a", 0.0)
+    return controller
+
+
+def test_one_call_makes_the_event_and_its_line(tmp_path):
+    """The document's refusal in cycle 5."""
+    path = tmp_path / "epistemic_refusals.jsonl"
+    _, _, context = in_debt(2.15).should_refuse_action("dose_response", 48, 200)
+    before = datetime.datetime.now(datetime.UTC)
+    event = log_refusal(
+        path,
+        context,
+        cycle=5,
+        proposed_hypothesis="Microtubule disruption shows dose-dependent morphology changes",
+        design_id="dose_response_nocodazole_001",
+    )
+    after = datetime.datetime.now(datetime.UTC)
+    assert read_refusals_jsonl(path) == [event]
+    assert lines(path) == [
+        {
+            "cycle": 5,
+            "timestamp": event.timestamp,
+            "refusal_reason": "epistemic_debt_action_blocked",
+            "proposed_template": "dose_response",
+            "proposed_hypothesis": "Microtubule disruption shows dose-dependent morphology changes",
+            "proposed_wells": 48,
+            "debt_bits": 2.15,
+            "base_cost_wells": 48,
+            "inflated_cost_wells": pytest.approx(63.48),
+            "budget_remaining": 200,
+            "debt_threshold": 2.0,
+            "blocked_by_cost": False,
+            "blocked_by_threshold": True,
+            "blocked_by_reserve": False,
+            "design_id": "dose_response_nocodazole_001",
+        }
+    ]
+    assert event.timestamp[10] == "T"
+    assert event.timestamp.endswith("Z")
+    at = datetime.datetime.fromisoformat(event.timestamp)
+    assert before - datetime.timedelta(milliseconds=1) <= at <= after
+
+
+def test_the_context_has_every_field_that_the_decision_knows():
+    _, reason, context = in_debt(2.5).should_refuse_action("screen", 8, 384)
+    event = RefusalEvent(cycle=1, timestamp="2026-11-24T18:00:00.000Z", proposed_hypothesis="", **context)
+    assert (event.refusal_reason, event.proposed_template, event.proposed_wells) == (reason, "screen", 8)
+
+
+@pytest.mark.parametrize(
+    ("debt", "wells", "left", "reason", "flags"),
+    [
+        (2.5, 8, 384, "epistemic_debt_action_blocked", (True, False, False)),
+        (2.5, 48, 10, "epistemic_debt_action_blocked", (True, True, True)),
+        (1.0, 48, 50, "epistemic_debt_budget_exceeded", (False, True, True)),
+        (1.0, 48, 60, "insufficient_budget_for_epistemic_recovery", (False, False, True)),
+    ],
+)
+def test_the_flags_of_the_log_explain_every_refusal(tmp_path, debt, wells, left, reason, flags):
+    _, _, context = in_debt(debt, LabParams()).should_refuse_action("screen", wells, left)
+    log_refusal(tmp_path / "log.jsonl", context, cycle=1)
+    (line,) = lines(tmp_path / "log.jsonl")
+    assert line["refusal_reason"] == reason
+    assert tuple(line[f"blocked_by_{flag}"] for flag in ("threshold", "cost", "reserve")) == flags
+
+
+def test_lines_are_added_and_none_is_changed(tmp_path):
+    path = tmp_path / "log.jsonl"
+    _, _, context = in_debt(2.5).should_refuse_action("screen", 8, 384)
+    log_refusal(path, context, cycle=1)
+    before = path.read_bytes()
+    log_refusal(path, context, cycle=2)
+    assert path.read_bytes().startswith(before)
+    assert [event.cycle for event in read_refusals_jsonl(path)] == [1, 2]
+
+
+def test_what_may_run_is_no_refusal_and_writes_nothing(tmp_path):
+    _, _, context = in_debt(0.5).should_refuse_action("screen", 8, 384)
+    with pytest.raises(ValueError, match="allowed: that of a refused one"):
+        log_refusal(tmp_path / "log.jsonl", context, cycle=1)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_agents_words_can_not_keep_its_refusal_out_of_the_log(tmp_path):
+    path = tmp_path / "log.jsonl"
+    _, _, context = in_debt(2.5).should_refuse_action("screen\ud800", 8, 384)
+    log_refusal(path, context, cycle=1, proposed_hypothesis='\ud800 "\n{} α', design_id="\udfff")
+    (event,) = read_refusals_jsonl(path)
+    assert event.proposed_template == "screen\\ud800"
+    assert event.proposed_hypothesis == '\\ud800 "\n{} α'
+    assert event.design_id == "\\udfff"
+    assert path.read_bytes().count(b"\n") == 1
