@@ -20,6 +20,7 @@ import typer
 
 from solvent_experiments.cli.study import app as study
 from solvent_experiments.instruments.adequacy.command import app as adequacy
+from solvent_experiments.instruments.debt.command import app as debt
 from solvent_experiments.instruments.energy.proposals import app as proposals
 from solvent_experiments.instruments.gate.command import app as gate
 from solvent_experiments.instruments.options import Quiet
@@ -52,6 +53,7 @@ Start here:
 
 Env = Annotated[str, typer.Option(help="Environment id; `solvent envs` lists them.")]
 
+app.add_typer(debt, name="debt")
 app.add_typer(proposals, name="proposals")
 app.add_typer(gate, name="gate")
 app.add_typer(adequacy, name="adequacy")

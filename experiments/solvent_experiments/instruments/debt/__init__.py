@@ -1,0 +1,1 @@
+"""``solvent debt``: cycles of an agent under epistemic debt, and its refusals."""
