@@ -51,7 +51,7 @@ quickstart: $(VENV)/.installed-all $(VENV)/.compiled-is-current ## install, then
 	$(BIN)/solvent run configs/quickstart.yaml
 
 # A policy for each level, of training seed 0, whatever it came to: none is chosen by its score.
-POLICIES := tiny:Tiny quickstart:Debt energy:Energy gate:Gate lab:Lab
+POLICIES := tiny:Tiny debt:Debt energy:Energy gate:Gate lab:Lab
 SHIPPED_FOLDER := agents/solvent_agents/learning/shipped_policies
 
 policies: $(VENV)/.installed-all $(VENV)/.compiled-is-current ## train the policies that come with the package again (runs/policies)
