@@ -19,7 +19,18 @@ from solvent_agents.language.desk import Call, Desk
 from solvent_agents.language.prompt import instructions
 from solvent_agents.language.tools import schemas, use
 
-__all__ = ["Episode", "Message", "Model", "NoAnswer", "ScriptedModel", "converse", "read_arguments"]
+__all__ = [
+    "MOST_TURNS",
+    "REMINDERS",
+    "Episode",
+    "Message",
+    "Model",
+    "NoAnswer",
+    "ScriptedModel",
+    "converse",
+    "nudge",
+    "read_arguments",
+]
 
 Message = dict[str, Any]
 
@@ -28,7 +39,6 @@ MOST_TURNS = 400
 """Messages of a model in an episode; the longest level has 252 actions."""
 LONGEST_TEXT = 20_000
 """Characters of a model's text that are kept in the conversation."""
-_REMINDER = "Call one of the tools to act in the lab."
 
 
 class NoAnswer(Exception):  # noqa: N818 - no fault of this program
@@ -105,23 +115,25 @@ def converse(desk: Desk, model: Model, seed: int, *, explanation: bool = True) -
         messages.append(said)
         turn = len(messages) - 1
         calls = said.get("tool_calls", [])
-        silent = 0 if calls else silent + 1
+        silent = 0 if calls else silent % (REMINDERS + 1) + 1
         for call in calls:
             text = use(desk, call["function"]["name"], read_arguments(call["function"]["arguments"]))
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": text})
-        if silent > REMINDERS:
-            silent = 0
-            messages.append(
-                {"role": "user", "content": f"You called no tool, so the lab rests. {desk.rest()}"}
-            )
-        elif silent:
-            messages.append({"role": "user", "content": _REMINDER})
+        if silent:
+            messages.append({"role": "user", "content": nudge(desk, silent)})
         at += [turn] * (len(desk._calls) - len(at))
     if not stopped:
         stopped = "turns" if desk._summary is None else "invalid calls" if desk._gave_up else "over"
     score = desk.get_reward()
     at += [len(messages) - 1] * (len(desk._calls) - len(at))
     return Episode(seed, messages, desk._calls, at, score, desk._invalid, stopped)
+
+
+def nudge(desk: Desk, silent: int) -> str:
+    """Return what a model is told after ``silent`` messages without a call: reminders, then the lab has rested."""
+    if silent <= REMINDERS:
+        return "Call one of the tools to act in the lab."
+    return f"You called no tool, so the lab rests. {desk.rest()}"
 
 
 def _said(answer: Any) -> Message:

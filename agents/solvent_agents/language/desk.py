@@ -15,6 +15,7 @@ A call about a compound may state a belief: a class and its probability. It is r
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from typing import Any, NamedTuple, cast
 
 import gymnasium
@@ -31,7 +32,7 @@ from solvent.lab.rendering.words import class_name, clock, concentration, in_uni
 from solvent.lab.verbs import VERBS, Verb
 from solvent_agents.language.calls import STATED, actions_of, choices, class_names
 
-__all__ = ["MOST_INVALID", "Call", "Desk"]
+__all__ = ["MOST_INVALID", "Call", "Desk", "refusal"]
 
 MOST_INVALID = 20
 """Invalid calls after which the lab rests to its end."""
@@ -49,6 +50,14 @@ class Call(NamedTuple):
     action: int
     reward: float
     text: str
+
+
+def refusal(argument: str, value: Any, allowed: Iterable[Any]) -> str:
+    """Return the text about a wrong value: the value, shortened, and what is allowed."""
+    shown = repr(value)
+    shown = shown if len(shown) <= LONGEST else shown[:LONGEST] + "..."
+    known = ", ".join(f"{one:g}" if isinstance(one, float) else str(one) for one in allowed)
+    return f"{argument}: got {shown}; allowed: {known}."
 
 
 class Desk:
@@ -233,10 +242,7 @@ class Desk:
         return text
 
     def _refuse(self, tool: str, asked: dict[str, Any], argument: str, value: Any, allowed: Any) -> str:
-        shown = repr(value)
-        shown = shown if len(shown) <= LONGEST else shown[:LONGEST] + "..."
-        known = ", ".join(f"{one:g}" if isinstance(one, float) else str(one) for one in allowed)
-        return self._count(tool, asked, f"{argument}: got {shown}; allowed: {known}.")
+        return self._count(tool, asked, refusal(argument, value, allowed))
 
     def _count(self, tool: str, asked: dict[str, Any], text: str) -> str:
         """Count an invalid call, which takes no time; after too many the lab rests to its end."""

@@ -18,6 +18,7 @@ from typing import Annotated, Any
 
 import typer
 
+from solvent_experiments.cli.serve import serve
 from solvent_experiments.cli.study import app as study
 from solvent_experiments.instruments.adequacy.command import app as adequacy
 from solvent_experiments.instruments.debt.command import app as debt
@@ -486,6 +487,9 @@ def tools(
     ask = partial(list_tools, timeout=timeout, env=environment_of(env or []), show_stderr=_State.debug)
     if not show_tools(servers, ask, new_console(), as_json=as_json, why=why):
         raise typer.Exit(USAGE)
+
+
+app.command()(serve)
 
 
 @app.command()

@@ -1,0 +1,255 @@
+"""The desk as a server of the Model Context Protocol, over stdio or streamable HTTP: an episode a session.
+
+A session has a desk of its own. ``start_episode`` begins its one episode, ``finish`` rests the lab to its end and
+returns the score; the tools between them are those of ``tools.schemas``. The system prompt is the server's
+instructions, and a prompt for clients that leave instructions out. Calls that the desk refuses are errors of the
+protocol's tools (``isError``), counted and capped as everywhere; after ``MOST_TURNS`` calls the lab rests to its end.
+
+Over HTTP the number of sessions, their idle time and the size of a request are limited. On a loopback address only
+requests for that address are answered, so that no web page reaches the server by a name of its own.
+
+This is version 1 of the protocol's SDK: version 2 has other names for servers and clients alike.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import logging
+import math
+import os
+import socket
+import threading
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+import uvicorn
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.types import (
+    CallToolResult,
+    GetPromptResult,
+    Prompt,
+    PromptMessage,
+    TextContent,
+    Tool,
+    ToolAnnotations,
+)
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from solvent_agents.language.calls import salted
+from solvent_agents.language.conversation import MOST_TURNS
+from solvent_agents.language.desk import Desk, refusal
+from solvent_agents.language.prompt import instructions
+from solvent_agents.language.tools import schemas, use
+
+__all__ = ["MOST_BYTES", "compile_lab", "lab_server", "serve_http", "serve_stdio"]
+
+MOST_BYTES = 65_536
+"""Bytes of a request over HTTP; a call takes some 200."""
+_MOST_SEED = 2**32 - 1
+_START, _FINISH, _PROMPT = "start_episode", "finish", "lab"
+_NOTHING_ELSE = {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+class _Session:
+    """A client's desk and its one episode."""
+
+    def __init__(self, desk: Desk, salt: str) -> None:
+        self._desk, self._salt, self._begun = desk, salt, False
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> CallToolResult:
+        desk = self._desk
+        if tool == _START:
+            return self._start(arguments)
+        if not self._begun:
+            return _result(f"No episode has begun. Call {_START} first.", error=True)
+        if tool == _FINISH:
+            score = {"score": desk.get_reward(), "invalid_calls": desk._invalid}
+            return _result(desk._over(), structured=score)
+        if len(desk._calls) >= MOST_TURNS:
+            desk._leave()
+            return _result(f"This session has used its {MOST_TURNS} calls. {desk._over()}", error=True)
+        refused = desk._invalid
+        text = use(desk, tool, arguments)
+        return _result(text, error=desk._invalid > refused)
+
+    def _start(self, arguments: dict[str, Any]) -> CallToolResult:
+        if self._begun:
+            return _result("A session has one episode, and this one's has begun.", error=True)
+        seed = arguments.get("seed")
+        if arguments.keys() != {"seed"} or type(seed) is not int or not 0 <= seed <= _MOST_SEED:
+            allowed = [f"a seed, a whole number from 0 to {_MOST_SEED}"]
+            return _result(refusal("arguments", arguments, allowed), error=True)
+        self._begun = True
+        return _result(self._desk.reset(salted(self._salt, seed)))
+
+
+def lab_server(
+    env_id: str,
+    *,
+    beliefs: bool = True,
+    corrections: bool = True,
+    explanation: bool = True,
+    salt: str = "",
+    idle: float = math.inf,
+) -> Server[Any]:
+    """Return a server of a level's lab.
+
+    Args:
+        env_id: a registered environment.
+        beliefs: show the exact posterior (``Desk``).
+        corrections: show the correction in force after a published error (``Desk``).
+        explanation: give the reasons behind the costs (``instructions``).
+        salt: makes other seeds of those that clients ask for (``salted``).
+        idle: seconds after which a session without calls is ended.
+    """
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Server[Any]) -> AsyncIterator[tuple[_Session, anyio.CancelScope]]:
+        with anyio.CancelScope(deadline=anyio.current_time() + idle) as scope:
+            yield _Session(Desk(env_id, beliefs=beliefs, corrections=corrections), salt), scope
+
+    params = Desk(env_id)._params
+    text = instructions(params, beliefs=beliefs, explanation=explanation)
+    text += f"\n{_START} begins the episode of a seed, {_FINISH} ends it and returns the score.\n"
+    server: Server[Any] = Server("solvent", instructions=text, lifespan=lifespan)
+    tools = _tools(schemas(params))
+
+    @server.list_tools()
+    async def list_tools() -> list[Tool]:
+        return tools
+
+    @server.call_tool(validate_input=False)  # the desk says what is allowed, and counts
+    async def call_tool(name: str, arguments: dict[str, Any]) -> CallToolResult:
+        session: _Session
+        session, scope = server.request_context.lifespan_context
+        scope.deadline = anyio.current_time() + idle
+        return session.call(name, arguments)
+
+    @server.list_prompts()
+    async def list_prompts() -> list[Prompt]:
+        return [Prompt(name=_PROMPT, description=f"Task and rules of {env_id}.")]
+
+    @server.get_prompt()
+    async def get_prompt(name: str, _: dict[str, str] | None) -> GetPromptResult:
+        if name != _PROMPT:
+            raise ValueError(refusal("prompt", name, [_PROMPT]))
+        message = PromptMessage(role="user", content=TextContent(type="text", text=text))
+        return GetPromptResult(messages=[message])
+
+    logging.getLogger("mcp").setLevel(
+        logging.ERROR
+    )  # it warns of each unknown tool, which the desk tells the client
+    return server
+
+
+def compile_lab(env_id: str) -> None:
+    """Play a heartbeat of a level, so that no client waits until it is compiled."""
+    desk = Desk(env_id)
+    desk.reset(0)
+    desk.rest()
+
+
+def serve_stdio(server: Server[Any]) -> None:
+    """Serve one session over stdin and stdout, until the client leaves."""
+
+    async def serve() -> None:
+        with os.fdopen(1, "w", encoding="utf-8", closefd=False) as stdout:
+            lines: Any = _lines_of_stdin()
+            async with stdio_server(lines, anyio.wrap_file(stdout)) as (read, write):
+                await server.run(read, write, server.create_initialization_options())
+
+    anyio.run(serve)
+
+
+def serve_http(server: Server[Any], listening: socket.socket, *, sessions: int) -> None:
+    """Serve sessions at ``/mcp`` over streamable HTTP, at most so many at a time, until Ctrl-C."""
+    manager = StreamableHTTPSessionManager(
+        server,
+        json_response=True,
+        security_settings=_security(*listening.getsockname()[:2]),
+        max_request_body_size=MOST_BYTES,
+        max_sessions=sessions,
+        session_idle_timeout=None,  # it doesn't count a client that listens and never calls; the lifespan does
+    )
+    app = Starlette(routes=[Route("/mcp", manager.asgi_app)], lifespan=lambda _: manager.run())
+    config = uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1, lifespan="on")
+    anyio.run(uvicorn.Server(config).serve, [listening])
+
+
+def _security(host: str, port: int) -> TransportSecuritySettings:
+    """Return the names under which a loopback address may be asked for; elsewhere any name is answered."""
+    if not ipaddress.ip_address(host).is_loopback:
+        return TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    names = [f"{name}:{port}" for name in ("localhost", "127.0.0.1", "[::1]")]
+    return TransportSecuritySettings(
+        allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names]
+    )
+
+
+async def _lines_of_stdin() -> AsyncIterator[str]:
+    """Yield the lines of stdin. A daemon thread waits for them, so that Ctrl-C needs no further line."""
+    loop = asyncio.get_running_loop()
+    lines: asyncio.Queue[str] = asyncio.Queue()
+
+    def read() -> None:
+        with (
+            contextlib.suppress(RuntimeError),  # the loop has ended
+            os.fdopen(0, encoding="utf-8", errors="replace", closefd=False) as stdin,
+        ):
+            for line in stdin:
+                loop.call_soon_threadsafe(lines.put_nowait, line)
+            loop.call_soon_threadsafe(lines.put_nowait, "")
+
+    threading.Thread(target=read, daemon=True).start()
+    while line := await lines.get():
+        yield line
+
+
+def _tools(level: list[dict[str, Any]]) -> list[Tool]:
+    """Return the tools of a session: an episode begins, acts and ends. Nothing that they do leaves the lab."""
+    seed = {
+        "type": "integer",
+        "minimum": 0,
+        "maximum": _MOST_SEED,
+        "description": "The same seed is the same lab.",
+    }
+    score = {"score": {"type": "number"}, "invalid_calls": {"type": "integer"}}
+    start = Tool(
+        name=_START,
+        description="Begin the one episode of this session.",
+        inputSchema=_NOTHING_ELSE | {"properties": {"seed": seed}, "required": ["seed"]},
+        annotations=_annotations(),
+    )
+    finish = Tool(
+        name=_FINISH,
+        description="Rest the lab to the end of its episode, settle its debt, and return the score in bits.",
+        inputSchema=_NOTHING_ELSE,
+        outputSchema=_NOTHING_ELSE | {"properties": score, "required": list(score)},
+        annotations=_annotations(),
+    )
+    acting = [
+        Tool(
+            name=function["name"],
+            description=function["description"],
+            inputSchema=function["parameters"],
+            annotations=_annotations(read=function["name"] == "read_notebook"),
+        )
+        for function in (schema["function"] for schema in level)
+    ]
+    return [start, *acting, finish]
+
+
+def _annotations(*, read: bool = False) -> ToolAnnotations:
+    return ToolAnnotations(readOnlyHint=read, destructiveHint=False, idempotentHint=read, openWorldHint=False)
+
+
+def _result(text: str, *, error: bool = False, structured: dict[str, Any] | None = None) -> CallToolResult:
+    content = TextContent(type="text", text=text)
+    return CallToolResult(content=[content], structuredContent=structured, isError=error)

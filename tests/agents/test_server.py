@@ -1,0 +1,328 @@
+"""``solvent serve`` as its clients meet it: real processes, the protocol's own client, stdio and HTTP."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import signal
+import socket
+import sys
+
+import anyio
+import httpx
+import pytest
+from mcp import ClientSession, McpError, StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+from solvent import preset
+from solvent_agents import PLAYERS, episodes
+from solvent_agents.agent import act_one
+from solvent_agents.language.calls import call_of, salted
+from solvent_agents.language.conversation import MOST_TURNS
+from solvent_agents.language.desk import MOST_INVALID, Desk
+from solvent_agents.language.prompt import instructions
+from solvent_agents.language.server import MOST_BYTES
+from solvent_agents.language.tools import schemas
+from solvent_experiments.instruments.energy.tools import list_tools
+from tests.commands import call, launching, terminal
+
+LEVELS = {"Debt": "default", "Energy": "energy", "Gate": "gate", "Lab": "lab", "Tiny": "tiny"}
+SEEDS = (10_000, 10_001, 10_002)
+
+
+@contextlib.asynccontextmanager
+async def over_stdio(*options):
+    command = ["-m", "solvent_experiments", "serve", *map(str, options)]
+    server = StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))
+    async with stdio_client(server) as (read, write), ClientSession(read, write) as session:
+        yield session
+
+
+@contextlib.contextmanager
+def served(*options):
+    """The URL of a server over HTTP, and its process."""
+    with launching() as start:
+        process = start("serve", "--http", "--port", 0, *options)
+        said = process.stdout.readline()
+        assert "Ctrl-C ends it" in said, process.communicate()
+        yield said.split(" is served at ")[1].split(";")[0], process
+
+
+@contextlib.asynccontextmanager
+async def over_http(url, **options):
+    async with (
+        httpx.AsyncClient(**options) as client,
+        streamable_http_client(url, http_client=client) as (read, write, _),
+        ClientSession(read, write) as session,
+    ):
+        yield session
+
+
+async def play(session, level, seed, salt=""):
+    """Play an episode of the honest script, and return its score.
+
+    The script sees a desk of its own, which must tell the same as the server's.
+    """
+    desk, params = Desk(f"Solvent/{level}-v0"), preset(LEVELS[level])
+    honest = PLAYERS["honest"](params, 0)
+    assert await told(session, "start_episode", {"seed": seed}) == desk.reset(salted(salt, seed))
+    while desk._summary is None:
+        batch = desk._env.batch
+        tool, arguments = call_of(params, act_one(honest, batch.observations[0], batch.masks[0].astype(bool)))
+        assert await told(session, tool, arguments) == getattr(desk, tool)(**arguments)
+    result = await session.call_tool("finish")
+    assert result.structuredContent["invalid_calls"] == 0
+    return result.structuredContent["score"]
+
+
+async def told(session, tool, arguments, *, error=False):
+    result = await session.call_tool(tool, arguments)
+    assert result.isError is error, result
+    return result.content[0].text
+
+
+def asks(connect, question):
+    """The answer of ``question(session)`` in a session of its own."""
+
+    async def ask():
+        async with connect() as session:
+            opened = await session.initialize()
+            return await question(session, opened)
+
+    return anyio.run(ask)
+
+
+def scores(connect, level, seeds, salt=""):
+    return [asks(connect, lambda session, _, seed=seed: play(session, level, seed, salt)) for seed in seeds]
+
+
+def honest_returns(level, seeds):
+    params = preset(LEVELS[level])
+    return episodes(PLAYERS["honest"](params, 0), params, seeds)["return"].tolist()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_honest_script_scores_over_stdio_what_it_scores_without(level):
+    connect = functools.partial(over_stdio, "--env", f"Solvent/{level}-v0")
+    assert scores(connect, level, SEEDS[:1]) == honest_returns(level, SEEDS[:1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_honest_script_scores_over_http_what_it_scores_without(level):
+    with served("--env", f"Solvent/{level}-v0") as (url, _):
+        assert scores(functools.partial(over_http, url), level, SEEDS) == honest_returns(level, SEEDS)
+
+
+SALT = "pepper"
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    with served("--env", "Solvent/Tiny-v0", "--salt", SALT) as (url, _):
+        yield functools.partial(over_http, url), url
+
+
+def test_a_salt_makes_other_seeds_and_sessions_beside_each_other_do_not_mix(tiny):
+    found = {}
+
+    async def one(seed):
+        async with tiny[0]() as session:
+            await session.initialize()
+            found[seed] = await play(session, "Tiny", seed, SALT)
+
+    async def beside():
+        async with anyio.create_task_group() as group:
+            for seed in SEEDS:
+                group.start_soon(one, seed)
+
+    anyio.run(beside)
+    seeds = [salted(SALT, seed) for seed in SEEDS]
+    assert [found[seed] for seed in SEEDS] == honest_returns("Tiny", seeds)
+
+
+def test_tools_have_the_vocabulary_and_the_prompt_is_offered_twice():
+    async def look(session, opened):
+        prompt = await session.get_prompt("lab")
+        with pytest.raises(McpError, match="allowed: lab"):
+            await session.get_prompt("sudo")
+        return (await session.list_tools()).tools, opened.instructions, prompt.messages[0].content.text
+
+    options = ("--env", "Solvent/Lab-v0", "--beliefs", "hidden", "--no-explanation")
+    tools, told_first, prompt = asks(functools.partial(over_stdio, *options), look)
+    functions = {schema["function"]["name"]: schema["function"] for schema in schemas(preset("lab"))}
+    assert [tool.name for tool in tools] == ["start_episode", *functions, "finish"]
+    for tool in tools[1:-1]:
+        assert tool.inputSchema == functions[tool.name]["parameters"]
+        assert tool.description == functions[tool.name]["description"]
+    assert told_first == prompt
+    assert prompt.startswith(instructions(preset("lab"), beliefs=False, explanation=False))
+
+
+WRONG_SEEDS = (
+    {}, {"seed": True}, {"seed": "7"}, {"seed": -1}, {"seed": 2**32}, {"seed": 1.5}, {"seed": None},
+    {"seed": 7, "sudo": 1}, {"seed": "x" * 50_000}, {"seed": [[[]]]}, {"\x1b[2J": "\u202e"},
+)  # fmt: skip
+WRONG_CALLS = (
+    ("sudo", {}),
+    ("rest", {"hours": 2}),
+    ("screen", {"compound": "x" * 50_000, "claim_bits": 1}),
+    ("screen", {"compound": "etoposide", "claim_bits": "1"}),
+    ("screen", {"compound": "etoposide", "claim_bits": True}),
+    ("screen", {"compound": {"a": [1]}, "claim_bits": 1}),
+    ("screen", {"compound": "\x1b[2J\u202e\ud7ff", "claim_bits": 1}),
+    ("_leave", {}),
+    ("reset", {"seed": 5}),
+    ("get_reward", {}),
+    ("x" * 50_000, {}),
+)
+
+
+def test_hostile_arguments_are_told_and_counted_and_the_episode_is_the_only_one(tiny):
+    async def misbehave(session, _):
+        texts = [await told(session, tool, {}, error=True) for tool in ("rest", "finish", "sudo")]
+        assert set(texts) == {"No episode has begun. Call start_episode first."}
+        for arguments in WRONG_SEEDS:
+            texts.append(await told(session, "start_episode", arguments, error=True))
+            assert "allowed: a seed, a whole number from 0 to 4294967295." in texts[-1]
+        before = await told(session, "start_episode", {"seed": 3})
+        texts.append(await told(session, "start_episode", {"seed": 3}, error=True))
+        assert "one episode" in texts[-1]
+        for tool, arguments in WRONG_CALLS:
+            texts.append(await told(session, tool, arguments, error=True))
+        assert all(len(text) < 300 and text.isprintable() for text in texts)
+        assert before.startswith("[09:00, day 1; action 1 of 1")
+        assert (await told(session, "rest", {})).partition("\n")[2].startswith("[10:00, day 1; action 1 of 1")
+        for _ in range(MOST_INVALID - len(WRONG_CALLS)):
+            last = await told(session, "sudo", {}, error=True)
+        assert "one too many. The episode is over" in last
+        assert "The episode is over" in await told(session, "rest", {}, error=True)
+        ends = [(await session.call_tool("finish")).structuredContent for _ in range(2)]
+        assert ends == [{"score": 0.0, "invalid_calls": MOST_INVALID + 1}] * 2
+
+    asks(tiny[0], misbehave)
+
+
+OVERCLAIM = {"compound": "etoposide", "claim_bits": 0.5}
+
+
+def test_leaving_early_settles_the_debt_and_a_session_has_so_many_calls(tiny):
+    async def leave(session, _):
+        await told(session, "start_episode", {"seed": 0})
+        await told(session, "screen", OVERCLAIM)
+        return (await session.call_tool("finish")).structuredContent["score"]
+
+    async def read_for_ever(session, _):
+        await told(session, "start_episode", {"seed": 0})
+        await told(session, "screen", OVERCLAIM)
+        for _ in range(MOST_TURNS - 1):
+            await told(session, "read_notebook", {"compound": "etoposide"})
+        return await told(session, "read_notebook", {"compound": "etoposide"}, error=True)
+
+    desk = Desk("Solvent/Tiny-v0")
+    desk.reset(salted(SALT, 0))
+    desk.screen(**OVERCLAIM)
+    expected = desk.get_reward()
+    assert expected < 0.0
+    assert asks(tiny[0], leave) == expected
+    assert asks(tiny[0], read_for_ever) == f"This session has used its {MOST_TURNS} calls. {desk._over()}"
+
+
+def test_sessions_are_limited_and_idle_ones_make_room():
+    async def crowd(url):
+        async with over_http(url) as first:
+            await first.initialize()
+            await told(first, "start_episode", {"seed": 0})
+            assert await opening(url) == 503
+            for _ in range(3):  # a session whose client calls is not idle
+                await anyio.sleep(0.6)
+                await told(first, "read_notebook", {"compound": "etoposide"})
+            await anyio.sleep(1.5)
+            with pytest.raises(McpError, match="Session terminated"):
+                await first.call_tool("rest", {})
+            return await opening(url)
+
+    with served("--env", "Solvent/Tiny-v0", "--sessions", 1, "--idle", 1) as (url, _):
+        assert anyio.run(crowd, url) == 200
+
+
+OPENING = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"},
+    },
+}  # fmt: skip
+
+
+async def opening(url, headers=(), more=b""):
+    """The status that the first request of a session is answered with."""
+    accepted = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+    body = httpx.Request("POST", url, json=OPENING).read() + more
+    async with httpx.AsyncClient() as client:
+        return (await client.post(url, content=body, headers=accepted | dict(headers))).status_code
+
+
+def test_requests_of_web_pages_and_large_ones_are_turned_away(tiny):
+    url = tiny[1]
+    assert anyio.run(opening, url) == 200
+    assert anyio.run(opening, url, {"Host": "evil.example"}) == 421
+    assert anyio.run(opening, url, {"Origin": "https://evil.example"}) == 403
+    assert anyio.run(opening, url, {}, b" " * MOST_BYTES) == 413
+
+
+def test_ctrl_c_ends_a_server_over_http_while_a_client_listens():
+    async def interrupt(url, process):
+        async with over_http(url) as session:
+            await session.initialize()
+            await told(session, "start_episode", {"seed": 0})
+            process.send_signal(signal.SIGINT)
+            return await anyio.to_thread.run_sync(lambda: process.wait(20))
+
+    with served("--env", "Solvent/Tiny-v0") as (url, process):
+        assert anyio.run(interrupt, url, process) == 130
+        assert process.stderr.read().splitlines()[-1] == "solvent: stopped"
+        assert "Traceback" not in process.stderr.read()
+
+
+def test_ctrl_c_ends_a_server_over_stdio_that_nobody_speaks_to():
+    with terminal("serve", "--env", "Solvent/Tiny-v0") as typist:
+        typist.until("--http serves over HTTP")
+        typist.type("nonsense\n")
+        typist.until('"Internal Server Error"')
+        typist.type("\x03")
+        assert typist.leave() == 130
+        assert "Traceback" not in typist.seen
+
+
+def test_a_client_that_leaves_ends_a_server_over_stdio():
+    with launching() as start:
+        process = start("serve", "--env", "Solvent/Tiny-v0")
+        assert process.communicate("", timeout=60) == ("", "")
+        assert process.returncode == 0
+
+
+def test_what_can_not_be_served_is_one_line():
+    call("serve", "--env", "Solvent/Tiny").refused("unknown environment", "Solvent/Tiny-v0")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        call("serve", "--http", "--port", port).refused(f"can't listen on 127.0.0.1, port {port} (")
+    call("serve", "--http", "--host", "nobody.invalid").refused("can't listen on nobody.invalid, port 8000")
+    call("serve", "--beliefs", "some").refused("'shown', 'hidden'")
+    call("serve", "--http", "--idle", 0).refused("idle")
+
+
+def test_the_energy_model_prices_its_tools_like_those_of_any_server():
+    listing = list_tools(f"{sys.executable} -m solvent_experiments serve", 60.0, env=dict(os.environ))
+    assert listing.left_out == ()
+    assert {tool.name: (tool.category, tool.energy_cost) for tool in listing.tools} == {
+        "read_notebook": ("read", 0.5),
+        "publish": ("send_public", 6.25),
+        **dict.fromkeys(
+            ("start_episode", "rest", "calibrate", "screen", "dose_response", "reflect", "propose", "finish"),
+            ("modify", 2.25),
+        ),
+    }
