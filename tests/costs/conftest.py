@@ -21,7 +21,8 @@ import pytest
 
 from solvent import LabParams
 from solvent.energy import CATEGORIES, ToolEnergy
-from solvent.energy.costs import CostDiscomfort, CostStore, EnergyCostProposal
+from solvent.energy.costs import CostDiscomfort, CostStore, EnergyCostProposal, Reflection
+from solvent.energy.costs import store as store_module
 from solvent.energy.costs.models import Base
 
 DATABASES = ("sqlite", "postgresql")
@@ -202,7 +203,7 @@ class Raw:
         assert self.everything() == before
 
     def everything(self) -> dict[str, list[tuple[Any, ...]]]:
-        tables = ("energy_cost_proposals", "energy_costs", "mcp_tools", "cost_discomfort_log", "heartbeats")
+        tables = tuple(Base.metadata.tables)
         rows = self.all(*(f"SELECT * FROM {table}" for table in tables))
         return {table: sorted(found, key=repr) for table, found in zip(tables, rows, strict=True)}
 
@@ -222,6 +223,30 @@ class Raw:
             return repr(value) if isinstance(value, int | float) else f"'{str(value).strip(chr(39))}'"
 
         return f"{how} INTO {table} ({', '.join(values)}) VALUES ({', '.join(map(literal, values.values()))})"
+
+
+class Clock:
+    """The database's clock, set back by sixty days and slow: the store refuses two approvals a day."""
+
+    def __init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        self.moment = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=60)
+
+    def __call__(self, _session: Any) -> datetime.datetime:
+        self.pass_(milliseconds=1)
+        return self.moment
+
+    def pass_(self, **time: float) -> None:
+        self.moment += datetime.timedelta(**time)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(store_module, "now", clock)
+    return clock
 
 
 @pytest.fixture
@@ -246,7 +271,8 @@ def file_cheaper(store: CostStore, target: str = "screen", **changes: Any) -> En
     }
     if "current_cost" not in changes:
         arguments["current_cost"] = store.price(kind, target).cost
-    return store.file_proposal(EnergyCostProposal(**{**arguments, **changes}))
+    reflection = Reflection(episode="ada", heartbeat_number=110, agent_notes="I keep putting it off")
+    return store.file_proposal(EnergyCostProposal(**{**arguments, **changes}), reflection)
 
 
 def discomfort(**changes: Any) -> CostDiscomfort:

@@ -6,6 +6,7 @@ import concurrent.futures
 import functools
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -34,18 +35,15 @@ def at_once(*calls: Callable[[], object]) -> list[object]:
     "ends", [("approve", "approve"), ("approve", "reject"), ("withdraw", "approve", "reject")]
 )
 def test_exactly_one_of_several_reviewers_wins(
-    store: CostStore, place: str, file_one: Filing, ends: tuple[str, ...]
+    clock: Any, store: CostStore, place: str, file_one: Filing, ends: tuple[str, ...]
 ) -> None:
     """Each with connections of its own; five rounds."""
     others = [CostStore(place) for _ in ends]
     try:
         for _ in range(5):
+            clock.pass_(days=1)
             before = store.price("action", "screen").cost
-            # Half of what it is, or twice that: always somewhere to go.
-            way = {"suggested_min": 0.5 * before, "suggested_max": 0.75 * before}
-            if before < 1.0:
-                way = {"suggested_min": 2 * before, "suggested_max": 3 * before, "direction": "increase"}  # type: ignore[dict-item]
-            proposal = file_one(**way)
+            proposal = file_one(suggested_min=0.5 * before, suggested_max=0.75 * before)
             calls = [getattr(other, end) for other, end in zip(others, ends, strict=True)]
             outcomes = at_once(*(functools.partial(call, proposal.id) for call in calls))
             (winner,) = (outcome for outcome in outcomes if isinstance(outcome, EnergyCostProposal))

@@ -6,9 +6,9 @@ import contextlib
 import os
 import sqlite3
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -69,18 +69,32 @@ def test_a_store_of_a_newer_schema_is_left_alone(new_place: Callable[[], str]) -
         table = "" if sql.dialect.name == "sqlite" else " ON solvent_costs_version"
         sql.exec_driver_sql(f"DROP TRIGGER refuse_version_update{table}")  # as a later migration would
         sql.exec_driver_sql("UPDATE solvent_costs_version SET version_num = '0999'")
-    assert "schema '0999', which a newer version of Solvent wrote; allowed: up to '0002'" in refused(place)
+    assert "schema '0999', which a newer version of Solvent wrote; allowed: up to '0003'" in refused(place)
 
 
+@pytest.mark.parametrize("older", ["0001", "0002"])
 def test_an_older_store_is_migrated_when_it_is_opened(
-    new_place: Callable[[], str], argue: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    new_place: Callable[[], str], older: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = new_place()
-    with monkeypatch.context() as older:
-        older.setattr(connection, "HEAD", "0001")
+    with monkeypatch.context() as patch:
+        patch.setattr(connection, "HEAD", older)
         with CostStore(place) as store:
             store.register_verbs(LabParams())
-            store.approve(argue(store).id)
+            proposal, moment = uuid.uuid4(), "2026-11-01 09:00:00+00:00"
+            with store._engine.begin() as sql:  # as the code of that version would
+                sql.exec_driver_sql(
+                    "INSERT INTO energy_cost_proposals (id, target_type, target_name, current_cost, suggested_min,"
+                    " suggested_max, direction, rationale, confidence, evidence, status, reviewed_at, reviewed_by,"
+                    f" old_cost, new_cost, effective_at) VALUES ('{proposal.hex}', 'action', 'screen', 4, 1, 3,"
+                    " 'decrease', 'because', 0.5, '[{\"source\": \"a\", \"summary\": \"b\"}]', 'approved',"
+                    f" '{moment}', 'user', 4, 1.5, '{moment}')"
+                )
+                sql.exec_driver_sql(
+                    "INSERT INTO energy_costs (target_type, target_name, revision, cost, floor, ceiling, category,"
+                    f" effective_at, proposal_id) VALUES ('action', 'screen', 1, 1.5, 0, 13, 'action', '{moment}',"
+                    f" '{proposal.hex}')"
+                )
             before = [(row.target_name, row.revision, row.cost) for row in store.prices()]
     failures: list[Exception] = []
 
@@ -99,7 +113,7 @@ def test_an_older_store_is_migrated_when_it_is_opened(
     assert failures == []
     with CostStore(place) as store, store._engine.begin() as sql:
         found = sql.exec_driver_sql("SELECT version_num FROM solvent_costs_version").scalar()
-    assert found == connection.HEAD == "0002"
+    assert found == connection.HEAD == "0003"
 
 
 @contextlib.contextmanager

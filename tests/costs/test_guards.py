@@ -14,9 +14,12 @@ import pytest
 from solvent.energy import ToolEnergy, energy_for_tool
 from solvent.energy.costs import (
     CostStore,
+    DeferralSource,
     EnergyCostProposal,
+    EnergyUse,
     Heartbeat,
     ProposalError,
+    Reflection,
     StoreError,
 )
 
@@ -34,6 +37,15 @@ PROPOSAL: dict[str, Any] = {
     "confidence": 0.5,
     "evidence": '[{"source": "heartbeat_1", "summary": "deferred"}]',
 }
+
+
+def grounds(raw: Any, store: CostStore) -> dict[str, str]:
+    """The references that a proposal has, as literals."""
+    reflection = store.log_reflection(Reflection(episode="ada", heartbeat_number=2)).id
+    return {
+        "heartbeat_refs": "[1, 2]" if raw.sqlite else "{1, 2}",
+        "memory_refs": f'["{reflection}"]' if raw.sqlite else f"{{{reflection}}}",
+    }
 
 
 def approval(raw: Any, proposal: EnergyCostProposal, **changes: Any) -> str:
@@ -193,7 +205,8 @@ def test_an_unheard_of_category_does_not_slip_past_the_floors(raw: Any) -> None:
 # ------------------------------------------------------------------------------------ a proposal and its life
 
 
-def test_a_proposal_starts_as_pending_and_is_an_argument(raw: Any) -> None:
+def test_a_proposal_starts_as_pending_and_is_an_argument(raw: Any, store: CostStore) -> None:
+    sound = {**PROPOSAL, **grounds(raw, store)}
     for wrong in (
         {"status": "approved"},
         {"status": "open"},
@@ -214,24 +227,148 @@ def test_a_proposal_starts_as_pending_and_is_an_argument(raw: Any) -> None:
         {"reviewed_by": "user", "reviewed_at": raw.now()},
         {"old_cost": 4.0, "new_cost": 3.0, "effective_at": raw.now()},
     ):
-        raw.refused(raw.insert("energy_cost_proposals", **{**PROPOSAL, **wrong}))
+        raw.refused(raw.insert("energy_cost_proposals", **{**sound, **wrong}), "ck_")
     infinity = "9e999" if raw.sqlite else "'Infinity'"
     for endless in (infinity, "'NaN'"):
-        up = raw.insert(
-            "energy_cost_proposals", **{**PROPOSAL, "direction": "increase", "suggested_min": 4.0}
-        )
+        up = raw.insert("energy_cost_proposals", **{**sound, "direction": "increase", "suggested_min": 4.0})
         raw.refused(up.replace("4.0, 3.0", f"4.0, {endless}"))
-    raw(raw.insert("energy_cost_proposals", **PROPOSAL))
+    raw(raw.insert("energy_cost_proposals", **sound))
     (row,) = raw("SELECT status, evidence FROM energy_cost_proposals")
     assert row[0] == "pending"
-    raw.refused(raw.insert("energy_cost_proposals", **PROPOSAL), "idx_proposals_one_pending", "UNIQUE")
+    raw.refused(raw.insert("energy_cost_proposals", **sound), "idx_proposals_one_pending", "UNIQUE")
 
 
-def test_the_default_evidence_of_the_source_is_none_and_so_refused(raw: Any) -> None:
+def test_the_default_evidence_of_the_source_is_none_and_so_refused(raw: Any, store: CostStore) -> None:
+    sound = {**PROPOSAL, **grounds(raw, store)}
     raw.refused(
-        raw.insert("energy_cost_proposals", **{k: v for k, v in PROPOSAL.items() if k != "evidence"}),
+        raw.insert("energy_cost_proposals", **{k: v for k, v in sound.items() if k != "evidence"}),
         "ck_proposals_evidence",
     )
+
+
+def test_a_proposal_by_sql_has_two_heartbeats_and_a_reflection(raw: Any, store: CostStore) -> None:
+    sound = {**PROPOSAL, **grounds(raw, store)}
+    stranger = str(uuid.uuid4())
+    one, twice, other = (
+        ("[1]", "[1, 1]", f'["{stranger}"]') if raw.sqlite else ("{1}", "{1, 1}", f"{{{stranger}}}")
+    )
+    for refs in (None, one, twice):
+        raw.refused(
+            raw.insert("energy_cost_proposals", **{**sound, "heartbeat_refs": refs}), "two heartbeats"
+        )
+    for refs in (None, other):
+        raw.refused(raw.insert("energy_cost_proposals", **{**sound, "memory_refs": refs}), "reflection")
+    raw(raw.insert("energy_cost_proposals", **sound))
+
+
+# ----------------------------------------------------------------------- how far and how often a cost may move
+
+
+def price_by_sql(
+    raw: Any, store: CostStore, revision: int, cost: float, *, old: float, **changes: Any
+) -> str:
+    """A forged approval, complete as the database wants it, and the price of it that is still to be entered."""
+    proposal, moment = uuid.uuid4(), changes.pop("effective_at", raw.now())
+    up = cost > old
+    forged = {
+        **PROPOSAL,
+        **grounds(raw, store),
+        "id": proposal,
+        "direction": "increase" if up else "decrease",
+        "current_cost": old,
+        "suggested_min": old if up else 0.0,
+        "suggested_max": 100.0 if up else old,
+        "status": "approved",
+        "reviewed_at": raw.now(),
+        "reviewed_by": "user",
+        "old_cost": old,
+        "new_cost": cost,
+        "effective_at": moment,
+    }
+    raw(raw.insert("energy_cost_proposals", **forged))
+    price = {
+        "target_type": "action",
+        "target_name": "screen",
+        "floor": 0,
+        "ceiling": 13,
+        "category": "action",
+    }
+    return str(
+        raw.insert(
+            "energy_costs",
+            **{
+                **price,
+                "revision": revision,
+                "cost": cost,
+                "effective_at": moment,
+                "proposal_id": proposal,
+                **changes,
+            },
+        )
+    )
+
+
+@pytest.mark.parametrize("cost", [0.1, 1.99, 6.01, 13.0])
+def test_no_approval_moves_a_cost_by_more_than_half_of_it(raw: Any, store: CostStore, cost: float) -> None:
+    raw.refused(price_by_sql(raw, store, 1, cost, old=4.0), "half of itself")
+
+
+@pytest.mark.parametrize("cost", [2.0, 6.0])
+def test_half_of_it_is_allowed(raw: Any, store: CostStore, cost: float) -> None:
+    raw(price_by_sql(raw, store, 1, cost, old=4.0))
+    assert store.price("action", "screen").cost == cost
+
+
+def test_eight_approvals_in_a_second_move_a_cost_once(store: CostStore, file_one: Filing) -> None:
+    store.approve(file_one().id)
+    for attempt in range(7):
+        proposal = file_one(suggested_min=1.5, suggested_max=2.9)
+        with pytest.raises(
+            ProposalError, match=r"'screen' changed at .*; allowed: one change a day, the next from"
+        ):
+            store.approve(proposal.id, by=("user", "system")[attempt % 2])
+        store.withdraw(proposal.id)
+    assert store.price("action", "screen").cost == 3.0
+    store.approve(file_one("dose_response", suggested_min=4.0, suggested_max=5.0).id)  # another target
+
+
+def test_neither_by_sql(raw: Any, store: CostStore, file_one: Filing) -> None:
+    store.approve(file_one().id)
+    raw.refused(price_by_sql(raw, store, 2, 2.5, old=3.0), "once a day")
+    raw.refused(
+        price_by_sql(raw, store, 2, 2.5, old=3.0, effective_at=raw.now(86_300)),
+        "once a day",
+        "takes effect now",
+    )
+    later = price_by_sql(raw, store, 2, 2.5, old=3.0, effective_at=raw.now(86_500))
+    raw.refused(later, "takes effect now")
+    raw.refused(price_by_sql(raw, store, 3, 2.5, old=3.0), "the one before it", "once a day")
+    if raw.sqlite:
+        raw.refused(
+            price_by_sql(raw, store, 2, 2.5, old=3.0, effective_at="'soon'"), "takes effect now", "once a day"
+        )
+
+
+def test_a_day_later_it_may_move_again(clock: Any, store: CostStore, file_one: Filing) -> None:
+    clock.pass_(days=1)
+    store.approve(file_one().id)
+    clock.pass_(hours=23)
+    proposal = file_one(suggested_min=1.5, suggested_max=2.0)
+    with pytest.raises(ProposalError, match="one change a day"):
+        store.approve(proposal.id)
+    clock.pass_(hours=1)
+    assert store.approve(proposal.id).new_cost == 2.0
+
+
+@pytest.mark.parametrize("changes", [{"floor": 1}, {"ceiling": 14}, {"ceiling": None}, {"category": "read"}])
+def test_the_terms_of_a_price_stay(raw: Any, store: CostStore, changes: dict[str, Any]) -> None:
+    raw.refused(price_by_sql(raw, store, 1, 3.0, old=4.0, **changes), "floor, ceiling and category")
+
+
+def test_the_cost_of_a_tool_is_its_price(raw: Any, store: CostStore, priced: Priced) -> None:
+    store.register_tool(priced("x:y", 1.0, "read"))
+    raw.refused("UPDATE mcp_tools SET energy_cost = 0.5", "price in force")
+    raw("UPDATE mcp_tools SET description = 'reads', energy_cost = 1.0")
 
 
 @pytest.mark.parametrize("end", ["approve", "reject", "withdraw"])
@@ -269,11 +406,17 @@ def test_a_role_of_the_agents_own_can_file_and_not_review(
     try:
         with CostStore(place) as agents:
             proposal = argue(agents)
-            agents.log_discomfort(deferred(deferral_reason="hoarding"))
+            agents.log_discomfort(deferred(deferral_reason="hoarding"), source=DeferralSource(episode="a"))
             beat = Heartbeat(
                 episode="a", number=0, opened_at=opened, closed_at=opened, energy_start=10.0, regenerated=6.0
             )
             agents.log_heartbeat(beat, {"exploration": 4.0})
+            agents.log_use(
+                EnergyUse(episode="a", number=1, heartbeat_number=0, target_type="action", target_name="screen",
+                          intent="exploration", cost=4.0)
+            )  # fmt: skip
+            agents.mark_failed("a", 1)
+            assert [use.failed for use in agents.uses("a")] == [True]
             for end in (agents.approve, agents.reject, agents.withdraw):
                 with pytest.raises(ProposalError, match="permission denied"):
                     end(proposal.id)
@@ -283,7 +426,9 @@ def test_a_role_of_the_agents_own_can_file_and_not_review(
                 agents.register_tool(energy_for_tool("get_time"))
         now = raw.now().strip("'")
         approved = {"status": "approved", "reviewed_by": "user", "reviewed_at": now, "effective_at": now}
-        forged = raw.insert("energy_cost_proposals", **PROPOSAL, **approved, old_cost=4.0, new_cost=2.5)
+        forged = raw.insert(
+            "energy_cost_proposals", **PROPOSAL, **grounds(raw, store), **approved, old_cost=4.0, new_cost=2.5
+        )
         with pytest.raises(psycopg.errors.InsufficientPrivilege), psycopg.connect(place) as connection:
             connection.execute(forged)
         assert store.approve(proposal.id).new_cost == 3.0

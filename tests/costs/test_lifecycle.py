@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from solvent import LabParams
-from solvent.energy.costs import CostStore, EnergyCost, EnergyCostProposal, ProposalError
+from solvent.energy.costs import CostStore, EnergyCost, EnergyCostProposal, ProposalError, Reflection
 from solvent.energy.costs.rules import approved_cost
 
 COSTS = st.floats(min_value=0.0, max_value=100.0).map(lambda cost: round(cost, 3))
@@ -21,6 +22,7 @@ def argument(
     return EnergyCostProposal(
         target_type="action", target_name=name, current_cost=cost, suggested_min=low, suggested_max=high,
         direction=direction, rationale="because", confidence=0.5, evidence=[{"source": "a", "summary": "b"}],
+        heartbeat_refs=[1, 2],
     )  # fmt: skip
 
 
@@ -53,16 +55,18 @@ def test_an_approved_cost_is_in_range_floor_and_ceiling_and_goes_the_way_that_wa
         return
     assert max(low, floor) <= cost <= min(high, 1e9 if ceiling is None else ceiling)
     assert cost < price if direction == "decrease" else cost > price
+    assert abs(cost - price) <= 0.5 * price
     if asked is None:  # nothing else that is allowed lies nearer
         assert cost in (low, high, floor, ceiling)
     else:
         assert cost == asked
 
 
-@given(COSTS, COSTS, COSTS, COSTS)
-def test_what_is_allowed_is_not_refused(price: float, one: float, other: float, asked: float) -> None:
-    low, high = sorted((one, other))
-    assume(low <= asked <= high and asked < price)
+@given(COSTS, st.floats(0.5, 1.0), COSTS, COSTS)
+def test_what_is_allowed_is_not_refused(price: float, share: float, below: float, above: float) -> None:
+    asked = share * price
+    assume(asked < price)
+    low, high = max(0.0, asked - below), asked + above
     assert approved_cost(argument(low, high), priced(price), asked) == asked
 
 
@@ -76,6 +80,24 @@ def test_the_sources_own_example_needs_a_cost_to_be_named() -> None:
 def test_a_price_that_has_moved_away_from_the_range_can_not_be_approved_the_wrong_way() -> None:
     with pytest.raises(ProposalError, match="can't decrease into 3 to 4"):
         approved_cost(argument(3.0, 4.0), priced(2.5))
+
+
+def test_a_price_moves_by_half_of_itself_at_most() -> None:
+    assert approved_cost(argument(0.5, 3.0), priced(4.0), 2.0) == 2.0
+    with pytest.raises(
+        ProposalError, match=r"got 1\.99; allowed: 2 to 3, below the price of 4 and at most 2 from"
+    ):
+        approved_cost(argument(0.5, 3.0), priced(4.0), 1.99)
+    with pytest.raises(ProposalError, match=r"can't decrease into 0\.5 to 1, by at most 2 at once"):
+        approved_cost(argument(0.5, 1.0), priced(4.0))
+    assert approved_cost(argument(5.0, 9.0, "increase"), priced(4.0), 6.0) == 6.0
+    with pytest.raises(ProposalError, match="allowed: 5 to 6, above the price of 4"):
+        approved_cost(argument(5.0, 9.0, "increase"), priced(4.0), 6.01)
+
+
+def test_what_is_free_stays_free() -> None:
+    with pytest.raises(ProposalError, match="can't increase into 1 to 2, by at most 0 at once"):
+        approved_cost(argument(1.0, 2.0, "increase"), priced(0.0))
 
 
 ARGUMENTS = st.sampled_from(  # direction and range, as shares of the price; the last three make no sense
@@ -96,6 +118,7 @@ EVENTS = st.lists(
         st.sampled_from([0, 0, 0, 1, 2]),  # which proposal, from the latest
         ARGUMENTS,
         st.sampled_from([None, None, 0.3, 0.6, 0.9, 1.1, 1.8, 3.0]),  # what the reviewer names, a share too
+        st.sampled_from([0, 0, 23, 24]),  # hours since the event before
     ),
     min_size=4,
     max_size=16,
@@ -104,14 +127,16 @@ EVENTS = st.lists(
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.data())
-def test_the_store_follows_the_machine(store: CostStore, raw: Any, data: st.DataObject) -> None:
+def test_the_store_follows_the_machine(clock: Any, store: CostStore, raw: Any, data: st.DataObject) -> None:
     """Any sequence of operations, raw SQL among them: a model of a dozen lines says what the store must hold."""
     known = sum(row.target_type == "action" for row in store.prices())
     name = f"verb-{known}"
     price = data.draw(st.integers(1000, 100_000), label="price, thousandths") / 1000
+    clock.restart()
     store.register_action(name, price, floor=1.0, ceiling=200.0)
-    prices, life = [price], []
-    for event, back, (direction, *shares), asked in data.draw(EVENTS, label="events"):
+    prices, changes, life = [price], [], []
+    for event, back, (direction, *shares), asked, hours in data.draw(EVENTS, label="events"):
+        clock.pass_(hours=hours)
         low, high = sorted(max(round(prices[-1] * share, 3), 1.0) for share in shares)
         is_pending = "pending" in [status for _, status in life]
         if event == "file" or not is_pending:
@@ -119,7 +144,10 @@ def test_the_store_follows_the_machine(store: CostStore, raw: Any, data: st.Data
                 high > prices[-1] and low >= prices[-1]
             ))  # fmt: skip
             try:
-                proposal = store.file_proposal(argument(low, high, direction, name=name, cost=prices[-1]))
+                proposal = store.file_proposal(
+                    argument(low, high, direction, name=name, cost=prices[-1]),
+                    Reflection(episode="ada", heartbeat_number=2),
+                )
             except ProposalError:
                 assert not sensible or is_pending
             else:
@@ -139,7 +167,10 @@ def test_the_store_follows_the_machine(store: CostStore, raw: Any, data: st.Data
                     after = store.approve(proposal.id, new_cost=cost)
                     assert after.old_cost == prices[-1]
                     assert after.new_cost is not None
+                    assert abs(after.new_cost - prices[-1]) <= 0.5 * prices[-1]
+                    assert not changes or clock.moment - changes[-1] >= datetime.timedelta(days=1)
                     prices.append(after.new_cost)
+                    changes.append(after.effective_at)
                     life[which] = (proposal, "approved")
                 elif event == "withdraw":
                     store.withdraw(proposal.id)

@@ -53,7 +53,13 @@ def test_from_a_ledger_to_a_price(solvent: Callable[..., str], tmp_path: Path) -
     key = proposal["id"][:8]
     assert key in solvent("list")
     page = solvent("show", key)
-    for words in ("decrease to 2.4 – 3.2", "worth [bold]0.6 bits[/bold] each", "71%", "2.1 energy, 4 needed"):
+    for words in (
+        "allowed     2.4 to 3.2",
+        "decrease to 2.4 – 3.2",
+        "worth [bold]0.6 bits[/bold] each",
+        "71%",
+        "2.1 energy, 4 needed",
+    ):
         assert words in page
     assert json.loads(solvent("show", key, "--json"))["heartbeat_refs"] == [3, 5]
 

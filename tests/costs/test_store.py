@@ -40,7 +40,7 @@ def test_everything_of_a_proposal_comes_back(store: CostStore, file_one: Filing)
         assert (row.direction, row.confidence, row.status) == ("decrease", 0.6, "pending")
         assert row.evidence == [{"source": "heartbeat_102", "summary": "deferred, energy cited"}]
         assert row.heartbeat_refs == [102, 109]
-        assert row.memory_refs == [uuid.UUID(int=7)]
+        assert row.memory_refs == [uuid.UUID(int=7), store.reflections("ada")[0].id]
         assert row.created_at == filed.created_at
         assert row.created_at.tzinfo is datetime.UTC
         now = datetime.datetime.now(datetime.UTC)
@@ -57,8 +57,8 @@ def test_everything_of_a_proposal_comes_back(store: CostStore, file_one: Filing)
 
 
 def test_references_may_be_left_out(store: CostStore, file_one: Filing) -> None:
-    row = store.proposal(file_one(heartbeat_refs=None, memory_refs=None).id)
-    assert (row.heartbeat_refs, row.memory_refs) == (None, None)
+    filed = file_one(memory_refs=None)
+    assert store.proposal(filed.id).memory_refs == [store.reflections()[0].id]
 
 
 def test_an_approval_records_old_cost_new_cost_and_time(store: CostStore, file_one: Filing) -> None:
@@ -90,8 +90,9 @@ def test_an_increase_is_heard_too(store: CostStore, file_one: Filing) -> None:
     assert store.approve(proposal.id, by="system").new_cost == 5.0
 
 
-def test_a_second_approval_starts_from_the_first(store: CostStore, file_one: Filing) -> None:
+def test_a_second_approval_starts_from_the_first(clock: Any, store: CostStore, file_one: Filing) -> None:
     store.approve(file_one().id)
+    clock.pass_(days=1)
     again = file_one(suggested_min=1.0, suggested_max=2.0)
     assert again.current_cost == 3.0
     assert store.approve(again.id).old_cost == 3.0
@@ -108,7 +109,7 @@ def test_an_argument_about_a_cost_that_has_changed_since_is_held_against_the_pri
     with pytest.raises(ProposalError, match="a price of 4 can't decrease into 5 to 6"):
         store.approve(proposal.id, new_cost=5.0)
     lower = file_one("dose_response", current_cost=12.0, suggested_min=4.0, suggested_max=8.0)
-    with pytest.raises(ProposalError, match="4 to 8 and below the price of 6"):
+    with pytest.raises(ProposalError, match="4 to 6, below the price of 6"):
         store.approve(lower.id, new_cost=7.0)
     assert store.approve(lower.id, new_cost=5.0).old_cost == 6.0
 
@@ -139,6 +140,8 @@ def test_one_pending_proposal_a_target(store: CostStore, file_one: Filing) -> No
     [
         ({"evidence": []}, "at least one"),
         ({"evidence": [{"source": "a"}]}, "source, summary"),
+        ({"heartbeat_refs": None}, "got 0 heartbeats; allowed: evidence from at least 2"),
+        ({"heartbeat_refs": [102, 102]}, "got 1 heartbeats"),
         ({"evidence": [{"source": "a", "summary": 3}]}, "both texts"),
         ({"target": "sing"}, "'sing' has no price"),
         ({"target": "publish_public", "suggested_min": 5.9, "suggested_max": 6.5}, "at least the floor 6"),
@@ -157,7 +160,7 @@ def test_what_can_not_be_filed(
     with pytest.raises(ProposalError, match=said) as refusal:
         file_one(**changes)
     assert "\n" not in str(refusal.value)
-    assert store.proposals() == []
+    assert store.proposals() == store.reflections() == []
 
 
 def test_what_can_not_be_asked_of_the_store(store: CostStore, file_one: Filing) -> None:
@@ -241,10 +244,11 @@ def test_the_lines_of_the_documentation_run(
 # ---------------------------------------------------------------------------------------------- price lists
 
 
-def test_a_price_list_of_the_past_stays_as_it_was(store: CostStore, file_one: Filing) -> None:
+def test_a_price_list_of_the_past_stays_as_it_was(clock: Any, store: CostStore, file_one: Filing) -> None:
     start = store.price("action", "screen").effective_at
     lists = {start: store.price_list(start).costs}
     for high in (3.0, 2.5, 2.25):
+        clock.pass_(days=1)
         moment = store.approve(file_one(suggested_max=high).id).effective_at
         assert moment is not None
         lists[moment] = store.price_list(moment).costs
@@ -364,3 +368,72 @@ def test_heartbeats_carry_their_intent_summary_and_balance(store: CostStore) -> 
     assert len(store.heartbeats()) == 1  # nothing of what was refused is left behind
     with pytest.raises(StoreError, match="without a zone"):
         store.log_heartbeat(Heartbeat(**{**beat, "number": 3, "opened_at": opened.replace(tzinfo=None)}), {})
+
+
+# -------------------------------------------------------------------------------------------------- revisions
+
+
+def cheaper(**changes: Any) -> EnergyCostProposal:
+    arguments: dict[str, Any] = {
+        "target_type": "action",
+        "target_name": "screen",
+        "current_cost": 4.0,
+        "suggested_min": 3.0,
+        "suggested_max": 3.5,
+        "direction": "decrease",
+        "rationale": "less than I asked for before",
+        "confidence": 0.7,
+        "evidence": [{"source": "heartbeat_111", "summary": "deferred again"}],
+        "heartbeat_refs": [109, 111],
+    }
+    return EnergyCostProposal(**{**arguments, **changes})
+
+
+def test_a_revision_takes_the_place_of_a_proposal(store: CostStore, file_one: Filing) -> None:
+    old = file_one()
+    new = store.revise(old.id, cheaper(memory_refs=old.memory_refs))
+    assert (new.status, new.rationale, new.suggested_min) == ("pending", "less than I asked for before", 3.0)
+    held = store.proposal(old.id)
+    assert (held.status, held.reviewed_by, held.review_notes) == (
+        "withdrawn",
+        "system",
+        f"revised as {new.id}",
+    )
+    assert held.rationale == old.rationale
+    assert store.count_proposals() == {"pending": 1, "approved": 0, "rejected": 0, "withdrawn": 1}
+    assert store.approve(new.id).new_cost == 3.5
+    with pytest.raises(ProposalError, match="is already approved"):
+        store.revise(new.id, cheaper(memory_refs=old.memory_refs))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"heartbeat_refs": [111]}, "got 1 heartbeats"),
+        ({"memory_refs": [uuid.UUID(int=8)]}, "memory_refs: got no reflection"),
+        ({"memory_refs": None}, "memory_refs: got no reflection"),
+        ({"target_name": "dmso"}, "allowed: action screen"),
+        ({"suggested_max": 14.0, "direction": "increase"}, "at most the ceiling 13"),
+        ({"confidence": 2.0}, "ck_proposals_confidence"),
+    ],
+)
+def test_a_revision_that_can_not_be_filed_withdraws_nothing(
+    store: CostStore, file_one: Filing, changes: dict[str, Any], said: str
+) -> None:
+    old = file_one()
+    with pytest.raises(ProposalError, match=said):
+        store.revise(old.id, cheaper(**{"memory_refs": old.memory_refs, **changes}))
+    assert [row.id for row in store.proposals("pending")] == [old.id]
+    assert len(store.proposals()) == 1
+
+
+def test_proposals_are_paged(store: CostStore, file_one: Filing) -> None:
+    ids = []
+    for _ in range(5):
+        ids.append(file_one().id)
+        store.withdraw(ids[-1])
+    dear = file_one("dose_response")
+    pages = [store.proposals("withdrawn", limit=2, offset=offset) for offset in (0, 2, 4, 6)]
+    assert [row.id for page in pages for row in page] == ids
+    assert [row.id for row in store.proposals(target_name="dose_response")] == [dear.id]
+    assert [len(page) for page in pages] == [2, 2, 1, 0]

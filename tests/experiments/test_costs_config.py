@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from solvent import LabParams
-from solvent.energy.costs import CostStore, EnergyCostProposal
+from solvent.energy.costs import CostStore, EnergyCostProposal, Reflection
+from solvent.energy.costs import store as store_module
 from solvent_experiments.artifacts.folder import RunFolder
 from solvent_experiments.config.documents import ConfigError, dump_yaml
 from solvent_experiments.config.experiment import Experiment, load_experiment, moment
@@ -18,18 +19,20 @@ LAB = "name: x\nagents: [random]\nparams: {energy: {enabled: true}}\n"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Path:
-    """A store in which a screen once cost 4 and now costs 3."""
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A store in which a screen once cost 4, and since two days ago costs 3."""
+    two_days_ago = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=2)
     path = tmp_path / "stores" / "costs.db"
     path.parent.mkdir()
-    with CostStore(path) as opened:
+    with monkeypatch.context() as earlier, CostStore(path) as opened:
+        earlier.setattr(store_module, "now", lambda _: two_days_ago)
         opened.register_verbs(LabParams())
-        opened.approve(opened.file_proposal(cheaper_screen(4.0, 2.0, 3.0)).id)
+        opened.approve(file_cheaper_screen(opened, 4.0, 2.0, 3.0).id)
     return path
 
 
-def cheaper_screen(cost: float, low: float, high: float) -> EnergyCostProposal:
-    return EnergyCostProposal(
+def file_cheaper_screen(store: CostStore, cost: float, low: float, high: float) -> EnergyCostProposal:
+    proposal = EnergyCostProposal(
         target_type="action",
         target_name="screen",
         current_cost=cost,
@@ -39,7 +42,9 @@ def cheaper_screen(cost: float, low: float, high: float) -> EnergyCostProposal:
         rationale="because",
         confidence=0.5,
         evidence=[{"source": "a", "summary": "b"}],
+        heartbeat_refs=[1, 2],
     )
+    return store.file_proposal(proposal, Reflection(episode="ada", heartbeat_number=2))
 
 
 def at(path: Path, revision: int) -> datetime.datetime:
@@ -94,7 +99,7 @@ def test_a_run_goes_on_until_a_price_changes(store: Path, tmp_path: Path) -> Non
         folder.prepare(load(tmp_path, text))
         folder.prepare(load(tmp_path, text))
         with CostStore(store) as opened:
-            proposal = opened.file_proposal(cheaper_screen(3.0, 1.0, 2.0))
+            proposal = file_cheaper_screen(opened, 3.0, 1.0, 2.0)
             folder.prepare(load(tmp_path, text))  # an argument changes nothing
             opened.approve(proposal.id)
         with pytest.raises(ConfigError, match=r"screen: 3\.0 there, 2\.0 here"):

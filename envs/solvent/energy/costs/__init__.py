@@ -1,4 +1,4 @@
-"""The store of costs: prices and their history, proposals and reviews, discomfort, heartbeats (extra ``store``).
+"""The store of costs: prices and their history, proposals and reviews, an agent's record (extra ``store``).
 
 Mechanism (source: *Action Cost: The Energy Model*): the agent chooses actions, the system chooses costs. An agent files
 proposals and logs discomfort, a human reviews, and only an approval changes a price. The environment does not import
@@ -18,17 +18,21 @@ except ImportError as error:
 
 from solvent.energy.costs.ledgers import file_proposals_jsonl, log_discomfort_jsonl
 from solvent.energy.costs.lifecycle import ProposalError, StoreError
-from solvent.energy.costs.models import CostDiscomfort, EnergyCost, EnergyCostProposal, Heartbeat
+from solvent.energy.costs.models import EnergyCost, EnergyCostProposal
+from solvent.energy.costs.records import CostDiscomfort, DeferralSource, EnergyUse, Heartbeat, Reflection
 from solvent.energy.costs.store import CostStore, PriceList
 
 __all__ = [
     "CostDiscomfort",
     "CostStore",
+    "DeferralSource",
     "EnergyCost",
     "EnergyCostProposal",
+    "EnergyUse",
     "Heartbeat",
     "PriceList",
     "ProposalError",
+    "Reflection",
     "StoreError",
     "file_proposals_jsonl",
     "log_discomfort_jsonl",

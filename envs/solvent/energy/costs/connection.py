@@ -26,7 +26,7 @@ from solvent.energy.costs.models import Base
 
 __all__ = ["HEAD", "VERSION_TABLE", "Database", "now", "place_of", "url_of"]
 
-HEAD = "0002"
+HEAD = "0003"
 """The last migration: the schema that this code reads and writes."""
 
 VERSION_TABLE = "solvent_costs_version"

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from solvent.energy.costs.lifecycle import Status, StoreError
-from solvent.energy.costs.models import CostDiscomfort, EnergyCostProposal, LedgerLine
+from solvent.energy.costs.models import EnergyCostProposal, LedgerLine
+from solvent.energy.costs.records import CostDiscomfort, Reflection
 from solvent.energy.costs.store import CostStore
 from solvent.inputs import input_lines, strict_json
 
@@ -82,12 +83,21 @@ def file_proposals(store: CostStore, lines: Iterable[Line]) -> Intake:
             why = proposal
         elif not store.knows(origin.digest):
             try:
-                filed.append(store.file_proposal(proposal, origin))
+                filed.append(store.file_proposal(proposal, _reflection(proposal, origin), origin=origin))
                 continue
             except StoreError as error:
                 why = str(error)
         skipped.append((origin.line, why))
     return Intake(filed, skipped)
+
+
+def _reflection(proposal: EnergyCostProposal, origin: LedgerLine) -> Reflection:
+    """Return the reflection behind a lab's proposal: there, ``propose`` runs only right after ``reflect``."""
+    return Reflection(
+        episode=origin.design_id or origin.ledger,
+        heartbeat_number=max(proposal.heartbeat_refs or (0,)),
+        agent_notes="`reflect` in the lab, right before `propose`",
+    )
 
 
 def log_discomfort_jsonl(store: CostStore, path: str | os.PathLike[str]) -> Intake:
@@ -117,7 +127,7 @@ def log_discomforts(store: CostStore, lines: Iterable[Line]) -> Intake:
             skipped.append((origin.line, "was logged before"))
             continue
         try:
-            logged.append(store.log_discomfort(discomfort, origin))
+            logged.append(store.log_discomfort(discomfort, origin=origin))
         except StoreError as error:
             raise ValueError(f"{place}: {error}") from None
     return Intake(logged, skipped)

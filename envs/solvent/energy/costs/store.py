@@ -1,6 +1,6 @@
-"""The store: typed operations on prices, proposals, discomfort and heartbeats in a database.
+"""The store: typed operations on prices, proposals and the agent's record in a database.
 
-The agent's side files proposals and logs discomfort and heartbeats; the human's side reviews. Every operation is one
+The agent's side files proposals and keeps its record (``journal.py``); the human's side reviews. Every operation is one
 transaction. A review locks its proposal first, so exactly one of several reviewers wins: on SQLite the transaction
 locks the database (``BEGIN IMMEDIATE``), on PostgreSQL the row (``SELECT ... FOR UPDATE``).
 
@@ -12,32 +12,22 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import uuid
-from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from solvent.energy.costs.connection import Database, now
+from solvent.energy.costs.connection import now
+from solvent.energy.costs.journal import Journal, insert
 from solvent.energy.costs.lifecycle import ProposalError, Reviewer, Status, StoreError
-from solvent.energy.costs.models import (
-    Base,
-    CostDiscomfort,
-    EnergyCost,
-    EnergyCostProposal,
-    Heartbeat,
-    IntentSummary,
-    LedgerLine,
-    McpTool,
-)
-from solvent.energy.costs.rules import approved_cost, check_proposal
+from solvent.energy.costs.models import EnergyCost, EnergyCostProposal, LedgerLine, McpTool
+from solvent.energy.costs.records import Reflection
+from solvent.energy.costs.rules import approved_cost, check_pace, check_proposal
 from solvent.energy.pricing import ToolEnergy, energy_for_verb
 from solvent.lab.mechanisms.energy import VERB_NAMES
 from solvent.lab.params import LabParams
 
 __all__ = ["CostStore", "PriceList"]
-
-Row = TypeVar("Row", bound=Base)
 
 
 class PriceList(NamedTuple):
@@ -47,7 +37,7 @@ class PriceList(NamedTuple):
     costs: dict[str, float]
 
 
-class CostStore(Database):
+class CostStore(Journal):
     """A store of costs. Opening it creates the database if necessary and migrates it.
 
     Threads may share a store, and processes its file or database. Use it as a context manager, or ``close`` it.
@@ -85,7 +75,7 @@ class CostStore(Database):
                 raise StoreError(
                     f"action {name!r} has a price; allowed: it changes only by an approved proposal"
                 )
-            return _insert(session, row, effective_at=now(session))
+            return insert(session, row, effective_at=now(session))
 
     def register_verbs(self, params: LabParams) -> list[EnergyCost]:
         """Enter the base costs, floors and the ceiling of a lab's verbs, and return the new prices.
@@ -94,15 +84,14 @@ class CostStore(Database):
         """
         energy = params.energy
         with self._writing("prices of the lab's verbs") as session:
-            if session.get_bind().dialect.name == "postgresql":  # SQLite's transaction holds the lock
-                session.execute(sa.text("LOCK TABLE energy_costs IN SHARE ROW EXCLUSIVE MODE"))
+            _lock_prices(session)
             known = set(
                 session.scalars(sa.select(EnergyCost.target_name).where(EnergyCost.target_type == "action"))
             )
             moment = now(session)
             verbs = [energy_for_verb(verb, energy) for verb in VERB_NAMES if verb not in known]
             rows = [_first_price("action", verb, energy.ceiling) for verb in verbs]
-            return [_insert(session, row, effective_at=moment) for row in rows]
+            return [insert(session, row, effective_at=moment) for row in rows]
 
     def register_tool(self, tool: ToolEnergy, description: str | None = None) -> McpTool:
         """Enter a discovered tool, priced by ``energy_for_tool``, and its first price.
@@ -113,9 +102,28 @@ class CostStore(Database):
         with self._writing(f"tool {tool.name!r}") as session:
             if session.scalar(sa.select(McpTool.id).where(McpTool.name == tool.name)) is not None:
                 raise StoreError(f"tool {tool.name!r} is registered already; allowed: a new name")
-            row = _insert(session, McpTool(name=tool.name, description=description, **tool.to_row()))
-            _insert(session, _first_price("mcp_tool", tool), effective_at=now(session))
+            row = insert(session, McpTool(name=tool.name, description=description, **tool.to_row()))
+            insert(session, _first_price("mcp_tool", tool), effective_at=now(session))
         return row
+
+    def enter(self, target_type: str, tool: ToolEnergy) -> EnergyCost:
+        """Return a target's price in force; a target without one gets the price of ``tool`` first.
+
+        Raises:
+            StoreError: the numbers are inconsistent.
+        """
+        with self._reading() as session:
+            price = _newest(session, target_type, tool.name)
+        if price is not None:
+            return price
+        with self._writing(f"price of {tool.name!r}") as session:
+            _lock_prices(session)
+            price = _newest(session, target_type, tool.name)
+            if price is not None:  # another meter was faster
+                return price
+            if target_type == "mcp_tool":
+                insert(session, McpTool(name=tool.name, **tool.to_row()))
+            return insert(session, _first_price(target_type, tool), effective_at=now(session))
 
     def tools(self) -> list[McpTool]:
         """Return the registered tools by name; ``energy_cost`` is the price in force."""
@@ -179,95 +187,61 @@ class CostStore(Database):
     # --------------------------------------------------------------------------------- the agent's side
 
     def file_proposal(
-        self, proposal: EnergyCostProposal, origin: LedgerLine | None = None
+        self,
+        proposal: EnergyCostProposal,
+        reflection: Reflection | None = None,
+        *,
+        origin: LedgerLine | None = None,
     ) -> EnergyCostProposal:
-        """File a proposal and the ledger line that it comes from. Filing changes no cost.
-
-        Raises:
-            ProposalError: the target has no price or a pending proposal, the evidence is missing, the range is not
-                allowed.
-        """
-        kind, name = proposal.target_type, proposal.target_name
-        with self._writing(f"proposal for {name!r}", ProposalError) as session:
-            price = self._in_force(session, kind, name)
-            check_proposal(proposal, price)
-            pending = session.scalar(
-                sa.select(EnergyCostProposal.id).where(
-                    EnergyCostProposal.target_type == kind,
-                    EnergyCostProposal.target_name == name,
-                    EnergyCostProposal.status == Status.PENDING.value,
-                )
-            )
-            if pending is not None:
-                raise ProposalError(
-                    f"{proposal.target} has a pending proposal already ({_short(pending)}); allowed: one at a time"
-                )
-            row = _insert(session, proposal, created_at=now(session))
-            if origin is not None:
-                _insert(session, origin, proposal_id=row.id)
-        return row
-
-    def log_discomfort(self, discomfort: CostDiscomfort, origin: LedgerLine | None = None) -> CostDiscomfort:
-        """Log a deferral and the ledger line that it comes from.
-
-        Raises:
-            StoreError: the source's schema does not allow a value.
-        """
-        with self._writing(f"discomfort with {discomfort.action_considered!r}") as session:
-            row = _insert(session, discomfort)
-            if origin is not None:
-                _insert(session, origin, discomfort_id=row.id)
-        return row
-
-    def discomfort(self, action: str | None = None) -> list[CostDiscomfort]:
-        """Return the discomfort log, oldest first, of one action or of all."""
-        query = sa.select(CostDiscomfort).order_by(CostDiscomfort.created_at, CostDiscomfort.heartbeat_number)
-        if action is not None:
-            query = query.where(CostDiscomfort.action_considered == action)
-        with self._reading() as session:
-            return list(session.scalars(query))
-
-    def log_heartbeat(self, heartbeat: Heartbeat, spent: Mapping[str, float]) -> Heartbeat:
-        """Log a closed heartbeat and its intent summary.
+        """File a proposal. Filing changes no cost.
 
         Args:
-            heartbeat: the heartbeat and its income.
-            spent: energy by intent class; a missing class is 0.
+            proposal: the argument, with evidence from at least two heartbeats.
+            reflection: the reflection that it follows from, to be logged with it; None if the proposal's
+                ``memory_refs`` name one that is logged.
+            origin: the ledger line that it comes from.
 
         Raises:
-            StoreError: an intent is unknown, an energy is negative, or the heartbeat is logged already.
+            ProposalError: the target has no price or a pending proposal, evidence or reflection is missing, the range
+                is not allowed.
         """
-        episode, number, total = heartbeat.episode, heartbeat.number, float(sum(spent.values()))
-        end = heartbeat.energy_start + heartbeat.regenerated - total
-        with self._writing(f"heartbeat {number} of {episode!r}") as session:
-            logged = sa.select(Heartbeat.id).where(Heartbeat.episode == episode, Heartbeat.number == number)
-            if session.scalar(logged) is not None:
-                raise StoreError(f"heartbeat {number} of {episode!r} is logged already; allowed: once")
-            row = _insert(session, heartbeat, spent=total, energy_end=end)
-            for intent, energy in spent.items():
-                _insert(session, IntentSummary(heartbeat_id=row.id, intent=intent, energy=energy))
-        return row
+        with self._writing(f"proposal for {proposal.target_name!r}", ProposalError) as session:
+            return self._file(session, proposal, reflection, origin)
 
-    def heartbeats(self, episode: str | None = None) -> list[tuple[Heartbeat, dict[str, float]]]:
-        """Return the logged heartbeats in order, each with its energy by intent class."""
-        query = sa.select(Heartbeat).order_by(Heartbeat.episode, Heartbeat.number)
-        if episode is not None:
-            query = query.where(Heartbeat.episode == episode)
-        with self._reading() as session:
-            summaries: dict[uuid.UUID, dict[str, float]] = {}
-            for summary in session.scalars(sa.select(IntentSummary)):
-                summaries.setdefault(summary.heartbeat_id, {})[summary.intent] = summary.energy
-            return [(row, summaries.get(row.id, {})) for row in session.scalars(query)]
+    def revise(self, key: str | uuid.UUID, proposal: EnergyCostProposal) -> EnergyCostProposal:
+        """Withdraw a pending proposal and file another about the same target in its place; neither or both happen.
 
-    def knows(self, digest: str) -> bool:
-        """Return whether a ledger line was read before."""
-        with self._reading() as session:
-            return session.get(LedgerLine, digest) is not None
+        Raises:
+            ProposalError: the proposal was reviewed before, is about another target, or the new one can't be filed.
+        """
+        with self._writing(f"proposal for {proposal.target_name!r}", ProposalError) as session:
+            old = _pending(session, key)
+            if (old.target_type, old.target_name) != (proposal.target_type, proposal.target_name):
+                raise ProposalError(
+                    f"target: got {proposal.target}; allowed: {old.target}, which {_short(old.id)} is about"
+                )
+            following = uuid.uuid4()
+            _close(session, old, Status.WITHDRAWN, Reviewer.SYSTEM, f"revised as {following}")
+            session.flush()
+            return self._file(session, proposal, id=following)
 
     # --------------------------------------------------------------------------------- the human's side
 
-    def proposals(self, status: str | None = None) -> list[EnergyCostProposal]:
-        """Return the proposals in one state or in all, oldest first.
+    def proposals(
+        self,
+        status: str | None = None,
+        *,
+        target_name: str | None = None,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[EnergyCostProposal]:
+        """Return proposals, oldest first.
+
+        Args:
+            status: one state, or all.
+            target_name: one target, or all.
+            limit: number of proposals at most, after the first ``offset``.
+            offset: number of proposals to skip.
 
         Raises:
             ProposalError: the state is unknown.
@@ -277,8 +251,17 @@ class CostStore(Database):
             if status not in set(Status):
                 raise ProposalError(f"status: got {status!r}; allowed: {', '.join(Status)}")
             query = query.where(EnergyCostProposal.status == status)
+        if target_name is not None:
+            query = query.where(EnergyCostProposal.target_name == target_name)
         with self._reading() as session:
-            return list(session.scalars(query))
+            return list(session.scalars(query.limit(limit).offset(offset)))
+
+    def count_proposals(self) -> dict[str, int]:
+        """Return the number of proposals in each state."""
+        query = sa.select(EnergyCostProposal.status, sa.func.count()).group_by(EnergyCostProposal.status)
+        with self._reading() as session:
+            counts: dict[str, int] = {row[0]: row[1] for row in session.execute(query)}
+        return {status.value: counts.get(status, 0) for status in Status}
 
     def proposal(self, key: str | uuid.UUID) -> EnergyCostProposal:
         """Return a proposal by its id or by a unique prefix of it.
@@ -307,7 +290,8 @@ class CostStore(Database):
             notes: the reviewer's reasons.
 
         Raises:
-            ProposalError: the proposal was reviewed before, or the cost is outside range, floor or ceiling.
+            ProposalError: the proposal was reviewed before, the cost is outside range, floor, ceiling or step, or the
+                price changed less than a day ago.
         """
         if by not in (Reviewer.USER, Reviewer.SYSTEM):
             raise ProposalError(f"reviewed_by: got {by!r}; allowed for an approval: user, system")
@@ -319,16 +303,18 @@ class CostStore(Database):
                     f"cost: the proposal argues about a cost of {row.current_cost:g}, the price is {price.cost:g}; "
                     "allowed: name a cost"
                 )
-            row.old_cost, row.new_cost = price.cost, approved_cost(row, price, new_cost)
             # The clock may stand still or be set back; the history goes forward.
             moment = max(now(session), price.effective_at + datetime.timedelta(microseconds=1))
+            new = approved_cost(row, price, new_cost)
+            check_pace(price, moment)
+            row.old_cost, row.new_cost = price.cost, new
             row.status, row.reviewed_by, row.review_notes = Status.APPROVED.value, str(by), notes
             row.reviewed_at = row.effective_at = moment
             session.flush()
             following = dataclasses.replace(
                 price, revision=price.revision + 1, cost=row.new_cost, proposal_id=row.id
             )
-            _insert(session, following, effective_at=moment)
+            insert(session, following, effective_at=moment)
             if row.target_type == "mcp_tool":
                 tool = sa.update(McpTool).where(McpTool.name == row.target_name)
                 session.execute(tool.values(energy_cost=row.new_cost))
@@ -344,7 +330,7 @@ class CostStore(Database):
         """
         if by not in set(Reviewer):
             raise ProposalError(f"reviewed_by: got {by!r}; allowed: {', '.join(Reviewer)}")
-        return self._close(key, Status.REJECTED, by, notes)
+        return self._end(key, Status.REJECTED, by, notes)
 
     def withdraw(
         self, key: str | uuid.UUID, *, by: str = Reviewer.SYSTEM, notes: str | None = None
@@ -356,7 +342,7 @@ class CostStore(Database):
         """
         if by not in (Reviewer.USER, Reviewer.SYSTEM):
             raise ProposalError(f"reviewed_by: got {by!r}; allowed for a withdrawal: user, system")
-        return self._close(key, Status.WITHDRAWN, by, notes)
+        return self._end(key, Status.WITHDRAWN, by, notes)
 
     def expire(self, age: datetime.timedelta) -> list[EnergyCostProposal]:
         """Reject the proposals that have been pending for ``age`` or longer, as timed out, and return them.
@@ -383,16 +369,48 @@ class CostStore(Database):
                 continue
         return expired
 
-    def _close(self, key: str | uuid.UUID, status: Status, by: str, notes: str | None) -> EnergyCostProposal:
+    def _end(self, key: str | uuid.UUID, status: Status, by: str, notes: str | None) -> EnergyCostProposal:
         with self._writing("review", ProposalError) as session:
             row = _pending(session, key)
-            row.status, row.reviewed_by, row.review_notes = status.value, str(by), notes
-            row.reviewed_at = now(session)
+            _close(session, row, status, by, notes)
+        return row
+
+    def _file(
+        self,
+        session: Session,
+        proposal: EnergyCostProposal,
+        reflection: Reflection | None = None,
+        origin: LedgerLine | None = None,
+        **by_the_store: Any,
+    ) -> EnergyCostProposal:
+        kind, name = proposal.target_type, proposal.target_name
+        check_proposal(proposal, self._in_force(session, kind, name))
+        memories = list(proposal.memory_refs or ())
+        known = sa.select(Reflection.id).where(Reflection.id.in_(memories)).limit(1)
+        if reflection is None and session.scalar(known) is None:
+            raise ProposalError(
+                "memory_refs: got no reflection; allowed: at least one that is logged, by its id"
+            )
+        pending = session.scalar(
+            sa.select(EnergyCostProposal.id).where(
+                EnergyCostProposal.target_type == kind,
+                EnergyCostProposal.target_name == name,
+                EnergyCostProposal.status == Status.PENDING.value,
+            )
+        )
+        if pending is not None:
+            raise ProposalError(
+                f"{proposal.target} has a pending proposal already ({_short(pending)}); allowed: one at a time"
+            )
+        if reflection is not None:
+            memories.append(insert(session, reflection).id)
+        row = insert(session, proposal, created_at=now(session), memory_refs=memories, **by_the_store)
+        if origin is not None:
+            insert(session, origin, proposal_id=row.id)
         return row
 
     def _in_force(self, session: Session, target_type: str, target_name: str) -> EnergyCost:
-        newest = _prices_of(target_type, target_name).order_by(EnergyCost.revision.desc()).limit(1)
-        row: EnergyCost | None = session.scalar(newest)
+        row = _newest(session, target_type, target_name)
         if row is None:
             raise ProposalError(
                 f"{target_type} {target_name!r} has no price in {self.place}; allowed: register one first"
@@ -400,15 +418,21 @@ class CostStore(Database):
         return row
 
 
-def _insert(session: Session, row: Row, **by_the_store: Any) -> Row:
-    """Insert the caller's columns and the store's, and return the row as the database has it.
+def _newest(session: Session, target_type: str, target_name: str) -> EnergyCost | None:
+    row: EnergyCost | None = session.scalar(
+        _prices_of(target_type, target_name).order_by(EnergyCost.revision.desc()).limit(1)
+    )
+    return row
 
-    The statement names no other column, so a PostgreSQL role needs no right to them.
-    """
-    filled = {field.name: getattr(row, field.name) for field in dataclasses.fields(row) if field.init}
-    inserted = session.scalars(sa.insert(type(row)).values(filled | by_the_store).returning(type(row))).one()
-    session.refresh(inserted)  # an INSERT of SQLite returns a whole float as an int
-    return inserted
+
+def _lock_prices(session: Session) -> None:
+    if session.get_bind().dialect.name == "postgresql":  # SQLite's transaction holds the lock
+        session.execute(sa.text("LOCK TABLE energy_costs IN SHARE ROW EXCLUSIVE MODE"))
+
+
+def _close(session: Session, row: EnergyCostProposal, status: Status, by: str, notes: str | None) -> None:
+    row.status, row.reviewed_by, row.review_notes = status.value, str(by), notes
+    row.reviewed_at = now(session)
 
 
 def _first_price(target_type: str, tool: ToolEnergy, ceiling: float | None = None) -> EnergyCost:

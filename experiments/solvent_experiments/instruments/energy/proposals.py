@@ -337,6 +337,18 @@ def _print_prices(rows: Sequence[EnergyCost], title: str, *, as_json: bool) -> N
     _show(Table(columns, cells, title=title, caption="costs in energy", left=left, wrapped=("target",)))
 
 
+def _allowed(row: EnergyCostProposal, price: EnergyCost) -> str:
+    from solvent.energy.costs.rules import allowed_costs, next_change
+
+    if row.status != "pending":
+        return ""
+    allowed, again = allowed_costs(row, price), next_change(price)
+    if allowed is None:
+        return "nothing now, the price is out of reach"
+    since = "" if again is None or again <= datetime.datetime.now(datetime.UTC) else f" from {_time(again)}"
+    return f"{allowed[0]:g} to {allowed[1]:g}{since}"
+
+
 def _print_page(row: EnergyCostProposal, price: EnergyCost) -> None:
     from rich.console import Group
     from rich.text import Text
@@ -363,6 +375,7 @@ def _print_page(row: EnergyCostProposal, price: EnergyCost) -> None:
             ("filed", _time(row.created_at)),
             ("cost", f"{row.current_cost:g} when it was argued, {price.cost:g} now"),
             ("bounds", bounds),
+            ("allowed", _allowed(row, price)),
         ),
         Text(),
         *lines(

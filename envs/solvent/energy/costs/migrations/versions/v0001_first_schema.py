@@ -1,13 +1,10 @@
-"""First schema: the tables, checks, indexes and guards of ``models.py``.
-
-A second migration must first write this schema out here, because a migration doesn't follow later models.
-"""
+"""First schema: the tables of the source, prices and heartbeats, their checks and indexes, the guards of history."""
 
 from __future__ import annotations
 
 from alembic import op
 
-from solvent.energy.costs.models import Base
+from solvent.energy.costs.migrations.statements import run_statements
 
 revision = "0001"
 down_revision = None
@@ -17,7 +14,7 @@ depends_on = None
 
 def upgrade() -> None:
     """Create all tables."""
-    Base.metadata.create_all(op.get_bind(), checkfirst=False)
+    run_statements(op.get_bind(), revision)
 
 
 def downgrade() -> None:
