@@ -1,34 +1,41 @@
-"""Energy for your own agent loop: a budget, costs that depend on the context, and prices for tools.
+"""Energy for your own agent loop: a meter of what acting costs, and prices for tools.
 
-    from solvent.energy import EnergyBudget, EnergyContext, effective_cost, energy_for_tool
+    from solvent.energy import EnergyMeter
 
-    budget = EnergyBudget(start=10, regeneration=3, cap=20)
-    tool = energy_for_tool("slack:send_message", annotations={"destructiveHint": False})
-    cost, factors = effective_cost(tool.energy_cost, EnergyContext(first_use=True))
-    print(tool.category, cost, factors)  # send_private 5.625 {'first_use': 1.5, 'clipped': False}
-    if "chat" in tool.allowed_contexts and budget.can_afford(cost):
-        budget.spend(cost)
-    budget.regenerate()  # a heartbeat has passed
-    print(budget.balance)  # 7.375
+    meter = EnergyMeter(start=10, regeneration=3, cap=20)
+    meter.register("reflect", "cognition", ratings=(2, 0, 0, 2, 2))
+    meter.discover([{"name": "slack:send_message", "annotations": {"destructiveHint": False}}])
+    quote = meter.act("slack:send_message", context="chat", notes="Ada asked for news")
+    if quote.runs:
+        ...  # call the tool; meter.failed("slack:send_message") if it fails
+    print(quote.cost, quote.factors)  # 5.625 {'first_use': 1.5, 'clipped': False}
+    print(meter.close_heartbeat().spent["social"], meter.balance)  # 5.625 7.375
 
 The rules are the functions of ``solvent.lab.mechanisms.energy``, which the lab runs too. ``solvent.energy.costs``
-stores prices; agents propose changes to them and people review the proposals. Source: *Action Cost: The Energy Model*.
+stores prices and the agent's record; agents propose changes and people review the proposals. Source: *Action Cost: The
+Energy Model*.
 """
 
-from solvent.energy.budget import EnergyBooks, EnergyBudget, InsufficientEnergyError
+from solvent.energy.account import EnergyBooks
+from solvent.energy.actions import Action, energy_for_action
 from solvent.energy.context import EnergyContext, effective_cost
-from solvent.energy.explanation import explain, intent_summary_text
+from solvent.energy.explanation import explain
+from solvent.energy.meter import EnergyMeter
 from solvent.energy.pricing import CATEGORIES, Category, ToolEnergy, energy_for_tool, energy_for_verb
+from solvent.energy.quotes import HeartbeatSummary, Quote, intent_summary_text
 
 __all__ = [
     "CATEGORIES",
+    "Action",
     "Category",
     "EnergyBooks",
-    "EnergyBudget",
     "EnergyContext",
-    "InsufficientEnergyError",
+    "EnergyMeter",
+    "HeartbeatSummary",
+    "Quote",
     "ToolEnergy",
     "effective_cost",
+    "energy_for_action",
     "energy_for_tool",
     "energy_for_verb",
     "explain",

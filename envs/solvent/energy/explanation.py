@@ -1,20 +1,24 @@
-"""The explanation of energy for an agent, with the numbers of its lab.
+"""The explanation of energy for an agent, with the numbers of its lab or meter.
 
-Source: *Action Cost: The Energy Model*, "Agent-Facing Explanation" and "Intent Classes"; the wording is ours. Every
-number in the text is a parameter of the lab.
+Source: *Action Cost: The Energy Model*, "Agent-Facing Explanation"; the wording is ours. Every
+number in the text is a parameter of the lab, or of the meter and its store.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from solvent.energy.amounts import MOST_ENERGY, number, plain
+from solvent.energy.amounts import plain
 from solvent.lab.actions import offered_verbs
+from solvent.lab.mechanisms.energy import EnergyParams
 from solvent.lab.params import LabParams
 from solvent.lab.verbs import INTENTS, VERBS, VerbSpec
 
-__all__ = ["explain", "intent_summary_text"]
+if TYPE_CHECKING:
+    from solvent.energy.meter import EnergyMeter
 
+__all__ = ["explain"]
 
 _HEADING = (
     "# Your energy\n\n"
@@ -24,39 +28,34 @@ _HEADING = (
 )
 
 
-def intent_summary_text(spent: Mapping[str, float] | Iterable[float]) -> str:
-    """Return the energy of one heartbeat by intent class in the source's format: a heading, then a line per class.
+def explain(subject: LabParams | EnergyMeter) -> str:
+    """Return the explanation of energy for an agent in a lab, or one with a meter: Markdown in short sections."""
+    if not isinstance(subject, LabParams):
+        return _joined(
+            _metered_budget(subject),
+            _metered_costs(subject),
+            _situation(subject.params, subject.cap, "the same action with the same subject"),
+            _metered_presence(subject),
+            _intents(),
+            _metered_voice(subject),
+            _advice(subject.cap),
+        )
+    if not subject.energy.enabled:
+        return _without_energy(subject)
+    energy = subject.energy
+    return _joined(
+        _budget(subject),
+        _costs(subject),
+        _situation(energy, energy.cap, "the same with the same compound"),
+        _presence(subject),
+        _intents(),
+        _voice(subject),
+        _advice(energy.cap),
+    )
 
-    Args:
-        spent: energy by class (a missing class is 0), or one number for each of ``INTENTS``, as in
-            ``info["intent_summary"]``.
 
-    Raises:
-        ValueError: a class is unknown, the numbers are too few or too many, or an energy is negative or not finite.
-    """
-    if not isinstance(spent, Mapping):
-        numbers = [float(energy) for energy in spent]
-        if len(numbers) != len(INTENTS):
-            raise ValueError(
-                f"spent: got {len(numbers)} numbers; allowed: {len(INTENTS)}, one for each intent class"
-            )
-        spent = dict(zip(INTENTS, numbers, strict=True))
-    for intent in spent:
-        if intent not in INTENTS:
-            raise ValueError(f"spent: got the intent class {intent!r}; allowed: {', '.join(INTENTS)}")
-    lines = [
-        f"- {intent}: {plain(number(f'spent[{intent!r}]', spent.get(intent, 0.0), 0.0, MOST_ENERGY))}"
-        for intent in INTENTS
-    ]
-    return "\n".join(["Energy spent this heartbeat:", *lines])
-
-
-def explain(params: LabParams) -> str:
-    """Return the explanation of energy in a lab with ``params``: Markdown in short sections."""
-    if not params.energy.enabled:
-        return _without_energy(params)
-    sections = (_HEADING, _budget(params), _costs(params), _situation(params), _presence(params))
-    return "\n\n".join([*sections, _intents(), _voice(params), _advice(params)]) + "\n"
+def _joined(*sections: str) -> str:
+    return "\n\n".join([_HEADING, *sections]) + "\n"
 
 
 def _without_energy(params: LabParams) -> str:
@@ -92,7 +91,6 @@ def _costs(params: LabParams) -> str:
         )
         for spec in _offered(params)
     ]
-    rows = [f"| {' | '.join(row)} |" for row in cells]
     floors = [
         f"`{spec.name}` below {plain(params.energy.floor(spec.name))}"
         for spec in _offered(params)
@@ -106,37 +104,40 @@ def _costs(params: LabParams) -> str:
             f"{plain(voice.mispriced_low)} to {plain(voice.mispriced_high)} times either way; what you are shown is "
             "what you pay."
         )
+    return _table(cells, wrong, floors)
+
+
+def _table(cells: Iterable[tuple[str, ...]], below: str, floors: Sequence[str]) -> str:
+    rows = [f"| {' | '.join(row)} |" for row in cells]
     table = "\n".join(["| action | energy | class | when |", "|---|---:|---|---|", *rows])
     floor = f"\n\nWhatever is decided, no review takes {' or '.join(floors)}." if floors else ""
-    return f"## What actions cost\n\n{table}{wrong}{floor}"
+    return f"## What actions cost\n\n{table}{below}{floor}"
 
 
-def _situation(params: LabParams) -> str:
-    energy = params.energy
+def _situation(energy: EnergyParams, cap: float, repeated: str) -> str:
     hours = _hours(energy.late_from, energy.late_until)
     raising = {
         "the first time you do it": energy.first_use,
         "half or more of its last four uses failed": energy.error_rate,
         f"you speak to others late, {hours}": energy.late_social,
-        "you did the same with the same compound in this heartbeat": energy.similar,
+        f"you did {repeated} in this heartbeat": energy.similar,
     }
     lines = [f"- {when}: ×{plain(factor)}\n" for when, factor in raising.items() if factor > 1.0]
     return (
         "## What raises the cost\n\n"
         f"Each of these multiplies the cost:\n\n{''.join(lines)}\n"
         f"Together they multiply by at most {plain(energy.multiplier_cap)}, and they take no cost above "
-        f"{plain(energy.cap)}, the most that you can have. Nothing makes an action cheaper than its cost above."
+        f"{plain(cap)}, the most that you can have. Nothing makes an action cheaper than its cost above."
     )
 
 
 def _presence(params: LabParams) -> str:
     energy = params.energy
     names = [f"`{spec.name}`" for spec in _offered(params) if spec.name in energy.chat_only]
-    listed = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
     return (
         "## When you may act\n\n"
         f"The user is there {_hours(energy.present_from, energy.present_until)}: that is `chat`. "
-        f"The other hours are `heartbeat`: you are on your own, and {listed} "
+        f"The other hours are `heartbeat`: you are on your own, and {_listed(names)} "
         f"{'is' if len(names) == 1 else 'are'} not allowed."
     )
 
@@ -168,11 +169,11 @@ def _voice(params: LabParams) -> str:
     )
 
 
-def _advice(params: LabParams) -> str:
+def _advice(cap: float) -> str:
     return (
         "## In short\n\n"
         "- Being able to act is no reason to act.\n"
-        f"- Energy above {plain(params.energy.cap)} is lost: saving has a limit, and resting is not a goal.\n"
+        f"- Energy above {plain(cap)} is lost: saving has a limit, and resting is not a goal.\n"
         "- When a cost holds you back, notice what it kept you from.\n"
         "- An expensive action isn't forbidden: take it when you mean it."
     )
@@ -188,3 +189,77 @@ def _hours(begins: int, ends: int) -> str:
 
 def _count(n: int, noun: str) -> str:
     return f"{n} {noun}" + ("" if n == 1 else "s")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+# -- a meter -----------------------------------------------------------------------------------
+
+
+def _metered_budget(meter: EnergyMeter) -> str:
+    return (
+        "## What you have\n\n"
+        f"- You have {plain(meter.balance)} energy, and each heartbeat brings {plain(meter.regeneration)}.\n"
+        f"- What you don't spend is kept, up to {plain(meter.cap)}. What would go above that is lost.\n"
+        "- There is one pool for everything. It is never below zero, and nothing is ever given back.\n"
+        "- What you can't afford doesn't happen. It is noted as deferred, with the reason that you give."
+    )
+
+
+def _metered_costs(meter: EnergyMeter) -> str:
+    cells = [
+        (
+            _code(name),
+            plain(action.price),
+            action.intent,
+            "any time" if "heartbeat" in action.tool.allowed_contexts else "chat",
+        )
+        for name, action in meter.actions.items()
+    ]
+    floors = [
+        f"{_code(name)} below {plain(action.tool.energy_cost_floor)}"
+        for name, action in meter.actions.items()
+        if action.tool.energy_cost_floor
+    ]
+    return _table(cells, "", floors)
+
+
+def _metered_presence(meter: EnergyMeter) -> str:
+    names = [
+        _code(name)
+        for name, action in meter.actions.items()
+        if "heartbeat" not in action.tool.allowed_contexts
+    ]
+    alone = f", and {_listed(names)} {'is' if len(names) == 1 else 'are'} not allowed" if names else ""
+    return (
+        "## When you may act\n\n"
+        f"While the user is there, the context is `chat`. Otherwise it is `heartbeat`: you are on your own{alone}."
+    )
+
+
+def _metered_voice(meter: EnergyMeter) -> str:
+    begin = "## When a cost seems wrong\n\nYou choose actions; you don't choose what they cost. "
+    if not meter.is_reviewed:
+        return begin + "Nobody reviews costs here, so they stay as they are."
+    from solvent.energy.costs.rules import CHANGE_EVERY, EVIDENCE_HEARTBEATS, STEP_LIMIT
+
+    return (
+        begin + "But you can be heard:\n\n"
+        "1. When you put an action off, say why, and name the memories behind it. Both are kept.\n"
+        "2. Reflect: see what your energy went into and what you put off, and record what you noticed.\n"
+        "3. Right after it you may propose another cost for an action, within a range. It takes evidence from "
+        f"{_count(EVIDENCE_HEARTBEATS, 'heartbeat')} or more: in which you put it off, for a lower cost; in which you "
+        "did it too easily, for a higher one.\n"
+        "4. A person decides. You may revise or withdraw a proposal until then. A cost moves by at most "
+        f"{100 * STEP_LIMIT:g} % at once, and once in {_count(CHANGE_EVERY.days * 24, 'hour')}.\n\n"
+        "Until it is approved nothing changes. A cost can be too low as well: notice what you do without a second "
+        "thought."
+    )
+
+
+def _code(name: str) -> str:
+    """Return a name from outside as code in a table: it can't end the cell, the line or the code."""
+    shown = "".join(ch if ch.isprintable() and ch not in "`|\\" else f"\\u{ord(ch):04x}" for ch in name)
+    return f"`{shown}`"

@@ -67,8 +67,8 @@ class Journal(Database):
                 .values(failed=True)
             )
 
-    def uses(self, episode: str, since: int = 0) -> list[EnergyUse]:
-        """Return the uses from heartbeat ``since`` on, and the last four of every target, in order."""
+    def uses(self, episode: str, since: int = 0, target_name: str | None = None) -> list[EnergyUse]:
+        """Return the uses of one target or of all from heartbeat ``since`` on, and each one's last four, in order."""
         rank = sa.func.row_number().over(
             partition_by=(EnergyUse.target_type, EnergyUse.target_name), order_by=EnergyUse.number.desc()
         )
@@ -86,6 +86,8 @@ class Journal(Database):
             )
             .order_by(EnergyUse.number)
         )
+        if target_name is not None:
+            query = query.where(EnergyUse.target_name == target_name)
         with self._reading() as session:
             return list(session.scalars(query))
 

@@ -384,13 +384,7 @@ class CostStore(Journal):
         **by_the_store: Any,
     ) -> EnergyCostProposal:
         kind, name = proposal.target_type, proposal.target_name
-        check_proposal(proposal, self._in_force(session, kind, name))
-        memories = list(proposal.memory_refs or ())
-        known = sa.select(Reflection.id).where(Reflection.id.in_(memories)).limit(1)
-        if reflection is None and session.scalar(known) is None:
-            raise ProposalError(
-                "memory_refs: got no reflection; allowed: at least one that is logged, by its id"
-            )
+        price = self._in_force(session, kind, name)
         pending = session.scalar(
             sa.select(EnergyCostProposal.id).where(
                 EnergyCostProposal.target_type == kind,
@@ -401,6 +395,13 @@ class CostStore(Journal):
         if pending is not None:
             raise ProposalError(
                 f"{proposal.target} has a pending proposal already ({_short(pending)}); allowed: one at a time"
+            )
+        check_proposal(proposal, price)
+        memories = list(proposal.memory_refs or ())
+        known = sa.select(Reflection.id).where(Reflection.id.in_(memories)).limit(1)
+        if reflection is None and session.scalar(known) is None:
+            raise ProposalError(
+                "memory_refs: got no reflection; allowed: at least one that is logged, by its id"
             )
         if reflection is not None:
             memories.append(insert(session, reflection).id)

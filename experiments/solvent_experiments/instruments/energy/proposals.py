@@ -11,6 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.instruments.energy.intents import (
+    By,
+    Episode,
+    FigurePath,
+    Zone,
+    require_figure,
+    shown_intents,
+    zone_of,
+)
 from solvent_experiments.instruments.terminal import show_table
 from solvent_experiments.measure.table import Table
 from solvent_experiments.run.console import new_console, say, visible
@@ -247,6 +256,26 @@ def history(
         kinds = {row.target_type for row in opened.prices() if row.target_name == target}
         rows = [row for kind in sorted(kinds or {"action"}) for row in opened.history(kind, target)]
     _print_prices(rows, f"Prices of {target}", as_json=as_json)
+
+
+@app.command()
+def intents(
+    by: By = "day",
+    episode: Episode = None,
+    zone: Zone = "UTC",
+    figure: FigurePath = None,
+    as_json: AsJson = False,
+    store: Store = DEFAULT_STORE,
+) -> None:
+    """Show what an agent's energy went into, by hour of the day or by day.
+
+    Example: `solvent proposals intents --by hour --figure intents.png`
+    """
+    local = zone_of(zone)
+    require_figure(figure)
+    with _opened(store) as opened:
+        periods = opened.intents(by, episode=episode, zone=local)
+    shown_intents(periods, by, zone, figure, as_json=as_json)
 
 
 # ------------------------------------------------------------------------------------------ store and output

@@ -1,0 +1,311 @@
+"""The meter's books balance, its costs are the lab's, and what is put off has the reason that the books give."""
+
+from __future__ import annotations
+
+import datetime
+import types
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from solvent import preset
+from solvent.energy import EnergyMeter, energy_for_action, energy_for_tool, energy_for_verb
+from solvent.lab.actions import action_table
+from solvent.lab.mechanisms.energy import DIMENSIONS, VERB_NAMES, EnergyParams
+from solvent.lab.verbs import VERBS, Verb
+from tests.labs import energy_lab, put
+
+ENERGIES = st.floats(0.0, 50.0)
+NOON = datetime.datetime(2026, 11, 2, 12, tzinfo=datetime.UTC)
+
+
+def at_noon() -> datetime.datetime:
+    return NOON
+
+
+def meter_of(start=10.0, regeneration=3.0, cap=20.0, **options):
+    """A meter with an action of each kind; everything was done before, so nothing is dear for being new."""
+    meter = EnergyMeter(start, regeneration, cap, clock=at_noon, **options)
+    meter.register("think", "cognition", cost=2.0)
+    meter.register("reach_out_user", "social", cost=5.0, category="send_private")
+    meter.discover(
+        [{"name": "files:read_file", "annotations": {"readOnlyHint": True, "openWorldHint": False}}]
+    )
+    return meter
+
+
+# ----------------------------------------------------------------------------------------------- the budget
+
+
+def test_the_defaults_are_the_labs():
+    meter, energy = EnergyMeter(), preset("energy").energy
+    assert (meter.balance, meter.regeneration, meter.cap) == (energy.start, energy.regeneration, energy.cap)
+
+
+def test_a_day():
+    meter = EnergyMeter(start=10, regeneration=10, cap=20, params=EnergyParams(first_use=1.0))
+    meter.register("act", "meta", cost=7.0)
+    meter.register("everything", "meta", cost=20.0)
+    assert meter.act("act").runs
+    assert meter.balance == 3.0
+    assert meter.close_heartbeat() == (1, {**dict.fromkeys(meter.spent, 0.0), "meta": 7.0}, 10.0, 13.0)
+    assert meter.close_heartbeat().gained == 7.0  # 3 are above the cap
+    assert meter.books == (10_000, 20_000, 3_000, 7_000, 20_000)
+    assert meter.close_heartbeat().gained == 0.0
+    assert meter.act("everything").runs
+    assert (meter.balance, meter.heartbeat) == (0.0, 4)
+
+
+def test_what_there_is_no_energy_for_changes_nothing():
+    meter = meter_of(start=6.5)
+    before = meter.books
+    quote = meter.act("reach_out_user", context="chat")
+    assert (quote.cost, quote.obstacle, quote.runs) == (7.5, "insufficient_energy", False)
+    assert meter.books == before
+    assert meter.act("think").factors["first_use"] == 1.5
+
+
+def test_nothing_is_given_back_and_no_rule_changes():
+    meter = meter_of()
+    assert not hasattr(meter, "refund")
+    for name in ("regeneration", "cap", "balance", "books", "spent", "heartbeat", "actions"):
+        with pytest.raises(AttributeError):
+            setattr(meter, name, 100.0)
+    with pytest.raises(TypeError):
+        meter.actions["think"] = None
+
+
+BAD = [float("nan"), float("inf"), -float("inf"), -1.0, -1e-9, 1e7, 10**400, "5", None, True, [1], 1j]
+
+
+@pytest.mark.parametrize("bad", BAD, ids=repr)
+def test_bad_numbers_are_errors_of_one_line(bad):
+    for name in ("start", "regeneration", "cap"):
+        with pytest.raises(ValueError, match=rf"^{name}: got .*allowed: ") as caught:
+            EnergyMeter(**{name: bad})
+        assert "\n" not in str(caught.value)
+    meter = EnergyMeter()
+    if bad is not None:
+        with pytest.raises(ValueError, match=r"^cost: got .*allowed: "):
+            meter.register("act", "meta", cost=bad)
+    with pytest.raises(ValueError, match=r"^exposure: got .*allowed: "):
+        meter.register("act", "meta", ratings=(1, 1, bad, 1, 1))
+    assert not meter.actions
+
+
+@given(
+    start=st.floats(0.0, 20.0),
+    regeneration=ENERGIES,
+    deeds=st.lists(st.sampled_from(["think", "reach_out_user", "files:read_file", None]), max_size=40),
+)
+def test_start_and_income_less_what_is_lost_and_spent_is_the_balance(start, regeneration, deeds):
+    meter = meter_of(start, regeneration)
+    for deed in deeds:
+        before, affordable = meter.books, True
+        if deed is None:
+            meter.close_heartbeat()
+        else:
+            quote = meter.act(deed, context="chat")
+            affordable = quote.cost <= before.balance / 1000
+            assert quote.runs == affordable
+        books = meter.books
+        assert books.start + books.income - books.lost - books.spent == books.balance
+        assert 0 <= books.balance <= 20_000
+        assert affordable or books == before
+
+
+# ------------------------------------------------------------------------------------------------- the costs
+
+
+def mirror_of(env, clock):
+    """A meter with the lab's verbs, whose hour is the lab's."""
+    energy = env.params.energy
+    meter = EnergyMeter(energy.start, energy.regeneration, energy.cap, params=energy, clock=clock)
+    for spec in VERBS.values():
+        meter.add(energy_for_verb(spec.name, energy), spec.intent, kind="action")
+    return meter
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_cost_of_an_episode_is_what_the_lab_takes(seed):
+    """The meter and the lab act side by side: costs, obstacles, summaries and balances are equal, to the thousandth."""
+    env = energy_lab(seed, vocabulary={"extra": ["baseline", "calibration", "publish_private"]})
+    heartbeat = 0
+
+    def clock():
+        return NOON.replace(hour=0) + datetime.timedelta(hours=env.params.budget.start_hour + heartbeat)
+
+    meter, table, rng = mirror_of(env, clock), action_table(env.params), np.random.default_rng(seed)
+    seen = set()
+    for _ in range(250):
+        # No debt, wells enough, nothing published: energy and context alone stand in the way.
+        before = put(env, debt=0.0, wells=384, published=0).copy()
+        verb = rng.choice([v for v in Verb if VERBS[v].name != "propose" and (table["verb"] == v).any()])
+        action = rng.choice(np.flatnonzero(table["verb"] == verb))
+        name, compound = VERBS[Verb(verb)].name, int(table["compound"][action])
+        present = env.params.energy.present_from <= clock().hour < env.params.energy.present_until
+        quote = meter.act(name, None if compound < 0 else str(compound), "chat" if present else "heartbeat")
+        _, _, terminated, truncated, info = env.step(int(action))
+        after = env.get_state()
+        ran = int(after["uses"][verb]) > int(before["uses"][verb])
+        assert quote.runs == ran, (name, quote)
+        assert not ran or quote.cost == info["energy_spent"], (name, quote)
+        seen |= {quote.obstacle, *quote.factors}
+        if ran and rng.random() < 0.3:
+            after["failures"][verb] |= 1
+            env.set_state(after)
+        if ran and after["failures"][verb] & 1:  # a finding without any plate behind it is rejected
+            meter.failed(name)
+        if terminated or truncated:
+            break
+        if int(after["heartbeat"]) > heartbeat:
+            summary = meter.close_heartbeat()
+            assert [round(1000 * energy) for energy in summary.spent.values()] == after[
+                "intents_shown"
+            ].tolist()
+            heartbeat += 1
+        assert round(1000 * meter.balance) == int(after["energy"])
+    assert heartbeat >= 30
+    assert seen >= {
+        "",
+        "out_of_context",
+        "insufficient_energy",
+        "first_use",
+        "error_rate",
+        "late_social",
+        "similar",
+    }
+
+
+def test_a_situation_of_its_own_accord():
+    meter = meter_of(start=20.0)
+    costs = [meter.act("files:read_file", "a.txt").cost, meter.act("files:read_file", "b.txt").cost]
+    costs.append(meter.act("files:read_file", "a.txt").cost)
+    assert costs == [0.75, 0.5, 0.6]
+    meter.failed("files:read_file")
+    assert meter.quote("files:read_file", "c.txt").cost == 0.5  # one of three
+    meter.act("files:read_file", "c.txt")
+    meter.failed("files:read_file")
+    assert meter.quote("files:read_file", "d.txt").cost == 0.75  # two of the last four
+    meter.close_heartbeat()
+    assert meter.quote("files:read_file", "a.txt").factors == {"error_rate": 1.5, "clipped": False}
+    for name in "efgh":
+        meter.act("files:read_file", name)
+    assert meter.quote("files:read_file").cost == 0.5
+
+
+def test_an_action_can_always_be_paid_from_a_full_balance():
+    meter = EnergyMeter(start=20, cap=20, clock=lambda: NOON.replace(hour=23))
+    meter.register("reach_out_public", "social", cost=10.0, category="send_public")
+    quote = meter.act("reach_out_public", context="chat")
+    assert (quote.cost, quote.factors["clipped"], quote.runs) == (20.0, True, True)
+
+
+# -------------------------------------------------------------------------------------- actions and contexts
+
+
+def test_ratings_give_the_cost_of_the_labs_verbs():
+    for verb in VERB_NAMES:
+        assert energy_for_action(verb, ratings=getattr(EnergyParams().ratings, verb)).energy_cost == (
+            EnergyParams().base_cost(verb)
+        )
+
+
+def test_tools_are_discovered_as_the_protocol_lists_them():
+    listed = types.SimpleNamespace(
+        name="slack:send_message",
+        annotations=types.SimpleNamespace(destructiveHint=False),
+        inputSchema={"properties": {"channel": {}, "text": {}}},
+    )
+    meter = EnergyMeter()
+    (action,) = meter.discover([listed])
+    assert action.tool == energy_for_tool(listed.name, listed.annotations, listed.inputSchema)
+    assert (action.intent, action.kind) == ("social", "mcp_tool")
+    assert meter.discover([listed, {"name": "files:delete"}])[0] is action
+    assert meter.actions["files:delete"].intent == "maintenance"
+
+
+def test_heartbeats_are_more_restricted_than_chat():
+    meter = meter_of()
+    assert meter.act("reach_out_user").obstacle == "out_of_context"
+    assert meter.put_off("reach_out_user") == "out_of_context"
+    assert "reach_out_user" not in meter.reflect()  # energy was not the reason
+    assert meter.act("reach_out_user", context="chat").runs
+
+
+@pytest.mark.parametrize(
+    ("use", "said"),
+    [
+        (lambda meter: meter.act("tink"), "action: got 'tink'; did you mean 'think'"),
+        (lambda meter: meter.act("think", context="alone"), "context: got 'alone'; allowed: heartbeat, chat"),
+        (lambda meter: meter.failed("think"), "failed: got 'think', which was never used"),
+        (lambda meter: meter.register("think", "meta", cost=1), "name: got 'think' twice"),
+        (
+            lambda meter: meter.register("new", "fun", cost=1),
+            "intent: got 'fun' for 'new'; allowed: cognition, ",
+        ),
+        (lambda meter: meter.register("new", "meta"), "new: got neither; allowed: ratings or a cost"),
+        (lambda meter: meter.register("new", "meta", cost=1, ratings=(0,) * 5), "new: got both"),
+        (lambda meter: meter.register("new", "meta", ratings=(1, 2)), "ratings: got 2; allowed: five"),
+        (
+            lambda meter: meter.register("new", "meta", cost=1e-4),
+            "cost: got 0.0001; allowed: 0, or at least 0.001",
+        ),
+        (
+            lambda meter: meter.register("new", "meta", cost=1, category="public"),
+            "category: got 'public'; did you mean 'send_public'",
+        ),
+        (
+            lambda meter: meter.register("new", "social", cost=5.5, category="send_public"),
+            "new: got a cost of 5.5; allowed: at least its floor 6",
+        ),
+        (lambda meter: meter.register(" ", "meta", cost=1), "name: got ' '; allowed: a text"),
+        (lambda meter: meter.add(energy_for_verb("screen")), "intent: got None for 'screen'"),
+        (lambda meter: meter.discover([{"name": None}]), "name: got NoneType"),
+        (lambda meter: meter.discover([{"name": ["x"]}]), "name: got list"),
+        (lambda meter: meter.act("think", memories=["x"]), r"memories: got \['x'\]; allowed: UUIDs"),
+        (lambda meter: meter.put_off("think", value=float("nan")), "value: got nan"),
+        (lambda meter: meter.propose("think", 1, 1.5, "dear"), "propose: got a meter without a store"),
+    ],
+)
+def test_wrong_input_is_one_line_and_changes_nothing(use, said):
+    meter = meter_of()
+    before = meter.books, dict(meter.actions), meter.reflect()
+    with pytest.raises(ValueError, match=f"^{said}") as caught:
+        use(meter)
+    assert "\n" not in str(caught.value)
+    assert (meter.books, dict(meter.actions), meter.reflect()) == before
+
+
+def test_ratings_come_in_the_order_of_the_source():
+    assert DIMENSIONS == ("consequence", "reversibility", "exposure", "attention", "commitment")
+
+
+# -------------------------------------------------------------------------------------------------- deferrals
+
+
+def test_the_books_give_the_reason_of_a_deferral():
+    meter = meter_of(start=10.0, regeneration=10.0)
+    assert meter.put_off("reach_out_user", context="chat") == "cost_benefit"
+    meter.act("think", "a")
+    meter.act("think", "b")
+    assert meter.put_off("reach_out_user", context="chat") == "insufficient_energy"
+    meter.close_heartbeat()
+    meter.close_heartbeat()
+    assert meter.balance == meter.cap
+    assert meter.put_off("reach_out_user", context="chat") == "hoarding"
+    assert "- reach_out_user: 2 heartbeats" in meter.reflect()
+
+
+def test_a_reflection_shows_where_energy_went_and_what_was_put_off():
+    meter = meter_of()
+    assert meter.reflect().endswith("Put off in the last 24 heartbeats:\n- nothing")
+    meter.act("think")
+    meter.put_off("reach_out_user", context="chat")
+    assert "- cognition: 3\n" in meter.reflect()
+    assert meter.reflect().endswith("- reach_out_user: 1 heartbeat")
+    for _ in range(25):
+        meter.close_heartbeat()
+    assert meter.reflect().endswith("- nothing")
