@@ -75,6 +75,45 @@ def test_exactly_one_of_twenty_reviewers_wins(store: CostStore, place: str, file
     assert [row.cost for row in store.history("action", "screen")] == [4.0, 3.0]
 
 
+def test_a_revision_and_an_approval_at_once_are_one_of_them(
+    clock: Any, store: CostStore, place: str, file_one: Filing
+) -> None:
+    """The price is that of the text that was read, or the revised text waits; five rounds."""
+    with CostStore(place) as agent, CostStore(place) as person:
+        for _ in range(5):
+            clock.pass_(days=1)
+            before = store.price("action", "screen").cost
+            old = file_one(suggested_min=0.5 * before, suggested_max=0.75 * before)
+            new = EnergyCostProposal(
+                target_type="action",
+                target_name="screen",
+                current_cost=before,
+                suggested_min=0.8 * before,
+                suggested_max=0.9 * before,
+                direction="decrease",
+                rationale="less",
+                confidence=0.5,
+                evidence=old.evidence,
+                heartbeat_refs=old.heartbeat_refs,
+                memory_refs=old.memory_refs,
+            )
+            revise, approve = (
+                functools.partial(agent.revise, old.id, new),
+                functools.partial(person.approve, old.id),
+            )
+            lost = [outcome for outcome in at_once(revise, approve) if isinstance(outcome, ProposalError)]
+            waiting = store.proposals("pending")
+            assert len(lost) == 1
+            assert "is already" in str(lost[0])
+            if store.proposal(old.id).status == "approved":
+                assert waiting == []
+                assert store.price("action", "screen").cost == 0.75 * before
+            else:
+                (revised,) = waiting
+                assert (revised.rationale, store.price("action", "screen").cost) == ("less", before)
+                store.reject(revised.id)
+
+
 def test_exactly_one_of_several_who_file_wins(store: CostStore, file_one: Filing) -> None:
     """One store shared between threads."""
     outcomes = at_once(*[file_one] * 4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -89,6 +90,19 @@ def test_an_agents_text_does_not_drive_the_terminal(solvent: Callable[..., str],
         assert all(character.isprintable() for line in said.splitlines() for character in line)
     assert ESCAPED in said
     assert json.loads(solvent("show", key, "--json"))["rationale"] == HOSTILE
+
+
+def test_a_reviewer_sees_what_may_be_set_and_from_when(
+    solvent: Callable[..., str], file_one: Filing, store: CostStore
+) -> None:
+    store.approve(file_one().id)
+    key = str(file_one(suggested_min=1.0, suggested_max=2.0).id)[:8]
+    again = store.price("action", "screen").effective_at + datetime.timedelta(days=1)
+    assert f"allowed     1.5 to 2 from {again:%Y-%m-%d %H:%M:%S} UTC" in solvent("show", key)
+    assert "allowed: one change a day" in solvent("approve", key, code=2)
+    store.withdraw(key)
+    far = str(file_one(suggested_min=0.5, suggested_max=1.0).id)[:8]
+    assert "allowed     nothing now, the price is out of reach" in solvent("show", far)
 
 
 def test_rejected_withdrawn_expired(solvent: Callable[..., str], file_one: Filing, store: CostStore) -> None:

@@ -147,7 +147,9 @@ def _connect(url: URL, *, create: bool) -> sa.Engine:
     if path.is_dir():
         raise StoreError(f"{path}: is a folder; allowed: {ALLOWED}")
     if not create and not path.exists():
-        raise StoreError(f"{path}: no such store; allowed: a store that is there, or register a price first")
+        raise StoreError(
+            f"{path}: no such store; allowed: a store that is there, `solvent proposals register` makes one"
+        )
     # The driver's own transactions exclude data definition and take the lock late.
     arguments: dict[str, Any] = {"isolation_level": None, "timeout": BUSY_SECONDS}
     options: dict[str, Any] = {"connect_args": arguments}
@@ -218,7 +220,9 @@ def _check_empty(connection: sa.Connection, place: str, *, create: bool) -> None
     if foreign:
         raise StoreError(f"{place}: is no store of costs: it holds a table {foreign[0]!r} of something else")
     if not create:
-        raise StoreError(f"{place}: holds no store yet; allowed: register a price first")
+        raise StoreError(
+            f"{place}: holds no store yet; allowed: a store that is there, `solvent proposals register` makes one"
+        )
 
 
 def _upgrade(connection: sa.Connection, place: str, found: str | None) -> None:
