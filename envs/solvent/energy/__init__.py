@@ -4,12 +4,12 @@
 
     meter = EnergyMeter(start=10, regeneration=3, cap=20)
     meter.register("reflect", "cognition", ratings=(2, 0, 0, 2, 2))
-    meter.discover([{"name": "slack:send_message", "annotations": {"destructiveHint": False}}])
-    quote = meter.act("slack:send_message", context="chat", notes="Ada asked for news")
+    meter.discover([{"name": "calendar:delete_event", "annotations": {"openWorldHint": False}}])
+    quote = meter.act("calendar:delete_event", "standup", context="chat", notes="nobody comes")
     if quote.runs:
-        ...  # call the tool; meter.failed("slack:send_message") if it fails
-    print(quote.cost, quote.factors)  # 5.625 {'first_use': 1.5, 'clipped': False}
-    print(meter.close_heartbeat().spent["social"], meter.balance)  # 5.625 7.375
+        ...  # call the tool; meter.failed("calendar:delete_event") if it fails
+    print(quote.cost, quote.factors)  # 7.875 {'first_use': 1.5, 'clipped': False}
+    print(meter.close_heartbeat().spent["maintenance"], meter.balance)  # 7.875 5.125
 
 The rules are the functions of ``solvent.lab.mechanisms.energy``, which the lab runs too. ``solvent.energy.costs``
 stores prices and the agent's record; agents propose changes and people review the proposals. Source: *Action Cost: The
