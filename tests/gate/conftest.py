@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from solvent.gate.datasets import load_dataset
+from solvent.gate.datasets import load_dataset, same_page
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("SOLVENT_DATA") or ROOT.parent / "shared" / "data")
@@ -69,6 +69,24 @@ def cmu(public_data):
     """BEGIN's dialogues about films, whose evidence is up to eighteen sentences."""
     found = load_dataset(public_data / "begin" / "norm.jsonl")
     own = tuple(sample for sample in found.samples if sample.id.startswith("begin_dev_cmu"))
+    return dataclasses.replace(found, samples=own)
+
+
+@pytest.fixture
+def feverous_pages(public_data, tmp_path):
+    """FEVEROUS's claims about pages of which other claims have other evidence, with the pages' names."""
+    folder = public_data / "feverous"
+    named = {
+        str(record["id"]): [line.partition("\t")[0] for line in record["evidence"].splitlines()]
+        for record in json.loads((folder / "feverous_dev_programfc.json").read_text())
+    }
+    path = tmp_path / "feverous.jsonl"
+    with (folder / "norm.jsonl").open() as lines, path.open("w") as out:
+        for record in map(json.loads, lines):
+            out.write(json.dumps(record | {"page": named[record["id"]]}) + "\n")
+    found = load_dataset(path)
+    groups = {hard.group for hard in same_page(found.samples, 0) if hard is not None}
+    own = tuple(sample for sample in found.samples if sample.group in groups)
     return dataclasses.replace(found, samples=own)
 
 

@@ -162,8 +162,8 @@ def test_learnt_on_one_side_and_reported_on_the_other():
     assert control.positives.count == pytest.approx(
         100, abs=2
     )  # those of the groups learnt from are left out
-    policy = control.policy(domain="lab", model="m")
-    assert policy.name == "adaptive.FA5.v1"
+    policy = control.policy("random", "At most 5 % pass.", domain="lab", model="m")
+    assert (policy.name, policy.promise) == ("adaptive.FA5.random.v1", "At most 5 % pass.")
     assert policy.calibration_sha256 == control.calibration_sha256
     assert policy.tau_accept == control.tau_accept
     with pytest.raises(GateError, match="positive_groups"):

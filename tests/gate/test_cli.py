@@ -13,7 +13,7 @@ from solvent.lab.words.catalogue import CATALOGUE
 from solvent.lab.words.measured import SHIPPED, load_measured
 from tests.commands import call, execute_python
 
-COMMANDS = ("sweep", "check", "eval", "plot", "build")
+COMMANDS = ("judge", "reviews", "decide", "learn", "drift", "sweep", "check", "eval", "plot", "build")
 
 
 def gate(*arguments):
@@ -79,6 +79,7 @@ def test_a_sweep_writes_its_file_its_manifest_and_policies(folder):
 def test_a_sweep_says_what_it_found(here):
     ended = gate("sweep", "--dataset", here / "claims.jsonl", "--out", "s.json", "--n", "60")
     ended.succeeded("P30", "held out", "60 of 90 claims of claims (jsonl: ", "written: s.json")
+    ended.succeeded("budget for evidence of the same page: not learnt, too few claims have such evidence")
     assert "claims measured" in ended.err
 
 
@@ -191,7 +192,24 @@ def test_broken_lines_are_skipped_under_the_flag_alone(here):
             ("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--policies", "p.json", "--domain", "any"),
             "got 'any' domain",
         ),
+        (("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--oracle", "last"), "--oracle: got 'last'"),
         (("eval", "--dataset", "CLAIMS", "--out", "CLAIMS"), "is the data set"),
+        (("judge", "CLAIMS"), "Missing option '--policy'"),
+        (("judge", "CLAIMS", "--policy", "P10"), "policy: got 'P10'; allowed: editorial, standard, strict"),
+        (("judge", "none.jsonl", "--policy", "strict"), "none.jsonl: no such file"),
+        (("judge", "CLAIMS", "--policy", "strict", "--out", "CLAIMS"), "is the data set"),
+        (("judge", "CLAIMS", "--policy", "strict", "--store", "OTHER"), "file is not a database"),
+        (("judge", "CLAIMS", "--policy", "P10", "--policies", "OTHER"), "not a file of policies"),
+        (("judge", "CLAIMS", "--policy", "P10", "--policies", "POLICIES", "--domain", "x"), "'x' is used"),
+        (
+            ("judge", "CLAIMS", "--policy", "P10", "--policies", "POLICIES", "--oracle", "first"),
+            "oracle: got",
+        ),
+        (("reviews",), "solvent_gate.db: no store yet; allowed: what `solvent gate judge"),
+        (("decide", "ab", "accept", "--why", "x"), "no store yet"),
+        (("decide", "ab", "accept"), "Missing option '--why'"),
+        (("learn",), "no store yet"),
+        (("drift",), "no store yet"),
         (("eval", "--dataset", "CLAIMS", "--out", "SWEEP"), "is another kind of file"),
         (("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--n", "1"), "n: got 1; allowed: 2 or more"),
         (
@@ -214,10 +232,11 @@ def test_broken_lines_are_skipped_under_the_flag_alone(here):
 def test_a_mistake_is_one_line(arguments, said, here):
     out = here / "out"
     places = {"CLAIMS": here / "claims.jsonl", "OTHER": out / "other.json", "SWEEP": out / "sweep.json"}
+    places["POLICIES"] = out / "policies.json"
     before = {path: path.read_bytes() for path in places.values()}
     places["INSIDE"] = here / "claims.jsonl" / "s.json"
     given = [str(places.get(argument, argument)) for argument in arguments]
-    quiet = [] if arguments[0] in ("swep", "plot") else ["-q"]
+    quiet = ["-q"] if arguments[0] in ("sweep", "check", "eval", "judge") else []
     gate(*given, *quiet).refused(said)
     assert not list(Path().iterdir())
     assert before == {path: path.read_bytes() for path in before}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from solvent.gate.claim_records import label_of
-from solvent.gate.datasets import LONGEST_LINE, deranged, load_dataset
+from solvent.gate.datasets import LONGEST_LINE, deranged, load_dataset, same_page
 from solvent.gate.errors import GateError
 from solvent.gate.feverous import element_of, without_links
 
@@ -325,6 +325,40 @@ def test_one_group_cant_be_deranged(written):
         deranged(load_dataset(written([PLAIN, PLAIN, PLAIN | {"claim": "x"}])).samples, 0)
     with pytest.raises(GateError, match="2 or more"):
         deranged(load_dataset(written([PLAIN])).samples, 0)
+
+
+PAGE = [
+    {"claim": "The mill burned.", "evidence": ["It burned in 1912."], "page": "Mill"},
+    {"claim": "The mill was built.", "evidence": ["It was built in 1890."], "page": ["mill", "Brick"]},
+    {"claim": "The mill burned.", "evidence": ["A fire ended it."], "page": "Mill"},
+    {"claim": "Bricks are red.", "evidence": ["They are red."], "page": "Brick"},
+    {"claim": "Cats sleep.", "evidence": ["They sleep."], "page": "Cat"},
+    {"claim": "Rain falls.", "evidence": ["It falls."]},
+    {"claim": "Snow falls.", "evidence": ["It is snow."]},
+    {"claim": "The mill is closed.", "evidence": [], "page": "Mill"},
+]
+
+
+def test_hard_evidence_is_of_the_same_page_and_of_another_claim(written):
+    samples = load_dataset(written(PAGE)).samples
+    of_page = {span: set(sample.pages) for sample in samples for span in sample.evidence}
+    drawn: dict[int, set[str]] = {}
+    for seed in range(20):
+        found = same_page(samples, seed)
+        assert found == same_page(samples, seed)
+        for i, hard in enumerate(found):
+            if hard is not None:
+                assert (hard.claim, hard.label) == (samples[i].claim, "same_page")
+                assert all(of_page[span] & set(samples[i].pages) for span in hard.evidence)
+                drawn.setdefault(i, set()).update(hard.evidence)
+    # Neither of the mill's two fires, which are evidence of the same claim, and nothing without a page.
+    assert drawn == {
+        0: {"It was built in 1890."},
+        1: {"It burned in 1912.", "A fire ended it.", "They are red."},
+        2: {"It was built in 1890."},
+        3: {"It was built in 1890."},
+        7: {"It burned in 1912.", "A fire ended it.", "It was built in 1890."},
+    }
 
 
 # ---------------------------------------------------------------------------------------- published sets

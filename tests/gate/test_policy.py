@@ -21,9 +21,15 @@ from solvent.gate import (
 )
 from solvent.gate.failures import failure_modes
 from solvent.gate.policy import DECIMALS, SEVERITY, review_limit, rounded, severest
+from solvent.gate.policy_files import Item, load_checklist
 
 NUMBERS = st.floats(-2.0, 2.0)
 P10 = Policy.learnt("P10", 0.4559, domain="wikipedia", model="all-MiniLM-L6-v2", calibration_count=100)
+
+ITEMS = (
+    Item("stability", False, "variance 0.0890", "below 0.05", ""),
+    Item("monotonicity", True, "", "", ""),
+)
 
 
 def source_rule(energy_gap, tau_accept):
@@ -198,20 +204,20 @@ POLICIES = st.builds(
 @given(policies=st.lists(POLICIES, min_size=1, max_size=5, unique_by=lambda policy: policy.name))
 def test_round_trip(policies, tmp_path_factory):
     path = tmp_path_factory.mktemp("policies") / "policies.json"
-    save_policies(path, policies)
+    save_policies(path, policies, ITEMS)
     assert list(load_policies(path).values()) == policies
     assert [entry.name for entry in path.parent.iterdir()] == ["policies.json"]
 
 
 def test_a_tampered_file_is_refused(tmp_path):
     path = tmp_path / "policies.json"
-    save_policies(path, [P10, FIXED["strict"]])
+    save_policies(path, [P10, FIXED["strict"]], ITEMS)
     text = path.read_text(encoding="utf-8")
     for old, new in (
         ("0.4559", "0.9"),
         ("wikipedia", "medicine"),
         ('"strict": true', '"strict": false'),
-        ("policies.v1", "policies.v9"),
+        ("policies.v2", "policies.v9"),
         ('"calibration_count": 100', '"calibration_count": 1000'),
     ):
         assert old in text
@@ -232,7 +238,7 @@ def test_a_tampered_file_is_refused(tmp_path):
         b'{"a": 1, "a": 2}',
         b"[" * 100_000,
         b"1" * 10_000,
-        b'{"format": "solvent.gate.policies.v1", "policies": {}, "sha256": ""}',
+        b'{"format": "solvent.gate.policies.v2", "policies": {}, "sha256": ""}',
         b'{"format": [], "policies": [], "sha256": {}}',
     ],
 )
@@ -248,11 +254,22 @@ def test_files_that_are_not_there(tmp_path):
     with pytest.raises(GateError, match="not read"):
         load_policies(tmp_path / "none.json")
     with pytest.raises(GateError, match="not written"):
-        save_policies(tmp_path / "none" / "policies.json", [P10])
+        save_policies(tmp_path / "none" / "policies.json", [P10], ITEMS)
     with pytest.raises(GateError, match="twice"):
-        save_policies(tmp_path / "policies.json", [P10, P10])
+        save_policies(tmp_path / "policies.json", [P10, P10], ITEMS)
     with pytest.raises(GateError, match="none"):
-        save_policies(tmp_path / "policies.json", [])
+        save_policies(tmp_path / "policies.json", [], ITEMS)
+
+
+def test_policies_are_written_only_with_their_checklist(tmp_path):
+    path = tmp_path / "policies.json"
+    with pytest.raises(GateError, match="checklist: got no item"):
+        save_policies(path, [P10], ())
+    save_policies(path, [P10], ITEMS)
+    assert load_checklist(path) == ITEMS
+    path.write_text(path.read_text().replace('"passed": false', '"passed": true'))
+    with pytest.raises(GateError, match="changed since it was written"):
+        load_checklist(path)
 
 
 @pytest.mark.parametrize("fields", [3, {}, {"name": "x"}, P10.to_dict() | {"extra": 1}, {1: 2}])
@@ -265,7 +282,12 @@ def test_a_right_hash_does_not_excuse_a_wrong_policy(tmp_path):
     from solvent.gate.policy_files import _digest
 
     entries = [P10.to_dict() | {"tau_review": -1.0}]
-    document = {"format": "solvent.gate.policies.v1", "policies": entries, "sha256": _digest(entries)}
+    document = {
+        "format": "solvent.gate.policies.v2",
+        "checklist": [],
+        "policies": entries,
+        "sha256": _digest([[], entries]),
+    }
     path = tmp_path / "policies.json"
     path.write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(GateError, match="tau_review"):

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
 
+from solvent.gate.checklist import runs_from_text
 from solvent.gate.datasets import load_dataset
 from solvent.gate.errors import GateError
-from solvent.gate.measurement import oracle_gap
+from solvent.gate.measurement import Oracle, oracle_gap
 from solvent.gate.policy import apply_adaptive_policy_gap, rounded
-from solvent.gate.sweep import FORMAT, Measured, SweepSettings, control_of, run_sweep, summary_of
+from solvent.gate.sweep import (
+    FORMAT,
+    Measured,
+    Sweep,
+    SweepSettings,
+    controls_of,
+    gaps_of,
+    run_sweep,
+    summary_of,
+)
 from solvent.gate.sweep_file import sweep_from_json
 
 
@@ -26,11 +38,12 @@ def budgeted(dataset, words):
     return run_sweep(dataset, words, SweepSettings(n=None, budget=0.2))
 
 
-def row(gap, control=1.0, group="g", **fields):
-    numbers = {"energy": gap, "oracle_energy": 0.0, "oracle_first_energy": 0.0, "identity_error": 0.0}
+def row(gap, random=1.0, group="g", hard=None, **fields):
+    numbers = {"energy": gap, "oracle_energy": 0.0, "identity_error": 0.0}
     rest = {"id": "i", "label": None, "text_sha256": "0", "spans": 1, "effective_rank": 1}
     flags = {"exhausted": False, "trivial": True}
-    return Measured(energy_gap=gap, control_gap=control, group=group, **(numbers | rest | flags | fields))
+    gaps = {"energy_gap": gap, "random_gap": random, "hard_gap": hard}
+    return Measured(group=group, **(gaps | numbers | rest | flags | fields))
 
 
 def test_the_sources_fields(found):
@@ -105,12 +118,12 @@ def test_the_same_arguments_give_the_same_bytes(dataset, words):
 def test_a_sweep_comes_back_from_its_file(found):
     again = sweep_from_json(found.to_json())
     assert again == found
-    assert again.percentiles == (1.0, 5.0, 10.0, 20.0, 30.0)
+    assert tuple(again.taus) == (1.0, 5.0, 10.0, 20.0, 30.0)
 
 
 def test_policies_say_where_they_come_from(budgeted):
     policies = {policy.name: policy for policy in budgeted.policies("lamps")}
-    assert list(policies) == [*(f"adaptive.P{p}.v1" for p in (1, 5, 10, 20, 30)), "adaptive.FA20.v1"]
+    assert list(policies) == [*(f"adaptive.P{p}.v1" for p in (1, 5, 10, 20, 30)), "adaptive.FA20.random.v1"]
     for name, tau in budgeted.tau_by_percentile.items():
         policy = policies[f"adaptive.{name}.v1"]
         assert (policy.tau_accept, policy.domain, policy.model) == (tau, "lamps", "words")
@@ -123,12 +136,66 @@ def test_policies_say_where_they_come_from(budgeted):
 
 def test_a_budget_holds_on_held_out_controls_or_is_not_claimed(budgeted):
     rows = budgeted.samples
-    assert control_of(rows, 0.05, 0) is None  # 45 controls can't vouch for 5 %
-    assert control_of(rows, 1e-18, 0) is None
-    control = budgeted.negative_control
-    assert control is not None
-    assert control["learnt"]["upper"] <= 0.2
-    assert control["negatives"]["count"] + control["learnt"]["count"] == 90
+    assert controls_of(rows, 0.05, 0) == {}  # 45 controls can't vouch for 5 %
+    assert controls_of(rows, 1e-18, 0) == {}
+    control = budgeted.controls["random"]
+    assert control.learnt.upper <= 0.2
+    assert control.negatives.count + control.learnt.count == 90
+
+
+def test_both_kinds_of_mismatched_evidence_have_a_budget_and_say_what_the_other_does(words):
+    """Evidence of the same page is nearer: the budget for random evidence lets all of it pass, and says so."""
+    rows = [
+        row(0.2, 0.9 + i / 1e4, str(i), hard=0.4 + i / 1e3 if i % 2 else None, label="supported")
+        for i in range(400)
+    ]
+    controls = controls_of(rows, 0.05, 0)
+    assert list(controls) == ["random", "hard"]
+    assert 0.9 < controls["random"].tau_accept < 0.94
+    assert 0.4 < controls["hard"].tau_accept < 0.8
+    for control in controls.values():
+        assert control.learnt.upper <= 0.05
+        assert control.positives is not None
+        assert control.positives.share == 1.0
+    about = {"name": "x"}, {"name": "words", "fingerprint": ""}, {"oracle": "first", "top_k": 12, "rank_r": 8}
+    sweep = Sweep(*about, {"P10": 0.2}, {}, controls, tuple(rows))
+    policies = {policy.name: policy for policy in sweep.policies()}
+    assert list(policies) == ["adaptive.P10.v1", "adaptive.FA5.random.v1", "adaptive.FA5.hard.v1"]
+    assert {policy.oracle for policy in policies.values()} == {"first"}
+    promise = policies["adaptive.FA5.random.v1"].promise
+    assert promise.startswith(
+        "At most 5.0% of claims with evidence of another page pass (95% sure; held out "
+    )
+    assert promise.endswith("No promise for evidence of the same page: 200 of 200 pass.")
+    hard = policies["adaptive.FA5.hard.v1"].promise
+    assert hard.startswith("At most 5.0% of claims with evidence of the same page pass")
+    assert hard.endswith("No promise for evidence of another page: 0 of 400 pass.")
+    alone = controls_of([replace(one, hard_gap=None) for one in rows], 0.05, 0)
+    assert replace(sweep, controls=alone).promise("random").endswith(": 200 of 200 pass.")
+    none = tuple(replace(one, hard_gap=None) for one in rows)
+    assert replace(sweep, samples=none).promise("random").endswith("same page: none was tried.")
+
+
+def test_the_oracle_is_that_of_the_settings(written, words):
+    spans = [f"{word} shines on the way to {word} town" for word in "abcdefghijkl"]
+    records = [{"claim": f"the {i} shines", "evidence": [f"{s} {i}" for s in spans]} for i in range(4)]
+    data = load_dataset(written(records))
+    rows = {}
+    for oracle in get_args(Oracle):
+        settings = SweepSettings(n=None, percentiles=[50], oracle=oracle)
+        found = run_sweep(data, words, settings)
+        assert {policy.oracle for policy in found.policies()} == {oracle}
+        assert sweep_from_json(found.to_json()) == found
+        # The spans keep their order from run to run, or the first would be another.
+        assert runs_from_text(found, data.samples, words, runs=3).different == 1
+        rows[oracle] = found.samples
+        for sample, measured in zip(data.samples, found.samples, strict=True):
+            vectors = words.encode([sample.claim, *sample.evidence])
+            assert measured.energy_gap == rounded(
+                oracle_gap(vectors[0], vectors[1:], oracle=oracle).energy_gap
+            )
+    assert rows["medoid"] != rows["first"]
+    assert all(row.energy_gap == row.energy for row in rows["none"])
 
 
 def test_odd_texts_and_ids_end_up_in_a_file_that_can_be_read(written, words):
@@ -194,7 +261,12 @@ def test_impossible_arguments(arguments, said, dataset, words):
         (lambda c: c["dataset"].update(labels={"nei": "x"}), "dataset, labels: got"),
         (lambda c: c["dataset"].pop("samples"), "dataset: allowed: an object with"),
         (lambda c: c.update(summary=5), "summary"),
-        (lambda c: c.update(negative_control=5), "negative_control"),
+        (lambda c: c.update(controls=5), "controls"),
+        (
+            lambda c: c["settings"].update(oracle="last"),
+            "settings, oracle: got 'last'; allowed: medoid, first",
+        ),
+        (lambda c: c["samples"][3].update(hard_gap="x"), "sample 4, hard_gap: got 'x'; allowed: a number"),
         (lambda c: c["samples"].insert(0, 5), "sample 1: allowed: an object with id"),
         (lambda c: c["samples"][3].update(label={"a": 1}), "sample 4, label: got {'a': 1}; allowed: text or"),
         (lambda c: c["samples"][3].update(id=4), "sample 4, id: got 4; allowed: text"),
@@ -231,10 +303,10 @@ def test_a_broken_file_is_one_line(change, said, found):
 def test_what_follows_from_the_samples_is_not_taken_from_the_file(budgeted):
     content = json.loads(budgeted.to_json())
     content["summary"]["P10"]["accept"] += 50
-    content["summary"]["P10"].pop("control")
+    content["summary"]["P10"].pop("random")
     content["summary"].update(P20=5)
     content["summary"].pop("P30")
-    content["negative_control"] = {"tau_accept": 9.0}
+    content["controls"] = {"random": {"tau_accept": 9.0}}
     assert sweep_from_json(json.dumps(content)) == budgeted
 
 
@@ -243,14 +315,14 @@ def test_a_file_of_one_group_has_nothing_held_out(budgeted):
     for sample in content["samples"]:
         sample["group"] = "all"
     found = sweep_from_json(json.dumps(content))
-    assert found.negative_control is None
+    assert found.controls == {}
     assert all(row["held_out"] is None for row in found.summary.values())
 
 
 def test_percentiles_are_what_their_names_say(dataset, words):
     found = run_sweep(dataset, words, SweepSettings(n=None, percentiles=[10, 10.0000001, 33.33333333]))
     assert list(found.tau_by_percentile) == ["P10", "P33.3333"]
-    assert list(found.percentiles) == found.settings["percentiles"] == [10.0, 33.3333]
+    assert list(found.taus) == found.settings["percentiles"] == [10.0, 33.3333]
     assert sweep_from_json(found.to_json()) == found
 
 
@@ -276,5 +348,22 @@ def test_thresholds_differ_between_domains_and_the_first_span_depends_on_order(p
     open_rows = [row for row in rows["cmu"] if not row.trivial]
     assert open_rows
     assert np.mean([row.oracle_energy < 0.01 for row in open_rows]) < 0.95
-    assert any(row.oracle_energy != row.oracle_first_energy for row in open_rows)
+    first = run_sweep(cmu, embedder, SweepSettings(n=24, oracle="first")).samples
+    assert any(a.oracle_energy != b.oracle_energy for a, b in zip(rows["cmu"], first, strict=True))
     assert all(row.trivial and row.energy == row.energy_gap for row in rows["feverous"])
+
+
+@pytest.mark.public_data
+def test_a_budget_for_another_page_does_not_hold_for_the_same_page(feverous_pages, embedder):
+    """The table "Hard negatives" of docs/gate.md."""
+    found = run_sweep(feverous_pages, embedder, SweepSettings(n=None))
+    assert (len(found.samples), len(gaps_of(found.samples, "hard"))) == (630, 568)
+    random, hard = found.controls["random"], found.controls["hard"]
+    assert (random.tau_accept, hard.tau_accept) == pytest.approx((0.9254, 0.1824), abs=5e-4)
+    assert (random.negatives.accepted, random.negatives.count) == (4, 314)
+    assert found.promise("random").endswith("No promise for evidence of the same page: 518 of 568 pass.")
+    # The promise held on evidence of the same page, and what it costs.
+    assert (hard.negatives.accepted, hard.negatives.count) == (7, 285)
+    assert random.positives is not None
+    assert hard.positives is not None
+    assert (random.positives.share, hard.positives.share) == pytest.approx((1.0, 0.260), abs=5e-4)

@@ -7,7 +7,7 @@ import json
 import math
 import time
 import unicodedata
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -19,6 +19,7 @@ from solvent.gate import FIXED, Context, GateError, Policy, evaluate_claim, eval
 from solvent.gate.calibration import oracle_policy
 from solvent.gate.errors import ModelMissingError
 from solvent.gate.legibility import illegible
+from solvent.gate.measurement import Oracle
 from solvent.gate.policy import SEVERITY
 from tests.commands import execute_python
 
@@ -85,6 +86,26 @@ def test_regimes():
     assert evaluate_claim(CLAIM, EVIDENCE, oracle, context=Context(domain="lab"))["verdict"] == oracle.decide(
         energy
     )
+
+
+def test_the_oracle_is_the_callers_choice():
+    """The source's oracle, the first span, can be had in every call; with a policy it is the policy's."""
+    rng = np.random.default_rng(3)
+    rows = rng.standard_normal((13, 20))
+    claim, *spans = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    gaps = {}
+    for oracle in get_args(Oracle):
+        context = Context(oracle=oracle)
+        gaps[oracle] = evaluate_claim(claim, spans, tau_accept=0.5, context=context)["energy_gap"]
+        assert gaps[oracle] == round(measurement.oracle_gap(claim, spans, oracle=oracle).energy_gap, 6)
+    assert len(set(gaps.values())) == 3
+    first = dataclasses.replace(LAB, oracle="first")
+    assert evaluate_claim(claim, spans, first)["energy_gap"] == gaps["first"]
+    assert evaluate_claim(claim, spans, first, context=Context(oracle="first"))["energy_gap"] == gaps["first"]
+    with pytest.raises(GateError, match=r"oracle: got medoid, adaptive\.P10\.v1 has first"):
+        evaluate_claim(claim, spans, first, context=Context(oracle="medoid"))
+    with pytest.raises(GateError, match="oracle: got 'last'; allowed: medoid, first, none"):
+        Context(oracle="last")  # type: ignore[arg-type]
 
 
 def test_a_policy_is_not_used_elsewhere_in_silence():

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from solvent.gate.checks import run_checks
 from solvent.gate.embedding import Embedder, Unread, unread_by
 from solvent.gate.errors import GateError
-from solvent.gate.measurement import ENERGY_DECIMALS, RANK_R, TOP_K, hallucination_energy, oracle_gap
+from solvent.gate.measurement import ENERGY_DECIMALS, RANK_R, TOP_K, Oracle, hallucination_energy, oracle_gap
 
 __all__ = ["Backend", "RememberingEmbedder", "checks", "cosine", "gap", "residual", "span_count", "tfidf"]
 
@@ -76,10 +76,11 @@ def residual(embedder: Embedder, top_k: int = TOP_K, rank_r: int = RANK_R) -> Ba
     )
 
 
-def gap(embedder: Embedder, top_k: int = TOP_K, rank_r: int = RANK_R) -> Backend:
-    """Return the claim's energy minus that of the medoid span, mapped from [-1, 1] to [0, 1]."""
+def gap(embedder: Embedder, top_k: int = TOP_K, rank_r: int = RANK_R, oracle: Oracle = "medoid") -> Backend:
+    """Return the claim's energy minus that of the oracle, mapped from [-1, 1] to [0, 1]."""
     return _by_vectors(
-        embedder, lambda claim, spans: (1.0 + oracle_gap(claim, spans, top_k, rank_r).energy_gap) / 2.0
+        embedder,
+        lambda claim, spans: (1.0 + oracle_gap(claim, spans, top_k, rank_r, oracle).energy_gap) / 2.0,
     )
 
 

@@ -43,10 +43,12 @@ __all__ = [
     "budget_label",
     "clopper_pearson",
     "control_threshold",
+    "fewest_negatives",
     "held_out_shares",
     "negative_control",
     "oracle_policy",
     "percentile_thresholds",
+    "rate",
     "sample_sha256",
     "upper_bound",
 ]
@@ -95,10 +97,21 @@ def acceptance(values: ArrayLike, tau_accept: float) -> Rate:
     x, tau = _sample("values", values, least=0), rounded(tau_accept)
     if math.isnan(tau):
         raise GateError(f"tau_accept: got {tau_accept!r}; allowed: a finite number")
-    accepted, count = int((x <= tau).sum()), len(x)
+    return rate(int((x <= tau).sum()), len(x))
+
+
+def rate(accepted: int, count: int) -> Rate:
+    """Return the rate of ``accepted`` among ``count``, with its exact intervals."""
     low, high = clopper_pearson(accepted, count)
     share = accepted / count if count else 0.0
     return Rate(accepted, count, share, low, high, upper_bound(accepted, count))
+
+
+def fewest_negatives(budget: float) -> int:
+    """Return the number of negatives that a budget needs: none of them passes, and the bound is the budget."""
+    if not 0.0 < budget < 1.0:
+        raise GateError(f"budget: got {budget!r}; allowed: a number between 0 and 1")
+    return math.ceil(math.log(1.0 - CONFIDENCE) / math.log1p(-budget))
 
 
 def percentile_thresholds(
@@ -210,12 +223,15 @@ class NegativeControl:
     positives: Rate | None
     calibration_sha256: str
 
-    def policy(self, *, domain: str, model: str, **fields: Any) -> Policy:
-        """Return ``adaptive.FA5.v1`` for a budget of 5 % false acceptance; ``fields`` as in ``Policy.learnt``."""
+    def policy(self, kind: str, promise: str, *, domain: str, model: str, **fields: Any) -> Policy:
+        """Return ``adaptive.FA5.<kind>.v1`` for a budget of 5 % false acceptance of negatives of this kind.
+
+        ``promise`` says what holds for which negatives; ``fields`` as in ``Policy.learnt``.
+        """
         sample = {"calibration_sha256": self.calibration_sha256, "calibration_count": self.learnt.count}
-        return Policy.learnt(
-            budget_label(self.budget), self.tau_accept, domain=domain, model=model, **(sample | fields)
-        )
+        label = f"{budget_label(self.budget)}.{kind}"
+        about: dict[str, Any] = {"domain": domain, "model": model, "promise": promise}
+        return Policy.learnt(label, self.tau_accept, **(about | sample | fields))
 
 
 def control_threshold(negatives: ArrayLike, budget: float) -> float:
@@ -229,13 +245,11 @@ def control_threshold(negatives: ArrayLike, budget: float) -> float:
         GateError: the budget or the confidence is not between 0 and 1, or the negatives are too few for it.
     """
     x = np.sort(_sample("negatives", negatives))
-    if not 0.0 < budget < 1.0:
-        raise GateError(f"budget: got {budget!r}; allowed: a number between 0 and 1")
+    fewest = fewest_negatives(budget)
     allowed = _allowed(len(x), budget)
     if allowed < 0:
         raise GateError(
-            f"negatives: got {len(x)}, too few to be sure of {budget:g}; allowed: "
-            f"{math.ceil(math.log(1.0 - CONFIDENCE) / math.log(1.0 - budget))} or more"
+            f"negatives: got {len(x)}, too few to be sure of {budget:g}; allowed: {fewest} or more"
         )
     return rounded(float(x[allowed]) - _STEP)
 

@@ -20,12 +20,13 @@ from the text, with claims and spans in another order.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import Any
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from solvent.gate.backends import RememberingEmbedder
 from solvent.gate.calibration import percentile_thresholds
@@ -34,11 +35,11 @@ from solvent.gate.embedding import Embedder
 from solvent.gate.errors import GateError
 from solvent.gate.measurement import EXHAUSTED, oracle_gap
 from solvent.gate.policy import apply_adaptive_policy_gap, rounded
+from solvent.gate.policy_files import Item
 from solvent.gate.sweep import Sweep
 
-__all__ = ["RUNS", "Item", "Runs", "run_checklist", "runs_from_text"]
+__all__ = ["RUNS", "Row", "Runs", "run_checklist", "runs_from_text", "runs_of"]
 
-PERCENTILES = (1.0, 5.0, 10.0, 20.0, 30.0)
 LEAST_REJECTED = 0.60
 MOST_VARIANCE = 0.05
 SAMPLES = 100
@@ -49,15 +50,20 @@ RUNS = 100
 ENCODED_ANEW = 4  # texts per run
 
 
-@dataclass(frozen=True)
-class Item:
-    """One item of the checklist, with a note on what its result is worth."""
+class Row(Protocol):
+    """A measured claim."""
 
-    name: str
-    passed: bool
-    measured: str
-    required: str
-    note: str
+    @property
+    def energy_gap(self) -> float:
+        """Its energy minus the oracle's."""
+
+    @property
+    def oracle_energy(self) -> float:
+        """The energy of the oracle."""
+
+    @property
+    def trivial(self) -> bool:
+        """True if the oracle's energy is 0 by construction."""
 
 
 @dataclass(frozen=True)
@@ -69,37 +75,32 @@ class Runs:
     what: str
 
 
-def run_checklist(sweep: Sweep, runs: Runs | None = None) -> tuple[Item, ...]:
-    """Return the items for a sweep; ``runs`` as ``runs_from_text`` counts them, None to repeat the decisions alone."""
-    missing = [f"P{p:g}" for p in PERCENTILES if f"P{p:g}" not in sweep.tau_by_percentile]
-    if missing:
-        raise GateError(
-            f"the sweep has no {', '.join(missing)}; allowed: one with the percentiles 1, 5, 10, 20 and 30"
-        )
+def run_checklist(rows: Sequence[Row], runs: Runs | None = None) -> tuple[Item, ...]:
+    """Return the items for measured claims; ``runs`` from ``runs_of`` or ``runs_from_text``, by default the former."""
+    gaps = [row.energy_gap for row in rows]
+    taus = percentile_thresholds(gaps)
     return (
-        _monotonicity(sweep),
-        _non_collapse(sweep),
-        _stability(sweep),
-        _oracle_sanity(sweep),
-        _determinism(runs or _runs_from_numbers(sweep)),
+        _monotonicity(gaps, taus),
+        _non_collapse(gaps, taus[30.0]),
+        _stability(np.array(gaps)),
+        _oracle_sanity(rows),
+        _determinism(runs or runs_of(gaps, taus)),
     )
 
 
-def _monotonicity(sweep: Sweep) -> Item:
-    rates = [_share(sweep, p, "accept") for p in PERCENTILES]
-    held = [(sweep.summary[f"P{p:g}"].get("held_out") or {}).get("acceptance_rate") for p in PERCENTILES]
-    shown = ", ".join("-" if rate is None else f"{rate:.1%}" for rate in held)
+def _monotonicity(gaps: Sequence[float], taus: Mapping[float, float]) -> Item:
+    rates = [_share(gaps, tau, "accept") for tau in taus.values()]
     return Item(
         "monotonicity",
         all(a < b for a, b in pairwise(rates)),
         "accepted " + ", ".join(f"{rate:.1%}" for rate in rates),
         "P1 < P5 < P10 < P20 < P30",
-        f"By construction, but for ties and small samples. Held out: {shown}.",
+        "By construction, but for ties and small samples.",
     )
 
 
-def _non_collapse(sweep: Sweep) -> Item:
-    rejected, accepted = _share(sweep, 30.0, "reject"), _share(sweep, 30.0, "accept")
+def _non_collapse(gaps: Sequence[float], tau: float) -> Item:
+    rejected, accepted = _share(gaps, tau, "reject"), _share(gaps, tau, "accept")
     return Item(
         "non-collapse",
         rejected >= LEAST_REJECTED,
@@ -109,8 +110,7 @@ def _non_collapse(sweep: Sweep) -> Item:
     )
 
 
-def _stability(sweep: Sweep) -> Item:
-    gaps = np.array([row.energy_gap for row in sweep.samples])
+def _stability(gaps: NDArray[np.float64]) -> Item:
     blocks = [gaps[i : i + SAMPLES] for i in range(0, len(gaps) - SAMPLES + 1, SAMPLES)]
     worst = max((float(block.var()) for block in blocks), default=float(gaps.var()))
     note = f"The worst {SAMPLES} of {len(blocks) * SAMPLES:,}. All {len(gaps):,} samples: {gaps.var():.4f}."
@@ -125,10 +125,8 @@ def _stability(sweep: Sweep) -> Item:
     )
 
 
-def _oracle_sanity(sweep: Sweep) -> Item:
-    rows = sweep.samples
+def _oracle_sanity(rows: Sequence[Row]) -> Item:
     sane = float(np.mean([row.oracle_energy < EXHAUSTED for row in rows]))
-    first = float(np.mean([row.oracle_first_energy < EXHAUSTED for row in rows]))
     open_rows = [row for row in rows if not row.trivial]
     note = f"No more spans than rank, and so 0 by construction, in {1 - len(open_rows) / len(rows):.1%} of the samples"
     if open_rows:
@@ -139,7 +137,7 @@ def _oracle_sanity(sweep: Sweep) -> Item:
         sane >= LEAST_SANE,
         f"below {EXHAUSTED} in {sane:.1%}",
         f"in {LEAST_SANE:.0%} of the samples",
-        f"{note}. With the first span as oracle: {first:.1%}.",
+        f"{note}.",
     )
 
 
@@ -153,21 +151,19 @@ def _determinism(runs: Runs) -> Item:
     )
 
 
-def _share(sweep: Sweep, percentile: float, verdict: str) -> float:
-    """Return the share with this verdict, counted from the samples rather than read from the file's summary."""
-    tau = sweep.tau_by_percentile[f"P{percentile:g}"]
-    return float(
-        np.mean([apply_adaptive_policy_gap(row.energy_gap, tau) == verdict for row in sweep.samples])
-    )
+def _share(gaps: Sequence[float], tau: float, verdict: str) -> float:
+    return float(np.mean([apply_adaptive_policy_gap(gap, tau) == verdict for gap in gaps]))
 
 
-def _runs_from_numbers(sweep: Sweep) -> Runs:
-    """Learn thresholds and decide ``RUNS`` times, with the samples in another order each time."""
-    gaps = [row.energy_gap for row in sweep.samples]
+def runs_of(gaps: Sequence[float], taus: Mapping[float, float]) -> Runs:
+    """Learn thresholds and decide ``RUNS`` times, with the claims in another order each time.
+
+    The first output is that of ``taus`` (percentile -> threshold), which exposes one that doesn't follow from the gaps.
+    """
     rng = np.random.default_rng(0)
-    outputs = {_filed(sweep)}
+    outputs = {_hashed(gaps, range(len(gaps)), taus)}
     for _ in range(RUNS):
-        outputs.add(_output(gaps, rng.permutation(len(gaps)), sweep.percentiles))
+        outputs.add(_output(gaps, rng.permutation(len(gaps)), tuple(taus)))
     return Runs(
         RUNS, len(outputs), "Thresholds and decisions from the stored gaps; --dataset measures from the text."
     )
@@ -184,6 +180,8 @@ def runs_from_text(
 ) -> Runs:
     """Measure the sweep's claims ``runs`` times, with claims and spans in another order each time.
 
+    The spans keep their order if the oracle is the first of them.
+
     Each run also encodes a few texts again, batched with other texts than before, and expects the same bits. The first
     output is that of the sweep file, which exposes a gap or threshold that doesn't match the data set. ``anew`` encodes
     those texts: the same model without a cache, by default ``embedder``.
@@ -197,7 +195,8 @@ def runs_from_text(
     remembering.warm(texts)
     rng = np.random.default_rng(0)
     top_k, rank_r = int(sweep.settings["top_k"]), int(sweep.settings["rank_r"])
-    outputs = {_filed(sweep)}
+    oracle = sweep.settings["oracle"]
+    outputs = {_hashed([row.energy_gap for row in sweep.samples], range(len(own)), sweep.taus)}
     unequal = 0
     for run in range(runs):
         on_progress(run, runs)
@@ -206,18 +205,14 @@ def runs_from_text(
         order = rng.permutation(len(own))
         gaps = np.empty(len(own))
         for i in order:
-            gaps[i] = _gap(own[i], remembering, rng, top_k, rank_r)
-        outputs.add(_output(gaps.tolist(), order, sweep.percentiles))
+            spans = own[i].evidence
+            shuffled = spans if oracle == "first" else [spans[j] for j in rng.permutation(len(spans))]
+            claim, rows = remembering.encode([own[i].claim])[0], remembering.encode(shuffled)
+            gaps[i] = rounded(oracle_gap(claim, rows, top_k, rank_r, oracle).energy_gap)
+        outputs.add(_output(gaps.tolist(), order, tuple(sweep.taus)))
     on_progress(runs, runs)
     what = f"From the text, claims and spans in another order each run; {ENCODED_ANEW} texts encoded anew in each"
     return Runs(runs, len(outputs) + unequal, f"{what}, {unequal} with other vectors.")
-
-
-def _gap(
-    sample: Sample, embedder: RememberingEmbedder, rng: np.random.Generator, top_k: int, rank_r: int
-) -> float:
-    spans = embedder.encode([sample.evidence[i] for i in rng.permutation(len(sample.evidence))])
-    return rounded(oracle_gap(embedder.encode([sample.claim])[0], spans, top_k, rank_r).energy_gap)
 
 
 def _same_samples(sweep: Sweep, samples: Sequence[Sample]) -> list[Sample]:
@@ -228,23 +223,16 @@ def _same_samples(sweep: Sweep, samples: Sequence[Sample]) -> list[Sample]:
         if sample is None or sample.digest != row.text_sha256:
             what = "is not in the data set" if sample is None else "has another text in the data set"
             raise GateError(f"sample {row.id!r} {what}; allowed: the file that the sweep was made from")
-        found.append(replace(sample))
+        found.append(sample)
     return found
 
 
-def _filed(sweep: Sweep) -> str:
-    """Return the hash of the sweep's own gaps and thresholds."""
-    gaps = [row.energy_gap for row in sweep.samples]
-    taus = {float(name[1:]): rounded(tau) for name, tau in sweep.tau_by_percentile.items()}
-    return _hashed(gaps, range(len(gaps)), taus)
-
-
-def _output(gaps: Sequence[float], order: Any, percentiles: Sequence[float]) -> str:
+def _output(gaps: Sequence[float], order: Iterable[int], percentiles: Sequence[float]) -> str:
     """Return the hash after learning thresholds and deciding in the given order."""
     return _hashed(gaps, order, percentile_thresholds([gaps[i] for i in order], percentiles))
 
 
-def _hashed(gaps: Sequence[float], order: Any, taus: Mapping[float, float]) -> str:
+def _hashed(gaps: Sequence[float], order: Iterable[int], taus: Mapping[float, float]) -> str:
     """Return a hash of the thresholds and of every claim's gap and verdicts."""
     verdicts = {int(i): [apply_adaptive_policy_gap(gaps[i], tau) for tau in taus.values()] for i in order}
     lines = [f"{i} {gaps[i]:.6f} {' '.join(verdicts[i])}" for i in sorted(verdicts)]

@@ -1,8 +1,8 @@
 """One record of a data set: a claim, its evidence as text, and its label.
 
 A plain record is ``{"claim", "evidence": [text], "label"}``, with optional ``id`` and ``page`` (or ``group``,
-``title``). ``feverous`` reads the other format. An unreadable record raises ``BrokenRecordError``; the caller adds the
-line number.
+``title``), a text or a list of texts. ``feverous`` reads the other format. An unreadable record raises
+``BrokenRecordError``; the caller adds the line number.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from solvent.gate.errors import GateError
@@ -18,6 +19,7 @@ __all__ = [
     "BrokenRecordError",
     "Record",
     "fields_of",
+    "folded",
     "kind_of",
     "label_of",
     "plain_record",
@@ -49,8 +51,8 @@ class Record:
 
     def keys(self) -> list[str]:
         """Return the pages, spans and claim that the sample may share with others."""
-        spans = [f"text {_folded(text)}" for text in (self.claim, *self.evidence)]
-        return [f"page {_folded(page)}" for page in self.pages] + spans
+        spans = [f"text {folded(text)}" for text in (self.claim, *self.evidence)]
+        return [f"page {folded(page)}" for page in self.pages] + spans
 
 
 def label_of(value: Any) -> str | None:
@@ -77,7 +79,8 @@ def plain_record(fields: Mapping[str, Any]) -> Record:
         evidence = [evidence]
     if not isinstance(evidence, list) or not all(isinstance(span, str) for span in evidence):
         raise BrokenRecordError(f"evidence: got {kind_of(evidence)}; allowed: a list of texts")
-    pages = [fields.get(key) for key in ("page", "group", "title")]
+    named = [fields.get(key) for key in ("page", "group", "title")]
+    pages = chain.from_iterable(page if isinstance(page, list) else [page] for page in named)
     return record_of(
         fields, evidence, [str(page) for page in pages if isinstance(page, str | int) and page != ""]
     )
@@ -112,5 +115,6 @@ def kind_of(value: Any) -> str:
     return names.get(type(value), str(value))
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
+    """Return a text without case, underscores and repeated spaces, for comparison."""
     return " ".join(text.casefold().replace("_", " ").split())

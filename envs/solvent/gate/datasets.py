@@ -15,7 +15,7 @@ from __future__ import annotations
 import codecs
 import hashlib
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -25,13 +25,13 @@ from typing import Any
 
 import numpy as np
 
-from solvent.gate.claim_records import BrokenRecordError, Record, fields_of, plain_record
+from solvent.gate.claim_records import BrokenRecordError, Record, fields_of, folded, plain_record
 from solvent.gate.errors import GateError
 from solvent.gate.feverous import WikiPages, feverous_record, is_feverous
 from solvent.gate.pairs import derange
 from solvent.inputs import LONGEST_LINE, open_input, strict_json
 
-__all__ = ["FORMATS", "LONGEST_LINE", "Dataset", "Sample", "deranged", "load_dataset"]
+__all__ = ["FORMATS", "LONGEST_LINE", "Dataset", "Sample", "deranged", "load_dataset", "same_page"]
 
 FORMATS = ("feverous", "jsonl")
 """The formats of a file."""
@@ -41,13 +41,17 @@ _MOST = 2**32  # bytes
 
 @dataclass(frozen=True)
 class Sample:
-    """A claim with its evidence. Samples with a common page, span or claim share a ``group``."""
+    """A claim with its evidence. Samples with a common page, span or claim share a ``group``.
+
+    ``pages`` are the sources of the evidence as the record names them.
+    """
 
     id: str
     claim: str
     evidence: tuple[str, ...]
     label: str | None
     group: str
+    pages: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -172,7 +176,11 @@ def _samples(records: Sequence[tuple[int, Record]]) -> tuple[Sample, ...]:
         name = record.id or f"line-{number}"
         seen[name] += 1
         unique = name if seen[name] == 1 else f"{name}#{seen[name]}"
-        samples.append(Sample(unique, record.claim, record.evidence, record.label, group))
+        samples.append(
+            Sample(
+                unique, record.claim, record.evidence, record.label, group, tuple(map(folded, record.pages))
+            )
+        )
     return tuple(samples)
 
 
@@ -205,3 +213,31 @@ def deranged(samples: Sequence[Sample], seed: int) -> tuple[Sample, ...]:
         replace(sample, id=f"{sample.id}~{samples[j].id}", evidence=samples[j].evidence, label="shuffled")
         for sample, j in zip(samples, donors, strict=True)
     )
+
+
+def same_page(samples: Sequence[Sample], seed: int) -> tuple[Sample | None, ...]:
+    """Return the same claims, each with other evidence of a page that it has evidence of; None where there is none.
+
+    The evidence is that of another sample with another claim. The two have no span in common, and no sample pairs the
+    claim with any of that evidence. The label is ``same_page``.
+    """
+    rng = np.random.default_rng(seed)
+    on_page: defaultdict[str, list[int]] = defaultdict(list)
+    own_spans: defaultdict[str, set[str]] = defaultdict(set)
+    for i, sample in enumerate(samples):
+        own_spans[folded(sample.claim)].update(map(folded, sample.evidence))
+        for page in dict.fromkeys(sample.pages):
+            on_page[page].append(i)
+    found: list[Sample | None] = []
+    for i, sample in enumerate(samples):
+        known = own_spans[folded(sample.claim)]
+        near = sorted({j for page in sample.pages for j in on_page[page]} - {i})
+        for other in (samples[j] for j in rng.permutation(near)):
+            spans = set(map(folded, other.evidence))
+            if spans and known.isdisjoint(spans) and folded(other.claim) != folded(sample.claim):
+                name = f"{sample.id}~{other.id}"
+                found.append(replace(sample, id=name, evidence=other.evidence, label="same_page"))
+                break
+        else:
+            found.append(None)
+    return tuple(found)

@@ -35,7 +35,7 @@ from solvent.gate.backends import (
 from solvent.gate.datasets import Sample, deranged
 from solvent.gate.embedding import Embedder
 from solvent.gate.errors import GateError
-from solvent.gate.measurement import RANK_R, TOP_K
+from solvent.gate.measurement import RANK_R, TOP_K, Oracle
 
 __all__ = [
     "COMPARISONS",
@@ -144,6 +144,7 @@ def standard_backends(
     *,
     top_k: int = TOP_K,
     rank_r: int = RANK_R,
+    oracle: Oracle = "medoid",
     on_progress: Progress = lambda *_: None,
 ) -> dict[str, Backend]:
     """Return the residual, the gap and the baselines, with the samples' texts already embedded."""
@@ -152,7 +153,7 @@ def standard_backends(
     remembering.warm(texts, lambda done, total: on_progress("sentences encoded", done, total))
     return {
         "residual": residual(remembering, top_k, rank_r),
-        "gap": gap(remembering, top_k, rank_r),
+        "gap": gap(remembering, top_k, rank_r, oracle),
         "cosine": cosine(remembering),
         "tfidf": tfidf(texts),
         "checks": checks,

@@ -12,7 +12,7 @@ Source: *Deterministic Policy Gates for Stochastic Systems*, "Failure Modes". Tw
 - *Overreach*: the source's decision logic reviews inside the band, but its table rejects there. We follow the logic.
 - *Provenance*: good claims have a low energy too, so low energy alone is no fault. Laundering is a span made from the
   claim. Under a strict policy an energy of at most 0.01 is suspicious in two cases: the claim copies a span (cosine of
-  0.999 or more), or the evidence explains it better, by more than 0.01, than its own medoid span. None of 250
+  0.999 or more), or the evidence explains it better, by more than 0.01, than its oracle. None of 250
   supported public claims was suspicious.
 
 Known approximation: a copy of an honest source looks the same as a copy of the claim planted as its source. A strict
@@ -91,7 +91,7 @@ def failure_modes(
     if not oracle <= _LIMIT:
         add(
             "evidence_exhaustion",
-            f"the evidence leaves {oracle:g} of its own central span unexplained, more than {_LIMIT:g}",
+            f"the evidence leaves {oracle:g} of its own oracle span unexplained, more than {_LIMIT:g}",
         )
     if not error <= _LIMIT:
         add(
@@ -111,7 +111,7 @@ def _laundered(result: GapResult) -> str:
         return f"the claim is a copy of a span (cosine {cosine:g}): the citation may be the claim itself"
     if oracle - energy > _LIMIT:
         return (
-            f"the evidence explains the claim (energy {energy:g}) better than its own central span "
+            f"the evidence explains the claim (energy {energy:g}) better than its own oracle span "
             f"({oracle:g}): it may have been made for the claim"
         )
     return ""

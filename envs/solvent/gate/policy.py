@@ -58,8 +58,18 @@ ANY = "any"
 
 SEVERITY: Mapping[Verdict, int] = MappingProxyType({"accept": 0, "review": 1, "reject": 2})
 
-_LONGEST = 200
-_TEXTS = ("name", "kind", "measure", "oracle", "domain", "model", "model_fingerprint", "calibration_sha256")
+_LONGEST = 300
+_TEXTS = (
+    "name",
+    "kind",
+    "measure",
+    "oracle",
+    "domain",
+    "model",
+    "model_fingerprint",
+    "calibration_sha256",
+    "promise",
+)
 _CHOICES = {
     "kind": ("fixed", "adaptive", "oracle"),
     "measure": ("energy", "energy_gap"),
@@ -142,6 +152,7 @@ class Policy:
         top_k, rank_r: spans and directions of the measurement; 0 for any (fixed policies only).
         calibration_sha256: hash of the calibration set (``calibration.sample_sha256``), or empty.
         calibration_count: number of values in the calibration set.
+        promise: how many unsupported claims of which kind may pass, in words; empty if nothing is promised.
         strict: true if the source's failure mode "low energy under a strict policy" applies.
     """
 
@@ -158,6 +169,7 @@ class Policy:
     rank_r: int = 8
     calibration_sha256: str = ""
     calibration_count: int = 0
+    promise: str = ""
     strict: bool = False
 
     def __post_init__(self) -> None:
@@ -199,6 +211,11 @@ class Policy:
         base: dict[str, Any] = {"measure": "energy_gap", "tau_review": review_limit(tau)}
         name = f"adaptive.{label}.v{version}"
         return cls(name=name, kind="adaptive", tau_accept=tau, domain=domain, model=model, **(base | fields))
+
+    @property
+    def setting(self) -> tuple[str, str, str, int, int]:
+        """Domain, model, oracle, spans and directions; only values of the same setting can be compared."""
+        return self.domain, self.model_fingerprint, self.oracle, self.top_k, self.rank_r
 
     def decide(self, measured: float) -> Verdict:
         """Return the verdict on a value of this policy's ``measure``; a value that is not finite gives a reject."""

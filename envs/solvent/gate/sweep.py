@@ -1,17 +1,19 @@
 """The percentile sweep: measure a domain's claims, learn thresholds from them, and write the source's JSON.
 
 The source learns and reports on the same sample, where P10 accepts 10 % by construction. Every percentile therefore
-has two other rates:
+has other rates:
 
 - ``held_out``: learnt on one half and counted on the other, over many splits by group: mean and range
-- ``control``: the share of claims accepted with the evidence of another group's claim
+- ``random``: the share of claims accepted with the evidence of another group's claim
+- ``hard``: the share of claims accepted with other evidence of their own page (``datasets.same_page``)
 
-``negative_control`` is a threshold learnt from such mismatched evidence under a budget. Its report uses pairs that it
-was not learnt from, with the exact binomial bound (``calibration``). The oracle is the medoid span;
-``oracle_first_energy`` uses the source's oracle, the first span.
+``controls`` has a threshold for each of these two kinds of mismatched evidence, learnt under a budget. Its report uses
+pairs that it was not learnt from, with the exact binomial bound (``calibration``). What holds for random evidence does
+not hold for evidence of the same page, so each policy names its kind and its promise.
 
-Source: *Deterministic Policy Gates for Stochastic Systems*, "Adaptive Policy". Known approximation: mismatched
-evidence comes from the sampled claims alone.
+Source: *Deterministic Policy Gates for Stochastic Systems*, "Adaptive Policy". Known approximations: mismatched
+evidence comes from the sampled claims alone. Other evidence of the same page may support a claim by chance, and then
+counts as a false acceptance.
 """
 
 from __future__ import annotations
@@ -28,32 +30,37 @@ import numpy as np
 from solvent.gate.backends import RememberingEmbedder
 from solvent.gate.calibration import (
     PERCENTILES,
+    NegativeControl,
     acceptance,
     adaptive_policies,
-    budget_label,
     held_out_shares,
     negative_control,
     percentile_thresholds,
 )
-from solvent.gate.datasets import Dataset, Sample, deranged
+from solvent.gate.datasets import Dataset, Sample, deranged, same_page
 from solvent.gate.embedding import Embedder
 from solvent.gate.errors import GateError
-from solvent.gate.measurement import RANK_R, TOP_K, oracle_gap
+from solvent.gate.measurement import RANK_R, TOP_K, GapResult, Oracle, oracle_gap
 from solvent.gate.policy import Policy, apply_adaptive_policy_gap, review_limit, rounded
 
 __all__ = [
     "FORMAT",
+    "KINDS",
     "Measured",
     "Sweep",
     "SweepSettings",
-    "control_of",
+    "controls_of",
+    "gaps_of",
     "measured",
     "run_sweep",
     "summary_of",
 ]
 
-FORMAT = "solvent.gate.sweep.v1"
+FORMAT = "solvent.gate.sweep.v2"
 SPLITS = 100
+
+KINDS = {"random": "another page", "hard": "the same page"}
+"""The kinds of mismatched evidence, and where it comes from."""
 
 VERDICTS = ("accept", "review", "reject")
 
@@ -68,9 +75,9 @@ class Measured:
         id, group, label: as in the sample.
         text_sha256: sixteen digits of the SHA-256 of claim and evidence.
         spans: number of spans.
-        energy, oracle_energy, energy_gap: with the medoid as oracle.
-        oracle_first_energy: with the first span as oracle, as in the source.
-        control_gap: gap of the claim with the evidence of another group's claim.
+        energy, oracle_energy, energy_gap: with the oracle of the settings.
+        random_gap: gap of the claim with the evidence of another group's claim.
+        hard_gap: gap of the claim with other evidence of its page; None where there is none.
         effective_rank: number of directions used.
         identity_error: of the claim's measurement.
         exhausted: ``oracle_energy > 0.01``.
@@ -85,8 +92,8 @@ class Measured:
     energy: float
     oracle_energy: float
     energy_gap: float
-    oracle_first_energy: float
-    control_gap: float
+    random_gap: float
+    hard_gap: float | None
     effective_rank: int
     identity_error: float
     exhausted: bool
@@ -102,39 +109,47 @@ class Sweep:
     settings: Mapping[str, Any]
     tau_by_percentile: Mapping[str, float]
     summary: Mapping[str, Mapping[str, Any]]
-    negative_control: Mapping[str, Any] | None
+    controls: Mapping[str, NegativeControl]
     samples: tuple[Measured, ...]
 
     @property
-    def percentiles(self) -> tuple[float, ...]:
-        """The percentiles in ascending order."""
-        return tuple(sorted(float(name[1:]) for name in self.tau_by_percentile))
+    def taus(self) -> dict[float, float]:
+        """The thresholds by percentile, in ascending order."""
+        return dict(sorted((float(name[1:]), rounded(tau)) for name, tau in self.tau_by_percentile.items()))
 
     def policies(self, domain: str | None = None) -> tuple[Policy, ...]:
-        """Return an adaptive policy for each percentile and one for the budget, with the hashes of their samples."""
-        fields = {
+        """Return an adaptive policy for each percentile and one for each control, with the hashes of their samples."""
+        about = {
             "domain": domain or self.dataset["name"],
             "model": self.model["name"],
             "model_fingerprint": self.model["fingerprint"],
+            "oracle": self.settings["oracle"],
             "top_k": self.settings["top_k"],
             "rank_r": self.settings["rank_r"],
         }
         gaps = [sample.energy_gap for sample in self.samples]
-        found = adaptive_policies(gaps, percentiles=self.percentiles, **fields)
-        if self.negative_control is None:
-            return found
-        control = self.negative_control
-        sample = {
-            "calibration_sha256": control["calibration_sha256"],
-            "calibration_count": control["learnt"]["count"],
-        }
-        budget = Policy.learnt(budget_label(control["budget"]), control["tau_accept"], **fields, **sample)
-        return (*found, budget)
+        found = adaptive_policies(gaps, percentiles=tuple(self.taus), **about)
+        budgets = [
+            control.policy(kind, self.promise(kind), **about) for kind, control in self.controls.items()
+        ]
+        return (*found, *budgets)
+
+    def promise(self, kind: str) -> str:
+        """Return the promise of a control's threshold: what it holds for, and the rate on the other kind."""
+        control, (other,) = self.controls[kind], KINDS.keys() - {kind}
+        held = control.negatives
+        passed = acceptance(gaps_of(self.samples, other), control.tau_accept)
+        tried = f"{passed.accepted} of {passed.count} pass" if passed.count else "none was tried"
+        return (
+            f"At most {control.budget:.1%} of claims with evidence of {KINDS[kind]} pass ({control.confidence:.0%}"
+            f" sure; held out {held.accepted} of {held.count}). No promise for evidence of {KINDS[other]}: {tried}."
+        )
 
     def to_json(self) -> str:
         """Return the text of the sweep file, with the same bytes for the same sweep."""
         content = {"format": FORMAT, **{field.name: getattr(self, field.name) for field in fields(self)}}
         content["samples"] = [asdict(sample) for sample in self.samples]
+        content["controls"] = {kind: _plain(asdict(control)) for kind, control in self.controls.items()}
         return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -147,14 +162,16 @@ class SweepSettings:
         seed: seed of the draw, the mismatched evidence and the splits.
         top_k: maximum number of spans.
         rank_r: maximum number of directions.
+        oracle: oracle of the gap: ``medoid``, ``first`` (the source's) or ``none``.
         percentiles: percentiles of the gaps, each above 0 and up to 100.
-        budget: false acceptance allowed to the negative control.
+        budget: false acceptance allowed to each kind of mismatched evidence.
     """
 
     n: int | None = 100
     seed: int = 0
     top_k: int = TOP_K
     rank_r: int = RANK_R
+    oracle: Oracle = "medoid"
     percentiles: Sequence[float] = PERCENTILES
     budget: float = 0.05
 
@@ -193,13 +210,13 @@ def run_sweep(
             "seed": settings.seed,
             "top_k": settings.top_k,
             "rank_r": settings.rank_r,
-            "oracle": "medoid",
+            "oracle": settings.oracle,
             "percentiles": percentiles,
             "budget": settings.budget,
         },
         tau_by_percentile=taus,
         summary=summary_of(rows, taus, settings.seed),
-        negative_control=control_of(rows, settings.budget, settings.seed),
+        controls=controls_of(rows, settings.budget, settings.seed),
         samples=rows,
     )
 
@@ -210,31 +227,37 @@ def measured(
     settings: SweepSettings | None = None,
     on_progress: Progress = lambda *_: None,
 ) -> tuple[Measured, ...]:
-    """Measure samples, each with its control, by the settings ``seed``, ``top_k`` and ``rank_r``."""
+    """Measure samples, each with its own and with mismatched evidence; ``n``, percentiles and budget don't matter."""
     settings = settings or SweepSettings()
-    controls = deranged(samples, settings.seed)
+    mismatched = zip(deranged(samples, settings.seed), same_page(samples, settings.seed), strict=True)
     remembering = RememberingEmbedder(embedder)
     remembering.warm(
         chain.from_iterable((s.claim, *s.evidence) for s in samples),
         lambda done, total: on_progress("sentences encoded", done, total),
     )
     rows = []
-    for done, (sample, control) in enumerate(zip(samples, controls, strict=True)):
+    for done, (sample, (random, hard)) in enumerate(zip(samples, mismatched, strict=True)):
         if done % 50 == 0:
             on_progress("claims measured", done, len(samples))
-        rows.append(_measured(sample, control, remembering, settings.top_k, settings.rank_r))
+        rows.append(_measured(sample, random, hard, remembering, settings))
     on_progress("claims measured", len(samples), len(samples))
     return tuple(rows)
 
 
 def _measured(
-    sample: Sample, control: Sample, embedder: RememberingEmbedder, top_k: int, rank_r: int
+    sample: Sample,
+    random: Sample,
+    hard: Sample | None,
+    embedder: RememberingEmbedder,
+    settings: SweepSettings,
 ) -> Measured:
     claim = embedder.encode([sample.claim])[0]
-    own, other = embedder.encode(sample.evidence), embedder.encode(control.evidence)
-    gap = oracle_gap(claim, own, top_k, rank_r)
-    first = oracle_gap(claim, own, top_k, rank_r, oracle="first")
-    mismatched = oracle_gap(claim, other, top_k, rank_r)
+
+    def against(evidence: Sequence[str]) -> GapResult:
+        spans = embedder.encode(evidence)
+        return oracle_gap(claim, spans, settings.top_k, settings.rank_r, settings.oracle)
+
+    gap = against(sample.evidence)
     return Measured(
         id=sample.id,
         group=sample.group,
@@ -244,8 +267,8 @@ def _measured(
         energy=rounded(gap.claim.energy),
         oracle_energy=rounded(gap.oracle_energy),
         energy_gap=rounded(gap.energy_gap),
-        oracle_first_energy=rounded(first.oracle_energy),
-        control_gap=rounded(mismatched.energy_gap),
+        random_gap=rounded(against(random.evidence).energy_gap),
+        hard_gap=None if hard is None else rounded(against(hard.evidence).energy_gap),
         effective_rank=gap.claim.effective_rank,
         identity_error=rounded(gap.claim.identity_error),
         exhausted=gap.exhausted,
@@ -256,7 +279,6 @@ def _measured(
 def summary_of(rows: Sequence[Measured], taus: Mapping[str, float], seed: int) -> dict[str, dict[str, Any]]:
     """Count each threshold's verdicts on the claims it was learnt from, on held-out ones and on mismatched ones."""
     gaps = [row.energy_gap for row in rows]
-    controls = [row.control_gap for row in rows]
     groups = [row.group for row in rows]
     held = _held_out(gaps, groups, [float(name[1:]) for name in taus], seed)
     summary = {}
@@ -264,7 +286,6 @@ def summary_of(rows: Sequence[Measured], taus: Mapping[str, float], seed: int) -
         counts = dict.fromkeys(VERDICTS, 0)
         for gap in gaps:
             counts[apply_adaptive_policy_gap(gap, tau)] += 1
-        rate = acceptance(controls, tau)
         summary[name] = {
             "tau_accept": rounded(tau),
             "tau_review": rounded(review_limit(tau)),
@@ -273,7 +294,7 @@ def summary_of(rows: Sequence[Measured], taus: Mapping[str, float], seed: int) -
             "rejection_rate": _share(counts["reject"], len(rows)),
             "not_accepted_rate": _share(len(rows) - counts["accept"], len(rows)),
             "held_out": held.get(float(name[1:])),
-            "control": _plain(asdict(rate)),
+            **{kind: _plain(asdict(acceptance(gaps_of(rows, kind), tau))) for kind in KINDS},
         }
     return summary
 
@@ -296,24 +317,34 @@ def _held_out(
     }
 
 
-def control_of(rows: Sequence[Measured], budget: float, seed: int) -> dict[str, Any] | None:
-    """Return a threshold by a budget for false acceptance, or None if the sample is too small for the confidence."""
-    # One half must satisfy (1 - budget)^n <= 0.05, the bound without any acceptance, with a margin in n.
-    if len(rows) / 2 < 1.2 * math.log(0.05) / math.log1p(-budget):
-        return None
-    groups = [row.group for row in rows]
-    try:
-        found = negative_control(
-            [row.control_gap for row in rows],
-            groups,
-            budget=budget,
-            positives=[row.energy_gap for row in rows if row.label in ("supported", None)] or None,
-            positive_groups=[row.group for row in rows if row.label in ("supported", None)] or None,
-            seed=seed,
-        )
-    except GateError:  # large groups leave one half too small or empty
-        return None
-    return dict(_plain(asdict(found)))
+def gaps_of(rows: Sequence[Measured], kind: str) -> list[float]:
+    """Return the gaps of the claims that have mismatched evidence of a kind."""
+    gaps = [row.random_gap if kind == "random" else row.hard_gap for row in rows]
+    return [gap for gap in gaps if gap is not None]
+
+
+def controls_of(rows: Sequence[Measured], budget: float, seed: int) -> dict[str, NegativeControl]:
+    """Return a threshold for each kind of mismatched evidence that the sample has enough of for the confidence."""
+    found = {}
+    matched = [row for row in rows if row.label in ("supported", None)]
+    for kind in KINDS:
+        pairs = [row for row in rows if kind == "random" or row.hard_gap is not None]
+        # One half must satisfy (1 - budget)^n <= 0.05, the bound without any acceptance, with a margin in n.
+        if len(pairs) / 2 < 1.2 * math.log(0.05) / math.log1p(-budget):
+            continue
+        try:
+            control = negative_control(
+                gaps_of(pairs, kind),
+                [row.group for row in pairs],
+                budget=budget,
+                positives=[row.energy_gap for row in matched] or None,
+                positive_groups=[row.group for row in matched] or None,
+                seed=seed,
+            )
+        except GateError:  # large groups leave one half too small or empty
+            continue
+        found[kind] = control
+    return found
 
 
 def _plain(value: Any) -> Any:

@@ -1,6 +1,6 @@
 """Read a sweep from its file, which is not trusted.
 
-Each value must have its type, and ``summary`` and ``negative_control`` are recomputed from the samples.
+Each value must have its type, and ``summary`` and ``controls`` are recomputed from the samples.
 """
 
 from __future__ import annotations
@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, get_args
 
 from solvent.gate.errors import GateError
-from solvent.gate.sweep import FORMAT, Measured, Sweep, control_of, summary_of
+from solvent.gate.measurement import Oracle
+from solvent.gate.sweep import FORMAT, Measured, Sweep, controls_of, summary_of
 from solvent.inputs import strict_json
 
 __all__ = ["sweep_from_json"]
@@ -35,15 +36,15 @@ def sweep_from_json(text: str | bytes, where: str = "sweep") -> Sweep:
     )
     parts = {key: _checked(content[key], kinds, f"{where}, {key}") for key, kinds in _PARTS.items()}
     taus = _taus(content["tau_by_percentile"], f"{where}, tau_by_percentile")
-    for key in ("summary", "negative_control"):
-        if not isinstance(content[key], Mapping) and (key == "summary" or content[key] is not None):
+    for key in ("summary", "controls"):
+        if not isinstance(content[key], Mapping):
             raise GateError(f"{where}, {key}: allowed: an object, as `solvent gate sweep` writes it")
     budget, seed = parts["settings"]["budget"], parts["settings"]["seed"]
     return Sweep(
         **parts,
         tau_by_percentile=taus,
         summary=summary_of(rows, taus, seed),
-        negative_control=control_of(rows, budget, seed),
+        controls=controls_of(rows, budget, seed),
         samples=rows,
     )
 
@@ -100,6 +101,11 @@ _KINDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "int": ("a whole number, 0 or more", _is_count),
     "float": ("a finite number", _is_number),
     "share": ("a number from -1 to 1", _is_share),
+    "share | None": (
+        "a number from -1 to 1, or null",
+        lambda value: value is None or _is_share(value),
+    ),
+    "oracle": (", ".join(get_args(Oracle)), lambda value: value in get_args(Oracle)),
     "size": ("a whole number, 1 or more", lambda value: _is_count(value) and value > 0),
     "budget": ("a number between 0 and 1", lambda value: _is_number(value) and 0.0 < value < 1.0),
     "numbers": ("a list of numbers", lambda value: isinstance(value, list) and all(map(_is_number, value))),
@@ -108,8 +114,8 @@ _KINDS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
         lambda value: isinstance(value, Mapping) and all(map(_is_count, value.values())),
     ),
 }
-_SHARES = ("energy", "oracle_energy", "energy_gap", "oracle_first_energy", "control_gap")
-_SAMPLE = {field.name: "share" if field.name in _SHARES else str(field.type) for field in fields(Measured)}
+_SHARES = dict.fromkeys(("energy", "oracle_energy", "energy_gap", "random_gap"), "share")
+_SAMPLE = {field.name: str(field.type) for field in fields(Measured)} | _SHARES | {"hard_gap": "share | None"}
 _PARTS = {
     "dataset": {
         "name": "str",
@@ -125,7 +131,7 @@ _PARTS = {
         "seed": "int",
         "top_k": "size",
         "rank_r": "size",
-        "oracle": "str",
+        "oracle": "oracle",
         "percentiles": "numbers",
         "budget": "budget",
     },

@@ -22,7 +22,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -59,6 +59,8 @@ class Context:
         override: use the policy despite a mismatch, and note it in the reasons.
         top_k: maximum number of spans.
         rank_r: maximum number of directions.
+        oracle: oracle of a bare threshold's gap: ``medoid``, ``first`` (the source's) or ``none``. A policy has its
+            own.
     """
 
     claim_text: str | None = None
@@ -68,8 +70,11 @@ class Context:
     override: bool = False
     top_k: int = TOP_K
     rank_r: int = RANK_R
+    oracle: Oracle | None = None
 
     def __post_init__(self) -> None:
+        if self.oracle not in (None, *get_args(Oracle)):
+            raise GateError(f"oracle: got {self.oracle!r:.80}; allowed: {', '.join(get_args(Oracle))}")
         if (self.claim_text is None) != (self.evidence_texts is None):
             raise GateError("claim_text, evidence_texts: got one of the two; allowed: both or neither")
         for name in ("top_k", "rank_r"):
@@ -170,6 +175,10 @@ def _rule(regime: Policy | str, tau_accept: Any, context: Context) -> _Rule:
     if regime == "fixed" and tau_accept is None:
         regime = FIXED[FALLBACK]
     if isinstance(regime, Policy):
+        if context.oracle not in (None, regime.oracle):
+            raise GateError(
+                f"oracle: got {context.oracle}, {regime.name} has {regime.oracle}; allowed: the policy's, or none given"
+            )
         return _Rule(
             name=regime.name,
             decide=regime.decide,
@@ -196,7 +205,7 @@ def _rule(regime: Policy | str, tau_accept: Any, context: Context) -> _Rule:
         measure="energy_gap" if regime == "adaptive" else "energy",
         tau_accept=tau,
         strict=False,
-        oracle="medoid",
+        oracle=context.oracle or "medoid",
         reasons=() if math.isfinite(tau) else ("the threshold is no finite number",),
     )
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from solvent_experiments.artifacts.files import write_atomically, write_json
 from solvent_experiments.config.documents import ConfigError
-from solvent_experiments.instruments.gate import tables
+from solvent_experiments.instruments.gate import reviews, tables
 from solvent_experiments.instruments.gate.files import (
     sweep_at,
     with_manifest,
@@ -21,9 +21,11 @@ from solvent_experiments.instruments.gate.options import (
     DatasetPath,
     Measuring,
     Model,
+    OracleName,
     RankR,
     Seed,
     TopK,
+    oracle_of,
     percentiles_of,
 )
 from solvent_experiments.instruments.options import grouped
@@ -37,11 +39,16 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 FAILED = 1
-POLICIES = "solvent.gate.policies.v1"
 
 app = typer.Typer(
     rich_markup_mode="markdown",
-    help="""Learn a verity gate's thresholds from claims with evidence, check them, and evaluate them.
+    help="""Judge claims against their evidence, decide what is under review, and learn a gate's thresholds.
+
+- `solvent gate judge claims.jsonl --policy standard`  judges claims
+
+- `solvent gate reviews`, `decide`, `learn`  decide what waits, and learn from it
+
+- `solvent gate drift`  compares recent claims with the thresholds in force
 
 - `solvent gate sweep --dataset claims.jsonl --out sweep.json`  learns thresholds
 
@@ -74,11 +81,14 @@ def sweep(
         str, typer.Option(metavar="P,P,...", help="Percentiles of the gaps.")
     ] = "1,5,10,20,30",
     budget: Annotated[
-        float, typer.Option(help="Share of mismatched claims that the negative control may accept.")
+        float, typer.Option(help="Share of claims with mismatched evidence that may be accepted.")
     ] = 0.05,
     top_k: TopK = 12,
     rank_r: RankR = 8,
-    policies: Annotated[Path | None, typer.Option(metavar="PATH", help="Also write the policies.")] = None,
+    oracle: OracleName = None,
+    policies: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Also write the policies, with the checklist.")
+    ] = None,
     domain: Annotated[
         str | None, typer.Option(help="Domain that the policies name.  [default: the file's name]")
     ] = None,
@@ -87,7 +97,9 @@ def sweep(
     """Measure claims of a domain and learn thresholds at percentiles of their energy gaps.
 
     Writes `tau_by_percentile`, the effect of each percentile, all samples, and a manifest. The rates on the sample
-    itself follow from the percentiles by construction; look at the held-out rates and the controls.
+    itself follow from the percentiles by construction; look at the held-out rates and at mismatched evidence. Budgets
+    are learnt from evidence of another page and, where the claims name their pages, from other evidence of the same
+    page.
 
     Examples:
 
@@ -95,11 +107,15 @@ def sweep(
 
     - `solvent gate sweep --dataset feverous.jsonl --wiki-db pages.db --out sweep.json --policies policies.json`
     """
+    from solvent.gate.checklist import run_checklist, runs_of
     from solvent.gate.policy import Policy
+    from solvent.gate.policy_files import FORMAT as POLICIES
     from solvent.gate.policy_files import save_policies
     from solvent.gate.sweep import FORMAT, SweepSettings, run_sweep
 
-    settings = SweepSettings(n or None, seed, top_k, rank_r, percentiles_of(percentiles), budget)
+    settings = SweepSettings(
+        n or None, seed, top_k, rank_r, oracle_of(oracle), percentiles_of(percentiles), budget
+    )
     inputs = {"the data set": dataset, "the database of pages": measuring.wiki_db}
     require_outputs(inputs, *with_manifest(out, FORMAT), Output("--policies", policies, POLICIES))
     with measuring.progress("sweep") as told:
@@ -111,13 +127,20 @@ def sweep(
     write_atomically(out, found.to_json())
     if policies is not None:
         policies.parent.mkdir(parents=True, exist_ok=True)
-        save_policies(policies, found.policies(domain))
+        items = run_checklist(found.samples, runs_of([row.energy_gap for row in found.samples], found.taus))
+        save_policies(policies, found.policies(domain), items)
     write_manifest(out, data, dataset, embedder, {**found.settings, "domain": domain})
     _say_skipped(data)
     show_table(tables.sweep_table(found))
     for line in tables.sweep_lines(found):
         say(line)
     say(f"written: {out}" + ("" if policies is None else f", {policies}"))
+    if policies is not None:
+        failed = ", ".join(item.name for item in items if not item.passed)
+        say(
+            f"the checklist in {policies} fails: {failed}" if failed else f"the checklist in {policies} holds"
+        )
+        say(f"use them: solvent gate judge CLAIMS --policy P10 --policies {policies}")
 
 
 @app.command()
@@ -151,7 +174,7 @@ def check(
 
     - `solvent gate check sweep.json --dataset claims.jsonl`
     """
-    from solvent.gate.checklist import run_checklist, runs_from_text
+    from solvent.gate.checklist import run_checklist, runs_from_text, runs_of
     from solvent.gate.sweep import SweepSettings, run_sweep
 
     found = sweep_at(path)
@@ -173,7 +196,8 @@ def check(
                 on_progress=lambda done, total: told("runs", done, total),
             )
     assert found is not None
-    items = run_checklist(found, runs)
+    runs = runs or runs_of([row.energy_gap for row in found.samples], found.taus)
+    items = run_checklist(found.samples, runs)
     failed = [item.name for item in items if not item.passed]
     if as_json:
         say(json.dumps([vars(item) for item in items], indent=2))
@@ -197,6 +221,7 @@ def eval_(
     seed: Seed = 0,
     top_k: TopK = 12,
     rank_r: RankR = 8,
+    oracle: OracleName = None,
     resamples: Annotated[int, typer.Option(min=100, max=100_000, help="Draws of the bootstrap.")] = 1000,
     measuring: Measuring,
 ) -> None:
@@ -217,7 +242,7 @@ def eval_(
     if out is not None:
         inputs = {"the data set": dataset, "the database of pages": measuring.wiki_db}
         require_outputs(inputs, *with_manifest(out, FORMAT))
-    spans = {"top_k": top_k, "rank_r": rank_r}
+    spans: dict[str, Any] = {"top_k": top_k, "rank_r": rank_r, "oracle": oracle_of(oracle)}
     with measuring.progress("eval") as told:
         data, embedder = measuring.data(dataset), measuring.embedder()
         samples = data.drawn(n or None, seed).samples
@@ -235,6 +260,10 @@ def eval_(
     )
     if out is not None:
         say(f"written: {out}")
+
+
+for command in (reviews.judge, reviews.reviews, reviews.decide, reviews.learn, reviews.drift):
+    app.command()(command)
 
 
 def _say_skipped(data: Dataset) -> None:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from solvent.gate.sweep import Sweep
+from solvent.gate.sweep import Sweep, gaps_of
 from solvent_experiments.figures.style import GREY, INK, PALETTE, new_figure, save, spread, styled
 
 __all__ = ["draw_sweep"]
@@ -24,7 +24,10 @@ KINDS = {
     "other": ("other labels", PALETTE[3]),
     "": ("unlabelled", PALETTE[0]),
 }
-CONTROL = ("with another claim's evidence", GREY)
+MISMATCHED = {
+    "random": ("with evidence of another page", GREY, "D"),
+    "hard": ("with other evidence of the same page", PALETTE[6], "o"),
+}
 VERDICTS = {"accept": PALETTE[2], "review": PALETTE[4], "reject": PALETTE[1]}
 
 
@@ -40,9 +43,12 @@ def gaps_figure(sweep: Sweep) -> Figure:
     own: dict[str, list[float]] = {}
     for row in sweep.samples:
         own.setdefault(row.label or "", []).append(row.energy_gap)
-    controls = [row.control_gap for row in sweep.samples]
     rows = [(*KINDS[kind], np.array(own[kind])) for kind in KINDS if kind in own]
-    rows.append((*CONTROL, np.array(controls)))
+    rows += [
+        (name, colour, np.array(gaps))
+        for kind, (name, colour, _) in MISMATCHED.items()
+        if (gaps := gaps_of(sweep.samples, kind))
+    ]
     low, high = _range(np.concatenate([values for *_, values in rows]))
     figure = new_figure(1.05 + 0.55 * len(rows))
     all_axes = figure.subplots(len(rows), 1, sharex=True, squeeze=False)[:, 0]
@@ -82,7 +88,7 @@ def _name_thresholds(axes: Axes, sweep: Sweep, low: float, high: float) -> None:
 def verdicts_figure(sweep: Sweep) -> Figure:
     """Draw the shares accepted, reviewed and rejected by policy, for own and for mismatched evidence."""
     names = list(sweep.summary)
-    figure = new_figure(0.95 + 0.33 * len(names))
+    figure = new_figure(1.1 + 0.33 * len(names))
     axes = figure.subplots()
     places = np.arange(len(names))[::-1]
     base = np.zeros(len(names))
@@ -90,22 +96,25 @@ def verdicts_figure(sweep: Sweep) -> Figure:
         shares = np.array([sweep.summary[name][verdict] for name in names]) / len(sweep.samples)
         axes.barh(places, shares, left=base, height=0.62, color=colour, lw=0, label=verdict)
         base += shares
-    control = [sweep.summary[name]["control"]["share"] for name in names]
-    diamond: dict[str, Any] = {"ls": "", "marker": "D", "ms": 4, "color": "black", "mec": "white", "mew": 0.6}
-    axes.plot(control, places, **diamond, label="mismatched, accepted", clip_on=False, zorder=3)
+    pages = {"random": "other page, accepted", "hard": "same page, accepted"}
+    dots: dict[str, Any] = {"ls": "", "ms": 4, "color": "black", "mec": "white", "mew": 0.6, "zorder": 3}
+    for kind, (_, _, marker) in MISMATCHED.items():
+        if gaps_of(sweep.samples, kind):
+            accepted = [sweep.summary[name][kind]["share"] for name in names]
+            axes.plot(accepted, places, **dots, marker=marker, label=pages[kind], clip_on=False)
     axes.axvline(0.4, color=INK, lw=0.8, ls=DASHED)
     axes.set_yticks(places, names)
     axes.set_xlim(0, 1)
     axes.xaxis.set_major_formatter(PercentFormatter(1.0))
     axes.grid(visible=False, axis="y")
     axes.set_xlabel(
-        "share of the claims (mismatched: another claim's evidence)\ndashed: P30 should reject at least 60 %"
+        "share of the claims, of mismatched ones where it says so\ndashed: P30 should reject at least 60 %"
     )
     handles, labels = axes.get_legend_handles_labels()
-    order = [*range(1, len(handles)), 0] if labels[0].startswith("mismatched") else range(len(handles))
+    order = sorted(range(len(labels)), key=lambda i: labels[i] in pages.values())
     spacing: dict[str, Any] = {"columnspacing": 0.8, "handletextpad": 0.4, "handlelength": 1.0}
     handles, labels = [handles[i] for i in order], [labels[i] for i in order]
-    figure.legend(handles, labels, loc="outside upper center", ncols=4, **spacing)
+    figure.legend(handles, labels, loc="outside upper center", ncols=3, **spacing)
     return figure
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
@@ -16,8 +16,20 @@ from solvent_experiments.instruments.options import Quiet, SkipBroken
 if TYPE_CHECKING:
     from solvent.gate.datasets import Dataset
     from solvent.gate.embedding import SentenceEmbedder
+    from solvent.gate.measurement import Oracle
 
-__all__ = ["Claims", "DatasetPath", "Measuring", "Model", "RankR", "Seed", "TopK", "percentiles_of"]
+__all__ = [
+    "Claims",
+    "DatasetPath",
+    "Measuring",
+    "Model",
+    "OracleName",
+    "RankR",
+    "Seed",
+    "TopK",
+    "oracle_of",
+    "percentiles_of",
+]
 
 DatasetPath = Annotated[
     Path,
@@ -39,6 +51,15 @@ Seed = Annotated[
     int, typer.Option(min=0, help="Seed of the draw, the mismatched evidence and the bootstrap.")
 ]
 TopK = Annotated[int, typer.Option(min=1, max=1000, help="Number of nearest spans that count.")]
+OracleName = Annotated[
+    str | None,
+    typer.Option(
+        "--oracle",
+        metavar="medoid|first|none",
+        help="Oracle of the gap; `first` is the source's.  [default: medoid]",
+        show_default=False,
+    ),
+]
 RankR = Annotated[int, typer.Option(min=1, max=1000, help="Number of directions that count.")]
 
 
@@ -72,6 +93,16 @@ class Measuring:
         from solvent_experiments.instruments.terminal import progress
 
         return progress(label, quiet=self.quiet)
+
+
+def oracle_of(name: str | None) -> Oracle:
+    """Return an oracle by its name, the medoid by default."""
+    from solvent.gate.measurement import Oracle
+
+    for known in get_args(Oracle):
+        if name in (None, known):
+            return known  # type: ignore[no-any-return]
+    raise ConfigError(f"--oracle: got {name!r:.40}; allowed: {', '.join(get_args(Oracle))}")
 
 
 def percentiles_of(text: str) -> list[float]:
