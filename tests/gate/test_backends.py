@@ -18,8 +18,8 @@ from solvent.gate.embedding import Unread
 from solvent.gate.errors import GateError
 from solvent.gate.measurement import hallucination_energy
 
-CLAIMS = ["the old mill burned", "the old mill burned", "a cat sleeps", "nothing at all"]
-EVIDENCE = [["the old mill burned"], ["a cat sleeps"], ["a cat sleeps in the mill", "cats sleep"], []]
+CLAIMS = ["the old stone mill burned", "the old stone mill burned", "a cat sleeps", "nothing at all"]
+EVIDENCE = [["the old stone mill burned"], ["a cat sleeps"], ["a cat sleeps in the mill", "cats sleep"], []]
 
 
 def backends(words):

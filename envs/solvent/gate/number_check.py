@@ -5,6 +5,7 @@ The evidence states
 - a number without a unit by the same value
 - a number with a unit by the same quantity in a unit of the family (``0.5 uM`` is ``500 nM``), or by the bare number
   if that has no unit and counts nothing else (``10 men``)
+- a time of the day by the same time (``5:30 pm`` is ``17:30``), or by its bare hour and minute
 - a date by all of its parts in one date, or by its month and day without a year and the year elsewhere
 - a decade by one of its years
 - a number inside a name by the same name
@@ -18,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from solvent.gate.quantities import Date, Mention, keys, mentions, names
+from solvent.gate.quantities import CLOCK, Date, Mention, keys, mentions, names
 from solvent.gate.wording import plain
 
 __all__ = ["Stated", "missing"]
@@ -46,6 +47,9 @@ class Stated:
         self.numbers.update(values)
         if not mention.units and not mention.counts:
             self.bare.update(values)
+        if _is_time(mention) and ":" in mention.text and mention.text[-1].isdecimal():
+            # 3:45 may be minutes and seconds; 3:45 pm is a time.
+            self.bare.update(mention.parts)
         self.quantities.update(_quantities(mention))
         for year, month, day in mention.dates:
             self.dates |= {(y, month, d) for y in (0, year) for d in (0, day)}
@@ -61,6 +65,8 @@ class Stated:
             return True
         if mention.dates:
             return any(self._holds_date(date) for date in mention.dates)
+        if _is_time(mention):
+            return bool(_quantities(mention) & self.quantities) or self.bare.issuperset(mention.parts)
         if mention.units:
             return bool(_quantities(mention) & self.quantities or self.bare.intersection(mention.values))
         return not self.numbers.isdisjoint(mention.values)
@@ -69,6 +75,10 @@ class Stated:
         year, month, day = date
         apart = (0, month, day) in self.yearless and f"{year}" in self.numbers
         return date in self.dates or (year > 0 and apart)
+
+
+def _is_time(mention: Mention) -> bool:
+    return any(family == CLOCK for family, _ in mention.units)
 
 
 def _quantities(mention: Mention) -> set[tuple[str, str]]:

@@ -3,7 +3,10 @@
 ``1,000`` is 1000, ``1.5 million`` is 1500000, ``twenty-five`` and ``25th`` are 25, ``1990s`` is a decade, and ``5
 March 1990``, ``March 5, 1990`` and ``1990-03-05`` are equal. A number inside a name (``MG-132``) carries that name.
 ``-5`` is negative unless something directly precedes the sign (``3-2``, ``1990-95``). ``.5`` and ``1/2`` are 0.5,
-``1e5`` is 100000, and ``5:30 pm`` has ``pm`` as a unit. ``one``, ``first`` and ``second`` are ``idle``: seldom numbers.
+``1e5`` is 100000, ``two and a half`` is 2.5, and ``half a kilogram`` is 0.5 kg. ``5:30 pm`` and ``17:30`` are one time
+of the day. ``IV`` and other Roman numerals up to 39 are numbers, except ``I``, ``V`` and ``X``. They, ``one``,
+``first``, ``second``, ``both`` and ``twice`` are ``idle``: parts of names, seldom numbers, or counts that a text need
+not state.
 
 Known approximation: English. Ambiguous notation (``5/3/1990``, ``1.000``) keeps every reading.
 """
@@ -18,9 +21,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from solvent.gate.units import CURRENCIES, MONTHS, ORDINALS, SCALES, SPELLED, UNITS, WORD_UNITS
-from solvent.gate.wording import content_stems, plain
+from solvent.gate.wording import content_stems, plain, words
 
-__all__ = ["Date", "Mention", "Unit", "keys", "mentions", "names"]
+__all__ = ["CLOCK", "Date", "Mention", "Unit", "keys", "mentioned_words", "mentions", "names"]
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?:[eE][+-]?\d+(?!\w))?|[^\W\d_]+|[^\w\s]|_")
 _CHUNK = re.compile(r"(?<!\S)[^\s\d]*\d\S*")  # with a digit in it
@@ -33,8 +36,16 @@ _GROUPED_BY_DOTS = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
 _DECIMAL = re.compile(r"\d+[.,]\d+")
 _ORDINAL_ENDINGS = frozenset({"st", "nd", "rd", "th"})
 _JOINS = frozenset({"-", "to", "and", "or"})
-_NUMBER_WORDS = SPELLED.keys() | ORDINALS.keys() | SCALES.keys()
-_IDLE = frozenset({"one", "first", "second"})
+_IDLE = frozenset({"one", "first", "second", "both", "twice", "thrice"})
+_ROMAN = re.compile("(?=..)(X{0,3})(IX|IV|V?I{0,3})")
+_ROMAN_ONES = {"": 0, "I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII": 8, "IX": 9}
+_HALF = {"half": 0.5, "quarter": 0.25}
+_NUMBER_WORDS = SPELLED.keys() | ORDINALS.keys() | SCALES.keys() | _HALF.keys()
+_POUNDS = frozenset({"pound", "pounds"})
+"""Of weight or of money."""
+_PER = {"hour": 1e-3, "second": 3.6}
+CLOCK = "clock"
+"""Family of times of the day, in minutes since midnight."""
 _ALONE = frozenset(month for month in MONTHS if len(month) > 4 and month != "march")
 _LONGEST_NUMBER = 15  # digits that a float holds exactly; longer numbers are compared as text
 _PADDING = 8
@@ -78,7 +89,7 @@ class Mention:
         name: the name that contains it (``mg132``), or empty.
         decade: true if ``values`` are the years of a decade, the first year first.
         idle: true if it is seldom a number and is not looked up.
-        parts: numerator and denominator of a fraction.
+        parts: numerator and denominator of a fraction, hour and minute of a time.
         counts: true if it counts the next word (``10 men``), so that a unit elsewhere can't be its own.
         first, last: indices of its tokens.
     """
@@ -105,6 +116,11 @@ def mentions(text: str) -> list[Mention]:
     return found
 
 
+def mentioned_words(text: str) -> set[str]:
+    """Return the words in lower case that a text's numbers and dates are made of, with their units."""
+    return {word for mention in mentions(text) for word in words(mention.text)}
+
+
 class _Reader:
     """One pass over the tokens, with a bounded number of looks at each."""
 
@@ -121,14 +137,15 @@ class _Reader:
 
     def read(self) -> list[Mention]:
         numbers = [i for i, text in enumerate(self.texts) if text[:1].isdecimal()]
-        words = [i for i, word in enumerate(self.lower) if word in MONTHS or word in _NUMBER_WORDS]
-        for i in sorted(numbers + words):
+        spelled = [i for i, word in enumerate(self.lower) if word in MONTHS or word in _NUMBER_WORDS]
+        romans = [i for i, text in enumerate(self.texts) if _ROMAN.fullmatch(text) and not self._attached(i)]
+        for i in sorted(numbers + spelled):
             if self.tokens[i].is_number:
                 self._numeric_date(i)
             elif self.lower[i] in MONTHS:
                 self._written_date(i)
         end = 0
-        for i in sorted(numbers + words):
+        for i in sorted(numbers + spelled + romans):
             if i >= end and i not in self.taken:
                 end = self._number(i)
         return sorted(self.found, key=lambda mention: mention.first)
@@ -203,12 +220,18 @@ class _Reader:
         """Read the number at token ``i``, if there is one, and return the next index."""
         if self.tokens[i].is_number:
             return self._digits(i)
+        if roman := _ROMAN.fullmatch(self.at(i)):
+            value = 10.0 * len(roman[1]) + _ROMAN_ONES[roman[2]]
+            self.add(i, i, Mention("", keys([value]), idle=True))
+            return i + 1
         word = self.low(i)
+        if word in _HALF:
+            return self._half_a_unit(i)
         begins = word in SPELLED or word in ORDINALS or (word in SCALES and self.low(i - 1) == "a")
         return self._spelled(i) if begins else i + 1
 
     def _digits(self, i: int) -> int:
-        if end := self._fraction(i):
+        if end := self._fraction(i) or self._time(i):
             return end
         text, j = self.tokens[i].text, i + 1
         values = readings(text)
@@ -231,8 +254,9 @@ class _Reader:
             values = [value * factor for value in values]
         units: tuple[Unit, ...] = ((money, 1.0),) if money else ()
         if not money:
-            units, j = self._half_of_day(i, j)
-            units, j = (units, j) if units else self._unit(j)
+            more, j = self._and_a_half(j)
+            values = [value + more for value in values]
+            units, j = self._unit(j)
         # A number too long for a float keeps its digits as text.
         literal = () if values else (text,)
         self.add(
@@ -272,20 +296,44 @@ class _Reader:
         self.add(i, end - 1, Mention("", keys([above / below]), units, parts=parts))
         return end
 
-    def _half_of_day(self, i: int, j: int) -> tuple[tuple[Unit, ...], int]:
-        """Return ``am`` or ``p.m.`` at token ``j`` after an hour or a minute at ``i``, and the next index."""
-        if not 0 <= self.tokens[i].whole < 60:
-            return (), j
+    def _time(self, i: int) -> int:
+        """Read ``17:30``, ``5:30 pm`` or ``5 p.m.`` at token ``i``, and return the next index, or 0."""
+        hour, minute, j = self.tokens[i].whole, 0, i + 1
+        written = self.at(j) == ":" and self.touches(j) and self.touches(j + 1) and len(self.at(j + 1)) == 2
+        if written:
+            minute, j = self.whole(j + 1), j + 2
+        half, j = self._half_of_day(j)
+        longer = self.at(j) == ":" and self.touches(j)  # 1:30:05
+        if not 0 <= hour < 24 or not 0 <= minute < 60 or longer or self._attached(i) or not (written or half):
+            return 0
+        hours = (
+            [hour] if hour > 12 else [hour % 12 + 12 * late for late in (0, 1) if half != ("pm", "am")[late]]
+        )
+        times = keys(60.0 * h + minute for h in hours)
+        parts = keys([float(hour)] + [float(minute)] * (minute > 0))
+        self.add(i, j - 1, Mention("", times, ((CLOCK, 1.0),), parts=parts))
+        return j
+
+    def _half_of_day(self, j: int) -> tuple[str, int]:
+        """Return ``am`` or ``pm`` if token ``j`` begins one of them, and the next index."""
         if half := _HALVES.get(self.at(j)):
-            return ((half, 1.0),), j + 1
-        if (
-            self.low(j) in ("a", "p")
-            and self.at(j + 1) == "."
-            and self.low(j + 2) == "m"
-            and self.touches(j + 2)
-        ):
-            return ((f"{self.low(j)}m", 1.0),), j + 3
-        return (), j
+            return half, j + 1
+        spaced = self.low(j) in ("a", "p") and self.at(j + 1) == "." and self.low(j + 2) == "m"
+        return (f"{self.low(j)}m", j + 3) if spaced and self.touches(j + 2) else ("", j)
+
+    def _and_a_half(self, j: int) -> tuple[float, int]:
+        """Return 0.5 for ``and a half`` at token ``j``, and the next index."""
+        if self.low(j) == "and" and self.low(j + 1) == "a" and self.low(j + 2) in _HALF:
+            return _HALF[self.low(j + 2)], j + 3
+        return 0.0, j
+
+    def _half_a_unit(self, i: int) -> int:
+        """Read ``half a kilogram`` or ``a quarter of an hour`` at token ``i``, and return the next index."""
+        j = i + 2 if self.low(i + 1) == "of" else i + 1
+        units, end = self._unit(j + 1) if self.low(j) in ("a", "an") else ((), i + 1)
+        if units:
+            self.add(i, end - 1, Mention("", keys([_HALF[self.low(i)]]), units))
+        return end
 
     def _counts(self, j: int) -> bool:
         """Return true if the number before token ``j`` counts a content word, and no unit follows soon."""
@@ -320,9 +368,13 @@ class _Reader:
             joined = "".join(map(self.at, range(k, k + size)))
             if joined in UNITS and not joined.isalpha() and self.at(k + size - 1):
                 return (UNITS[joined],), k + size
+        if self.low(k) in _POUNDS:
+            return (WORD_UNITS["pound"], (CURRENCIES["£"], 1.0)), k + 1
         unit = self._named(k)
         if not unit:
             return (), j
+        if unit[0] == "m" and self.low(k + 1) in ("per", "an", "a") and (time := _PER.get(self.low(k + 2))):
+            return (("km/h", unit[1] * time),), k + 3
         if unit[0] == "m" and self.touches(k + 1) and self.at(k + 1) in ("2", "3"):
             return (_raised(unit, self.at(k + 1)),), k + 2
         return (unit,), k + 1
@@ -353,7 +405,9 @@ class _Reader:
             else:
                 break
             j = k + 1
+        more, j = (0.0, j) if ordinal else self._and_a_half(j)
         units, end = self._unit(j) if not ordinal else ((), j)
+        total += more
         idle = end - i == 1 and self.low(i) in _IDLE
         self.add(i, end - 1, Mention("", keys([total + current]), units, idle=idle))
         return end

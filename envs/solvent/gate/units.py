@@ -59,10 +59,10 @@ UNITS: Mapping[str, Unit] = MappingProxyType(
         "m²": ("m2", 1.0),
         "km²": ("m2", 1e6),
         "ha": ("m2", 1e4),
-        "mph": ("mph", 1.0),
+        "mph": ("km/h", 1.609344),
         "kph": ("km/h", 1.0),
         "km/h": ("km/h", 1.0),
-        "m/s": ("m/s", 1.0),
+        "m/s": ("km/h", 3.6),
         "%": ("%", 1.0),
         "°C": ("°C", 1.0),
         "°F": ("°F", 1.0),
@@ -95,7 +95,7 @@ WORD_UNITS: Mapping[str, Unit] = MappingProxyType(
             "gram": ("g", 1.0),
             "kilogram": ("g", 1e3),
             "tonne": ("g", 1e6),
-            "pound": ("pound", 1.0),  # of weight or of money
+            "pound": ("g", 453.59237),
             "ounce": ("g", 28.349523125),
             "milliliter": ("l", 1e-3),
             "microliter": ("l", 1e-6),
@@ -113,6 +113,7 @@ WORD_UNITS: Mapping[str, Unit] = MappingProxyType(
             "percent": ("%", 1.0),
             "dollar": ("$", 1.0),
             "euro": ("€", 1.0),
+            "yen": ("¥", 1.0),
             "nanomolar": ("M", 1e-9),
             "micromolar": ("M", 1e-6),
             "millimolar": ("M", 1e-3),
@@ -138,7 +139,9 @@ _ONES = _list(
 _TENS = _list("twenty thirty forty fifty sixty seventy eighty ninety")
 
 SPELLED: Mapping[str, int] = MappingProxyType(
-    {word: value for value, word in enumerate(_ONES)} | {word: 10 * (i + 2) for i, word in enumerate(_TENS)}
+    {"both": 2, "twice": 2, "thrice": 3}
+    | {word: value for value, word in enumerate(_ONES)}
+    | {word: 10 * (i + 2) for i, word in enumerate(_TENS)}
 )
 
 _IRREGULAR = {

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import re
 
-__all__ = ["content_stems", "plain", "shown", "stem", "words"]
+__all__ = ["content_stems", "plain", "quotations", "shown", "stem", "words"]
 
 _SAME = {
     **dict.fromkeys(map(ord, "\u2018\u2019\u201a\u201b\u02bc\u0060\u00b4"), "'"),
@@ -22,6 +22,8 @@ _SAME = {
     **dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\ufeff\u00ad"), None),
 }
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+_INCHES = re.compile(r"(?<=\d)'\s?\d{1,2}\"")
+_DOUBLE = re.compile('"([^"]*)"')
 _SHOWN = 80
 
 
@@ -44,6 +46,33 @@ _FUNCTION_WORDS = _set(
 def plain(text: str) -> str:
     """Return the text with one form each of dash, quote and micro sign, and without invisible marks."""
     return text.replace("`", "'") if text.isascii() else text.translate(_SAME)
+
+
+def quotations(text: str) -> list[tuple[int, int]]:
+    """Return the places of the quoted parts of a plain text, in order, without their marks.
+
+    Single quotes need two words or more, because an apostrophe looks the same.
+    """
+    # A mark of feet and inches, 6'2", is no quotation mark. Blanks keep the places.
+    text = _INCHES.sub(lambda match: " " * len(match.group()), text)
+    double = [match.span(1) for match in _DOUBLE.finditer(text)]
+    rest = _DOUBLE.sub(lambda match: " " * len(match.group()), text)
+    single = [(start, end) for start, end in _singles(rest) if len(text[start:end].split()) > 1]
+    return sorted(double + single)
+
+
+def _singles(text: str) -> list[tuple[int, int]]:
+    """Return the places between an opening single quote (after no letter) and a closing one (before no letter)."""
+    found, start = [], -1
+    for match in re.finditer("'", text):
+        i = match.start()
+        before, after = text[i - 1 : i], text[i + 1 : i + 2]
+        if start < 0 and not before.isalnum() and after.isalnum():
+            start = i + 1
+        elif start >= 0 and not after.isalnum() and not before.isspace():
+            found.append((start, i))
+            start = -1
+    return found
 
 
 def words(text: str) -> list[str]:
