@@ -222,6 +222,8 @@ def test_broken_lines_are_skipped_under_the_flag_alone(here):
         (("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--budget", "2"), "budget: got 2"),
         (("sweep", "--dataset", "CLAIMS", "--out", "s.json", "--model", "./none"), "'./none'"),
         (("check", "none.json"), "none.json: no such file"),
+        (("check", "SWEEP", "--oracle", "first"), "--oracle: got first; allowed: medoid, which"),
+        (("judge", "CLAIMS", "--policy", "strict", "--store", "INSIDE"), "--store: "),
         (("plot", "CLAIMS"), "not a sweep"),
         (("plot", "none.json"), "none.json: no such file"),
         (("check", "OTHER"), "other.json, line 1: not JSON"),

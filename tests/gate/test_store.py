@@ -6,6 +6,7 @@ import dataclasses
 import json
 import sqlite3
 import threading
+import time
 
 import pytest
 
@@ -94,7 +95,14 @@ def test_a_wrong_decision_is_one_line(arguments, said, store):
     assert len(store.waiting()) == 1
 
 
-def test_many_who_decide_at_once_make_one_decision(store):
+def test_many_who_decide_at_once_make_one_decision(store, monkeypatch):
+    """Each takes its time between reading the review and writing the decision."""
+
+    def slow():
+        time.sleep(0.1)
+        return "2026-11-24T12:00:00+00:00"
+
+    monkeypatch.setattr("solvent.gate.store.now", slow)
     (waits,) = store.waiting()
     made, refused, ready = [], [], threading.Barrier(8)
 

@@ -160,6 +160,7 @@ def check(
         ),
     ] = None,
     seed: Seed = 0,
+    oracle: OracleName = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead of a table.")] = False,
     measuring: Measuring,
 ) -> None:
@@ -178,13 +179,18 @@ def check(
     from solvent.gate.sweep import SweepSettings, run_sweep
 
     found = sweep_at(path)
+    used = oracle_of(oracle)
+    if found is not None and oracle is not None and used != found.settings["oracle"]:
+        raise ConfigError(
+            f"--oracle: got {used}; allowed: {found.settings['oracle']}, which {path} was made with"
+        )
     runs = None
     source = path if found is None else dataset
     if source is not None:
         with measuring.progress("check") as told:
             data, embedder = measuring.data(source), measuring.embedder()
             if found is None:
-                found = run_sweep(data, embedder, SweepSettings(seed=seed), told)
+                found = run_sweep(data, embedder, SweepSettings(seed=seed, oracle=used), told)
             if found.model["fingerprint"] != embedder.fingerprint:
                 made = found.model["name"]
                 raise ConfigError(f"{path}: made with the model {made}; allowed: the same --model")

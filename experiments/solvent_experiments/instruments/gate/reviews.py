@@ -14,7 +14,7 @@ from solvent_experiments.artifacts.files import write_atomically
 from solvent_experiments.instruments.gate import tables
 from solvent_experiments.instruments.gate.options import Measuring, OracleName, oracle_of
 from solvent_experiments.instruments.options import grouped
-from solvent_experiments.instruments.outputs import Output, require_outputs
+from solvent_experiments.instruments.outputs import Output, require_outputs, require_place
 from solvent_experiments.instruments.terminal import counted, show_table
 from solvent_experiments.run.console import say
 
@@ -85,8 +85,10 @@ def judge(
     used_oracle = None if oracle is None else oracle_of(oracle)
     chosen = policy_named(policy, {} if policies is None else load_policies(policies), used_oracle)
     failed = [] if policies is None else [item.name for item in load_checklist(policies) if not item.passed]
-    if store is not None and store.exists():
-        VerdictStore(store)  # fail before the model is loaded
+    if store is not None:  # fail before the model is loaded
+        require_place("--store", store)
+        if store.exists():
+            VerdictStore(store)
     with measuring.progress("judge") as told:
         data, embedder = measuring.data(dataset), measuring.embedder()
         used = domain or (data.name if chosen.domain == ANY else None)
