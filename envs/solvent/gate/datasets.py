@@ -176,11 +176,7 @@ def _samples(records: Sequence[tuple[int, Record]]) -> tuple[Sample, ...]:
         name = record.id or f"line-{number}"
         seen[name] += 1
         unique = name if seen[name] == 1 else f"{name}#{seen[name]}"
-        samples.append(
-            Sample(
-                unique, record.claim, record.evidence, record.label, group, tuple(map(folded, record.pages))
-            )
-        )
+        samples.append(Sample(unique, record.claim, record.evidence, record.label, group, record.pages))
     return tuple(samples)
 
 
@@ -226,12 +222,12 @@ def same_page(samples: Sequence[Sample], seed: int) -> tuple[Sample | None, ...]
     own_spans: defaultdict[str, set[str]] = defaultdict(set)
     for i, sample in enumerate(samples):
         own_spans[folded(sample.claim)].update(map(folded, sample.evidence))
-        for page in dict.fromkeys(sample.pages):
-            on_page[page].append(i)
+        for page in sample.pages:
+            on_page[folded(page)].append(i)
     found: list[Sample | None] = []
     for i, sample in enumerate(samples):
         known = own_spans[folded(sample.claim)]
-        near = sorted({j for page in sample.pages for j in on_page[page]} - {i})
+        near = sorted({j for page in sample.pages for j in on_page[folded(page)]} - {i})
         for other in (samples[j] for j in rng.permutation(near)):
             spans = set(map(folded, other.evidence))
             if spans and known.isdisjoint(spans) and folded(other.claim) != folded(sample.claim):

@@ -26,7 +26,7 @@ KINDS = {
 }
 MISMATCHED = {
     "random": ("with evidence of another page", GREY, "D"),
-    "hard": ("with other evidence of the same page", PALETTE[6], "o"),
+    "hard": ("with other evidence of the same page", PALETTE[7], "o"),
 }
 VERDICTS = {"accept": PALETTE[2], "review": PALETTE[4], "reject": PALETTE[1]}
 
