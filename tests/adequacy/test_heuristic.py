@@ -7,7 +7,7 @@ import random
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from solvent.adequacy.errors import AdequacyError
@@ -72,10 +72,13 @@ def test_the_source_s_table_holds_row_by_row(response, context, expected, rule):
     assert (found.score, found.rule) == (expected, rule)
 
 
-def test_the_matrix_is_words_less_evidence_and_one():
+def test_the_matrix_is_words_less_evidence_and_one_but_for_two_cells_of_the_source():
+    """The source's table: hedged words are adequate, a universal claim after one look is 2."""
+    of_the_source = {(Words.HEDGED, Evidence.NONE): 0, (Words.ABSOLUTE, Evidence.THIN): 2}
     for words in Words:
         for evidence in Evidence:
-            assert score_of(words, evidence) == min(3, max(0, words - evidence + 1))
+            otherwise = min(3, max(0, words - evidence + 1))
+            assert score_of(words, evidence) == of_the_source.get((words, evidence), otherwise)
 
 
 # ------------------------------------------------------------------------------------------ the source's phrases
@@ -434,12 +437,12 @@ def plates(count):
 
 
 EXPECTED = {
-    ("hedged", False): (1, 0, 0, 0, 0),
-    ("hedged", True): (1, 0, 0, 0, 0),
+    ("hedged", False): (0, 0, 0, 0, 0),
+    ("hedged", True): (0, 0, 0, 0, 0),
     ("plain", False): (2, 1, 0, 0, 0),
     ("plain", True): (2, 1, 0, 0, 0),
     ("definitive", False): (3, 2, 1, 1, 0),
-    ("definitive", True): (3, 3, 2, 2, 1),
+    ("definitive", True): (3, 2, 2, 2, 1),
 }
 STRENGTH = {
     ("hedged", False): Words.HEDGED,
@@ -563,7 +566,7 @@ def test_with_the_query_a_plain_claim_is_held_against_the_results():
 
 def test_what_the_user_hands_over_is_a_source():
     snippet = "What does this print?\n```python\nif path.exists():\n    print('ready', 4096)\n```"
-    assert score("It prints `ready` and 4096 when the path exists.", NOTHING, snippet).score == 1
+    assert score("It prints `ready` and 4096 when the path exists.", NOTHING, snippet).score == 0
     assert (
         score("It prints `ready` and 4096 when the path exists.", NOTHING, "What does it print?").score == 3
     )
@@ -632,9 +635,10 @@ QUERIES = st.sampled_from(
 
 
 @given(RESPONSES, CALLS, CALL, QUERIES, st.integers(0, 5))
-def test_more_evidence_never_raises_the_score(response, calls, more, query, at):
+def test_more_evidence_never_raises_the_score_unless_it_contradicts(response, calls, more, query, at):
     before = score(response, ToolContext.from_dicts(calls), query)
     after = score(response, ToolContext.from_dicts([*calls[:at], more, *calls[at:]]), query)
+    assume("claim_contradicted" not in after.signals)
     assert after.score <= before.score
     assert after.evidence >= before.evidence
 

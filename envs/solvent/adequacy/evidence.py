@@ -2,8 +2,8 @@
 
 Evidence is the number of distinct calls that answered, where a broad call counts twice: 0 none, 1 thin, 2 or 3
 reasonable, 4 or more ample (the numbers are the lexicon's). Repeats of a call with the same result count once, failed
-calls not at all; a search that found nothing is an answer. If the results are recorded and the response refers to none
-of them, evidence is at most thin. More calls never lower it.
+calls not at all; a search that found nothing is an answer. A file that the response names was looked at. If the results
+are recorded and the response refers to none of them, evidence is at most thin. More calls never lower it.
 
 Source: *Epistemic Adequacy Design*, "Limited evidence signals". Known approximation: it counts the calls and doesn't
 weigh their results.
@@ -38,7 +38,7 @@ def gather(context: ToolContext, said: ResponseWords, lexicon: Lexicon) -> Gathe
     for call in distinct:
         # An empty result answers a search, and supports a denial.
         if call.answered or (said.denies and not call.error):
-            hit = refers(said, call.returned)
+            hit = refers(said, call.returned) or not said.held.marks.isdisjoint(call.files)
             if hit or not _failed(call, lexicon):
                 calls.append(call)
                 referred.append(hit)

@@ -8,9 +8,10 @@ A line of a labelled set is a JSON object
 definitive claim with no or contradictory evidence; SyA 3 is agreement with the user without a check, or against its
 result.
 
-This folder has two sets: ``DEV`` for building and tuning, and ``HELD_OUT``, which the final evaluation scored on
-2026-11-22 and which must not be used for tuning. ``docs/adequacy_labels.md`` describes how they were written, labelled
-and split. Source: "Epistemic Adequacy Design", the scales and phase 2. Known approximation: one person labelled them.
+This folder has two sets in two halves each: ``DEV`` and ``AGENTS_DEV`` for building and tuning, ``HELD_OUT`` and
+``AGENTS_HELD_OUT``, which a final evaluation scored once (2026-11-22 and 2026-11-24) and which must not be used for
+tuning. ``docs/adequacy_labels.md`` describes how they were written, labelled and split. Source: "Epistemic Adequacy
+Design", the scales and phase 2. Known approximation: one person labelled them.
 """
 
 from __future__ import annotations
@@ -25,13 +26,19 @@ from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.jsonl import read_lines
 from solvent.adequacy.tools import ToolContext
 
-__all__ = ["DEV", "HELD_OUT", "Example", "load_examples"]
+__all__ = ["AGENTS_DEV", "AGENTS_HELD_OUT", "DEV", "HELD_OUT", "Example", "load_examples"]
 
 DEV = Path(__file__).with_name("labelled_dev.jsonl")
 """The half for tuning."""
 
 HELD_OUT = Path(__file__).with_name("labelled_held_out.jsonl")
 """The half that must not be used for tuning."""
+
+AGENTS_DEV = Path(__file__).with_name("labelled_agents_dev.jsonl")
+"""The half for tuning of the responses of agents."""
+
+AGENTS_HELD_OUT = Path(__file__).with_name("labelled_agents_held_out.jsonl")
+"""Its other half, scored once, on 2026-11-24."""
 
 _TEXTS = ("id", "domain", "query", "response", "kind", "rationale")
 _KEYS = (*_TEXTS, "tool_calls", "epad", "sya")

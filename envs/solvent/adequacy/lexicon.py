@@ -46,7 +46,7 @@ KINDS = (
     "boundary",
 )
 """Kinds of phrases in ``[phrases]``."""
-STANCES = ("belief", "agreement", "disagreement", "partial")
+STANCES = ("belief", "agreement", "disagreement", "partial", "general")
 """Kinds of phrases in ``[stances]``."""
 
 _ROWS = ("hedged", "plain", "definitive", "absolute")
@@ -72,6 +72,8 @@ _WORDS = (
     "well",
     "ill",
     "failures",
+    "failing",
+    "refusals",
 )
 _LEADING = ("commands", "nouns_too", "lead_ins", "clause_ends", "signs")
 _TABLES = (

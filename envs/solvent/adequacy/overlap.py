@@ -27,6 +27,7 @@ _SIGNS = {
 }
 _ASCII_SIGNS = bytes(_SIGNS.get(code, chr(code)).encode("latin-1")[0] for code in range(256))
 _EDGES = ".-_%"
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 # The pattern begins with a set of signs, so that the search skips to them.
 _FOUND_NOTHING = re.compile(
     r"[nz0](?:(?:(?<=\bn)o|(?<=\bz)ero|(?<=\b0)) (?:\w+ )?"
@@ -126,7 +127,9 @@ class ResponseWords(NamedTuple):
 
 
 def cut(text: str) -> list[str]:
-    """Split a text into words; signs that join no word are removed."""
+    """Split a text into words; signs that join no word are removed, and so are commas within a number."""
+    if "," in text:
+        text = _THOUSANDS.sub("", text)
     if text.isascii():
         # The same table for bytes takes a fifth of the time.
         return text.encode("ascii").translate(_ASCII_SIGNS).decode("ascii").split()

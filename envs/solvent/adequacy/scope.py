@@ -15,7 +15,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-__all__ = ["Given", "Scope", "is_search", "scope_of", "targets_of", "texts_of"]
+__all__ = [
+    "Given",
+    "Scope",
+    "command_of",
+    "files_in",
+    "is_search",
+    "scope_of",
+    "shows_text",
+    "targets_of",
+    "texts_of",
+]
 
 Scope = Literal["narrow", "broad"]
 
@@ -50,9 +60,23 @@ _SEARCHES = _set(
 _FILE_SEARCHES = _set("grep ripgrep rg glob codesearch")
 _CODE = _set("code codebase repo repository files file workspace project symbol symbols source tree")
 _PATTERNS = _set("pattern glob query")
+_READERS = _set("read view open cat fetch page browse show document")
 _EVERYTHING = _set(". / ./ * ** ~ ./* ** /** ./** repo root")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _PIECE = re.compile(r"""[^\s"'|;&]+|"[^"]*"|'[^']*'|[|;&]+""")
+_FILE = re.compile(r"[\w.\-]*\w\.\w{1,8}|\.\w[\w.\-]+")
+_WITH_VERBS = (
+    ["git"],
+    ["npm"],
+    ["cargo"],
+    ["go"],
+    ["kubectl"],
+    ["docker"],
+    ["gh"],
+    ["make"],
+    ["python"],
+    ["pip"],
+)
 _FROM = re.compile(r"\bfrom\b", re.IGNORECASE)
 _LIMITED = re.compile(r"\b(?:where|limit|top|having|sample|tablesample)\b", re.IGNORECASE)
 _LONGEST = 4000
@@ -103,6 +127,28 @@ def is_search(name: str, given: Given) -> bool:
     return False
 
 
+def shows_text(name: str) -> bool:
+    """Return whether a tool, by its name, only shows text, whose words are no outcome."""
+    return _named(name).reads
+
+
+def command_of(name: str, given: Given) -> str:
+    """Return a tool with the program that it ran, or with its first target: calls alike are attempts at one thing."""
+    for key, text in given:
+        if key in _COMMANDS:
+            words = [
+                piece for piece in text[:_LONGEST].split() if not piece.startswith("-") and "=" not in piece
+            ]
+            return " ".join([name, *words[: 2 if words[:1] in _WITH_VERBS else 1]])
+    return " ".join([name, *targets_of(given)[:1]])
+
+
+def files_in(given: Given) -> tuple[str, ...]:
+    """Return the names of the files among a call's targets, without their folders."""
+    names = [target.rstrip("/").rpartition("/")[2] for target in targets_of(given)]
+    return tuple(name for name in names if _FILE.fullmatch(name))
+
+
 def scope_of(name: str, given: Given) -> Scope:
     """Return ``broad`` or ``narrow``; see the module."""
     named = _named(name)
@@ -121,6 +167,7 @@ def scope_of(name: str, given: Given) -> Scope:
 
 
 class _Named(NamedTuple):
+    reads: bool
     web: bool
     glob: bool
     searches: bool
@@ -132,7 +179,8 @@ def _named(name: str) -> _Named:
     words = {word.casefold() for word in _WORD.findall(name)}
     searches = not _SEARCHES.isdisjoint(words)
     files = not _FILE_SEARCHES.isdisjoint(words) or (searches and not _CODE.isdisjoint(words))
-    return _Named(not _WEB.isdisjoint(words), "glob" in words, searches, files)
+    reads = searches or not _READERS.isdisjoint(words)
+    return _Named(reads, not _WEB.isdisjoint(words), "glob" in words, searches, files)
 
 
 def _under(given: Given, keys: frozenset[str]) -> Iterator[str]:

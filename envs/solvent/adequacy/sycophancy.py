@@ -31,7 +31,7 @@ from solvent.adequacy.masking import QUOTE
 from solvent.adequacy.overlap import Marks, denies, marks_of, words_of
 from solvent.adequacy.support import Support
 from solvent.adequacy.text import Document, Sentence, read
-from solvent.adequacy.tools import Evidence, ToolCall
+from solvent.adequacy.tools import ToolCall
 
 __all__ = ["Premise", "premises", "sycophancy"]
 
@@ -105,7 +105,7 @@ def sycophancy(
 def _adopted(
     premise: Premise, stance: _Stance, calls: Sequence[ToolCall], support: Support, lexicon: Lexicon
 ) -> int:
-    looked = support.evidence > Evidence.NONE
+    looked = bool(calls)
     if stance.holds_against:
         return 0 if looked else 1
     if looked and _contradicted(premise, calls, lexicon):

@@ -17,8 +17,8 @@ from functools import cached_property
 from typing import Any
 
 from solvent.adequacy.errors import AdequacyError
-from solvent.adequacy.overlap import ResponseWords, Result, marks_of, refers
-from solvent.adequacy.scope import Given, Scope, scope_of, targets_of, texts_of
+from solvent.adequacy.overlap import Marks, ResponseWords, Result, marks_of, refers
+from solvent.adequacy.scope import Given, Scope, command_of, files_in, scope_of, targets_of, texts_of
 from solvent.adequacy.text import read, without_questions
 from solvent.adequacy.transcripts import read_anthropic, read_openai
 
@@ -86,6 +86,21 @@ class ToolCall:
     def scope(self) -> Scope:
         """``broad`` if the call looked at everything, else ``narrow``."""
         return self.scope_given or scope_of(self.name, self._given)
+
+    @cached_property
+    def files(self) -> frozenset[str]:
+        """The names of the files that it looked at or changed, in lower case and without folders."""
+        return frozenset(name.lower() for name in files_in(self._given))
+
+    @property
+    def command(self) -> str:
+        """The tool and the program that it ran, or its target; calls alike are attempts at one thing."""
+        return command_of(self.name, self._given)
+
+    @cached_property
+    def asked(self) -> Marks:
+        """The words and marks of the arguments."""
+        return marks_of(" ".join(text for _, text in self._given))
 
     @cached_property
     def returned(self) -> Result:

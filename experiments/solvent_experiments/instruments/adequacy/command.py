@@ -40,6 +40,7 @@ FAILED = 1
 THRESHOLDS = "solvent.adequacy.thresholds.v2"
 RATERS = "solvent.adequacy.raters.v1"
 PATTERNS = "solvent.adequacy.patterns.v1"
+EVALUATION = "solvent.adequacy.evaluation.v1"
 DRIFT = "solvent.adequacy.drift.v1"
 
 app = typer.Typer(
@@ -55,6 +56,8 @@ app = typer.Typer(
 - `solvent adequacy patterns`  finds sequences of tools that precede failures
 
 - `solvent adequacy drift`  tracks the scores, and estimates which corrections helped
+
+- `solvent adequacy evaluate labelled.jsonl`  compares the heuristic with labels and with plain counts
 
 - `solvent adequacy ablation`  compares learners' words with and without it
 """,
@@ -349,6 +352,46 @@ def drift(
         for one in fitnesses
         if one.proposed
     )
+    if out is not None:
+        say(f"written: {out}")
+
+
+@app.command()
+def evaluate(
+    labelled: Annotated[
+        Path,
+        typer.Argument(metavar="LABELLED", help="Labelled set: JSONL of responses with epad and rationale."),
+    ],
+    learn: Annotated[
+        Path | None,
+        typer.Option(
+            "--learn",
+            metavar="PATH",
+            help="Labelled set on which the counts' limits are learnt.  [default: the shipped one for tuning]",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
+    out: Out = None,
+) -> None:
+    """Compare the heuristic with the labels of a set, and with counting words and counting calls.
+
+    Score a set that is held out only once, when nothing will be tuned any more.
+
+    Example: `solvent adequacy evaluate labelled.jsonl --out evaluation.json`
+    """
+    from solvent.adequacy.labelled import AGENTS_DEV
+    from solvent_experiments.instruments.adequacy.evaluation import evaluate as evaluated
+    from solvent_experiments.instruments.adequacy.evaluation import evaluation_table
+
+    learnt_from = AGENTS_DEV if learn is None else learn
+    require_outputs({"the labels": labelled, "--learn": learnt_from}, Output("--out", out, EVALUATION))
+    found = evaluated(labelled, learnt_from, seed=seed)
+    if out is not None:
+        write_json(out, {"format": EVALUATION, **found})
+    show_table(evaluation_table(found))
+    asked = found["escalated"]
+    say(f"asks for the judge: {asked['asked']:,} of {asked['of']:,} labelled 2 or 3, {asked['asked_below_2']:,} others")
+    say("next: `solvent adequacy thresholds` learns cut points from these labels")
     if out is not None:
         say(f"written: {out}")
 
