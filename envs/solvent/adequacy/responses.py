@@ -1,15 +1,23 @@
-"""Responses to score or to label, a JSON object a line: ``{id?, response, query?, tool_calls | messages}``.
+"""Responses to score or to label: a JSON object a line, or the transcript of a session.
+
+A line is ``{id?, response, query?, tool_calls | messages}``.
 
 ``tool_calls`` is a list of ``{name, arguments, result}``, empty where no tool was called. ``messages`` is a transcript
 in either chat format; its last turn counts, which begins with the user's last words. Response and query may then be
 left out: they are the last words of the assistant and of the user. Of a labelled set, ``epad`` and ``sya`` are a
 person's labels; ``domain``, ``kind`` and ``rationale`` are ignored.
+
+A file whose first line is of another form is the transcript of a session (``sessions``), with a response for each turn.
+Its id is the session and the line of its last words.
+
+A file is read twice: once to find its broken lines before anything follows from it, then response by response, so that
+a large one is never held.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +26,7 @@ from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.jsonl import json_object
 from solvent.adequacy.labelled import Example
 from solvent.adequacy.scores import ScoreRecord, merged, response_sha256
+from solvent.adequacy.sessions import Session, Turn, is_session
 from solvent.adequacy.tools import ToolContext
 from solvent.adequacy.transcripts import text_of
 from solvent.inputs import input_lines
@@ -27,6 +36,7 @@ __all__ = ["Response", "Responses", "labelled_examples", "read_responses"]
 KEYS = ("id", "response", "query", "tool_calls", "messages", "agent", "session", "epad", "sya")
 PASSED_OVER = ("domain", "kind", "rationale")
 MOST_SAID = 5
+MOST_SKIPPED = 1000
 
 
 @dataclass(frozen=True)
@@ -45,40 +55,99 @@ class Response:
 
 @dataclass(frozen=True)
 class Responses:
-    """The responses of a file in its order. ``skipped`` names the lines that were left out, and why."""
+    """The responses of a file in its order.
+
+    Attributes:
+        path: the file.
+        ids: id to the SHA-256 of its response.
+        broken: number of lines that were left out.
+        skipped: the first of them, and why.
+    """
 
     path: Path
-    all: tuple[Response, ...]
+    ids: Mapping[str, str]
+    broken: int
     skipped: tuple[str, ...]
+
+    def each(self) -> Iterator[Response]:
+        """Yield the responses, reading the file again."""
+        left = set(self.ids)
+        for _, response in _each(self.path):
+            if isinstance(response, Response) and response.id in left:
+                left.remove(response.id)
+                yield response
+
+    @property
+    def all(self) -> tuple[Response, ...]:
+        """All responses, in memory."""
+        return tuple(self.each())
 
 
 def read_responses(path: Path, *, skip_broken: bool = False) -> Responses:
-    """Read a file of responses.
+    """Read a file of responses, or the transcript of a session.
 
     Raises:
         AdequacyError: no such file, no response in it, or broken lines that are not to be skipped.
     """
-    found: dict[str, Response] = {}
-    broken: list[str] = []
+    ids: dict[str, str] = {}
+    skipped: list[str] = []
+    broken = 0
     try:
-        for number, line in input_lines(path):
-            if not line.strip():
-                continue
-            try:
-                response = _response(json_object(line))
-                _unique(found, response)
-            except AdequacyError as error:
-                broken.append(f"line {number}: {error}")
+        for number, response in _each(path):
+            error = response if isinstance(response, AdequacyError) else _twice(ids, response)
+            if error is not None:
+                broken += 1
+                skipped += [f"line {number}: {error}"] if broken <= MOST_SKIPPED else []
     except OSError as error:
         raise AdequacyError(f"{path}: not read, {error.strerror}; allowed: a file of responses") from None
     if broken and not skip_broken:
-        more = f"; and {len(broken) - MOST_SAID:,} more" if len(broken) > MOST_SAID else ""
-        raise AdequacyError(f"{path}: {'; '.join(broken[:MOST_SAID])}{more} (--skip-broken leaves them out)")
-    if not found:
+        more = f"; and {broken - MOST_SAID:,} more" if broken > MOST_SAID else ""
+        raise AdequacyError(f"{path}: {'; '.join(skipped[:MOST_SAID])}{more} (--skip-broken leaves them out)")
+    if not ids:
         raise AdequacyError(
-            f"{path}: got no response; allowed: a JSON object a line, with response and tool_calls"
+            f"{path}: got no response; allowed: a JSON object a line, with response and tool_calls, or the "
+            "transcript of a session"
         )
-    return Responses(path, tuple(found.values()), tuple(broken))
+    return Responses(path, ids, broken, tuple(skipped))
+
+
+def _each(path: Path) -> Iterator[tuple[int, Response | AdequacyError]]:
+    """Yield the responses and the errors of a file, each with the number of its line."""
+    session: Session | None = None
+    known = False
+    number = 0
+    for number, line in input_lines(path):
+        if not line.strip():
+            continue
+        try:
+            fields = json_object(line)
+            if not known:
+                known, session = True, Session(path.stem) if is_session(fields) else None
+            if session is None:
+                yield number, _response(fields)
+            else:
+                yield from ((turn.line, _of_turn(turn)) for turn in session.read(number, fields))
+        except AdequacyError as error:
+            yield number, error
+    if session is not None:
+        yield from ((turn.line, _of_turn(turn)) for turn in session.end())
+
+
+def _of_turn(turn: Turn) -> Response | AdequacyError:
+    fields = turn._asdict() | {"id": f"{turn.session}:{turn.line}", "tool_calls": turn.calls}
+    try:
+        return _response({name: value for name, value in fields.items() if name in KEYS})
+    except AdequacyError as error:
+        return error
+
+
+def _twice(ids: dict[str, str], response: Response) -> AdequacyError | None:
+    """Note an id; return an error if it was there."""
+    first = ids.setdefault(response.id, response.sha256)
+    if first is response.sha256:
+        return None
+    what = "twice" if first == response.sha256 else "for two responses"
+    return AdequacyError(f"id: got {response.id!r:.60} {what}; allowed: an id for each")
 
 
 def labelled_examples(responses: Iterable[Response], records: Iterable[ScoreRecord]) -> list[Example]:
@@ -107,13 +176,6 @@ def labelled_examples(responses: Iterable[Response], records: Iterable[ScoreReco
                 )
             )
     return found
-
-
-def _unique(found: dict[str, Response], response: Response) -> None:
-    first = found.setdefault(response.id, response)
-    if first is not response:
-        what = "twice" if first.sha256 == response.sha256 else "for two responses"
-        raise AdequacyError(f"id: got {response.id!r:.60} {what}; allowed: an id for each")
 
 
 def _response(fields: Mapping[str, Any]) -> Response:

@@ -1,8 +1,9 @@
-"""Scoring a file of responses: the heuristic scores all, then the judge is asked where there is one.
+"""Scoring a file of responses: the heuristic scores them, then the judge is asked where there is one.
 
-The heuristic's lines are appended to ``scores.jsonl`` before the judge is asked, so none is lost if the judge hangs.
-Each judgement appends a further line. If the judge can't be asked any more (its budget is spent, its endpoint refuses),
-the rest keep the heuristic's scores.
+Responses are scored in batches, so that a large file is never held. The heuristic's lines of a batch are appended to
+``scores.jsonl`` before the judge is asked about it, so none is lost if the judge hangs. Each judgement appends a
+further line. If the judge can't be asked any more (its budget is spent, its endpoint refuses), the rest keep the
+heuristic's scores.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from solvent.adequacy.decisions import Trigger, escalated
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.heuristic import Adequacy, score
 from solvent.adequacy.judge import BudgetError, ChatError, EndpointError, Judge, Judgement
-from solvent.adequacy.responses import Response
+from solvent.adequacy.responses import Response, Responses
 from solvent.adequacy.scores import Ratings, ScoreRecord, append_scores, now, read_scores, record_of
 
 __all__ = ["Judged", "Scored", "ask_judge", "known_ids", "score_responses"]
@@ -55,26 +57,17 @@ class Scored:
 
 
 def score_responses(
-    responses: Sequence[Response],
-    out: Path,
-    *,
-    shadow: bool = True,
-    triggers: Sequence[Trigger] = (),
-    on_progress: Callable[[int, int], None] = lambda *_: None,
-) -> list[Scored]:
-    """Score responses with the heuristic, and append their lines in order.
+    responses: Iterable[Response], out: Path, *, shadow: bool = True, triggers: Sequence[Trigger] = ()
+) -> Iterator[list[Scored]]:
+    """Score responses with the heuristic and append their lines in order; yield them in batches of ``AT_ONCE``.
 
     Raises:
         AdequacyError: a response that can't be scored, or ``out`` that can't be appended to.
     """
-    done: list[Scored] = []
-    on_progress(0, len(responses))
-    for start in range(0, len(responses), AT_ONCE):
-        scored = [_scored(one, shadow, triggers) for one in responses[start : start + AT_ONCE]]
-        append_scores(out, [one.record for one in scored])
-        done += scored
-        on_progress(len(done), len(responses))
-    return done
+    left = iter(responses)
+    while batch := [_scored(one, shadow, triggers) for one in islice(left, AT_ONCE)]:
+        append_scores(out, [one.record for one in batch])
+        yield batch
 
 
 def _scored(response: Response, shadow: bool, triggers: Sequence[Trigger]) -> Scored:
@@ -97,27 +90,27 @@ def ask_judge(
     scored: list[Scored],
     out: Path,
     judge: Judge,
+    told: Judged,
     *,
     escalated_only: bool = False,
     jobs: int = 1,
-    on_progress: Callable[[int, int], None] = lambda *_: None,
-) -> Judged:
+    on_progress: Callable[[int], None] = lambda _: None,
+) -> None:
     """Put the judge's scores into ``scored``. A judgement is costly, so its line is appended as soon as it is found.
+
+    ``told`` counts what came of it; once it says that the judge has stopped, nothing is asked.
 
     Raises:
         AdequacyError: ``out`` can't be appended to.
     """
-    told = Judged()
     asked = [i for i, one in enumerate(scored) if one.adequacy.escalate or not escalated_only]
-    on_progress(0, len(asked))
     answers = _answers([scored[i].response for i in asked], judge, jobs, told)
     for done, (i, answer) in enumerate(zip(asked, answers, strict=True), start=1):
         told.note(answer)
         if isinstance(answer, Judgement):
             scored[i] = _judged(scored[i], answer)
             append_scores(out, [scored[i].record])
-        on_progress(done, len(asked))
-    return told
+        on_progress(done)
 
 
 def _judged(one: Scored, found: Judgement) -> Scored:
@@ -150,17 +143,17 @@ def _answers(
         yield from pool.imap(ask, responses)
 
 
-def known_ids(out: Path, responses: Iterable[Response]) -> int:
+def known_ids(out: Path, responses: Responses) -> int:
     """Return how many of the responses have scores in ``out`` already.
 
     Raises:
         AdequacyError: ``out`` is another kind of file, or has one of the ids for another response.
     """
     known = {record.id: record.sha256 for record in read_scores(out)} if out.exists() else {}
-    there = [response for response in responses if response.id in known]
-    for response in there:
-        if known[response.id] != response.sha256:
+    there = [name for name in responses.ids if name in known]
+    for name in there:
+        if known[name] != responses.ids[name]:
             raise AdequacyError(
-                f"{out}: has the id {response.id!r:.60} for another response; allowed: an id for each, or a new --out"
+                f"{out}: has the id {name!r:.60} for another response; allowed: an id for each, or a new --out"
             )
     return len(there)

@@ -17,7 +17,7 @@ from typing import Any
 from solvent.adequacy.errors import AdequacyError
 from solvent.inputs import strict_json
 
-__all__ = ["read_anthropic", "read_openai"]
+__all__ = ["arguments_of", "read_anthropic", "read_openai", "text_of"]
 
 _MESSAGES = "allowed: a list of messages, each a table with a role and its content"
 
@@ -118,12 +118,12 @@ def _openai_call(where: str, given: object) -> dict[str, Any]:
         raise AdequacyError(f"{where}: got {given!r:.80}; allowed: a call with a function")
     return {
         "name": function.get("name"),
-        "arguments": _arguments(function.get("arguments")),
+        "arguments": arguments_of(function.get("arguments")),
         "result": None,
     }
 
 
-def _arguments(given: object) -> Any:
+def arguments_of(given: object) -> Any:
     """Return arguments given as JSON text; a text that is not JSON is kept under ``text``."""
     if given is None or given == "":
         return {}

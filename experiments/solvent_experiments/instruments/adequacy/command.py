@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,9 @@ from solvent_experiments.run.console import say
 
 if TYPE_CHECKING:
     from solvent.adequacy.comparison import Comparison
-    from solvent.adequacy.responses import Response
+    from solvent.adequacy.responses import Responses
+    from solvent.adequacy.scores import ScoreRecord
+    from solvent.adequacy.scoring import Scored
 
 __all__ = ["app"]
 
@@ -105,19 +107,24 @@ def score(
     triggers = [] if judging.triggers is None else read_triggers(judging.triggers)
     read = _read(responses, out)
     again, judged = known_ids(out, read), Judged()
+    records: list[ScoreRecord] = []
+    worst: list[Scored] = []
     with progress("score", quiet=quiet, unit="responses") as told:
-        update = partial(told, "at work")
-        if judge is None:
-            scored = score_responses(read, out, shadow=shadow, triggers=triggers, on_progress=update)
-        else:
-            scored = score_responses(read, out, shadow=shadow, triggers=triggers)
-            only, jobs = judging.judge_escalated, judging.judge_jobs
-            judged = ask_judge(scored, out, judge, escalated_only=only, jobs=jobs, on_progress=update)
-    records = [one.record for one in scored]
+        count = len(read.ids)
+        told("at work", 0, count)
+        for batch in score_responses(read.each(), out, shadow=shadow, triggers=triggers):
+            done = len(records)
+            if judge is not None:
+                only, jobs = judging.judge_escalated, judging.judge_jobs
+                update = partial(_on, told, done, count)
+                ask_judge(batch, out, judge, judged, escalated_only=only, jobs=jobs, on_progress=update)
+            records += [one.record for one in batch]
+            worst = sorted([*worst, *batch], key=lambda one: -one.adequacy.score)[:show]
+            told("at work", len(records), count)
     if show:
-        show_table(tables.scores_table(scored, show, judged=judge is not None))
-        if len(scored) > show:
-            say(f"{show:,} of {len(scored):,}, the worst first (--show)")
+        show_table(tables.scores_table(worst, show, judged=judge is not None))
+        if len(records) > show:
+            say(f"{show:,} of {len(records):,}, the worst first (--show)")
     show_table(tables.distribution_table(records))
     if judging.triggers is not None:
         say(tables.trigger_line(records, len(triggers)))
@@ -129,9 +136,9 @@ def score(
     if isinstance(judged.stopped, EndpointError):
         raise judged.stopped
     if not shadow:
-        worst = sum(record.epad.in_force == 3 for record in records)
-        say(f"acting: {worst:,} of {len(records):,} responses score 3")
-        if worst:
+        threes = sum(record.epad.in_force == 3 for record in records)
+        say(f"acting: {threes:,} of {len(records):,} responses score 3")
+        if threes:
             raise typer.Exit(FAILED)
 
 
@@ -165,15 +172,15 @@ def label(
     read = _read(responses, out)
     known_ids(out, read)
     labelled = labelling.labelled_ids(out, sya=sya)
-    left = [response for response in read if response.id not in labelled]
+    left = [response for response in read.each() if response.id not in labelled]
     if seed is not None:
         random.Random(seed).shuffle(left)
-    if there := len(read) - len(left):
-        say(f"{there:,} of {len(read):,} have a label already")
+    if there := len(read.ids) - len(left):
+        say(f"{there:,} of {len(read.ids):,} have a label already")
     session = labelling.label_responses(left[:most] if most else left, out, sya=sya)
     count = len(session.labelled)
     say(
-        f"labelled {count:,}, skipped {session.skipped:,}, left {len(left) - count:,} of {len(read):,}"
+        f"labelled {count:,}, skipped {session.skipped:,}, left {len(left) - count:,} of {len(read.ids):,}"
         + (f"; written: {out}" if count else "")
     )
 
@@ -221,7 +228,7 @@ def thresholds(
     else:
         say(f"raters: no scores in {scores}; `solvent adequacy score` writes them")
     # Raters are compared without people's labels too; the rest needs 50 labels.
-    examples = labelled_examples(read, records)
+    examples = labelled_examples(read.each(), records)
     discovery = discover(examples, incidents=incident_examples(incidents, examples), seed=seed)
     if out is not None:  # written first: a pager that reads the tables may close early
         write_json(out, {"format": THRESHOLDS, "discovery": discovery.to_dict()})
@@ -390,7 +397,9 @@ def evaluate(
         write_json(out, {"format": EVALUATION, **found})
     show_table(evaluation_table(found))
     asked = found["escalated"]
-    say(f"asks for the judge: {asked['asked']:,} of {asked['of']:,} labelled 2 or 3, {asked['asked_below_2']:,} others")
+    say(
+        f"asks for the judge: {asked['asked']:,} of {asked['of']:,} labelled 2 or 3, {asked['asked_below_2']:,} others"
+    )
     say("next: `solvent adequacy thresholds` learns cut points from these labels")
     if out is not None:
         say(f"written: {out}")
@@ -419,12 +428,16 @@ def ablation(
     tell_altered([enforced, tracked])
 
 
+def _on(told: Callable[[str, int, int], None], before: int, count: int, done: int) -> None:
+    told("at work", before + done, count)
+
+
 def _say(lines: Iterable[str]) -> None:
     for line in lines:
         say(line)
 
 
-def _read(responses: ResponsesFile, out: Path) -> tuple[Response, ...]:
+def _read(responses: ResponsesFile, out: Path) -> Responses:
     """Return the responses. Check that scores can be appended to ``out``."""
     file = responses.file
     if out.is_dir() or (out.exists() and file.exists() and out.samefile(file)):

@@ -74,13 +74,22 @@ def evaluation_table(found: dict[str, Any]) -> Table:
     rows = [("heuristic", *_cells(found["heuristic"]), "")]
     for name, agreed in found["baselines"].items():
         rows.append((f"number of {name}", *_cells(agreed), _told(found["gains"][name])))
-    head = (f"{found['count']:,} responses", "exact", "within one", "quadratic kappa", "heuristic's gain in kappa")
+    head = (
+        f"{found['count']:,} responses",
+        "exact",
+        "within one",
+        "quadratic kappa",
+        "heuristic's gain in kappa",
+    )
     return Table(head, tuple(rows))
 
 
 def _cells(agreed: dict[str, Any]) -> tuple[str, ...]:
     rates = (agreed[name] for name in ("exact", "within_one"))
-    return (*(f"{one['share']:.2f} [{one['low']:.2f}, {one['high']:.2f}]" for one in rates), _told(agreed["kappa"]))
+    return (
+        *(f"{one['share']:.2f} [{one['low']:.2f}, {one['high']:.2f}]" for one in rates),
+        _told(agreed["kappa"]),
+    )
 
 
 def _told(value: dict[str, float]) -> str:

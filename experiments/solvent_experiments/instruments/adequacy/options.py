@@ -15,7 +15,7 @@ from solvent_experiments.run.console import say
 
 if TYPE_CHECKING:
     from solvent.adequacy.judge import Judge
-    from solvent.adequacy.responses import Response
+    from solvent.adequacy.responses import Responses
 
 __all__ = [
     "SCORES",
@@ -47,19 +47,22 @@ class ResponsesFile:
         Path,
         typer.Argument(
             metavar="FILE",
-            help="JSONL, one response per line: {id?, response, query?, tool_calls | messages}.",
+            help="JSONL: the transcript of an agent's session, or one response per line: "
+            "{id?, response, query?, tool_calls | messages}.",
         ),
     ]
     skip_broken: SkipBroken = False
 
-    def read(self) -> tuple[Response, ...]:
+    def read(self) -> Responses:
         """Return the responses, and print the skipped lines."""
         from solvent.adequacy.responses import read_responses
 
         responses = read_responses(self.file, skip_broken=self.skip_broken)
         for line in responses.skipped:
             say(f"skipped: {line}", stderr=True)
-        return responses.all
+        if more := responses.broken - len(responses.skipped):
+            say(f"skipped: {more:,} more lines", stderr=True)
+        return responses
 
 
 @dataclass(frozen=True)
