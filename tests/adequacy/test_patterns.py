@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from solvent.adequacy.decisions import accept, escalated, fired, read_triggers, withdraw
+from solvent.adequacy.decisions import accept, fired, read_triggers, triggered, withdraw
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.fmea import Incident
 from solvent.adequacy.heuristic import score
@@ -273,17 +273,26 @@ def test_only_a_person_makes_a_trigger(tmp_path):
     assert fired(in_force, ["Grep"], strong_negative=False) == ()
 
 
-def test_a_trigger_asks_for_a_judge_and_changes_no_score(tmp_path):
+def test_a_trigger_asks_for_a_judge_and_raises_a_claim_to_what_it_precedes(tmp_path):
     context = ToolContext.from_dicts([{"name": "Grep", "arguments": {"pattern": "x"}, "result": "a: x"}])
     trigger = accept(tmp_path / "triggers.jsonl", candidate(), "reviewer", "seen")
-    plain = score("It may retry.", context)
-    assert escalated(plain, context, [trigger]) is plain
+    hedged = score("It may retry.", context)
+    assert triggered(hedged, context, [trigger]) is hedged
     denied = dataclasses.replace(score("There is no retry.", context), escalate=False)
-    found = escalated(denied, context, [trigger])
+    found = triggered(denied, context, [trigger])
     assert found.escalate
     assert found.signals == (*denied.signals, "trigger:only Grep, then a strong negative")
     assert dataclasses.replace(found, escalate=False, signals=denied.signals) == denied
-    assert escalated(denied, context, []) is denied
+    assert triggered(denied, context, []) is denied
+    # A claim that would pass scores like the failures that the pattern precedes, hedged words don't.
+    always = dataclasses.replace(trigger, pattern=Pattern("whole", ("Grep",), then_negative=False))
+    plain = dataclasses.replace(score("It retries.", context), score=0)
+    raised = triggered(plain, context, [always])
+    assert (raised.score, raised.rule, raised.escalate) == (2, plain.rule, True)
+    hedged = triggered(hedged, context, [always])
+    assert (hedged.score, hedged.escalate) == (0, True)
+    worst = dataclasses.replace(plain, score=3)
+    assert triggered(worst, context, [always]).score == 3
 
 
 def test_what_is_no_candidate_can_not_be_accepted(tmp_path):

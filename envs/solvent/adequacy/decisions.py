@@ -1,10 +1,11 @@
 """People's decisions in append-only files: patterns accepted as triggers, and corrections retired.
 
 Each line of ``triggers.jsonl`` and ``retired.jsonl`` is a decision: who, why and when. The last decision about a
-pattern holds; no code decides. A trigger changes no score: on a response with its pattern, the heuristic escalates to
-the judge with the signal ``trigger:<pattern>``. A retired correction is skipped (``CorrectionTable.without``), so the
-next most specific one answers; the default can't be retired. Source: "Epistemic Adequacy Design", "Feedback into
-heuristics" and phase 5; that a person decides is ours.
+pattern holds; no code decides. A trigger is a rule of the heuristic from then on: a response with its pattern that
+asserts something scores 2 at least, the label that the pattern precedes, and escalates to the judge; the signal
+``trigger:<pattern>`` says why. Hedged responses keep their score. A retired correction is skipped
+(``CorrectionTable.without``), so the next most specific one answers; the default can't be retired. Source: "Epistemic
+Adequacy Design", "Feedback into heuristics" and phase 5; that a person decides is ours.
 
 Known approximation: ``by`` names the person who decided and is not verified.
 """
@@ -17,6 +18,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from solvent.adequacy.claims import Words
 from solvent.adequacy.corrections import CorrectionTable, load_corrections
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.heuristic import Adequacy
@@ -28,13 +30,16 @@ from solvent.adequacy.tools import ToolContext
 __all__ = [
     "Trigger",
     "accept",
-    "escalated",
     "fired",
     "read_triggers",
     "retire",
     "retired",
+    "triggered",
     "withdraw",
 ]
+
+
+_FAILED = 2  # the least label of a failure, of which patterns are made
 
 
 def _require_texts(**texts: object) -> None:
@@ -133,13 +138,15 @@ def fired(triggers: Iterable[Trigger], tools: Sequence[str], strong_negative: bo
     return tuple(one for one in triggers if one.pattern.matches(tools, strong_negative))
 
 
-def escalated(adequacy: Adequacy, context: ToolContext, triggers: Iterable[Trigger]) -> Adequacy:
-    """Return the score with the escalation and the signals of its triggers."""
+def triggered(adequacy: Adequacy, context: ToolContext, triggers: Iterable[Trigger]) -> Adequacy:
+    """Return the score that the triggers make of it: a claim is at least ``_FAILED``, and a judge is asked."""
     tools = [call.name for call in context.calls]
     signals = [f"trigger:{one.pattern}" for one in fired(triggers, tools, adequacy.strong_negative)]
     if not signals:
         return adequacy
-    return replace(adequacy, escalate=True, signals=(*adequacy.signals, *signals))
+    claims = adequacy.words is not None and adequacy.words > Words.HEDGED
+    value = max(adequacy.score, _FAILED) if claims else adequacy.score
+    return replace(adequacy, score=value, escalate=True, signals=(*adequacy.signals, *signals))
 
 
 def retire(

@@ -17,6 +17,7 @@ a large one is never held.
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,14 +30,16 @@ from solvent.adequacy.scores import ScoreRecord, merged, response_sha256
 from solvent.adequacy.sessions import Session, Turn, is_session
 from solvent.adequacy.tools import ToolContext
 from solvent.adequacy.transcripts import text_of
-from solvent.inputs import input_lines
+from solvent.inputs import input_lines, open_input
 
-__all__ = ["Response", "Responses", "labelled_examples", "read_responses"]
+__all__ = ["Response", "Responses", "labelled_examples", "last_response", "read_responses", "response_of"]
 
 KEYS = ("id", "response", "query", "tool_calls", "messages", "agent", "session", "epad", "sya")
 PASSED_OVER = ("domain", "kind", "rationale")
 MOST_SAID = 5
 MOST_SKIPPED = 1000
+_TAIL = 2**20
+_MOST_OF_TAIL = 2**32
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,7 @@ def _each(path: Path) -> Iterator[tuple[int, Response | AdequacyError]]:
             if not known:
                 known, session = True, Session(path.stem) if is_session(fields) else None
             if session is None:
-                yield number, _response(fields)
+                yield number, response_of(fields)
             else:
                 yield from ((turn.line, _of_turn(turn)) for turn in session.read(number, fields))
         except AdequacyError as error:
@@ -136,7 +139,7 @@ def _each(path: Path) -> Iterator[tuple[int, Response | AdequacyError]]:
 def _of_turn(turn: Turn) -> Response | AdequacyError:
     fields = turn._asdict() | {"id": f"{turn.session}:{turn.line}", "tool_calls": turn.calls}
     try:
-        return _response({name: value for name, value in fields.items() if name in KEYS})
+        return response_of({name: value for name, value in fields.items() if name in KEYS})
     except AdequacyError as error:
         return error
 
@@ -178,7 +181,51 @@ def labelled_examples(responses: Iterable[Response], records: Iterable[ScoreReco
     return found
 
 
-def _response(fields: Mapping[str, Any]) -> Response:
+def last_response(path: Path) -> Response:
+    """Return the last response in the transcript of a session. Only its end is read; broken lines are passed over.
+
+    Raises:
+        AdequacyError: the file can't be read, or no turn in it ends with a response.
+    """
+    size = _TAIL
+    try:
+        with open_input(path, _MOST_OF_TAIL) as file:
+            whole = file.seek(0, os.SEEK_END)
+            while True:
+                start = file.seek(max(0, whole - size))
+                if start:
+                    file.readline()  # the rest of a line that began earlier
+                last = _last(path, file)
+                if last is not None and (last.query is not None or not start):
+                    return last
+                if not start:
+                    break
+                size *= 8
+    except OSError as error:
+        raise AdequacyError(f"{path}: not read, {error.strerror}; allowed: a session's transcript") from None
+    raise AdequacyError(f"{path}: got no response; allowed: the transcript of a session")
+
+
+def _last(path: Path, lines: Iterable[bytes]) -> Response | None:
+    session, last = Session(path.stem), None
+    for number, line in enumerate(lines, start=1):
+        try:
+            for turn in session.read(number, json_object(line)):
+                last = turn
+        except AdequacyError:
+            continue
+    for turn in session.end():
+        last = turn if last is None or turn.line > last.line else last
+    found = None if last is None else _of_turn(last)
+    return found if isinstance(found, Response) else None
+
+
+def response_of(fields: Mapping[str, Any]) -> Response:
+    """Return the response in the fields of a line.
+
+    Raises:
+        AdequacyError: a key is unknown, or a value is wrong.
+    """
     for key in fields:
         if key not in KEYS and key not in PASSED_OVER:
             near = difflib.get_close_matches(key, KEYS, 1)

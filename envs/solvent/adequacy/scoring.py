@@ -15,7 +15,7 @@ from itertools import islice
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
-from solvent.adequacy.decisions import Trigger, escalated
+from solvent.adequacy.decisions import Trigger, triggered
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.heuristic import Adequacy, score
 from solvent.adequacy.judge import BudgetError, ChatError, EndpointError, Judge, Judgement
@@ -71,7 +71,7 @@ def score_responses(
 
 
 def _scored(response: Response, shadow: bool, triggers: Sequence[Trigger]) -> Scored:
-    adequacy = escalated(score(response.text, response.context, response.query), response.context, triggers)
+    adequacy = triggered(score(response.text, response.context, response.query), response.context, triggers)
     record = record_of(response.text, response.context, response.query, adequacy)
     epad, sya = response.human
     record = replace(

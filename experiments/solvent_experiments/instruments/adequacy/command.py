@@ -14,6 +14,8 @@ import typer
 from solvent_experiments.artifacts.files import write_json
 from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.instruments.adequacy import tables
+from solvent_experiments.instruments.adequacy.hook import hook
+from solvent_experiments.instruments.adequacy.incident import incident
 from solvent_experiments.instruments.adequacy.options import (
     SCORES,
     By,
@@ -49,13 +51,18 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     help="""Compare the confidence of responses with the evidence gathered for them.
 
-- `solvent adequacy score responses.jsonl`  scores them from 0 (fits the evidence) to 3, into scores.jsonl
+- `solvent adequacy score session.jsonl`  scores the responses of a session or of a file from 0 (fits the evidence)
+  to 3, into scores.jsonl
 
 - `solvent adequacy label responses.jsonl`  asks you for your scores
 
 - `solvent adequacy thresholds responses.jsonl`  learns from 50 or more labels, and compares the raters
 
 - `solvent adequacy patterns`  finds sequences of tools that precede failures
+
+- `solvent adequacy incident responses.jsonl --id ID`  logs a response that was wrong
+
+- `solvent adequacy hook`  judges one response on standard input, or stays and answers at a socket
 
 - `solvent adequacy drift`  tracks the scores, and estimates which corrections helped
 
@@ -64,6 +71,10 @@ app = typer.Typer(
 - `solvent adequacy ablation`  compares learners' words with and without it
 """,
 )
+
+
+app.command()(incident)
+app.command()(hook)
 
 
 @app.callback(invoke_without_command=True)
@@ -272,13 +283,12 @@ def patterns(
     from solvent.adequacy import decisions
     from solvent.adequacy.fmea import read_incidents
     from solvent.adequacy.patterns import cases_of, extract, unmatched
-    from solvent.adequacy.scores import read_scores
 
     decided = None if accept is None else person("--accept", by, reason)
     inputs = {"the scores": scores, "the incidents": incidents, "the triggers": triggers}
     require_outputs(inputs, Output("--out", out, PATTERNS))
     known = [] if incidents is None else read_incidents(incidents)
-    records = read_scores(scores)
+    records = _scores_in(scores)
     cases, lost = cases_of(records, known), unmatched(records, known)
     settings: dict[str, Any] = {"rate": rate, "least": least, "longest": longest}
     found = extract(cases, **settings)
@@ -326,6 +336,8 @@ def drift(
 
     - `solvent adequacy drift --scores scores.jsonl --out drift.json`
 
+    - `solvent adequacy drift --scores runs/lab/ppo/seed-0/gate_verdicts.jsonl`, the lab's own log
+
     - `solvent adequacy drift --events drifts.jsonl`
 
     - `solvent adequacy drift --retire hedge_more --by "J. Doe" --reason "does not help"`
@@ -333,7 +345,7 @@ def drift(
     from solvent.adequacy import decisions
     from solvent.adequacy.drift import DriftMonitor, DriftRules, read_drifts
     from solvent.adequacy.fitness import fitness_of_each, series_of
-    from solvent.adequacy.scores import merged, read_scores
+    from solvent.adequacy.scores import merged
 
     if retire is not None:
         decisions.retire(retired, retire, *person("--retire", by, reason))
@@ -342,7 +354,7 @@ def drift(
     require_outputs({"the scores": scores, "the events": events}, Output("--out", out, DRIFT))
     medium, high = (max(least, threshold) for least in (2.0, 2.5))
     rules = DriftRules(window, threshold, medium, high, horizon, shadow=True)
-    records = merged(read_scores(scores))
+    records = merged(_scores_in(scores))
     found = DriftMonitor(rules, retired=decisions.retired(retired)).observe_records(records)
     series = series_of(records)
     fitnesses = [] if events is None else fitness_of_each(read_drifts(events), series, horizon)
@@ -430,6 +442,14 @@ def ablation(
 
 def _on(told: Callable[[str, int, int], None], before: int, count: int, done: int) -> None:
     told("at work", before + done, count)
+
+
+def _scores_in(path: Path) -> list[ScoreRecord]:
+    """Return the scores of a file of scores, or of the lab's own log of verdicts."""
+    from solvent.adequacy.lab_log import is_lab_log, scores_of_lab
+    from solvent.adequacy.scores import read_scores
+
+    return scores_of_lab(path) if is_lab_log(path) else read_scores(path)
 
 
 def _say(lines: Iterable[str]) -> None:

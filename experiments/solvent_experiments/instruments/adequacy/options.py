@@ -32,7 +32,10 @@ __all__ = [
 KEY_VARIABLE = "SOLVENT_JUDGE_KEY"
 SCORES = Path("scores.jsonl")
 
-Scores = Annotated[Path, typer.Option("--scores", metavar="PATH", help="File of scores.")]
+Scores = Annotated[
+    Path,
+    typer.Option("--scores", metavar="PATH", help="File of scores, or the lab's gate_verdicts.jsonl."),
+]
 Incidents = Annotated[
     Path | None, typer.Option("--incidents", metavar="PATH", help="File of failure incidents.")
 ]
