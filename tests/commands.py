@@ -61,7 +61,7 @@ def call(*arguments: object, typed: str = "", width: int | None = None) -> Ended
     out, err, code = io.StringIO(), io.StringIO(), 0
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.setattr(sys, "argv", ["solvent", *map(str, arguments)])
-        patch.setattr(sys, "stdin", io.StringIO(typed))
+        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(typed.encode())))
         if width is not None:
             patch.setenv("COLUMNS", str(width))
         try:

@@ -161,7 +161,8 @@ class Session:
         return key, kind, inner
 
     def _message(self, key: str, track: _Track, number: int, item: Mapping[str, Any]) -> Iterator[Turn]:
-        role, words = item.get("role"), []
+        role = item.get("role")
+        words: list[str] = []
         if role in ("tool", "toolResult", "function"):
             answer = item.get("tool_call_id", item.get("toolCallId", item.get("name")))
             track.answered(answer, text_of("message", item.get("content")), error=bool(item.get("isError")))
@@ -179,8 +180,8 @@ class Session:
                 track.called(block.get("id"), block.get("name"), block.get("input", block.get("arguments")))
                 words.clear()
             elif kind.endswith("tool_result"):
-                text = text_of("tool_result", block.get("content"))
-                track.answered(block.get("tool_use_id"), text, error=bool(block.get("is_error")))
+                told = text_of("tool_result", block.get("content"))
+                track.answered(block.get("tool_use_id"), told, error=bool(block.get("is_error")))
             elif isinstance(text := block.get("text"), str) and kind.endswith("text") and text.strip():
                 words.append(text.strip())
         if role == "user":

@@ -403,7 +403,7 @@ def evaluate(
     from solvent_experiments.instruments.adequacy.evaluation import evaluation_table
 
     learnt_from = AGENTS_DEV if learn is None else learn
-    require_outputs({"the labels": labelled, "--learn": learnt_from}, Output("--out", out, EVALUATION))
+    require_outputs({"--learn": learnt_from, "the labels": labelled}, Output("--out", out, EVALUATION))
     found = evaluated(labelled, learnt_from, seed=seed)
     if out is not None:
         write_json(out, {"format": EVALUATION, **found})

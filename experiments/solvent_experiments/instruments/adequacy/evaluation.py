@@ -66,7 +66,8 @@ def _limits(count: Callable[[Example], int], examples: Sequence[Example]) -> lis
     values = sorted({count(example) for example in examples})
     triples = itertools.combinations_with_replacement([0, *values], 3)
     kappas = {limits: quadratic_kappa(_rated(count, examples, limits), labels) for limits in triples}
-    return list(max(kappas, key=lambda limits: np.nan_to_num(kappas[limits], nan=-1.0)))
+    best = max(kappas.items(), key=lambda item: np.nan_to_num(item[1], nan=-1.0))
+    return list(best[0])
 
 
 def evaluation_table(found: dict[str, Any]) -> Table:
