@@ -175,6 +175,14 @@ def test_the_labels_are_those_of_the_recorded_evaluation():
         assert results["sha256"][path.name] == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def test_the_labels_of_agents_are_those_of_the_recorded_evaluation_which_beats_both_counts():
+    results = json.loads((ROOT / "docs" / "results" / "adequacy_agents.json").read_text(encoding="utf-8"))
+    for path in (AGENTS_DEV, AGENTS_HELD_OUT):
+        assert results["sha256"][path.name] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert results["count"] == len(load_examples(AGENTS_HELD_OUT))
+    assert min(gain["low"] for gain in results["gains"].values()) > 0.0
+
+
 # ----------------------------------------------------------------------------------------------- bad input
 
 

@@ -33,12 +33,13 @@ class Gathered(NamedTuple):
 def gather(context: ToolContext, said: ResponseWords, lexicon: Lexicon) -> Gathered:
     """Return the evidence of the calls behind a response."""
     distinct = context.distinct()
+    named = frozenset([mark for mark in said.held.marks if "." in mark])
     calls: list[ToolCall] = []
     referred: list[bool] = []
     for call in distinct:
         # An empty result answers a search, and supports a denial.
         if call.answered or (said.denies and not call.error):
-            hit = refers(said, call.returned) or not said.held.marks.isdisjoint(call.files)
+            hit = refers(said, call.returned) or (bool(named) and not named.isdisjoint(call.files))
             if hit or not _failed(call, lexicon):
                 calls.append(call)
                 referred.append(hit)

@@ -89,13 +89,20 @@ class Support:
     @cached_property
     def particular(self) -> bool:
         """True if the query is about something particular, not about general things."""
-        tokens = read(self.query[:_BEGINNING]).tokens
-        if tokens and (found := self.general.match(tokens, 0, len(tokens))) and found[1] == "general":
+        if self._is_general():
             return False
         if not self.particulars.isdisjoint(words_of(self.query)):
             return True
         # A capital at the beginning doesn't make a name.
         return bool(marks_of(self.query.lstrip().partition(" ")[2]).marks)
+
+    def _is_general(self) -> bool:
+        first = self.query[:_BEGINNING].split(None, 1)[:1]
+        if not first or first[0].lower() not in self.general.root:
+            return False
+        tokens = read(self.query[:_BEGINNING]).tokens
+        found = self.general.match(tokens, 0, len(tokens)) if tokens else None
+        return found is not None and found[1] == "general"
 
     def share(self, sentence: str) -> float:
         """Return the share of a sentence's words beyond the query that occur in a result."""

@@ -87,7 +87,7 @@ class ToolCall:
         """``broad`` if the call looked at everything, else ``narrow``."""
         return self.scope_given or scope_of(self.name, self._given)
 
-    @cached_property
+    @property
     def files(self) -> frozenset[str]:
         """The names of the files that it looked at or changed, in lower case and without folders."""
         return frozenset(name.lower() for name in files_in(self._given))
