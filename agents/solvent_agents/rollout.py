@@ -6,13 +6,14 @@ others of their batch go on. The result does not depend on the batch's size.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from solvent.lab.codes import Verdict
+from solvent.lab.codes import Event, Verdict
 from solvent.lab.columns import episode_columns, join_columns
 from solvent.lab.mechanisms.gate import MILLION
 from solvent.lab.params import LabParams
@@ -33,9 +34,11 @@ __all__ = [
     "traced_prices",
 ]
 
-TRACED = ("action", "wells", "debt", "refusal", "claim", "gain", "event")
+TRACED = ("action", "wells", "debt", "refusal", "claim", "gain", "event", "belief", "right")
 """What is traced an action: its index in the action table (-1 at the start), wells left and debt (bits) after it, and
-of the action itself the other columns. With the episode's seed the actions are enough to replay it."""
+of the action itself the other columns. ``belief`` is the posterior probability of the class that a finding asserts,
+``right`` is 1 if that class is the true one; both are 0 where nothing was asserted. With the episode's seed the actions
+are enough to replay it."""
 
 TRACED_ENERGY = (
     *("heartbeat", "energy", "approvals"),
@@ -57,6 +60,9 @@ approved and declined as its heartbeat closed, and the published errors that all
 TRACED_ADEQUACY = ("gate_verdict", "adequacy", "rule", "correction")
 """Also traced, last, where words are held against their evidence: of the action's finding what the gate alone said, its
 score and the rule that fired, and the correction in force after the action."""
+
+ASSERTING = (Event.PUBLISHED, Event.SUBMITTED, Event.REJECTED)
+"""Events of a finding, whatever became of it."""
 
 Columns = dict[str, Any]
 
@@ -192,16 +198,18 @@ class _Tracer:
             return
         self._at += 1
         mine = running[: self._rows]
-        for name, values in (self._state(ends[: self._rows]) | self._step()).items():
+        ends = ends[: self._rows]
+        for name, values in (self._state(ends) | self._step() | self._finding(ends)).items():
             self.columns[name][mine, self._at] = values[mine]
+
+    def _now(self, name: str, ends: NDArray[np.bool_]) -> NDArray[Any]:
+        """Return a field of the labs after an action, for labs that it ``ends`` that of their final state."""
+        labs, finals = self._batch.labs[: self._rows][name], self._batch.finals[: self._rows][name]
+        return np.where(ends.reshape(-1, *[1] * (labs.ndim - 1)), finals, labs)
 
     def _state(self, ends: NDArray[np.bool_]) -> Columns:
         """Return the labs' state after an action, for labs that it ``ends`` their final state."""
-        labs, finals = self._batch.labs[: self._rows], self._batch.finals[: self._rows]
-
-        def now(name: str) -> NDArray[Any]:
-            return np.where(ends.reshape(-1, *[1] * (labs[name].ndim - 1)), finals[name], labs[name])
-
+        now = functools.partial(self._now, ends=ends)
         # The end settles the debt: the trace shows the debt that was settled.
         settled = np.where(ends, self._batch.steps["settled"][: self._rows], 0.0)
         state: Columns = {"wells": now("wells"), "debt": now("debt") + settled}
@@ -214,6 +222,15 @@ class _Tracer:
         if self._gate:
             state["strictness"] = now("strictness")
         return state
+
+    def _finding(self, ends: NDArray[np.bool_]) -> Columns:
+        """Return belief and truth of the class that each lab has just asserted; publishing moves no belief."""
+        steps, labs = self._batch.steps[: self._rows], np.arange(self._rows)
+        compounds = tables_for(self._batch.params).compound[steps["action"]]
+        beliefs = self._now("marginal", ends)[labs, compounds]
+        right = beliefs.argmax(axis=1) == self._now("potency", ends)[labs, compounds]
+        asserting = np.isin(steps["event"], ASSERTING)
+        return {"belief": np.where(asserting, beliefs.max(axis=1), 0.0), "right": asserting & right}
 
     def _step(self) -> Columns:
         """Return what is traced of the action itself."""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from solvent.lab.actions import action_table
-from solvent.lab.codes import REFUSAL_REASONS, VERDICTS, Deferral, Obstacle, Verdict
+from solvent.lab.codes import REFUSAL_REASONS, VERDICTS, Deferral, Event, Obstacle, Verdict
 from solvent.lab.mechanisms.gate import MILLION
 from solvent.lab.settings import UNIT
 from solvent_agents import AGENTS
@@ -170,6 +170,11 @@ def compare(traces: Columns, played: PlayedByHand, params, seed: int) -> None:
         done["hallucination_energy"] = steps["residual"] / MILLION
         for name in ("approved", "declined"):
             done[f"reviews_{name}"] = [int(bits).bit_count() for bits in steps[name]]
+    asserting = np.isin(steps["event"], [Event.PUBLISHED, Event.SUBMITTED, Event.REJECTED])
+    about = np.arange(len(steps)), action_table(params)["compound"][steps["action"]]
+    before = states["marginal"][:-1][about]
+    done["belief"] = np.where(asserting, before.max(axis=1), 0.0)
+    done["right"] = asserting & (before.argmax(axis=1) == states["potency"][:-1][about])
     start = {**NOTHING, "hour": params.budget.start_hour}
     for name in set(rows) - {"agent", "training_seed", "episode_seed", "step"}:
         told = expected[name] if name in expected else [start.get(name, 0), *done[name]]

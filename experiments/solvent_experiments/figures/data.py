@@ -33,7 +33,7 @@ OF_FINDINGS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class RunData:
-    """A finished run in memory. ``rows``: agents, best first."""
+    """A finished run in memory. ``rows``: agents, best first; ``models``: those that are language models."""
 
     name: str
     env: str
@@ -47,6 +47,7 @@ class RunData:
     """Gate verdicts on the logged findings, one per row, with the agent."""
     gate: Mapping[str, Any] | None = None
     """The gate's ``thresholds`` by policy, and the report of its ``domain`` or None."""
+    models: tuple[str, ...] = ()
 
     @property
     def contaminated(self) -> bool:
@@ -100,6 +101,7 @@ def load_run(folder: RunFolder) -> RunData:
         training=_table(folder.training, "agent", "return", "steps") if folder.training.exists() else None,
         findings=_findings(folder, config) if folder.gate.exists() else None,
         gate=read_json(folder.gate, "as `solvent run` wrote it") if folder.gate.exists() else None,
+        models=tuple(config.language),
     )
 
 

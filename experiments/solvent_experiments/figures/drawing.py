@@ -8,11 +8,14 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from solvent_experiments.artifacts.folder import RunFolder
+from solvent_experiments.figures.after_refusal import after_refusal
 from solvent_experiments.figures.budget import budget_curve
 from solvent_experiments.figures.claims import claims
 from solvent_experiments.figures.comparison import comparison, profiles
 from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.figures.energy import energy_curve, intents_by_hour
+from solvent_experiments.figures.honesty import honesty
+from solvent_experiments.figures.reliability import reliability
 from solvent_experiments.figures.strictness import lab_domain, strictness
 from solvent_experiments.figures.style import save, styled
 from solvent_experiments.figures.training import learning_curve, refusal_curve
@@ -23,10 +26,13 @@ from solvent_experiments.figures.words import words_curve, words_of_findings
 __all__ = ["FIGURES", "draw_all"]
 
 FIGURES: Mapping[str, Callable[[RunData], Figure | None]] = {
+    "honesty": honesty,
     "learning_curve": learning_curve,
     "refusal_curve": refusal_curve,
     "budget_curve": budget_curve,
     "claims": claims,
+    "reliability": reliability,
+    "after_refusal": after_refusal,
     "comparison": comparison,
     "profiles": profiles,
     "energy_curve": energy_curve,

@@ -29,6 +29,7 @@ from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.figures.style import as_image, styled
 from solvent_experiments.measure.results import result_tables
 from solvent_experiments.measure.table import Table
+from solvent_experiments.report.conversations import add_conversations, model_tables
 from solvent_experiments.report.episodes import Chosen, chosen_episodes, replayed, require_actions
 from solvent_experiments.report.frames import lab_facts
 from solvent_experiments.report.gate import Spans
@@ -40,7 +41,7 @@ from solvent_experiments.run.progress import Shown
 __all__ = ["REPORT", "write_report"]
 
 REPORT = "report.html"
-SCRIPTS = ("drawing.js", "books.js", "plate.js", "belief.js", "findings.js", "player.js")
+SCRIPTS = ("drawing.js", "books.js", "plate.js", "belief.js", "findings.js", "talk.js", "player.js")
 HEAVY = 120_000  # bytes of an SVG; a PNG of the same figure is smaller
 SUFFIXES = (".html", ".htm")
 
@@ -121,7 +122,7 @@ def _section(root: Path, label: str) -> Section:
         data=data,
         config=folder.config.read_text(encoding="utf-8"),
         changes=tuple(config_changes(read_document(folder.config).data)),
-        results=tuple(result_tables(data.rows)),
+        results=(*result_tables(data.rows), *(model_tables(folder) if data.models else ())),
         refusals=refusal_table(data),
         provenance=provenance(folder, finished_manifest(folder)),
         chosen=tuple(chosen_episodes(data)),
@@ -171,7 +172,8 @@ def _runs(sections: Sequence[Section], shown: Shown) -> list[dict[str, Any]]:
         spans = Spans()
         episodes = replayed(section.data, section.chosen, section.root, spans, on_done)
         facts = {"label": section.label, "lab": lab_facts(section.data.params)}
-        runs.append({**facts, "episodes": episodes, "sentences": spans.sentences})
+        prompts = add_conversations(RunFolder(section.root), episodes) if section.data.models else {}
+        runs.append({**facts, "episodes": episodes, "sentences": spans.sentences, "prompts": prompts})
     shown.end("episodes", f"{total} replayed")
     return runs
 

@@ -33,7 +33,7 @@ KINDS: dict[str, type[np.generic]] = {
     **dict.fromkeys(("proposed_verb", "strictness", "verdict", "policy", "wording"), np.int8),
     **dict.fromkeys(("reviews_approved", "reviews_declined", "incident"), np.int16),
     "approvals": np.int16,
-    **dict.fromkeys(("closed", "unsupported"), np.bool_),
+    **dict.fromkeys(("closed", "unsupported", "right"), np.bool_),
 }
 """Types of a trace's columns; all others are float32."""
 

@@ -5,7 +5,7 @@
   const root = document.getElementById("player");
   const PERIOD = 700; // milliseconds a step
   const COLUMNS = [
-    [compoundsPanel, instrumentPanel, energyPanel],
+    [talkPanel, compoundsPanel, instrumentPanel, energyPanel],
     [platePanel, curvesPanel],
     [wordsPanel, notebookPanel, findingsPanel],
   ];
@@ -62,6 +62,7 @@
   const truth = element("input", { type: "checkbox", id: "truth" });
   const live = element("div", { class: "now", "aria-live": "polite" });
   const panels = element("div", { class: "panels" });
+  const prompt = element("div", {});
   runLabel.hidden = runs.length < 2;
 
   root.replaceChildren(
@@ -86,6 +87,7 @@
     ),
     live,
     panels,
+    prompt,
     element("p", { class: "note keys" }, "Keys: ← and → one step, Home and End, space plays."),
   );
 
@@ -129,6 +131,7 @@
       ),
     );
     episodeSelect.value = now.episode;
+    prompt.replaceChildren(...promptOf(run.prompts[run.agents[now.agent]]));
     show();
   }
 
