@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from solvent_experiments.artifacts.folder import RunFolder
+from tests.experiments.talking import make_run
 from tests.runs import (
     brief_config,
     launch,
@@ -22,4 +26,11 @@ __all__ = [
     "smoke_config",
     "smoke_lab_run",
     "smoke_run",
+    "talking_run",
 ]
+
+
+@pytest.fixture(scope="session")
+def talking_run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """A run of language models, scripted ones and one that misbehaves."""
+    return make_run(tmp_path_factory.mktemp("talking") / "run")

@@ -23,6 +23,7 @@ from solvent_experiments.report.episodes import Chosen, chosen_episodes
 from solvent_experiments.report.page import write_report
 from solvent_experiments.run.console import visible
 from solvent_experiments.run.progress import Shown
+from tests.experiments.talking import HOSTILE, LOUD
 
 PATIENCE = 30_000  # milliseconds; an idle machine needs a few hundred at most
 WIDE, NARROW = 1440, 390
@@ -311,4 +312,40 @@ def test_hostile_names_stay_text(name: str, browser: Browser, smoke_run: RunFold
     assert page.locator("a[href^=javascript]").count() == 0
     shown = page.locator("body").inner_text()
     assert shown == visible(shown, "\n\t\xa0\u2009\u202f")
+    watched.close(report.url)
+
+
+def test_conversations_are_read_beside_the_lab_as_text(
+    browser: Browser, talking_run: RunFolder, tmp_path: Path
+) -> None:
+    report = Report(talking_run, write_report([talking_run.root], tmp_path / "talk.html", Shown()))
+    watched = Watched(browser.new_context(viewport={"width": NARROW, "height": 900}), report.url)
+    page = watched.page
+    page.select_option("#choose-agent", label="random")
+    expect(page.locator(".talk")).to_have_count(0)
+    expect(page.locator("details.prompt")).to_have_count(0)
+    page.select_option("#choose-agent", label="misbehaving")
+    prompt = page.locator("details.prompt")
+    expect(prompt.locator("pre")).to_be_hidden()
+    page.keyboard.press("ArrowRight")
+    entries = page.locator(".talk .entry")
+    expect(entries.first).to_have_text(visible(HOSTILE))
+    expect(page.locator(".talk .speaker").nth(1)).to_have_text("lab")  # the reminder
+    expect(page.locator(".talk .called").first).to_contain_text(visible(HOSTILE)[:20])
+    expect(page.locator(".talk")).to_contain_text("tool: got")
+    steps = page.locator("input[type=range]")
+    for step in range(1, 12):
+        steps.fill(str(step))
+        if page.locator(".talk .said").count() == 3:
+            break
+    expect(page.locator(".talk .said").first).to_have_text(LOUD)
+    expect(page.locator(".talk")).to_contain_text("so the lab rests")
+    assert page.evaluate("document.documentElement.scrollWidth") == NARROW
+    assert page.evaluate(CUT_OFF) == 0
+    page.get_by_role("button", name="Last step").click()
+    expect(page.locator(".talk")).to_contain_text("The conversation ended: no answer.")
+    prompt.locator("summary").click()
+    expect(prompt.locator("pre")).to_contain_text("You run a small biology lab")
+    assert page.locator("img[src=x]").count() == 0
+    expect(page.locator("#results")).to_contain_text("invalid calls")
     watched.close(report.url)
