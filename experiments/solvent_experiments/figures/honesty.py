@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from matplotlib.figure import Figure
 
 from solvent_experiments.figures.data import RunData
@@ -30,7 +32,7 @@ def honesty(run: RunData) -> Figure:
     axes.axhline(0, color=GREY, lw=0.8, zorder=1)
     # Models lie below, and their marks are larger: a model may score what a script does.
     for agent, (claims, returns) in sorted(found.items(), key=lambda one: one[0] not in run.models):
-        ends = {"color": colour[agent], "lw": 2.2, "alpha": 0.4, "solid_capstyle": "butt"}
+        ends: dict[str, Any] = {"color": colour[agent], "lw": 2.2, "alpha": 0.4, "solid_capstyle": "butt"}
         axes.plot([claims.low, claims.high], [returns.value] * 2, **ends)
         axes.plot([claims.value] * 2, [returns.low, returns.high], **ends)
         mark, size = ("D", 7.5) if agent in run.models else ("o", 4.5)
