@@ -61,8 +61,9 @@ class RunData:
 
     @property
     def agents(self) -> list[str]:
-        """Learned agents, then the others, each group best first."""
-        return sorted((row.agent for row in self.rows), key=lambda agent: agent not in self.learned)
+        """Learned agents and language models, then the others, each group best first."""
+        first = (*self.learned, *self.models)
+        return sorted((row.agent for row in self.rows), key=lambda agent: agent not in first)
 
     def traces_of(self, agent: str) -> Columns:
         return select(self.traces, self.traces["agent"] == agent)
