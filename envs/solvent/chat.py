@@ -37,8 +37,6 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from solvent.inputs import strict_json
-
 if TYPE_CHECKING:
     import httpx
 
@@ -64,6 +62,7 @@ OPTIONS: Mapping[str, Any] = MappingProxyType({"temperature": 0, "max_tokens": 1
 _RESERVED = {"model", "messages", "response_format", "tools", "stream", "n"}
 _LIMITS = {"max_completion_tokens", "max_tokens"}
 _TEMPLATE = 200  # tokens that a server may add around the messages
+_MOST_TOKENS = 2**40  # of one answer; a larger number is none
 _LONGEST_WAIT = 60.0  # seconds
 _LONGEST_BACKOFF = 20.0  # seconds
 _SHORTEST_SECRET = 6  # local servers take any word as a key; scrubbing a shorter one would damage other words
@@ -176,7 +175,7 @@ class Budget:
                 raise BudgetError(f"endpoint: the budget is spent; allowed: {self.calls:,} calls")
             if self.tokens is not None and self.used + usage.total > self.tokens:
                 raise BudgetError(
-                    f"endpoint: the budget is spent: {self.used:,} tokens used, {usage.total:,} needed;"
+                    f"endpoint: the budget is spent: {self.used:,} tokens used, up to {usage.total:,} needed;"
                     f" allowed: {self.tokens:,} tokens"
                 )
             if self.money is not None and self.spent + self.cost(usage) > self.money:
@@ -192,9 +191,10 @@ class Budget:
         with self._lock:
             self._add(Usage(used.prompt - aside.prompt, used.answer - aside.answer))
 
-    def count(self, used: Usage) -> None:
-        """Count a call that was paid for earlier, even beyond the limits."""
+    def count(self, used: Usage, calls: int = 0) -> None:
+        """Count what was paid for earlier, even beyond the limits."""
         with self._lock:
+            self.called += calls
             self._add(used)
 
     def _add(self, usage: Usage) -> None:
@@ -300,6 +300,10 @@ class ChatClient:
         """
         return _run(self._retried(request))
 
+    def bound(self, request: bytes) -> Usage:
+        """Return the most tokens that a request may use, as the budget reserves them."""
+        return Usage(len(request) + _TEMPLATE, self._most_tokens)
+
     def scrub(self, text: str) -> str:
         """Return ``text`` without the API key, for display, logs and storage."""
         key = self.settings.api_key or ""
@@ -333,7 +337,7 @@ class ChatClient:
     async def _try(self, body: bytes, deadline: float) -> str:
         if (left := deadline - time.monotonic()) <= 0.0:
             raise PassingError("no time left")
-        aside = Usage(len(body) + _TEMPLATE, self._most_tokens)
+        aside = self.bound(body)
         self.budget.take(aside)
         try:
             text = await self._post(body, min(self.settings.timeout, left))
@@ -425,14 +429,15 @@ class ChatClient:
 def usage_of(text: str) -> Usage | None:
     """Return the tokens that an answer reports, even if it is otherwise unreadable; None if it reports none.
 
-    Tokens that are in the total alone count as those of the prompt.
+    Tokens that are in the total alone count as those of the prompt; a missing total is the sum of both.
     """
     try:
-        usage = strict_json(text)["usage"]
-        total, answer = usage["total_tokens"], usage.get("completion_tokens", 0)
-    except (ValueError, LookupError, TypeError, AttributeError):
+        usage = json.loads(text)["usage"]
+        answer = usage.get("completion_tokens", 0)
+        total = usage["total_tokens"] if "total_tokens" in usage else usage["prompt_tokens"] + answer
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
-    if not all(type(number) is int and number >= 0 for number in (total, answer)):
+    if not all(type(number) is int and 0 <= number < _MOST_TOKENS for number in (total, answer)):
         return None
     return Usage(max(0, total - answer), answer)
 

@@ -154,8 +154,9 @@ def test_hidden_beliefs_are_nowhere_and_readouts_stay():
         shown, hidden = (Desk(f"Solvent/{level}-v0", beliefs=beliefs) for beliefs in (True, False))
         for desk, wanted in ((shown, True), (hidden, False)):
             texts = " ".join(play_honestly(desk, 10_000, level))
-            texts += desk.read_notebook(desk._params.assay.compounds[0])
+            texts += "".join(map(desk.read_notebook, desk._params.assay.compounds))
             assert ("bits unknown" in texts) is wanted
+            assert ("pEC50" in texts) is (wanted and desk._params.gate.enabled)
             assert "Readouts: " in texts
         assert shown.get_reward() == hidden.get_reward()
 
@@ -207,7 +208,7 @@ def test_the_prompt_has_the_numbers_of_its_level(env_id):
     params = desk._params
     text = instructions(params)
     assert f"{params.budget.wells} wells and {params.budget.heartbeats} heartbeats" in text
-    assert f"Above {params.debt.threshold:g} bits only calibrations run" in text
+    assert f"Above {params.debt.threshold:g} bits of debt no plate but a calibration runs" in text
     assert text.isascii() or set("×−µ–") >= {c for c in text if not c.isascii()}
     assert "What raises the cost" not in instructions(params, explanation=False)
     assert ("computed exactly" in text, "computed exactly" in instructions(params, beliefs=False)) == (

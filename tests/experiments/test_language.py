@@ -26,9 +26,9 @@ from solvent_experiments.config.experiment import (
     LanguageModel,
     environment_params,
 )
-from solvent_experiments.language.endpoint import AnswerCache, EndpointModel
-from solvent_experiments.language.playing import Game, play
-from solvent_experiments.language.transcripts import desk_of, language_columns, recorded, transcripts_of
+from solvent_experiments.language.endpoint import AnswerCache, Endpoint
+from solvent_experiments.language.playing import MOST_IN_A_ROW, Game, key_of, play
+from solvent_experiments.language.transcripts import language_columns, recorded, transcripts_of
 from solvent_experiments.run.evaluation import evaluate
 from solvent_experiments.run.progress import Shown
 from solvent_experiments.run.running import Interrupted
@@ -109,19 +109,13 @@ def played(
     """Let a model at a server play into a folder."""
     experiment = experiment_of(env, episodes, server.url, **settings)
     budget = budget or Budget(10_000)
-    fast = {"retries": 1, "timeout": 2.0, "total": 5.0, "backoff": 0.01, **dict(chat)}
+    fast = {"retries": 1, "timeout": 30.0, "total": 90.0, "backoff": 0.01, **dict(chat)}
     client = ChatClient(ChatSettings(server.url, "small", api_key=KEY, budget=budget, **fast))
-    cache, in_text = AnswerCache(folder / "answers.sqlite"), settings.get("tools") == "text"
+    cache = AnswerCache(folder / "answers.sqlite", key_of(experiment))
     unit = Unit("m", None, folder / "m", talks=True)
     try:
-        game = Game(
-            experiment,
-            unit,
-            lambda _, seed: EndpointModel(client, cache, seed, in_text=in_text),
-            budget,
-            concurrency,
-        )
-        play(game, Shown(), lambda: False)
+        model = Endpoint(client, cache, in_text=settings.get("tools") == "text")
+        play(Game(experiment, unit, model, budget, concurrency), Shown(), lambda: False)
     finally:
         cache.close()
     return experiment, unit
@@ -209,7 +203,8 @@ def test_an_endpoint_that_gives_no_answer_ends_the_episode_and_is_named(act, tmp
     (one,) = read_transcripts(unit.transcripts)
     assert (one["stopped"], one["score"]) == ("no answer", 0.0)
     assert one["problem"].startswith("endpoint: ")
-    assert len(server.requests) == 2 * asked, "what had no answer is not in the cache"
+    paid = act in (NO_ANSWER["no chat completion"], NO_ANSWER["no JSON"])
+    assert len(server.requests) == (asked if paid else 2 * asked), "only what was answered is in the cache"
     assert again.transcripts.exists()
 
 
@@ -240,7 +235,7 @@ def test_answers_are_asked_for_once_and_counted_always(tmp_path):
         played(server, tmp_path, episodes=3, budget=budget)
         assert len(server.requests) == asked == 15
     assert [json.loads(line)["usage"] for line in first.splitlines()] == [{"prompt": 250, "answer": 0}] * 3
-    assert (budget.called, budget.used, budget.spent) == (0, 750, 750.0)
+    assert (budget.called, budget.used, budget.spent) == (15, 750, 750.0)
 
 
 def test_a_spent_budget_stops_the_game_and_more_of_it_goes_on(tmp_path):
@@ -248,10 +243,70 @@ def test_a_spent_budget_stops_the_game_and_more_of_it_goes_on(tmp_path):
         with pytest.raises(BudgetError, match="allowed: 7 calls"):
             played(server, tmp_path, episodes=2, budget=Budget(7))
         assert not (tmp_path / "m").exists()
-        played(server, tmp_path, episodes=2, budget=Budget(3))
+        with pytest.raises(BudgetError, match="allowed: 7 calls"):
+            played(server, tmp_path, episodes=2, budget=Budget(7))
+        assert len(server.requests) == 7
+        played(server, tmp_path, episodes=2, budget=Budget(10))
         assert len(server.requests) == 10
         with pytest.raises(BudgetError, match=r"allowed: 0\.01"):
             played(server, tmp_path / "other", budget=Budget(99, money=0.01, prices=(1.0, 1.0)))
+
+
+def test_a_budget_of_tokens_holds_however_often_the_game_goes_on(tmp_path):
+    with running(said(calling("rest", {}, tokens=6000))) as server:
+        for _ in range(4):
+            with pytest.raises(BudgetError, match="allowed: 60,000 tokens"):
+                played(server, tmp_path, episodes=8, concurrency=4, budget=Budget(999, tokens=60_000))
+        assert 6000 * len(server.requests) <= 60_000
+
+
+def test_an_answer_that_reports_no_usage_counts_as_the_most_that_it_may_have_used(tmp_path):
+    with running(said(calling("rest", {}, tokens=None))) as server:
+        for _ in range(2):
+            _, unit = played(server, tmp_path)
+            (one,) = read_transcripts(unit.transcripts)
+            bounds = [len(request.body) + 200 for request in server.requests]
+            assert one["usage"] == {"prompt": sum(bounds), "answer": 5 * 1000}
+
+
+HOSTILE = {
+    "the key": {"model": f"small {KEY}", "choices": [{"message": {"content": KEY, "tool_calls": []}}]},
+    "a lone surrogate": {"model": "a\ud800", "choices": [{"message": {"content": "\ud800"}}]},
+    "more tokens than there are": {"usage": {"total_tokens": 10**400}, "choices": [{"message": {}}]},
+    "parts": {"choices": [{"message": {"content": [{"type": "text", "text": "so"}, 5]}}]},
+}
+
+
+@pytest.mark.parametrize("answer", HOSTILE.values(), ids=HOSTILE)
+def test_whatever_an_answer_holds_the_artifacts_can_be_read_and_hold_no_key(answer, tmp_path):
+    with running(said(json.dumps(answer).encode())) as server:
+        experiment, unit = played(server, tmp_path)
+    (one,) = read_transcripts(unit.transcripts)
+    assert one["stopped"] == "over"
+    assert json.loads(unit.endpoint.read_text())["served"] == one["served"]
+    assert language_columns(unit.transcripts, experiment.evaluation.seeds)["prompt_tokens"][0] < 10**9
+    assert not any(KEY.encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert all(isinstance(message["content"], str) for message in one["messages"])
+
+
+def test_a_model_that_calls_or_says_too_much_is_stopped_and_its_transcript_can_be_read(tmp_path):
+    many = [{"id": "c", "function": {"name": "read_notebook", "arguments": "{}"}}] * 500
+    with running(said(completion(None, message={"tool_calls": many}))) as server:
+        _, unit = played(server, tmp_path / "calls")
+    assert next(read_transcripts(unit.transcripts))["stopped"] == "turns"
+    with running(said(completion("\U0001f600" * 20_000))) as server:
+        _, unit = played(server, tmp_path / "text", "Solvent/Debt-v0")
+    assert next(read_transcripts(unit.transcripts))["stopped"] == "text"
+
+
+def test_an_endpoint_that_refuses_every_opening_or_is_down_stops_the_game(tmp_path):
+    refusing = reply(400, body=b'{"error": "unknown model"}')
+    with running(refusing) as server, pytest.raises(EndpointError, match="unknown model"):
+        played(server, tmp_path, episodes=2)
+    with running(reply(503)) as server:
+        with pytest.raises(EndpointError, match=f"{MOST_IN_A_ROW} episodes in a row"):
+            played(server, tmp_path, episodes=20, chat={"retries": 0})
+        assert len(server.requests) == MOST_IN_A_ROW
 
 
 def test_an_endpoint_that_refuses_all_requests_stops_the_game(tmp_path):
@@ -276,11 +331,9 @@ def test_stopping_keeps_the_answers(tmp_path):
     with running(act) as server:
         experiment = experiment_of("Solvent/Tiny-v0", 1, server.url)
         client = ChatClient(ChatSettings(server.url, "small"))
-        cache = AnswerCache(tmp_path / "answers.sqlite")
+        cache = AnswerCache(tmp_path / "answers.sqlite", key_of(experiment))
         unit = Unit("m", None, tmp_path / "m", talks=True)
-        game = Game(
-            experiment, unit, lambda _, s: EndpointModel(client, cache, s, in_text=False), Budget(9), 1
-        )
+        game = Game(experiment, unit, Endpoint(client, cache, in_text=False), Budget(9), 1)
         with pytest.raises(Interrupted):
             play(game, Shown(), stop.is_set)
         assert not unit.folder.exists()
@@ -402,6 +455,7 @@ REFUSED = {
     "no address": (["--model", "small", "--base-url", "ftp://x"], ["base_url: got no address"]),
     "a key in the address": (["--model", "small", "--base-url", "http://a:secret@x/v1"], ["not shown"]),
     "an unknown agent": (["--model", "script:honest", "--agents", "honest,x"], ["unknown agent 'x'"]),
+    "an agent without a solution": (["--model", "script:honest", "--agents", "exact"], ["exact"]),
     "no corrections there": (["--model", "script:honest", "--no-corrections"], ["no corrections to leave out"]),
     "no energy there": (["--model", "script:honest", "--no-explanation"], ["no energy to explain"]),
     "money without a price": (["--model", "small", "--base-url", URL, "--money", "1"], ["--money: got no price"]),
@@ -414,6 +468,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_wrong_command_is_one_line(name, tmp_path, monkeypatch):
     monkeypatch.setenv("SOLVENT_LLM_KEY", KEY)
+    monkeypatch.setenv("SOLVENT_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("random.uniform", lambda *_: 0.0)
     options, parts = REFUSED[name]
     line = call("llm", "run", *options, "--out", tmp_path / "out", "--quiet").refused(*parts)
@@ -450,4 +505,3 @@ def test_a_run_without_its_transcripts_says_which_command_makes_them(tmp_path):
     experiment = experiment_of("Solvent/Tiny-v0", 1, None, model="script:honest")
     with pytest.raises(ConfigError, match="missing; allowed: as `solvent llm run` wrote it"):
         recorded(tmp_path / "transcripts.jsonl", experiment)
-    assert desk_of(experiment, experiment.language["m"])._beliefs

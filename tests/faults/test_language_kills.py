@@ -32,7 +32,13 @@ def answer(handler) -> None:
 
 
 def results(root: Path) -> dict[str, bytes]:
-    names = ("small/transcripts.jsonl", "small/episodes.parquet", "small/traces.parquet", "episodes.parquet")
+    names = (
+        "small/transcripts.jsonl",
+        "small/endpoint.json",
+        "small/episodes.parquet",
+        "small/traces.parquet",
+        "episodes.parquet",
+    )
     return {name: (root / name).read_bytes() for name in names}
 
 
@@ -53,10 +59,13 @@ def test_a_killed_run_of_a_model_goes_on_to_the_same_artifacts_and_pays_no_answe
         needed = len(server.requests)
         asked = Counter(request.body for request in server.requests)
         server.requests.clear()
-        kills, problems = 0, []
-        for _ in range(rounds(10, 40)):
+        kills, problems, wanted = 0, [], rounds(10, 40)
+        for kill in range(wanted):
             process = launch(*arguments("killed", "b.sqlite"))
-            if problem := killed(process, luck, 2.0, 8.0):
+            # While the model plays: every kill comes after some more answers.
+            while len(server.requests) < needed * (kill + 1) // (wanted + 2) and process.poll() is None:
+                time.sleep(0.01)
+            if problem := killed(process, luck, 0.0, 0.1):
                 problems.append(problem)
             kills += process.returncode != 0
         process = launch(*arguments("killed", "b.sqlite"))
@@ -71,6 +80,6 @@ def test_a_killed_run_of_a_model_goes_on_to_the_same_artifacts_and_pays_no_answe
     )
     tally("kills", kills, kills if held else 0)
     assert problems == []
-    assert kills >= 3
+    assert kills == wanted
     assert 0 <= twice <= kills * CONCURRENCY
     assert results(tmp_path / "killed") == results(tmp_path / "whole")

@@ -70,6 +70,7 @@ FATAL = {
     "play": "--env",
     "solve": "--config",
     "explain": "--env",
+    "serve": "--env",
     "debt run": "--agent",
     "gate build": "--config",
     "adequacy patterns": "--scores",

@@ -2,8 +2,8 @@
 
 Messages have the form of OpenAI-compatible chat completions. A message without a call brings a reminder; after
 ``REMINDERS`` of them the lab rests for one heartbeat. Calls of one message are taken in order. After ``MOST_TURNS``
-messages of the model the lab rests to its end, so that every episode ends and every debt is settled. So it does when
-the model has no more answer (``NoAnswer``).
+messages or calls of the model, or ``MOST_TEXT`` bytes of it, the lab rests to its end, so that every episode ends and
+every debt is settled. So it does when the model has no more answer (``NoAnswer``).
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ Message = dict[str, Any]
 REMINDERS = 2
 MOST_TURNS = 400
 """Messages of a model in an episode; the longest level has 252 actions."""
+MOST_TEXT = 2**22
+"""Bytes of all that a model says in an episode, as JSON: a line of a transcript can be read again."""
 LONGEST_TEXT = 20_000
 """Characters of a model's text that are kept in the conversation."""
 
@@ -63,7 +65,7 @@ class Episode(NamedTuple):
         turns: index of the model's message that each call belongs to, non-decreasing.
         score: bits.
         invalid: number of invalid calls.
-        stopped: why the conversation ended: ``over``, ``invalid calls``, ``turns`` or ``no answer``.
+        stopped: why the conversation ended: ``over``, ``invalid calls``, ``turns``, ``text`` or ``no answer``.
     """
 
     seed: int
@@ -91,7 +93,7 @@ class ScriptedModel:
         name, arguments = call_of(self._desk._params, action)
         function = {"name": name, "arguments": json.dumps(arguments)}
         call = {"id": f"call-{len(messages)}", "type": "function", "function": function}
-        return {"content": None, "tool_calls": [call]}
+        return {"content": "", "tool_calls": [call]}
 
 
 def converse(desk: Desk, model: Model, seed: int, *, explanation: bool = True) -> Episode:
@@ -104,8 +106,8 @@ def converse(desk: Desk, model: Model, seed: int, *, explanation: bool = True) -
     ]
     stopped = ""
     at: list[int] = []
-    silent = turns = 0
-    while desk._summary is None and turns < MOST_TURNS:
+    silent = turns = asked = length = 0
+    while desk._summary is None and max(turns, asked) < MOST_TURNS:
         turns += 1
         try:
             said = _said(model.answer(messages, tools))
@@ -115,6 +117,11 @@ def converse(desk: Desk, model: Model, seed: int, *, explanation: bool = True) -
         messages.append(said)
         turn = len(messages) - 1
         calls = said.get("tool_calls", [])
+        asked += len(calls)
+        length += len(json.dumps(said))
+        if asked > MOST_TURNS or length > MOST_TEXT:
+            stopped = "text" if length > MOST_TEXT else "turns"
+            break
         silent = 0 if calls else silent % (REMINDERS + 1) + 1
         for call in calls:
             text = use(desk, call["function"]["name"], read_arguments(call["function"]["arguments"]))
@@ -139,11 +146,14 @@ def nudge(desk: Desk, silent: int) -> str:
 def _said(answer: Any) -> Message:
     """Return an answer as a message of the assistant; whatever is not in the form of one is left out."""
     answer = answer if isinstance(answer, Mapping) else {}
-    content = answer.get("content")
-    calls = answer.get("tool_calls")
+    content, calls = answer.get("content"), answer.get("tool_calls")
+    if isinstance(content, list):  # parts of a text
+        texts = [part.get("text") for part in content if isinstance(part, Mapping)]
+        content = "".join(text for text in texts if isinstance(text, str))
+    # Empty rather than null, which some servers refuse.
     message: Message = {
         "role": "assistant",
-        "content": content[:LONGEST_TEXT] if isinstance(content, str) else None,
+        "content": content[:LONGEST_TEXT] if isinstance(content, str) else "",
     }
     if isinstance(calls, list) and (known := [_call(i, call) for i, call in enumerate(calls)]):
         message["tool_calls"] = known

@@ -225,7 +225,7 @@ class Desk:
             if isinstance(asked[argument], bool) or asked[argument] not in allowed:
                 return self._refuse(tool, asked, argument, asked[argument], allowed)
         action = actions_of(self._params)[tool, *asked.values()]
-        if stated[0] != "":
+        if stated[0] not in ("", None):
             asked |= dict(zip(STATED, stated, strict=True))
             if stated[0] not in (known := class_names(self._params)):
                 return self._refuse(tool, asked, STATED[0], stated[0], known)
@@ -310,11 +310,10 @@ class Desk:
         ]
         if self._beliefs:
             lines.append(self._belief(m))
-        if self._params.gate.enabled and lab["experiments"][m]:
+        if self._beliefs and self._params.gate.enabled and lab["experiments"][m]:
             page = self._env.notebook(m)
-            lines += page.fits
-            if self._beliefs:
-                lines += [f"A {finding.wording} finding: {finding.verdict}." for finding in page.findings]
+            lines += page.fits  # written from the posterior
+            lines += [f"A {finding.wording} finding: {finding.verdict}." for finding in page.findings]
         return "\n".join(lines)
 
     def _published(self, m: int) -> str:

@@ -39,10 +39,10 @@ def _task(params: LabParams, beliefs: bool) -> str:
     )
     return (
         f"You run a small biology lab. {len(assay.compounds)} compounds each have a hidden potency, one of: {classes} "
-        f"(EC50), with probability {_listed(assay.class_prior)} at first. You have {budget.wells} wells and "
+        f"(EC50), {_prior(assay.class_prior)} at first. You have {budget.wells} wells and "
         f"{budget.heartbeats} heartbeats. Act by calling one tool at a time.\n"
         f"A readout is the viability of cells times the gain of the instrument ({_listed(assay.gains)}), with noise. "
-        f"Gain and noise are hidden and change with every reagent lot, each {assay.lot_heartbeats} heartbeats; "
+        f"Gain and noise are hidden and change with every reagent lot, every {assay.lot_heartbeats} heartbeats; "
         f"calibrations teach them. {shown}\n"
         "Your score is the bits of your accepted findings less the debt that is left at the end."
     )
@@ -52,9 +52,13 @@ def _claims(params: LabParams) -> str:
     debt = params.debt
     lines = [
         "Before each plate you claim how many bits you will learn. What you claim and don't learn becomes debt.",
-        f"Debt makes every plate dearer ({100.0 * debt.sensitivity:g} % a bit) and is taken from your score.",
-        f"Above {debt.threshold:g} bits only calibrations run. A refused action loses its heartbeat.",
+        f"Debt makes every plate dearer ({100.0 * debt.sensitivity:g} % per bit of debt) and is taken from your score.",
+        f"Above {debt.threshold:g} bits of debt no plate but a calibration runs, and nothing is published.",
+        "A refused action loses its heartbeat.",
+        "A plate is refused, too, if it would leave too few wells for a calibration.",
     ]
+    if debt.enforced and debt.bankruptcy == "terminate":
+        lines.append("If debt blocks you and no calibration can be paid for, the episode ends.")
     if debt.interest:
         capped = "" if debt.interest_cap is None else f" up to {debt.interest_cap:g} bits"
         lines.append(f"Each heartbeat debt grows by {100.0 * debt.interest:g} %{capped}.")
@@ -63,9 +67,7 @@ def _claims(params: LabParams) -> str:
     )
     licence = "Bits that you claimed and learnt are your licence to publish about a compound."
     if debt.uncalibrated_licence < 1.0:
-        licence += (
-            f" Before the lot's first calibration they count {debt.uncalibrated_licence:g} of themselves."
-        )
+        licence += f" Before the lot's first calibration they count {100.0 * debt.uncalibrated_licence:g} %."
     if not debt.enforced:
         lines.append("Here debt is only recorded and has no consequence.")
     return "\n".join([*lines, licence])
@@ -86,11 +88,17 @@ def _findings(params: LabParams) -> str:
         )
     return "\n".join(
         [
-            f"A finding names a compound's most probable potency, once, for good. One of prior {prior:g} earns",
+            f"A finding names a compound's most probable potency, once, for good. At a prior of {prior:g} it earns",
             *rows,
             best,
         ]
     )
+
+
+def _prior(prior: tuple[float, ...]) -> str:
+    if len(set(prior)) == 1:
+        return "all equally probable"
+    return f"with probability {_listed(prior)}"
 
 
 def _listed(values: tuple[float, ...]) -> str:

@@ -31,7 +31,11 @@ _FIELDS: Mapping[str, type | tuple[type, ...]] = {
     "score": float,
     "invalid": int,
     "stopped": str,
+    "usage": dict,
+    "cost": float,
+    "served": list,
 }
+_MOST = 2**53
 
 
 def line_of(episode: Episode, about: Mapping[str, Any]) -> str:
@@ -63,8 +67,16 @@ def read_transcripts(path: Path) -> Iterator[dict[str, Any]]:
             if not isinstance(found, dict) or found.get("format") != FORMAT:
                 raise ValueError("another format")
             wrong = [name for name, kind in _FIELDS.items() if not isinstance(found.get(name), kind)]
-            if wrong or not all(type(call["action"]) is int for call in found["calls"]):
-                raise ValueError(f"{(wrong or ['calls'])[0]}: missing or of a wrong type")
+            if not wrong and not all(0 <= call["action"] + 1 <= _MOST for call in found["calls"]):
+                wrong.append("calls")
+            if not wrong and not all(isinstance(one["role"], str) for one in found["messages"]):
+                wrong.append("messages")
+            if not wrong and not all(
+                type(count) is int and 0 <= count <= _MOST for count in found["usage"].values()
+            ):
+                wrong.append("usage")
+            if wrong:
+                raise ValueError(f"{wrong[0]}: missing or of a wrong kind")
         except (ValueError, LookupError, TypeError) as error:
             allowed = f"allowed: {FORMAT}, as `solvent llm run` writes it"
             raise ValueError(f"{path}, line {number}: not a transcript ({error!s:.120}); {allowed}") from None
@@ -94,7 +106,7 @@ def differs(desk: Desk, transcript: Mapping[str, Any], *, explanation: bool) -> 
 
 def _first(replayed: Any, written: Any) -> str:
     if isinstance(replayed, dict) and isinstance(written, dict):
-        names = [name for name in {**written, **replayed} if replayed.get(name) != written.get(name)]
+        names = [n for n in {**written, **replayed} if replayed.get(n, ...) != written.get(n, ...)]
         return f"{names[0]}: {_first(replayed.get(names[0]), written.get(names[0]))}"
     if isinstance(replayed, list) and isinstance(written, list) and len(replayed) != len(written):
         return f"{len(written)} written, {len(replayed)} replayed"
@@ -127,7 +139,7 @@ class Recorded:
         """Begin the episodes of these seeds, one a row."""
         self._rows = np.zeros((self._most, len(lab_seeds)), np.int64)
         for row, seed in enumerate(lab_seeds):
-            taken = self._actions[seed]
+            taken = self._actions[seed][: self._most]
             self._rows[: len(taken), row] = taken
         self._step = -1
 

@@ -22,7 +22,9 @@ def serve(
     ] = False,
     host: Annotated[
         str,
-        typer.Option(help="Address to listen on. Others than loopback let everyone in: there is no login."),
+        typer.Option(
+            help="Address to listen on. Any but a loopback address is open to everyone: there is no login."
+        ),
     ] = LOOPBACK,
     port: Annotated[
         int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 takes a free one.")

@@ -136,7 +136,7 @@ def name_points(
     ]
     bars.append(Bbox([(inside.x0, place(0, 0)[1]), (inside.x1, place(0, 0)[1])]).padded(pixel))
 
-    def cost(label: Bbox, gap: int) -> float:
+    def cost(label: Bbox, gap: int) -> Any:
         covered = sum(_common(label, one) for one in taken) + label.width * label.height
         return (
             (covered - _common(label, inside)) * 1e3 + sum(_common(label, bar) for bar in bars) + gap * pixel
@@ -144,7 +144,7 @@ def name_points(
 
     for name in sorted(points, key=lambda name: -at[name][1]):
         text = axes.annotate(
-            name, [point.value for point in points[name]], (0, 0), textcoords="offset points",
+            name, (points[name][0].value, points[name][1].value), (0, 0), textcoords="offset points",
             ha="center", va="center", color=colour[name], in_layout=False, zorder=5,
         )  # fmt: skip
         extent = text.get_window_extent()

@@ -163,7 +163,9 @@ def run(
         settings, env, Evaluation(first_seed=seed, salt=salt, **played), agents.split(",")
     )
     budget = asking.budget()
-    make = _scripted(settings, experiment.params) if scripted else _asked(settings, asking, budget)
+    make = (
+        _scripted(settings, experiment.params) if scripted else _asked(settings, experiment, asking, budget)
+    )
     unit = _play(experiment, out, make, budget, asking.concurrency, quiet=quiet, fresh=fresh)
     folder = run_experiment(experiment, out, quiet=quiet)
     show_results(folder, new_console())
@@ -208,11 +210,14 @@ def replay(
 def _experiment(settings: LanguageModel, env: str, evaluation: Evaluation, agents: list[str]) -> Experiment:
     """Return the experiment of a model among scripts. Raise ConfigError for settings that its level can't use."""
     from solvent import ENVIRONMENTS
-    from solvent_experiments.config.experiment import Experiment, environment_params, known_agent
+    from solvent_agents import PLAYERS
+    from solvent_experiments.config.experiment import OF_A_RUN, Experiment, environment_params, known_agent
 
     params = environment_params(env)
     for agent in agents:
         known_agent(agent)
+    if "exact" in agents:
+        PLAYERS["exact"](params, 0)  # an error where it has no solution
     if not settings.corrections and not params.adequacy.enabled:
         raise ConfigError(
             f"{env} has no corrections to leave out; allowed: Solvent/Lab-v0", key="--no-corrections"
@@ -223,7 +228,7 @@ def _experiment(settings: LanguageModel, env: str, evaluation: Evaluation, agent
             key="--no-explanation",
         )
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", settings.model).strip("-._")[:90] or "model"
-    if name in agents:
+    if OF_A_RUN.fullmatch(name) or name.casefold() in map(str.casefold, agents):
         name += "-model"
     return Experiment(
         name=name,
@@ -255,10 +260,13 @@ def _scripted(settings: LanguageModel, params: LabParams) -> Callable[[Desk, int
     return make
 
 
-def _asked(settings: LanguageModel, asking: Asking, budget: Budget) -> Callable[[Desk, int], Model]:
+def _asked(
+    settings: LanguageModel, experiment: Experiment, asking: Asking, budget: Budget
+) -> Callable[[Desk, int], Model]:
     from solvent.chat import ChatClient, ChatSettings
     from solvent.gate.cache import cache_folder
-    from solvent_experiments.language.endpoint import AnswerCache, EndpointModel
+    from solvent_experiments.language.endpoint import AnswerCache, Endpoint
+    from solvent_experiments.language.playing import key_of
 
     assert settings.base_url is not None
     client = ChatClient(
@@ -272,8 +280,8 @@ def _asked(settings: LanguageModel, asking: Asking, budget: Budget) -> Callable[
             options=settings.options,
         )
     )
-    cache = AnswerCache(asking.cache or cache_folder() / "answers.sqlite")
-    return lambda _, seed: EndpointModel(client, cache, seed, in_text=settings.tools == "text")
+    cache = AnswerCache(asking.cache or cache_folder() / "answers.sqlite", key_of(experiment))
+    return Endpoint(client, cache, in_text=settings.tools == "text")
 
 
 def _play(
@@ -289,6 +297,7 @@ def _play(
     """Play the episodes, unless the folder has their transcripts."""
     from solvent.chat import EndpointError
     from solvent_experiments.artifacts.folder import RunFolder
+    from solvent_experiments.language.endpoint import Endpoint
     from solvent_experiments.language.playing import Game, play
     from solvent_experiments.run.progress import shown_on
     from solvent_experiments.run.running import stop_on_signals
@@ -303,7 +312,8 @@ def _play(
         if not (unit.transcripts.exists() and unit.endpoint.exists()):
             try:
                 with shown:
-                    play(Game(experiment, unit, make, budget, concurrency), shown, stop.is_set)
+                    sampling = make.client.options if isinstance(make, Endpoint) else {}
+                    play(Game(experiment, unit, make, budget, concurrency, sampling), shown, stop.is_set)
             except EndpointError as error:
                 if "HTTP 401" in str(error) and not os.environ.get(KEY_VARIABLE, "").strip():
                     raise ConfigError(f"{error}; the key is read from {KEY_VARIABLE}") from None
@@ -315,6 +325,7 @@ def _tell(unit: Unit, root: Path) -> None:
     """Print how the conversations went, and what to do next."""
     from solvent_experiments.artifacts.parquet import read_parquet
     from solvent_experiments.config.documents import read_json
+    from solvent_experiments.language.transcripts import transcripts_of
 
     about = read_json(unit.endpoint, "as `solvent llm run` wrote it")
     episodes = read_parquet(unit.episodes)
@@ -326,7 +337,10 @@ def _tell(unit: Unit, root: Path) -> None:
     if others := [name for name in about["served"] if name != about["model"]]:
         say(f"The server answered as {', '.join(map(repr, others))}, not as {about['model']!r}.")
     if stopped["no answer"]:
-        say("Some episodes had no answer; the same command with --fresh asks again for those answers alone.")
+        problems = (one.get("problem") for one in transcripts_of(unit.transcripts).values())
+        ((problem, _),) = Counter(filter(None, problems)).most_common(1)
+        say(f"{stopped['no answer']} episodes ended without an answer: {problem}", stderr=True)
+        say("The same command with --fresh asks again for what had none, and for nothing else.")
     say(
         f"Next: `solvent llm report {root}` shows figures and conversations; `solvent llm replay {root}` checks them."
     )

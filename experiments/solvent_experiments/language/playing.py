@@ -13,10 +13,10 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from solvent.chat import Budget, Usage
+from solvent.chat import Budget, EndpointError, Usage
 from solvent_agents.language.conversation import Message, Model, converse
 from solvent_agents.language.desk import Desk
 from solvent_agents.language.prompt import instructions
@@ -29,9 +29,11 @@ from solvent_experiments.language.transcripts import desk_of, transcripts_of
 from solvent_experiments.run.progress import Shown
 from solvent_experiments.run.running import Interrupted
 
-__all__ = ["Game", "play"]
+__all__ = ["Game", "key_of", "play"]
 
 EVERY = 0.2  # seconds between updates of the progress
+MOST_IN_A_ROW = 8
+"""Episodes without an answer, one after the other, that end a game: the endpoint is down."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Game:
         model: makes the model of an episode from its desk and seed.
         budget: what its requests may use, and their prices.
         concurrency: number of episodes at once.
+        sampling: fields of the requests, as they are sent.
     """
 
     experiment: Experiment
@@ -51,6 +54,12 @@ class Game:
     model: Callable[[Desk, int], Model]
     budget: Budget
     concurrency: int
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+
+
+def key_of(experiment: Experiment) -> bytes:
+    """Return the identity of an experiment's games, by which the cache knows what they paid for."""
+    return hashlib.sha256(json.dumps(experiment.to_mapping(), sort_keys=True).encode()).digest()
 
 
 class _Stopped(Exception):  # noqa: N818 - no error
@@ -89,6 +98,7 @@ def about(game: Game) -> dict[str, Any]:
     prompt = instructions(params, beliefs=model.beliefs == "shown", explanation=model.explanation)
     return {
         **model.model_dump(),
+        "sampling": dict(game.sampling),
         "served": sorted({name for one in played for name in one["served"]}),
         "prompt_sha256": _sha256(prompt),
         "schemas_sha256": _sha256(json.dumps(schemas(params), sort_keys=True)),
@@ -110,7 +120,7 @@ class _Hall:
     def __init__(self, game: Game, should_stop: Callable[[], bool]) -> None:
         self.lines: dict[int, str] = {}
         self.problem: Exception | None = None
-        self._game, self._should_stop = game, should_stop
+        self._game, self._should_stop, self._in_a_row = game, should_stop, 0
         self._seeds: queue.SimpleQueue[int] = queue.SimpleQueue()
         for seed in game.experiment.evaluation.seeds:
             self._seeds.put(seed)
@@ -152,6 +162,11 @@ class _Hall:
         settings = game.experiment.language[game.unit.agent]
         episode = converse(desk, _Stoppable(model, self._stop), seed, explanation=settings.explanation)
         usage: Usage = getattr(model, "usage", Usage(0, 0))
+        self._in_a_row = self._in_a_row + 1 if episode.stopped == "no answer" else 0
+        if self._in_a_row == MOST_IN_A_ROW:
+            raise EndpointError(
+                f"{getattr(model, 'problem', '')}; so it went for {MOST_IN_A_ROW} episodes in a row"
+            )
         self.lines[seed] = line_of(
             episode,
             {

@@ -11,9 +11,10 @@ import numpy as np
 from solvent_agents.language.desk import Desk
 from solvent_agents.language.transcript import Recorded, differs, read_transcripts
 from solvent_experiments.artifacts.folder import RunFolder, Unit
-from solvent_experiments.artifacts.parquet import Columns
+from solvent_experiments.artifacts.parquet import Columns, read_parquet
 from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.config.experiment import Experiment, LanguageModel, load_experiment
+from solvent_experiments.run.evaluation import evaluate
 
 __all__ = ["check_transcripts", "desk_of", "language_columns", "recorded", "transcripts_of"]
 
@@ -25,12 +26,19 @@ def desk_of(experiment: Experiment, model: LanguageModel) -> Desk:
 
 def transcripts_of(path: Path) -> dict[int, dict[str, Any]]:
     """Return the transcripts of a file by seed. Raise ConfigError for a file that `solvent llm run` didn't write."""
+    found: dict[int, dict[str, Any]] = {}
     try:
-        return {found["seed"]: found for found in read_transcripts(path)}
+        for one in read_transcripts(path):
+            if one["seed"] in found:
+                raise ConfigError(f"has two episodes of seed {one['seed']}; allowed: one", file=path)
+            found[one["seed"]] = one
     except FileNotFoundError:
         raise ConfigError("missing; allowed: as `solvent llm run` wrote it", file=path) from None
+    except ConfigError:
+        raise
     except ValueError as error:
         raise ConfigError(str(error)) from None
+    return found
 
 
 def recorded(path: Path, experiment: Experiment) -> Recorded:
@@ -90,4 +98,14 @@ def _differences(
             lines.append(f"seed {seed}: no transcript")
         elif said := differs(desk, found[seed], explanation=model.explanation):
             lines.append(f"seed {seed}: {said}")
-    return len(found), lines
+    return len(found), lines or _of_the_table(experiment, unit)
+
+
+def _of_the_table(experiment: Experiment, unit: Unit) -> list[str]:
+    """Return a line if the model's table of episodes is not that of its transcripts."""
+    played = evaluate(recorded(unit.transcripts, experiment), experiment.params, experiment.evaluation)
+    assert played is not None
+    columns = played.episodes | language_columns(unit.transcripts, experiment.evaluation.seeds)
+    table = read_parquet(unit.episodes)
+    others = [name for name in columns if name not in table or not np.array_equal(table[name], columns[name])]
+    return [f"{unit.episodes.name}: {others[0]} is not that of the transcripts"] if others else []
