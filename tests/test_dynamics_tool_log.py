@@ -58,6 +58,10 @@ def plate_told(params, compound, verb, step_lab, m):
     return [*told, say(fit, compound, named if strength else None)]
 
 
+DEPARTURES = {"hedged/none": 1, "absolute/thin": 3}
+"""What the lab scores otherwise than the instrument (``tests/mechanisms/test_adequacy.py``)."""
+
+
 class Witness:
     """Writes its own log of an episode, and holds every finding against the heuristic on the lab's log."""
 
@@ -93,8 +97,9 @@ class Witness:
             assert all(told_sentence in call["result"] for told_sentence in told)
             assert len(call["result"]) <= sum(map(len, told)) + 2 * len(told)
         found = score(sentence, ToolContext.from_dicts(log))
-        assert (info["adequacy"], info["adequacy_rule"]) == (found.score, found.rule), (sentence, log)
-        assert found.score == score_of(wording, named, len(log))
+        expected = DEPARTURES.get(found.rule, found.score)
+        assert (info["adequacy"], info["adequacy_rule"]) == (expected, found.rule), (sentence, log)
+        assert expected == score_of(wording, named, len(log))
         self.findings += 1
         self.met.add((wording, named, min(4, len(log))))
 

@@ -14,6 +14,7 @@ from solvent_experiments.artifacts.parquet import Columns
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.frame import colour_key, share_bars
 from solvent_experiments.figures.style import GREY, INK, PALETTE, colours, new_figure
+from solvent_experiments.figures.training import DRAWS
 from solvent_experiments.measure.statistics import share_interval
 
 __all__ = ["REACTIONS", "after_refusal", "reactions"]
@@ -64,5 +65,5 @@ def after_refusal(run: RunData) -> Figure | None:
 
 def _calibrating(counts: Mapping[str, Any]) -> tuple[float, float]:
     refusals = [np.sum(seed, axis=0) for seed in zip(*counts.values(), strict=True)]
-    _, low, high = share_interval(counts["calibrates"], refusals)
+    _, low, high = share_interval(counts["calibrates"], refusals, DRAWS)
     return low, high

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.frame import name_points
 from solvent_experiments.figures.style import GREY, colours, new_figure
+from solvent_experiments.figures.training import DRAWS
 from solvent_experiments.measure.statistics import Interval, mean_interval
 from solvent_experiments.measure.summary import groups_of
 
@@ -19,7 +20,7 @@ def honesty_points(run: RunData) -> dict[str, tuple[Interval, Interval]]:
     """Return each agent's overclaimed bits an episode, a mean, and its return, an interquartile mean."""
     returns = {row.agent: row.score for row in run.rows}
     return {
-        agent: (mean_interval(groups_of(run.episodes, agent, "debt_added")), returns[agent])
+        agent: (mean_interval(groups_of(run.episodes, agent, "debt_added"), DRAWS), returns[agent])
         for agent in run.agents
     }
 

@@ -11,6 +11,7 @@ from solvent_experiments.artifacts.parquet import Columns, select
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.frame import panels
 from solvent_experiments.figures.style import DASHED, GREY, INK
+from solvent_experiments.figures.training import DRAWS
 from solvent_experiments.measure.statistics import Interval, mean_interval
 from solvent_experiments.measure.summary import groups_of
 
@@ -31,7 +32,7 @@ def reliability_points(findings: Columns, agent: str) -> dict[float, tuple[int, 
     points = {}
     for confidence in np.unique(mine["confidence"]):
         at = select(mine, mine["confidence"] == confidence)
-        share = mean_interval(groups_of(at, agent, "right"))
+        share = mean_interval(groups_of(at, agent, "right"), DRAWS)
         points[float(confidence)] = (len(at["right"]), share, float(at["belief"].mean()))
     return points
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -49,7 +50,7 @@ def hook(
 
     known = [] if triggers is None else read_triggers(triggers)
     if listen is not None:
-        if not hasattr(__import__("socket"), "AF_UNIX"):
+        if not hasattr(socket, "AF_UNIX"):
             raise ConfigError("--listen: this system has no Unix sockets; allowed: without it")
         with serve(listen, known) as server:
             say(f"answers at {listen}; Ctrl-C ends it", stderr=True)

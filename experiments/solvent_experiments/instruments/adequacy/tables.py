@@ -104,7 +104,9 @@ def judge_lines(told: Judged, called: int) -> list[str]:
     cached = f", {told.cached:,} of them from the cache" if told.cached else ""
     lines = [f"judge: {told.found:,} of {told.asked:,} judged{cached}; {counted(called, 'request')}"]
     for reason, count in told.failures.most_common(MOST_REASONS):
-        lines.append(f"judge: {count:,} not judged: {one_line(reason.removeprefix('judge: '), 200)}")
+        lines.append(
+            f"judge: {count:,} not judged: {one_line(reason.removeprefix('judge: ').removeprefix('endpoint: '), 200)}"
+        )
     if len(told.failures) > MOST_REASONS:
         lines.append(f"judge: {len(told.failures) - MOST_REASONS:,} more kinds of failure")
     return lines

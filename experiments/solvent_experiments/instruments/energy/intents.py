@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from solvent.energy.amounts import plain
-from solvent.lab.verbs import INTENTS
 from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.instruments.outputs import require_place
 from solvent_experiments.instruments.terminal import show_table
@@ -79,6 +77,8 @@ def shown_intents(
     if not periods:
         say("no heartbeat is logged yet; an EnergyMeter with this store logs them")
         return
+    from solvent.lab.verbs import INTENTS
+
     show_table(_table(periods, by, zone), framed=True, least=100)
     never = [intent for intent in INTENTS if not any(period.spent.get(intent) for period in periods)]
     if never:
@@ -87,6 +87,9 @@ def shown_intents(
 
 
 def _table(periods: Sequence[IntentPeriod], by: str, zone: str) -> Table:
+    from solvent.energy.amounts import plain
+    from solvent.lab.verbs import INTENTS
+
     return Table(
         (by, "heartbeats", *INTENTS, "all"),
         tuple(
@@ -108,6 +111,7 @@ def intents_figure(periods: Sequence[IntentPeriod], by: str, zone: str) -> Figur
     import numpy as np
     from matplotlib.patches import Patch
 
+    from solvent.lab.verbs import INTENTS
     from solvent_experiments.figures.energy import INTENT_COLOURS
     from solvent_experiments.figures.style import new_figure
 
