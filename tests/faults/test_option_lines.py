@@ -79,6 +79,7 @@ FATAL = {
     "proposals expire": "--store",
     "proposals register": "--env",
     "proposals prices": "--store",
+    "desk": "--store",
 }
 """Commands that would do something without arguments, and the option that always has a value here."""
 UNKNOWN = {"envs", "study list"}

@@ -34,6 +34,7 @@ __all__ = [
     "read_triggers",
     "retire",
     "retired",
+    "retirements",
     "triggered",
     "withdraw",
 ]
@@ -170,19 +171,24 @@ def retire(
 
 
 def retired(path: str | os.PathLike[str]) -> frozenset[str]:
-    """Return the ids of the retired corrections; empty without a file.
+    """Return the ids of the retired corrections; empty without a file. Raises what ``retirements`` raises."""
+    return frozenset(retirements(path))
+
+
+def retirements(path: str | os.PathLike[str]) -> dict[str, dict[str, str]]:
+    """Return the first decision to retire each correction, by its id; empty without a file.
 
     Raises:
         AdequacyError: the file can't be read, or a line is not a decision; the message has its number.
     """
+    gone: dict[str, dict[str, str]] = {}
     if not Path(path).exists():
-        return frozenset()
-    gone = set()
+        return gone
     for place, line in read_lines(path, appended=True):
         texts = all(isinstance(value, str) and value.strip() for value in line.values())
         known = set(line) == {"correction", "decision", "by", "reason", "time"}
         if not known or not texts or line["decision"] != "retired":
             allowed = "allowed: correction, decision (retired), by, reason, time"
             raise AdequacyError(f"{place}: got {line!r:.80}; {allowed}")
-        gone.add(line["correction"])
-    return frozenset(gone)
+        gone.setdefault(line["correction"], line)
+    return gone

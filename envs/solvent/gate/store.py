@@ -208,6 +208,7 @@ class VerdictStore:
         if version != _VERSION:
             raise GateError(
                 f"{self.path}: a store of version {version}; allowed: {_VERSION}, or a newer Solvent"
+                " (`pip install --upgrade solvent-gym`)"
             )
 
     def record(self, judged: Iterable[Judged]) -> list[Judged]:

@@ -18,6 +18,7 @@ from typing import Annotated, Any
 
 import typer
 
+from solvent_experiments.cli.desk import desk
 from solvent_experiments.cli.serve import serve
 from solvent_experiments.cli.study import app as study
 from solvent_experiments.instruments.adequacy.command import app as adequacy
@@ -490,6 +491,7 @@ def tools(
 
 
 app.command()(serve)
+app.command()(desk)
 
 
 @app.command()

@@ -239,4 +239,5 @@ def _upgrade(connection: sa.Connection, place: str, found: str | None) -> None:
     except CommandError:
         raise StoreError(
             f"{place}: holds schema {found!r}, which a newer version of Solvent wrote; allowed: up to {HEAD!r}"
+            " (`pip install --upgrade solvent-gym` brings a newer one)"
         ) from None

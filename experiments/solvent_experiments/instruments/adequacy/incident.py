@@ -15,8 +15,9 @@ from solvent_experiments.run.console import say
 
 if TYPE_CHECKING:
     from solvent.adequacy.fmea import Incident
+    from solvent.adequacy.responses import Response
 
-__all__ = ["incident"]
+__all__ = ["incident", "incident_of"]
 
 
 def incident(
@@ -97,26 +98,54 @@ def incident(
 
 
 def _of_person(file: Path, given: dict[str, Any], *, contradicted: bool, domain: str) -> Incident:
-    from solvent.adequacy.fmea import Incident, severity_named
-    from solvent.adequacy.heuristic import score
     from solvent.adequacy.responses import read_responses
 
-    level = given["--severity"]
     for response in read_responses(file, skip_broken=True).each():
         if response.id == given["--id"]:
-            return Incident(
-                severity=int(level) if level.isdecimal() else severity_named(level).rank,
+            return incident_of(
+                response,
+                severity=given["--severity"],
                 occurrence=given["--occurrence"],
                 detectability=given["--detectability"],
                 description=given["--description"],
-                query=response.query or "",
-                response=response.text,
-                context=response.context,
-                rule=score(response.text, response.context, response.query).rule,
+                by=given["--by"],
                 domain=domain,
-                reported_by=given["--by"],
                 contradicted=contradicted,
             )
     raise ConfigError(
         f"--id: got {given['--id']!r:.60}; allowed: the id of a response in {file} (`score` shows them)"
+    )
+
+
+def incident_of(
+    response: Response,
+    *,
+    severity: str,
+    occurrence: int,
+    detectability: int,
+    description: str,
+    by: str,
+    domain: str,
+    contradicted: bool,
+) -> Incident:
+    """Return the incident that a person reports about a response; ``severity`` is a name or a rank.
+
+    Raises:
+        AdequacyError: a value is not allowed.
+    """
+    from solvent.adequacy.fmea import Incident, severity_named
+    from solvent.adequacy.heuristic import score
+
+    return Incident(
+        severity=int(severity) if severity.isdecimal() else severity_named(severity).rank,
+        occurrence=occurrence,
+        detectability=detectability,
+        description=description,
+        query=response.query or "",
+        response=response.text,
+        context=response.context,
+        rule=score(response.text, response.context, response.query).rule,
+        domain=domain,
+        reported_by=by,
+        contradicted=contradicted,
     )

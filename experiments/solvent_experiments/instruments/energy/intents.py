@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from solvent.energy.amounts import plain
+from solvent.lab.verbs import INTENTS
 from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.instruments.outputs import require_place
 from solvent_experiments.instruments.terminal import show_table
@@ -28,6 +30,7 @@ __all__ = [
     "FigurePath",
     "Zone",
     "intents_figure",
+    "intents_table",
     "require_figure",
     "shown_intents",
     "zone_of",
@@ -77,19 +80,14 @@ def shown_intents(
     if not periods:
         say("no heartbeat is logged yet; an EnergyMeter with this store logs them")
         return
-    from solvent.lab.verbs import INTENTS
-
-    show_table(_table(periods, by, zone), framed=True, least=100)
+    show_table(intents_table(periods, by, zone), framed=True, least=100)
     never = [intent for intent in INTENTS if not any(period.spent.get(intent) for period in periods)]
     if never:
         say(f"nothing was spent on: {', '.join(never)}")
     say(f"figure: {path}" if path is not None else "draw it: --figure intents.png")
 
 
-def _table(periods: Sequence[IntentPeriod], by: str, zone: str) -> Table:
-    from solvent.energy.amounts import plain
-    from solvent.lab.verbs import INTENTS
-
+def intents_table(periods: Sequence[IntentPeriod], by: str, zone: str) -> Table:
     return Table(
         (by, "heartbeats", *INTENTS, "all"),
         tuple(
@@ -111,7 +109,6 @@ def intents_figure(periods: Sequence[IntentPeriod], by: str, zone: str) -> Figur
     import numpy as np
     from matplotlib.patches import Patch
 
-    from solvent.lab.verbs import INTENTS
     from solvent_experiments.figures.energy import INTENT_COLOURS
     from solvent_experiments.figures.style import new_figure
 
