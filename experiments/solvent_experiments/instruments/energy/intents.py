@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from solvent.energy.amounts import plain
-from solvent.lab.verbs import INTENTS
 from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.instruments.outputs import require_place
 from solvent_experiments.instruments.terminal import show_table
@@ -80,6 +78,8 @@ def shown_intents(
     if not periods:
         say("no heartbeat is logged yet; an EnergyMeter with this store logs them")
         return
+    from solvent.lab.verbs import INTENTS
+
     show_table(intents_table(periods, by, zone), framed=True, least=100)
     never = [intent for intent in INTENTS if not any(period.spent.get(intent) for period in periods)]
     if never:
@@ -88,6 +88,10 @@ def shown_intents(
 
 
 def intents_table(periods: Sequence[IntentPeriod], by: str, zone: str) -> Table:
+    """Return the energy of each period by intent class."""
+    from solvent.energy.amounts import plain
+    from solvent.lab.verbs import INTENTS
+
     return Table(
         (by, "heartbeats", *INTENTS, "all"),
         tuple(
@@ -109,6 +113,7 @@ def intents_figure(periods: Sequence[IntentPeriod], by: str, zone: str) -> Figur
     import numpy as np
     from matplotlib.patches import Patch
 
+    from solvent.lab.verbs import INTENTS
     from solvent_experiments.figures.energy import INTENT_COLOURS
     from solvent_experiments.figures.style import new_figure
 
