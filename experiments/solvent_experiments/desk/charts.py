@@ -155,7 +155,7 @@ def thresholds_figure(changes: Sequence[Change]) -> Figure:
         drifted = [(x, one.threshold) for x, one in zip(places, mine, strict=True) if one.drifted]
         if drifted:
             axes.plot(*zip(*drifted, strict=True), ls="", marker="x", ms=7, color=INK)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axes.set_xlabel(f"window of {WINDOW} claims\ndashed: the first window, crossed: drifted")
     axes.set_ylabel("threshold (energy gap)")
     figure.legend(loc="outside upper center", ncols=4)
@@ -190,7 +190,7 @@ def refusals_figure(events: Sequence[RefusalEvent]) -> Figure:
         if mine:
             axes.plot(*zip(*mine, strict=True), ls="", marker="o", ms=3.5, color=colour, label=name)
     axes.set_ylim(bottom=0)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axes.set_xlabel("refusals in the order of the log")
     axes.set_ylabel("debt, bits")
     handles, _ = axes.get_legend_handles_labels()
