@@ -212,10 +212,12 @@ def main(arguments: list[str] | None = None) -> None:
     clerk.judge()
     print(f"written to {folder}: {', '.join(sorted(path.name for path in folder.iterdir()))}")
     at = shlex.quote(str(folder))
+    gate = f" --gate-store {at}/solvent_gate.db" if (folder / "solvent_gate.db").exists() else ""
     print(f"""next:
   solvent proposals list --store {at}/solvent_costs.db
   solvent gate reviews --store {at}/solvent_gate.db
-  solvent adequacy score {at}/transcript.jsonl --out {at}/scores.jsonl""")
+  solvent adequacy score {at}/transcript.jsonl --out {at}/scores.jsonl
+to decide on a page: solvent desk --store {at}/solvent_costs.db{gate} --responses {at}/transcript.jsonl""")
 
 
 if __name__ == "__main__":

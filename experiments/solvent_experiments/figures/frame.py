@@ -137,10 +137,9 @@ def name_points(
     bars.append(Bbox([(inside.x0, place(0, 0)[1]), (inside.x1, place(0, 0)[1])]).padded(pixel))
 
     def cost(label: Bbox, gap: int) -> Any:
-        covered = sum(_common(label, one) for one in taken) + label.width * label.height
-        return (
-            (covered - _common(label, inside)) * 1e3 + sum(_common(label, bar) for bar in bars) + gap * pixel
-        )
+        covered, outside = sum(_common(label, one) for one in taken), label.width * label.height
+        outside -= _common(label, inside)
+        return outside * 1e6 + covered * 1e3 + sum(_common(label, bar) for bar in bars) + gap * pixel
 
     for name in sorted(points, key=lambda name: -at[name][1]):
         text = axes.annotate(
