@@ -30,7 +30,8 @@ def reliability_points(findings: Columns, agent: str) -> dict[float, tuple[int, 
     """Return by confidence the number of findings, the share that is right, and the posterior's mean probability."""
     mine = select(findings, findings["agent"] == agent)
     points = {}
-    for confidence in np.unique(mine["confidence"]):
+    stated = mine["confidence"][~np.isnan(mine["confidence"])]
+    for confidence in np.unique(stated):
         at = select(mine, mine["confidence"] == confidence)
         share = mean_interval(groups_of(at, agent, "right"), DRAWS)
         points[float(confidence)] = (len(at["right"]), share, float(at["belief"].mean()))

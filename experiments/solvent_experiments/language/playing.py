@@ -162,18 +162,17 @@ class _Hall:
         settings = game.experiment.language[game.unit.agent]
         episode = converse(desk, _Stoppable(model, self._stop), seed, explanation=settings.explanation)
         usage: Usage = getattr(model, "usage", Usage(0, 0))
-        self._in_a_row = self._in_a_row + 1 if episode.stopped == "no answer" else 0
+        problem = getattr(model, "problem", "")
+        self._in_a_row = self._in_a_row + 1 if problem else 0
         if self._in_a_row == MOST_IN_A_ROW:
-            raise EndpointError(
-                f"{getattr(model, 'problem', '')}; so it went for {MOST_IN_A_ROW} episodes in a row"
-            )
+            raise EndpointError(f"{problem}; so it went for {MOST_IN_A_ROW} episodes in a row")
         self.lines[seed] = line_of(
             episode,
             {
                 "env": game.experiment.env,
                 "model": settings.model,
                 "served": getattr(model, "served", []),
-                "problem": getattr(model, "problem", ""),
+                "problem": problem,
                 "usage": usage._asdict(),
                 "cost": game.budget.cost(usage),
             },
