@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from collections.abc import Iterator
+
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 from solvent_experiments.artifacts.folder import RunFolder
 from tests.experiments.talking import make_run
@@ -34,3 +39,18 @@ __all__ = [
 def talking_run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     """A run of language models, scripted ones and one that misbehaves."""
     return make_run(tmp_path_factory.mktemp("talking") / "run")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """The machine's own Chromium. In CI, where `make browser` may install it, its absence is a failure."""
+    path = shutil.which("chromium")
+    if path is None:
+        missing = "no chromium on this machine (`make browser` as root installs it)"
+        if os.environ.get("CI") == "true" and os.geteuid() == 0:
+            pytest.fail(missing)
+        pytest.skip(missing)
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, timeout=60_000)
+        yield chromium
+        chromium.close()

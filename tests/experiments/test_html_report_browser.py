@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import yaml
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from solvent import LabEnv
 from solvent.lab.rendering.words import class_name
@@ -31,21 +29,6 @@ expect.set_options(timeout=PATIENCE)
 CUT_OFF = """[...document.querySelectorAll('.panel, .action, .compound')]
     .filter((part) => part.scrollWidth > part.clientWidth + 1).length"""
 LEVELS = pytest.mark.parametrize("level", ["debt", "lab"])
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """The machine's own Chromium. In CI, where `make browser` may install it, its absence is a failure."""
-    path = shutil.which("chromium")
-    if path is None:
-        missing = "no chromium on this machine (`make browser` as root installs it)"
-        if os.environ.get("CI") == "true" and os.geteuid() == 0:
-            pytest.fail(missing)
-        pytest.skip(missing)
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=path, timeout=2 * PATIENCE)
-        yield chromium
-        chromium.close()
 
 
 class Report:

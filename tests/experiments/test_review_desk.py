@@ -6,7 +6,6 @@ import contextlib
 import datetime
 import os
 import re
-import shutil
 import signal
 import socket
 import sqlite3
@@ -17,7 +16,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from solvent.adequacy.decisions import retirements
 from solvent.adequacy.fmea import read_incidents
@@ -53,20 +52,6 @@ def desk(tmp_path: Path, costs: CostStore) -> Iterator[Running]:
 def client(desk: Running) -> Iterator[httpx.Client]:
     with desk.client() as client:
         yield client
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    path = shutil.which("chromium")
-    if path is None:
-        missing = "no chromium on this machine (`make browser` as root installs it)"
-        if os.environ.get("CI") == "true" and os.geteuid() == 0:
-            pytest.fail(missing)
-        pytest.skip(missing)
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=path, timeout=2 * PATIENCE)
-        yield chromium
-        chromium.close()
 
 
 def first_of(client: httpx.Client, path: str) -> str:

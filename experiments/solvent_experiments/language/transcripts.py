@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +34,7 @@ def transcripts_of(path: Path) -> dict[int, dict[str, Any]]:
             found[one["seed"]] = one
     except FileNotFoundError:
         raise ConfigError("missing; allowed: as `solvent llm run` wrote it", file=path) from None
-    except ConfigError:
-        raise
-    except ValueError as error:
+    except ValueError as error:  # ConfigError too
         raise ConfigError(str(error)) from None
     return found
 
@@ -56,14 +54,13 @@ def language_columns(path: Path, seeds: Sequence[int]) -> Columns:
     """Return the columns of a model's episodes that no other agent has, a row for each seed."""
     found = transcripts_of(path)
     rows = [found[seed] for seed in seeds]
-    usage: list[Mapping[str, Any]] = [row.get("usage", {}) for row in rows]
     said = [sum(message.get("role") == "assistant" for message in row["messages"]) for row in rows]
     return {
         "invalid_calls": np.array([row["invalid"] for row in rows], np.int32),
         "messages": np.array(said, np.int32),
-        "prompt_tokens": np.array([one.get("prompt", 0) for one in usage], np.int64),
-        "answer_tokens": np.array([one.get("answer", 0) for one in usage], np.int64),
-        "cost": np.array([row.get("cost", 0.0) for row in rows], np.float64),
+        "prompt_tokens": np.array([row["usage"].get("prompt", 0) for row in rows], np.int64),
+        "answer_tokens": np.array([row["usage"].get("answer", 0) for row in rows], np.int64),
+        "cost": np.array([row["cost"] for row in rows], np.float64),
         "stopped": np.array([row["stopped"] for row in rows], object),
     }
 
