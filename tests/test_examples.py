@@ -18,8 +18,10 @@ def test_grpo_trains_on_rewards_of_the_lab_and_differs_for_another_model_in_its_
     steps = [row for log in (made, named) for row in log if "reward" in row]
     assert len(steps) == 3
     for row in steps:
-        assert row["reward"] == row["rewards/Desk/mean"] == row["rewards/replayed/mean"]
-        assert row["rewards/Desk/std"] == row["rewards/replayed/std"]
+        # trl takes these means of float32 rewards in different orders, so their last digits may differ.
+        assert row["rewards/Desk/mean"] == pytest.approx(row["reward"], rel=1e-5)
+        assert row["rewards/replayed/mean"] == pytest.approx(row["reward"], rel=1e-5)
+        assert row["rewards/Desk/std"] == pytest.approx(row["rewards/replayed/std"], rel=1e-5)
         assert row["tools/call_frequency"] > 1
         assert (row["grad_norm"] > 0) == (row["reward_std"] > 0)
     assert any(row["grad_norm"] > 0 for row in steps)
