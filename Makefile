@@ -13,7 +13,7 @@ SOURCES := $(shell find $(SOURCE_ROOTS) -name '*.py' 2>/dev/null)
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart policies test test-all test-plain totals soak public-data browser lint format format-check types bench figures constraints clean
+.PHONY: help quickstart policies test test-all test-plain totals soak public-data browser lint format format-check types docs notebooks bench figures constraints clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -149,6 +149,12 @@ format-check: $(VENV)/.installed-dev ## whether `make format` would change anyth
 
 types: $(VENV)/.installed-dev ## mypy, strict
 	$(BIN)/mypy
+
+# ----------------------------------------------------------------------------------------- documentation
+
+docs: $(VENV)/.installed-dev ## the documentation site, build/site/index.html; a warning is an error
+	$(BIN)/python -m sphinx -q -W --keep-going -n docs build/site
+	@echo build/site/index.html
 
 # ------------------------------------------------------------------------------------------- measurement
 

@@ -114,18 +114,16 @@ def test_its_tables_are_the_codes() -> None:
         assert row[3] == ("the cheapest calibration" if debt.reserve else "nothing")
 
 
-# -- the docstring of LabEnv and docs/levels.md --------------------------------------------------
+# -- the docstring of LabEnv, docs/levels.md and the page of each level ---------------------------
 
 LEVELS = (ROOT / "docs" / "levels.md").read_text(encoding="utf-8")
 ENERGY, GATE, WHOLE = (LabEnv(preset=name) for name in ("energy", "gate", "lab"))
 MORE = {"Energy": (ENERGY, [LabEnv()]), "Gate": (GATE, [LabEnv()]), "Lab": (WHOLE, [ENERGY, GATE])}
-"""Section -> its level, and the levels that it adds to."""
+"""Page -> its level, and the levels that it adds to."""
 
 
-def section(title: str) -> str:
-    return next(
-        part for part in re.split(r"^## ", LEVELS, flags=re.MULTILINE) if part.startswith(f"{title}\n")
-    )
+def level_page(title: str) -> str:
+    return (ROOT / "docs" / "levels" / f"{title.lower()}.md").read_text(encoding="utf-8")
 
 
 def product(cell: str) -> int:
@@ -151,6 +149,12 @@ def test_the_docstring_is_a_specification_in_a_fixed_order() -> None:
     assert info_keys(LabEnv()) <= set(re.findall(r"``(\w+)``", text))
 
 
+def test_the_page_of_its_level_has_its_tables() -> None:
+    lines = [line.strip() for line in str(LabEnv.__doc__).splitlines() if line.strip().startswith("|")]
+    assert lines
+    assert set(lines) <= set(level_page("Debt").splitlines())
+
+
 def test_its_table_of_levels_is_the_spaces_and_the_clock() -> None:
     said = rows(LEVELS, "environment | preset | actions | elements | heartbeats | actions in a heartbeat")
     assert [row[0].strip("`") for row in said] == list(ENVIRONMENTS)
@@ -168,24 +172,24 @@ def test_its_table_of_levels_is_the_spaces_and_the_clock() -> None:
 def test_the_elements_that_a_level_adds_are_counted(title: str) -> None:
     env, below = MORE[title]
     more = len(set(env.observation_fields).difference(*(other.observation_fields for other in below)))
-    assert sum(product(row[1]) for row in rows(section(title), "elements | number")) == more
+    assert sum(product(row[1]) for row in rows(level_page(title), "elements | number")) == more
 
 
 @pytest.mark.parametrize("title", MORE)
 def test_the_info_keys_that_a_level_adds_are_named(title: str) -> None:
     env, below = MORE[title]
-    said = [name for row in rows(section(title), "key | when | value") for name in names(row[0])]
+    said = [name for row in rows(level_page(title), "key | when | value") for name in names(row[0])]
     assert set(said) == info_keys(env).difference(*(info_keys(other) for other in below))
 
 
 def test_the_energies_are_the_base_costs() -> None:
-    said = {row[0].strip("`"): float(row[1]) for row in rows(section("Energy"), "verb | energy | note")}
+    said = {row[0].strip("`"): float(row[1]) for row in rows(level_page("Energy"), "verb | energy | note")}
     verbs = {Verb(verb).name.lower() for verb in ENERGY.actions["verb"]}
     assert said == {verb: ENERGY.params.energy.base_cost(verb) for verb in verbs}
 
 
 def test_the_scores_of_words_are_the_rule() -> None:
-    said = rows(section("Lab"), "words | no plate | 1 | 2 or 3 | 4 or more")
+    said = rows(level_page("Lab"), "words | no plate | 1 | 2 or 3 | 4 or more")
     for words, row in enumerate(said):
         assert WORDS[words] in row[0]
         assert [int(score) for score in row[1:]] == [words_score(words, e) for e in range(len(EVIDENCE))]

@@ -19,7 +19,7 @@ from tests.commands import execute, execute_python
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = [*sorted(DOCS.glob("*.md")), ROOT / "README.md"]
+PAGES = [*sorted(DOCS.glob("*.md")), *sorted((DOCS / "levels").glob("*.md")), ROOT / "README.md"]
 OPTION = r"(?<![\w-])--[a-z][a-z-]+"
 RUN_ALL = (
     "import json, sys\nfor block in json.loads(sys.argv[1]):\n    exec(compile(block, 'block', 'exec'), {})"
@@ -63,8 +63,8 @@ def test_every_option_of_an_instruments_page_is_an_option(page):
     assert named <= set().union(*KNOWN.values())
 
 
-@pytest.mark.parametrize("page", ["adequacy", "energy", "gate"])
-def test_the_code_of_an_instruments_page_runs_and_prints_what_it_says(page, tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", ["adequacy", "energy", "gate", "start", "levels/debt", "levels/tiny"])
+def test_the_code_of_a_page_runs_and_prints_what_it_says(page, tmp_path, monkeypatch):
     if page == "gate":
         pytest.importorskip("sentence_transformers", reason="the extra `gate` is not installed")
     monkeypatch.setenv("SOLVENT_CACHE", str(tmp_path))

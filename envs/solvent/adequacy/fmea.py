@@ -76,7 +76,9 @@ class Incident:
     Attributes:
         id: id of the incident; by default 16 digits of ``sha256``.
         time: ISO 8601 in UTC; by default now.
-        severity, occurrence, detectability: ranks from 1 to 10; ``severity_named`` gives the rank of a name.
+        severity: how bad it was, a rank from 1 to 10; ``severity_named`` gives the rank of a name.
+        occurrence: how often it happens, a rank from 1 to 10.
+        detectability: how hard it is to notice, a rank from 1 to 10.
         description: the failure, in a sentence.
         query: the user's query; empty if unknown.
         response: the agent's response.

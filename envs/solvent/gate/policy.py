@@ -149,7 +149,8 @@ class Policy:
         model: name of the embedding model used for calibration; ``any`` for fixed policies only.
         model_fingerprint: SHA-256 of that model's weights, or empty.
         oracle: oracle of the gap: ``medoid``, ``first`` or ``none``.
-        top_k, rank_r: spans and directions of the measurement; 0 for any (fixed policies only).
+        top_k: spans of the measurement; 0 for any (fixed policies only).
+        rank_r: directions of the measurement; 0 for any (fixed policies only).
         calibration_sha256: hash of the calibration set (``calibration.sample_sha256``), or empty.
         calibration_count: number of values in the calibration set.
         promise: how many unsupported claims of which kind may pass, in words; empty if nothing is promised.

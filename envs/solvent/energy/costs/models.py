@@ -50,7 +50,9 @@ class EnergyCostProposal(Base, kw_only=True):
         heartbeat_refs: the heartbeats of the evidence, at least two.
         memory_refs: memories that support the argument; one of them is a ``Reflection``.
         status: ``pending``, ``approved``, ``rejected`` or ``withdrawn``.
-        old_cost, new_cost, effective_at: the change, if approved.
+        old_cost: the cost before the change, if approved.
+        new_cost: the cost after it.
+        effective_at: when it took effect.
     """
 
     __tablename__ = "energy_cost_proposals"
@@ -91,7 +93,7 @@ class EnergyCostProposal(Base, kw_only=True):
 
     @property
     def target(self) -> str:
-        """The target as text: ``action screen``, ``tool slack:send_message``."""
+        """The target as text, such as ``action screen`` or ``tool slack:send_message``."""
         return f"{'tool' if self.target_type == 'mcp_tool' else self.target_type} {self.target_name}"
 
 
