@@ -19,6 +19,7 @@ from solvent_experiments.artifacts.parquet import read_parquet
 from solvent_experiments.config.documents import ConfigError, read_document
 from solvent_experiments.config.experiment import Experiment, load_experiment
 from solvent_experiments.figures.data import load_run
+from solvent_experiments.figures.drawing import draw_first
 from solvent_experiments.figures.training import DRAWS
 from solvent_experiments.measure import statistics
 from solvent_experiments.measure.statistics import Bootstrap
@@ -200,10 +201,43 @@ def test_agents_that_take_long_play_the_first_episodes_alone(
     assert read_parquet(unit.episodes)["episode_seed"].tolist() == list(smoke.evaluation.seeds[:8])
 
 
-def test_trainings_and_searches_have_processes_of_their_own_and_start_first(
+def test_trainings_and_searches_have_processes_of_their_own_and_the_other_scripts_are_first(
     smoke: Experiment, tmp_path: Path
 ) -> None:
     experiment = replace(smoke, agents=("hermit", "planner", "honest", "oracle"), seeds=(0, 1))
     tasks = tasks_of(experiment, RunFolder(tmp_path).units(experiment))
     labels = [[unit.label for unit in task.units] for task in tasks]
-    assert labels == [["ppo seed 0"], ["ppo seed 1"], ["planner"], ["oracle"], ["hermit", "honest"]]
+    assert labels == [["hermit", "honest"], ["ppo seed 0"], ["ppo seed 1"], ["planner"], ["oracle"]]
+
+
+def test_the_scripts_have_a_figure_before_the_learners_are_done(
+    smoke_config: Path, smoke_run: RunFolder, tmp_path: Path
+) -> None:
+    folder = RunFolder(tmp_path / "run")
+    shutil.copytree(smoke_run.root, folder.root)
+    for made in (folder.manifest, folder.summary, folder.episodes, folder.traces, folder.training):
+        made.unlink()
+    shutil.rmtree(folder.figures)
+    for unit in (folder.unit("random"), folder.unit("ppo", 0)):
+        unit.episodes.unlink()
+    said = call("run", smoke_config, "--out", folder.root, "--jobs", "1").out
+    figure = folder.figures / "budget_curve.png"
+    assert said.index(f"first figure, while the others are under way: {figure}") < said.index(
+        "ppo seed 0: evaluated"
+    )
+    assert (
+        figure.read_bytes() == (smoke_run.figures / "budget_curve.png").read_bytes()
+    )  # drawn again, of all agents
+
+
+def test_the_first_figure_leaves_nothing_that_passes_for_a_finished_run(
+    smoke: Experiment, smoke_run: RunFolder, tmp_path: Path
+) -> None:
+    folder = RunFolder(tmp_path / "run")
+    scripts = [unit for unit in smoke_run.units(smoke) if unit.seed is None]
+    drawn = draw_first(smoke, folder, scripts)
+    assert drawn is not None
+    assert [path.relative_to(folder.root) for path in folder.root.rglob("*.*")] == [
+        drawn.relative_to(folder.root)
+    ]
+    assert drawn.read_bytes() != (smoke_run.figures / "budget_curve.png").read_bytes()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from matplotlib.figure import Figure
 
-from solvent_experiments.artifacts.folder import RunFolder
+from solvent_experiments.artifacts.folder import RunFolder, Unit
+from solvent_experiments.artifacts.joining import join
+from solvent_experiments.config.experiment import Experiment
 from solvent_experiments.figures.after_refusal import after_refusal
 from solvent_experiments.figures.budget import budget_curve
 from solvent_experiments.figures.claims import claims
@@ -23,7 +26,7 @@ from solvent_experiments.figures.verdicts import finding_energies, verdict_curve
 from solvent_experiments.figures.voice import deferrals, prices
 from solvent_experiments.figures.words import words_curve, words_of_findings
 
-__all__ = ["FIGURES", "draw_all"]
+__all__ = ["FIGURES", "draw_all", "draw_first"]
 
 FIGURES: Mapping[str, Callable[[RunData], Figure | None]] = {
     "honesty": honesty,
@@ -62,3 +65,18 @@ def draw_all(folder: RunFolder, *, on_progress: Callable[[int, int], None] = lam
                 drawn.append(save(figure, folder.figures / name, run.mark))
     on_progress(len(FIGURES), len(FIGURES))
     return drawn
+
+
+def draw_first(experiment: Experiment, folder: RunFolder, units: list[Unit]) -> Path | None:
+    """Draw budget and debt of the agents that are done in an unfinished run; ``draw_all`` replaces the figure.
+
+    The tables of these agents are joined outside of the run's folder, where they would pass for a finished run's.
+    """
+    with TemporaryDirectory() as place:
+        so_far = RunFolder(Path(place))
+        so_far.prepare(experiment)
+        join(experiment, so_far, units)
+        run = load_run(so_far)
+    with styled():
+        figure = budget_curve(run)
+        return save(figure, folder.figures / "budget_curve", run.mark, ("png",)) if figure else None

@@ -33,7 +33,7 @@ from solvent_experiments.run.backends import Backend, Processes
 from solvent_experiments.run.console import new_console
 from solvent_experiments.run.progress import Shown, shown_on
 from solvent_experiments.run.watch import Watch, waiting_steps
-from solvent_experiments.run.worker import Task, run_unit
+from solvent_experiments.run.worker import Message, Task, run_unit
 
 __all__ = ["BrokenRunError", "Interrupted", "run_experiment", "show_results", "stop_on_signals"]
 
@@ -102,7 +102,10 @@ def default_jobs(experiment: Experiment, tasks: int) -> int:
 
 
 def tasks_of(experiment: Experiment, left: list[Unit]) -> list[Task]:
-    """Return a task for each training and for each script that searches, and one for all other scripts."""
+    """Return a task for all scripts that don't search, then one for each training and each script that searches.
+
+    The scripts come first: they are done within minutes, and who waits for the learners can look at their figure.
+    """
     from solvent_agents import PLAYERS
 
     apart: list[Unit] = []
@@ -112,7 +115,7 @@ def tasks_of(experiment: Experiment, left: list[Unit]) -> list[Task]:
         searches = script and hasattr(PLAYERS[unit.agent], "labs_at_once")
         (apart if unit.seed is not None or searches else together).append(unit)
     units = [(unit,) for unit in sorted(apart, key=lambda unit: unit.seed is None)]
-    return [Task(partial(run_unit, experiment), each) for each in (*units, tuple(together)) if each]
+    return [Task(partial(run_unit, experiment), each) for each in (tuple(together), *units) if each]
 
 
 def show_results(folder: RunFolder, console: Console) -> None:
@@ -209,7 +212,16 @@ class _Work:
         learned = sum(unit.seed is not None for unit in left)
         together = waiting_steps(experiment, left) if learned > session["jobs"] else {}
         watch = Watch(self.shown, session, together, keep)
-        self.backend.run(tasks, session["jobs"], watch, lambda: self.stop.is_set() or watch.full is not None)
+        first = tasks[0].units[-1].label if len(tasks) > 1 else None
+
+        def on_message(message: Message) -> None:
+            watch(message)
+            if message.kind == "finished" and message.label == first:
+                self._draw_first()
+
+        self.backend.run(
+            tasks, session["jobs"], on_message, lambda: self.stop.is_set() or watch.full is not None
+        )
         session |= self.backend.about()
         if watch.full:
             raise BrokenRunError(_no_room(watch.full))
@@ -219,6 +231,14 @@ class _Work:
             places = {unit.label: unit.error for unit in left}
             lines = [f"{label}: {_detailed(text, places[label])}" for label, text in watch.failures.items()]
             raise BrokenRunError("\n".join(lines))
+
+    def _draw_first(self) -> None:
+        from solvent_experiments.figures.drawing import draw_first
+
+        done = [unit for unit in self.folder.units(self.experiment) if unit.finished]
+        drawn = draw_first(self.experiment, self.folder, done)
+        if drawn:
+            self.shown.say(f"first figure, while the others are under way: {drawn}")
 
     def _draw(self, seconds: dict[str, Any]) -> None:
         if self.stop.is_set():
