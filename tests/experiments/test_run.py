@@ -6,6 +6,8 @@ import json
 import os
 import shutil
 import signal
+import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ import numpy as np
 import pytest
 
 from solvent_agents.scripts.hermit import Hermit
-from solvent_experiments.artifacts.folder import RunFolder
+from solvent_experiments.artifacts.folder import RunFolder, Unit
 from solvent_experiments.artifacts.parquet import read_parquet
 from solvent_experiments.config.documents import ConfigError, read_document
 from solvent_experiments.config.experiment import Experiment, load_experiment
@@ -25,7 +27,9 @@ from solvent_experiments.measure import statistics
 from solvent_experiments.measure.statistics import Bootstrap
 from solvent_experiments.measure.summary import read_rows, summary
 from solvent_experiments.run import worker
+from solvent_experiments.run.processes import run_tasks
 from solvent_experiments.run.running import BrokenRunError, run_experiment, show_results, tasks_of
+from solvent_experiments.run.worker import Message, Task
 from tests.commands import Launch, call, console, wait_until
 from tests.runs import assert_same_units, contents, sessions
 
@@ -208,6 +212,27 @@ def test_trainings_and_searches_have_processes_of_their_own_and_the_other_script
     tasks = tasks_of(experiment, RunFolder(tmp_path).units(experiment))
     labels = [[unit.label for unit in task.units] for task in tasks]
     assert labels == [["hermit", "honest"], ["ppo seed 0"], ["ppo seed 1"], ["planner"], ["oracle"]]
+
+
+def speaking(
+    unit: Unit, tell: Callable[[Message], None], should_stop: Callable[[], bool]
+) -> dict[str, float]:
+    print("  compiling \n", file=sys.stderr)
+    return {}
+
+
+def test_what_a_worker_prints_does_not_tear_the_bars(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    heard: list[Message] = []
+    unit = RunFolder(tmp_path).unit("hermit")
+    run_tasks([Task(speaking, (unit,))], 1, heard.append, lambda: False)
+    assert [(message.kind, message.detail) for message in heard] == [
+        ("starting", None),
+        ("note", "compiling"),
+        ("finished", {}),
+    ]
+    assert capfd.readouterr() == ("", "")
 
 
 def test_the_scripts_have_a_figure_before_the_learners_are_done(

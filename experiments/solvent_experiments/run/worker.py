@@ -6,6 +6,7 @@ Its parent handles signals. The worker stops when the parent says so or is gone.
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import multiprocessing
 import os
@@ -89,12 +90,26 @@ def work(task: Task, connection: Connection, stop: Any) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     threading.excepthook = _unless_full
+    one_at_a_time = threading.Lock()
 
     def send(message: Message) -> None:
-        with contextlib.suppress(OSError):  # the parent is gone, and this process ends soon
+        with one_at_a_time, contextlib.suppress(OSError):  # the parent is gone, and this process ends soon
             connection.send(message)
 
-    do_units(task, send, stop.is_set)
+    with contextlib.redirect_stderr(_Notes(send)):
+        do_units(task, send, stop.is_set)
+
+
+class _Notes(io.TextIOBase):
+    """Sends what is printed, as when the lab compiles, as notes: printed by this process, it would tear the bars."""
+
+    def __init__(self, send: Callable[[Message], None]) -> None:
+        self._send = send
+
+    def write(self, text: str) -> int:
+        if said := " ".join(text.split()):
+            self._send(Message("note", "", detail=said))
+        return len(text)
 
 
 def do_units(task: Task, send: Callable[[Message], None], should_stop: Callable[[], bool]) -> None:
