@@ -10,7 +10,7 @@ import solvent
 from solvent.lab.batch import resolve_params
 from solvent.lab.codes import Event, Obstacle, Verdict
 from solvent.lab.mechanisms.governance import GATE_POLICIES
-from solvent.lab.rendering.history import HistoryBook
+from solvent.lab.rendering.history import UNKNOWN, HistoryBook
 from solvent.lab.rendering.panels.gate import because, governed, pending, policy_word
 from solvent.lab.rendering.panels.outcome import judged, tell
 from solvent.lab.state import lab_dtype
@@ -110,8 +110,10 @@ def test_a_finding_that_a_reader_approved_is_shown_as_it_was_submitted() -> None
     lab["decision_at"][2], lab["marginal"] = 7, np.eye(8)[5]
     book.see(lab)
     lab = lab.copy()
-    lab["heartbeat"], lab["steps"], lab["decision_at"][2], lab["published"][[2, 4]] = 7, 7, 0, 2
+    lab["heartbeat"], lab["steps"], lab["decision_at"][2], lab["published"][[2, 4]] = 6, 6, 0, 2
     assert book.see(lab).asserted == {2: 3, 4: 5}
+    lab["heartbeat"], lab["steps"], lab["published"][5] = 8, 8, 2
+    assert book.see(lab).asserted == {2: 3, 4: 5, 5: UNKNOWN}
 
 
 def test_why_a_finding_got_its_verdict() -> None:

@@ -13,7 +13,7 @@ from solvent.lab.batch import resolve_params
 from solvent.lab.rendering import Renderer
 from solvent.lab.rendering.panels import adequacy, energy, gate
 from solvent.lab.rendering.sheet import NARROWEST, WIDTH, Sheet
-from solvent.lab.verbs import TEMPLATES, VERBS
+from solvent.lab.verbs import TEMPLATES, VERBS, Verb
 from tests.labs import LEFT_OUT, find, forged, merged, open_lab, uncoloured
 
 SMALL = {"compounds": ["a", "b"], "potency_classes": 3, "gains": [1.0], "plate_sds": [0.2]}
@@ -127,6 +127,68 @@ def test_a_picture_follows_the_lab_repeats_and_belongs_to_the_caller(env_id: str
         assert np.all(np.asarray(first) == kept)
         frames.append(np.asarray(env.render()))
     assert np.all(frames[0] == frames[1])
+
+
+def texts_of(renderer: Renderer, lab: Any, step: Any) -> list[str]:
+    """Draw a lab and return the texts of the frame: the rows of a page, or what was written on the canvas."""
+    if renderer._picture is None:
+        return uncoloured(renderer.draw(lab, step)).split("\n")
+    canvas, texts = renderer._picture.canvas, []
+    write = type(canvas).text
+
+    def text(said: str, *place: Any, **layout: Any) -> float:
+        texts.append(said)
+        return write(canvas, said, *place, **layout)
+
+    canvas.text = text  # type: ignore[method-assign]
+    renderer.draw(lab, step)
+    del canvas.text
+    return texts
+
+
+NOT_SEEN = ("not seen", "seen from heartbeat", "unseen")
+"""What a frame says of that which it can't know."""
+
+
+@pytest.mark.parametrize("skipped", [(0, 1), (3, 4), (0, 25), (2, 34)])
+@every_id
+@MODES
+def test_a_frame_after_steps_that_were_not_drawn_is_true_or_says_that_it_was_not_seen(
+    env_id: str, mode: str, skipped: tuple[int, int]
+) -> None:
+    """Whatever is written on it is written on the frame of one who saw every step, or says what was not seen."""
+    first, last = skipped
+
+    def of_gaps(texts: list[str]) -> list[str]:
+        return [text for text in texts if any(words in text for words in NOT_SEEN)]
+
+    env = open_lab(**ENVIRONMENTS[env_id], seed=2)
+    always, sometimes = (Renderer(env.params, mode) for _ in range(2))
+    rng, (lab,), (step,) = np.random.default_rng(5), env.batch.labs, env.batch.steps
+    incomplete = 0
+    for k in range(1, 60):
+        env.step(likely_action(env, rng))
+        whole = texts_of(always, lab, step)
+        assert not of_gaps(whole)
+        if not first < k <= last or lab["end_reason"]:
+            part = texts_of(sometimes, lab, step)
+            assert texts_of(sometimes, lab, step) == part
+            said = of_gaps(part)
+            others = {text for text in part if any(map(str.isalnum, text))} - set(said)
+            assert others <= set(whole)
+            assert said or part == whole
+            incomplete += bool(said)
+        if lab["end_reason"]:
+            break
+    assert incomplete or mode == "ansi"  # a text has no charts, and most of it is known from the record
+
+
+def likely_action(env: LabEnv, rng: np.random.Generator) -> int:
+    """Return an action of a random verb, so that findings are as likely as plates, on one of the first compounds."""
+    free = np.flatnonzero(env.action_masks() & (env.actions["verb"] != Verb.TERMINATE))
+    verbs = env.actions["verb"][free]
+    of_verb = free[verbs == rng.choice(np.unique(verbs))]
+    return int(rng.choice(of_verb[: max(1, len(of_verb) // 2)]))
 
 
 @every_id

@@ -2,8 +2,9 @@
 
 The key of a history is the lab's index among those drawn together and its random stream (``index``, ``key``,
 ``episode``), so one viewer can follow a vector of labs, even with equal seeds. If a lab is not drawn after every
-action, its history has gaps, which are shown. A step count that decreases, or wells that increase, start a new
-history. Actions in the same heartbeat divide its hour equally.
+action, its history has gaps. Nothing is guessed: what a gap may have changed is forgotten, and the panels say that it was
+not seen. A step count that decreases, or wells that increase, start a new history. Actions in the same heartbeat divide
+its hour equally.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from collections import OrderedDict
 from typing import Any, NamedTuple
 
 from solvent.lab.actions import action_table
+from solvent.lab.codes import Event
 from solvent.lab.params import LabParams
 from solvent.lab.rendering.findings import Decision, JudgedFinding, decisions, judged_finding
 from solvent.lab.settings import in_thousandths
 from solvent.lab.verbs import TEMPLATES, Verb
 
 NO_VERB = -1
+UNKNOWN = -1
+"""Class of a finding that was published between drawings."""
 LABS_REMEMBERED = 4096
 
 
@@ -42,6 +46,10 @@ class Beat(NamedTuple):
         """Heartbeat of the action."""
         return int(self.began + 1e-9)
 
+    def follows(self, before: Beat) -> bool:
+        """Return whether no action was missed between the two."""
+        return self.step <= before.step + 1
+
 
 class Plate(NamedTuple):
     """The last plate."""
@@ -57,11 +65,15 @@ class History:
 
     beats: list[Beat]
     plate: Plate | None = None
-    asserted: dict[int, int] = dataclasses.field(default_factory=dict)  # class of each compound's finding
+    plates: int = 0  # run until the last drawing
+    asserted: dict[int, int] = dataclasses.field(default_factory=dict)  # class of each finding, or UNKNOWN
     prices: tuple[int, ...] = ()  # last known price of each verb, thousandths
     prices_before: dict[int, int] = dataclasses.field(default_factory=dict)  # before the last change
+    approvals: int = 0  # until the last drawing
+    unseen_approvals: int = 0
     subject: int = -1  # compound of the last action that had one
     finding: JudgedFinding | None = None  # last one judged
+    judged: int = 0  # findings until the last drawing
     decisions: list[Decision] = dataclasses.field(default_factory=list)
     in_review: frozenset[int] = frozenset()  # compounds, at the last drawing
 
@@ -69,6 +81,19 @@ class History:
     def last(self) -> Beat:
         """The latest beat."""
         return self.beats[-1]
+
+    @property
+    def unseen(self) -> int:
+        """Number of actions that were not drawn."""
+        return self.last.step + 1 - len(self.beats)
+
+    def gap(self) -> str:
+        """Return what was not drawn: ``seen from heartbeat 12 on``, ``3 of 20 actions not seen``, or an empty text."""
+        if not self.unseen:
+            return ""
+        if self.unseen == self.beats[1].step - 1:
+            return f"seen from heartbeat {self.beats[1].place + 1} on"
+        return f"{self.unseen} of {self.last.step} actions not seen"
 
 
 class HistoryBook:
@@ -91,16 +116,23 @@ class HistoryBook:
         self.histories.move_to_end(which)
         while len(self.histories) > LABS_REMEMBERED:
             self.histories.popitem(last=False)
+        complete = beat.follows(history.last)
         if beat.step == history.last.step:
             history.beats.pop()
-        if history.beats and beat.step == history.last.step + 1:
+        if history.beats and beat.follows(history.last):
             beat = beat._replace(began=history.last.time)
         history.beats.append(beat)
         _keep_plate(history, lab)
-        _keep_asserted(history, lab)
+        _keep_asserted(history, lab, complete=complete)
         if self.params.energy.enabled:
-            _keep_prices(history, lab)
-        if beat.compound >= 0:
+            _keep_prices(history, lab, complete=complete)
+        if self.params.proposals.enabled:
+            approvals = int(lab["approvals"])
+            history.unseen_approvals += 0 if complete else approvals - history.approvals
+            history.approvals = approvals
+        if self.params.gate.enabled and history.judged != (judged := int(lab["verdicts"].sum())):
+            history.finding, history.judged = None, judged
+        if beat.compound >= 0 or not complete:
             history.subject = beat.compound
         return history
 
@@ -130,31 +162,49 @@ class HistoryBook:
 
 
 def _keep_plate(history: History, lab: Any) -> None:
+    """Record the last plate; forget it if others were run since."""
+    plates = plates_run(lab)
+    if plates != history.plates:
+        history.plate, history.plates = None, plates
     bins = tuple(int(b) for b in lab["last_bins"] if b >= 0)
     if bins and history.last.verb in TEMPLATES:
         history.plate = Plate(Verb(history.last.verb), history.last.compound, bins)
 
 
-def _keep_asserted(history: History, lab: Any) -> None:
+def plates_run(lab: Any) -> int:
+    """Return the number of plates run so far."""
+    return int(lab["calibrations"] + lab["experiments"].sum())
+
+
+def _keep_asserted(history: History, lab: Any, *, complete: bool) -> None:
     """Record the asserted class of each new finding, since the belief may change later.
 
-    A finding approved in review asserts its submitted class, any other the most probable class.
+    A finding approved in review asserts its submitted class, any other the most probable class. After a gap only that
+    of the last action is known.
     """
     for compound, published in enumerate(lab["published"]):
-        if published:
-            asserted = int(lab["submitted_class"][compound]) if compound in history.in_review else -1
-            most_probable = int(lab["marginal"][compound].argmax())
-            history.asserted.setdefault(compound, asserted if asserted >= 0 else most_probable)
-        else:
+        if not published:
             history.asserted.pop(compound, None)
+        elif compound not in history.asserted:
+            asserted = UNKNOWN
+            if complete and compound in history.in_review:
+                asserted = int(lab["submitted_class"][compound])
+            elif complete or (history.last.compound, history.last.event) == (compound, Event.PUBLISHED):
+                asserted = int(lab["marginal"][compound].argmax())
+            history.asserted[compound] = asserted
     history.in_review = frozenset(lab["decision_at"].nonzero()[0].tolist())
 
 
-def _keep_prices(history: History, lab: Any) -> None:
+def _keep_prices(history: History, lab: Any, *, complete: bool) -> None:
+    """Record which prices changed; after a gap it is not known how often they did."""
     prices = tuple(lab["price"].tolist())
     for verb, (old, new) in enumerate(zip(history.prices, prices, strict=False)):
-        if old != new:
+        if old == new:
+            continue
+        if complete:
             history.prices_before[verb] = old
+        else:
+            history.prices_before.pop(verb, None)
     history.prices = prices
 
 

@@ -151,7 +151,7 @@ def lines(sheet: Sheet, view: View) -> list[str]:
     return [
         gate.ladder(sheet, view),
         sheet.entry("so far", so_far),
-        *gate.sentence_rows(sheet, finding),
+        *gate.sentence_rows(sheet, view),
         *_decided_lines(sheet, view),
         energy,
         *_correction_lines(sheet, view),
@@ -176,7 +176,8 @@ def _decided_lines(sheet: Sheet, view: View) -> list[str]:
     """Return the verdict with who decided it, and the score; on the right the counts of scores."""
     finding, so_far = view.history.finding, counts(view.lab)
     if finding is None:
-        return [sheet.entry("verdict", ""), sheet.entry("words", "", so_far)]
+        missed = paint("not seen", "dim") if view.history.judged else ""
+        return [sheet.entry("verdict", missed), sheet.entry("words", missed, so_far)]
     others, verdict = alone(view.params, finding), f"{finding.verdict}{by_whom(finding.decided_by)}"
     heard = f"{view.params.assay.compounds[finding.compound]}, {finding.audience}"
     room = sheet.inside - sheet.label - len(verdict) - len(others) - 5
@@ -225,7 +226,7 @@ def last_finding(canvas: Canvas, view: View, box: Box) -> None:
     """Draw the last judged finding as the gate does, with who decided and its words against the plates."""
     finding = view.history.finding
     if finding is None:
-        gate.draw_no_finding(canvas, box)
+        gate.draw_no_finding(canvas, view, box)
         return
     why, by = gate.deserved(view.params, finding), by_whom(finding.decided_by).lstrip()
     if by:

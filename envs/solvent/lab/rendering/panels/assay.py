@@ -6,7 +6,7 @@ import numpy as np
 
 from solvent.lab.codes import Event
 from solvent.lab.mechanisms.assay import DoseTemplate, viability
-from solvent.lab.rendering.history import Plate
+from solvent.lab.rendering.history import Plate, plates_run
 from solvent.lab.rendering.palette import FAINT, INK, LABEL, NOTE, PAPER, RULE, TEMPLATE_COLOURS, mix
 from solvent.lab.rendering.view import Box, Canvas, View, title
 from solvent.lab.rendering.words import concentration, verb_words
@@ -24,7 +24,8 @@ def readouts(canvas: Canvas, view: View, box: Box) -> None:
             canvas.text(f"{level:g}", inner.x - 6, y + 3.5, LABEL, align=1.0)
     canvas.across(inner.x, inner.right, inner.bottom, FAINT)
     if plate is None:
-        canvas.text("no plate yet", inner.x + inner.width / 2, inner.y + 36, LABEL, align=0.5)
+        run = "the last plate was not seen" if plates_run(view.lab) else "no plate yet"
+        canvas.text(run, inner.x + inner.width / 2, inner.y + 36, LABEL, align=0.5)
         return
     template = getattr(view.params.plates, plate.verb.name.lower())
     _expected(canvas, view, inner, plate)

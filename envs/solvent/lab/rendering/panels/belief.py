@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from solvent.lab.params import LabParams
+from solvent.lab.rendering.history import UNKNOWN
 from solvent.lab.rendering.palette import (
     BELIEF,
     FAINT,
@@ -40,6 +41,12 @@ def _review(view: View, m: int) -> tuple[int, str]:
     """Return the number of heartbeats until the review of a finding, and the class it asserts."""
     left = int(view.lab["decision_at"][m]) - int(view.lab["heartbeat"])
     return left, class_name(view.params, int(view.lab["submitted_class"][m]))
+
+
+def _asserted(view: View, m: int) -> str:
+    """Return the class that a published finding asserts; empty if it was published between drawings."""
+    asserted = view.history.asserted[m]
+    return "" if asserted == UNKNOWN else class_name(view.params, asserted)
 
 
 def _by_state(view: View) -> Any:
@@ -103,10 +110,11 @@ def _row(view: View, m: int, columns: Columns) -> str:
     finding = ""
     if lab["published"][m]:
         reader = "private" if lab["published"][m] == 1 else "public"
-        finding = paint(f"{reader} {class_name(params, view.history.asserted[m])}", "good")
+        asserted = _asserted(view, m)
+        finding = paint(f"{reader} {asserted}" if asserted else f"{reader}, unseen", "good")
     elif lab["decision_at"][m]:
-        left, asserted = _review(view, m)
-        finding = paint(f"review {asserted}, {left} h", "warn")
+        left, waiting = _review(view, m)
+        finding = paint(f"review {waiting}, {left} h", "warn")
     shape = fit(f"{_spark(marginal[:1])} {_spark(marginal[1:])}", columns.belief)
     name = fit(params.assay.compounds[m], columns.name)
     return f"{name} {acted} {shape}   {unknown} {licence} {lab['experiments'][m]:>6}   {finding}"
@@ -160,13 +168,13 @@ def _compound(canvas: Canvas, view: View, m: int, box: Box) -> None:
 def _tag(view: View, m: int, *, roomy: bool) -> tuple[str, Colour]:
     published, runs = int(view.lab["published"][m]), int(view.lab["experiments"][m])
     if published:
-        asserted = class_name(view.params, view.history.asserted[m])
+        asserted = _asserted(view, m) or "unseen"
         return (
             f"{'privately' if published == 1 else 'published'}: {asserted}" if roomy else asserted
         ), FINDING
     if view.lab["decision_at"][m]:
-        left, asserted = _review(view, m)
-        return (f"in review, {left} h: {asserted}" if roomy else f"{left} h"), REVIEW
+        left, waiting = _review(view, m)
+        return (f"in review, {left} h: {waiting}" if roomy else f"{left} h"), REVIEW
     return (plural(runs, "plate") if runs else ""), MUTED
 
 

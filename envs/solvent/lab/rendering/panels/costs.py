@@ -176,7 +176,14 @@ def unusual_line(sheet: Sheet, view: View) -> str:
             texts.append(f"{base} ({'usually' if old is None else 'was'} {before})")
             terse.append(f"{base} ({before})")
     text = ", ".join(texts) or "all as usual"
-    return sheet.entry("prices", text if len(text) <= sheet.inside - sheet.label else ", ".join(terse))
+    text = text if len(text) <= sheet.inside - sheet.label else ", ".join(terse)
+    return sheet.entry("prices", text, unseen_approvals(view))
+
+
+def unseen_approvals(view: View) -> str:
+    """Return how many changes of prices were not seen; empty if all were."""
+    missed = view.history.unseen_approvals
+    return f" {plural(missed, 'change')} not seen" if missed else ""
 
 
 # -- the table
@@ -184,7 +191,7 @@ def unusual_line(sheet: Sheet, view: View) -> str:
 
 def cost_table(canvas: Canvas, view: View, box: Box) -> None:
     """Draw each verb's cost with its reasons and, below, its base cost and pending review."""
-    title(canvas, box, "Costs now", "in energy")
+    title(canvas, box, "Costs now", f"in energy{unseen_approvals(view).replace(' ', ', ', 1)}")
     for row, cost in enumerate(costs(view.params, view.lab)):
         _cost(canvas, view, cost, Box(box.x, box.y + 22 + row * ROW, box.width, ROW))
 

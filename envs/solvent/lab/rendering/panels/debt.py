@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 from solvent.lab.codes import Event, Refusal
 from solvent.lab.compiled import plain
 from solvent.lab.mechanisms.debt import multiplier
 from solvent.lab.params import LabParams
-from solvent.lab.rendering.chart import Chart, axes, mark_levels, steps
+from solvent.lab.rendering.chart import Chart, axes, mark_levels, shade_unseen, steps
 from solvent.lab.rendering.palette import DEBT, FINDING, INK, LABEL, NOTE, PAPER, REVIEW, mix
 from solvent.lab.rendering.sheet import Sheet, bar, fit, paint
 from solvent.lab.rendering.view import Box, Canvas, View, title
@@ -52,16 +51,17 @@ def line(sheet: Sheet, view: View) -> str:
 
 def debt_chart(canvas: Canvas, view: View, box: Box, inflates: str) -> None:
     """Draw debt over time against its threshold, with findings and refusals below; debt raises ``inflates``."""
-    now, threshold, beats = float(view.lab["debt"]), view.params.debt.threshold, view.history.beats
+    now, threshold = float(view.lab["debt"]), view.params.debt.threshold
     price = plain(multiplier)(debt_rules(view.params), now, view.params.plates.screen.wells, False)
     title(canvas, box, "Debt", f"{now:.2f} bits, {inflates} ×{price:.2f}")
     canvas.cross(box.x + 50, box.y + 6.5, 2.5, INK)
     canvas.text("refused", box.x + 57, box.y + 10, LABEL)
     canvas.dot(box.x + 108, box.y + 6.5, 3, FINDING)
     canvas.text("published", box.x + 115, box.y + 10, LABEL)
-    chart = axes(canvas, view, box, max(1.5 * threshold, 1.1 * max(beat.debt for beat in beats), 0.5))
+    chart = axes(canvas, view, box, max(1.5 * threshold, 1.1 * float(view.lab["debt_peak"]), 0.5))
     above = chart.y(threshold)
     canvas.rect(chart.box.x, chart.box.y, chart.box.width, above - chart.box.y, mix(PAPER, DEBT, 0.06))
+    shade_unseen(canvas, view, chart, below=12)
     steps(canvas, view, chart, "debt", (DEBT, mix(PAPER, DEBT, 0.22)))
     canvas.dashes(chart.box.x, chart.box.right, above, INK)
     mark_levels(canvas, chart, f"{threshold:g}", above + 3.5)
@@ -77,9 +77,9 @@ def review_legend(canvas: Canvas, box: Box) -> None:
 
 def _verdicts(canvas: Canvas, view: View, chart: Chart) -> None:
     each, y = 1 / view.params.slots, chart.box.bottom + 7
-    for before, beat in pairwise(view.history.beats):
+    for beat in view.history.beats[1:]:
         x = (chart.x(beat.began + each) + chart.x(beat.began)) / 2
-        if beat.refusals > before.refusals:
+        if beat.event == Event.REFUSED:
             canvas.cross(x, y, 2.5, INK)
         elif beat.event == Event.PUBLISHED:
             canvas.dot(x, y, 3, FINDING)

@@ -10,7 +10,7 @@ from solvent.lab.codes import Deferral, Event
 from solvent.lab.compiled import plain
 from solvent.lab.mechanisms.energy import hour_of, leakage, regenerate, within_hours
 from solvent.lab.params import LabParams
-from solvent.lab.rendering.chart import Chart, axes, mark_levels, steps
+from solvent.lab.rendering.chart import Chart, axes, mark_levels, shade_unseen, steps
 from solvent.lab.rendering.history import NO_VERB, Beat
 from solvent.lab.rendering.palette import (
     DEBT,
@@ -24,6 +24,7 @@ from solvent.lab.rendering.palette import (
     NOTE,
     PAPER,
     RULE,
+    UNSEEN,
     VERB_COLOURS,
     Colour,
     mix,
@@ -158,9 +159,12 @@ def _this_hour(view: View) -> str:
     """Return the actions of this heartbeat or, at its start, those of the last one."""
     open_ = view.lab["slot"]
     now = int(view.lab["heartbeat"]) - (0 if open_ else 1)
-    taken = [beat for beat in view.history.beats if beat.verb != NO_VERB and beat.place == now]
-    words = ", ".join(f"{verb_words(beat.verb)} {FAILED.get(beat.event, '')}".rstrip() for beat in taken)
-    words = words or "nothing yet"
+    pairs = pairwise(view.history.beats)
+    taken = [(before, beat) for before, beat in pairs if beat.verb != NO_VERB and beat.place == now]
+    told = [f"{verb_words(beat.verb)} {FAILED.get(beat.event, '')}".rstrip() for _, beat in taken]
+    if len(taken) < open_ or (not open_ and not all(beat.follows(before) for before, beat in taken)):
+        told.insert(0, "some not seen")
+    words = ", ".join(told) or "nothing yet"
     return words if open_ else paint(f"over: {words}" if taken else words, "dim")
 
 
@@ -220,6 +224,8 @@ def _slots(canvas: Canvas, view: View, right: float, y: float) -> None:
         canvas.frame(*box, FAINT)
         if k in taken:
             _mark(canvas, taken[k], box)
+        elif k < view.lab["slot"]:
+            canvas.rect(*box, UNSEEN)
 
 
 def _slot_of(beat: Beat, count: int) -> int:
@@ -243,9 +249,10 @@ def energy_chart(canvas: Canvas, view: View, box: Box) -> None:
     """Draw energy over time, with the user's absences shaded, and every action below."""
     energy = view.params.energy
     cap = float(in_thousandths(energy.cap))
-    title(canvas, box, "Hour by hour", "shaded: the user is away")
+    title(canvas, box, "Hour by hour", view.history.gap() or "shaded: the user is away")
     chart = axes(canvas, view, Box(box.x, box.y, box.width, 88), 1.08 * cap)
     _nights(canvas, view, chart)
+    shade_unseen(canvas, view, chart, below=34)
     steps(canvas, view, chart, "energy", (ENERGY, mix(PAPER, ENERGY, 0.22)))
     canvas.across(chart.box.x, chart.box.right, chart.box.bottom, FAINT)
     canvas.dashes(chart.box.x, chart.box.right, chart.y(cap), INK)
@@ -268,7 +275,7 @@ def _actions(canvas: Canvas, view: View, chart: Chart, box: Box) -> None:
     pitch, width = box.height / count, box.width / chart.horizon
     inset = 0.5 if width > 3 else 0.0
     for before, beat in pairwise(view.history.beats):
-        if beat.step == before.step + 1 and beat.verb != Verb.REST:
+        if beat.follows(before) and beat.verb != Verb.REST:
             x, y = chart.x(beat.place) + inset, box.y + _slot_of(beat, count) * pitch
             _mark(canvas, beat, Box(x, y, max(1.0, width - 2 * inset), max(1.0, pitch - 1)))
 

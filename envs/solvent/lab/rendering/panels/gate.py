@@ -137,6 +137,12 @@ def pending(params: LabParams, lab: Any) -> list[str]:
     return [f"{name} in {hours} h" for hours, name in due]
 
 
+def unseen_decisions(view: View) -> str:
+    """Return how many decisions on reviews were not seen; empty if all were."""
+    missed = int(view.lab["decided"].sum()) - len(view.history.decisions)
+    return f"{plural(missed, 'decision')} not seen" if missed > 0 else ""
+
+
 # -- lines
 
 
@@ -152,7 +158,7 @@ def lines(sheet: Sheet, view: View) -> list[str]:
             sheet.entry("energy", f"{energy_bar(finding, width - 8)} {finding.energy:.3f}"),
         ]
     counts = sheet.entry("so far", so_far(view))
-    return [ladder(sheet, view), counts, *sentence_rows(sheet, finding), *verdict, reviews_line(sheet, view)]
+    return [ladder(sheet, view), counts, *sentence_rows(sheet, view), *verdict, reviews_line(sheet, view)]
 
 
 def ladder(sheet: Sheet, view: View) -> str:
@@ -169,10 +175,12 @@ def so_far(view: View) -> str:
     return f"{tally(view.lab)} · {governed(view.params, view.lab)}"
 
 
-def sentence_rows(sheet: Sheet, finding: JudgedFinding | None) -> list[str]:
-    """Return the sentence of a finding in a fixed number of rows, so that the layout is stable."""
+def sentence_rows(sheet: Sheet, view: View) -> list[str]:
+    """Return the sentence of the last finding in a fixed number of rows, so that the layout is stable."""
+    finding = view.history.finding
     if finding is None:
-        return [sheet.entry("said", paint("nothing yet", "dim")), *[sheet.line()] * (ROWS - 1)]
+        said = "the last finding was not seen" if view.history.judged else "nothing yet"
+        return [sheet.entry("said", paint(said, "dim")), *[sheet.line()] * (ROWS - 1)]
     width = sheet.inside - sheet.label
     rows = textwrap.wrap(f"“{finding.sentence}”", width, max_lines=ROWS, placeholder=" …")
     return sheet.rows("said", rows + [""] * (ROWS - len(rows)), VERDICT_STYLES[finding.verdict])
@@ -193,6 +201,8 @@ def reviews_line(sheet: Sheet, view: View) -> str:
     parts = pending(view.params, view.lab)
     for decision in view.history.decisions[-2:]:
         parts.append(f"{view.params.assay.compounds[decision.compound]} {decision.word(' and wrong')}")
+    if missed := unseen_decisions(view):
+        parts.append(missed)
     return sheet.entry("reviews", ", ".join(parts) or paint("none", "dim"))
 
 
@@ -220,16 +230,16 @@ def last_finding(canvas: Canvas, view: View, box: Box) -> None:
     """Draw the last judged finding: its verdict, the reason, and its energy against both thresholds."""
     finding = view.history.finding
     if finding is None:
-        draw_no_finding(canvas, box)
+        draw_no_finding(canvas, view, box)
         return
     y = draw_verdict(canvas, view, finding, box, deserved(view.params, finding))
     draw_energy(canvas, view, finding, Box(box.x, y + 10, box.width, 12))
 
 
-def draw_no_finding(canvas: Canvas, box: Box) -> None:
+def draw_no_finding(canvas: Canvas, view: View, box: Box) -> None:
     """Draw the empty panel of the last finding."""
     title(canvas, box, "Last finding")
-    canvas.text("no finding yet", box.x, box.y + 30, Style(MUTED, 11))
+    canvas.text("not seen" if view.history.judged else "no finding yet", box.x, box.y + 30, Style(MUTED, 11))
 
 
 def draw_verdict(canvas: Canvas, view: View, finding: JudgedFinding, box: Box, why: str) -> float:
@@ -282,3 +292,4 @@ def reviews(canvas: Canvas, view: View, box: Box) -> None:
         canvas.dot(x + 3, box.y + 23.5, 3, FINDING if good else DEBT)
         text = f"{view.params.assay.compounds[decision.compound]} {decision.word(', wrong')}"
         x += 9 + canvas.text(text, x + 9, box.y + 27, LABEL) + 12
+    canvas.text(unseen_decisions(view), x, box.y + 27, LABEL)

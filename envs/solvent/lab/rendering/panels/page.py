@@ -46,6 +46,12 @@ def _page(view: View) -> Notebook | None:
     return None if subject < 0 else page_of(view.params, view.lab, subject)
 
 
+def _no_page(view: View) -> str:
+    if view.history.unseen:
+        return "the last action on a compound was not seen"
+    return "no sentences yet: experiments write them"
+
+
 # -- lines
 
 
@@ -53,7 +59,7 @@ def heading(view: View) -> str:
     """Return a heading with the compound, the number of sentences and the fit."""
     page = _page(view)
     if page is None:
-        return "notebook"
+        return "page not seen" if view.history.unseen else "notebook"
     fitted = f", {page.fit} fit" if page.spans else ""
     return f"page of {page.compound}: {plural(len(page.spans), 'sentence')}{fitted}"
 
@@ -62,7 +68,7 @@ def lines(sheet: Sheet, view: View) -> list[str]:
     """Return the sentences of the page and the outcome of a finding in each wording."""
     page = _page(view)
     if page is None:
-        return [sheet.line(paint("no sentences yet: experiments write them", "dim"))]
+        return [sheet.line(paint(_no_page(view), "dim"))]
     rows = [row for span in page.fits + page.readouts for row in textwrap.wrap(span, sheet.inside)]
     lines = [sheet.line(row) for row in rows] or [sheet.line(paint("no sentences yet", "dim"))]
     for finding in page.findings:
@@ -79,8 +85,8 @@ def page(canvas: Canvas, view: View, box: Box) -> None:
     """Draw the sentences of the page and the outcome of each finding about it."""
     notes = _page(view)
     if notes is None:
-        title(canvas, box, "Notebook")
-        canvas.text("experiments write them", box.x, box.y + 30, Style(MUTED, 11))
+        title(canvas, box, "Page not seen" if view.history.unseen else "Notebook")
+        canvas.text(_no_page(view), box.x, box.y + 30, Style(MUTED, 11))
         return
     count = plural(len(notes.spans), "sentence")
     title(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from solvent.lab.actions import offered_verbs
 from solvent.lab.codes import Event
 from solvent.lab.params import LabParams
-from solvent.lab.rendering.chart import AXIS, axes, mark_levels, steps
+from solvent.lab.rendering.chart import AXIS, axes, mark_levels, shade_unseen, steps
 from solvent.lab.rendering.palette import (
     DEBT,
     FAINT,
@@ -107,7 +107,7 @@ def plate(canvas: Canvas, view: View, box: Box) -> None:
             blits.append((sprite, (round(x * canvas.scale - half), round(y * canvas.scale - half))))
         spent += count
     canvas.surface.blits(blits)
-    _legend(canvas, view.params, box.x + AXIS, wells.y + wells.rows * wells.pitch + 17)
+    _legend(canvas, view, box.x + AXIS, wells.y + wells.rows * wells.pitch + 17)
 
 
 def _fillings(view: View) -> Iterator[tuple[Colour, int, bool]]:
@@ -116,7 +116,7 @@ def _fillings(view: View) -> Iterator[tuple[Colour, int, bool]]:
         taken = before.wells - beat.wells
         base = _base_wells(view.params, beat.verb) if beat.event in (Event.CALIBRATED, Event.EXPLORED) else 0
         of_plate = TEMPLATE_COLOURS.get(beat.verb, UNSEEN), min(base, taken), False
-        if beat.step == before.step + 1:
+        if beat.follows(before):
             yield of_plate
             yield DEBT, max(0, taken - base), True
         else:
@@ -124,14 +124,17 @@ def _fillings(view: View) -> Iterator[tuple[Colour, int, bool]]:
             yield of_plate
 
 
-def _legend(canvas: Canvas, params: LabParams, x: float, y: float) -> None:
-    for verb in offered_verbs(params):
+def _legend(canvas: Canvas, view: View, x: float, y: float) -> None:
+    for verb in offered_verbs(view.params):
         if verb not in TEMPLATE_COLOURS:
             continue
         canvas.dot(x + 4, y - 3.5, 4, TEMPLATE_COLOURS[verb])
         x += 12 + canvas.text(verb_words(verb), x + 11, y, LABEL) + 8
     canvas.dot(x + 4, y - 3.5, 4, DEBT, 2.4)
-    canvas.text("surcharge", x + 11, y, LABEL)
+    x += 12 + canvas.text("surcharge", x + 11, y, LABEL) + 8
+    if view.history.unseen:
+        canvas.dot(x + 4, y - 3.5, 4, UNSEEN)
+        canvas.text("not seen", x + 11, y, LABEL)
 
 
 # -- over time
@@ -140,8 +143,9 @@ def _legend(canvas: Canvas, params: LabParams, x: float, y: float) -> None:
 def wells_chart(canvas: Canvas, view: View, box: Box) -> None:
     """Draw the wells left over time."""
     start = view.params.budget.wells
-    title(canvas, box, "Budget", "wells left")
+    title(canvas, box, "Budget", view.history.gap() or "wells left")
     chart = axes(canvas, view, box, float(start))
+    shade_unseen(canvas, view, chart)
     steps(canvas, view, chart, "wells", (INK, mix(PAPER, INK, 0.08)))
     mark_levels(canvas, chart, str(start), chart.box.y + 6)
     canvas.text("heartbeat 0", chart.box.x, box.bottom - 1, NOTE)
