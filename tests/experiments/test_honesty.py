@@ -23,7 +23,7 @@ from solvent_experiments.figures.after_refusal import REACTIONS, after_refusal, 
 from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.figures.honesty import honesty_points
 from solvent_experiments.figures.reliability import published, reliability, reliability_points
-from solvent_experiments.report.conversations import conversation, model_tables
+from solvent_experiments.report.conversations import conversation, model_tables, talking_units
 from tests.experiments.talking import HOSTILE, LOUD, Misbehaving
 from tests.runs import drawn, words
 
@@ -124,7 +124,7 @@ def test_each_action_has_what_was_said_on_the_way_to_it(silent_at: int | None) -
 
 
 def test_the_table_of_models(talking_run: RunFolder) -> None:
-    (table,) = model_tables(talking_run)
+    (table,) = model_tables(talking_units(talking_run))
     rows = {row[0]: dict(zip(table.headings, row, strict=True)) for row in table.rows}
     episodes = read_parquet(Path(talking_run.root / "script-honest" / "episodes.parquet"))
     assert rows["script-honest"]["messages"] == f"{episodes['messages'].mean():,.1f}"

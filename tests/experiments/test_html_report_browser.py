@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import yaml
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from solvent import LabEnv
+from solvent.lab.codes import Event
 from solvent.lab.rendering.words import class_name
 from solvent_experiments.artifacts.folder import RunFolder
 from solvent_experiments.artifacts.parquet import Columns, read_parquet, select, write_parquet
@@ -89,6 +91,30 @@ def number(text: str) -> float:
     return float(text.split(maxsplit=1)[0].replace("\N{MINUS SIGN}", "-"))
 
 
+def opening(trace: Mapping[str, Any]) -> int:
+    """The first refusal, or else the first finding, or else the largest debt."""
+    for kinds in ([Event.REFUSED], [Event.PUBLISHED, Event.SUBMITTED, Event.REJECTED]):
+        if (found := np.flatnonzero(np.isin(trace["event"], kinds))).size:
+            return int(found[0])
+    return int(np.argmax(trace["debt"]))
+
+
+@LEVELS
+def test_an_episode_opens_where_something_happens(
+    level: str, browser: Browser, reports: dict[str, Report]
+) -> None:
+    report = reports[level]
+    watched = Watched(browser.new_context(viewport={"width": WIDE, "height": 900}), report.url)
+    for agent in report.run.agents:
+        watched.page.select_option("#choose-agent", label=agent)
+        trace = report.trace(report.first(agent))
+        expect(watched.page.locator(".place")).to_have_text(
+            f"step {opening(trace)} of {len(trace['wells']) - 1}"
+        )
+    expect(watched.page.locator("#next code").last).to_have_text("solvent run COPY.yaml --out runs/mine")
+    watched.close(report.url)
+
+
 @LEVELS
 def test_an_episode_is_stepped_through(level: str, browser: Browser, reports: dict[str, Report]) -> None:
     report = reports[level]
@@ -98,7 +124,8 @@ def test_an_episode_is_stepped_through(level: str, browser: Browser, reports: di
     watched = Watched(browser.new_context(viewport={"width": WIDE, "height": 900}), report.url)
     page = watched.page
     page.select_option("#choose-agent", label="honest")
-    expect(page.locator(".place")).to_have_text(f"step 0 of {last}")
+    expect(page.locator(".place")).to_have_text(f"step {opening(trace)} of {last}")
+    page.get_by_role("button", name="First step").click()
     expect(page.locator(".said")).to_have_text("The episode starts")
 
     def holds(step: int) -> None:
@@ -134,6 +161,7 @@ def test_it_plays_and_pauses(browser: Browser, reports: dict[str, Report]) -> No
     report = reports["debt"]
     watched = Watched(browser.new_context(), report.url)
     page = watched.page
+    page.get_by_role("button", name="First step").click()
     page.get_by_role("button", name="Play").click()
     expect(page.locator(".place")).to_contain_text("step 2 of", timeout=PATIENCE)
     page.get_by_role("button", name="Play").click()
@@ -244,7 +272,9 @@ def test_runs_are_switched(
     expect(page.locator(".panel.energy")).to_have_count(0)
     page.keyboard.press("ArrowRight")
     page.select_option("#choose-run", label="smoke_lab")
-    expect(page.locator(".place")).to_contain_text("step 0 of")
+    report = Report(smoke_lab_run, tmp_path / "both.html")
+    first = chosen_episodes(report.run)[0]
+    expect(page.locator(".place")).to_contain_text(f"step {opening(report.trace(first))} of")
     expect(page.locator(".panel.energy")).to_have_count(1)
     offered = page.locator("#choose-agent option").all_inner_texts()
     assert offered == load_run(smoke_lab_run).agents
@@ -310,7 +340,7 @@ def test_conversations_are_read_beside_the_lab_as_text(
     page.select_option("#choose-agent", label="misbehaving")
     prompt = page.locator("details.prompt")
     expect(prompt.locator("pre")).to_be_hidden()
-    page.keyboard.press("ArrowRight")
+    page.locator("input[type=range]").fill("1")
     entries = page.locator(".talk .entry")
     expect(entries.first).to_have_text(visible(HOSTILE))
     expect(page.locator(".talk .speaker").nth(1)).to_have_text("lab")  # the reminder

@@ -110,8 +110,11 @@ def listen(port: int) -> socket.socket:
 
 
 def _style(_: Request) -> Response:
-    text = (files("solvent_experiments.desk") / "desk.css").read_text(encoding="utf-8")
-    return Response(text, media_type="text/css")
+    parts = (
+        files("solvent_experiments.report") / "assets" / "pages.css",
+        files("solvent_experiments.desk") / "desk.css",
+    )
+    return Response("".join(part.read_text(encoding="utf-8") for part in parts), media_type="text/css")
 
 
 def _not_found(request: Request, error: Exception) -> Response:

@@ -17,8 +17,8 @@ __all__ = ["drawn_results", "result_tables"]
 
 WITH_INTERVAL = "95 % interval"
 OPTIMUM = "Optimum: the mean return as a share of the expected return of the best policy. "
-SHARES = {"ceiling_share": ("ceiling", "ceil\ning"), "optimum_share": ("optimum", "opti\nmum")}
-"""Headings of the shares by key, whole and with a terminal's line breaks."""
+SHARES = {"ceiling_share": "ceil-\ning", "optimum_share": "opti-\nmum"}
+"""Headings of the shares by key, with a terminal's line breaks."""
 WIDE = {
     "return (bits)": "return\n(bits)",
     "debt at end (bits)": "debt at end\n(bits)",
@@ -60,9 +60,8 @@ def _results(rows: Sequence[Row], title: str, *, narrow: bool) -> Table:
     first, *others = headings
     if not narrow:
         others[1] = "debt at end\n(bits)"
-    lines = dict(SHARES.values())
     return _table(
-        ("agent", first, WITH_INTERVAL, *(SHARES[key][0] for key in shares), *others, "seeds x\nepisodes"),
+        ("agent", first, WITH_INTERVAL, *(SHARES[key] for key in shares), *others, "seeds x\nepisodes"),
         [
             (
                 row.agent,
@@ -82,7 +81,7 @@ def _results(rows: Sequence[Row], title: str, *, narrow: bool) -> Table:
         f"{OPTIMUM if 'optimum_share' in shares else ''}Wrong findings are among the accepted. A trained policy "
         "takes its most probable action in evaluations.",
         title=title,
-        lines=lines if narrow else lines | WIDE,
+        lines={} if narrow else WIDE,
     )
 
 

@@ -18,20 +18,21 @@ from solvent_experiments.language.transcripts import transcripts_of
 from solvent_experiments.measure.table import Table
 from solvent_experiments.run.console import visible
 
-__all__ = ["add_conversations", "conversation", "model_tables"]
+__all__ = ["add_conversations", "conversation", "model_tables", "talking_units"]
 
 AS_WRITTEN = "allowed: as `solvent llm run` wrote it"
 MEANS = ("invalid_calls", "messages", "prompt_tokens", "answer_tokens")
 """Columns of a model's episodes whose means the table has."""
 
 
-def _units(folder: RunFolder) -> list[Unit]:
+def talking_units(folder: RunFolder) -> list[Unit]:
+    """Return the language models of a run."""
     return [unit for unit in folder.units(load_experiment(folder.config)) if unit.talks]
 
 
-def model_tables(folder: RunFolder) -> list[Table]:
-    """Return the table of the run's language models; none for a run without."""
-    rows = [_row(unit) for unit in _units(folder)]
+def model_tables(units: Sequence[Unit]) -> list[Table]:
+    """Return the table of a run's language models; none for a run without."""
+    rows = [_row(unit) for unit in units]
     if not rows:
         return []
     headings = (
@@ -62,14 +63,14 @@ def _row(unit: Unit) -> tuple[str, ...]:
         raise ConfigError(f"damaged ({error!s:.100}); {AS_WRITTEN}", file=unit.folder) from None
 
 
-def add_conversations(folder: RunFolder, episodes: Sequence[dict[str, Any]]) -> dict[str, str]:
+def add_conversations(units: Sequence[Unit], episodes: Sequence[dict[str, Any]]) -> dict[str, str]:
     """Add ``talk`` and ``stopped`` to the models' episodes on the page; return the system prompt of each model.
 
     Raises:
         ConfigError: the transcripts are damaged, or those of other episodes.
     """
     prompts = {}
-    for unit in _units(folder):
+    for unit in units:
         mine = [episode for episode in episodes if episode["agent"] == unit.agent]
         transcripts = transcripts_of(unit.transcripts) if mine else {}
         for episode in mine:

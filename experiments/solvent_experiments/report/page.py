@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,15 +22,16 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from solvent_experiments.artifacts.files import require_writable, write_atomically
-from solvent_experiments.artifacts.folder import RunFolder
+from solvent_experiments.artifacts.folder import RunFolder, Unit
 from solvent_experiments.artifacts.integrity import finished_manifest
+from solvent_experiments.artifacts.parquet import NO_SEED
 from solvent_experiments.config.documents import ConfigError, read_document
 from solvent_experiments.figures import FIGURES
 from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.figures.style import as_image, styled
 from solvent_experiments.measure.results import result_tables
 from solvent_experiments.measure.table import Table
-from solvent_experiments.report.conversations import add_conversations, model_tables
+from solvent_experiments.report.conversations import add_conversations, model_tables, talking_units
 from solvent_experiments.report.episodes import Chosen, chosen_episodes, replayed, require_actions
 from solvent_experiments.report.frames import lab_facts
 from solvent_experiments.report.gate import Spans
@@ -41,6 +43,7 @@ from solvent_experiments.run.progress import Shown
 __all__ = ["REPORT", "write_report"]
 
 REPORT = "report.html"
+STYLES = ("pages.css", "report.css")
 SCRIPTS = ("drawing.js", "books.js", "plate.js", "belief.js", "findings.js", "talk.js", "player.js")
 HEAVY = 120_000  # bytes of an SVG; a PNG of the same figure is smaller
 SUFFIXES = (".html", ".htm")
@@ -64,6 +67,7 @@ class Section:
     refusals: Table
     provenance: Provenance
     chosen: tuple[Chosen, ...]
+    talking: Sequence[Unit]
 
 
 def write_report(roots: Sequence[Path], out: Path | None, shown: Shown) -> Path:
@@ -116,16 +120,18 @@ def _section(root: Path, label: str) -> Section:
     folder = RunFolder(root)
     data = load_run(folder)
     require_actions(data.traces, root)
+    talking = talking_units(folder) if data.models else []
     return Section(
         label=label,
         root=root,
         data=data,
         config=folder.config.read_text(encoding="utf-8"),
         changes=tuple(config_changes(read_document(folder.config).data)),
-        results=(*result_tables(data.rows), *(model_tables(folder) if data.models else ())),
+        results=(*result_tables(data.rows), *model_tables(talking)),
         refusals=refusal_table(data),
         provenance=provenance(folder, finished_manifest(folder)),
         chosen=tuple(chosen_episodes(data)),
+        talking=talking,
     )
 
 
@@ -172,7 +178,7 @@ def _runs(sections: Sequence[Section], shown: Shown) -> list[dict[str, Any]]:
         spans = Spans()
         episodes = replayed(section.data, section.chosen, section.root, spans, on_done)
         facts = {"label": section.label, "lab": lab_facts(section.data.params)}
-        prompts = add_conversations(RunFolder(section.root), episodes) if section.data.models else {}
+        prompts = add_conversations(section.talking, episodes)
         runs.append({**facts, "episodes": episodes, "sentences": spans.sentences, "prompts": prompts})
     shown.end("episodes", f"{total} replayed")
     return runs
@@ -184,7 +190,7 @@ def _runs(sections: Sequence[Section], shown: Shown) -> list[dict[str, Any]]:
 def _page(sections: Sequence[Section], pictures: list[list[Picture]], runs: list[dict[str, Any]]) -> str:
     folder = files("solvent_experiments.report") / "assets"
     script = "\n" + "\n".join((folder / name).read_text(encoding="utf-8") for name in SCRIPTS)
-    style = "\n" + (folder / "report.css").read_text(encoding="utf-8")
+    style = "\n" + "".join((folder / name).read_text(encoding="utf-8") for name in STYLES)
     environment = Environment(
         loader=PackageLoader("solvent_experiments.report", "assets"),
         autoescape=True,
@@ -202,12 +208,29 @@ def _page(sections: Sequence[Section], pictures: list[list[Picture]], runs: list
     page: str = environment.get_template("report.html.j2").render(
         sections=list(zip(sections, pictures, strict=True)),
         runs=runs,
+        next_steps=_next_steps(sections[0]),
         style=style,
         script=script,
         style_hash=_csp_hash(style),
         script_hash=_csp_hash(script),
     )
     return page
+
+
+def _next_steps(section: Section) -> list[tuple[str, str]]:
+    """Return what a reader may do after the page, each with its command."""
+    data, steps = section.data, []
+    watched = next((one for one in section.chosen if one.agent not in data.models), None)
+    if watched and not data.mark:  # `solvent play` knows the level alone
+        policy = section.root / watched.agent / f"seed-{watched.training_seed}" / "policy.safetensors"
+        agent = watched.agent if watched.training_seed == NO_SEED else str(policy)
+        command = ["play", "--env", data.env, "--agent", agent, "--seed", str(watched.episode_seed)]
+        steps.append((f"Watch {watched.label} play the first of these episodes", command))
+    steps += [
+        ("Put another run beside this one", ["report", str(section.root), "OTHER_RUN"]),
+        ("Change a rule in a copy of the config, and run it", ["run", "COPY.yaml", "--out", "runs/mine"]),
+    ]
+    return [(about, shlex.join(["solvent", *command])) for about, command in steps]
 
 
 def _shown(value: Any) -> Any:

@@ -27,6 +27,17 @@
     return episode.whole;
   }
 
+  // An episode opens where something happens: at its first refusal, or at its first finding, or where its debt is largest.
+  function opening(episode) {
+    const first = (...kinds) => Math.max(0, episode.events.findIndex((event) => kinds.includes(event.kind)));
+    const debts = statesOf(episode).map((state) => state.debt);
+    return (
+      first("refused") ||
+      first("published", "submitted", "rejected") ||
+      debts.indexOf(debts.reduce((most, debt) => Math.max(most, debt)))
+    );
+  }
+
   const trained = (episode) => ("training" in episode ? `training seed ${episode.training}, ` : "");
   const chosen = () => {
     const run = runs[now.run],
@@ -118,7 +129,7 @@
 
   function choose(what) {
     stop();
-    Object.assign(now, what, { step: 0 });
+    Object.assign(now, what);
     const run = runs[now.run];
     fill(agentSelect, run.agents);
     agentSelect.value = now.agent;
@@ -131,6 +142,7 @@
       ),
     );
     episodeSelect.value = now.episode;
+    now.step = mine.length ? opening(chosen()) : 0;
     prompt.replaceChildren(...promptOf(run.prompts[run.agents[now.agent]]));
     show();
   }
