@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from solvent.extras import install
+
 HIDE_TYPER = "import sys; sys.modules['typer'] = None; from solvent_experiments.__main__ import main; main()"
 
 
@@ -14,7 +16,7 @@ def test_without_its_extra_the_command_is_one_line_and_exit_code_2() -> None:
     assert result.stdout == ""
     (line,) = result.stderr.splitlines()
     assert "needs the package typer" in line
-    assert "solvent-gym[experiments]" in line
+    assert install("experiments") in line
 
 
 def test_the_package_runs_as_a_module() -> None:

@@ -18,6 +18,7 @@ from gymnasium.error import DependencyNotInstalled
 from gymnasium.utils.env_checker import check_env
 
 import solvent
+from solvent.extras import install
 from solvent.lab.codes import Event
 from solvent.lab.rendering import Renderer
 from solvent.lab.rendering.history import HistoryBook
@@ -193,7 +194,7 @@ def test_without_pygame_the_error_says_what_to_install(mode: str, monkeypatch: p
     monkeypatch.setitem(sys.modules, "pygame", None)
     env = solvent.LabEnv(render_mode=mode)
     show = env.reset if mode == "human" else env.render
-    with pytest.raises(DependencyNotInstalled, match=re.escape('pip install "solvent-gym[render]"')):
+    with pytest.raises(DependencyNotInstalled, match=re.escape(install("render"))):
         show()
 
 

@@ -14,7 +14,9 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("solvent"):
             raise
-        needed = "pip install 'solvent-gym[experiments]', or pip install '.[all]' in a clone"
+        from solvent.extras import install
+
+        needed = install("experiments")
         print(f"solvent: the command line needs the package {error.name}: {needed}", file=sys.stderr)
         sys.exit(2)
     cli.main()

@@ -29,6 +29,7 @@ from solvent.adequacy.judge import (
 )
 from solvent.adequacy.judge_prompt import SCHEMA
 from solvent.adequacy.tools import ToolCall, ToolContext
+from solvent.extras import install
 from tests.adequacy.judge_server import (
     completion,
     drip_body,
@@ -627,7 +628,7 @@ def test_without_its_packages_it_can_be_imported_and_says_what_is_missing(packag
         "try: Judge(ChatSettings(base_url='http://127.0.0.1:1', model='m'))\n"
         "except ChatError as error: print(error)\n"
     )
-    execute_python(code).succeeded(f"{package} is not installed", "solvent-gym[judge]")
+    execute_python(code).succeeded(f"{package} is not installed", install("judge"))
 
 
 def test_importing_the_judge_imports_no_client():

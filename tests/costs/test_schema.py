@@ -16,6 +16,7 @@ from alembic.script import ScriptDirectory
 from solvent.energy.costs import CostStore
 from solvent.energy.costs.connection import HEAD, VERSION_TABLE, url_of
 from solvent.energy.costs.models import Base
+from solvent.extras import install
 from tests.commands import execute_python
 
 # Name, type on PostgreSQL, whether it may be empty, default. Word for word the document's.
@@ -155,4 +156,4 @@ def test_the_environment_and_the_command_line_load_without_a_database() -> None:
 
 def test_an_install_without_the_extra_says_what_is_missing() -> None:
     ended = execute_python("import sys; sys.modules['sqlalchemy'] = None; import solvent.energy.costs")
-    assert "pip install 'solvent-gym[store]'" in ended.err.splitlines()[-1]
+    assert install("store") in ended.err.splitlines()[-1]

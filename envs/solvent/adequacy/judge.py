@@ -35,6 +35,7 @@ from solvent.chat import (
     EndpointError,
     usage_of,
 )
+from solvent.extras import install
 from solvent.inputs import strict_json
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class Judge:
             self.client = ChatClient(settings)
         except ImportError as error:
             raise JudgeError(
-                f"judge: the package {error.name} is not installed; allowed: pip install 'solvent-gym[judge]'"
+                f"judge: the package {error.name} is not installed; allowed: {install('judge')}"
             ) from None
         self.prompt = load_prompt()
         self._cache = None if cache is None else JudgementCache(cache)

@@ -21,6 +21,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from solvent.extras import install
 from solvent.gate.checks import run_checks
 from solvent.gate.embedding import Embedder, Unread, unread_by
 from solvent.gate.errors import GateError
@@ -97,7 +98,7 @@ def tfidf(texts: Iterable[str]) -> Backend:
         from sklearn.feature_extraction.text import TfidfVectorizer
     except ImportError:
         raise GateError(
-            "TF-IDF needs scikit-learn, which is not installed; allowed: pip install 'solvent-gym[gate]'"
+            f"TF-IDF needs scikit-learn, which is not installed; allowed: {install('gate')}"
         ) from None
     vectorizer = TfidfVectorizer(token_pattern=r"(?u)\b\w+\b")
     # The vectorizer refuses an empty vocabulary.

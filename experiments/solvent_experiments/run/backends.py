@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, Self
 
+from solvent.extras import install
 from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.run.processes import run_tasks
 from solvent_experiments.run.worker import Message, Task
@@ -83,7 +84,7 @@ def backend_of(name: str, address: str | None = None) -> Backend:
         if error.name != "ray":
             raise
         raise ConfigError(
-            "ray needs the package of that name: pip install 'solvent-gym[ray]', or pip install '.[ray]' in a clone",
+            f"ray needs the package of that name: {install('ray')}",
             key="--backend",
         ) from None
     return RayBackend(address)

@@ -21,6 +21,7 @@ import numpy as np
 from rich.console import Console
 
 from solvent import LabParams, ParamError
+from solvent.extras import install
 from solvent_experiments.artifacts.folder import RunFolder, differences
 from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.config.experiment import environment_params, make_recipe
@@ -74,7 +75,7 @@ def _study(wanted: Search, identity: Mapping[str, Any], out: Path) -> optuna.Stu
     try:
         import optuna
     except ImportError:
-        raise ConfigError("needs the package optuna; allowed: pip install 'solvent-gym[tune]'") from None
+        raise ConfigError(f"needs the package optuna; allowed: {install('tune')}") from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     database = out / "study.db"
     if not database.exists() and any(path.name != ".lock" for path in out.iterdir()):

@@ -14,7 +14,9 @@ the store: a lab takes a dated price list as parameters.
 try:
     import sqlalchemy as _sqlalchemy  # noqa: F401
 except ImportError as error:
-    raise ImportError("solvent.energy.costs needs SQLAlchemy: pip install 'solvent-gym[store]'") from error
+    from solvent.extras import install
+
+    raise ImportError(f"solvent.energy.costs needs SQLAlchemy: {install('store')}") from error
 
 from solvent.energy.costs.ledgers import file_proposals_jsonl, log_discomfort_jsonl
 from solvent.energy.costs.lifecycle import ProposalError, StoreError

@@ -23,6 +23,7 @@ from sqlalchemy.pool import NullPool
 
 from solvent.energy.costs.lifecycle import StoreError
 from solvent.energy.costs.models import Base
+from solvent.extras import upgrade
 
 __all__ = ["HEAD", "VERSION_TABLE", "Database", "now", "place_of", "url_of"]
 
@@ -239,5 +240,5 @@ def _upgrade(connection: sa.Connection, place: str, found: str | None) -> None:
     except CommandError:
         raise StoreError(
             f"{place}: holds schema {found!r}, which a newer version of Solvent wrote; allowed: up to {HEAD!r}"
-            " (`pip install --upgrade solvent-gym` brings a newer one)"
+            f" (`{upgrade()}` brings a newer one)"
         ) from None

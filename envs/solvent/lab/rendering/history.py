@@ -2,9 +2,9 @@
 
 The key of a history is the lab's index among those drawn together and its random stream (``index``, ``key``,
 ``episode``), so one viewer can follow a vector of labs, even with equal seeds. If a lab is not drawn after every
-action, its history has gaps. Nothing is guessed: what a gap may have changed is forgotten, and the panels say that it was
-not seen. A step count that decreases, or wells that increase, start a new history. Actions in the same heartbeat divide
-its hour equally.
+action, its history has gaps. Nothing is guessed about them: what a gap may have changed is forgotten, and the panels
+say that it was not seen. A step count that decreases, or wells that increase, start a new history. Actions in the same
+heartbeat divide its hour equally.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gymnasium.error import DependencyNotInstalled
 
+from solvent.extras import install
 from solvent.lab.params import LabParams
 from solvent.lab.rendering.history import HistoryBook, is_fresh
 from solvent.lab.rendering.sheet import Sheet
@@ -57,9 +58,7 @@ class Renderer:
             from solvent.lab.rendering.picture import Picture
             from solvent.lab.rendering.window import LabWindow
         except ImportError as error:
-            raise DependencyNotInstalled(
-                'pygame-ce is not installed, run `pip install "solvent-gym[render]"`'
-            ) from error
+            raise DependencyNotInstalled(f"pygame-ce is not installed, run `{install('render')}`") from error
         self._picture = Picture(self.params, scale)
         if mode == "human":
             self._window = LabWindow(self._picture.canvas.size, fps)

@@ -1,0 +1,63 @@
+"""Messages name a command that works where they are read: in a clone, or where the package is installed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from solvent.extras import install, upgrade
+
+
+def installed(where: Path, direct_url: object | None) -> None:
+    """Write the metadata that pip leaves."""
+    info = where / "solvent_gym-9.9.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: solvent-gym\nVersion: 9.9\n")
+    if direct_url is not None:
+        (info / "direct_url.json").write_text(json.dumps(direct_url))
+
+
+@pytest.mark.parametrize(
+    ("source", "editable", "command", "newer"),
+    [
+        ("my clone", True, "pip install -e '{}/my clone[gate]'", "git -C '{}/my clone' pull"),
+        ("clone", False, "pip install '{}/clone[gate]'", "pip install --upgrade {}/clone"),
+        ("gone", True, "pip install 'solvent-gym[gate]'", "pip install --upgrade solvent-gym"),
+        (None, False, "pip install 'solvent-gym[gate]'", "pip install --upgrade solvent-gym"),
+    ],
+)
+def test_the_command_is_that_of_the_installation(
+    source: str | None,
+    editable: bool,
+    command: str,
+    newer: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("my clone", "clone", "site"):
+        (tmp_path / name).mkdir()
+    made = (
+        None if source is None else {"url": (tmp_path / source).as_uri(), "dir_info": {"editable": editable}}
+    )
+    installed(tmp_path / "site", made)
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    assert (install("gate"), upgrade()) == (command.format(tmp_path), newer.format(tmp_path))
+
+
+def test_in_the_clone_its_folder_is_a_dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "site").mkdir()
+    installed(tmp_path / "site", {"url": tmp_path.as_uri(), "dir_info": {"editable": True}})
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    monkeypatch.chdir(tmp_path)
+    assert install("all") == "pip install -e '.[all]'"
+
+
+def test_a_learner_without_torch_names_its_extra() -> None:
+    code = "import sys; sys.modules['torch'] = None; import solvent_agents.learning.learned"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert f"needs the package torch: {install('agents')}" in ended.stderr.splitlines()[-1]
