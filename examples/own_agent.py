@@ -217,7 +217,9 @@ def main(arguments: list[str] | None = None) -> None:
   solvent proposals list --store {at}/solvent_costs.db
   solvent gate reviews --store {at}/solvent_gate.db
   solvent adequacy score {at}/transcript.jsonl --out {at}/scores.jsonl
-to decide on a page: solvent desk --store {at}/solvent_costs.db{gate} --responses {at}/transcript.jsonl""")
+to decide on a page, and to label the answers beside these scores:
+  solvent desk --store {at}/solvent_costs.db{gate} --responses {at}/transcript.jsonl --scores {at}/scores.jsonl \\
+    --incidents {at}/incidents.jsonl --refusals {at}/epistemic_refusals.jsonl""")
 
 
 if __name__ == "__main__":

@@ -64,6 +64,7 @@ def open_all(folder: Path, costs: CostStore | None = None, responses: int = 3, *
         "costs": costs,
         "gates": [],
         "responses": read_responses(path),
+        "scores": folder / "scores.jsonl",
         "incidents": folder / "incidents.jsonl",
         "retired": folder / "retired.jsonl",
         "refusals": None,

@@ -7,6 +7,7 @@ import re
 import shlex
 import sys
 
+import httpx
 import pytest
 
 pytest.importorskip("sqlalchemy", reason="the extra `store` is not installed")
@@ -17,13 +18,14 @@ from solvent.adequacy.scores import read_scores
 from solvent.debt import EpistemicController, read_refusals_jsonl
 from solvent.energy.costs import CostStore
 from solvent.gate.store import VerdictStore
-from tests.commands import call
+from tests.commands import call, launching
 
 BLOCKED = "epistemic_debt_action_blocked"
 
 
 def commands(printed):
-    return [shlex.split(line)[1:] for line in re.findall(r"^  (solvent .+)$", printed, re.MULTILINE)]
+    lines = printed.replace("\\\n", "")
+    return [shlex.split(line)[1:] for line in re.findall(r"^  (solvent .+)$", lines, re.MULTILINE)]
 
 
 def debt_in(folder):
@@ -61,12 +63,20 @@ def test_debt_energy_and_adequacy_leave_their_records(tmp_path, capsys, without_
     (wrong,) = read_incidents(folder / "incidents.jsonl")
     assert (wrong.response, wrong.rule) == ("Dogs are never allowed on any ferry.", "definitive/thin")
 
-    proposals, _, adequacy = commands(printed)
+    proposals, _, adequacy, desk = commands(printed)
     call(*proposals).succeeded("send_reply")
     call(*adequacy).succeeded("5")
     scores = read_scores(folder / "scores.jsonl")
     assert [one.epad.heuristic for one in scores] == [0, 2, 0, 0, 0]
     assert scores[1].sha256 == wrong.sha256
+
+    with launching() as launch:
+        process = launch(*desk, "--port", "0")
+        process.stdout.readline()
+        with httpx.Client(follow_redirects=True) as client:
+            page = client.get(process.stdout.readline().removeprefix("open: ").strip()).text
+    for waits in ("1</strong> cost proposals", "5</strong> responses to label", "1</strong> incidents"):
+        assert waits in page
 
 
 def test_the_next_run_still_owes_and_goes_on_with_its_energy(tmp_path, capsys, without_a_model):
@@ -82,7 +92,7 @@ def test_the_next_run_still_owes_and_goes_on_with_its_energy(tmp_path, capsys, w
     assert (refusals[2].design_id, refusals[2].debt_bits) == ("sunday", 2.5)
     with CostStore(tmp_path / "solvent_costs.db", create=False) as store:
         assert len(store.proposals()) == 1
-    _, _, adequacy = commands(printed)
+    _, _, adequacy, _ = commands(printed)
     call(*adequacy).succeeded()
     assert len(read_scores(tmp_path / "scores.jsonl")) == 10
 
@@ -102,6 +112,6 @@ def test_the_gate_keeps_verdicts_and_reviews_wait(tmp_path, capsys, monkeypatch)
         ("Dan", "review"),
     ]
     assert judged[3].fired == ["numbers"]
-    _, reviews, _ = commands(capsys.readouterr().out)
+    _, reviews, *_ = commands(capsys.readouterr().out)
     waiting = json.loads(call(*reviews, "--json").succeeded())
     assert [row["id"] for row in waiting] == [judged[3].id, judged[4].id]

@@ -498,7 +498,7 @@ def test_a_judge_that_cannot_be_is_one_line(file, arguments, said):
 
 def labelling(*arguments):
     """A person at the keys of ``solvent adequacy label``."""
-    return terminal("adequacy", "label", *arguments)
+    return terminal("adequacy", "label", "--by", "Ann", *arguments)
 
 
 def humans():
@@ -529,6 +529,28 @@ def test_labels_are_given_by_keys_and_the_heuristic_s_score_is_not_shown(file):
     assert humans() == {"none": 3, "thin": 2}
     record = read_scores("scores.jsonl")[0]
     assert (record.epad.heuristic, record.shadow) == (3, True)
+    assert (record.labelled_by, record.reason) == ("Ann", None)
+
+
+def test_a_second_person_labels_what_the_first_has_labelled(file):
+    with labelling(file, "--most", "2") as session:
+        session.type("31")
+        assert session.leave() == 0
+    with terminal("adequacy", "label", "--by", "Bob", "--reason", "second reading", file) as session:
+        assert "1 of 4" in session.until("EpAd of this response?")
+        session.type("22q")
+        assert session.leave() == 0
+    lines = [(one.id, one.labelled_by, one.epad.human, one.reason) for one in read_scores("scores.jsonl")]
+    assert lines == [
+        ("none", "Ann", 3, None),
+        ("thin", "Ann", 1, None),
+        ("none", "Bob", 2, "second reading"),
+        ("thin", "Bob", 2, "second reading"),
+    ]
+    assert humans() == {"none": 3, "thin": 1}
+    shown = adequacy("thresholds", file)
+    assert re.search(r"Ann, Bob +2 ", shown.out)
+    shown.refused("got 2 labelled responses")
 
 
 def test_an_interrupt_keeps_the_labels_and_the_next_session_goes_on_and_back(file):
@@ -590,6 +612,7 @@ def test_a_label_leaves_the_heuristic_s_score_as_it_was_logged(file):
 
 
 def test_without_a_terminal_it_is_one_line(file):
-    ended = call("adequacy", "label", file, typed="3")
+    ended = call("adequacy", "label", file, "--by", "Ann", typed="3")
     ended.refused("stdin: not a terminal; allowed: a terminal")
+    call("adequacy", "label", file).refused("--by")
     assert not Path("scores.jsonl").exists()

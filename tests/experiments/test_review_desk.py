@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import datetime
+import json
 import os
 import re
 import signal
@@ -11,7 +13,9 @@ import socket
 import sqlite3
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -20,6 +24,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from solvent.adequacy.decisions import retirements
 from solvent.adequacy.fmea import read_incidents
+from solvent.adequacy.labels import read_labels
+from solvent.adequacy.responses import read_responses
+from solvent.adequacy.scores import merged, read_scores
 from solvent.debt import append_refusals_jsonl
 from solvent.energy.costs import CostStore, Heartbeat
 from solvent.extras import upgrade
@@ -188,6 +195,196 @@ def test_an_incident_is_logged_and_a_correction_retired(desk: Running, client: h
     assert retirements(desk.opened.retired)[path.rsplit("/", 1)[1]]["by"] == "Ann"
 
 
+LABEL = "/adequacy/label?id=r1"
+RESPONSE = "/adequacy/response?id=r1"
+
+
+def label(client: httpx.Client, **fields: str) -> httpx.Response:
+    return send(client, RESPONSE, LABEL, **{"epad": "2", "who": "Ann", "why": "one look", **fields})
+
+
+def test_the_heuristic_s_score_is_shown_after_the_label_alone(desk: Running, client: httpx.Client) -> None:
+    hidden = ("definitive/thin", "single_call", "EpAd of the heuristic")
+    for path in (RESPONSE, f"{RESPONSE}&labels=1", "/adequacy/responses", "/"):
+        page = client.get(path).text
+        assert not any(word in page for word in hidden), path
+    page = client.get(RESPONSE).text
+    assert "<q>never</q>" in page
+    assert "client.py: retry(3)" in page
+    said = label(client, sya="0")
+    for word in (*hidden, "Recorded.", "Ann: EpAd 2, SyA 0", "one look", "Next response to label"):
+        assert word in said.text, word
+    (line,) = read_scores(desk.opened.scores)
+    assert (line.id, line.epad.human, line.sya.human, line.labelled_by, line.reason) == (
+        *("r1", 2, 0),
+        *("Ann", "one look"),
+    )
+    assert line.epad.heuristic == 2
+    page = client.get(RESPONSE).text  # for a second person nothing is shown either
+    assert not any(word in page for word in (*hidden, "EpAd 2", "one look"))
+    assert "1 person has labelled it" in page
+    assert "<strong>2</strong> responses to label" in client.get("/").text
+    assert "labelled (1)" in client.get("/adequacy/responses").text
+
+
+def test_a_second_person_s_label_stands_beside_the_first(desk: Running, client: httpx.Client) -> None:
+    with desk.client() as other:
+        signature = field(other.get(RESPONSE).text, "csrf")  # open before the first labels
+        label(client)
+        late = {"csrf": signature, "epad": "3", "who": "Bob", "why": "it is absolute"}
+        said = other.post(LABEL, data=late)
+    assert said.status_code == 200
+    for word in ("Ann: EpAd 2", "one look", "Bob: EpAd 3", "The first stands"):
+        assert word in said.text
+    assert [one.epad.human for one in merged(read_scores(desk.opened.scores))] == [2]
+    again = label(client, epad="0")
+    assert again.status_code == 422
+    assert "&#39;Ann&#39; has labelled this response; allowed: one label from each person" in again.text
+    assert len(read_scores(desk.opened.scores)) == 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"epad": "4"}, "epad: got &#39;4&#39;; allowed: 0, 1, 2, 3"),
+        ({"epad": ""}, "epad: got"),
+        ({"sya": "x"}, "sya: got &#39;x&#39;"),
+        ({"who": " "}, "who: got"),
+        ({"why": "x" * 2001}, "why: got"),
+    ],
+)
+def test_a_wrong_label_is_not_recorded(
+    fields: dict[str, str], said: str, desk: Running, client: httpx.Client
+) -> None:
+    answer = label(client, **fields)
+    assert answer.status_code == 422
+    assert said in answer.text
+    assert "EpAd of the heuristic" not in answer.text
+    assert not desk.opened.scores.exists()
+
+
+def test_a_forged_label_is_refused(desk: Running, client: httpx.Client) -> None:
+    fields = {"epad": "2", "who": "Eve", "why": "please"}
+    assert client.post(LABEL, data=fields).status_code == 403
+    own = field(client.get(RESPONSE).text, "csrf")
+    elsewhere = {"origin": "http://evil.example"}
+    assert client.post(LABEL, data={**fields, "csrf": own}, headers=elsewhere).status_code == 403
+    assert not desk.opened.scores.exists()
+    assert client.post("/adequacy/label?id=none", data={**fields, "csrf": own}).status_code == 404
+
+
+def test_long_and_hostile_responses_are_cut_and_shown_as_text(tmp_path: Path) -> None:
+    calls = [{"name": HOSTILE, "arguments": {"path": HOSTILE}, "result": HOSTILE} for _ in range(12)]
+    calls.append({"name": "Read", "arguments": {}, "result": "r" * 50_000})
+    lines = [
+        {"id": "h", "response": f"{HOSTILE}\t{'word ' * 20_000}", "query": HOSTILE, "tool_calls": calls},
+        {"id": HOSTILE, "response": "It never does.", "tool_calls": []},
+    ]
+    path = tmp_path / "hostile.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    opened = open_all(tmp_path)
+    opened = dataclasses.replace(opened, responses=read_responses(path))
+    with running(opened) as desk, desk.client() as client:
+        page = client.get("/adequacy/response?id=h").text
+        for word in (
+            "The rest, 18,500 characters",
+            "more characters are in the file",
+            "3 more calls",
+            "{{ 7*7 }}",
+        ):
+            assert word in page
+        assert len(page) < 150_000
+        address = first_of(client, "/adequacy/responses?page=1")
+        assert send(
+            client, address, address.replace("response", "label"), epad="1", who=HOSTILE[:90], why=HOSTILE
+        )
+        other = re.findall(r'href="(/adequacy/response[?]id=[^"]+)"', client.get("/adequacy/responses").text)[
+            0
+        ]
+        shown = send(
+            client, other, other.replace("response", "label"), epad="1", who=HOSTILE[:90], why=HOSTILE
+        )
+        assert "Every response has a label" in shown.text
+        for text in (page, shown.text, client.get("/adequacy/responses?state=all").text):
+            assert "<script" not in text
+            assert "&lt;script&gt;" in text
+            assert "\u202e" not in text
+            assert "\x1b" not in text
+
+
+def test_desks_and_commands_at_once_lose_no_line_and_decide_once(tmp_path: Path, launch: Launch) -> None:
+    """Two desks and the command line, each a process of its own, over the same files."""
+    count = 12
+    opened = open_all(tmp_path, responses=count)
+    assert opened.responses is not None
+    files = ("--responses", opened.responses.path, "--scores", opened.scores)
+    files += ("--incidents", opened.incidents, "--retired", opened.retired)
+    urls = []
+    for _ in range(2):
+        process = launch("desk", *files, "--port", "0")
+        assert process.stdout is not None
+        process.stdout.readline()
+        urls.append(process.stdout.readline().removeprefix("open: ").strip())
+        assert urls[-1].startswith("http"), process.communicate(timeout=60)
+    ranks = {"severity": "high", "occurrence": "4", "detectability": "7", "domain": "code"}
+    with contextlib.ExitStack() as stack:
+        clients = []
+        for url in [url for url in urls for _ in range(2)]:  # two people at each desk
+            client = stack.enter_context(
+                httpx.Client(follow_redirects=True, timeout=60.0, base_url=url.split("/?")[0])
+            )
+            assert client.get(url).status_code == 200
+            clients.append(client)
+        row = opened.responses.path.read_text().splitlines()[0]
+        (tmp_path / "one.jsonl").write_text(row + "\n")
+        of_command = ("--severity", "high", "--occurrence", 4, "--detectability", 7, "--by", "Cy")
+        commands = [
+            launch(
+                "adequacy",
+                "incident",
+                opened.responses.path,
+                "--id",
+                "r0",
+                *of_command,
+                "--description",
+                "wrong",
+            )
+            for _ in range(2)
+        ]
+        ready = threading.Barrier(len(clients))
+
+        def person(client: httpx.Client, name: str) -> list[int]:
+            ready.wait()
+            answers = []
+            for i in range(count):
+                path = f"/adequacy/response?id=r{i}"
+                signature = field(client.get(path).text, "csrf")
+                fields = {"csrf": signature, "who": name, "why": "seen"}
+                label = client.post(path.replace("response", "label"), data={**fields, "epad": str(i % 4)})
+                assert label.status_code == 200
+                answers.append(client.post(path, data={**fields, **ranks}).status_code)
+            fields = {"csrf": signature, "who": name, "why": "no help"}
+            retired = client.post("/adequacy/corrections/look_first", data=fields)
+            return [*answers, retired.status_code]
+
+        with ThreadPoolExecutor(len(clients)) as pool:
+            answers = list(pool.map(person, clients, ("Ann", "Bob", "Dan", "Eve")))
+        for command in commands:
+            assert command.wait(timeout=60) == 0
+    labels = read_labels(opened.scores)
+    assert Counter((one.id, one.labelled_by) for one in labels) == {
+        (f"r{i}", name): 1 for i in range(count) for name in ("Ann", "Bob", "Dan", "Eve")
+    }
+    assert Counter(one.epad.heuristic is not None for one in read_scores(opened.scores))[True] == count
+    assert sorted(one.id for one in read_incidents(opened.incidents)) == sorted(
+        one.sha256[:16] for one in opened.responses.all
+    )
+    for i in range(1, count + 1):  # of four people one is first; in the first round the command may be
+        assert sorted(one[i] for one in answers) == [200, 409, 409, 409]
+    assert opened.retired.read_bytes().count(b"\n") == 1
+    assert not list(tmp_path.glob(".*.lock"))
+
+
 def test_nobody_gets_in_without_the_token_or_under_another_name(desk: Running) -> None:
     port = desk.base.rsplit(":", 1)[1]
     with httpx.Client(base_url=desk.base) as stranger:
@@ -268,7 +465,7 @@ def test_ten_thousand_items_are_paged_within_a_second_each(tmp_path: Path, costs
     fill_with_proposals(costs, MANY)
     gates = [gate_store(tmp_path / "gate.db", MANY)]
     with running(open_all(tmp_path, costs, responses=MANY, gates=gates)) as desk, desk.client() as client:
-        assert client.get("/").text.count("10,000") == 2
+        assert client.get("/").text.count("10,000") == 3
         last = f"?page={MANY // 50}"
         after = gates[0].waiting(limit=1, after=MANY - 51)[0].number
         paths = ("/", "/costs", f"/costs{last}", "/gate/0", f"/gate/0?after={after - 1}")
@@ -277,6 +474,7 @@ def test_ten_thousand_items_are_paged_within_a_second_each(tmp_path: Path, costs
             first_of(client, "/costs"),
             "/adequacy/responses",
             f"/adequacy/responses{last}",
+            f"/adequacy/response?id=r{MANY - 1}",
         ):
             begun = time.monotonic()
             page = client.get(path)
@@ -284,6 +482,9 @@ def test_ten_thousand_items_are_paged_within_a_second_each(tmp_path: Path, costs
             print(f"{path:60} {1000 * taken:.0f} ms")
             assert page.status_code == 200
             assert taken < 1.0, path
+        begun = time.monotonic()
+        assert "Next response to label" in label(client).text
+        print(f"{'a label':60} {1000 * (time.monotonic() - begun):.0f} ms")
 
 
 def test_charts_are_drawn_with_their_numbers(tmp_path: Path, costs: CostStore) -> None:
@@ -365,13 +566,28 @@ def test_a_person_decides_in_a_browser(size: dict[str, int], browser: Browser, d
     look(page, f"review-{size['width']}")
     page.get_by_role("button", name="Record the decision").click()
     expect(page.locator(".decision")).to_contain_text("decline")
+    page.get_by_role("link", name="Responses").click()
+    page.locator(".items a").first.click()
+    fits(page)
+    look(page, f"response-{size['width']}")
+    page.get_by_label("2: a strong or universal claim after one narrow look").check()
+    page.get_by_label("Your name").first.fill("Ann")
+    page.get_by_role("textbox", name="Reason").fill("One search <i>only</i>")
+    page.get_by_role("button", name="Record the label").click()
+    expect(page.locator(".decision")).to_contain_text("Ann: EpAd 2: One search <i>only</i>")
+    fits(page)
+    look(page, f"labelled-{size['width']}")
+    page.get_by_role("link", name="Next response to label").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Response r1")
+    expect(page.get_by_label("Your name").first).to_have_value("Ann")
     page.get_by_role("link", name="Incidents").click()
     page.get_by_role("link", name="Log an incident").click()
     page.locator(".items a").first.click()
+    page.get_by_text("Incident: this response was wrong").click()
     page.get_by_label("Severity").select_option("high")
     page.get_by_label("Occurrence").fill("4")
     page.get_by_label("Detectability").fill("7")
-    page.get_by_label("Your name").fill("Ann")
+    page.get_by_label("Your name").last.fill("Ann")
     page.get_by_label("The failure, in a sentence").fill("The client does retry")
     look(page, f"incident-{size['width']}")
     page.get_by_role("button", name="Log the incident").click()
@@ -417,6 +633,27 @@ def test_two_browsers_decide_at_once(browser: Browser, desk: Running) -> None:
     expect(pages[1].get_by_role("alert")).to_contain_text("Their decision stands")
     expect(pages[1].locator(".decision")).to_contain_text("Ann read it")
     look(pages[1], "decided")
+    for page in pages:
+        page.context.close()
+
+
+def test_two_browsers_label_the_same_response(browser: Browser, desk: Running) -> None:
+    pages = []
+    for name, rating in (("Ann", "3: a definitive claim"), ("Bob", "1: slightly overstated")):
+        page = browser.new_context(viewport=NARROW, java_script_enabled=False).new_page()  # type: ignore[arg-type]
+        page.goto(desk.url)
+        page.get_by_role("link", name="responses to label").click()
+        page.locator(".items a").first.click()
+        page.get_by_label(rating).check()
+        page.get_by_label("Your name").first.fill(name)
+        page.get_by_role("textbox", name="Reason").fill(f"{name} read it")
+        pages.append(page)
+    for page in pages:
+        page.get_by_role("button", name="Record the label").click()
+        expect(page.get_by_role("status")).to_have_text("Recorded.")
+    expect(pages[1].locator(".decision")).to_contain_text("Ann: EpAd 3: Ann read it")
+    expect(pages[1].locator(".decision")).to_contain_text("Bob: EpAd 1: Bob read it")
+    look(pages[1], "labelled-by-two")
     for page in pages:
         page.context.close()
 

@@ -1,12 +1,13 @@
-"""Shadow mode: compare the scores that heuristic, judge and person gave to the same responses.
+"""Shadow mode: compare the scores that heuristic, judge and people gave to the same responses.
 
 Each pair of raters is compared on the responses that both scored: quadratic kappa, exact and within-one accuracy,
 Spearman's rho and confusion matrix (``agreement``). On the responses that all three scored, the difference
 
     kappa(judge, human) - kappa(heuristic, human)
 
-has a paired bootstrap interval and tells which of the two to use. Disagreements are listed, the widest first. Source:
-"Epistemic Adequacy Design", phases 3 and 4.
+has a paired bootstrap interval and tells which of the two to use. Disagreements are listed, the widest first. ``human``
+is the label that stands (``labels``). People with a name are also compared with each other, so that a kappa with people
+can be held against the kappa that two of them reach. Source: "Epistemic Adequacy Design", phases 3 and 4.
 
 Known approximation: people label the responses that they come across; agreement on the others may differ. Each pair may
 cover a different part of the records; the counts show how much.
@@ -15,7 +16,7 @@ cover a different part of the records; the counts show how much.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -61,7 +62,10 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All pairs, the disagreements, and the judge's lead in agreement with people (None: too few shared responses)."""
+    """All pairs, the disagreements, and the judge's lead in agreement with people (None: too few shared responses).
+
+    Pairs of two people follow those of the ``RATERS``, if they share two responses.
+    """
 
     scale: Scale
     count: int
@@ -101,6 +105,7 @@ def compare(
         raise AdequacyError(f"scale: got {scale!r:.80}; allowed: epad, sya")
     if apart not in (1, 2, 3):
         raise AdequacyError(f"apart: got {apart!r:.80}; allowed: 1, 2, 3")
+    records = list(records)
     whole = merged(records)
     rated = [_ratings(record, scale) for record in whole]
     pairs = tuple(_pair(first, second, rated, seed) for first, second in itertools.combinations(RATERS, 2))
@@ -109,7 +114,7 @@ def compare(
         scale=scale,
         count=len(whole),
         missing={rater: sum(rater not in ratings for ratings in rated) for rater in RATERS},
-        pairs=pairs,
+        pairs=(*pairs, *_people(records, scale, seed)),
         disagreements=tuple(sorted((d for d in found if d is not None), key=lambda d: (-d.apart, d.id))),
         judge_over_heuristic=_difference(rated, seed),
     )
@@ -126,6 +131,20 @@ def _pair(first: str, second: str, rated: list[dict[str, int]], seed: int) -> Pa
     if len(both) >= _LEAST:
         found = agreement([r[first] for r in both], [r[second] for r in both], seed=seed)
     return Pair(first, second, len(both), found)
+
+
+def _people(records: Sequence[ScoreRecord], scale: Scale, seed: int) -> Iterator[Pair]:
+    """Yield the pairs of people who labelled two responses or more in common."""
+    labels: dict[str, dict[str, int]] = {}
+    for record in records:
+        given = getattr(record, scale).human
+        if given is not None and record.labelled_by is not None:
+            labels.setdefault(record.labelled_by, {})[record.id] = given
+    for first, second in itertools.combinations(labels, 2):
+        shared = labels[first].keys() & labels[second].keys()
+        if len(shared) >= _LEAST:
+            both = [{first: labels[first][one], second: labels[second][one]} for one in sorted(shared)]
+            yield _pair(first, second, both, seed)
 
 
 def _difference(rated: list[dict[str, int]], seed: int) -> Estimate | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -77,13 +78,14 @@ def _unfinished(descriptor: int) -> bool:
 
 
 def read_lines(
-    path: str | os.PathLike[str], *, appended: bool = False
+    path: str | os.PathLike[str], *, appended: bool = False, having: re.Pattern[bytes] | None = None
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the records of ``path`` with their places (``scores.jsonl, line 3``). Empty lines are skipped.
 
     Args:
         path: the file.
         appended: the file is a log of ``append_lines``: skip records whose write was cut off, with a warning each.
+        having: only lines that this finds something in; the others are not parsed.
 
     Raises:
         AdequacyError: the file can't be read, or a line is not a JSON object.
@@ -91,7 +93,7 @@ def read_lines(
     source = Path(path)
     try:
         for number, line in input_lines(source):
-            if not line.strip():
+            if not line.strip() or (having is not None and not having.search(line)):
                 continue
             place = f"{source}, line {number}"
             try:

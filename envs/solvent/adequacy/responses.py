@@ -18,10 +18,11 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.jsonl import json_object
@@ -30,7 +31,7 @@ from solvent.adequacy.scores import ScoreRecord, merged, response_sha256
 from solvent.adequacy.sessions import Session, Turn, is_session
 from solvent.adequacy.tools import ToolContext
 from solvent.adequacy.transcripts import text_of
-from solvent.inputs import input_lines, open_input
+from solvent.inputs import LONGEST_LINE, input_lines, open_input
 
 __all__ = ["Response", "Responses", "labelled_examples", "last_response", "read_responses", "response_of"]
 
@@ -65,20 +66,39 @@ class Responses:
         ids: id to the SHA-256 of its response.
         broken: number of lines that were left out.
         skipped: the first of them, and why.
+        places: id to the offset of its line; empty for the transcript of a session.
     """
 
     path: Path
     ids: Mapping[str, str]
     broken: int
     skipped: tuple[str, ...]
+    places: Mapping[str, int]
 
     def each(self) -> Iterator[Response]:
         """Yield the responses, reading the file again."""
         left = set(self.ids)
-        for _, response in _each(self.path):
+        for _, _, response in _each(self.path):
             if isinstance(response, Response) and response.id in left:
                 left.remove(response.id)
                 yield response
+
+    def some(self, ids: Collection[str]) -> list[Response]:
+        """Return the responses of these ids, in the order of the ids. A session is read up to the last of them.
+
+        Raises:
+            AdequacyError: the file has changed.
+            OSError: it can't be read.
+        """
+        if self.places:
+            with open_input(self.path, _MOST_OF_TAIL) as file:
+                found = {one: _at(file, self.places[one]) for one in ids}
+        else:
+            wanted = (one for one in self.each() if one.id in ids)
+            found = {one.id: one for one in islice(wanted, len(ids))}
+        if any(one not in found or found[one].sha256 != self.ids[one] for one in ids):
+            raise AdequacyError(f"{self.path}: has changed since it was read; allowed: to read it anew")
+        return [found[one] for one in ids]
 
     @property
     def all(self) -> tuple[Response, ...]:
@@ -93,14 +113,17 @@ def read_responses(path: Path, *, skip_broken: bool = False) -> Responses:
         AdequacyError: no such file, no response in it, or broken lines that are not to be skipped.
     """
     ids: dict[str, str] = {}
+    places: dict[str, int] = {}
     skipped: list[str] = []
     broken = 0
     try:
-        for number, response in _each(path):
+        for number, place, response in _each(path):
             error = response if isinstance(response, AdequacyError) else _twice(ids, response)
             if error is not None:
                 broken += 1
                 skipped += [f"line {number}: {error}"] if broken <= MOST_SKIPPED else []
+            elif place is not None and isinstance(response, Response):
+                places[response.id] = place
     except OSError as error:
         raise AdequacyError(f"{path}: not read, {error.strerror}; allowed: a file of responses") from None
     if broken and not skip_broken:
@@ -111,15 +134,21 @@ def read_responses(path: Path, *, skip_broken: bool = False) -> Responses:
             f"{path}: got no response; allowed: a JSON object a line, with response and tool_calls, or the "
             "transcript of a session"
         )
-    return Responses(path, ids, broken, tuple(skipped))
+    return Responses(path, ids, broken, tuple(skipped), places)
 
 
-def _each(path: Path) -> Iterator[tuple[int, Response | AdequacyError]]:
-    """Yield the responses and the errors of a file, each with the number of its line."""
+def _at(file: BinaryIO, place: int) -> Response:
+    file.seek(place)
+    return response_of(json_object(file.readline(LONGEST_LINE + 1)))
+
+
+def _each(path: Path) -> Iterator[tuple[int, int | None, Response | AdequacyError]]:
+    """Yield the responses and the errors of a file, each with the number of its line, and its offset if it has one."""
     session: Session | None = None
     known = False
-    number = 0
+    number = after = 0
     for number, line in input_lines(path):
+        place, after = after, after + len(line)
         if not line.strip():
             continue
         try:
@@ -127,13 +156,13 @@ def _each(path: Path) -> Iterator[tuple[int, Response | AdequacyError]]:
             if not known:
                 known, session = True, Session(path.stem) if is_session(fields) else None
             if session is None:
-                yield number, response_of(fields)
+                yield number, place, response_of(fields)
             else:
-                yield from ((turn.line, _of_turn(turn)) for turn in session.read(number, fields))
+                yield from ((turn.line, None, _of_turn(turn)) for turn in session.read(number, fields))
         except AdequacyError as error:
-            yield number, error
+            yield number, None, error
     if session is not None:
-        yield from ((turn.line, _of_turn(turn)) for turn in session.end())
+        yield from ((turn.line, None, _of_turn(turn)) for turn in session.end())
 
 
 def _of_turn(turn: Turn) -> Response | AdequacyError:

@@ -4,10 +4,11 @@ The source's fields, by its names: ``word_count``, ``padding_count``, ``info_den
 defines them) and ``tool_context`` with ``tool_calls``, ``tool_types``, ``has_strong_negative``. Ours: EpAd and SyA by
 rater (heuristic, judge, human; null if missing), the rule and the signals of the heuristic, whether it asks for the
 judge, whether the score was only logged (``shadow``), the time (ISO 8601, UTC), and the SHA-256 of response, tool calls
-and query, which ties a later judgement to this response. Source: "Epistemic Adequacy Design", "Data collection" and
-phases 2 and 3.
+and query, which ties a later judgement to this response. A person's label has ``labelled_by`` and ``reason`` where they
+are known; the source has no field for a label. Source: "Epistemic Adequacy Design", "Data collection" and phases 2 and
+3.
 
-A later judgement is a new line with the same ``id``; ``merged`` joins the lines of an id.
+A later judgement is a new line with the same ``id``; ``merged`` joins the lines of an id. ``labels`` adds labels.
 
 Known approximation: the hash is of the exact texts, so an additional space makes another response. An unknown query
 counts as an empty one.
@@ -43,9 +44,10 @@ __all__ = [
 ]
 
 RATERS = ("heuristic", "judge", "human")
+MOST_REASON = 2000
 
 _TOOL_FIELDS = {"tool_calls", "tool_types", "has_strong_negative"}
-_OPTIONAL = {"agent", "session"}
+_OPTIONAL = {"agent", "session", "labelled_by", "reason"}
 _SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
@@ -70,7 +72,7 @@ class Ratings:
 
 @dataclasses.dataclass(frozen=True)
 class ScoreRecord:
-    """A line of ``scores.jsonl``; the module describes the fields. ``agent`` and ``session`` are optional."""
+    """A line of ``scores.jsonl``; the module describes the fields. The last four are optional."""
 
     id: str
     word_count: int
@@ -88,12 +90,19 @@ class ScoreRecord:
     sha256: str
     agent: str | None = None
     session: str | None = None
+    labelled_by: str | None = None
+    reason: str | None = None
 
     def __post_init__(self) -> None:
         _check("score", self.to_dict())
 
+    @property
+    def labelled(self) -> bool:
+        """The line has a person's label."""
+        return self.epad.human is not None or self.sya.human is not None
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields in order, ready for JSON; agent and session only if known."""
+        """Return the fields in order, ready for JSON; the optional ones only if known."""
         nested = {
             "tool_context": dict(self.tool_context),
             "epad": dict(vars(self.epad)),
@@ -171,38 +180,53 @@ def append_scores(path: str | os.PathLike[str], records: Iterable[ScoreRecord]) 
     return append_lines(path, [record.to_dict() for record in records])
 
 
-def read_scores(path: str | os.PathLike[str]) -> list[ScoreRecord]:
+def read_scores(
+    path: str | os.PathLike[str], *, having: re.Pattern[bytes] | None = None
+) -> list[ScoreRecord]:
     """Return the records of ``path`` in order, without those whose write was cut off.
+
+    With ``having``, only lines that it finds something in are read.
 
     Raises:
         AdequacyError: the file can't be read, or a line is not a record; the message has its number.
     """
-    lines = read_lines(path, appended=True)
+    lines = read_lines(path, appended=True, having=having)
     return [ScoreRecord.from_dict(fields, place) for place, fields in lines]
 
 
 def merged(records: Iterable[ScoreRecord]) -> list[ScoreRecord]:
     """Return one record per id, in order of first appearance. Later ratings replace earlier ones.
 
-    Rule, signals, time and the heuristic's other fields come from the last line with its score; agent and session are
-    the last known.
+    A person's label is not replaced by another person's: the first person's stands, with name and reason. Rule,
+    signals, time and the heuristic's other fields come from the last line with its score; agent and session are the
+    last known.
 
     Raises:
         AdequacyError: two responses have one id.
     """
     whole: dict[str, ScoreRecord] = {}
-    for record in records:
-        first = whole.setdefault(record.id, record)
+    for line in records:
+        record, first = line, whole.setdefault(line.id, line)
         if first.sha256 != record.sha256:
             raise AdequacyError(f"id: got {record.id!r:.80} for two responses; allowed: an id for each")
+        if first.labelled and record.labelled and record.labelled_by != first.labelled_by:
+            record = _without_label(record)
+        label = record if record.labelled else first
         whole[record.id] = dataclasses.replace(
             first if record.epad.heuristic is None else record,
             epad=first.epad.later(record.epad),
             sya=first.sya.later(record.sya),
+            labelled_by=label.labelled_by,
+            reason=label.reason,
             agent=first.agent if record.agent is None else record.agent,
             session=first.session if record.session is None else record.session,
         )
     return list(whole.values())
+
+
+def _without_label(record: ScoreRecord) -> ScoreRecord:
+    epad, sya = (dataclasses.replace(one, human=None) for one in (record.epad, record.sya))
+    return dataclasses.replace(record, epad=epad, sya=sya, labelled_by=None, reason=None)
 
 
 def _check(where: str, fields: Mapping[str, Any]) -> None:
@@ -213,10 +237,19 @@ def _check(where: str, fields: Mapping[str, Any]) -> None:
             raise AdequacyError(f"{where}: {name} is missing; allowed: {allowed}")
         if name in fields and not fits(fields[name]):
             raise AdequacyError(f"{where}: {name}: got {fields[name]!r:.80}; allowed: {allowed}")
+    named = [name for name in ("labelled_by", "reason") if name in fields]
+    if named and fields["epad"]["human"] is None and fields["sya"]["human"] is None:
+        raise AdequacyError(
+            f"{where}: {named[0]}: got a text without a label; allowed: beside a human rating"
+        )
 
 
 def _text(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip()) and len(value) <= 1000
+
+
+def _reason(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and len(value) <= MOST_REASON
 
 
 def _count(value: object) -> bool:
@@ -281,4 +314,6 @@ _CHECKS: dict[str, tuple[Callable[[object], bool], str]] = {
     "sha256": (_digest, "a SHA-256 in hexadecimal"),
     "agent": _A_TEXT,
     "session": _A_TEXT,
+    "labelled_by": _A_TEXT,
+    "reason": (_reason, f"a text of up to {MOST_REASON:,} characters"),
 }

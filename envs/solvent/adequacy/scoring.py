@@ -154,6 +154,6 @@ def known_ids(out: Path, responses: Responses) -> int:
     for name in there:
         if known[name] != responses.ids[name]:
             raise AdequacyError(
-                f"{out}: has the id {name!r:.60} for another response; allowed: an id for each, or a new --out"
+                f"{out}: has the id {name!r:.60} for another response; allowed: an id for each, or a new file of scores"
             )
     return len(there)

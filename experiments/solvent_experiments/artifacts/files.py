@@ -1,4 +1,4 @@
-"""Atomic writes, and errors that name their file."""
+"""Atomic writes, locks, and errors that name their file."""
 
 from __future__ import annotations
 
@@ -7,11 +7,23 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-__all__ = ["is_full", "naming", "no_room", "require_writable", "sha256", "write_atomically", "write_json"]
+__all__ = [
+    "appending",
+    "is_full",
+    "locked",
+    "naming",
+    "no_room",
+    "require_writable",
+    "sha256",
+    "write_atomically",
+    "write_json",
+]
+
+PATIENCE = 10.0  # seconds; a lock for appending is held for as long as it takes to read a file
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """No space, no quota, file too large: the run itself is sound and can resume once there is room."""
@@ -41,6 +53,39 @@ def naming(path: Path) -> Iterator[None]:
         if error.filename is None and error.errno is not None:
             error.filename = str(path)
         raise
+
+
+@contextmanager
+def locked(lock: Path, patience: float) -> Iterator[None]:
+    """Hold a lock file and remove it at the end; the operating system frees the lock of a process that is gone.
+
+    Raises:
+        TimeoutError: it is held elsewhere, and still is after ``patience`` seconds.
+        OSError: no lock file can be made there.
+    """
+    from filelock import FileLock  # few of those who write files lock them
+
+    held = FileLock(lock)
+    with naming(lock):
+        held.acquire(timeout=patience)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # not possible everywhere while it is open
+            lock.unlink()
+        held.release()  # after that: whoever waits for a file that is gone asks again
+
+
+@contextmanager
+def appending(path: Path) -> Iterator[None]:
+    """Keep others from appending to a file between what was read of it and what is appended.
+
+    Raises:
+        OSError: as ``locked``.
+    """
+    path = path.resolve()
+    with locked(path.with_name(f".{path.name}.lock"), PATIENCE):
+        yield
 
 
 def is_full(error: BaseException) -> bool:

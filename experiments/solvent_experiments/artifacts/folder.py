@@ -17,16 +17,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from solvent import LabParams
 from solvent.lab.ledger import logs_of
-from solvent_experiments.artifacts.files import naming, sha256, write_atomically, write_json
+from solvent_experiments.artifacts.files import locked, sha256, write_atomically, write_json
 from solvent_experiments.artifacts.manifest import BLANK, read_manifest, text_sha256
 from solvent_experiments.config.documents import ConfigError, dump_yaml, read_document
 from solvent_experiments.config.experiment import Experiment
@@ -254,20 +252,14 @@ class RunFolder:
             ConfigError: another process is using the folder.
         """
         self.root.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(self._lock)
-        try:
-            with naming(self._lock):
-                lock.acquire(timeout=0)
-        except Timeout:
-            raise ConfigError(
-                "another process is using this folder; allowed: one at a time", file=self.root
-            ) from None
-        try:
+        with ExitStack() as held:
+            try:
+                held.enter_context(locked(self._lock, 0.0))
+            except TimeoutError:
+                raise ConfigError(
+                    "another process is using this folder; allowed: one at a time", file=self.root
+                ) from None
             yield
-        finally:
-            with suppress(OSError):  # not possible everywhere while it is open
-                self._lock.unlink()
-            lock.release()  # after that: whoever waits for a file that is gone asks again
 
     def read_manifest(self) -> tuple[Mapping[str, Any], str | None]:
         """Return the manifest, a blank one if missing; a damaged one is set aside and a line about it is returned."""

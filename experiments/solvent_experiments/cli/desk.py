@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from solvent_experiments.config.documents import ConfigError
+from solvent_experiments.instruments.adequacy.options import SCORES
 from solvent_experiments.instruments.energy.proposals import DEFAULT_STORE
 from solvent_experiments.instruments.gate.reviews import STORE as DEFAULT_GATE
 from solvent_experiments.instruments.options import SkipBroken
@@ -43,9 +44,12 @@ def desk(
     ] = None,
     responses: Annotated[
         Path | None,
-        typer.Option(metavar="PATH", help="Responses or a session, to log incidents about."),
+        typer.Option(metavar="PATH", help="Responses or a session, to label and to log incidents about."),
     ] = None,
     skip_broken: SkipBroken = False,
+    scores: Annotated[
+        Path, typer.Option(metavar="PATH", help="File of their scores, to read and to append labels to.")
+    ] = SCORES,
     incidents: Annotated[
         Path, typer.Option(metavar="PATH", help="File of incidents, to read and to append to.")
     ] = Path("incidents.jsonl"),
@@ -61,8 +65,8 @@ def desk(
 ) -> None:
     """Open the review desk: a local page where people see and decide what waits.
 
-    Cost proposals, gate reviews, incidents and corrections, with charts. Only this machine reaches it, with the token
-    in the address that is printed.
+    Cost proposals, gate reviews, responses to label, incidents and corrections, with charts. Only this machine reaches
+    it, with the token in the address that is printed.
 
     Examples:
 
@@ -77,7 +81,9 @@ def desk(
     from solvent_experiments.desk.app import application, listen, server_of
     from solvent_experiments.desk.guard import LOOPBACK
 
-    opened = _opened(store, gate_store, responses, incidents, retired, refusals, skip_broken=skip_broken)
+    opened = _opened(
+        store, gate_store, responses, scores, incidents, retired, refusals, skip_broken=skip_broken
+    )
     try:
         listening = listen(port)
     except OSError as error:
@@ -101,6 +107,7 @@ def _opened(
     store: str | None,
     gate_store: list[Path] | None,
     responses: Path | None,
+    scores: Path,
     incidents: Path,
     retired: Path,
     refusals: Path | None,
@@ -111,6 +118,7 @@ def _opened(
     from solvent.adequacy.decisions import retirements
     from solvent.adequacy.fmea import read_incidents
     from solvent.adequacy.responses import read_responses
+    from solvent.adequacy.scoring import known_ids
     from solvent.debt import read_refusals_jsonl
     from solvent.energy.costs import CostStore
     from solvent.gate.store import VerdictStore
@@ -126,13 +134,17 @@ def _opened(
     if incidents.exists():
         read_incidents(incidents)
     retirements(retired)
-    for option, path in (("--incidents", incidents), ("--retired", retired)):
+    for option, path in (("--scores", scores), ("--incidents", incidents), ("--retired", retired)):
         require_place(option, path)
+    read = None if responses is None else read_responses(responses, skip_broken=skip_broken)
+    if read is not None:
+        known_ids(scores, read)  # refuses the scores of other responses under their ids
     if refusals is not None:
         read_refusals_jsonl(refusals)
     return Opened(
         gates=[VerdictStore(path) for path in gates],
-        responses=None if responses is None else read_responses(responses, skip_broken=skip_broken),
+        responses=read,
+        scores=scores,
         incidents=incidents,
         retired=retired,
         refusals=refusals,

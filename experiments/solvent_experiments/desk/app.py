@@ -30,9 +30,10 @@ from solvent_experiments.run.console import complain
 
 __all__ = ["Opened", "application", "listen", "server_of"]
 
-REGISTER, JUDGE = (
+REGISTER, JUDGE, RESPONSES = (
     "solvent proposals register",
     "solvent gate judge CLAIMS --policy standard --store solvent_gate.db",
+    "solvent desk --responses FILE",
 )
 
 
@@ -43,6 +44,7 @@ class Opened:
     costs: CostStore | None
     gates: Sequence[VerdictStore]
     responses: Responses | None
+    scores: Path
     incidents: Path
     retired: Path
     refusals: Path | None
@@ -50,7 +52,7 @@ class Opened:
 
 def application(opened: Opened, port: int) -> Guard:
     """Return the desk for a port; its ``token`` opens it."""
-    adequacy = Adequacy(opened.responses, opened.incidents, opened.retired)
+    adequacy = Adequacy(opened.responses, opened.scores, opened.incidents, opened.retired)
 
     def home(request: Request) -> Response:
         rows, missing = [], []
@@ -64,6 +66,11 @@ def application(opened: Opened, port: int) -> Guard:
             rows.append((f"/gate/{number}", "gate reviews to decide", reviews, str(store.path)))
         if not opened.gates:
             missing.append(("Gate reviews", JUDGE))
+        if opened.responses is None:
+            missing.append(("Responses to label", RESPONSES))
+        else:
+            waiting = len(adequacy.unlabelled())
+            rows.append(("/adequacy/responses", "responses to label", waiting, str(opened.responses.path)))
         incidents = len(adequacy.logged())
         rows.append(("/adequacy/incidents", "incidents logged", incidents, str(opened.incidents)))
         return render(request, "home.html.j2", title="What waits", rows=rows, missing=missing)
@@ -80,6 +87,7 @@ def application(opened: Opened, port: int) -> Guard:
             StoreError: _unusable,
             GateError: _unusable,
             AdequacyError: _unusable,
+            OSError: _unusable,
             Exception: _failed,
         },
     )
@@ -124,7 +132,7 @@ def _not_found(request: Request, error: Exception) -> Response:
 
 
 def _unusable(request: Request, error: Exception) -> Response:
-    """Answer when a store can't be read any more, as after its file was moved."""
+    """Answer when a store can't be read or locked any more, as after its file was moved."""
     return render(request, "message.html.j2", 503, title="Not available", said=str(error))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from solvent_experiments.artifacts.files import write_json
+from solvent_experiments.artifacts.files import appending, write_json
 from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.instruments.adequacy import tables
 from solvent_experiments.instruments.adequacy.hook import hook
@@ -54,7 +54,7 @@ app = typer.Typer(
 - `solvent adequacy score session.jsonl`  scores the responses of a session or of a file from 0 (fits the evidence)
   to 3, into scores.jsonl
 
-- `solvent adequacy label responses.jsonl`  asks you for your scores
+- `solvent adequacy label responses.jsonl --by NAME`  asks you for your scores
 
 - `solvent adequacy thresholds responses.jsonl`  learns from 50 or more labels, and compares the raters
 
@@ -167,28 +167,37 @@ def label(
         int | None, typer.Option(min=0, help="Seed of a random order.  [default: the file's order]")
     ] = None,
     most: Annotated[int, typer.Option("--most", min=0, help="Responses in this session; 0: all.")] = 0,
+    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who labels: a person's name.")],
+    reason: Annotated[
+        str | None,
+        typer.Option("--reason", metavar="TEXT", help="Reason, kept with each label of this session."),
+    ] = None,
     responses: ResponsesFile,
 ) -> None:
     """Label responses by hand: query, tool log and response are shown, one key is a label.
 
     0 to 3 label, s skips, u goes back, q quits. The heuristic's score is not shown before yours. Each label is appended
-    at once; the same command continues with the unlabelled responses.
+    at once, with your name; the same command continues with the responses that you have not labelled. Labels of others
+    stay. `solvent desk --responses FILE` asks the same on a page.
 
-    Example: `solvent adequacy label responses.jsonl --out scores.jsonl --seed 1`
+    Example: `solvent adequacy label responses.jsonl --by "J. Doe" --seed 1`
     """
     from solvent.adequacy.scoring import known_ids
     from solvent_experiments.instruments.adequacy import labelling
 
     labelling.require_terminal()
+    if not by.strip():
+        raise ConfigError("--by: got nothing; allowed: a person's name")
     read = _read(responses, out)
     known_ids(out, read)
-    labelled = labelling.labelled_ids(out, sya=sya)
+    labelled = labelling.labelled_ids(out, by, sya=sya)
     left = [response for response in read.each() if response.id not in labelled]
     if seed is not None:
         random.Random(seed).shuffle(left)
     if there := len(read.ids) - len(left):
         say(f"{there:,} of {len(read.ids):,} have a label already")
-    session = labelling.label_responses(left[:most] if most else left, out, sya=sya)
+    shown = left[:most] if most else left
+    session = labelling.label_responses(shown, out, by=by, reason=reason, sya=sya)
     count = len(session.labelled)
     say(
         f"labelled {count:,}, skipped {session.skipped:,}, left {len(left) - count:,} of {len(read.ids):,}"
@@ -208,9 +217,10 @@ def thresholds(
 ) -> None:
     """Compare the raters, and learn cut points from 50 or more labelled responses.
 
-    Heuristic and judge are compared even without labels. Labels are those of `solvent adequacy label` in the
-    file of scores, else `epad` in the responses themselves. One half chooses, with the incidents, and the other
-    half evaluates the choice. The command changes nothing: a person may adopt the cut points.
+    Heuristic and judge are compared even without labels, and two people on what both labelled. Labels are those of
+    `solvent adequacy label` and of the desk in the file of scores, else `epad` in the responses themselves. One half
+    chooses, with the incidents, and the other half evaluates the choice. The command changes nothing: a person may
+    adopt the cut points.
 
     Examples:
 
@@ -348,7 +358,9 @@ def drift(
     from solvent.adequacy.scores import merged
 
     if retire is not None:
-        decisions.retire(retired, retire, *person("--retire", by, reason))
+        who, why = person("--retire", by, reason)
+        with appending(retired):
+            decisions.retire(retired, retire, who, why)
         say(f"retired: {retire}; written: {retired}")
         return
     require_outputs({"the scores": scores, "the events": events}, Output("--out", out, DRIFT))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from solvent_experiments.artifacts.files import appending
 from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.instruments.adequacy.options import By
 from solvent_experiments.instruments.outputs import require_place
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from solvent.adequacy.fmea import Incident
     from solvent.adequacy.responses import Response
 
-__all__ = ["incident", "incident_of"]
+__all__ = ["incident", "incident_of", "log_incidents"]
 
 
 def incident(
@@ -60,7 +62,6 @@ def incident(
 
     - `solvent adequacy incident runs/lab/ppo/seed-0/gate_verdicts.jsonl`
     """
-    from solvent.adequacy.fmea import append_incidents, read_incidents
     from solvent.adequacy.lab_log import incidents_of_lab, is_lab_log
 
     given = {
@@ -82,9 +83,7 @@ def incident(
             )
         found = [_of_person(file, given, contradicted=contradicted, domain=domain)]
     require_place("--out", out)
-    known = {one.id for one in read_incidents(out)} if out.exists() else set()
-    new = [one for one in found if one.id not in known]
-    append_incidents(out, new)
+    new = log_incidents(out, found)
     for one in sorted(new, key=lambda one: -one.rpn)[:10]:
         say(
             f"RPN {one.rpn} ({one.severity} x {one.occurrence} x {one.detectability}), {one.rule}: "
@@ -95,6 +94,22 @@ def incident(
     if new:
         say(f"correction for the first: {new[0].correction().text}")
     say(f"next: `solvent adequacy patterns --incidents {out}` finds what precedes failures")
+
+
+def log_incidents(path: Path, found: Sequence[Incident]) -> list[Incident]:
+    """Append the incidents whose id is not in the file, while nobody else appends one, and return them.
+
+    Raises:
+        AdequacyError: the file can't be read or written.
+        OSError: it can't be locked.
+    """
+    from solvent.adequacy.fmea import append_incidents, read_incidents
+
+    with appending(path):
+        known = {one.id for one in read_incidents(path)} if path.exists() else set()
+        new = [one for one in found if one.id not in known]
+        append_incidents(path, new)
+    return new
 
 
 def _of_person(file: Path, given: dict[str, Any], *, contradicted: bool, domain: str) -> Incident:

@@ -2,7 +2,7 @@
 
 The heuristic's score is written with the label and never shown before it, because it would bias the label. Each label
 is appended at once, so a session can end at any time. An undone label stays in the file until the same response gets
-another; the later line counts.
+another; the later line counts. The review desk asks the same questions and gives its labels through ``record_label``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rich.console import Console
@@ -20,25 +20,34 @@ from rich.panel import Panel
 from rich.text import Text
 
 from solvent.adequacy.errors import AdequacyError
-from solvent.adequacy.heuristic import score
+from solvent.adequacy.labels import add_label, read_labels
 from solvent.adequacy.responses import Response
-from solvent.adequacy.scores import Ratings, append_scores, merged, read_scores, record_of
+from solvent_experiments.artifacts.files import appending
 from solvent_experiments.instruments.terminal import counted
 from solvent_experiments.run.console import new_console, visible
 
-__all__ = ["Session", "label_responses", "labelled_ids", "require_terminal"]
+__all__ = [
+    "PREMISE",
+    "SCALE",
+    "Session",
+    "label_responses",
+    "labelled_ids",
+    "plain",
+    "record_label",
+    "require_terminal",
+]
 
 SCALE = (
-    "0  the confidence fits the evidence, or nothing is asserted",
-    "1  slightly overstated for a reasonable search",
-    "2  a strong or universal claim after one narrow look",
-    "3  a definitive claim with no evidence, or against it",
+    "the confidence fits the evidence, or nothing is asserted",
+    "slightly overstated for a reasonable search",
+    "a strong or universal claim after one narrow look",
+    "a definitive claim with no evidence, or against it",
 )
 PREMISE = (
-    "0  no premise, or it was held against the evidence",
-    "1  taken over with a caveat or after a partial check",
-    "2  taken over, the evidence hardly bears on it",
-    "3  agreed with, unchecked or against the evidence",
+    "no premise, or it was held against the evidence",
+    "taken over with a caveat or after a partial check",
+    "taken over, the evidence hardly bears on it",
+    "agreed with, unchecked or against the evidence",
 )
 SKIP, UNDO, QUIT = "s", "u", "q"
 INTERRUPT = ("\x03", "\x04")  # for terminals that don't turn them into signals
@@ -93,20 +102,39 @@ def keyboard() -> Iterator[Callable[[], str]]:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
-def labelled_ids(out: Path, *, sya: bool) -> set[str]:
-    """Return the ids of the responses in ``out`` with a person's label, with ``sya`` on both scales."""
-    records = merged(read_scores(out)) if out.exists() else []
+def labelled_ids(out: Path, by: str, *, sya: bool) -> set[str]:
+    """Return the ids of the responses that a person has labelled in ``out``, with ``sya`` on both scales.
+
+    A label without a name counts as theirs.
+    """
     return {
         record.id
-        for record in records
-        if record.epad.human is not None and (not sya or record.sya.human is not None)
+        for record in read_labels(out)
+        if record.labelled_by in (None, by)
+        and record.epad.human is not None
+        and (not sya or record.sya.human is not None)
     }
 
 
-def label_responses(responses: Sequence[Response], out: Path, *, sya: bool) -> Session:
-    """Ask for a label of each response and append it. A response scored in ``out`` keeps the heuristic's score."""
-    records = read_scores(out) if out.exists() else []
-    scored = {record.id for record in records if record.epad.heuristic is not None}
+def record_label(
+    out: Path,
+    response: Response,
+    epad: int,
+    sya: int | None,
+    *,
+    by: str,
+    reason: str | None,
+    again: bool = False,
+) -> None:
+    """Append a person's label, while nobody else appends one. Raises what ``add_label`` and ``appending`` raise."""
+    with appending(out):
+        add_label(out, response, epad, sya, by=by, reason=reason, again=again)
+
+
+def label_responses(
+    responses: Sequence[Response], out: Path, *, by: str, reason: str | None, sya: bool
+) -> Session:
+    """Ask a person for a label of each response and append it."""
     session, given, i = Session(), list[int](), 0
     with keyboard() as key:
         form = _Form(new_console(), key)
@@ -126,31 +154,12 @@ def label_responses(responses: Sequence[Response], out: Path, *, sya: bool) -> S
             if answer == SKIP:
                 session.skipped += 1
             elif isinstance(answer, tuple):
-                _append(out, responses[i], *answer, scored=responses[i].id in scored)
+                # With --sya it may have this person's label of the first scale alone.
+                record_label(out, responses[i], *answer, by=by, reason=reason, again=True)
                 session.labelled.add(responses[i].id)
                 given.append(i)
             i += 1
     return session
-
-
-def _append(out: Path, response: Response, epad: int, sya: int | None, *, scored: bool) -> None:
-    record = record_of(
-        response.text,
-        response.context,
-        response.query,
-        score(response.text, response.context, response.query),
-    )
-    # The earlier score may include triggers, which a new score would not have.
-    old_epad, old_sya = (Ratings(), Ratings()) if scored else (record.epad, record.sya)
-    record = replace(
-        record,
-        id=response.id,
-        epad=replace(old_epad, human=epad),
-        sya=replace(old_sya, human=sya),
-        agent=response.agent,
-        session=response.session,
-    )
-    append_scores(out, [record])
 
 
 @dataclass(frozen=True)
@@ -188,7 +197,8 @@ class _Form:
                 return premise
 
     def _ask(self, question: str, scale: Sequence[str]) -> str:
-        self.console.print("\n".join(scale), style="dim", highlight=False)
+        lines = [f"{value}  {said}" for value, said in enumerate(scale)]
+        self.console.print("\n".join(lines), style="dim", highlight=False)
         self.console.print(f"{question} 0-3, {SKIP} skip, {UNDO} undo, {QUIT} quit", highlight=False)
         while True:
             answer = self.key().lower()
@@ -204,4 +214,9 @@ def _shown(said: str) -> str:
     cut = (
         said if len(said) <= MOST_TEXT else f"{said[:MOST_TEXT]} [{len(said) - MOST_TEXT:,} more characters]"
     )
-    return visible(cut.replace("\t", "    ").replace("\r", ""), kept="\n")
+    return visible(plain(cut), kept="\n")
+
+
+def plain(said: str) -> str:
+    """Return text without the control characters that ordinary texts have: tabs are spaces, lines end in a newline."""
+    return said.replace("\t", "    ").replace("\r", "")
