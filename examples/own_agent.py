@@ -180,7 +180,9 @@ class Clerk:
         except GateError as missing:
             print(f"no verdicts: {missing}")
             return
-        for row in VerdictStore(self.folder / "solvent_gate.db", create=True).record(judged):
+        with VerdictStore(self.folder / "solvent_gate.db", create=True) as verdicts:
+            judged = verdicts.record(judged)
+        for row in judged:
             print(f"{row.verdict}: {row.claim} ({row.result['reasons'][0]})")
 
 

@@ -18,7 +18,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.databases import database, new_place, server
 from tests.faults.tally import Tally, added_up, write
+
+__all__ = ["database", "new_place", "server"]
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE_ROOTS = [ROOT / root for root in ("envs", "agents", "experiments")]

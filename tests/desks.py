@@ -18,8 +18,8 @@ import sqlalchemy as sa
 
 from solvent.adequacy.responses import read_responses
 from solvent.energy.costs import CostStore, EnergyCost, EnergyCostProposal, Reflection
+from solvent.gate.judged import Judged
 from solvent.gate.policy import FIXED
-from solvent.gate.store import Judged, VerdictStore
 from solvent_experiments.desk.app import Opened, application, listen, server_of
 
 HOSTILE = "<script>document.title='stolen'</script><img src=x onerror=alert(1)>\u202e\x1b[2J \"'&{{ 7*7 }}"
@@ -105,12 +105,6 @@ def reviews(count: int, claim: str = "the lamp was built near the harbour") -> l
         )
         for i in range(count)
     ]
-
-
-def gate_store(path: Path, count: int) -> VerdictStore:
-    store = VerdictStore(path, create=True)
-    store.record(reviews(count))
-    return store
 
 
 def fill_with_proposals(

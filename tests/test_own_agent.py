@@ -103,7 +103,8 @@ def test_the_gate_keeps_verdicts_and_reviews_wait(tmp_path, capsys, monkeypatch)
     monkeypatch.setenv("SOLVENT_CACHE", str(tmp_path / "cache"))
     folder = tmp_path / "clerk"
     main([str(folder)])
-    judged = VerdictStore(folder / "solvent_gate.db").verdicts()
+    with VerdictStore(folder / "solvent_gate.db") as store:
+        judged = store.verdicts()
     assert [(row.name, row.verdict) for row in judged] == [
         ("Ann", "accept"),
         ("Ben", "reject"),

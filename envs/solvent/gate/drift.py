@@ -16,9 +16,10 @@ window drift a little more often. Percentiles of one window are correlated, whic
 
 from __future__ import annotations
 
+import functools
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,8 +27,8 @@ from scipy.special import betaln, gammaln
 
 from solvent.gate.calibration import PERCENTILES, percentile_thresholds
 from solvent.gate.errors import GateError
+from solvent.gate.judged import Judged
 from solvent.gate.policy import Policy
-from solvent.gate.store import Judged
 
 __all__ = ["Change", "drift"]
 
@@ -104,7 +105,7 @@ def drift(judged: Sequence[Judged], policies: Iterable[Policy] = (), *, size: in
             " policies of percentiles"
         )
     level = LEVEL / (len(windows) * len(reference))
-    return [_change(window, p, known, level) for window in windows for p, known in sorted(reference.items())]
+    return [change for window in windows for change in _changes(window, reference, level)]
 
 
 def _percentile(policy: Policy) -> float | None:
@@ -113,23 +114,29 @@ def _percentile(policy: Policy) -> float | None:
     return float(found[1].replace("_", ".")) if found and policy.calibration_count else None
 
 
-def _change(window: Sequence[Judged], percentile: float, known: Reference, level: float) -> Change:
+def _changes(
+    window: Sequence[Judged], reference: Mapping[float, Reference], level: float
+) -> Iterator[Change]:
     gaps = np.array([row.energy_gap for row in window])
-    rank = max(math.ceil(percentile * known.count / 100.0 - 1e-9), 1)
-    low, high = limits(len(gaps), rank, known.count, level)
-    return Change(
-        begin=window[0].judged_at,
-        end=window[-1].judged_at,
-        count=len(gaps),
-        percentile=percentile,
-        reference=known.tau,
-        threshold=percentile_thresholds(gaps, [percentile])[percentile],
-        accepted=int((gaps <= known.tau).sum()),
-        low=low,
-        high=high,
-    )
+    thresholds = percentile_thresholds(gaps, sorted(reference))
+    for percentile, threshold in thresholds.items():
+        known = reference[percentile]
+        rank = max(math.ceil(percentile * known.count / 100.0 - 1e-9), 1)
+        low, high = limits(len(gaps), rank, known.count, level)
+        yield Change(
+            begin=window[0].judged_at,
+            end=window[-1].judged_at,
+            count=len(gaps),
+            percentile=percentile,
+            reference=known.tau,
+            threshold=threshold,
+            accepted=int((gaps <= known.tau).sum()),
+            low=low,
+            high=high,
+        )
 
 
+@functools.cache  # the windows of a store have the same
 def limits(n: int, rank: int, count: int, level: float) -> tuple[int, int]:
     """Return the central limits of the number of ``n`` new values up to the ``rank``-th smallest of ``count``."""
     x = np.arange(n + 1)

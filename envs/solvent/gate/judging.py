@@ -15,10 +15,10 @@ from solvent.gate.backends import RememberingEmbedder
 from solvent.gate.datasets import Sample
 from solvent.gate.embedding import Embedder
 from solvent.gate.errors import GateError
+from solvent.gate.judged import Judged, judged_id, now
 from solvent.gate.legibility import LONGEST_SPAN, illegible
 from solvent.gate.measurement import Oracle
 from solvent.gate.policy import FIXED, Policy
-from solvent.gate.store import Judged, judged_id, now
 from solvent.gate.verdict import evaluate_text
 
 __all__ = ["judge", "policy_named"]

@@ -36,8 +36,8 @@ from solvent.gate.calibration import (
     sample_sha256,
 )
 from solvent.gate.errors import GateError
+from solvent.gate.judged import Judged
 from solvent.gate.policy import ANY, Policy
-from solvent.gate.store import Judged
 
 __all__ = ["Learnt", "learn"]
 

@@ -34,10 +34,10 @@ def desk(
         ),
     ] = None,
     gate_store: Annotated[
-        list[Path] | None,
+        list[str] | None,
         typer.Option(
             "--gate-store",
-            metavar="PATH",
+            metavar="PATH|URL",
             help=f"Store of verdicts; may be given several times.  [default: {DEFAULT_GATE}, if it is there]",
             show_default=False,
         ),
@@ -99,13 +99,14 @@ def desk(
     try:
         anyio.run(server_of(guarded).serve, [listening])
     finally:
-        if opened.costs is not None:
-            opened.costs.close()
+        for opened_store in (opened.costs, *opened.gates):
+            if opened_store is not None:
+                opened_store.close()
 
 
 def _opened(
     store: str | None,
-    gate_store: list[Path] | None,
+    gate_store: list[str] | None,
     responses: Path | None,
     scores: Path,
     incidents: Path,
@@ -125,7 +126,7 @@ def _opened(
     from solvent_experiments.desk.app import Opened
 
     place = store if store is not None else DEFAULT_STORE if Path(DEFAULT_STORE).exists() else None
-    gates = gate_store or ([DEFAULT_GATE] if DEFAULT_GATE.exists() else [])
+    gates = gate_store or ([DEFAULT_GATE] if Path(DEFAULT_GATE).exists() else [])
     if place is None and not gates and responses is None and refusals is None and not incidents.exists():
         raise ConfigError(
             f"nothing to review: no {DEFAULT_STORE} and no {DEFAULT_GATE} in this folder; next: `solvent proposals"

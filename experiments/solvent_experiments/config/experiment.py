@@ -263,8 +263,8 @@ def _priced(document: Document, file: ExperimentFile) -> tuple[dict[str, Any], d
         if as_of is None or not named:
             raise document.error("costs.store", "missing; allowed: the path or URL of a store of costs")
         return file.params, {"as_of": as_of.isoformat()}
+    from solvent.database import url_of
     from solvent.energy.costs import CostStore, StoreError
-    from solvent.energy.costs.connection import url_of
 
     try:
         url = url_of(file.costs.store, document.path.parent)

@@ -63,7 +63,7 @@ def application(opened: Opened, port: int) -> Guard:
             rows.append(("/costs", "cost proposals to decide", waiting, opened.costs.place))
         for number, store in enumerate(opened.gates):
             reviews = store.counts().get("review", 0)
-            rows.append((f"/gate/{number}", "gate reviews to decide", reviews, str(store.path)))
+            rows.append((f"/gate/{number}", "gate reviews to decide", reviews, store.place))
         if not opened.gates:
             missing.append(("Gate reviews", JUDGE))
         if opened.responses is None:

@@ -6,7 +6,6 @@ Each is an image that the server draws and a table with the same numbers, for th
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -26,7 +25,7 @@ from solvent.debt import read_refusals_jsonl
 from solvent.energy.costs import CostStore
 from solvent.gate.drift import Change, drift
 from solvent.gate.errors import GateError
-from solvent.gate.store import Judged, VerdictStore
+from solvent.gate.store import VerdictStore, Window
 from solvent.lab.mechanisms.debt import RefusalEvent
 from solvent_experiments.desk.pages import render
 from solvent_experiments.figures.style import DASHED, INK, PALETTE, REASONS, as_image, new_figure, styled
@@ -38,7 +37,7 @@ __all__ = ["Charts"]
 
 WINDOW = 100
 """Claims in a window, as in `solvent gate drift`."""
-OUTCOMES = {"accept": PALETTE[2], "review": PALETTE[4], "decline": PALETTE[3], "reject": PALETTE[1]}
+COLOURS = {"accept": PALETTE[2], "review": PALETTE[4], "decline": PALETTE[3], "reject": PALETTE[1]}
 
 
 @dataclass(frozen=True)
@@ -64,9 +63,8 @@ class Charts:
             for by, what in (("hour", "hour of the day"), ("day", "day")):
                 self._drawn[f"intents-{by}"] = (f"Energy by intent and {what}", partial(_intents, costs, by))
         for number, store in enumerate(gates):
-            name = store.path.name
-            self._drawn[f"verdicts-{number}"] = (f"Verdicts in {name}", partial(_verdicts, store))
-            self._drawn[f"thresholds-{number}"] = (f"Thresholds in {name}", partial(_thresholds, store))
+            self._drawn[f"verdicts-{number}"] = (f"Verdicts in {store.place}", partial(_verdicts, store))
+            self._drawn[f"thresholds-{number}"] = (f"Thresholds in {store.place}", Thresholds(store).drawn)
         if refusals is not None:
             self._drawn["refusals"] = ("Debt at each refusal", partial(_refusals, refusals))
 
@@ -100,27 +98,25 @@ def _intents(store: CostStore, by: str) -> Drawn | str:
 
 
 def _verdicts(store: VerdictStore) -> Drawn | str:
-    rows = store.verdicts()
-    if not rows:
+    windows = store.windows(WINDOW)
+    if not windows:
         return "No claim is judged yet; `solvent gate judge --store` keeps verdicts."
-    windows = [rows[start : start + WINDOW] for start in range(0, len(rows), WINDOW)]
-    counts = [Counter(row.outcome for row in window) for window in windows]
     cells = tuple(
-        (f"{window[0].judged_at} to {window[-1].judged_at}", *(f"{count[name]:,}" for name in OUTCOMES))
-        for window, count in zip(windows, counts, strict=True)
+        (f"{begin} to {end}", *(f"{counts[name]:,}" for name in COLOURS)) for begin, end, counts in windows
     )
-    return Table(("claims judged", *OUTCOMES), cells), lambda: verdicts_figure(windows, counts)
+    return Table(("claims judged", *COLOURS), cells), lambda: verdicts_figure(windows)
 
 
-def verdicts_figure(windows: Sequence[Sequence[Judged]], counts: Sequence[Counter[str]]) -> Figure:
+def verdicts_figure(windows: Sequence[Window]) -> Figure:
     """Return the shares of the outcomes in windows of consecutive claims."""
     figure = new_figure(2.4)
     axes = figure.subplots()
-    left = np.cumsum([0, *(len(window) for window in windows)])
+    sizes = np.array([sum(window.counts.values()) for window in windows])
+    left = np.cumsum([0, *sizes])
     base = np.zeros(len(windows))
-    for name, colour in OUTCOMES.items():
-        shares = np.array([count[name] / count.total() for count in counts])
-        axes.bar(left[:-1], shares, np.diff(left), bottom=base, align="edge", color=colour, lw=0, label=name)
+    for name, colour in COLOURS.items():
+        shares = np.array([window.counts[name] for window in windows]) / sizes
+        axes.bar(left[:-1], shares, sizes, bottom=base, align="edge", color=colour, lw=0, label=name)
         base += shares
     axes.set_xlim(0, left[-1])
     axes.set_ylim(0, 1)
@@ -129,6 +125,23 @@ def verdicts_figure(windows: Sequence[Sequence[Judged]], counts: Sequence[Counte
     axes.set_xlabel(f"claims in the order of their verdicts, {WINDOW} a bar")
     figure.legend(loc="outside upper center", ncols=4)
     return figure
+
+
+class Thresholds:
+    """The thresholds of a store over time, computed again when there are more verdicts; no verdict ever changes."""
+
+    def __init__(self, store: VerdictStore) -> None:
+        self._store, self._lock = store, threading.Lock()
+        self._count = -1
+        self._found: Drawn | str = ""
+
+    def drawn(self) -> Drawn | str:
+        with self._lock:
+            count = sum(self._store.counts().values())
+            if count != self._count:
+                self._found = _thresholds(self._store)
+                self._count = count
+            return self._found
 
 
 def _thresholds(store: VerdictStore) -> Drawn | str:

@@ -10,7 +10,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from solvent.gate.errors import GateError
-from solvent.gate.store import DecidedError, Decision, Judged, VerdictStore
+from solvent.gate.judged import Decision, Judged
+from solvent.gate.store import DecidedError, VerdictStore
 from solvent_experiments.desk.pages import (
     PER_PAGE,
     Fact,
@@ -57,7 +58,7 @@ class Gates:
             more=rows[PER_PAGE - 1].number if len(rows) > PER_PAGE else 0,
             after=after,
             counts=store.counts(),
-            place=str(store.path),
+            place=store.place,
         )
 
     def decided(self, request: Request) -> Response:
@@ -70,7 +71,7 @@ class Gates:
             title="Decided reviews",
             rows=rows[pages.offset : pages.offset + PER_PAGE],
             pages=pages,
-            place=str(store.path),
+            place=store.place,
         )
 
     def one(self, request: Request) -> Response:

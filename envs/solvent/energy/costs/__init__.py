@@ -11,15 +11,9 @@ the store: a lab takes a dated price list as parameters.
         store.price_list().costs
 """
 
-try:
-    import sqlalchemy as _sqlalchemy  # noqa: F401
-except ImportError as error:
-    from solvent.extras import install
-
-    raise ImportError(f"solvent.energy.costs needs SQLAlchemy: {install('store')}") from error
-
+from solvent.database import StoreError
 from solvent.energy.costs.ledgers import file_proposals_jsonl, log_discomfort_jsonl
-from solvent.energy.costs.lifecycle import ProposalError, StoreError
+from solvent.energy.costs.lifecycle import ProposalError
 from solvent.energy.costs.models import EnergyCost, EnergyCostProposal
 from solvent.energy.costs.records import CostDiscomfort, DeferralSource, EnergyUse, Heartbeat, Reflection
 from solvent.energy.costs.store import CostStore, PriceList

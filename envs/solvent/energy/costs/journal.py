@@ -14,8 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from solvent.energy.costs.connection import Database
-from solvent.energy.costs.lifecycle import StoreError
+from solvent.database import Database, Schema, StoreError
 from solvent.energy.costs.models import Base, LedgerLine
 from solvent.energy.costs.records import (
     CostDiscomfort,
@@ -44,6 +43,15 @@ class IntentPeriod(NamedTuple):
 
 class Journal(Database):
     """The part of ``CostStore`` that keeps an agent's record."""
+
+    schema = Schema(
+        holds="costs",
+        begin="`solvent proposals register`",
+        head="0003",
+        version_table="solvent_costs_version",
+        migrations="solvent.energy.costs:migrations/versions",
+        tables=frozenset(Base.metadata.tables),
+    )
 
     def log_use(self, use: EnergyUse) -> EnergyUse:
         """Log an action that was paid for.

@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from solvent.energy.costs.lifecycle import Status, StoreError
+from solvent.database import StoreError
+from solvent.energy.costs.lifecycle import Status
 from solvent.energy.costs.models import EnergyCostProposal, LedgerLine
 from solvent.energy.costs.records import CostDiscomfort, Reflection
 from solvent.energy.costs.store import CostStore

@@ -1,4 +1,4 @@
-"""The states of a proposal, the reviewers, and the errors of the store.
+"""The states of a proposal, the reviewers, and its errors.
 
 A proposal is filed as pending. It leaves that state once: approved, rejected or withdrawn.
 """
@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import enum
 
-__all__ = ["Direction", "ProposalError", "Reviewer", "Status", "StoreError"]
+from solvent.database import StoreError
 
-
-class StoreError(ValueError):
-    """The store can't be used, or refuses an operation. The message is one line: what, where, what is allowed."""
+__all__ = ["Direction", "ProposalError", "Reviewer", "Status"]
 
 
 class ProposalError(StoreError):

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from solvent.energy.costs.connection import now
+from solvent.database import StoreError, now
 from solvent.energy.costs.journal import Journal, insert
-from solvent.energy.costs.lifecycle import ProposalError, Reviewer, Status, StoreError
+from solvent.energy.costs.lifecycle import ProposalError, Reviewer, Status
 from solvent.energy.costs.models import EnergyCost, EnergyCostProposal, LedgerLine, McpTool
 from solvent.energy.costs.records import Reflection
 from solvent.energy.costs.rules import approved_cost, check_pace, check_proposal
@@ -40,15 +40,7 @@ class PriceList(NamedTuple):
 class CostStore(Journal):
     """A store of costs. Opening it creates the database if necessary and migrates it.
 
-    Threads may share a store, and processes its file or database. Use it as a context manager, or ``close`` it.
-
-    Args:
-        place: a path, ``sqlite:///PATH`` or ``postgresql://USER@HOST/DATABASE``.
-        create: create the store if it is missing.
-
-    Raises:
-        StoreError: the place is unreachable, not a database, in use by another program, of a newer schema, or missing
-            while ``create`` is False.
+    Arguments and errors are those of ``Database``.
     """
 
     # ------------------------------------------------------------------------------------------ prices

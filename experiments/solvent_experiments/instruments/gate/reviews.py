@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import json
 from collections import Counter
@@ -19,17 +20,20 @@ from solvent_experiments.instruments.terminal import counted, show_table
 from solvent_experiments.run.console import say
 
 if TYPE_CHECKING:
+    from solvent.gate.judged import Judged
     from solvent.gate.policy import Policy
-    from solvent.gate.store import Judged
 
 __all__ = ["decide", "drift", "judge", "learn", "reviews"]
 
 REJECTED, WAITING, DRIFTED = 1, 3, 1
 VERDICTS, LABELS = "solvent.gate.verdicts.v1", "solvent.gate.labels.v1"
-STORE = Path("solvent_gate.db")
+STORE = "solvent_gate.db"
 SHOWN = 40
 
-Store = Annotated[Path, typer.Option("--store", metavar="PATH", help="SQLite file of verdicts.")]
+Store = Annotated[
+    str,
+    typer.Option("--store", metavar="PATH|URL", help="SQLite file, or `postgresql://USER@HOST/DATABASE`."),
+]
 Policies = Annotated[
     Path | None, typer.Option("--policies", metavar="PATH", help="File of learnt policies, from `sweep`.")
 ]
@@ -55,9 +59,11 @@ def judge(
     ] = None,
     oracle: OracleName = None,
     store: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            "--store", metavar="PATH", help="SQLite file to keep the verdicts in; reviews wait there."
+            "--store",
+            metavar="PATH|URL",
+            help="SQLite file or `postgresql://USER@HOST/DATABASE` to keep the verdicts in; reviews wait there.",
         ),
     ] = None,
     out: Annotated[
@@ -75,26 +81,30 @@ def judge(
 
     - `solvent gate judge claims.jsonl --policy P10 --policies policies.json --store solvent_gate.db`
     """
+    from solvent.database import MissingStoreError, file_of
     from solvent.gate.judging import judge as judged_under
     from solvent.gate.judging import policy_named
     from solvent.gate.policy import ANY
     from solvent.gate.policy_files import load_checklist, load_policies
     from solvent.gate.store import VerdictStore
 
-    require_outputs({"the data set": dataset, "the store": store}, Output("--out", out, VERDICTS))
+    file = None if store is None else file_of(store)
+    require_outputs({"the data set": dataset, "the store": file}, Output("--out", out, VERDICTS))
     used_oracle = None if oracle is None else oracle_of(oracle)
     chosen = policy_named(policy, {} if policies is None else load_policies(policies), used_oracle)
     failed = [] if policies is None else [item.name for item in load_checklist(policies) if not item.passed]
     if store is not None:  # fail before the model is loaded
-        require_place("--store", store)
-        if store.exists():
-            VerdictStore(store)
+        if file is not None:
+            require_place("--store", file)
+        with contextlib.suppress(MissingStoreError):
+            VerdictStore(store).close()
     with measuring.progress("judge") as told:
         data, embedder = measuring.data(dataset), measuring.embedder()
         used = domain or (data.name if chosen.domain == ANY else None)
         judged = judged_under(data.samples, embedder, chosen, domain=used, on_progress=told)
     if store is not None:
-        judged = VerdictStore(store, create=True).record(judged)
+        with VerdictStore(store, create=True) as opened:
+            judged, place = opened.record(judged), opened.place
     if out is not None:
         lines = [json.dumps({"format": VERDICTS} | document(row)) + "\n" for row in judged]
         write_atomically(out, "".join(lines))
@@ -103,7 +113,7 @@ def judge(
     for line in _about(chosen, failed):
         say(line)
     if store is not None and outcomes["review"]:
-        say(f"{counted(outcomes['review'], 'review')} to decide: solvent gate reviews --store {store}")
+        say(f"{counted(outcomes['review'], 'review')} to decide: solvent gate reviews --store {place}")
     if outcomes["reject"] or outcomes["decline"]:
         raise typer.Exit(REJECTED)
     if outcomes["review"]:
@@ -154,19 +164,18 @@ def reviews(
     """
     from solvent.gate.store import VerdictStore
 
-    opened = VerdictStore(store)
-    rows = opened.waiting(limit=limit) if key is None else [opened.find(key)]
+    with VerdictStore(store) as opened:
+        rows = opened.waiting(limit=limit) if key is None else [opened.find(key)]
+        waiting = opened.counts().get("review", 0)
     if as_json:
         say(json.dumps([document(row) for row in rows], indent=2))
     elif key is not None:
         show_table(tables.review_table(rows[0]), framed=True)
         if rows[0].verdict == "review" and rows[0].decision is None:
-            say(f'decide: solvent gate decide {rows[0].id} accept|decline --why "..." --store {store}')
+            say(f'decide: solvent gate decide {rows[0].id} accept|decline --why "..." --store {opened.place}')
     elif rows:
         show_table(tables.judged_table(rows))
-        say(
-            f"{counted(opened.counts().get('review', 0), 'review')} to decide: solvent gate reviews ID shows one"
-        )
+        say(f"{counted(waiting, 'review')} to decide: solvent gate reviews ID shows one")
     else:
         say("nothing waits for a decision; `solvent gate learn` learns from what was decided")
 
@@ -189,9 +198,9 @@ def decide(
     """
     from solvent.gate.store import VerdictStore
 
-    opened = VerdictStore(store)
-    row = opened.decide(key, choice, who=who or getpass.getuser(), why=why)
-    left = opened.counts().get("review", 0)
+    with VerdictStore(store) as opened:
+        row = opened.decide(key, choice, who=who or getpass.getuser(), why=why)
+        left = opened.counts().get("review", 0)
     say(f"{row.id}: {row.outcome}, by {row.decision.who if row.decision else ''}")
     say(f"{counted(left, 'review')} left to decide" + ("" if left else ": solvent gate learn"))
 
@@ -222,14 +231,16 @@ def learn(
 
     - `solvent gate learn --budget 0.2 --labels decided.jsonl`
     """
+    from solvent.database import file_of
     from solvent.gate.checklist import run_checklist
     from solvent.gate.learning import learn as learnt_from
     from solvent.gate.policy_files import FORMAT, save_policies
     from solvent.gate.store import VerdictStore
 
     outputs = (Output("--out", out, FORMAT), Output("--labels", labels, LABELS))
-    require_outputs({"the store": store}, *outputs)
-    decided = [row for row in VerdictStore(store).decided() if policy in (None, row.policy.name)]
+    require_outputs({"the store": file_of(store)}, *outputs)
+    with VerdictStore(store) as opened:
+        decided = [row for row in opened.decided() if policy in (None, row.policy.name)]
     found = learnt_from(decided, budget)
     if labels is not None:
         write_atomically(labels, "".join(json.dumps(_label(row)) + "\n" for row in decided))
@@ -277,7 +288,8 @@ def drift(
     from solvent.gate.store import VerdictStore
 
     learnt = () if policies is None else load_policies(policies).values()
-    changes = changes_of(VerdictStore(store).verdicts(), learnt, size=window)
+    with VerdictStore(store) as opened:
+        changes = changes_of(opened.verdicts(), learnt, size=window)
     drifted = sorted({change.begin for change in changes if change.drifted})
     if as_json:
         say(json.dumps([vars(change) | {"drifted": change.drifted} for change in changes], indent=2))

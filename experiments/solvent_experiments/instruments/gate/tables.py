@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from solvent.gate.calibration import Rate
     from solvent.gate.drift import Change
     from solvent.gate.evaluation import Comparison, Evaluation
+    from solvent.gate.judged import Judged
     from solvent.gate.learning import Learnt
     from solvent.gate.policy_files import Item
-    from solvent.gate.store import Judged
     from solvent.gate.sweep import Sweep
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import op
 
-from solvent.energy.costs.migrations.statements import run_statements
+from solvent.database import run_statements
 
 revision = "0001"
 down_revision = None
@@ -14,7 +14,7 @@ depends_on = None
 
 def upgrade() -> None:
     """Create all tables."""
-    run_statements(op.get_bind(), revision)
+    run_statements(op.get_bind(), __file__)
 
 
 def downgrade() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from alembic import context, op
 
-from solvent.energy.costs.migrations.statements import run_statements
+from solvent.database import run_statements
 
 revision = "0003"
 down_revision = "0002"
@@ -19,7 +19,7 @@ depends_on = None
 def upgrade() -> None:
     """Create the tables and triggers, and let the version follow."""
     connection = op.get_bind()
-    run_statements(connection, revision)
+    run_statements(connection, __file__)
     table = context.config.attributes["version_table"]
     postgresql = connection.dialect.name == "postgresql"
     op.execute("DROP TRIGGER refuse_version_update" + (f" ON {table}" if postgresql else ""))

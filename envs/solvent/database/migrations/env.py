@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from alembic import context
 
-from solvent.energy.costs.models import Base
-
 context.configure(
     connection=context.config.attributes["connection"],
-    target_metadata=Base.metadata,
     version_table=context.config.attributes["version_table"],
     transactional_ddl=True,  # true of SQLite too, without the driver's own transactions
 )

@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import sqlalchemy as sa
 from sqlalchemy.engine import URL, make_url
@@ -21,17 +21,9 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import NullPool
 
-from solvent.energy.costs.lifecycle import StoreError
-from solvent.energy.costs.models import Base
-from solvent.extras import upgrade
+from solvent.database.schema import MissingStoreError, Schema, StoreError
 
-__all__ = ["HEAD", "VERSION_TABLE", "Database", "now", "place_of", "url_of"]
-
-HEAD = "0003"
-"""The last migration: the schema that this code reads and writes."""
-
-VERSION_TABLE = "solvent_costs_version"
-"""Not Alembic's default, so that the store can share a PostgreSQL database with other users of Alembic."""
+__all__ = ["Database", "file_of", "now", "place_of", "url_of"]
 
 ALLOWED = "a path of a file, sqlite:///PATH, or postgresql://USER@HOST/DATABASE"
 BUSY_SECONDS = 10
@@ -39,14 +31,27 @@ _LOCK = 0x50_1E_47  # key of the PostgreSQL advisory lock for migrations
 
 
 class Database:
-    """A migrated database and its transactions. Arguments and errors are those of ``CostStore``."""
+    """A database with the tables of ``schema``, migrated when it is opened, and its transactions.
+
+    Threads may share it, and processes its file or database. Use it as a context manager, or ``close`` it.
+
+    Args:
+        place: a path, ``sqlite:///PATH`` or ``postgresql://USER@HOST/DATABASE``.
+        create: create the store if it is missing.
+
+    Raises:
+        StoreError: the place is unreachable, not a database, in use by another program, of a newer schema, or missing
+            while ``create`` is False.
+    """
+
+    schema: ClassVar[Schema]
 
     def __init__(self, place: str | os.PathLike[str], *, create: bool = True) -> None:
         url = url_of(place)
         self.place = place_of(url)
-        self._engine = _connect(url, create=create)
+        self._engine = _connect(url, self.schema, create=create)
         try:
-            _migrate(self._engine, create=create)
+            _migrate(self._engine, self.schema, create=create)
         except BaseException:
             self._engine.dispose()
             raise
@@ -125,6 +130,12 @@ def url_of(place: str | os.PathLike[str], folder: Path | None = None) -> URL:
     raise StoreError(f"store: got a URL of {url.drivername!r:.40}; allowed: {ALLOWED}")
 
 
+def file_of(place: str | os.PathLike[str]) -> Path | None:
+    """Return the SQLite file of a path or URL, or None for a server's database. Errors are those of ``url_of``."""
+    url = url_of(place)
+    return Path(str(url.database)) if url.drivername == "sqlite" else None
+
+
 def place_of(url: URL) -> str:
     """Return the path, or the URL without its password, for messages."""
     if url.drivername == "sqlite":
@@ -139,7 +150,7 @@ def _said(error: BaseException) -> str:
     return lines[0] if lines else type(error).__name__
 
 
-def _connect(url: URL, *, create: bool) -> sa.Engine:
+def _connect(url: URL, schema: Schema, *, create: bool) -> sa.Engine:
     if url.drivername != "sqlite":
         return sa.create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": BUSY_SECONDS})
     path = Path(str(url.database))
@@ -148,8 +159,8 @@ def _connect(url: URL, *, create: bool) -> sa.Engine:
     if path.is_dir():
         raise StoreError(f"{path}: is a folder; allowed: {ALLOWED}")
     if not create and not path.exists():
-        raise StoreError(
-            f"{path}: no such store; allowed: a store that is there, `solvent proposals register` makes one"
+        raise MissingStoreError(
+            f"{path}: no such store; allowed: a store that is there, {schema.begin} makes one"
         )
     # The driver's own transactions exclude data definition and take the lock late.
     arguments: dict[str, Any] = {"isolation_level": None, "timeout": BUSY_SECONDS}
@@ -188,57 +199,20 @@ def _begin(connection: sa.Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _migrate(engine: sa.Engine, *, create: bool) -> None:
+def _migrate(engine: sa.Engine, schema: Schema, *, create: bool) -> None:
     place = place_of(engine.url)
     try:
         with engine.connect() as connection:
-            if _version(connection) == HEAD:
+            if schema.version(connection) == schema.head:
                 return
         with engine.execution_options(writes=True).begin() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
-            found = _version(connection)
-            if found == HEAD:  # another process was faster
+            found = schema.version(connection)
+            if found == schema.head:  # another process was faster
                 return
             if found is None:
-                _check_empty(connection, place, create=create)
-            _upgrade(connection, place, found)
+                schema.begin_in(connection, place, create=create)
+            schema.upgrade(connection, place, found)
     except (SQLAlchemyError, OSError) as error:
         raise StoreError(f"{place}: can't be used as a store ({_said(error)}); allowed: {ALLOWED}") from None
-
-
-def _version(connection: sa.Connection) -> str | None:
-    if not sa.inspect(connection).has_table(VERSION_TABLE):
-        return None
-    version: str | None = connection.execute(sa.text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()
-    return version
-
-
-def _check_empty(connection: sa.Connection, place: str, *, create: bool) -> None:
-    there = set(sa.inspect(connection).get_table_names())
-    # A SQLite file belongs to one program; a PostgreSQL database may be shared if no table name collides.
-    foreign = sorted(there if connection.dialect.name == "sqlite" else there & set(Base.metadata.tables))
-    if foreign:
-        raise StoreError(f"{place}: is no store of costs: it holds a table {foreign[0]!r} of something else")
-    if not create:
-        raise StoreError(
-            f"{place}: holds no store yet; allowed: a store that is there, `solvent proposals register` makes one"
-        )
-
-
-def _upgrade(connection: sa.Connection, place: str, found: str | None) -> None:
-    from alembic import command
-    from alembic.config import Config
-    from alembic.util import CommandError
-
-    config = Config()
-    config.set_main_option("script_location", "solvent.energy.costs:migrations")
-    config.attributes["connection"] = connection
-    config.attributes["version_table"] = VERSION_TABLE
-    try:
-        command.upgrade(config, HEAD)
-    except CommandError:
-        raise StoreError(
-            f"{place}: holds schema {found!r}, which a newer version of Solvent wrote; allowed: up to {HEAD!r}"
-            f" (`{upgrade()}` brings a newer one)"
-        ) from None
