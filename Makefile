@@ -156,6 +156,9 @@ docs: $(VENV)/.installed-dev ## the documentation site, build/site/index.html; a
 	$(BIN)/python -m sphinx -q -W --keep-going -n docs build/site
 	@echo build/site/index.html
 
+notebooks: $(VENV)/.installed-dev ## run the notebooks and store what they show
+	$(BIN)/python notebooks/outputs.py
+
 # ------------------------------------------------------------------------------------------- measurement
 
 bench: $(VENV)/.installed-dev $(VENV)/.compiled-is-current ## speed of the environment on this machine

@@ -57,6 +57,7 @@ html_title = f"Solvent {release}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_show_copyright = False
 
 
 class Markdown(SphinxDirective):
@@ -73,10 +74,17 @@ class Markdown(SphinxDirective):
 
 def show_as_markdown(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Wrap a docstring with code blocks, headings or tables of Markdown in the directive."""
-    if what == "module" or any(line.startswith("## ") for line in lines):
+    if lines[:1] and lines[0].startswith("Create new instance of "):  # what every NamedTuple says
+        lines.clear()
+    elif what == "module" or any(line.startswith("## ") for line in lines):
         # Headings can't stand inside the description of a class.
         shown = [re.sub(r"^## (.+)$", r"**\1**\n", line) for line in lines]
         lines[:] = [".. markdown::", "", *(f"    {line}" for part in shown for line in part.split("\n"))]
+
+
+def skip_aliases(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out the fields of a NamedTuple, which its signature and its docstring have already."""
+    return True if str(obj.__doc__).startswith("Alias for field number ") else None
 
 
 def shorten_signature(
@@ -99,4 +107,5 @@ def setup(app: Sphinx) -> None:
     app.add_directive("markdown", Markdown)
     app.connect("autodoc-process-docstring", show_as_markdown)
     app.connect("autodoc-process-signature", shorten_signature)
+    app.connect("autodoc-skip-member", skip_aliases)
     app.connect("source-read", follow_repository)
