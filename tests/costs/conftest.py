@@ -17,7 +17,7 @@ import pytest
 
 from solvent import LabParams
 from solvent.energy import CATEGORIES, ToolEnergy
-from solvent.energy.costs import CostDiscomfort, CostStore, EnergyCostProposal, Reflection
+from solvent.energy.costs import CostDiscomfort, CostStore, EnergyCostProposal, Reflection, prices
 from solvent.energy.costs import store as store_module
 from solvent.energy.costs.models import Base
 from tests.databases import Server
@@ -128,7 +128,8 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(store_module, "now", clock)
+    for module in (prices, store_module):
+        monkeypatch.setattr(module, "now", clock)
     return clock
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from solvent import LabParams
-from solvent.energy.costs import CostStore, EnergyCostProposal, Reflection
+from solvent.energy.costs import CostStore, EnergyCostProposal, Reflection, prices
 from solvent.energy.costs import store as store_module
 from solvent_experiments.artifacts.folder import RunFolder
 from solvent_experiments.config.documents import ConfigError, dump_yaml
@@ -25,7 +25,8 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "stores" / "costs.db"
     path.parent.mkdir()
     with monkeypatch.context() as earlier, CostStore(path) as opened:
-        earlier.setattr(store_module, "now", lambda _: two_days_ago)
+        for module in (prices, store_module):
+            earlier.setattr(module, "now", lambda _: two_days_ago)
         opened.register_verbs(LabParams())
         opened.approve(file_cheaper_screen(opened, 4.0, 2.0, 3.0).id)
     return path

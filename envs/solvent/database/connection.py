@@ -49,6 +49,7 @@ class Database:
     def __init__(self, place: str | os.PathLike[str], *, create: bool = True) -> None:
         url = url_of(place)
         self.place = place_of(url)
+        self.name = Path(str(url.database)).name  # of the file or the server's database
         self._engine = _connect(url, self.schema, create=create)
         try:
             _migrate(self._engine, self.schema, create=create)

@@ -63,8 +63,8 @@ class Charts:
             for by, what in (("hour", "hour of the day"), ("day", "day")):
                 self._drawn[f"intents-{by}"] = (f"Energy by intent and {what}", partial(_intents, costs, by))
         for number, store in enumerate(gates):
-            self._drawn[f"verdicts-{number}"] = (f"Verdicts in {store.place}", partial(_verdicts, store))
-            self._drawn[f"thresholds-{number}"] = (f"Thresholds in {store.place}", Thresholds(store).drawn)
+            self._drawn[f"verdicts-{number}"] = (f"Verdicts in {store.name}", partial(_verdicts, store))
+            self._drawn[f"thresholds-{number}"] = (f"Thresholds in {store.name}", Thresholds(store).drawn)
         if refusals is not None:
             self._drawn["refusals"] = ("Debt at each refusal", partial(_refusals, refusals))
 

@@ -15,8 +15,9 @@ from solvent.database import StoreError
 from solvent.energy.costs.ledgers import file_proposals_jsonl, log_discomfort_jsonl
 from solvent.energy.costs.lifecycle import ProposalError
 from solvent.energy.costs.models import EnergyCost, EnergyCostProposal
+from solvent.energy.costs.prices import PriceList
 from solvent.energy.costs.records import CostDiscomfort, DeferralSource, EnergyUse, Heartbeat, Reflection
-from solvent.energy.costs.store import CostStore, PriceList
+from solvent.energy.costs.store import CostStore
 
 __all__ = [
     "CostDiscomfort",
