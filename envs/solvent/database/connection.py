@@ -33,15 +33,7 @@ _LOCK = 0x50_1E_47  # key of the PostgreSQL advisory lock for migrations
 class Database:
     """A database with the tables of ``schema``, migrated when it is opened, and its transactions.
 
-    Threads may share it, and processes its file or database. Use it as a context manager, or ``close`` it.
-
-    Args:
-        place: a path, ``sqlite:///PATH`` or ``postgresql://USER@HOST/DATABASE``.
-        create: create the store if it is missing.
-
-    Raises:
-        StoreError: the place is unreachable, not a database, in use by another program, of a newer schema, or missing
-            while ``create`` is False.
+    Arguments and errors are those of ``CostStore``.
     """
 
     schema: ClassVar[Schema]

@@ -69,7 +69,7 @@ class DecidedError(GateError):
 
 
 class VerdictStore(Database):
-    """A store of verdicts and decisions. Arguments and errors are those of ``Database``, but ``create`` is False."""
+    """A store of verdicts and decisions. Arguments and errors are those of ``CostStore``, but ``create`` is False."""
 
     schema = Schema(
         holds="verdicts",

@@ -31,7 +31,15 @@ __all__ = ["CostStore"]
 class CostStore(Prices):
     """A store of costs. Opening it creates the database if necessary and migrates it.
 
-    Arguments and errors are those of ``Database``.
+    Threads may share a store, and processes its file or database. Use it as a context manager, or ``close`` it.
+
+    Args:
+        place: a path, ``sqlite:///PATH`` or ``postgresql://USER@HOST/DATABASE``.
+        create: create the store if it is missing.
+
+    Raises:
+        StoreError: the place is unreachable, not a database, in use by another program, of a newer schema, or missing
+            while ``create`` is False.
     """
 
     # --------------------------------------------------------------------------------- the agent's side
