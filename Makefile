@@ -13,7 +13,7 @@ SOURCES := $(shell find $(SOURCE_ROOTS) -name '*.py' 2>/dev/null)
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart policies test test-all test-plain totals soak public-data browser lint format format-check types docs notebooks bench figures constraints clean
+.PHONY: help quickstart policies test test-all test-plain totals soak public-data browser lint format format-check types docs notebooks bench figures constraints dist clean
 .DELETE_ON_ERROR:
 
 help: ## this list
@@ -188,6 +188,38 @@ constraints: pyproject.toml ## resolve the newest versions and pin them
 	  | grep -Ev '^(#|nvidia-|cuda-|triton)' | sed 's/+[a-z0-9.]*$$//' | LC_ALL=C sort -f >> build/constraints.txt
 	mv build/constraints.txt constraints.txt
 	rm -rf build/constraints
+
+# The wheel is made from the source distribution, so that one is whole. Then the wheel is installed alone, as a user does
+# it, and a step is played on every level.
+define FIRST_STEPS
+import gymnasium, solvent
+for name in solvent.ENVIRONMENTS:
+    env = gymnasium.make(name)
+    env.action_space.seed(0)
+    _, info = env.reset(seed=0)
+    action = env.action_space.sample(mask=info["action_mask"])
+    _, reward, *_ = env.step(action)
+    print(f"  {name}: {env.unwrapped.sentence(action)}, {reward:+.3f}")
+endef
+export FIRST_STEPS
+
+define MADE
+import hashlib, pathlib, sys
+for path in sorted(pathlib.Path("dist").iterdir()):
+    print(f"{path}  {path.stat().st_size / 1e6:.1f} MB  sha256 {hashlib.sha256(path.read_bytes()).hexdigest()}")
+print("Both are checked. Next: CONTRIBUTING.md, Releasing")
+endef
+export MADE
+
+dist: $(VENV)/.installed-dev ## build the distributions, check them, play a step with the wheel alone
+	rm -rf dist build/dist
+	$(BIN)/python -m hatchling build -t sdist -d dist
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation -w dist dist/*.tar.gz
+	SOLVENT_DIST=dist $(BIN)/python -m pytest -q tests/test_packaging.py
+	$(BIN)/python -m venv build/dist
+	build/dist/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	build/dist/bin/python -I -c "$$FIRST_STEPS"
+	@$(BIN)/python -c "$$MADE"
 
 clean: ## remove caches and reports; the environment and the runs stay
 	rm -rf build dist .numba_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage htmlcov

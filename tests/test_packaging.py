@@ -1,4 +1,4 @@
-"""What an installed Solvent promises: a light core, exact exports, types, and extras that install anywhere."""
+"""What an installed Solvent promises: a light core, exact exports, types, whole files, extras that install anywhere."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
 import types
 import zipfile
@@ -16,8 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.metadata import Metadata
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+import solvent
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -115,19 +119,26 @@ def test_the_command_exists() -> None:
 # -------------------------------------------------------------------------------------------------- wheel
 
 
-def test_the_wheel_holds_the_packages_whole_and_nothing_else(tmp_path: Path) -> None:
-    """A file that .gitignore catches would be missing from the wheel and from nowhere else."""
-    built = subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the distributions: the one that SOLVENT_DIST names (`make dist`), or one where they are built."""
+    if made := os.environ.get("SOLVENT_DIST"):
+        return ROOT / made
+    folder = tmp_path_factory.mktemp("dist")
+    build = [sys.executable, "-m", "hatchling", "build", "-d", str(folder)]
+    built = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert built.returncode == 0, built.stderr
-    (wheel,) = tmp_path.glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
+    return folder
+
+
+def only(folder: Path, pattern: str) -> Path:
+    (found,) = folder.glob(pattern)
+    return found
+
+
+def test_the_wheel_holds_the_packages_whole_and_nothing_else(built: Path) -> None:
+    """A file that .gitignore catches would be missing from the wheel and from nowhere else."""
+    with zipfile.ZipFile(only(built, "*.whl")) as archive:
         shipped = {name for name in archive.namelist() if ".dist-info/" not in name}
     compiled = {".pyc", ".nbi", ".nbc"}
     sources = {
@@ -137,6 +148,47 @@ def test_the_wheel_holds_the_packages_whole_and_nothing_else(tmp_path: Path) -> 
         if path.is_file() and path.suffix not in compiled
     }
     assert shipped == sources
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="no clone")
+def test_the_source_distribution_holds_the_repository(built: Path) -> None:
+    """The tests too, and what they read. What a link to a folder leads to is there twice."""
+    listing = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True).stdout
+    with tarfile.open(only(built, "*.tar.gz")) as archive:
+        shipped = {file.name.partition("/")[2] for file in archive if file.isfile()}
+    files = {
+        path.relative_to(ROOT).as_posix()
+        for place in map(ROOT.joinpath, listed.splitlines())
+        for path in (place.rglob("*") if place.is_dir() else [place])
+        if path.is_file()
+    }
+    assert shipped == files | {"PKG-INFO"}
+
+
+@pytest.mark.parametrize("kind", ["*.whl", "*.tar.gz"])
+def test_the_metadata_are_valid_and_an_index_can_show_them(built: Path, kind: str) -> None:
+    path = only(built, kind)
+    if kind == "*.whl":
+        with zipfile.ZipFile(path) as wheel:
+            text = wheel.read(f"{path.name.removesuffix('-py3-none-any.whl')}.dist-info/METADATA")
+    else:
+        with tarfile.open(path) as archive:
+            file = archive.extractfile(f"{path.name.removesuffix('.tar.gz')}/PKG-INFO")
+            assert file is not None
+            text = file.read()
+    metadata = Metadata.from_email(text, validate=True)
+    assert str(metadata.version) == solvent.__version__
+    assert metadata.description_content_type == "text/markdown"
+    assert metadata.description is not None
+    assert metadata.description.startswith("# Solvent\n")
+    # An index has neither the pages nor the pictures beside the README.
+    assert not re.findall(r"\]\((?!https?:)[^)]*\)|(?:src|href)=[\"'](?!https?:)", metadata.description)
+
+
+def test_the_citation_is_of_this_version() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {solvent.__version__}\n" in citation
 
 
 # ----------------------------------------------------------------------------------------- requirements
@@ -209,8 +261,3 @@ def test_constraints_pin_all_that_is_asked_for_and_fit_on_any_machine() -> None:
                 assert requirement.specifier.contains(pinned[name]), str(requirement)
     assert all(re.fullmatch(r"[0-9][0-9a-z.]*", version) for version in pinned.values())
     assert not [name for name in pinned if name.startswith(("nvidia-", "cuda-", "triton"))]
-
-
-def test_the_citation_is_of_this_version() -> None:
-    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert f"\nversion: {METADATA['version']}\n" in citation

@@ -78,9 +78,9 @@ class _State:
 
 def _version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version
+        from solvent import __version__
 
-        say(f"solvent {version('solvent-gym')}")
+        say(f"solvent {__version__}")
         raise typer.Exit
 
 
