@@ -236,9 +236,9 @@ class _Work:
         from solvent_experiments.figures.drawing import draw_first
 
         done = [unit for unit in self.folder.units(self.experiment) if unit.finished]
-        drawn = draw_first(self.experiment, self.folder, done)
-        if drawn:
-            self.shown.say(f"first figure, while the others are under way: {drawn}")
+        with suppress(OSError):  # where there is no room for it, a file that the run needs will say so
+            if drawn := draw_first(self.experiment, self.folder, done):
+                self.shown.say(f"first figure, while the others are under way: {drawn}")
 
     def _draw(self, seconds: dict[str, Any]) -> None:
         if self.stop.is_set():
