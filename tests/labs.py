@@ -41,6 +41,21 @@ LEFT_OUT = {
 }
 """The parts that the levels leave out."""
 
+ASKED_FOR: dict[str, Any] = {
+    "target_type": "action",
+    "target_name": "screen",
+    "current_cost": 4.0,
+    "suggested_min": 2.4,
+    "suggested_max": 3.2,
+    "direction": "decrease",
+    "rationale": "deferred in 5 heartbeats",
+    "confidence": 0.71,
+    "evidence": [{"source": "heartbeat_3", "summary": "2.1 energy, 4 needed"}],
+    "heartbeat_refs": [3, 5],
+    "status": "pending",
+}
+"""A proposal as a lab's ledger has it."""
+
 
 # -- a situation ---------------------------------------------------------------------------------
 

@@ -55,7 +55,7 @@ def test_seeds_of_a_vector(seeds):
 
 @pytest.mark.parametrize("action", [-1, 154])
 def test_a_sentence_of_no_action(action):
-    with pytest.raises(ValueError, match=r"action: got .*; allowed: 0 to 153"):
+    with pytest.raises(ValueError, match=r"action: got .*; allowed: an integer from 0 to 153"):
         sentence(solvent.preset("default"), action)
 
 
@@ -87,3 +87,10 @@ def test_the_debt_at_the_end_is_not_what_was_settled_before():
     assert info["episode_summary"]["debt"] == 0.0
     assert info["episode_summary"]["settled"] == 2.5
     assert info["episode_summary"]["return"] == -2.5
+
+
+def test_an_option_that_does_not_exist_is_named() -> None:
+    with pytest.raises(ValueError, match="options: got 'foo'; allowed: none"):
+        solvent.LabEnv().reset(seed=0, options={"foo": 1})
+    with pytest.raises(ValueError, match="options: got 'foo'; allowed: 'reset_mask'"):
+        solvent.LabVectorEnv(2).reset(seed=0, options={"foo": 1, "reset_mask": [True, False]})

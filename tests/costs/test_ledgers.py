@@ -9,20 +9,11 @@ from typing import Any
 import pytest
 
 from solvent.energy.costs import CostStore, file_proposals_jsonl, log_discomfort_jsonl
+from tests.labs import ASKED_FOR
 
 PROPOSAL: dict[str, Any] = {
-    "target_type": "action",
-    "target_name": "screen",
-    "current_cost": 4.0,
-    "suggested_min": 2.4,
-    "suggested_max": 3.2,
-    "direction": "decrease",
-    "rationale": "deferred in 5 heartbeats",
-    "confidence": 0.71,
-    "evidence": [{"source": "heartbeat_3", "summary": "2.1 energy, 4 needed"}],
-    "heartbeat_refs": [3, 5],
+    **ASKED_FOR,
     "memory_refs": None,
-    "status": "pending",
     "created_at": "2025-01-01T09:00:00.000Z",
     "reviewed_at": None,
     "reviewed_by": None,

@@ -12,6 +12,7 @@ import pytest
 from solvent.energy.costs import CostStore, EnergyCostProposal
 from solvent_experiments.instruments.energy import proposals
 from tests.commands import call
+from tests.labs import ASKED_FOR
 
 Filing = Callable[..., EnergyCostProposal]
 COMMANDS = sorted(command.name or command.callback.__name__ for command in proposals.app.registered_commands)
@@ -30,19 +31,7 @@ def solvent(place: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
 
 
 def test_from_a_ledger_to_a_price(solvent: Callable[..., str], tmp_path: Path) -> None:
-    row = {
-        "target_type": "action",
-        "target_name": "screen",
-        "current_cost": 4.0,
-        "suggested_min": 2.4,
-        "suggested_max": 3.2,
-        "direction": "decrease",
-        "rationale": "worth [bold]0.6 bits[/bold] each",
-        "confidence": 0.71,
-        "evidence": [{"source": "heartbeat_3", "summary": "2.1 energy, 4 needed"}],
-        "heartbeat_refs": [3, 5],
-        "status": "pending",
-    }
+    row = {**ASKED_FOR, "rationale": "worth [bold]0.6 bits[/bold] each"}
     ledger = tmp_path / "proposals.jsonl"
     ledger.write_text(json.dumps(row) + "\n" + json.dumps({**row, "status": "rejected"}) + "\n")
     said = solvent("file", str(ledger))

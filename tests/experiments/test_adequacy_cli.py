@@ -85,7 +85,7 @@ def test_an_incident_is_logged_with_its_risk_and_leads_on(file):
     given = ("--severity", "high", "--occurrence", 4, "--detectability", 7, "--description", "bar is there")
     said = adequacy("incident", file, "--id", "thin", *given, "--by", "J. Doe").succeeded()
     assert "RPN 252 (9 x 4 x 7), definitive/thin: bar is there" in said
-    assert "next: `solvent adequacy patterns --incidents incidents.jsonl`" in said
+    assert "Next: `solvent adequacy patterns --incidents incidents.jsonl`" in said
     line = json.loads(Path("incidents.jsonl").read_text(encoding="utf-8"))
     assert (line["rpn"], line["reported_by"], line["response"]) == (252, "J. Doe", "bar does not exist.")
     adequacy("incident", file, "--id", "thin", *given, "--by", "J. Doe").succeeded(

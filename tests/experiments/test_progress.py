@@ -16,7 +16,8 @@ def test_the_time_left_counts_from_the_first_steps_of_a_stage(monkeypatch: pytes
     for now, stage, done in (  # noqa: B007 - the clock reads it
         (0.0, "evaluation", 0),
         (100.0, "training", 400),  # resumed
-        (160.0, "training", 400),  # set up
+        (110.0, "training", 400),  # set up
+        (170.0, "training", 500),  # compiled
         (180.0, "training", 600),
     ):
         lines.update("ppo", stage, done, 1000, "steps")

@@ -22,6 +22,7 @@ from solvent.inputs import DEEPEST, strict_json
 from solvent_experiments.run.console import visible
 from tests.commands import call
 from tests.faults.tally import Tally, rounds
+from tests.labs import ASKED_FOR
 
 PATIENCE = 20.0
 """Seconds for a file; most take a hundredth of one."""
@@ -104,21 +105,7 @@ RETIRED = {
     "reason": "no help",
     "time": "2026-11-01T12:00:00Z",
 }
-PROPOSAL = {
-    "target_type": "action",
-    "target_name": "screen",
-    "current_cost": 4.0,
-    "suggested_min": 2.4,
-    "suggested_max": 3.2,
-    "direction": "decrease",
-    "rationale": "deferred",
-    "confidence": 0.71,
-    "evidence": [{"source": "heartbeat_3", "summary": "2.1 energy, 4 needed"}],
-    "heartbeat_refs": [3, 5],
-    "memory_refs": None,
-    "status": "pending",
-    "design_id": "seed-1-episode-0",
-}
+PROPOSAL = {**ASKED_FOR, "memory_refs": None, "design_id": "seed-1-episode-0"}
 DISCOMFORT = {
     "heartbeat_number": 3,
     "action_considered": "screen",

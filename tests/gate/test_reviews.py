@@ -26,7 +26,7 @@ def folder(embedder, small, tmp_path_factory):
         patch.setenv("SOLVENT_CACHE", str(root / "cache"))
         out = ("--out", root / "sweep.json", "--policies", root / "policies.json")
         shown = gate("sweep", "--dataset", root / "claims.jsonl", *out, "--n", "0", "--budget", "0.2", "-q")
-    shown.succeeded("policies.json fails: stability", "use them: solvent gate judge CLAIMS --policy P10")
+    shown.succeeded("policies.json fails: stability", "Next: `solvent gate judge CLAIMS --policy P10")
     return root
 
 

@@ -58,7 +58,7 @@ def sentence(params: LabParams, action: int) -> str:
     """
     table = action_table(params)
     if not 0 <= action < len(table):
-        raise ValueError(f"action: got {action!r}; allowed: 0 to {len(table) - 1}")
+        raise ValueError(f"action: got {action!r}; allowed: an integer from 0 to {len(table) - 1}")
     row = table[action]
     verb = Verb(row["verb"])
     words = verb.name.lower().replace("_", " ")

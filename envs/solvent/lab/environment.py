@@ -155,9 +155,11 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
                 int8.
 
         Raises:
-            ValueError: The seed is negative or not an integer.
+            ValueError: The seed is negative or not an integer, or there are options; a lab has none.
         """
         seed = resolve_seed("seed", seed)
+        if options:
+            raise ValueError(f"options: got {', '.join(map(repr, options))}; allowed: none")
         super().reset(seed=seed, options=options)
         self.batch.begin([seed], np.ones(1, np.bool_), self.np_random)
         self._log.clear()
@@ -184,7 +186,7 @@ class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         except TypeError:
             index = -1
         if not 0 <= index < len(self.actions):
-            raise ValueError(f"action: got {action!r}; allowed: 0 to {len(self.actions) - 1}")
+            raise ValueError(f"action: got {action!r}; allowed: an integer from 0 to {len(self.actions) - 1}")
         self._action[0] = index
         batch.step(self._action)
         if self._writes_pages and self._event.item() == EXPLORED:

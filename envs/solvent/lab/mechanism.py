@@ -1,9 +1,8 @@
 """The parts that a mechanism contributes: record fields, info keys, episode columns and logs.
 
 ``state.py``, ``records.py``, ``info.py``, ``columns.py`` and ``ledger.py`` collect the parts of all ``Mechanism``
-objects. The
-compiled parts (rules, effects, mask, observation) are plain functions of the same file; ``dynamics.py``, ``mask.py``
-and ``observation.py`` call them in order.
+objects. The compiled parts (rules, effects, mask, observation) are plain functions of the same file; ``dynamics.py``,
+``mask.py`` and ``observation.py`` call them in order.
 """
 
 from __future__ import annotations

@@ -123,8 +123,11 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
             options: ``reset_mask``, a boolean array of shape ``(num_envs,)``.
 
         Raises:
-            ValueError: A seed is negative or not an integer, or the seeds or the mask have the wrong length.
+            ValueError: A seed is negative or not an integer, the seeds or the mask have the wrong length, or an option
+                does not exist.
         """
+        if others := [name for name in options or {} if name != "reset_mask"]:
+            raise ValueError(f"options: got {', '.join(map(repr, others))}; allowed: 'reset_mask'")
         if isinstance(seed, Iterable):
             seeds = [resolve_seed(f"seed[{i}]", one) for i, one in enumerate(seed)]
         else:

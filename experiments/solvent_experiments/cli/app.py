@@ -9,6 +9,7 @@ import contextlib
 import json
 import logging
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from enum import StrEnum
@@ -27,7 +28,7 @@ from solvent_experiments.instruments.energy.proposals import app as proposals
 from solvent_experiments.instruments.gate.command import app as gate
 from solvent_experiments.instruments.options import Quiet
 from solvent_experiments.language.command import app as llm
-from solvent_experiments.run.console import complain, new_console, say
+from solvent_experiments.run.console import complain, new_console, say, suggest
 
 __all__ = ["app", "main"]
 
@@ -159,6 +160,9 @@ def run(
         backend=backend_of(backend, address),
     )
     show_results(folder, new_console())
+    suggest(
+        f"`solvent report {shlex.quote(str(root))}` writes a page with figures and episodes to step through."
+    )
 
 
 @app.command()
@@ -196,6 +200,8 @@ def evaluate(
 
     seeds = range(seed, seed + episodes)
     evaluate_agents(agents, env, seeds, out=out, ledger=ledger, console=new_console())
+    watched = shlex.join(["--env", env, "--agent", agents[0], "--seed", str(seed)])
+    suggest(f"`solvent play {watched}` shows the first of these episodes.")
 
 
 @app.command()
@@ -264,6 +270,10 @@ def solve(
 
     params = environment_params(env) if config is None else load_experiment(config).params
     solve_lab(params, out, episodes=episodes, console=new_console(), quiet=quiet)
+    if out is None:
+        suggest("`solvent solve --out DIR` keeps the policy, and the value of every state.")
+    elif config is None and env == "Solvent/Tiny-v0":
+        suggest("`solvent evaluate exact honest --env Solvent/Tiny-v0` sets a script beside the optimum.")
 
 
 @app.command()
@@ -356,6 +366,7 @@ def figures(
         for path in draw_all(RunFolder(root)):
             say(str(path))
     tell_altered(folders)
+    suggest(f"`solvent report {shlex.join(map(str, folders))}` shows them on a page, with episodes.")
 
 
 @app.command()
@@ -394,6 +405,7 @@ def report(
     size = path.stat().st_size / 2**20
     console.print(f"{path}  {size:.1f} MB", highlight=False, markup=False, soft_wrap=True)
     tell_altered(runs)
+    suggest(f"open {path.resolve().as_uri()} in a browser; the page needs no network.")
 
 
 @app.command()
@@ -424,11 +436,8 @@ def leaderboard(
     entries = read_entries(runs)
     table = leaderboard_table(entries)
     if form is Format.TERMINAL:
-        console = new_console()
-        console.print(table.terminal())
-        console.print(
-            "Next: `solvent report RUN...` shows figures and episodes of these runs.", highlight=False
-        )
+        new_console().print(table.terminal())
+        suggest(f"`solvent report {shlex.join(map(str, runs))}` shows figures and episodes of these runs.")
     elif form is Format.JSON:
         say(json.dumps(leaderboard_mapping(entries), indent=2))
     elif form is Format.MARKDOWN:
@@ -444,6 +453,7 @@ def envs() -> None:
     from solvent_experiments.cli.compare import environments_table
 
     new_console().print(environments_table().terminal(padding=0))
+    suggest("`solvent play --env ID` runs one by hand, `solvent explain --env ID` tells its rules.")
 
 
 @app.command()
@@ -488,6 +498,8 @@ def tools(
     ask = partial(list_tools, timeout=timeout, env=environment_of(env or []), show_stderr=_State.debug)
     if not show_tools(servers, ask, new_console(), as_json=as_json, why=why):
         raise typer.Exit(USAGE)
+    if not (as_json or why):
+        suggest("--why explains each price; `solvent.energy.EnergyMeter` charges them in a loop of your own.")
 
 
 app.command()(serve)
@@ -511,6 +523,7 @@ def explain(
     console = new_console()
     if console.is_terminal:
         console.print(Markdown(text))
+        suggest(f"`solvent play --env {shlex.quote(env)}` lets you try it.")
     else:
         say(text.rstrip("\n"))
 

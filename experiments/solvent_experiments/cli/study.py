@@ -5,13 +5,14 @@ The commands import ``solvent_experiments.studies``, which does the work, only w
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from solvent_experiments.instruments.options import Quiet
-from solvent_experiments.run.console import new_console, say
+from solvent_experiments.run.console import new_console, say, suggest
 
 __all__ = ["app"]
 
@@ -55,6 +56,7 @@ def list_studies() -> None:
     ]
     table = Table(("study", "claim", "trainings", "plays"), tuple(rows), left=("claim",), wrapped=("claim",))
     new_console().print(table.terminal())
+    suggest("`solvent study run NAME --smoke` runs one in seconds, as a test.")
 
 
 @app.command()
@@ -100,6 +102,8 @@ def run(
     root = runs or (SMOKE_RUNS if smoke else RUNS)
     run_studies(studies_named(names or []), root, budget, jobs=jobs, fresh=fresh, quiet=quiet)
     say(f"runs in {root}")
+    chosen = shlex.join([*(names or ["NAME"])[:1], "--runs", str(root)])
+    suggest(f"`solvent study show {chosen}` shows what came out.")
 
 
 @app.command()
@@ -120,6 +124,7 @@ def results(
         found = write_results(name, study, runs or RUNS, out)
         say(f"{name}: {found['verdict']} ({out / name}.md)")
         tell_altered(place_of(arm, runs or RUNS).root for arm in arms_of(study))
+    suggest(f"{out} has a table and a figure of each.")
 
 
 @app.command()
@@ -138,3 +143,4 @@ def show(
     study = study_named(name)
     show_score(study, study.score(load_study(name, study, runs or RUNS)), new_console())
     tell_altered(place_of(arm, runs or RUNS).root for arm in arms_of(study))
+    suggest(f"`solvent study results {name}` writes a table and a figure of it.")

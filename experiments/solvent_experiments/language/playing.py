@@ -25,7 +25,7 @@ from solvent_agents.language.transcript import line_of
 from solvent_experiments.artifacts.files import write_atomically, write_json
 from solvent_experiments.artifacts.folder import Unit
 from solvent_experiments.config.experiment import Experiment
-from solvent_experiments.language.transcripts import desk_of, transcripts_of
+from solvent_experiments.language.transcripts import desk_of
 from solvent_experiments.run.progress import Shown
 from solvent_experiments.run.running import Interrupted
 
@@ -87,13 +87,12 @@ def play(game: Game, shown: Shown, should_stop: Callable[[], bool]) -> None:
         raise Interrupted
     lines = [hall.lines[seed] for seed in game.experiment.evaluation.seeds]
     write_atomically(game.unit.transcripts, "".join(lines))
-    write_json(game.unit.endpoint, about(game))
+    write_json(game.unit.endpoint, about(game, [json.loads(line) for line in lines]))
     shown.end(label, f"played {len(hall.lines)} episodes")
 
 
-def about(game: Game) -> dict[str, Any]:
-    """Return the facts about a model's conversations."""
-    played = transcripts_of(game.unit.transcripts).values()
+def about(game: Game, played: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the facts about a model's conversations, from their transcripts."""
     model, params = game.experiment.language[game.unit.agent], game.experiment.params
     prompt = instructions(params, beliefs=model.beliefs == "shown", explanation=model.explanation)
     return {

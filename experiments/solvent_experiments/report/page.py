@@ -143,14 +143,14 @@ def _pictures(sections: Sequence[Section], shown: Shown) -> list[list[Picture]]:
     total = len(sections) * len(FIGURES)
     for section in sections:
         drawn: list[Picture] = []
-        for name, draw in FIGURES.items():
-            shown.update("figures", "drawing", len(pictures) * len(FIGURES) + len(drawn), total, "figures")
+        for tried, (name, draw) in enumerate(FIGURES.items()):
+            shown.update("figures", "drawing", len(pictures) * len(FIGURES) + tried, total, "kinds")
             with styled():
                 if (figure := draw(section.data)) is not None:
                     about = (draw.__doc__ or "").strip().splitlines()[0]
                     drawn.append(Picture(name, about, _uri(figure, section.data)))
         pictures.append(drawn)
-    shown.end("figures", f"{sum(map(len, pictures))} drawn")
+    shown.end("figures", f"{sum(map(len, pictures))} drawn, all that there are data for")
     return pictures
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["complain", "new_console", "say", "visible"]
+__all__ = ["complain", "new_console", "say", "suggest", "visible"]
 
 LONGEST = 1000
 KEPT = 700
@@ -34,6 +34,11 @@ def visible(said: str, kept: str = "") -> str:
 def say(said: str, *, stderr: bool = False) -> None:
     """Print lines of text."""
     print(visible(said, "\n"), file=sys.stderr if stderr else sys.stdout, flush=stderr)
+
+
+def suggest(step: str) -> None:
+    """Print what to do next, the last line of a command's output for people."""
+    say(f"Next: {step}")
 
 
 def complain(said: str) -> None:

@@ -50,8 +50,9 @@ class Lines(Shown):
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        # By label: the stage with its starting time and count, then time and count at the last line.
+        # By label: the stage with the time and count at which it got going, then time and count at the last line.
         self._stages: dict[str, tuple[str, float, int]] = {}
+        self._going: set[str] = set()
         self._last: dict[str, tuple[float, int]] = {}
 
     def say(self, text: str) -> None:
@@ -61,12 +62,14 @@ class Lines(Shown):
         now = time.monotonic()
         if self._stages.get(label, ("",))[0] != stage:
             self._stages[label] = (stage, now, done)
-            self._last[label] = (now, done)
+            self._going.discard(label)
             start = f" from {done:,}" if done else ""
             self.say(f"{label}: {stage}{start}, {total:,} {unit}")
             return
         _, begun, start_done = self._stages[label]
-        if done == start_done:  # setup time must not count towards the time left
+        if label not in self._going:  # what comes before the first units are done, setup and compiling, is no pace
+            if done > start_done:
+                self._going.add(label)
             self._stages[label] = (stage, now, done)
             self._last[label] = (now, done)
             return

@@ -246,10 +246,13 @@ class _Work:
         from solvent_experiments.figures import draw_all
 
         def on_progress(done: int, total: int) -> None:
-            self.shown.update("figures", "drawing", done, total, "figures")
+            self.shown.update("figures", "drawing", done, total, "kinds")
 
-        seconds["figures"] = _timed(lambda: draw_all(self.folder, on_progress=on_progress))
-        self.shown.end("figures", f"drawn in {seconds['figures']:.1f} s")
+        drawn: list[Path] = []
+        seconds["figures"] = _timed(lambda: drawn.extend(draw_all(self.folder, on_progress=on_progress)))
+        self.shown.end(
+            "figures", f"{len(drawn)} drawn in {seconds['figures']:.1f} s, all that the run has data for"
+        )
 
 
 def _detailed(problem: str, place: Path) -> str:

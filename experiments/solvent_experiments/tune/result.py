@@ -15,6 +15,7 @@ from rich.console import Console
 from solvent_experiments.artifacts.files import write_atomically
 from solvent_experiments.config.documents import dump_yaml
 from solvent_experiments.measure.table import Table
+from solvent_experiments.run.console import suggest
 from solvent_experiments.tune.spaces import SCORED, Search
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ def show_search(study: optuna.Study, best: Path, console: Console) -> None:
     )
     console.print(table.terminal())
     console.print(str(best), highlight=False, soft_wrap=True)
+    suggest("copied to hyperparameters/NAME.yml beside a config, it is what `train: {NAME: {}}` takes.")
 
 
 def _short(value: Any) -> str:

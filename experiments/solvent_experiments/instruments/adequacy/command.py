@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from functools import partial
@@ -30,7 +31,7 @@ from solvent_experiments.instruments.adequacy.options import (
 from solvent_experiments.instruments.options import Quiet, grouped
 from solvent_experiments.instruments.outputs import Output, require_outputs, require_place
 from solvent_experiments.instruments.terminal import progress, show_table
-from solvent_experiments.run.console import say
+from solvent_experiments.run.console import say, suggest
 
 if TYPE_CHECKING:
     from solvent.adequacy.comparison import Comparison
@@ -146,6 +147,7 @@ def score(
     say(f"written: {out}" + (f" ({again:,} had scores before; the later count)" if again else ""))
     if isinstance(judged.stopped, EndpointError):
         raise judged.stopped
+    suggest(f"`solvent adequacy label {shlex.quote(str(responses.file))}` asks you for yours.")
     if not shadow:
         threes = sum(record.epad.in_force == 3 for record in records)
         say(f"acting: {threes:,} of {len(records):,} responses score 3")
@@ -203,6 +205,7 @@ def label(
         f"labelled {count:,}, skipped {session.skipped:,}, left {len(left) - count:,} of {len(read.ids):,}"
         + (f"; written: {out}" if count else "")
     )
+    suggest(f"`solvent adequacy thresholds {shlex.quote(str(responses.file))}` compares labels and scores.")
 
 
 @app.command()
@@ -258,6 +261,7 @@ def thresholds(
     say(discovery.verdict)
     if out is not None:
         say(f"written: {out}")
+    suggest("`solvent adequacy patterns` finds which calls precede failures.")
 
 
 @app.command()
@@ -314,6 +318,7 @@ def patterns(
         told.append(f"accepted: {trigger.pattern}; written: {triggers}")
     show_table(tables.pattern_table(found, show))
     _say(told)
+    suggest("`--accept` adopts a pattern as a trigger; `solvent adequacy score --triggers FILE` applies it.")
 
 
 @app.command()
@@ -385,6 +390,7 @@ def drift(
     )
     if out is not None:
         say(f"written: {out}")
+    suggest("`solvent desk` shows the corrections, with what each one changed.")
 
 
 @app.command()
@@ -424,9 +430,9 @@ def evaluate(
     say(
         f"asks for the judge: {asked['asked']:,} of {asked['of']:,} labelled 2 or 3, {asked['asked_below_2']:,} others"
     )
-    say("next: `solvent adequacy thresholds` learns cut points from these labels")
     if out is not None:
         say(f"written: {out}")
+    suggest("`solvent adequacy thresholds` learns cut points from these labels.")
 
 
 @app.command()
@@ -450,6 +456,7 @@ def ablation(
     show_table(words_table(found))
     _say(f"written: {out / f'words_{agent}.png'}" for agent in found["agents"])
     tell_altered([enforced, tracked])
+    suggest(f"`solvent report {shlex.join(map(str, (enforced, tracked)))}` shows both runs on one page.")
 
 
 def _on(told: Callable[[str, int, int], None], before: int, count: int, done: int) -> None:

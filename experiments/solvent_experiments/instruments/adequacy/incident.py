@@ -13,7 +13,7 @@ from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.instruments.adequacy.options import By
 from solvent_experiments.instruments.outputs import require_place
 from solvent_experiments.instruments.terminal import counted, one_line
-from solvent_experiments.run.console import say
+from solvent_experiments.run.console import say, suggest
 
 if TYPE_CHECKING:
     from solvent.adequacy.fmea import Incident
@@ -93,7 +93,7 @@ def incident(
     say(f"logged {counted(len(new), 'incident')}{there}; written: {out}")
     if new:
         say(f"correction for the first: {new[0].correction().text}")
-    say(f"next: `solvent adequacy patterns --incidents {out}` finds what precedes failures")
+    suggest(f"`solvent adequacy patterns --incidents {out}` finds what precedes failures.")
 
 
 def log_incidents(path: Path, found: Sequence[Incident]) -> list[Incident]:

@@ -22,7 +22,7 @@ from solvent_experiments.instruments.energy.intents import (
 )
 from solvent_experiments.instruments.terminal import show_table
 from solvent_experiments.measure.table import Table
-from solvent_experiments.run.console import new_console, say, visible
+from solvent_experiments.run.console import new_console, say, suggest, visible
 
 if TYPE_CHECKING:
     from solvent import LabParams
@@ -59,6 +59,7 @@ Env = Annotated[str, typer.Option(help="Environment whose base costs are entered
 
 DEFAULT_STORE = "solvent_costs.db"
 DEFAULT_ENV = "Solvent/Debt-v0"
+PRICES = "`solvent proposals prices` shows the price list."
 
 
 @app.callback(invoke_without_command=True)
@@ -85,8 +86,12 @@ def list_(
         _print_json(rows)
     elif rows:
         _show(_proposals_table(rows))
+        suggest(
+            "`solvent proposals show ID` shows its reasons, `solvent proposals approve ID` changes the price."
+        )
     else:
         say("no proposals" if status is None else f"no {status} proposals")
+        suggest("`solvent proposals file LEDGER` files those of a lab's energy_cost_proposals.jsonl.")
 
 
 @app.command()
@@ -102,6 +107,8 @@ def show(key: Key, as_json: AsJson = False, store: Store = DEFAULT_STORE) -> Non
         _print_json(row)
     else:
         _print_page(row, price)
+        if row.status == "pending":
+            suggest(f"`solvent proposals approve {_short(row)}`, or `reject` or `withdraw` it.")
 
 
 @app.command()
@@ -124,6 +131,7 @@ def approve(
         f"approved {_short(row)}: {row.target} costs {row.new_cost:g} instead of {row.old_cost:g}"
         f" from {_time(row.effective_at)}"
     )
+    suggest(PRICES)
 
 
 @app.command()
@@ -135,6 +143,7 @@ def reject(key: Key, notes: Notes = None, store: Store = DEFAULT_STORE) -> None:
     with _opened(store) as opened:
         row = opened.reject(key, notes=notes)
     say(f"rejected {_short(row)}: the cost of {row.target} stays")
+    suggest("`solvent proposals list --status pending` shows what still waits.")
 
 
 @app.command()
@@ -146,6 +155,7 @@ def withdraw(key: Key, notes: Notes = None, store: Store = DEFAULT_STORE) -> Non
     with _opened(store) as opened:
         row = opened.withdraw(key, by="user", notes=notes)
     say(f"withdrew {_short(row)}: the cost of {row.target} stays")
+    suggest("`solvent proposals list --status pending` shows what still waits.")
 
 
 @app.command()
@@ -167,6 +177,7 @@ def expire(
         say(f"rejected {_short(row)} by timeout: the cost of {row.target} stays")
     if not rows:
         say("no proposal has waited that long")
+    suggest("`solvent proposals list --status pending` shows what still waits.")
 
 
 @app.command()
@@ -187,6 +198,7 @@ def file(ledger: Ledger, env: Env = DEFAULT_ENV, store: Store = DEFAULT_STORE) -
         waiting = opened.proposals("pending")
     _say_skipped(ledger, intake.skipped)
     say(f"filed {len(intake.filed)}, skipped {len(intake.skipped)}; {len(waiting)} wait for a review")
+    suggest("`solvent proposals list --status pending` shows them." if waiting else PRICES)
 
 
 @app.command()
@@ -202,6 +214,7 @@ def log(ledger: Ledger, store: Store = DEFAULT_STORE) -> None:
         intake = log_discomforts(opened, lines)
     _say_skipped(ledger, intake.skipped)
     say(f"logged {len(intake.filed)}, skipped {len(intake.skipped)}")
+    suggest("`solvent desk` shows it beside the proposals that rest on it.")
 
 
 @app.command()
@@ -216,6 +229,7 @@ def register(env: Env = DEFAULT_ENV, store: Store = DEFAULT_STORE) -> None:
     with _opened(store, create=True) as opened:
         if not _register(opened, env, params):
             say("every verb has a price already; only an approval changes it")
+    suggest(PRICES)
 
 
 @app.command()
@@ -240,6 +254,8 @@ def prices(
     with _opened(store) as opened:
         rows = opened.prices(when)
     _print_prices(rows, "Prices" if when is None else f"Prices as of {_time(when)}", as_json=as_json)
+    if not as_json:
+        suggest("`solvent proposals history NAME` shows how a price came about.")
 
 
 @app.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,7 +32,7 @@ from solvent_experiments.instruments.gate.options import (
 from solvent_experiments.instruments.options import grouped
 from solvent_experiments.instruments.outputs import Output, require_outputs
 from solvent_experiments.instruments.terminal import show_table
-from solvent_experiments.run.console import say
+from solvent_experiments.run.console import say, suggest
 
 if TYPE_CHECKING:
     from solvent.gate.datasets import Dataset
@@ -140,7 +141,11 @@ def sweep(
         say(
             f"the checklist in {policies} fails: {failed}" if failed else f"the checklist in {policies} holds"
         )
-        say(f"use them: solvent gate judge CLAIMS --policy P10 --policies {policies}")
+        suggest(f"`solvent gate judge CLAIMS --policy P10 --policies {policies}` uses them.")
+    else:
+        suggest(
+            f"`solvent gate plot {shlex.quote(str(out))}` draws it; --policies FILE keeps the thresholds."
+        )
 
 
 @app.command()
@@ -213,6 +218,8 @@ def check(
             say(f"fails: {', '.join(failed)}")
     if failed:
         raise typer.Exit(FAILED)
+    if not as_json:
+        suggest("`solvent gate judge CLAIMS` judges claims with such thresholds.")
 
 
 @app.command("eval")
@@ -266,6 +273,9 @@ def eval_(
     )
     if out is not None:
         say(f"written: {out}")
+    suggest(
+        f"`solvent gate sweep --dataset {shlex.quote(str(dataset))}` learns thresholds from these claims."
+    )
 
 
 for command in (reviews.judge, reviews.reviews, reviews.decide, reviews.learn, reviews.drift):
@@ -297,6 +307,7 @@ def plot(
         raise ConfigError(f"{path}: not a sweep; allowed: what `solvent gate sweep` writes")
     for drawn in draw_sweep(found, (out or path.parent) / path.stem):
         say(str(drawn))
+    suggest("`solvent gate judge CLAIMS` judges claims of your own.")
 
 
 @app.command()
@@ -348,3 +359,4 @@ def build(
             raise typer.Exit(FAILED)
     elif out is not None:
         build_words(params, catalogue, out, model)
+        suggest(f"a config with `params: {{gate: {{tables: {out / 'measured.npz'}}}}}` plays with them.")
