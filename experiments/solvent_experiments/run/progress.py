@@ -67,7 +67,7 @@ class Lines(Shown):
             self.say(f"{label}: {stage}{start}, {total:,} {unit}")
             return
         _, begun, start_done = self._stages[label]
-        if label not in self._going:  # what comes before the first units are done, setup and compiling, is no pace
+        if label not in self._going:  # setup and compiling, before the first units, are no pace
             if done > start_done:
                 self._going.add(label)
             self._stages[label] = (stage, now, done)
