@@ -75,7 +75,7 @@ def test_debt_energy_and_adequacy_leave_their_records(tmp_path, capsys, without_
         process.stdout.readline()
         with httpx.Client(follow_redirects=True) as client:
             page = client.get(process.stdout.readline().removeprefix("open: ").strip()).text
-    for waits in ("1</strong> cost proposals", "5</strong> responses to label", "1</strong> incidents"):
+    for waits in ("1</strong> cost proposal", "5</strong> responses to label", "1</strong> incident"):
         assert waits in page
 
 

@@ -7,6 +7,7 @@ import itertools
 import pytest
 
 from solvent.adequacy.corrections import (
+    CONTRADICTED,
     CORRECTIONS,
     EVIDENCE,
     NOTHING_ASSERTED,
@@ -14,11 +15,13 @@ from solvent.adequacy.corrections import (
     WORDS,
     cell_of,
     correction_for,
+    kind_of,
     load_corrections,
 )
 from solvent.adequacy.errors import AdequacyError
 
-KINDS = [f"{words}/{evidence}" for words, evidence in itertools.product(WORDS, EVIDENCE)]
+LEVELS = (*EVIDENCE, CONTRADICTED)
+KINDS = [f"{words}/{evidence}" for words, evidence in itertools.product(WORDS, LEVELS)]
 DEFAULT = ("default", "*", "*", "*", "Say what was checked.")
 
 
@@ -55,11 +58,19 @@ def test_every_failure_has_one_answer(severity, kind):
         ("high", "hedged/none", "retract_and_look"),
         ("high", "hedged/reasonable", "seek_disproof"),
         ("medium", "definitive/ample", "question_the_method"),
+        ("low", "plain/contradicted", "tell_the_failure"),
+        ("high", "definitive/contradicted", "tell_the_failure"),
         ("medium", NOTHING_ASSERTED, "default"),
     ],
 )
 def test_the_shipped_answers(severity, kind, answer):
     assert correction_for(severity, kind).id == answer
+
+
+def test_what_is_contradicted_is_a_kind_of_its_own_however_much_was_looked_at():
+    assert kind_of("definitive/ample", contradicted=True) == "definitive/contradicted"
+    assert kind_of("definitive/ample", contradicted=False) == "definitive/ample"
+    assert kind_of(NOTHING_ASSERTED, contradicted=True) == NOTHING_ASSERTED
 
 
 def test_the_shipped_texts_differ_and_all_are_given():

@@ -44,6 +44,14 @@ def test_an_event_by_hand():
     assert monitor.text(events[0]) == load_corrections()[PARTIAL].text
 
 
+def test_failures_that_were_left_out_are_told_so():
+    failed = {"name": "Bash", "arguments": {"command": "pytest"}, "result": "1 failed"}
+    said, context = "All tests pass.", ToolContext.from_dicts([failed])
+    record = record_of(said, context, None, score(said, context))
+    (event,) = DriftMonitor(DriftRules(window=2)).observe_records([record, record])
+    assert (event.kind, event.correction) == ("definitive/contradicted", "tell_the_failure")
+
+
 def test_a_window_that_is_not_full_is_no_drift():
     assert feed(DriftMonitor(DriftRules(window=4)), [3, 3, 3]) == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -66,8 +67,9 @@ def test_an_incident_of_a_scored_response():
     assert (made.severity, made.rule, made.query) == (9, adequacy.rule, "")
     assert made.id == made.sha256[:16]
     assert made.time.endswith("+00:00")
-    # The correction of an incident is that of its severity and rule.
+    # The correction of an incident is that of its severity and rule, unless the evidence said the opposite.
     assert made.correction().fits("high", *adequacy.rule.split("/")[:2])
+    assert dataclasses.replace(made, contradicted=True).correction().id == "tell_the_failure"
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from solvent.adequacy.corrections import load_corrections
 from solvent.adequacy.decisions import Trigger
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.hook import answer, listening, serve
@@ -30,7 +31,7 @@ def test_the_verdict_and_the_correction():
     assert (told["verdict"], told["score"], told["escalate"]) == ("reject", 3, True)
     assert "claim_contradicted" in told["signals"]
     assert told["sentence"] == "All tests pass."
-    assert told["correction"]
+    assert told["correction"] == load_corrections()["tell_the_failure"].text
     overstated = asked({"response": "Retries do not exist.", "tool_calls": [FAILED | {"result": "ok"}]})
     assert (overstated["verdict"], overstated["score"]) == ("review", 2)
     fine = asked({"response": "I don't know.", "tool_calls": []})

@@ -94,6 +94,18 @@ def test_a_reviewer_sees_what_may_be_set_and_from_when(
     assert "allowed     nothing now, the price is out of reach" in solvent("show", far)
 
 
+def test_a_person_revises_the_range(solvent: Callable[..., str], file_one: Filing, store: CostStore) -> None:
+    key, told = str(file_one().id), ("--by", "Ann", "--reason", "half of it was paid for")
+    assert "allowed" in solvent("revise", key, "--least", "5", "--most", "6", *told, code=2)
+    assert "filed" in solvent("revise", key, "--least", "3", "--most", "3.5", *told)
+    assert store.proposal(key).status == "withdrawn"
+    (new,) = store.proposals("pending")
+    assert (new.suggested_min, new.suggested_max) == (3.0, 3.5)
+    assert new.rationale.endswith("Revised by Ann: half of it was paid for")
+    assert new.evidence == store.proposal(key).evidence
+    assert "already withdrawn" in solvent("revise", key, "--least", "3", "--most", "3.5", *told, code=2)
+
+
 def test_rejected_withdrawn_expired(solvent: Callable[..., str], file_one: Filing, store: CostStore) -> None:
     assert "the cost of action screen stays" in solvent("reject", str(file_one().id), "--notes", "no")
     assert "withdrew" in solvent("withdraw", str(file_one().id))

@@ -29,7 +29,7 @@ def client(desk: Running) -> Iterator[httpx.Client]:
 
 def test_a_proposal_is_seen_and_approved(client: httpx.Client, store: CostStore, file_one: Filing) -> None:
     filed = file_one()
-    assert "1</strong> cost proposals to decide" in client.get("/").text
+    assert "1</strong> cost proposal to decide" in client.get("/").text
     assert str(filed.id) in client.get("/costs").text
     said = send(client, f"/costs/{filed.id}", decision="approve", cost="", **SAID)
     assert "approved: 4 becomes 3" in said.text

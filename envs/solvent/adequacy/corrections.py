@@ -1,7 +1,9 @@
 """Corrections: sentences for an agent after a failure, chosen by severity and kind; the most specific one is given.
 
 A row names a severity and a *kind*: the cell words/evidence of the heuristic's matrix that fired, such as
-``definitive/thin``. ``*`` matches any level. Of the rows that match, the one with the highest
+``definitive/thin``. If the evidence at hand said the opposite, or reported a failure that the response left out, its
+amount is beside the point, and the kind is ``definitive/contradicted`` (``kind_of``). ``*`` matches any level. Of the
+rows that match, the one with the highest
 
     specificity = (number of words and evidence that it names, whether it names the severity)
 
@@ -32,6 +34,7 @@ from solvent.lab.mechanisms.adequacy import EVIDENCE, WORDS
 
 __all__ = [
     "ANY",
+    "CONTRADICTED",
     "CORRECTIONS",
     "EVIDENCE",
     "NOTHING_ASSERTED",
@@ -41,6 +44,7 @@ __all__ = [
     "CorrectionTable",
     "cell_of",
     "correction_for",
+    "kind_of",
     "load_corrections",
 ]
 
@@ -49,11 +53,15 @@ SEVERITIES = ("low", "medium", "high")
 NOTHING_ASSERTED = "nothing_asserted"
 """The heuristic's rule for a response without a claim. Only ``*/*`` rows match it."""
 
+CONTRADICTED = "contradicted"
+"""The level of evidence that the response contradicts, beside those of its amount."""
+
 CORRECTIONS = Path(__file__).with_name("corrections.toml")
 """The shipped table, which is the default."""
 
 _FIELDS = {"id", "severity", "words", "evidence", "text"}
-_LEVELS = {"severity": SEVERITIES, "words": WORDS, "evidence": EVIDENCE}
+_EVIDENCE = (*EVIDENCE, CONTRADICTED)
+_LEVELS = {"severity": SEVERITIES, "words": WORDS, "evidence": _EVIDENCE}
 _ID = re.compile(r"[a-z][a-z0-9_]{0,63}", re.ASCII)
 _KIND = re.compile(r"([a-z]+)/([a-z]+)(?:/[a-z_]+)?", re.ASCII)
 _LONGEST = 200
@@ -140,7 +148,7 @@ class CorrectionTable:
         """Return the faults of the table: no default, ties, rows that are never the answer."""
         if not any(row.pattern == "* */*" for row in self.rows):
             return ["no default row; allowed: one with severity, words and evidence '*'"]
-        cells = [("", ""), *itertools.product(WORDS, EVIDENCE)]
+        cells = [("", ""), *itertools.product(WORDS, _EVIDENCE)]
         answers = [
             (f"{severity} {words or '-'}/{evidence or '-'}", self._best(severity, words, evidence))
             for severity, (words, evidence) in itertools.product(SEVERITIES, cells)
@@ -167,10 +175,16 @@ def cell_of(kind: str) -> tuple[str, str]:
         return "", ""
     found = _KIND.fullmatch(str(kind))
     words, evidence = found.groups() if found else ("", "")
-    if words not in WORDS or evidence not in EVIDENCE:
-        allowed = f"{'|'.join(WORDS)}/{'|'.join(EVIDENCE)}, or {NOTHING_ASSERTED}"
+    if words not in WORDS or evidence not in _EVIDENCE:
+        allowed = f"{'|'.join(WORDS)}/{'|'.join(_EVIDENCE)}, or {NOTHING_ASSERTED}"
         raise AdequacyError(f"kind: got {kind!r:.80}; allowed: {allowed}")
     return words, evidence
+
+
+def kind_of(rule: str, *, contradicted: bool) -> str:
+    """Return the kind of a failure with a rule of the heuristic, such as ``definitive/thin``."""
+    words = cell_of(rule)[0]
+    return f"{words}/{CONTRADICTED}" if contradicted and words else rule
 
 
 def correction_for(severity: str, kind: str, table: CorrectionTable | None = None) -> Correction:

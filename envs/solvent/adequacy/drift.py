@@ -26,8 +26,9 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
-from solvent.adequacy.corrections import Correction, CorrectionTable, cell_of, load_corrections
+from solvent.adequacy.corrections import Correction, CorrectionTable, cell_of, kind_of, load_corrections
 from solvent.adequacy.errors import AdequacyError
+from solvent.adequacy.heuristic import CLAIM_CONTRADICTED
 from solvent.adequacy.jsonl import append_lines, read_lines
 from solvent.adequacy.scores import ScoreRecord
 
@@ -177,7 +178,8 @@ class DriftMonitor:
             scored = record.epad.in_force
             if scored is None:
                 raise AdequacyError(f"record {record.id!r:.80}: got no EpAd; allowed: one at least")
-            event = self.observe(record.agent or "", record.session or "", scored, record.rule)
+            kind = kind_of(record.rule, contradicted=CLAIM_CONTRADICTED in record.signals)
+            event = self.observe(record.agent or "", record.session or "", scored, kind)
             found += [] if event is None else [event]
         return found
 

@@ -25,7 +25,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from solvent.adequacy.corrections import Correction, CorrectionTable, cell_of, correction_for
+from solvent.adequacy.corrections import Correction, CorrectionTable, cell_of, correction_for, kind_of
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.jsonl import append_lines, read_lines
 from solvent.adequacy.labelled import Example
@@ -131,7 +131,7 @@ class Incident:
 
     def correction(self, table: CorrectionTable | None = None) -> Correction:
         """Return the agent's correction after this incident."""
-        return correction_for(self.level, self.rule, table)
+        return correction_for(self.level, kind_of(self.rule, contradicted=self.contradicted), table)
 
     @property
     def sha256(self) -> str:

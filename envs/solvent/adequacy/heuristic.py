@@ -32,7 +32,10 @@ from solvent.adequacy.sycophancy import sycophancy
 from solvent.adequacy.text import Document, read, without_questions
 from solvent.adequacy.tools import Evidence, ToolCall, ToolContext
 
-__all__ = ["Adequacy", "SentenceFinding", "Span", "Words", "score", "score_of"]
+__all__ = ["CLAIM_CONTRADICTED", "Adequacy", "SentenceFinding", "Span", "Words", "score", "score_of"]
+
+CLAIM_CONTRADICTED = "claim_contradicted"
+"""The signal of a response that tells of none of the failures in its log."""
 
 Made = TypeVar("Made")
 
@@ -275,7 +278,7 @@ def _signals(levels: Sequence[Level], worst: int, invented: bool, contradicted: 
     if invented:
         yield "reported_without_call"
     if contradicted:
-        yield "claim_contradicted"
+        yield CLAIM_CONTRADICTED
     elif worst >= 0 and levels[worst]:
         yield f"claim_{levels[worst]}"
 

@@ -23,10 +23,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from solvent.adequacy.corrections import correction_for
+from solvent.adequacy.corrections import correction_for, kind_of
 from solvent.adequacy.decisions import Trigger, triggered
 from solvent.adequacy.errors import AdequacyError
-from solvent.adequacy.heuristic import score
+from solvent.adequacy.heuristic import CLAIM_CONTRADICTED, score
 from solvent.adequacy.jsonl import json_object
 from solvent.adequacy.lexicon import load_lexicon
 from solvent.adequacy.responses import Response, last_response, response_of
@@ -61,6 +61,7 @@ def verdict_on(response: Response, triggers: Sequence[Trigger] = ()) -> dict[str
     verdict = VERDICTS[words_verdict(found.score, _LIMITS.review_from, _LIMITS.reject_from)]
     sentences = [one for one in found.sentences if one.words is not None]
     said = max(sentences, key=lambda one: one.score).text if sentences else ""
+    kind = kind_of(found.rule, contradicted=CLAIM_CONTRADICTED in found.signals)
     return {
         "verdict": verdict,
         "score": found.score,
@@ -68,7 +69,7 @@ def verdict_on(response: Response, triggers: Sequence[Trigger] = ()) -> dict[str
         "signals": list(found.signals),
         "escalate": found.escalate,
         "sentence": said,
-        "correction": None if verdict == "accept" else correction_for(_SEVERITY, found.rule).text,
+        "correction": None if verdict == "accept" else correction_for(_SEVERITY, kind).text,
         "id": response.id,
     }
 

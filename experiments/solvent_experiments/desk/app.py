@@ -60,19 +60,19 @@ def application(opened: Opened, port: int) -> Guard:
             missing.append(("Cost proposals", REGISTER))
         else:
             waiting = opened.costs.count_proposals()[PENDING]
-            rows.append(("/costs", "cost proposals to decide", waiting, opened.costs.place))
+            rows.append(("/costs", "cost proposal", "to decide", waiting, opened.costs.place))
         for number, store in enumerate(opened.gates):
             reviews = store.counts().get("review", 0)
-            rows.append((f"/gate/{number}", "gate reviews to decide", reviews, store.place))
+            rows.append((f"/gate/{number}", "gate review", "to decide", reviews, store.place))
         if not opened.gates:
             missing.append(("Gate reviews", JUDGE))
         if opened.responses is None:
             missing.append(("Responses to label", RESPONSES))
         else:
             waiting = len(adequacy.unlabelled())
-            rows.append(("/adequacy/responses", "responses to label", waiting, str(opened.responses.path)))
+            rows.append(("/adequacy/responses", "response", "to label", waiting, str(opened.responses.path)))
         incidents = len(adequacy.logged())
-        rows.append(("/adequacy/incidents", "incidents logged", incidents, str(opened.incidents)))
+        rows.append(("/adequacy/incidents", "incident", "logged", incidents, str(opened.incidents)))
         return render(request, "home.html.j2", title="What waits", rows=rows, missing=missing)
 
     charts = Charts(opened.costs, opened.gates, opened.refusals)

@@ -27,6 +27,7 @@ from solvent_experiments.desk.pages import (
     text_in,
     utc,
 )
+from solvent_experiments.instruments.energy.proposals import revised
 
 __all__ = ["Costs"]
 
@@ -80,21 +81,9 @@ class Costs:
     def revise(self, request: Request) -> Response:
         row, form = self._found(request), form_of(request)
         try:
-            said = f"{row.rationale}\nRevised by {text_in(form, 'who')}: {text_in(form, 'why')}"
-            new = EnergyCostProposal(
-                target_type=row.target_type,
-                target_name=row.target_name,
-                current_cost=self.store.price(row.target_type, row.target_name).cost,
-                suggested_min=_number(form, "least"),
-                suggested_max=_number(form, "most"),
-                direction=row.direction,
-                rationale=said,
-                confidence=row.confidence,
-                evidence=row.evidence,
-                heartbeat_refs=row.heartbeat_refs,
-                memory_refs=row.memory_refs,
-            )
-            filed = self.store.revise(row.id, new)
+            least, most = _number(form, "least"), _number(form, "most")
+            who, why = text_in(form, "who"), text_in(form, "why")
+            filed = revised(self.store, row, least, most, by=who, reason=why)
         except (FormError, ProposalError) as error:
             return self._refused(request, row, error)
         return saved(f"/costs/{filed.id}")

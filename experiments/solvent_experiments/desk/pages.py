@@ -145,6 +145,11 @@ def _shown(value: Any) -> Any:
     return value if not isinstance(value, str) or isinstance(value, Markup) else visible(value, "\n")
 
 
+def _moment(time: str) -> str:
+    """Return a time of a ledger, ISO 8601 in UTC, as the desk writes it."""
+    return time.replace("T", " ").replace("+00:00", " UTC")
+
+
 def _facts(facts: Sequence[Fact]) -> list[Fact]:
     return [fact for fact in facts if fact[1]]
 
@@ -157,4 +162,4 @@ _TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_TEMPLATES.filters["facts"] = _facts
+_TEMPLATES.filters |= {"facts": _facts, "moment": _moment}

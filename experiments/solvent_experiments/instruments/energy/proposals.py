@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from solvent import LabParams
     from solvent.energy.costs import CostStore, EnergyCost, EnergyCostProposal
 
-__all__ = ["app"]
+__all__ = ["app", "revised"]
 
 app = typer.Typer(
     rich_markup_mode="markdown",
@@ -156,6 +156,25 @@ def withdraw(key: Key, notes: Notes = None, store: Store = DEFAULT_STORE) -> Non
         row = opened.withdraw(key, by="user", notes=notes)
     say(f"withdrew {_short(row)}: the cost of {row.target} stays")
     suggest("`solvent proposals list --status pending` shows what still waits.")
+
+
+@app.command()
+def revise(
+    key: Key,
+    least: Annotated[float, typer.Option(help="The least cost that is suggested.")],
+    most: Annotated[float, typer.Option(help="The most.")],
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who revises it: a person's name.")],
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Reason, added to the rationale.")],
+    store: Store = DEFAULT_STORE,
+) -> None:
+    """Put a proposal with another range in the place of a pending one, with its evidence.
+
+    Example: `solvent proposals revise 3f2a --least 3 --most 3.5 --by "J. Doe" --reason "half of it was paid for"`
+    """
+    with _opened(store) as opened:
+        old = opened.proposal(key)
+        new = revised(opened, old, least, most, by=by, reason=reason)
+    say(f"withdrew {_short(old)}, filed {_short(new)}: {new.target}, {least:g} to {most:g}")
 
 
 @app.command()
@@ -292,6 +311,37 @@ def intents(
     with _opened(store) as opened:
         periods = opened.intents(by, episode=episode, zone=local)
     shown_intents(periods, by, zone, figure, as_json=as_json)
+
+
+def revised(
+    store: CostStore, row: EnergyCostProposal, least: float, most: float, *, by: str, reason: str
+) -> EnergyCostProposal:
+    """File a proposal with another range in the place of a pending one, as a person argues it.
+
+    Raises:
+        ProposalError: the proposal was reviewed before, or the range is not allowed.
+    """
+    from solvent.energy.costs import EnergyCostProposal, ProposalError
+
+    cost = store.price(row.target_type, row.target_name).cost
+    lower = row.direction == "decrease"
+    if not (0.0 < least < cost and least <= most <= cost if lower else cost <= least <= most and cost < most):
+        side = "below" if lower else "above"
+        raise ProposalError(f"range: got {least:g} to {most:g}; allowed: a least and a most {side} {cost:g}")
+    new = EnergyCostProposal(
+        target_type=row.target_type,
+        target_name=row.target_name,
+        current_cost=cost,
+        suggested_min=least,
+        suggested_max=most,
+        direction=row.direction,
+        rationale=f"{row.rationale}\nRevised by {by}: {reason}",
+        confidence=row.confidence,
+        evidence=row.evidence,
+        heartbeat_refs=row.heartbeat_refs,
+        memory_refs=row.memory_refs,
+    )
+    return store.revise(row.id, new)
 
 
 # ------------------------------------------------------------------------------------------ store and output
