@@ -53,6 +53,14 @@ def test_seeds_of_a_vector(seeds):
         LabVectorEnv(2).reset(seed=seeds)
 
 
+@pytest.mark.parametrize("action", [-1, 154, 1.5, "rest", [3, 4], np.array([3, 4])])
+def test_a_step_of_no_action(action):
+    env = LabEnv()
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match=r"action: got .*; allowed: an integer from 0 to 153"):
+        env.step(action)
+
+
 @pytest.mark.parametrize("action", [-1, 154])
 def test_a_sentence_of_no_action(action):
     with pytest.raises(ValueError, match=r"action: got .*; allowed: an integer from 0 to 153"):

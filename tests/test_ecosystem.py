@@ -1,17 +1,39 @@
-"""Plain tools of the field run unchanged on every level."""
+"""Plain tools of the field run unchanged on every level; the recipes of docs/ecosystem.md run as they stand."""
 
 from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.wrappers import RecordEpisodeStatistics
+import yaml
+from gymnasium.vector import AutoresetMode
+from gymnasium.wrappers import RecordEpisodeStatistics, RecordVideo
 from gymnasium.wrappers.vector import RecordEpisodeStatistics as RecordVectorStatistics
+from gymnasium.wrappers.vector import RecordVideo as RecordVectorVideo
 from stable_baselines3 import PPO
+from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from solvent import ENVIRONMENTS
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "docs" / "ecosystem.md").read_text(encoding="utf-8")
+RECIPES = re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
+BLOCKS = [
+    pytest.param(title, block, id=f"{title} {number}")
+    for title, text in RECIPES
+    for number, block in enumerate(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
+]
+NOT_IN_DEV = {"TorchRL": "torchrl", "Ray RLlib": "tree", "Minari": "minari"}
+"""Sections whose library the extra `dev` lacks, and a module that only it brings. They may warn."""
+ZOO = yaml.safe_load((ROOT / "configs" / "rl_zoo3.yml").read_text(encoding="utf-8"))
 
 SHORT = {"budget": {"heartbeats": 3}}
 
@@ -48,9 +70,95 @@ def test_gymnasium_records_the_episodes_of_a_vector(env_id: str, mode: str) -> N
     assert told["episode_summary"]["length"].tolist() == [3, 3]
 
 
+@pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP])
+def test_a_vector_names_its_reset_mode_where_gymnasiums_own_does(mode: AutoresetMode) -> None:
+    own = gymnasium.make_vec("Solvent/Debt-v0", 2, autoreset_mode=mode)
+    plain = gymnasium.make_vec(
+        "Solvent/Debt-v0", 2, vectorization_mode="sync", vector_kwargs={"autoreset_mode": mode}
+    )
+    assert own.autoreset_mode == plain.autoreset_mode == mode
+    assert own.metadata["autoreset_mode"] == plain.metadata["autoreset_mode"]
+
+
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
 def test_stable_baselines_learns_without_any_adapter(env_id: str) -> None:
     envs = DummyVecEnv([lambda: Monitor(gymnasium.make(env_id, params=SHORT))])
     model = PPO("MlpPolicy", envs, n_steps=32, batch_size=32, n_epochs=1, seed=0, device="cpu").learn(32)
     assert {episode["l"] for episode in model.ep_info_buffer} <= set(range(1, 19))
     assert len(model.ep_info_buffer) >= 1
+
+
+# -- videos --------------------------------------------------------------------------------------
+
+
+def frames(path: Path) -> int:
+    return pytest.importorskip("imageio_ffmpeg").count_frames_and_secs(str(path))[0]
+
+
+@pytest.mark.parametrize("env_id", ENVIRONMENTS)
+def test_gymnasium_films_an_episode(env_id: str, tmp_path: Path) -> None:
+    pytest.importorskip("moviepy", reason="the extra `video` is not installed")
+    env = RecordVideo(gymnasium.make(env_id, params=SHORT, render_mode="rgb_array"), str(tmp_path / "videos"))
+    play(env)
+    env.close()
+    (video,) = (tmp_path / "videos").iterdir()
+    assert video.suffix == ".mp4"
+    assert frames(video) == 4  # the start and three heartbeats
+
+
+@pytest.mark.parametrize("kind", ["vector_entry_point", "sync"])
+def test_gymnasium_films_a_vector(kind: str, tmp_path: Path) -> None:
+    pytest.importorskip("moviepy", reason="the extra `video` is not installed")
+    labs = RecordVectorVideo(
+        gymnasium.make_vec(
+            "Solvent/Debt-v0", 4, vectorization_mode=kind, params=SHORT, render_mode="rgb_array"
+        ),
+        str(tmp_path / "videos"),
+    )
+    labs.reset(seed=0)
+    for _ in range(8):
+        labs.step(np.zeros(4, np.int64))
+    labs.close()
+    videos = sorted((tmp_path / "videos").iterdir())
+    assert [frames(video) for video in videos] == [4, 4]
+
+
+# -- the page ------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("title", "block"), BLOCKS)
+def test_a_recipe_runs_as_it_stands(title: str, block: str, tmp_path: Path) -> None:
+    module = "moviepy" if "RecordVideo" in block else NOT_IN_DEV.get(title, "gymnasium")
+    if importlib.util.find_spec(module) is None:
+        pytest.skip(f"{title}: {module} is not installed")
+    script = tmp_path / "recipe.py"
+    script.write_text(block, encoding="utf-8")
+    warnings = [] if title in NOT_IN_DEV else ["-W", "error"]
+    result = subprocess.run(
+        [sys.executable, *warnings, str(script)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    for name in re.findall(r"# writes (\S+)", block):
+        assert (tmp_path / name).is_file()
+
+
+def test_each_section_has_a_row_in_the_table() -> None:
+    rows = re.findall(r"^\| \[([^]]+)\]", PAGE, re.MULTILINE)
+    assert rows == [title for title, _ in RECIPES]
+
+
+@pytest.mark.parametrize("env_id", ZOO)
+def test_rl_zoo3s_entry_builds_its_model(env_id: str) -> None:
+    assert env_id in ENVIRONMENTS
+    entry = dict(ZOO[env_id])
+    policy, labs, _ = (entry.pop(key) for key in ("policy", "n_envs", "n_timesteps"))
+    start = float(entry["learning_rate"].removeprefix("lin_"))
+    entry["learning_rate"] = lambda left: left * start  # as rl-zoo3 reads it
+    model = PPO(policy, make_vec_env(env_id, labs), seed=0, device="cpu", **entry)
+    assert model.n_envs * model.n_steps % model.batch_size == 0

@@ -78,6 +78,7 @@ class LabVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any
             "render_fps": 4,
             "autoreset_mode": mode,
         }
+        self.autoreset_mode = mode  # where SyncVectorEnv has it
         self.num_envs = num_envs
         self.params = resolve_params(params, preset)
         self.render_mode = render_mode
