@@ -489,7 +489,7 @@ def tools(
 
     Examples:
 
-    - `solvent tools "python -m mcp_server_time"`
+    - `solvent tools "solvent serve"`  the lab itself as such a server
 
     - `solvent tools http://127.0.0.1:8000/mcp --why`
     """
