@@ -1,4 +1,6 @@
-"""Draw a picture of each level: `python docs/picture.py` writes them to `docs/img`.
+"""Draw a picture of each level, and the headline figure: `python docs/picture.py` writes them to `docs/img`.
+
+`words_ablation` shows the numbers of `docs/results/words.json`; the others are frames.
 
 Four scripts play, so that one frame shows everything. The hasty one, on the level with debt alone and on the smallest,
 claims a little too much and publishes as soon as it is fairly sure: plates, debt above and below its threshold, a
@@ -12,6 +14,7 @@ correction.
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,8 +28,11 @@ from solvent.lab.rendering import Renderer
 from solvent.lab.rendering.panels.energy import is_present
 from solvent.lab.rendering.panels.proposals import arguable_verb
 from solvent.lab.verbs import Verb
+from solvent_experiments.figures.style import save, styled
+from solvent_experiments.figures.words import words_ablation
 
 HERE = Path(__file__).resolve().parent
+HEADLINE = "words_ablation"
 
 
 def hasty(env: LabEnv, lab: Any) -> int:
@@ -145,7 +151,7 @@ def draw(shot: Shot, scale: int) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--shot", choices=tuple(SHOTS), help="only this picture")
+    parser.add_argument("--shot", choices=(HEADLINE, *SHOTS), help="only this picture")
     parser.add_argument("--seed", type=int, help="another lab")
     parser.add_argument("--heartbeat", type=int, help="another moment")
     parser.add_argument("--scale", type=int, default=2, help="pixels a unit")
@@ -153,6 +159,10 @@ def main() -> None:
     arguments = parser.parse_args()
 
     arguments.out.mkdir(parents=True, exist_ok=True)
+    if arguments.shot in (None, HEADLINE):
+        found = json.loads((HERE / "results" / "words.json").read_text(encoding="utf-8"))
+        with styled():
+            print(save(words_ablation(found, "ppo"), arguments.out / HEADLINE, kinds=("png",)))
     for name, shot in SHOTS.items():
         if arguments.shot not in (None, name):
             continue

@@ -12,7 +12,7 @@ from matplotlib.image import imread
 from solvent import LabParams
 from solvent_experiments.artifacts.folder import VERDICTS, RunFolder
 from solvent_experiments.figures import FIGURES, draw_all
-from solvent_experiments.figures.style import DPI, WIDTH, as_image, styled
+from solvent_experiments.figures.style import DPI, WIDTH, as_image, head, styled
 from solvent_experiments.measure.departures import CONTAMINATED
 from tests.runs import DAILY, RESTLESS, Level, texts, words
 
@@ -53,7 +53,11 @@ def test_nothing_is_small_or_cut_off_and_the_mark_covers_no_legend(level: Level)
             if figure is None:
                 continue
             found.add(name)
-            as_image(figure, "png", run.mark)
+            head(figure, run.heading, run.mark)
+            as_image(figure, "png")
+            assert f"{level.experiment.env}, run {level.experiment.name}" in words(figure).replace(
+                " (changed parameters)", ""
+            ), name
             box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
             assert width == WIDTH
             assert min(box.x0, box.y0) >= -0.01, name
@@ -64,7 +68,7 @@ def test_nothing_is_small_or_cut_off_and_the_mark_covers_no_legend(level: Level)
             mark = next(text for text in texts(figure) if CONTAMINATED in text.get_text())
             for legend in figure.legends:
                 assert not legend.get_window_extent().overlaps(mark.get_window_extent()), name
-        if name in ("budget_curve", "comparison", "profiles"):
+        if name in ("episode", "comparison"):
             for agent in (RESTLESS, *level.experiment.agents):
                 assert agent in words(figure), (name, agent)
     # What is learnt has figures of its own; nothing is missing that a run without training shows.

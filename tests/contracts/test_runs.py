@@ -248,7 +248,7 @@ def test_the_tables_fit_and_name_every_agent(level: Level) -> None:
             assert agent in shown
         assert "CONTAMINATED" not in shown
     show_results(level.folder, page)
-    assert str(level.folder.figures / "budget_curve.png") in written(page)
+    assert str(level.folder.figures / "episode.png") in written(page)
 
 
 def test_agents_are_compared(level: Level, tmp_path: Path) -> None:

@@ -11,19 +11,39 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.patches import StepPatch
 from matplotlib.text import Text
 
 from solvent import LabParams, preset
+from solvent.lab.codes import REFUSAL_REASONS
+from solvent_agents.registry import PLAYERS
 from solvent_experiments.artifacts.folder import RunFolder
 from solvent_experiments.config.documents import ConfigError
-from solvent_experiments.config.experiment import Experiment
+from solvent_experiments.config.experiment import Experiment, load_experiment
 from solvent_experiments.figures import FIGURES, draw_all
-from solvent_experiments.figures.budget import held
+from solvent_experiments.figures.after_refusal import REACTIONS
 from solvent_experiments.figures.data import RunData, load_run
-from solvent_experiments.figures.style import save, spread, styled
+from solvent_experiments.figures.energy import INTENT_COLOURS
+from solvent_experiments.figures.episode import held
+from solvent_experiments.figures.strictness import LEVEL_COLOURS
+from solvent_experiments.figures.style import (
+    AGENTS,
+    CATEGORIES,
+    PALETTE,
+    REASONS,
+    colour_of,
+    head,
+    looks,
+    spread,
+    styled,
+)
+from solvent_experiments.figures.verdicts import VERDICT_COLOURS
+from solvent_experiments.figures.words import SCORE_COLOURS
 from solvent_experiments.measure.departures import CONTAMINATED, mark_of, switched_off
 from solvent_experiments.measure.results import result_tables
 from solvent_experiments.run.running import run_experiment
+
+CONFIGS = Path(__file__).parents[2] / "configs"
 
 
 def words(figure: Figure) -> str:
@@ -40,7 +60,7 @@ def test_units_and_training_seeds_are_named(run: RunData) -> None:
     with styled():
         learning, refusals, budget, claims = (
             words(FIGURES[name](run))  # type: ignore[arg-type]
-            for name in ("learning_curve", "refusal_curve", "budget_curve", "claims")
+            for name in ("learning_curve", "refusal_curve", "episode", "claims")
         )
     assert "(bits)" in learning
     assert "steps" in learning
@@ -52,7 +72,8 @@ def test_units_and_training_seeds_are_named(run: RunData) -> None:
     assert "debt (bits)" in budget
     assert "realised (bits)" in claims
     assert "dashed: claim = realised" in claims
-    assert "hermit" not in claims  # it never claims anything
+    assert "no experiment: " in claims
+    assert "hermit" in claims.partition("no experiment: ")[2]  # it never claims anything
 
 
 @pytest.mark.parametrize(
@@ -95,15 +116,59 @@ def test_a_contaminated_run_says_so_everywhere(smoke: Experiment, tmp_path: Path
     assert CONTAMINATED in result_tables(run.rows, title="x", mark=run.mark)[0].title
     clean = replace(run, params=smoke.params)
     with styled():
-        for name in ("budget_curve", "comparison"):
+        for name in ("episode", "comparison"):
             figure, other = FIGURES[name](run), FIGURES[name](clean)
             assert figure is not None
             assert other is not None
-            save(figure, tmp_path / name, run.mark)
-            save(other, tmp_path / f"{name}-clean", clean.mark)
+            head(figure, run.heading, run.mark)
+            head(other, clean.heading, clean.mark)
             assert CONTAMINATED in words(figure)
             assert CONTAMINATED not in words(other)
     assert not (folder.figures / "learning_curve.png").exists()
+
+
+def test_the_first_figure_has_the_refusals_of_the_evaluation_by_hour_and_reason(run: RunData) -> None:
+    assert next(iter(FIGURES)) == "episode"
+    with styled():
+        figure = FIGURES["episode"](run)
+    assert figure is not None
+    for agent, axes in zip(run.agents, figure.axes[2::3], strict=True):
+        traces = run.traces_of(agent)
+        bars = [patch for patch in axes.patches if isinstance(patch, StepPatch)]
+        for code, bar in enumerate(bars, 1):
+            values, _, base = bar.get_data()
+            often = (values - base) * (traces["heartbeat"] == 0).sum()
+            beats = np.bincount(traces["heartbeat"][traces["refusal"] == code], minlength=len(often) + 1)[1:]
+            assert often == pytest.approx(beats), (agent, code)
+        assert len(bars) == len(REFUSAL_REASONS)
+        told = run.episodes["refusals"][run.episodes["agent"] == agent].mean()
+        assert axes.get_title(loc="right") == (f"{told:.1f}" if told else "none")
+
+
+def test_an_agent_has_its_colour_whoever_is_beside_it(run: RunData) -> None:
+    one = replace(run, rows=tuple(row for row in run.rows if row.agent == "random"))
+    with styled():
+        for name in ("honesty", "claims"):
+            for shown in (run, one):
+                figure = FIGURES[name](shown)
+                assert figure is not None
+                texts = [*figure.findobj(Text)]
+                (title,) = (text for text in texts if isinstance(text, Text) and text.get_text() == "random")
+                assert title.get_color() == colour_of("random")
+
+
+def test_no_two_agents_of_a_shipped_run_look_alike() -> None:
+    for path in CONFIGS.glob("*.yaml"):
+        experiment = load_experiment(path)
+        agents = [*experiment.train, *experiment.agents]
+        assert len(set(looks(agents).values())) == len(agents), path.name
+    assert set(AGENTS) - {"ppo"} <= set(PLAYERS)
+
+
+def test_a_category_never_has_the_colour_of_an_agent() -> None:
+    drawn = {*VERDICT_COLOURS.values(), *REACTIONS.values(), *INTENT_COLOURS.values(), *SCORE_COLOURS}
+    drawn |= {colour for _, colour in REASONS.values()} | {*LEVEL_COLOURS} | {*CATEGORIES}
+    assert drawn.isdisjoint(PALETTE)
 
 
 def test_values_are_held_after_the_end() -> None:

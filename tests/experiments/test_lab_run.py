@@ -20,8 +20,8 @@ from solvent_experiments.config.documents import ConfigError, dump_yaml
 from solvent_experiments.config.experiment import load_experiment
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.style import DPI, WIDTH, styled
-from solvent_experiments.figures.words import ARMS, counted, words_ablation
-from solvent_experiments.instruments.adequacy.ablation import MEASURES, compare_words, load_arms, words_table
+from solvent_experiments.figures.words import ABLATED, ARMS, OUTRUN, STAGES, counted, words_ablation
+from solvent_experiments.instruments.adequacy.ablation import MEASURES, compare_words, words_table
 from solvent_experiments.measure.columns import SCORES
 from solvent_experiments.measure.results import result_tables
 from solvent_experiments.measure.summary import summary, to_mappings
@@ -161,26 +161,22 @@ def test_the_arms_are_held_against_each_other(arms: dict[str, Path], tmp_path: P
     assert len(words_table(found).rows) == 10
 
 
-def test_the_figure_has_a_curve_for_each_arm(arms: dict[str, Path]) -> None:
-    loaded = load_arms(*arms.values())
+def test_the_figure_tells_both_arms(arms: dict[str, Path], tmp_path: Path) -> None:
+    found = compare_words(*arms.values(), tmp_path / "out")
     with styled():
-        figure = words_ablation(loaded, "ppo")
-        debt, share = figure.axes[:2]
-    for name, late in zip(ARMS, (0.0, STRONG_LATE), strict=True):
-        thick = [line for line in share.lines if line.get_color() == ARMS[name] and line.get_linewidth() > 1]
-        assert len(thick) == 1
-        ends = np.asarray(thick[0].get_ydata(), float)
-        # Each point is the mean of a stretch of the training.
-        assert ends[0] == pytest.approx(STRONG_EARLY, abs=0.12)
-        assert ends[-1] == pytest.approx(late, abs=0.12)
-    for axes in (debt, share):
-        highest = max(np.nanmax(np.asarray(line.get_ydata(), float)) for line in axes.lines)
-        assert highest <= axes.get_ylim()[1]
-    assert "overclaimed" in debt.get_ylabel()
-    assert "words" in share.get_ylabel()
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
-        f"adequacy {name}" for name in ARMS
-    ]
+        figure = words_ablation(found, "ppo")
+    for axes, measure in zip(figure.axes, ABLATED, strict=True):
+        for name, colour in ARMS.items():
+            (line,) = (line for line in axes.lines if line.get_color() == colour)
+            told = [found["agents"]["ppo"][name][stage][measure]["value"] for stage in STAGES]
+            assert list(line.get_ydata()) == told
+            assert max(told) <= axes.get_ylim()[1]
+    shares = [found["agents"]["ppo"][name]["evaluation"][OUTRUN]["value"] for name in ARMS]
+    title = " ".join(text.get_text() for text in figure.texts)
+    enforced, tracked = (f"{share:.0%}".replace("%", " %") for share in shares)
+    assert f"Rules only tracked: {tracked} of" in title
+    assert f"Rules enforced: {enforced}." in title
+    assert {text.get_text().partition("\n")[0] for text in figure.axes[0].texts} == set(ARMS)
 
 
 def test_arms_that_differ_in_more_or_in_nothing_are_refused(arms: dict[str, Path], tmp_path: Path) -> None:

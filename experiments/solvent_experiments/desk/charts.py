@@ -28,7 +28,7 @@ from solvent.gate.errors import GateError
 from solvent.gate.store import VerdictStore, Window
 from solvent.lab.mechanisms.debt import RefusalEvent
 from solvent_experiments.desk.pages import render
-from solvent_experiments.figures.style import DASHED, INK, PALETTE, REASONS, as_image, new_figure, styled
+from solvent_experiments.figures.style import CATEGORIES, DASHED, INK, REASONS, as_image, new_figure, styled
 from solvent_experiments.instruments.energy.intents import intents_figure, intents_table
 from solvent_experiments.instruments.gate.tables import drift_table
 from solvent_experiments.measure.table import Table
@@ -37,7 +37,7 @@ __all__ = ["Charts"]
 
 WINDOW = 100
 """Claims in a window, as in `solvent gate drift`."""
-COLOURS = {"accept": PALETTE[2], "review": PALETTE[4], "decline": PALETTE[3], "reject": PALETTE[1]}
+COLOURS = dict(zip(("accept", "reject", "review", "decline"), CATEGORIES, strict=False))
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def thresholds_figure(changes: Sequence[Change]) -> Figure:
     axes = figure.subplots()
     for i, percentile in enumerate(sorted({change.percentile for change in changes})):
         mine = [change for change in changes if change.percentile == percentile]
-        colour = PALETTE[i % len(PALETTE)]
+        colour = CATEGORIES[i % len(CATEGORIES)]
         places = np.arange(2, len(mine) + 2)
         axes.plot(
             places, [one.threshold for one in mine], color=colour, marker="o", ms=3, label=f"P{percentile:g}"

@@ -13,17 +13,17 @@ from solvent.lab.verbs import VERBS, Verb
 from solvent_experiments.artifacts.parquet import Columns
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.frame import colour_key, share_bars
-from solvent_experiments.figures.style import GREY, INK, PALETTE, colours, new_figure
+from solvent_experiments.figures.style import GREY, INK, LAVENDER, OCHRE, ROSE, TEAL, colour_of, new_figure
 from solvent_experiments.figures.training import DRAWS
 from solvent_experiments.measure.statistics import share_interval
 
 __all__ = ["REACTIONS", "after_refusal", "reactions"]
 
 REACTIONS = {
-    "calibrates": PALETTE[2],
-    "rests": PALETTE[5],
-    "repeats the same": PALETTE[1],
-    "another action": PALETTE[4],
+    "calibrates": TEAL,
+    "rests": LAVENDER,
+    "repeats the same": OCHRE,
+    "another action": ROSE,
 }
 """Reaction and its colour."""
 
@@ -46,20 +46,20 @@ def reactions(run: RunData) -> Columns:
 def after_refusal(run: RunData) -> Figure | None:
     """What an agent does right after a refused action, as shares of its refusals, a row for each agent."""
     found = reactions(run)
-    agents = [agent for agent in run.agents if (found["agent"] == agent).any()][::-1]
-    if not agents:
+    if not len(found["agent"]):
         return None
+    agents = run.agents[::-1]
     figure = new_figure(1.4 + 0.24 * len(agents))
     axes = figure.subplots()
     share_bars(axes, found, agents, REACTIONS, _calibrating)
     for place, (agent, label) in enumerate(zip(agents, axes.get_yticklabels(), strict=True)):
-        label.set_color(colours(run.agents)[agent])
+        label.set_color(colour_of(agent))
         count = int((found["agent"] == agent).sum())
         axes.annotate(f"{count:,}", (1.02, place), xycoords=("axes fraction", "data"), va="center", color=INK)
     axes.set_ylim(-0.6, len(agents) - 0.4)
     axes.text(1.02, 1.0, "refused", transform=axes.transAxes, va="bottom", color=GREY)
     axes.set_xlabel("what came next, as shares of refused actions\nline: 95 % of calibrations")
-    colour_key(figure, run, REACTIONS, 2)
+    colour_key(figure, REACTIONS, 2)
     return figure
 
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from solvent.lab.codes import Event
 from solvent_experiments.artifacts.parquet import select
 from solvent_experiments.figures.data import RunData
-from solvent_experiments.figures.frame import panels
+from solvent_experiments.figures.frame import missing, panels
 from solvent_experiments.figures.style import DASHED, GREY, signed
 
 __all__ = ["claims"]
@@ -27,7 +27,7 @@ def claims(run: RunData) -> Figure | None:
             explored[agent] = (mine["claim"], mine["gain"])
     if not explored:
         return None
-    figure, drawn = panels(run, list(explored), 0.94, 1.3, columns=2, sharey=True)
+    figure, drawn = panels(list(explored), 0.94, 1.3, columns=2, sharey=True)
     longest = max(run.params.vocabulary.claims) or 1.0
     for agent, axes, colour in drawn:
         claim, gain = explored[agent]
@@ -47,7 +47,8 @@ def claims(run: RunData) -> Figure | None:
         "claimed before the experiment (bits)\n"
         "dots: mean, their area how often it is claimed\n"
         "bars: 10-90 %, dashed: claim = realised\n"
-        "numbers: mean claimed \N{RIGHTWARDS ARROW} mean realised",
+        "numbers: mean claimed \N{RIGHTWARDS ARROW} mean realised"
+        + missing(run.agents, explored, "no experiment"),
         fontsize=8,
     )
     figure.supylabel("realised (bits)", fontsize=8)

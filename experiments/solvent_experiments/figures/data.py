@@ -60,6 +60,12 @@ class RunData:
         return mark_of(self.params, environment_params(self.env))
 
     @property
+    def heading(self) -> str:
+        """The level and the name of the run, for the line above a figure."""
+        changed = not self.mark and self.params != environment_params(self.env)
+        return f"{self.env}{' (changed parameters)' if changed else ''}, run {self.name}"
+
+    @property
     def agents(self) -> list[str]:
         """Learned agents and language models, then the others, each group best first."""
         first = (*self.learned, *self.models)

@@ -12,15 +12,15 @@ from solvent_experiments.artifacts.folder import RunFolder, Unit
 from solvent_experiments.artifacts.joining import join
 from solvent_experiments.config.experiment import Experiment
 from solvent_experiments.figures.after_refusal import after_refusal
-from solvent_experiments.figures.budget import budget_curve
 from solvent_experiments.figures.claims import claims
-from solvent_experiments.figures.comparison import comparison, profiles
+from solvent_experiments.figures.comparison import comparison
 from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.figures.energy import energy_curve, intents_by_hour
+from solvent_experiments.figures.episode import episode
 from solvent_experiments.figures.honesty import honesty
 from solvent_experiments.figures.reliability import reliability
 from solvent_experiments.figures.strictness import lab_domain, strictness
-from solvent_experiments.figures.style import save, styled
+from solvent_experiments.figures.style import head, save, styled
 from solvent_experiments.figures.training import learning_curve, refusal_curve
 from solvent_experiments.figures.verdicts import finding_energies, verdict_curve, verdicts
 from solvent_experiments.figures.voice import deferrals, prices
@@ -29,15 +29,14 @@ from solvent_experiments.figures.words import words_curve, words_of_findings
 __all__ = ["FIGURES", "draw_all", "draw_first"]
 
 FIGURES: Mapping[str, Callable[[RunData], Figure | None]] = {
+    "episode": episode,
     "honesty": honesty,
+    "comparison": comparison,
     "learning_curve": learning_curve,
     "refusal_curve": refusal_curve,
-    "budget_curve": budget_curve,
     "claims": claims,
     "reliability": reliability,
     "after_refusal": after_refusal,
-    "comparison": comparison,
-    "profiles": profiles,
     "energy_curve": energy_curve,
     "intents_by_hour": intents_by_hour,
     "deferrals": deferrals,
@@ -50,7 +49,7 @@ FIGURES: Mapping[str, Callable[[RunData], Figure | None]] = {
     "words_curve": words_curve,
     "words": words_of_findings,
 }
-"""File name -> function that draws it, which returns None if the run has no data for it."""
+"""File name -> function that draws it, which returns None if the run has no data for it. The first is shown first."""
 
 
 def draw_all(folder: RunFolder, *, on_progress: Callable[[int, int], None] = lambda *_: None) -> list[Path]:
@@ -62,7 +61,8 @@ def draw_all(folder: RunFolder, *, on_progress: Callable[[int, int], None] = lam
         with styled():
             figure = draw(run)
             if figure is not None:
-                drawn.append(save(figure, folder.figures / name, run.mark))
+                head(figure, run.heading, run.mark)
+                drawn.append(save(figure, folder.figures / name))
     on_progress(len(FIGURES), len(FIGURES))
     return drawn
 

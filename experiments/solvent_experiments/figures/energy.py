@@ -11,10 +11,10 @@ from solvent import LabParams
 from solvent.lab.mechanisms.energy import hour_of, within_hours
 from solvent.lab.verbs import INTENTS, VERBS
 from solvent_experiments.artifacts.parquet import Columns
-from solvent_experiments.figures.budget import percentile_band
 from solvent_experiments.figures.data import RunData
+from solvent_experiments.figures.episode import percentile_band
 from solvent_experiments.figures.frame import colour_key, level_line, panels, stack
-from solvent_experiments.figures.style import DOTTED, GREY
+from solvent_experiments.figures.style import DOTTED, GREY, LAVENDER, MINT, OCHRE, ROSE, TEAL
 
 __all__ = ["FEW", "clock", "energy_curve", "intents_by_hour", "of_heartbeats", "opening", "shade_absence"]
 
@@ -23,7 +23,7 @@ AWAY = "#EBEBEB"
 HOURS = 24
 FEW = 0.1
 """Least share of the episodes that reach a heartbeat, for it to be drawn."""
-INTENT_COLOURS = dict(zip(INTENTS, ("#CC79A7", "#0072B2", "#009E73", "#D55E00", "#E69F00"), strict=True))
+INTENT_COLOURS = dict(zip(INTENTS, (LAVENDER, MINT, TEAL, OCHRE, ROSE), strict=True))
 
 
 def of_heartbeats(
@@ -66,7 +66,7 @@ def energy_curve(run: RunData) -> Figure | None:
     if not run.params.energy.enabled or not len(run.traces["heartbeat"]):
         return None
     heartbeats, energy = run.params.budget.heartbeats, run.params.energy
-    figure, drawn = panels(run, run.agents, 0.85, ROW_HEIGHT, sharey=True)
+    figure, drawn = panels(run.agents, 0.85, ROW_HEIGHT, sharey=True)
     for agent, axes, colour in drawn:
         traces = run.traces_of(agent)
         before = traces["energy"] + traces["energy_spent"] - traces["energy_gained"]
@@ -101,7 +101,7 @@ def intents_by_hour(run: RunData) -> Figure | None:
         return None
     spent = {agent: _by_hour(run.traces_of(agent)) for agent in run.agents}
     named = {name: i for i, name in enumerate(INTENTS) if any(table[i].any() for table in spent.values())}
-    figure, drawn = panels(run, run.agents, 0.95, 1.15, columns=2, sharey=True)
+    figure, drawn = panels(run.agents, 0.95, 1.15, columns=2, sharey=True)
     for agent, axes, _ in drawn:
         total = stack(axes, {INTENT_COLOURS[name]: spent[agent][i] for name, i in named.items()})
         shade_absence(axes, run.params, 0, HOURS)
@@ -114,7 +114,7 @@ def intents_by_hour(run: RunData) -> Figure | None:
     axes.set_xticks([0, 6, 12, 18, 24], ["00", "06", "12", "18", "24"])
     figure.supxlabel("hour of the day\ngrey: the user is away; dashed: income", fontsize=8)
     figure.supylabel("energy spent in an hour (mean)", fontsize=8)
-    colour_key(figure, run, {name: INTENT_COLOURS[name] for name in named}, 2)
+    colour_key(figure, {name: INTENT_COLOURS[name] for name in named}, 2)
     return figure
 
 

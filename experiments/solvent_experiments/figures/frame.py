@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import textwrap
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,7 @@ from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
 from solvent_experiments.artifacts.parquet import Columns
-from solvent_experiments.figures.data import RunData
-from solvent_experiments.figures.style import DASHED, GREY, INK, PALETTE, colours, new_figure, signed
+from solvent_experiments.figures.style import DASHED, GREY, INK, PALETTE, colour_of, new_figure, signed
 from solvent_experiments.measure.statistics import Interval
 from solvent_experiments.measure.summary import groups_of
 
@@ -23,8 +23,8 @@ __all__ = [
     "band",
     "colour_key",
     "dots",
-    "legend_place",
     "level_line",
+    "missing",
     "name_points",
     "panels",
     "share_bars",
@@ -34,6 +34,7 @@ __all__ = [
 PERCENT = ([0.0, 0.5, 1.0], ["0", "50", "100 %"])
 """Ticks of an axis of shares."""
 BAR = 0.68
+WRAP = 46  # characters of a line under a figure
 GAPS = (2, 5, 8, 14, 20, 28, 36, 46, 60)
 NEAR = 8
 """Distances of a name from its point that are tried, points, and the greatest that needs no line."""
@@ -45,7 +46,7 @@ WAYS = [
 
 
 def panels(
-    run: RunData, agents: Sequence[str], around: float, each: float, *, columns: int = 1, **shared: Any
+    agents: Sequence[str], around: float, each: float, *, columns: int = 1, **shared: Any
 ) -> tuple[Figure, list[tuple[str, Axes, str]]]:
     """Return a figure with a panel for each agent, and by panel the agent, the axes and the agent's colour.
 
@@ -58,10 +59,10 @@ def panels(
         unused.set_visible(False)
     if len(agents) % columns and rows > 1:
         grid[-2, -1].tick_params(labelbottom=True)
-    colour = colours(run.agents)
-    for agent, axes in zip(agents, grid.flat, strict=False):
-        axes.set_title(agent, loc="left", pad=2, color=colour[agent], fontweight="bold")
-    return figure, [(agent, axes, colour[agent]) for agent, axes in zip(agents, grid.flat, strict=False)]
+    drawn = [(agent, axes, colour_of(agent)) for agent, axes in zip(agents, grid.flat, strict=False)]
+    for agent, axes, colour in drawn:
+        axes.set_title(agent, loc="left", pad=2, color=colour, fontweight="bold")
+    return figure, drawn
 
 
 def band(axes: Axes, xs: Sequence[float], found: Sequence[Interval], colour: str, **line: Any) -> None:
@@ -197,16 +198,13 @@ def share_bars(
     axes.grid(visible=False, axis="y")
 
 
-def legend_place(run: RunData, side: str) -> Any:
-    """Return the place of a legend outside the axes: above them, or below if a mark is above."""
-    return f"outside {'lower' if run.mark else 'upper'} {side}"
+def missing(agents: Sequence[str], shown: Collection[str], why: str) -> str:
+    """Return lines for the end of a label that name the agents without a panel; empty if all have one."""
+    left = [agent for agent in agents if agent not in shown]
+    return "".join(f"\n{line}" for line in textwrap.wrap(f"{why}: {', '.join(left)}", WRAP)) if left else ""
 
 
-def colour_key(
-    figure: Figure, run: RunData, named: Mapping[str, str], ncols: int, *, title: str | None = None
-) -> None:
+def colour_key(figure: Figure, named: Mapping[str, str], ncols: int, *, title: str | None = None) -> None:
     """Add a legend of colours by name."""
     handles = [Patch(color=colour, lw=0, label=name) for name, colour in named.items()]
-    figure.legend(
-        handles=handles, loc=legend_place(run, "center"), ncols=ncols, columnspacing=1.0, title=title
-    )
+    figure.legend(handles=handles, loc="outside upper center", ncols=ncols, columnspacing=1.0, title=title)

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.frame import name_points
-from solvent_experiments.figures.style import GREY, colours, new_figure
+from solvent_experiments.figures.style import GREY, looks, new_figure
 from solvent_experiments.figures.training import DRAWS
 from solvent_experiments.measure.statistics import Interval, mean_interval
 from solvent_experiments.measure.summary import groups_of
@@ -27,17 +27,22 @@ def honesty_points(run: RunData) -> dict[str, tuple[Interval, Interval]]:
 
 def honesty(run: RunData) -> Figure:
     """Return against overclaimed bits an episode, with 95 % intervals; honest and successful is at the top left."""
-    found, colour = honesty_points(run), colours(run.agents)
+    found, look = honesty_points(run), looks(run.agents)
     figure = new_figure(3.1)
     axes = figure.subplots()
     axes.axhline(0, color=GREY, lw=0.8, zorder=1)
     # Models lie below, and their marks are larger: a model may score what a script does.
     for agent, (claims, returns) in sorted(found.items(), key=lambda one: one[0] not in run.models):
-        ends: dict[str, Any] = {"color": colour[agent], "lw": 2.2, "alpha": 0.4, "solid_capstyle": "butt"}
+        ends: dict[str, Any] = {
+            "color": look[agent].colour,
+            "lw": 2.2,
+            "alpha": 0.4,
+            "solid_capstyle": "butt",
+        }
         axes.plot([claims.low, claims.high], [returns.value] * 2, **ends)
         axes.plot([claims.value] * 2, [returns.low, returns.high], **ends)
-        mark, size = ("D", 7.5) if agent in run.models else ("o", 4.5)
-        axes.plot(claims.value, returns.value, mark, ms=size, mec="white", mew=0.5, color=colour[agent])
+        mark, size = ("D", 7.5) if agent in run.models else (look[agent].mark, 5)
+        axes.plot(claims.value, returns.value, mark, ms=size, mec="white", mew=0.5, color=look[agent].colour)
     axes.margins(0.12, 0.1)
     axes.set_xlim(left=-0.04 * axes.get_xlim()[1])
     axes.set_xlabel(
@@ -45,5 +50,5 @@ def honesty(run: RunData) -> Figure:
         + ("\ndiamond: language model" if run.models else "")
     )
     axes.set_ylabel("return (bits):\ninterquartile mean, 95 %")
-    name_points(axes, found, colour)
+    name_points(axes, found, {agent: own.colour for agent, own in look.items()})
     return figure

@@ -9,7 +9,7 @@ from solvent.lab.actions import action_table
 from solvent.lab.codes import Event
 from solvent_experiments.artifacts.parquet import Columns, select
 from solvent_experiments.figures.data import RunData
-from solvent_experiments.figures.frame import panels
+from solvent_experiments.figures.frame import missing, panels
 from solvent_experiments.figures.style import DASHED, GREY, INK
 from solvent_experiments.figures.training import DRAWS
 from solvent_experiments.measure.statistics import Interval, mean_interval
@@ -44,7 +44,7 @@ def reliability(run: RunData) -> Figure | None:
     agents = [agent for agent in run.agents if (findings["agent"] == agent).any()]
     if not agents:
         return None
-    figure, drawn = panels(run, agents, 1.05, 1.3, columns=2, sharey=True)
+    figure, drawn = panels(agents, 1.05, 1.3, columns=2, sharey=True)
     for agent, axes, colour in drawn:
         axes.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=DASHED, zorder=1)
         points = reliability_points(findings, agent)
@@ -62,7 +62,7 @@ def reliability(run: RunData) -> Figure | None:
         "dot, bar: share that is right, 95 %\n"
         "ring: mean probability by the exact posterior\n"
         "ring below the dashed line: overconfident;\n"
-        "only the dot below it: bad luck",
+        "only the dot below it: bad luck" + missing(run.agents, agents, "no finding published at once"),
         fontsize=8,
     )
     figure.supylabel("published findings that are right", fontsize=8)

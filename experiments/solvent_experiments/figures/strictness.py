@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from solvent.lab.mechanisms.governance import family_of
 from solvent_experiments.artifacts.parquet import Columns
-from solvent_experiments.figures.budget import held
 from solvent_experiments.figures.data import RunData
-from solvent_experiments.figures.frame import PERCENT, colour_key, legend_place, panels, stack
+from solvent_experiments.figures.episode import held
+from solvent_experiments.figures.frame import PERCENT, colour_key, panels, stack
 from solvent_experiments.figures.style import GREY, new_figure
 from solvent_experiments.figures.verdicts import VERDICT_COLOURS, VERDICT_KEY
 
 __all__ = ["lab_domain", "strictness"]
 
 PANEL_HEIGHT = 0.92
-LEVEL_COLOURS = ("#E3E3E3", "#C6DBEF", "#6BAED6", "#2171B5", "#08306B")
+LEVEL_COLOURS = ("#E3E3E3", "#B5E6E0", "#10B8A8", "#0B7A70", "#063F3A")
 """Laxest policy first; darker is stricter, also in greyscale."""
 PANELS = {"held_out": "with the numbers check", "held_out_by_residual_alone": "by energy alone"}
 KINDS = {
@@ -39,7 +39,7 @@ def strictness(run: RunData) -> Figure | None:
     agents, heartbeats = run.agents, run.params.budget.heartbeats
     shares = {agent: _in_force(run.traces_of(agent), heartbeats) for agent in agents}
     shown = [i for i in range(len(LEVEL_COLOURS)) if any(of[i].any() for of in shares.values())]
-    figure, drawn = panels(run, agents, 0.95, PANEL_HEIGHT, columns=2, sharey=True)
+    figure, drawn = panels(agents, 0.95, PANEL_HEIGHT, columns=2, sharey=True)
     for agent, axes, _ in drawn:
         running = stack(axes, {LEVEL_COLOURS[level]: shares[agent][level] for level in shown})
         axes.stairs(running, color=GREY, lw=0.6)
@@ -55,9 +55,7 @@ def strictness(run: RunData) -> Figure | None:
     handles = [
         Patch(fc=LEVEL_COLOURS[i], ec=GREY, lw=0.4, label=name) for i, name in zip(shown, names, strict=True)
     ]
-    figure.legend(
-        handles=handles, loc=legend_place(run, "center"), ncols=min(4, len(shown)), columnspacing=1.0
-    )
+    figure.legend(handles=handles, loc="outside upper center", ncols=min(4, len(shown)), columnspacing=1.0)
     return figure
 
 
@@ -92,7 +90,7 @@ def lab_domain(run: RunData) -> Figure | None:
             axes.tick_params(axis="y", length=0)
     _name_domain(grid, kinds, policies, places)
     figure.supxlabel("share of the claims about held-out pages", fontsize=8)
-    colour_key(figure, run, VERDICT_KEY, 3)
+    colour_key(figure, VERDICT_KEY, 3)
     return figure
 
 

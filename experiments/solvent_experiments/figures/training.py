@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 
 from solvent_experiments.artifacts.parquet import Columns, select
 from solvent_experiments.figures.data import RunData
-from solvent_experiments.figures.frame import band, legend_place
+from solvent_experiments.figures.frame import band
 from solvent_experiments.figures.style import (
     DASHED,
     GREY,
     INK,
-    PALETTE,
     REASONS,
-    colours,
+    looks,
     new_figure,
     signed,
     spread,
@@ -118,21 +117,27 @@ def learning_curve(run: RunData) -> Figure | None:
         return None
     figure = new_figure(2.9 + LINE * len(run.learned))
     axes = figure.subplots()
-    colour = colours(run.agents)
+    look = looks(run.learned)
     levels: list[tuple[float, str, str]] = []
     low, high = np.inf, -np.inf
     for agent, mine in learnt.items():
         bins = stretches(mine)
         points = [interval([mine["return"][rows] for rows in b.rows], DRAWS) for b in bins]
-        band(axes, [b.steps for b in bins], points, colour[agent], zorder=3)
+        band(axes, [b.steps for b in bins], points, look[agent].colour, ls=look[agent].line, zorder=3)
         score = next(row.score for row in run.rows if row.agent == agent)
         low = min(low, score.value, *(p.low for p in points))
         high = max(high, *(p.high for p in points))
         # With one seed of nearly equal episodes the interval can exclude the value.
         error = [[max(0.0, score.value - score.low)], [max(0.0, score.high - score.value)]]
-        end: Any = {"fmt": "o", "ms": 3.5, "color": colour[agent], "zorder": 4, "clip_on": False}
+        end: Any = {
+            "fmt": look[agent].mark,
+            "ms": 3.5,
+            "color": look[agent].colour,
+            "zorder": 4,
+            "clip_on": False,
+        }
         axes.errorbar([float(mine["steps"].max())], [score.value], yerr=error, **end)
-        levels.append((score.value, agent, colour[agent]))
+        levels.append((score.value, agent, look[agent].colour))
     _set_range(axes, low, high, [row.score.value for row in run.rows])
     bottom, top = axes.get_ylim()
     outside = []
@@ -147,8 +152,8 @@ def learning_curve(run: RunData) -> Figure | None:
     notes = ["below the axis: " + ", ".join(outside)] if outside else []
     step_axis(axes, run, *(f"{agent}: {seeds_of(run, agent)}" for agent in run.learned), *notes)
     handles: list[Any] = [
-        (Patch(color=PALETTE[0], alpha=0.25, lw=0), Line2D([], [], color=PALETTE[0])),
-        Line2D([], [], color=PALETTE[0], marker="o", ms=3.5, lw=0),
+        (Patch(color=INK, alpha=0.25, lw=0), Line2D([], [], color=INK)),
+        Line2D([], [], color=INK, marker="o", ms=3.5, lw=0),
         Line2D([], [], color=GREY, lw=0.9, ls=DASHED),
     ]
     names = [
@@ -156,7 +161,7 @@ def learning_curve(run: RunData) -> Figure | None:
         "trained policy, evaluated",
         "scripted agent, evaluated",
     ]
-    figure.legend(handles, names, loc=legend_place(run, "left"))
+    figure.legend(handles, names, loc="outside upper left")
     return figure
 
 
@@ -210,5 +215,5 @@ def refusal_curve(run: RunData) -> Figure | None:
         axes.set_ylabel("refusals per episode")
     step_axis(axes, run, *(f"{agent}, mean of {seeds_of(run, agent)}" for agent in learnt))
     handles, names = axes.get_legend_handles_labels()
-    figure.legend(handles[::-1], names[::-1], loc=legend_place(run, "left"), ncols=1)
+    figure.legend(handles[::-1], names[::-1], loc="outside upper left", ncols=1)
     return figure

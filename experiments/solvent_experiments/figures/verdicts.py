@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from solvent.lab.codes import VERDICTS
 from solvent_experiments.artifacts.parquet import Columns, select
 from solvent_experiments.figures.data import RunData
-from solvent_experiments.figures.frame import PERCENT, band, colour_key, legend_place, panels, share_bars
-from solvent_experiments.figures.style import DASHED, GREY, INK, PALETTE, colours, new_figure
+from solvent_experiments.figures.frame import PERCENT, band, colour_key, missing, panels, share_bars
+from solvent_experiments.figures.style import DASHED, GREY, INK, LAVENDER, OCHRE, TEAL, colour_of, new_figure
 from solvent_experiments.figures.training import (
     DRAWS,
     learners,
@@ -38,7 +38,7 @@ __all__ = [
     "verdicts",
 ]
 
-VERDICT_COLOURS = dict(zip(VERDICTS, (PALETTE[2], PALETTE[4], PALETTE[1]), strict=True))
+VERDICT_COLOURS = dict(zip(VERDICTS, (TEAL, LAVENDER, OCHRE), strict=True))
 VERDICT_KEY = dict(zip(("accepted", "sent to review", "rejected"), VERDICT_COLOURS.values(), strict=True))
 CURVES = "thick: all seeds, band: 95 %, thin: a seed"
 OF_VERDICTS = tuple(f"verdicts_{name}" for name in VERDICTS)
@@ -77,7 +77,7 @@ def verdict_curve(run: RunData) -> Figure | None:
     seeds = [f"{agent}: {seeds_of(run, agent)}" for agent in learnt]
     step_axis(incidents, run, "incident: a published finding is wrong", CURVES, *seeds)
     handles = [Line2D([], [], color=colour, label=name) for name, colour in VERDICT_KEY.items()]
-    figure.legend(handles=handles, loc=legend_place(run, "center"), ncols=3, columnspacing=1.0)
+    figure.legend(handles=handles, loc="outside upper center", ncols=3, columnspacing=1.0)
     return figure
 
 
@@ -110,15 +110,14 @@ def verdicts(run: RunData) -> Figure | None:
     grid: Any = figure.subplots(1, 1 + len(COUNTED), sharey=True, width_ratios=[2.1, 1, 1, 1])
     columns = dict(zip(OF_VERDICTS, VERDICT_COLOURS.values(), strict=True))
     share_bars(grid[0], episodes, agents, columns, _accepted)
-    colour = colours(run.agents)
     for axes, (name, heading) in zip(grid[1:], COUNTED.items(), strict=True):
         points = [mean_interval(groups_of(episodes, agent, name)) for agent in agents]
-        _draw_points(axes, points, [colour[agent] for agent in agents])
+        _draw_points(axes, points, [colour_of(agent) for agent in agents])
         axes.set_title(heading, pad=3)
     grid[0].set_title("share of\nfindings", pad=3)
     grid[0].set_xlabel("line: 95 %\nof the accepted")
     grid[2].set_xlabel("mean per episode\nand 95 % interval")
-    colour_key(figure, run, VERDICT_KEY, 3)
+    colour_key(figure, VERDICT_KEY, 3)
     return figure
 
 
@@ -146,7 +145,7 @@ def finding_energies(run: RunData) -> Figure | None:
     judged = "energy_gap" if run.params.gate.by_gap else "hallucination_energy"
     findings = _in_force(run.findings, judged, limits)
     agents = [agent for agent in run.agents if (findings["agent"] == agent).any()]
-    figure, drawn = panels(run, agents, 1.45, ROW_HEIGHT)
+    figure, drawn = panels(agents, 1.45, ROW_HEIGHT)
     ends = {round(review / max(accept, TINY), 3) for accept, review in limits.values()}
     edges = _edges(max(HIGHEST, float(findings["ratio"].max())), min(ends))
     for agent, axes, _ in drawn:
@@ -159,9 +158,9 @@ def finding_energies(run: RunData) -> Figure | None:
         axes.set_title(f"{len(mine['verdict']):,} findings", loc="right", pad=2, color=GREY)
         axes.yaxis.set_major_locator(MaxNLocator(2, integer=True))
         axes.grid(visible=False)
-    _name_ratios(axes, edges)
+    _name_ratios(axes, edges, missing(run.agents, agents, "no finding"))
     figure.supylabel("logged findings", fontsize=8)
-    colour_key(figure, run, VERDICT_KEY, 3)
+    colour_key(figure, VERDICT_KEY, 3)
     return figure
 
 
@@ -179,7 +178,7 @@ def _edges(highest: float, review: float) -> NDArray[np.float64]:
     return edges
 
 
-def _name_ratios(axes: Axes, edges: NDArray[np.float64]) -> None:
+def _name_ratios(axes: Axes, edges: NDArray[np.float64], note: str) -> None:
     axes.set_xscale("log")
     axes.set_xlim(edges[0], edges[-1])
     axes.xaxis.set_major_locator(LogLocator(base=2))
@@ -187,4 +186,5 @@ def _name_ratios(axes: Axes, edges: NDArray[np.float64]) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}"))
     axes.set_xlabel(
         "hallucination energy / threshold in force\nline: accepted up to here\ndashed: sent to review up to here"
+        + note
     )

@@ -15,11 +15,11 @@ from solvent.lab.codes import Deferral, Obstacle
 from solvent.lab.settings import UNIT
 from solvent_agents.rollout import traced_prices
 from solvent_experiments.artifacts.parquet import Columns
-from solvent_experiments.figures.budget import held
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.energy import FEW, clock, opening, shade_absence
-from solvent_experiments.figures.frame import colour_key, legend_place, level_line, panels, stack
-from solvent_experiments.figures.style import DOTTED, GREY, spread
+from solvent_experiments.figures.episode import held
+from solvent_experiments.figures.frame import colour_key, level_line, missing, panels, stack
+from solvent_experiments.figures.style import DOTTED, GREY, LAVENDER, OCHRE, ROSE, TEAL, spread
 
 __all__ = ["deferrals", "prices"]
 
@@ -39,15 +39,15 @@ class _Kind(NamedTuple):
     line: Any = "-"
 
 
-FELT = _Kind("short of energy, worth it", "#D55E00")
-DEFERRED = _Kind("short of energy, other", "#F0B48C")
-AWAY = _Kind("user away", "#56B4E9")
-HOARDED = _Kind("hoarded", "#8C6D1F")
+FELT = _Kind("short of energy, worth it", OCHRE)
+DEFERRED = _Kind("short of energy, other", ROSE)
+AWAY = _Kind("user away", TEAL)
+HOARDED = _Kind("hoarded", LAVENDER)
 
-DEAR_ARGUED = _Kind("too dear, argued about", "#D55E00")
-DEAR = _Kind("too dear, not argued about", "#777777", DOTTED)
-FAIR_ARGUED = _Kind("fair, argued about", "#0072B2")
-CHEAP = _Kind("too cheap", "#009E73", DOTTED)
+DEAR_ARGUED = _Kind("too dear, argued about", OCHRE)
+DEAR = _Kind("too dear, not argued about", GREY, DOTTED)
+FAIR_ARGUED = _Kind("fair, argued about", LAVENDER)
+CHEAP = _Kind("too cheap", TEAL, DOTTED)
 KINDS = (DEAR_ARGUED, FAIR_ARGUED, DEAR, CHEAP)
 
 
@@ -56,7 +56,7 @@ def deferrals(run: RunData) -> Figure | None:
     if not run.params.energy.enabled or not len(run.traces["heartbeat"]):
         return None
     heartbeats = run.params.budget.heartbeats
-    figure, drawn = panels(run, run.agents, 1.1, ROW_HEIGHT)
+    figure, drawn = panels(run.agents, 1.1, ROW_HEIGHT)
     for agent, axes, _ in drawn:
         counts = _put_off(run.traces_of(agent), heartbeats)
         shade_absence(axes, run.params, run.params.budget.start_hour, heartbeats)
@@ -69,7 +69,7 @@ def deferrals(run: RunData) -> Figure | None:
             axes.text(0.2, 0.4, "none", transform=axes.transAxes, ha="center", color=GREY)
     clock(axes, run.params, "grey: the user is away; scales differ")
     figure.supylabel("actions in an hour (mean)", fontsize=8)
-    colour_key(figure, run, {kind.name: kind.colour for kind in (FELT, DEFERRED, AWAY, HOARDED)}, 2)
+    colour_key(figure, {kind.name: kind.colour for kind in (FELT, DEFERRED, AWAY, HOARDED)}, 2)
     return figure
 
 
@@ -104,7 +104,7 @@ def prices(run: RunData) -> Figure | None:
         return None
     voices = [agent for agent in run.agents if (run.traces_of(agent)["proposed_verb"] >= 0).any()]
     shown = voices or [run.rows[0].agent]
-    figure, panel = panels(run, shown, 1.5, PRICE_HEIGHT, sharey=True)
+    figure, panel = panels(shown, 1.5, PRICE_HEIGHT, sharey=True)
     ratios = {agent: _ratios(run, agent) for agent in shown}
     drawn = [kind for kind in KINDS if any(len(groups[kind]) for groups in ratios.values())]
     grids = [grid for groups in ratios.values() for grid in groups.values() if len(grid)]
@@ -120,10 +120,10 @@ def prices(run: RunData) -> Figure | None:
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda ratio, _: f"{ratio:g}"))
     notes = ("line: geometric mean, band: 10-90 %; dashed: fair", "right: number of prices averaged")
-    clock(axes, run.params, *notes)
+    clock(axes, run.params, *notes, *missing(run.agents, shown, "no proposal").splitlines()[1:])
     figure.supylabel("price / fair price", fontsize=8)
     handles = [Line2D([], [], color=kind.colour, ls=kind.line) for kind in drawn]
-    figure.legend(handles, [kind.name for kind in drawn], loc=legend_place(run, "left"), ncols=1)
+    figure.legend(handles, [kind.name for kind in drawn], loc="outside upper left", ncols=1)
     return figure
 
 

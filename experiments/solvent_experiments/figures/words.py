@@ -8,23 +8,40 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from solvent_experiments.artifacts.parquet import Columns
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.frame import PERCENT, colour_key, share_bars
-from solvent_experiments.figures.style import PALETTE, new_figure
+from solvent_experiments.figures.style import OCHRE, PALETTE, ROSE, colour_of, head, new_figure
 from solvent_experiments.figures.training import learners, panels_of_learners, seeds_of, step_axis
 from solvent_experiments.figures.verdicts import CURVES, draw_curve
 from solvent_experiments.measure.columns import SCORES
 from solvent_experiments.measure.statistics import share_interval
 
-__all__ = ["ARMS", "words_ablation", "words_curve", "words_of_findings"]
+__all__ = [
+    "ABLATED",
+    "ARMS",
+    "OUTRUN",
+    "SCORE_COLOURS",
+    "STAGES",
+    "counted",
+    "words_ablation",
+    "words_curve",
+    "words_of_findings",
+]
 
-SCORE_COLOURS = ("#2F6B9A", "#9CC3DD", "#F0B27A", "#B00020")
-"""Scores 0 to 3. The ends are dark, so they differ in greyscale too."""
-ARMS = {"enforced": PALETTE[0], "only tracked": PALETTE[1]}
+SCORE_COLOURS = ("#DADADA", "#B4B4B4", ROSE, OCHRE)
+"""Scores 0 to 3; colour where the words outrun the evidence."""
+ARMS = dict(zip(("enforced", "only tracked"), (PALETTE[0], PALETTE[2]), strict=True))
+OUTRUN = "share_2_or_3"
+ABLATED = {
+    OUTRUN: "findings that say more\nthan the evidence",
+    "overclaimed_bits": "overclaimed bits\nan episode",
+}
+"""Measure of the arms and its heading."""
+STAGES = {"first tenth": "early", "last tenth": "late", "evaluation": "tested"}
+"""Part of ``words.json`` and its name on the axis."""
 NOTE = "score: 0 claims no more than the evidence shows, 3 is definitive with almost none"
 
 
@@ -47,7 +64,8 @@ def words_curve(run: RunData) -> Figure | None:
     if not run.params.adequacy.enabled or not learnt:
         return None
     figure, rows = panels_of_learners(learnt, 1.1, 2.6, rows=(1, 1))
-    for (mean, share), training, colour in zip(rows, learnt.values(), PALETTE, strict=False):
+    for (mean, share), (agent, training) in zip(rows, learnt.items(), strict=True):
+        colour = colour_of(agent)
         columns = counted(training)
         draw_curve(mean, columns, "points", "scored", colour)
         draw_curve(share, columns, "strong", "scored", colour)
@@ -76,7 +94,7 @@ def words_of_findings(run: RunData) -> Figure | None:
     share_bars(axes, run.episodes, run.agents[::-1], columns, _strong)
     axes.set_xlabel("share of findings; line: 95 % of scores 2 and 3")
     named = {str(score): colour for score, colour in enumerate(SCORE_COLOURS)}
-    colour_key(figure, run, named, 4, title="score of the words")
+    colour_key(figure, named, 4, title="score of the words")
     return figure
 
 
@@ -87,21 +105,40 @@ def _strong(counts: Mapping[str, Any]) -> tuple[float, float]:
     return 1 - found.high, 1 - found.low
 
 
-def words_ablation(arms: Mapping[str, RunData], agent: str) -> Figure:
-    """Return a figure of one learner's overclaims and words in the run of each arm, against training steps."""
-    figure = new_figure(3.9)
-    debt, share = figure.subplots(2, 1, sharex=True)
-    for name, run in arms.items():
-        if agent in (learnt := learners(run)):
-            columns = counted(learnt[agent])
-            draw_curve(debt, columns, "debt_added", None, ARMS[name])
-            draw_curve(share, columns, "strong", "scored", ARMS[name])
-    _scale(debt, share)
-    debt.set_ylabel("overclaimed bits\nan episode")
-    share.set_ylabel("findings whose words\nscore 2 or 3")
-    step_axis(share, next(iter(arms.values())), NOTE, CURVES)
-    figure.align_ylabels([debt, share])
-    mechanisms = " and ".join(arms["only tracked"].params.unenforced)
-    handles = [Line2D([], [], color=ARMS[name], label=f"{mechanisms} {name}") for name in arms]
-    figure.legend(handles=handles, loc="outside upper center", ncols=1)
+def words_ablation(found: Mapping[str, Any], agent: str) -> Figure:
+    """Draw a learner's overclaims and words in the arms of ``solvent adequacy ablation``, from its ``words.json``."""
+    arms = {name: found["agents"][agent][name] for name in ARMS}
+    figure = new_figure(2.5)
+    panels = figure.subplots(1, 2)
+    for axes, (measure, says) in zip(panels, ABLATED.items(), strict=True):
+        for name, colour in ARMS.items():
+            told = [(x, of) for x, when in enumerate(STAGES) if (of := arms[name][when][measure]) is not None]
+            values = np.array([[of["low"], of["value"], of["high"]] for _, of in told]).reshape(-1, 3)
+            places = [x for x, _ in told]
+            axes.fill_between(places, values[:, 0], values[:, 2], color=colour, alpha=0.25, lw=0)
+            axes.plot(places, values[:, 1], "o-", ms=4, color=colour, clip_on=False)
+            if told:
+                last = values[-1, 1]
+                shown = f"{last:.0%}".replace("%", " %") if measure == OUTRUN else f"{last:.1f}"
+                label = f"{name}\n{shown}" if axes is panels[0] else shown
+                axes.annotate(
+                    label, (places[-1], last), (6, 0), textcoords="offset points", va="center",
+                    color=colour, fontweight="bold", annotation_clip=False,
+                )  # fmt: skip
+        axes.set_title(says, loc="left")
+        axes.set_ylim(bottom=0)
+        axes.set_xticks(range(len(STAGES)), STAGES.values())
+        axes.grid(visible=False, axis="x")
+        axes.yaxis.set_major_locator(MaxNLocator(3))
+    panels[0].yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
+    figure.supxlabel(
+        "early, late: the first and last tenth of the training\ntested: the trained policy on other labs; bands: 95 %\n"
+        f"{agent}, {found['env']}",
+        fontsize=8,
+    )
+    *_, after = STAGES
+    shares = (arms[name][after][OUTRUN] for name in ("only tracked", "enforced"))
+    tracked, enforced = (f"{share['value']:.0%}".replace("%", " %") if share else "none" for share in shares)
+    says = f"Rules only tracked: {tracked} of a learner's findings say more than its evidence."
+    head(figure, f"{says} Rules enforced: {enforced}.", bold=True)
     return figure

@@ -28,7 +28,7 @@ from solvent_experiments.artifacts.parquet import NO_SEED
 from solvent_experiments.config.documents import ConfigError, read_document
 from solvent_experiments.figures import FIGURES
 from solvent_experiments.figures.data import RunData, load_run
-from solvent_experiments.figures.style import as_image, styled
+from solvent_experiments.figures.style import as_image, head, styled
 from solvent_experiments.measure.results import result_tables
 from solvent_experiments.measure.table import Table
 from solvent_experiments.report.conversations import add_conversations, model_tables, talking_units
@@ -148,17 +148,18 @@ def _pictures(sections: Sequence[Section], shown: Shown) -> list[list[Picture]]:
             with styled():
                 if (figure := draw(section.data)) is not None:
                     about = (draw.__doc__ or "").strip().splitlines()[0]
-                    drawn.append(Picture(name, about, _uri(figure, section.data)))
+                    head(figure, section.data.heading, section.data.mark)
+                    drawn.append(Picture(name, about, _uri(figure, section.data.name)))
         pictures.append(drawn)
     shown.end("figures", f"{sum(map(len, pictures))} drawn, all that there are data for")
     return pictures
 
 
-def _uri(figure: Figure, run: RunData) -> str:
+def _uri(figure: Figure, salt: str) -> str:
     """Return a data URI of the figure: SVG, or PNG if the SVG is large."""
-    kind, image = "svg+xml", as_image(figure, "svg", run.mark, run.name)
+    kind, image = "svg+xml", as_image(figure, "svg", salt)
     if len(image) > HEAVY:
-        kind, image = "png", as_image(figure, "png", run.mark)
+        kind, image = "png", as_image(figure, "png")
     return f"data:image/{kind};base64,{base64.b64encode(image).decode('ascii')}"
 
 

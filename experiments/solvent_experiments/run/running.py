@@ -125,8 +125,11 @@ def show_results(folder: RunFolder, console: Console) -> None:
     title = f"{config['name']} ({config['env']})"
     for table in drawn_results(read_rows(folder.summary), title=title, mark=mark):
         console.print(table)
-    for path in sorted(folder.figures.glob("*.png")):
-        console.print(str(path), highlight=False, soft_wrap=True)
+    from solvent_experiments.figures import FIGURES
+
+    for name in FIGURES:
+        if (path := folder.figures / f"{name}.png").exists():
+            console.print(str(path), highlight=False, soft_wrap=True)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from solvent.lab.mechanisms.energy import SHOWN_INTENTS
 from solvent_experiments.figures.frame import dots
-from solvent_experiments.figures.style import PALETTE, new_figure
+from solvent_experiments.figures.style import CATEGORIES, new_figure
 from solvent_experiments.measure.statistics import interval, share_difference, share_interval
 from solvent_experiments.studies.arms import ENERGETIC
 from solvent_experiments.studies.corrections import READ
@@ -78,6 +78,6 @@ def figure(data: StudyData) -> Figure:
     axes = drawn.subplots()
     names = [f"{level}, {who}" for level, who, _ in _arms()]
     returns = [interval(data.arm(arm).groups("return")) for _, _, arm in _arms()]
-    dots(axes, names, returns, (PALETTE[0], PALETTE[5]) * 2)
+    dots(axes, names, returns, (CATEGORIES[0], CATEGORIES[2]) * 2)
     axes.set_xlabel("return (bits): interquartile mean, 95 % interval")
     return drawn

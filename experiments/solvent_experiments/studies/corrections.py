@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from solvent_experiments.figures.frame import dots
-from solvent_experiments.figures.style import PALETTE, new_figure
+from solvent_experiments.figures.style import CATEGORIES, new_figure
 from solvent_experiments.measure.statistics import interval, mean_interval, share_difference, share_interval
 from solvent_experiments.studies.arms import ENERGETIC
 from solvent_experiments.studies.data import ArmData, StudyData
@@ -96,7 +96,7 @@ def figure(data: StudyData) -> Figure:
         for arm in SWEEP
         for corrected, says in ((True, "corrected"), (False, "not corrected"))
     }
-    dots(axes, list(shares), list(shares.values()), (PALETTE[0], PALETTE[0], PALETTE[5], PALETTE[5]))
+    dots(axes, list(shares), list(shares.values()), (CATEGORIES[0],) * 2 + (CATEGORIES[2],) * 2)
     axes.set_xlim(left=0.0)
     axes.set_xlabel("share of findings outrun by their words: 95 % interval")
     return drawn

@@ -23,7 +23,8 @@ STYLES: tuple[Any, ...] = ("-", DASHED, DOTTED)
 def points(axes: Axes, xs: Sequence[float], found: Sequence[Interval], **style: Any) -> None:
     """Draw values with vertical 95 % intervals, joined by a line if ``style`` has one."""
     errors = [[f.value - f.low for f in found], [f.high - f.value for f in found]]
-    axes.errorbar(xs, [f.value for f in found], yerr=errors, fmt="o", ms=3, lw=1, **style)
+    drawn: dict[str, Any] = {"marker": "o", "ms": 3, "lw": 1, "ls": ""}
+    axes.errorbar(xs, [f.value for f in found], yerr=errors, **drawn | style)
 
 
 def step_labels(axes: Axes, unit: str = "heartbeats") -> None:
@@ -34,14 +35,27 @@ def step_labels(axes: Axes, unit: str = "heartbeats") -> None:
 
 
 def arms_figure(arms: Sequence[ArmData]) -> Figure:
-    """Draw each arm's performance profile in evaluation, and its wells left: median and 5 to 95 %."""
-    figure = new_figure(4.7 + 0.15 * ((len(arms) + 1) // 2))
-    profile, wells = figure.subplots(2, 1)
-    everything = np.concatenate([np.concatenate(arm.groups("return")) for arm in arms])
+    """Draw each arm's performance profile in evaluation, and its wells left, median and 5 to 95 %, level by level."""
+    levels = list(dict.fromkeys(arm.arm.env for arm in arms))
+    figure = new_figure(0.3 + 4.4 * len(levels) + 0.15 * ((len(arms) + 1) // 2))
+    grid = figure.subplots(2 * len(levels), 1, squeeze=False)[:, 0]
+    looks = [(PALETTE[i % len(PALETTE)], STYLES[i // len(PALETTE) % len(STYLES)]) for i in range(len(arms))]
+    for level, profile, wells in zip(levels, grid[::2], grid[1::2], strict=True):
+        profile.set_title(level, loc="left", fontweight="bold")
+        _level(
+            profile,
+            wells,
+            [(arm, *look) for arm, look in zip(arms, looks, strict=True) if arm.arm.env == level],
+        )
+    figure.legend(loc="outside lower center", ncols=2, columnspacing=1.0)
+    return figure
+
+
+def _level(profile: Axes, wells: Axes, arms: Sequence[tuple[ArmData, str, Any]]) -> None:
+    everything = np.concatenate([np.concatenate(arm.groups("return")) for arm, *_ in arms])
     low, high = np.percentile(everything, (1, 99.5))
     values = np.linspace(low, max(high, low + 0.5), 200)
-    for i, arm in enumerate(arms):
-        colour, style = PALETTE[i % len(PALETTE)], STYLES[i // len(PALETTE) % len(STYLES)]
+    for arm, colour, style in arms:
         share, below, above = profile_band(arm.groups("return"), values)
         profile.fill_between(values, below, above, color=colour, alpha=0.2, lw=0)
         profile.plot(values, share, color=colour, ls=style, lw=1.1, label=arm.arm.says)
@@ -55,5 +69,3 @@ def arms_figure(arms: Sequence[ArmData]) -> Figure:
     wells.set_ylim(bottom=0)
     wells.set_xlabel("heartbeat\nline: median, band: 5 to 95 % of episodes")
     wells.set_ylabel("wells left")
-    figure.legend(loc="outside lower center", ncols=2, columnspacing=1.0)
-    return figure

@@ -12,7 +12,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from solvent_experiments.figures.style import PALETTE, new_figure
+from solvent_experiments.figures.style import looks, new_figure
 from solvent_experiments.measure.statistics import mean_interval, share_interval
 from solvent_experiments.studies.arms import SCRATCH
 from solvent_experiments.studies.data import StudyData
@@ -116,11 +116,18 @@ def figure(data: StudyData) -> Figure:
         "right_reject": "right ones\nrejected",
     }
     for axes, (name, says) in zip(panels, told.items(), strict=True):
-        for i, script in enumerate(SCRIPTS):
+        for i, (script, look) in enumerate(looks(SCRIPTS).items()):
             there = {x: lab for x, lab in enumerate(LABS) if data.has(CELLS[script, lab])}
             found = [mean_interval([column(data, script, lab, name)]) for lab in there.values()]
             label = script if axes is panels[0] else None
-            points(axes, [x + 0.08 * (i - 2) for x in there], found, color=PALETTE[i], label=label)
+            points(
+                axes,
+                [x + 0.08 * (i - 2) for x in there],
+                found,
+                color=look.colour,
+                marker=look.mark,
+                label=label,
+            )
         axes.set_ylabel(says)
     names = [lab.replace(".", "\n").replace(", ", ",\n") for lab in LABS]
     panels[-1].set_xticks(range(len(LABS)), names, fontsize=7)

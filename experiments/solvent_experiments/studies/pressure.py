@@ -12,13 +12,13 @@ claims buy licence; it can't where they don't, since the shaping that leads it i
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
-from solvent_experiments.figures.style import INK, PALETTE, new_figure
+from solvent_experiments.figures.style import INK, OCHRE, new_figure
 from solvent_experiments.measure.statistics import Interval, difference, mean_interval
 from solvent_experiments.studies.arms import CONTAMINATED, ENFORCED, STRICT
 from solvent_experiments.studies.data import StudyData
@@ -178,7 +178,7 @@ NOTES = (
 def figure(data: StudyData) -> Figure:
     """Draw the regret of the median over the grid, with the initials of each best script."""
     cells = played(data)
-    drawn = new_figure(3.5)
+    drawn = new_figure(3.8)
     axes = drawn.subplots()
     found = {cell: (best := best_of(data, cell, SCRIPTS), ahead(data, cell, best).value) for cell in cells}
     groups = {licence: [cell for cell in cells if cell[0] == licence] for licence in LICENCES}
@@ -191,7 +191,7 @@ def figure(data: StudyData) -> Figure:
             x, y = columns[cell[0], cell[2]], THRESHOLDS.index(cell[1])
             best, regret = found[cell]
             darkness = 0.9 * min(1.0, max(0.0, regret) / highest)
-            axes.bar(x, 1, 1, y - 0.5, color=PALETTE[1], alpha=darkness, ec="white")
+            axes.bar(x, 1, 1, y - 0.5, color=OCHRE, alpha=darkness, ec="white")
             axes.text(x, y, f"{SHORT[best]}\n{regret:.1f}", ha="center", va="center", color=INK, fontsize=7)
     axes.set_xticks(list(columns.values()), [f"{s:g}" for _, s in columns])
     axes.set_yticks(range(len(THRESHOLDS)), [f"{t:g}" for t in THRESHOLDS])
@@ -204,9 +204,10 @@ def figure(data: StudyData) -> Figure:
             middle = (min(places) + max(places)) / 2
             axes.text(middle, len(THRESHOLDS) - 0.4, licence, ha="center", va="bottom")
     axes.set_ylabel("threshold (bits)")
-    key = ", ".join(f"{short} {says.removeprefix('claims ')}" for says, short in SHORT.items())
-    axes.set_xlabel(
-        "sensitivity (1/bit), by licence rule\nbest script and its lead over the median (bits)\n"
-        + textwrap.fill(key, 52)
-    )
+    axes.set_xlabel("sensitivity (1/bit), by licence rule")
+    drawn.legend(
+        handles=[Patch(alpha=0, label=f"{short}: {says}") for says, short in SHORT.items()],
+        title="best script and its lead over the median (bits)",
+        loc="outside lower center", ncols=2, columnspacing=1.0, handlelength=0, handletextpad=0,
+    )  # fmt: skip
     return drawn

@@ -10,7 +10,7 @@ import numpy as np
 from rich.console import Console
 
 from solvent_experiments.artifacts.files import write_atomically, write_json
-from solvent_experiments.figures.style import save, styled
+from solvent_experiments.figures.style import head, save, styled
 from solvent_experiments.measure.statistics import interval, performance_profile
 from solvent_experiments.measure.table import Table
 from solvent_experiments.studies.data import ArmData, Study, StudyData
@@ -33,13 +33,19 @@ def write_results(name: str, study: Study, runs: Path, out: Path) -> dict[str, A
     arms = [data.arm(arm) for arm in study.SWEEP]
     found = _found(name, study, score, arms, data)
     with styled():
-        figure = study.figure(data)
-        save(figure, out / name, kinds=("png",))
-        if arms:
-            save(arms_figure(arms), out / f"{name}_arms", kinds=("png",))
+        drawn = {name: study.figure(data)} | ({f"{name}_arms": arms_figure(arms)} if arms else {})
+        for stem, figure in drawn.items():
+            head(figure, _heading(name, study))
+            save(figure, out / stem, kinds=("png",))
     write_json(out / f"{name}.json", found)
     write_atomically(out / f"{name}.md", markdown(found))
     return found
+
+
+def _heading(name: str, study: Study) -> str:
+    """Return the study and its levels, for the line above its figures."""
+    levels = dict.fromkeys(place.env for place in (*study.SWEEP, *study.PLAYS))
+    return f"{', '.join(levels)}, study {name}"
 
 
 def _found(name: str, study: Study, score: Score, arms: Sequence[ArmData], data: StudyData) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from solvent_experiments.figures.frame import dots
-from solvent_experiments.figures.style import PALETTE, new_figure
+from solvent_experiments.figures.style import CATEGORIES, new_figure
 from solvent_experiments.measure.statistics import Interval, difference, interval, mean_interval
 from solvent_experiments.studies.arms import ENERGETIC
 from solvent_experiments.studies.data import StudyData
@@ -116,7 +116,7 @@ def figure(data: StudyData) -> Figure:
     learnt = [interval(data.arm(arm).groups("return")) for arm in SWEEP]
     scripted = {says: play for says, play in LABS.items() if play.name in data.plays}
     played = [interval([data.plays[play.name]["return"]]) for play in scripted.values()]
-    pair = (PALETTE[0], PALETTE[5])
+    pair = (CATEGORIES[0], CATEGORIES[2])
     dots(panels[0], [arm.says for arm in SWEEP], learnt, pair)
     dots(panels[1], list(scripted), played, (pair * 2)[: len(played)])
     for axes, title in zip(panels, ("PPO", "honest script"), strict=True):

@@ -88,7 +88,7 @@ def compare_words(enforced: Path, tracked: Path, out: Path) -> dict[str, Any]:
     for agent in _learners(arms):
         found["agents"][agent] = _compare(arms, agent)
         with styled():
-            save(words_ablation(arms, agent), out / f"words_{agent}", next(iter(arms.values())).mark)
+            save(words_ablation(found, agent), out / f"words_{agent}")
     write_json(out / "words.json", found)
     return found
 

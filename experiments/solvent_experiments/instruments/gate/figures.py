@@ -11,24 +11,36 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from solvent.gate.sweep import Sweep, gaps_of
-from solvent_experiments.figures.style import GREY, INK, PALETTE, new_figure, save, spread, styled
+from solvent_experiments.figures.style import (
+    GREY,
+    INK,
+    LAVENDER,
+    MINT,
+    OCHRE,
+    ROSE,
+    TEAL,
+    new_figure,
+    save,
+    spread,
+    styled,
+)
+from solvent_experiments.figures.verdicts import VERDICT_COLOURS
 
 __all__ = ["draw_sweep"]
 
 LONGEST_NAME = 45
 DASHED = (0, (4, 2))
 KINDS = {
-    "supported": ("supported", PALETTE[2]),
-    "refuted": ("refuted", PALETTE[1]),
-    "nei": ("not enough information", PALETTE[4]),
-    "other": ("other labels", PALETTE[3]),
-    "": ("unlabelled", PALETTE[0]),
+    "supported": ("supported", TEAL),
+    "refuted": ("refuted", OCHRE),
+    "nei": ("not enough information", LAVENDER),
+    "other": ("other labels", MINT),
+    "": ("unlabelled", ROSE),
 }
 MISMATCHED = {
     "random": ("with evidence of another page", GREY, "D"),
-    "hard": ("with other evidence of the same page", PALETTE[7], "o"),
+    "hard": ("with other evidence of the same page", INK, "o"),
 }
-VERDICTS = {"accept": PALETTE[2], "review": PALETTE[4], "reject": PALETTE[1]}
 
 
 def draw_sweep(sweep: Sweep, stem: Path) -> list[Path]:
@@ -55,7 +67,7 @@ def gaps_figure(sweep: Sweep) -> Figure:
     bins = np.linspace(low, high, 41)
     for axes, (name, colour, values) in zip(all_axes, rows, strict=True):
         axes.hist(values, bins=bins, weights=np.full(len(values), 1.0 / len(values)), color=colour, lw=0)
-        axes.set_title(f"{name}: {len(values):,}", loc="right", pad=2, color=colour, fontweight="bold")
+        axes.set_title(f"{name}: {len(values):,}", loc="right", pad=2, color=INK, fontweight="bold")
         axes.set_yticks([])
         axes.grid(visible=False)
         axes.spines["left"].set_visible(False)
@@ -92,7 +104,7 @@ def verdicts_figure(sweep: Sweep) -> Figure:
     axes = figure.subplots()
     places = np.arange(len(names))[::-1]
     base = np.zeros(len(names))
-    for verdict, colour in VERDICTS.items():
+    for verdict, colour in VERDICT_COLOURS.items():
         shares = np.array([sweep.summary[name][verdict] for name in names]) / len(sweep.samples)
         axes.barh(places, shares, left=base, height=0.62, color=colour, lw=0, label=verdict)
         base += shares
