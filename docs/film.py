@@ -126,7 +126,9 @@ def main() -> None:
     options: dict[str, Any] = {"quality": 60, "method": 2} if arguments.out.suffix == ".webp" else {}
     first.save(arguments.out, save_all=True, append_images=others, duration=held, loop=0, **options)
     size = arguments.out.stat().st_size / 2**20
-    print(f"{arguments.out}: {len(frames)} frames, {sum(held) / 1000:.1f} s, {size:.2f} MB")
+    print(
+        f"{arguments.out}: {len(frames)} frames, {sum(held) / 1000:.1f} s, {size:.2f} MB; a browser shows it"
+    )
 
 
 if __name__ == "__main__":

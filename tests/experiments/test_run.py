@@ -246,12 +246,12 @@ def test_the_scripts_have_a_figure_before_the_learners_are_done(
     for unit in (folder.unit("random"), folder.unit("ppo", 0)):
         unit.episodes.unlink()
     said = call("run", smoke_config, "--out", folder.root, "--jobs", "1").out
-    figure = folder.figures / "budget_curve.png"
+    figure = folder.figures / "episode.png"
     assert said.index(f"first figure, while the others are under way: {figure}") < said.index(
         "ppo seed 0: evaluated"
     )
     assert (
-        figure.read_bytes() == (smoke_run.figures / "budget_curve.png").read_bytes()
+        figure.read_bytes() == (smoke_run.figures / "episode.png").read_bytes()
     )  # drawn again, of all agents
 
 
@@ -265,4 +265,4 @@ def test_the_first_figure_leaves_nothing_that_passes_for_a_finished_run(
     assert [path.relative_to(folder.root) for path in folder.root.rglob("*.*")] == [
         drawn.relative_to(folder.root)
     ]
-    assert drawn.read_bytes() != (smoke_run.figures / "budget_curve.png").read_bytes()
+    assert drawn.read_bytes() != (smoke_run.figures / "episode.png").read_bytes()

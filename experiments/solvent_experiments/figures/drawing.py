@@ -68,7 +68,7 @@ def draw_all(folder: RunFolder, *, on_progress: Callable[[int, int], None] = lam
 
 
 def draw_first(experiment: Experiment, folder: RunFolder, units: list[Unit]) -> Path | None:
-    """Draw budget and debt of the agents that are done in an unfinished run; ``draw_all`` replaces the figure.
+    """Draw budget, debt and refusals of the agents that are done in an unfinished run; ``draw_all`` replaces the figure.
 
     The tables of these agents are joined outside of the run's folder, where they would pass for a finished run's.
     """
@@ -78,5 +78,8 @@ def draw_first(experiment: Experiment, folder: RunFolder, units: list[Unit]) -> 
         join(experiment, so_far, units)
         run = load_run(so_far)
     with styled():
-        figure = budget_curve(run)
-        return save(figure, folder.figures / "budget_curve", run.mark, ("png",)) if figure else None
+        figure = episode(run)
+        if figure is None:
+            return None
+        head(figure, run.heading, run.mark)
+        return save(figure, folder.figures / "episode", ("png",))
