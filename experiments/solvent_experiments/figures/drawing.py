@@ -68,7 +68,7 @@ def draw_all(folder: RunFolder, *, on_progress: Callable[[int, int], None] = lam
 
 
 def draw_first(experiment: Experiment, folder: RunFolder, units: list[Unit]) -> Path | None:
-    """Draw budget, debt and refusals of the agents that are done in an unfinished run; ``draw_all`` replaces the figure.
+    """Draw budget, debt and refusals of the agents that are done in an unfinished run; ``draw_all`` draws all anew.
 
     The tables of these agents are joined outside of the run's folder, where they would pass for a finished run's.
     """
