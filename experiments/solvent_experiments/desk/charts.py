@@ -37,7 +37,12 @@ __all__ = ["Charts"]
 
 WINDOW = 100
 """Claims in a window, as in `solvent gate drift`."""
-COLOURS = dict(zip(("accept", "reject", "review", "decline"), CATEGORIES, strict=False))
+COLOURS = {
+    "accept": CATEGORIES[0],
+    "review": CATEGORIES[2],
+    "decline": CATEGORIES[3],
+    "reject": CATEGORIES[1],
+}
 
 
 @dataclass(frozen=True)
