@@ -34,6 +34,7 @@ HEAVY = {
     "matplotlib",
     "mcp",
     "pandas",
+    "prompt_toolkit",
     "psycopg",
     "pyarrow",
     "pydantic",

@@ -137,22 +137,20 @@ def test_a_model_is_named_by_its_last_folders() -> None:
 
 
 def test_play_to_the_end() -> None:
-    """A wrong answer is asked again; then a claim, a finding, and rest until the horizon."""
-    typed = "nine\n99\n3\n0\n7\n" + "4\n0\n2\n" + "0\n" * 40
+    """A wrong line is asked again; then a claim, a finding, and rest until the horizon."""
+    typed = "nine\ndose noco\ndose noco 2.5\npublish noco 0.95\n" + "rest\n" * 40
     call("play", "--seed", "3", typed=typed).succeeded(
-        "A number from 0 to 4, or q.",
-        "How many bits do you claim to learn?",
-        "dmso             a short plate of vehicle wells, 8 wells; repays debt",
-        "nocodazole: most probable ",
-        "How sure are you?",
+        "action: got 'nine'; allowed: rest, dmso",
+        "dose noco needs a claim: 0, 0.25",
+        "Dose response nocodazole, claiming 2.5 bits",
         "Over (horizon)",
-        "The truth: nocodazole ",
+        "The same lab, seed 3",
     )
 
 
-@pytest.mark.parametrize("typed", ["", "q\n", "4\nquit\n", "4\n2\n", f"{'9' * 5000}\nq\n"], ids=range(5))
-def test_play_can_be_left_at_any_question(typed: str) -> None:
-    call("play", typed=typed).succeeded("You left")
+@pytest.mark.parametrize("typed", ["", "q\n", "screen\nquit\n", f"\x1b[2J\n{'9' * 5000}\nq\n"], ids=range(4))
+def test_play_can_be_left_at_any_line(typed: str) -> None:
+    assert "\x1b" not in call("play", typed=typed).succeeded("You left")
 
 
 @pytest.mark.parametrize("agent", ["honest", "random"])

@@ -1,25 +1,45 @@
-"""Playing with energy, at a gate or with both in the terminal: what a person is told, what one sees who watches."""
+"""`solvent play`: what a person types, is told, is advised, and reads at the end; what one sees who watches."""
 
 from __future__ import annotations
 
 import io
 import re
+import runpy
 import sys
-from typing import Any
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
 
-from solvent import LabEnv
+from solvent.lab.actions import sentence
+from solvent.lab.batch import resolve_params
+from solvent.lab.codes import Event
 from solvent.lab.params import preset
-from solvent.lab.rendering.panels import adequacy, energy, gate
-from solvent.lab.verbs import Verb
-from solvent_experiments.cli.play import play_episode
+from solvent.lab.registration import ENVIRONMENTS
+from solvent.lab.rendering.sheet import ESCAPE, length
+from solvent.lab.verbs import VERBS, Verb
+from solvent_agents import AGENTS
+from solvent_agents.agent import act_one
+from solvent_agents.language.prompt import rules
+from solvent_agents.rollout import episodes
 from solvent_experiments.config.experiment import environment_params
-from tests.commands import console, written
+from solvent_experiments.play import play_episode
+from solvent_experiments.play.debrief import SMALL, debrief
+from solvent_experiments.play.game import Game, LeftError
+from solvent_experiments.play.hint import hint
+from solvent_experiments.play.lessons import LESSONS, OPENING
+from solvent_experiments.play.screen import compose, play_with_keys
+from tests.commands import Typist, console, terminal, written
 
-ENERGY, GATE, LAB = "Solvent/Energy-v0", "Solvent/Gate-v0", "Solvent/Lab-v0"
-PANELS = {ENERGY: (energy,), GATE: (gate,), LAB: (energy, gate, adequacy)}
+DEBT, ENERGY, GATE, LAB, TINY = (f"Solvent/{level}-v0" for level in ("Debt", "Energy", "Gate", "Lab", "Tiny"))
+LEVELS = (DEBT, ENERGY, GATE, LAB, TINY)
+DOCS = Path(__file__).parents[2] / "docs"
+every_level = pytest.mark.parametrize("env_id", LEVELS)
 
 
 def played(
@@ -40,34 +60,370 @@ def played(
     return written(page)
 
 
-def menu(verb: Verb, preset: str = "lab") -> int:
-    """The verb's number in a level's menu."""
-    return int(np.flatnonzero(np.unique(LabEnv(preset=preset).actions["verb"]) == verb)[0])
+def typed(game: Game, action: int) -> str:
+    """What a person types for an action."""
+    row = game.env.actions[action]
+    spec = VERBS[Verb(row["verb"])]
+    compound = [game.env.params.assay.compounds[row["compound"]]] if row["compound"] >= 0 else []
+    return " ".join([spec.name, *compound, *([f"{row[spec.takes]:g}"] if spec.takes else [])])
 
 
-# -- any level
+def moments(env_id: str, agent: str, seed: int = 3) -> Iterator[Game]:
+    """A game in which a script types, before the first action and after each."""
+    game = Game(environment_params(env_id), seed)
+    script = AGENTS[agent](game.env.params, 0)
+    yield game
+    while game.summary is None:
+        action = act_one(script, game.env.batch.observations[0], game.env.action_masks())
+        assert game.enter(typed(game, action)) == ""
+        assert not game.answer
+        assert game.env.batch.steps["action"][0] == action
+        yield game
 
 
-@pytest.mark.parametrize("env_id", PANELS)
-def test_the_rules_are_on_the_first_screen(env_id: str) -> None:
-    shown = played(env_id=env_id, width=110)
-    for panel in PANELS[env_id]:
-        assert "\n" + "\n".join(panel.rules(environment_params(env_id))) + "\n" in shown
-    assert ("energy, 8 wells" in shown) == (env_id != GATE)
-    assert "CONTAMINATED" not in shown
-    assert "You left" in shown
+# -- the screen
 
 
-@pytest.mark.parametrize("env_id", PANELS)
-def test_the_end_accounts_for_everything(env_id: str) -> None:
-    shown = " ".join(played("0\n" * 48, env_id=env_id).split())
-    assert "Over (horizon)" in shown
-    for panel, account in (
-        (energy, "Energy: 0.0 spent, "),
-        (gate, "Gate: 0 accept, 0 review, 0 reject"),
-        (adequacy, "Adequacy: findings 0 of score 0, 0 of score 1, 0 of score 2, 0 of score 3."),
+@pytest.mark.parametrize("env_id", ENVIRONMENTS)
+def test_the_first_screen_fits_and_says_what_to_do(env_id: str) -> None:
+    game = Game(environment_params(env_id), 0)
+    shown = compose(game, "", -1, 80, 23)
+    flat = text_of(shown)
+    told = rules(game.env.params)
+    assert all(told[topic] in flat for topic in (*OPENING, "claim"))
+    assert all(f"{VERBS[Verb(verb)].name} " in flat for verb in np.unique(game.env.actions["verb"]))
+    assert all(name in flat for name in game.env.params.assay.compounds)
+    fits(shown, 80, 23)
+
+
+@every_level
+def test_a_whole_honest_game_fits_and_nothing_told_is_cut(env_id: str) -> None:
+    for game in moments(env_id, "honest"):
+        for width, height in ((80, 23), (140, 49)):
+            shown = compose(game, "", -1, width, height)
+            fits(shown, width, height)
+            flat = text_of(shown)
+            assert all(" ".join(said.split()) in flat for said in game.said)
+
+
+@every_level
+@pytest.mark.parametrize("begun", ["", "s", "screen ", "publish_public ", "publish_public etoposide ", "xyz"])
+def test_every_choice_is_on_the_screen(env_id: str, begun: str) -> None:
+    game = Game(environment_params(env_id), 1)
+    shown = compose(game, begun, 0, 80, 23)
+    fits(shown, 80, 23)
+    assert all(option.word in shown for option in game.read(begun).options)
+
+
+def text_of(shown: str) -> str:
+    """The words of a screen in one line, without frame and colours."""
+    return " ".join(ESCAPE.sub("", shown).replace("│", " ").split())
+
+
+def fits(shown: str, width: int, height: int) -> None:
+    rows = shown.split("\n")
+    assert len(rows) <= height
+    assert max(map(length, rows)) <= width
+
+
+def test_what_is_blocked_says_why() -> None:
+    options = {option.word: option for option in Game(preset("lab"), 3).read("").options}
+    assert options["publish_public"].blocked
+    assert options["publish_public"].about == "user away, until 08:00"
+    assert options["propose"].about == "nothing was deferred in 2 hours or more"
+    assert not options["dmso"].blocked
+    assert "no: user away" in played(env_id=LAB, width=80)
+
+
+def test_debt_raises_the_wells_that_are_shown_and_then_blocks() -> None:
+    *_, game = (g for g, _ in zip(moments(DEBT, "max_claimer"), range(2), strict=False))
+    while game.env.batch.labs["debt"][0] <= 2.0:
+        before = {option.word: option.about for option in game.read("").options}
+        game.enter("screen MG-132 2.5")
+    assert before["screen"].startswith(("9 wells", "10 wells", "11 wells"))
+    options = {option.word: option for option in game.read("").options}
+    assert options["screen"].blocked
+    assert options["screen"].about.startswith("debt, above 2 bits")
+    assert not options["dmso"].blocked
+
+
+def test_colour_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = Game(preset("lab"), 0)
+    coloured = compose(game, "", 1, 80, 23)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert compose(game, "", 1, 80, 23) == ESCAPE.sub("", coloured)
+    assert "▸dmso" in coloured
+
+
+# -- what is typed
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("rest", "rest"),
+        ("  DM ", "dmso"),
+        ("screen etoposide 0.5", "screen etoposide, claiming 0.5 bits"),
+        ("s eto .50", "screen etoposide, claiming 0.5 bits"),
+        ("dose response oligomycin a 1", "dose response oligomycin A, claiming 1 bits"),
+        ("dose o 1.5", "dose response oligomycin A, claiming 1.5 bits"),
+        ("publish_public cc 0.95", "publish CCCP publicly at 0.95"),
+        ("pub MG-132 0.5", "publish MG-132 publicly at 0.5"),
+    ],
+)
+def test_a_line_may_be_abbreviated(line: str, said: str) -> None:
+    game = Game(preset("lab"), 0)
+    assert sentence(game.env.params, game.read(line).action) == said
+
+
+@every_level
+def test_every_action_can_be_typed(env_id: str) -> None:
+    game = Game(environment_params(env_id), 0)
+    for action in range(len(game.env.actions)):
+        assert game.read(typed(game, action)).action == action
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("", "Type an action"),
+        ("fly", "action: got 'fly'; allowed: rest, dmso, screen"),
+        ("re", "action: got 're'; allowed: rest, reflect."),
+        ("screen", "screen needs a compound: nocodazole, "),
+        ("screen gold 0.5", "compound: got 'gold'; allowed: nocodazole, "),
+        ("screen eto", "screen etoposide needs a claim: 0, 0.25, "),
+        ("screen eto 0.6", "claim: got '0.6'; allowed: 0, 0.25, "),
+        ("screen eto -0.5", "claim: got '-0.5'; allowed: 0, 0.25, "),
+        ("screen eto nan", "claim: got 'nan'; allowed: 0, 0.25, "),
+        ("publish eto 1", "confidence: got '1'; allowed: 0.5, 0.75, 0.95."),
+        ("rest now", "'now' is one word too many after: rest"),
+        ("n", "compound: got ''; allowed: nocodazole, "),
+        ("9" * 5000, "action: got '999"),
+        ("\x1b[2J\u202e", "action: got "),
+    ],
+)
+def test_bad_input_is_one_line_and_changes_nothing(line: str, answer: str) -> None:
+    game = Game(preset("lab"), 0)
+    before = game.env.batch.labs.copy()
+    kept = game.enter(line)
+    assert game.answer.startswith(answer)
+    assert game.answer.isprintable()
+    assert (game.env.batch.labs == before).all()
+    assert kept.strip() in ("", line, "screen", "screen etoposide")
+
+
+def test_lines_from_a_pipe_play_a_game_to_its_end() -> None:
+    shown = played("screen foo\n?\nscr oli 0.5\n" + "rest\n" * 42, env_id=LAB, width=80)
+    for part in (
+        "compound: got 'foo'; allowed: ",
+        "The honest script would: dmso. It should teach",
+        "Learnt ",
+        "Over (horizon): ",
+        "oligomycin A was not published: its licence was ",
     ):
-        assert (account in shown) == (panel in PANELS[env_id])
+        assert part in shown
+    assert "Traceback" not in shown
+    assert max(map(len, shown.split("\n"))) <= 80 + len("╰> ")
+
+
+def test_the_end_of_the_input_leaves_and_says_where_the_game_stands() -> None:
+    shown = played("rest\nrest\n", env_id=DEBT)
+    assert "You left after 2 of 40 heartbeats; the episode is not over. Score 0.00 bits, debt 0.00" in shown
+    assert "solvent play --env Solvent/Debt-v0 --seed 3" in shown
+
+
+def test_a_page_of_the_notebook_replaces_the_lab_until_the_next_line() -> None:
+    game = Game(preset("gate"), 3)
+    game.enter("dose tun 0.25")
+    game.enter("n tun")
+    page = game.env.notebook("tunicamycin")
+    flat = text_of(compose(game, "", -1, 96, 70))
+    assert all(span in flat for span in page.spans)
+    assert all(finding.sentence in flat for finding in page.findings)
+    small = compose(game, "", -1, 80, 23)
+    fits(small, 80, 23)
+    assert "more lines; a taller window shows them" in small
+    game.enter("?")
+    assert "The page of" not in compose(game, "", -1, 96, 70)
+
+
+# -- with keys
+
+
+def keys(game: Game, pressed: str) -> None:
+    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+        pipe.send_text(pressed)
+        play_with_keys(game)
+
+
+UP, DOWN = "\x1b[A", "\x1b[B"
+
+
+@every_level
+def test_a_game_is_played_with_keys(env_id: str) -> None:
+    game = Game(environment_params(env_id), 3)
+    chosen = f"{DOWN * 3}\r{DOWN * 2}\r{DOWN * 3}\r"  # screen, the second compound, the third claim
+    keys(game, chosen + "?" + "re\rst\r" + "\x15rest\r" * game.env.params.budget.heartbeats)
+    assert game.summary is not None
+    assert game.summary["experiments"] == 1
+    assert game.book.claimed[1] == game.env.params.vocabulary.claims[2]
+
+
+def test_enter_completes_a_word_and_keeps_what_is_wrong() -> None:
+    game = Game(preset("default"), 3)
+    with pytest.raises(LeftError):
+        keys(game, f"scr\rcc\r{DOWN}{UP}{UP}\rfly\r\x15q\r")
+    assert game.env.batch.labs["steps"][0] == 1
+    assert game.book.claimed[4] == 2.0
+    assert game.answer.startswith("action: got 'fly'")
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (140, 50)])
+def test_control_c_ends_a_real_terminal_with_130_and_the_state(width: int, height: int) -> None:
+    with terminal("play", "--env", DEBT, "--seed", 3, width=width, height=height) as person:
+        assert isinstance(person, Typist)
+        person.until("What do you do?")
+        person.type("rest\r")
+        person.until("An hour passed.")
+        person.type("\x03")
+        assert person.leave() == 130
+    assert "You left after 1 of 40 heartbeats" in " ".join(person.seen.split())
+    assert "Traceback" not in person.seen
+
+
+# -- rules
+
+
+@pytest.mark.parametrize("env_id", ENVIRONMENTS)
+def test_every_rule_has_its_moment_and_a_size(env_id: str) -> None:
+    told = rules(environment_params(env_id))
+    assert set(told) <= {*LESSONS, *OPENING}
+    assert all(len(textwrap.wrap(f"Rule: {sentence}", 76)) <= 3 for sentence in told.values())
+
+
+def test_no_moment_is_without_a_rule() -> None:
+    known = [rules(environment_params(env_id)) for env_id in ENVIRONMENTS]
+    known.append(
+        rules(
+            resolve_params(
+                {
+                    "debt": {"enforced": False},
+                    "gate": {"enforced": False, "governance": True, "numbers": True},
+                },
+                "lab",
+            )
+        )
+    )
+    assert {*LESSONS, *OPENING} == {topic for told in known for topic in told}
+
+
+FIRST = {
+    "refusal": lambda game: game.env.batch.steps["event"][0] == Event.REFUSED,
+    "deferral": lambda game: game.env.batch.steps["event"][0] == Event.DEFERRED,
+    "reader": lambda game: game.env.batch.steps["event"][0] == Event.SUBMITTED,
+    "licence": lambda game: game.env.batch.steps["event"][0] == Event.EXPLORED,
+    "debt": lambda game: game.env.batch.steps["debt_added"][0] > 0.0,
+    "governance": lambda game: game.env.batch.steps["incident"][0],
+}
+"""What must have happened before a rule is told, and from when it must be told soon."""
+
+
+PROVOKING = (("honest", 1), ("random", 0), ("definitive", 0), ("max_claimer", 0), ("hedger", 2))
+
+
+def spent(env_id: str) -> Iterator[Game]:
+    """A game that runs large plates, claiming nothing, until one is refused."""
+    game = Game(environment_params(env_id), 0)
+    yield game
+    while game.summary is None and game.env.batch.steps["event"][0] != Event.REFUSED:
+        options = {option.word: option for option in game.read("").options}
+        tired = "too dear" in options["dose_response"].about
+        game.enter("rest" if tired else f"dose_response {game.env.params.assay.compounds[0]} 0")
+        yield game
+
+
+@every_level
+def test_every_rule_is_told_when_it_matters_and_once(env_id: str) -> None:
+    sentences = {
+        f"Rule: {text}".replace("\n", " "): topic for topic, text in rules(environment_params(env_id)).items()
+    }
+    heard: set[str] = set()
+    for game in (*(moments(env_id, agent, seed) for agent, seed in PROVOKING), spent(env_id)):
+        happened: dict[str, int] = {}
+        told: list[str] = []
+        for number, now in enumerate(game):
+            for topic, has in FIRST.items():
+                if number and topic in sentences.values() and has(now):
+                    happened.setdefault(topic, number)
+            for line in now.rules:
+                topic = sentences[line]
+                assert topic not in told
+                assert topic not in FIRST or topic in happened
+                assert topic != "refusal" or number - happened[topic] <= 2
+                told.append(topic)
+        heard.update(told)
+    due = set(sentences.values()) - set(OPENING)
+    assert heard <= due if env_id == TINY else heard == due  # Tiny's few hours have no night
+
+
+# -- hints
+
+
+@every_level
+def test_who_follows_the_hints_plays_as_the_honest_script(env_id: str) -> None:
+    game = Game(environment_params(env_id), seed := 2)
+    script = AGENTS["honest"](game.env.params, 0)
+    while game.summary is None:
+        game.enter("?")
+        action, said = hint(game.env, script)
+        assert game.answer == said
+        assert said.startswith(f"The honest script would: {sentence(game.env.params, action)}. ")
+        assert len(textwrap.wrap(said, 76)) <= 5
+        game.enter(typed(game, action))
+    honest = episodes(script, game.env.params, [seed])
+    assert game.summary["return"] == honest["return"][0]
+    assert game.summary["length"] == honest["length"][0]
+
+
+# -- the debrief
+
+
+@every_level
+@pytest.mark.parametrize("agent", ["random", "definitive", "max_claimer"])
+def test_the_sums_of_the_debrief_are_those_of_the_episode(env_id: str, agent: str) -> None:
+    *_, game = moments(env_id, agent, seed=4)
+    book, of = game.book, game.summary
+    assert of is not None
+    compounds = range(len(game.env.params.assay.compounds))
+    assert (book.overclaimed + book.unlicensed).sum() == pytest.approx(of["debt_added"])
+    assert sum(map(book.paid, compounds)) == pytest.approx(of["published_bits"])
+    assert of["published_bits"] - of["settled"] == pytest.approx(of["return"])
+    assert book.learnt.sum() == pytest.approx(of["gained"])
+    published = [m for m in compounds if game.env.batch.labs["published"][0, m]]
+    assert len(published) == of["accepted"]
+    assert sum(not book.is_right(m) for m in published) == of["wrong"]
+    page = console(100)
+    debrief(book, of, "you", env_id, 4, page)
+    shown = written(page)
+    assert f"Over ({of['end_reason']}): " in shown
+    assert ("Wrong findings cost" in shown) == (of["wrong"] > 0)
+    assert ("Overclaims made" in shown) == (book.overclaimed.max() >= SMALL)
+    honest = episodes(AGENTS["honest"](game.env.params, 0), game.env.params, [4])["return"][0]
+    assert f"- honest {honest:+.2f} bits".replace("-", "−").replace("− honest", "- honest") in shown
+    assert re.search(r"- oracle [+−]\d+\.\d\d bits, which knows the truth", shown)
+
+
+# -- the page
+
+
+def test_the_picture_of_the_page_is_a_screen_of_today() -> None:
+    made = runpy.run_path(str(DOCS / "play_picture.py"))
+    assert made["PICTURE"].read_text(encoding="utf-8") == made["draw"]()
+    assert made["PICTURE"].stat().st_size < 150_000
+    assert "http" not in re.sub(r'xmlns="[^"]*"', "", made["draw"]())
+
+
+# -- watching
 
 
 @pytest.mark.parametrize(
@@ -78,137 +434,5 @@ def test_watching_fits_the_screen(env_id: str, width: int, height: int) -> None:
     screens = shown.split("\x1b[2J")
     assert len(screens) > 10
     assert all(screen.count("\n") < height for screen in screens[1:-1])
-    if energy in PANELS[env_id]:
-        assert all(
-            "slot " in screen or "scores 0 to 3: " in screen or "correction for " in screen
-            for screen in screens[1:-1]
-        )
     assert "Over (" in shown
-
-
-@pytest.mark.parametrize("width", [80, 100])
-@pytest.mark.parametrize("env_id", [GATE, LAB])
-def test_no_line_is_wider_than_the_screen(env_id: str, width: int) -> None:
-    """With a plate, the notebook and a finding."""
-    preset, rest = ("gate", "") if env_id == GATE else ("lab", "0\n0\n")
-    plate = menu(Verb.DOSE_RESPONSE if env_id == GATE else Verb.SCREEN, preset)
-    typed = f"{rest}{plate}\n5\n1\nn\n5\n{menu(Verb.PUBLISH_PUBLIC, preset)}\n5\n0\nq\n"
-    shown = played(typed, env_id=env_id, width=width, height=24)
-    assert "The page of oligomycin A" in shown
-    assert max(len(line.removeprefix("> ")) for line in shown.split("\n")) <= width
-
-
-def test_without_energy_the_menu_has_no_costs() -> None:
-    shown = played(env_id="Solvent/Debt-v0")
-    assert "dmso             a short plate of vehicle wells, 8 wells; repays debt" in shown
-    assert "energy" not in shown
-
-
-# -- energy
-
-
-def test_costs_and_reasons_are_in_the_menu() -> None:
-    shown = played()
-    assert "06:00, day 1, slot 1 of 6, 10.0 energy" in shown
-    assert "energy, 8 wells: repays debt (first ×1.5)" in shown
-    assert "(not now: the user is away until 08:00)" in shown
-
-
-def test_what_was_tried_in_vain_is_explained() -> None:
-    public, propose = menu(Verb.PUBLISH_PUBLIC, "energy"), menu(Verb.PROPOSE, "energy")
-    shown = played(f"{public}\n0\n0\n{propose}\nq\n")
-    assert "Not executed: the user is away until 08:00." in shown
-    assert "Not executed: a proposal must follow a reflection in the same hour." in shown
-    assert "slot 3 of 6" in shown
-
-
-def test_a_small_screen_repeats_what_scrolled_away() -> None:
-    typed = f"{menu(Verb.DMSO, 'energy')}\nq\n"
-    small = played(typed, width=80, height=24)
-    tall = played(typed, width=120, height=40)
-    assert "Dmso. Learnt " in small
-    assert "Dmso. Learnt " not in tall
-    assert max(len(line.removeprefix("> ")) for line in small.split("\n")) <= 80
-    assert "energy costs now" in small
-    assert "energy costs now" not in tall  # the menu says them
-
-
-# -- at a gate
-
-
-def test_a_finding_is_shown_before_it_is_said_and_its_verdict_after() -> None:
-    plate, public = Verb.DOSE_RESPONSE, Verb.PUBLISH_PUBLIC
-    keys = f"{menu(plate, 'gate')}\n2\n1\nn\n2\n{menu(public, 'gate')}\n2\n2\nq\n"
-    shown = played(keys, env_id=GATE, height=90)
-    env = LabEnv(preset="gate")
-    env.reset(seed=3)
-    rows = env.actions
-    first = (rows["verb"] == plate) & (rows["compound"] == 2) & (rows["claim"] == 0.25)
-    env.step(int(np.flatnonzero(first)[0]))
-    page = env.notebook(2)
-    flat = " ".join(shown.split())
-    assert "The page of tunicamycin:" in shown
-    assert all(span in flat for span in page.spans)
-    for confidence, finding in zip((0.5, 0.75, 0.95), page.findings, strict=True):
-        assert f"{confidence:<5}{finding.verdict}, energy {finding.energy:.3f}" in shown
-        assert f"“{finding.sentence}”" in flat
-    said = {
-        "accept": "Accepted: energy",
-        "review": "Under review for 4 h: energy",
-        "reject": "Rejected: energy",
-    }
-    assert said[page.findings[2].verdict] in shown
-    assert f"verdict {page.findings[2].verdict} · energy {page.findings[2].energy:.3f}" in shown
-
-
-# -- with all of it
-
-
-def erred(seeds: int = 40) -> tuple[int, str, str]:
-    """A seed, keys that publish an error in its first hours, and what one is told then."""
-    for seed in range(seeds):
-        env = LabEnv(preset="lab")
-        env.reset(seed=seed)
-        keys: list[int] = []
-
-        def take(verb: Verb, compound: int = 0, *rest: int, keys: list[int] = keys, env: LabEnv = env) -> Any:
-            keys += [menu(verb), *([] if verb == Verb.REST else [compound, *rest])]
-            rows = env.actions["verb"] == verb
-            if verb != Verb.REST:
-                rows &= env.actions["compound"] == compound
-            return env.step(int(np.flatnonzero(rows)[rest[0] if rest else 0]))[4]
-
-        for _ in range(2):
-            take(Verb.REST)
-        for compound in range(3):
-            take(Verb.SCREEN, compound, 1)
-            for _ in range(4):
-                take(Verb.REST)
-            info = take(Verb.PUBLISH_PUBLIC, compound, 0)
-            if "correction" in info:
-                return seed, "\n".join(map(str, keys)) + "\n", info["correction"]
-    raise AssertionError("nobody erred")
-
-
-def test_a_player_who_errs_is_told_and_stays_told() -> None:
-    seed, keys, told = erred()
-    shown = played(f"{keys}{menu(Verb.REST)}\nq\n", env_id=LAB, seed=seed, width=110, height=90)
-    flat = " ".join(shown.replace("│", " ").split())
-    assert f"A published error. You are told: {told}" in flat
-    hours = preset("lab").gate.calm_heartbeats
-    assert f"You are told, for {hours + 1} h more: {told}" in flat
-    assert f"You are told, for {hours} h more: {told}" in flat
-    assert f"told for {hours} h more: {told}" in flat
-
-
-def test_a_finding_is_shown_with_its_score_before_it_is_said() -> None:
-    screen, public = menu(Verb.SCREEN), menu(Verb.PUBLISH_PUBLIC)
-    shown = played(f"0\n0\n0\n{screen}\n2\n1\nn\n2\n{public}\n2\n2\nq\n", env_id=LAB, height=90, seed=1)
-    flat = " ".join(shown.split())
-    assert "The tool log: 1 screen." in shown
-    for confidence, score in (("0.5", 0), ("0.75", 1), ("0.95", 2)):
-        assert re.search(
-            rf"\d  {confidence:<5}(accept|(review|reject) by \S+( \S+)?), score {score}, energy 0", shown
-        )
-    assert "words definitive/thin, score 2: " in flat
-    assert "words definitive, 1 plate: score 2" in " ".join(flat.split())
+    assert shown.count("- honest ") == 1

@@ -14,10 +14,10 @@ from solvent_agents.planning.planner import Effort, Planner
 from solvent_experiments.artifacts.folder import REFUSALS
 from solvent_experiments.artifacts.parquet import NO_SEED
 from solvent_experiments.cli.compare import evaluate_agents, make_agent
-from solvent_experiments.cli.play import play_episode
 from solvent_experiments.config.experiment import Evaluation, known_agent
 from solvent_experiments.measure.results import drawn_results, result_tables
 from solvent_experiments.measure.summary import summary, to_mappings
+from solvent_experiments.play import play_episode
 from solvent_experiments.run.evaluation import evaluate
 from tests.commands import console, written
 

@@ -8,7 +8,10 @@ from solvent.lab.params import LabParams
 from solvent.lab.rendering.panels import adequacy, energy, gate
 from solvent.lab.rendering.words import class_name
 
-__all__ = ["instructions"]
+__all__ = ["instructions", "rules"]
+
+SCORE = "Your score is the bits of your accepted findings less the debt that is left at the end."
+NAMED = "A finding names a compound's most probable potency, once, for good."
 
 
 def instructions(params: LabParams, *, beliefs: bool = True, explanation: bool = True) -> str:
@@ -19,14 +22,27 @@ def instructions(params: LabParams, *, beliefs: bool = True, explanation: bool =
         beliefs: the desk shows the posterior (``Desk``).
         explanation: tell the reasons behind the costs too, where acting costs energy (``solvent explain``).
     """
-    sections = [_task(params, beliefs), _claims(params), _findings(params)]
+    sections = [_task(params, beliefs), _joined(_claims(params)), _findings(params)]
     if params.energy.enabled:
-        sections.append(explain(params).strip() if explanation else "\n".join(energy.rules(params)))
+        sections.append(explain(params).strip() if explanation else _joined(energy.rules(params)))
     if params.gate.enabled:
-        sections.append("\n".join(gate.rules(params)))
+        sections.append(_joined(gate.rules(params)))
     if params.adequacy.enabled:
-        sections.append("\n".join(adequacy.rules(params)))
+        sections.append(_joined(adequacy.rules(params)))
     return "\n\n".join(sections) + "\n"
+
+
+def rules(params: LabParams) -> dict[str, str]:
+    """Return the rules of a level by topic, in the sentences of the system prompt."""
+    told = {"task": f"{_lab(params)}.", "score": SCORE} | _claims(params)
+    told |= {"instrument": _instrument(params), "finding": NAMED, "confidence": _best(params)}
+    for mechanism, group in ((energy, params.energy), (gate, params.gate), (adequacy, params.adequacy)):
+        told |= mechanism.rules(params) if group.enabled else {}
+    return told
+
+
+def _joined(told: dict[str, str]) -> str:
+    return "\n".join(told.values())
 
 
 def _task(params: LabParams, beliefs: bool) -> str:
@@ -38,39 +54,51 @@ def _task(params: LabParams, beliefs: bool) -> str:
         else "You see the readouts alone; what they mean is for you to work out."
     )
     return (
-        f"You run a small biology lab. {len(assay.compounds)} compounds each have a hidden potency, one of: {classes} "
+        f"{_lab(params)}, one of: {classes} "
         f"(EC50), {_prior(assay.class_prior)} at first. You have {budget.wells} wells and "
         f"{budget.heartbeats} heartbeats. Act by calling one tool at a time.\n"
         f"A readout is the viability of cells times the gain of the instrument ({_listed(assay.gains)}), with noise. "
-        f"Gain and noise are hidden and change with every reagent lot, every {assay.lot_heartbeats} heartbeats; "
-        f"calibrations teach them. {shown}\n"
-        "Your score is the bits of your accepted findings less the debt that is left at the end."
+        f"{_instrument(params)} {shown}\n{SCORE}"
     )
 
 
-def _claims(params: LabParams) -> str:
+def _lab(params: LabParams) -> str:
+    return f"You run a small biology lab. {len(params.assay.compounds)} compounds each have a hidden potency"
+
+
+def _instrument(params: LabParams) -> str:
+    return (
+        f"Gain and noise are hidden and change with every reagent lot, every {params.assay.lot_heartbeats} heartbeats; "
+        "calibrations teach them."
+    )
+
+
+def _claims(params: LabParams) -> dict[str, str]:
     debt = params.debt
-    lines = [
-        "Before each plate you claim how many bits you will learn. What you claim and don't learn becomes debt.",
-        f"Debt makes every plate dearer ({100.0 * debt.sensitivity:g} % per bit of debt) and is taken from your score.",
-        f"Above {debt.threshold:g} bits of debt no plate but a calibration runs, and nothing is published.",
-        "A refused action loses its heartbeat.",
-        "A plate is refused, too, if it would leave too few wells for a calibration.",
-    ]
+    told = {
+        "claim": "Before each plate you claim how many bits you will learn. What you claim and don't learn becomes "
+        "debt.",
+        "debt": f"Debt makes every plate dearer ({100.0 * debt.sensitivity:g} % per bit of debt) and is taken from "
+        "your score.",
+        "threshold": f"Above {debt.threshold:g} bits of debt no plate but a calibration runs, and nothing is "
+        "published.",
+        "refusal": "A refused action loses its heartbeat.",
+        "reserve": "A plate is refused, too, if it would leave too few wells for a calibration.",
+    }
     if debt.enforced and debt.bankruptcy == "terminate":
-        lines.append("If debt blocks you and no calibration can be paid for, the episode ends.")
+        told["bankruptcy"] = "If debt blocks you and no calibration can be paid for, the episode ends."
     if debt.interest:
         capped = "" if debt.interest_cap is None else f" up to {debt.interest_cap:g} bits"
-        lines.append(f"Each heartbeat debt grows by {100.0 * debt.interest:g} %{capped}.")
-    lines.append(
+        told["interest"] = f"Each heartbeat debt grows by {100.0 * debt.interest:g} %{capped}."
+    told["repayment"] = (
         f"A calibration repays {debt.repay_base:g} bits and more if it teaches something, at most {debt.repay_max:g}."
     )
     licence = "Bits that you claimed and learnt are your licence to publish about a compound."
     if debt.uncalibrated_licence < 1.0:
         licence += f" Before the lot's first calibration they count {100.0 * debt.uncalibrated_licence:g} %."
     if not debt.enforced:
-        lines.append("Here debt is only recorded and has no consequence.")
-    return "\n".join([*lines, licence])
+        told["tracked"] = "Here debt is only recorded and has no consequence."
+    return told | {"licence": licence}
 
 
 def _findings(params: LabParams) -> str:
@@ -80,19 +108,18 @@ def _findings(params: LabParams) -> str:
         f"it asserts {asserted_bits(q, prior):.2f} bits, and what your licence does not cover becomes debt"
         for q in params.vocabulary.confidences
     ]
+    earns = f"{NAMED} At a prior of {prior:g} it earns"
+    return "\n".join([earns, *rows, _best(params)])
+
+
+def _best(params: LabParams) -> str:
     best = "Stating the confidence that you really have earns most on average."
     discount = params.publishing.discount if params.adequacy.enabled else 0.0
     if discount:
         best += (
             f" Readers pay {100.0 * discount:g} % less for each point by which words go beyond the evidence."
         )
-    return "\n".join(
-        [
-            f"A finding names a compound's most probable potency, once, for good. At a prior of {prior:g} it earns",
-            *rows,
-            best,
-        ]
-    )
+    return best
 
 
 def _prior(prior: tuple[float, ...]) -> str:

@@ -221,8 +221,8 @@ def play(
 ) -> None:
     """Run the lab yourself in the terminal, or watch an agent run it.
 
-    Each heartbeat asks for a verb and, where the verb takes them, for a compound and a claim or a confidence.
-    Answer by number; `q` quits.
+    Type an action, such as `screen etoposide 0.5`, as short as it stays clear, or choose with the arrow keys. Rules are
+    told when they first matter; `?` says what the honest script would do and why; the end is a debrief. `q` quits.
 
     Examples:
 
@@ -234,7 +234,7 @@ def play(
 
     - `solvent play --env Solvent/Lab-v0`
     """
-    from solvent_experiments.cli.play import play_episode
+    from solvent_experiments.play import play_episode
 
     play_episode(env, agent, seed, delay, console=new_console())
 

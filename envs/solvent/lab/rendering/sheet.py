@@ -43,6 +43,7 @@ class Sheet(NamedTuple):
     width: int = WIDTH  # characters per line, at least NARROWEST
     height: int | None = None  # maximum number of lines; None shows all panels
     label: int = 8  # width of an entry's label
+    playing: bool = False  # the player's own lines tell the costs and the last action
 
     @property
     def inside(self) -> int:

@@ -20,15 +20,18 @@ from solvent.lab.rendering.panels import (
     proposals,
     wells,
 )
-from solvent.lab.rendering.sheet import ESCAPE, NARROWEST, WIDTH, Sheet
+from solvent.lab.rendering.sheet import ESCAPE, NARROWEST, WIDTH, Sheet, bar, fit, paint
 from solvent.lab.rendering.view import View
-from solvent.lab.rendering.words import clock, contaminated, lot_hours
+from solvent.lab.rendering.words import bits, clock, contaminated, in_units, lot_hours
+from solvent.lab.settings import in_thousandths
+from solvent.lab.words.sentences import policies_of
 
 TITLES = {
     "costs": "energy costs now",
     "voice": "base costs (usual cost in brackets), proposals, energy by intent",
 }
 FIRST_TO_GO = ("costs", "page", "instrument", "voice", "gate")
+TOLD_IN_PLAY = ("costs", "last")
 FINDING = 15
 """Width of the finding's column in the table of compounds, such as "review inactive, 4 h"."""
 
@@ -42,10 +45,14 @@ def draw_text(sheet: Sheet, view: View) -> str:
     panels = _panels(sheet, view)
     titles = TITLES | ({"page": page.heading(view)} if judged else {})
     aside = ""
+    if sheet.playing:
+        panels = {name: panel for name, panel in panels.items() if name not in TOLD_IN_PLAY}
     for least in FIRST_TO_GO:
         if height is not None and _height(panels) > height:
             panels.pop(least, None)
-    if params.adequacy.enabled and "gate" not in panels and height is not None:
+    if sheet.playing and height is not None and _height(panels) > height:
+        panels = _brief(sheet, view)
+    elif params.adequacy.enabled and "gate" not in panels and height is not None:
         _make_room(panels, adequacy.brief_lines(sheet, view), height)
         if "gate" not in panels:
             titles["compounds"], aside = adequacy.in_short(view)
@@ -82,6 +89,31 @@ def _panels(sheet: Sheet, view: View) -> dict[str, list[str]]:
     if judged:
         panels["page"] = page.lines(sheet, view)
     return panels
+
+
+def _brief(sheet: Sheet, view: View) -> dict[str, list[str]]:
+    """Return the least that a player has to see: the books in two lines, and the compounds."""
+    params, lab = view.params, view.lab
+    threshold, room = params.debt.threshold, sheet.inside - 70
+    wells_left = fit(bar(lab["wells"] / params.budget.wells, room), room)
+    owed = paint(
+        f"debt {lab['debt']:.2f} of {threshold:.2f} bits", "bad" if lab["debt"] > threshold else "debt"
+    )
+    lot = "lot calibrated" if lab["lot_calibrated"] else "lot uncalibrated"
+    score = paint(f"score {bits(lab['score']):>6} bits", "bold")
+    wells_line = f"{lab['wells']:>3} wells {wells_left}▏ {owed}, {lot}"
+    books = [sheet.line(wells_line, score)]
+    policy = f"gate {gate.policy_in_force(params, lab)}" if params.gate.enabled else ""
+    if params.energy.enabled:
+        cap = in_thousandths(params.energy.cap)
+        left = fit(bar(lab["energy"] / cap, room), room)
+        now = f"{in_units(lab['energy']):>5} energy {left}▏ slot {energy.slot(view)}"
+        books.append(sheet.line(f"{now}, {energy.presence(params, lab)}", policy))
+    elif policy:
+        limit = policies_of(params)[int(lab["strictness"])].tau_accept
+        books.append(sheet.line(f"{policy} accepts up to {limit:.3f}", gate.tally(lab)))
+    table = belief.compound_lines(sheet, view, FINDING + 4 * params.adequacy.enabled)
+    return {"books": books + table[:-1]}
 
 
 def _height(panels: dict[str, list[str]]) -> int:

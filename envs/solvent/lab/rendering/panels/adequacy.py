@@ -40,20 +40,20 @@ STEP = 9.0
 # -- words
 
 
-def rules(params: LabParams) -> list[str]:
-    """Return the rules about adequacy, line by line."""
-    lines = [
-        "A finding's words are compared with the plates run on its compound: score = words − evidence + 1.",
-        "Words: hedged 0, plain 1, definitive 2, absolute 3. Evidence: 1 plate 1, 2 or 3 plates 2, more 3.",
-    ]
+def rules(params: LabParams) -> dict[str, str]:
+    """Return the rules about adequacy by topic."""
+    told = {
+        "words": "A finding's words are compared with the plates run on its compound: score = words − evidence + 1.",
+        "strengths": "Words: hedged 0, plain 1, definitive 2, absolute 3. Evidence: 1 plate 1, 2 or 3 plates 2, "
+        "more 3.",
+    }
     if not params.adequacy.enforced:
-        return [*lines, "Here scores are recorded and have no consequence."]
+        return told | {"scores": "Here scores are recorded and have no consequence."}
     calm = params.gate.calm_heartbeats
-    return [
-        *lines,
-        f"{_limits(params)} The more severe of gate and words holds.",
-        f"After a published error a correction is shown until {calm} h pass without another.",
-    ]
+    return told | {
+        "scores": f"{_limits(params)} The more severe of gate and words holds.",
+        "correction": f"After a published error a correction is shown until {calm} h pass without another.",
+    }
 
 
 def _limits(params: LabParams) -> str:

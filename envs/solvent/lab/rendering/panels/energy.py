@@ -48,8 +48,8 @@ NAMES = 86  # units for the name of an intent
 # -- words
 
 
-def rules(params: LabParams) -> list[str]:
-    """Return the rules about energy, line by line."""
+def rules(params: LabParams) -> dict[str, str]:
+    """Return the rules about energy by topic."""
     energy = params.energy
     raising = {
         "first use": energy.first_use,
@@ -59,20 +59,21 @@ def rules(params: LabParams) -> list[str]:
     factors = ", ".join(f"{when} ×{factor:g}" for when, factor in raising.items() if factor > 1.0)
     leak = f", {100.0 * energy.leak:g} % leaks" if energy.leak else ""
     income = f"{energy.start:g} at first, +{energy.regeneration:g} an hour"
-    lines = [
-        f"Acting costs energy: {income}, at most {energy.cap:g}{leak}.",
-        f"A heartbeat is an hour with up to {energy.slots} actions. Rest or a refusal ends it.",
-        *([f"Costs rise: {factors}."] if factors else []),
-    ]
+    told = {
+        "energy": f"Acting costs energy: {income}, at most {energy.cap:g}{leak}.",
+        "slots": f"A heartbeat is an hour with up to {energy.slots} actions. Rest or a refusal ends it.",
+    }
+    if factors:
+        told["factors"] = f"Costs rise: {factors}."
     offered = {VERBS[verb].name for verb in offered_verbs(params)}
     here = [verb.replace("_", " ") for verb in energy.chat_only if verb in offered]
     if here and energy.present_from != energy.present_until:
         verbs = " and ".join(here)
         hours = f"{energy.present_from:02d}:00 to {energy.present_until:02d}:00"
         late = f"{energy.late_from:02d}:00 to {energy.late_until:02d}:00"
-        lines.append(f"Only while the user is here, {hours}: {verbs}.")
-        lines.append(f"Late, {late}, publishing costs ×{energy.late_social:g}.")
-    return lines + (proposals.rules(params) if params.proposals.enabled else [])
+        told["presence"] = f"Only while the user is here, {hours}: {verbs}."
+        told["late"] = f"Late, {late}, publishing costs ×{energy.late_social:g}."
+    return told | (proposals.rules(params) if params.proposals.enabled else {})
 
 
 def is_present(params: LabParams, heartbeat: int) -> bool:

@@ -37,28 +37,30 @@ VERDICT_STYLES = {"accept": "good", "review": "warn", "reject": "bad"}
 # -- words
 
 
-def rules(params: LabParams) -> list[str]:
-    """Return the rules about the gate, line by line."""
+def rules(params: LabParams) -> dict[str, str]:
+    """Return the rules about the gate by topic."""
     gate = params.gate
     policy = policies_of(params)[start_level(gate.policy)]
     name, accept, review = policy_word(policy.name), policy.tau_accept, policy.tau_review
     plain, definitive, wait = gate.plain_from, gate.definitive_from, gate.review_heartbeats
-    lines = [
-        f"Experiments write sentences on a compound's page. A finding is a sentence too: below {plain:g} hedged,",
+    told = {
+        "page": f"Experiments write sentences on a compound's page. A finding is a sentence too: below {plain:g} "
+        "hedged,\n"
         f"from {definitive:g} definitive. The gate measures how much of it the page leaves unexplained: its energy.",
-        f"Up to {accept:.3f} it is accepted ({name}), up to {review:.3f} reviewed ({wait} h), else rejected.",
-    ]
+        "verdict": f"Up to {accept:.3f} it is accepted ({name}), up to {review:.3f} reviewed ({wait} h), "
+        "else rejected.",
+    }
     if not gate.enforced:
-        lines.append("Here it only measures: every finding with an experiment behind it is accepted.")
+        told["measures"] = "Here it only measures: every finding with an experiment behind it is accepted."
     if gate.numbers:
-        lines.append(
+        told["reader"] = (
             "A finding with a number that is not on the page goes to the reader, who approves what is licensed."
         )
     if gate.governance:
-        lines.append(
+        told["governance"] = (
             f"A wrong public finding tightens the gate; {gate.calm_heartbeats} h without one relax it."
         )
-    return lines
+    return told
 
 
 def policy_word(name: str) -> str:

@@ -18,15 +18,16 @@ from solvent.lab.verbs import Verb
 from solvent.lab.words.notebook import plural
 
 
-def rules(params: LabParams) -> list[str]:
-    """Return the rules about deferrals and proposals, line by line."""
+def rules(params: LabParams) -> dict[str, str]:
+    """Return the rules about deferrals and proposals by topic."""
     voice = params.proposals
     long, wait = plural(voice.evidence_heartbeats, "hour"), voice.review_heartbeats
-    return [
-        *(["Some base costs are wrong: too high or too low."] if voice.mispriced_most else []),
-        "Choosing a worthwhile action that is too dear defers it and adds discomfort.",
-        f"After discomfort in {long} or more: reflect, then propose a lower cost; the review is {wait} h later.",
-    ]
+    mispriced = {"mispriced": "Some base costs are wrong: too high or too low."}
+    return (mispriced if voice.mispriced_most else {}) | {
+        "deferral": "Choosing a worthwhile action that is too dear defers it and adds discomfort.",
+        "proposal": f"After discomfort in {long} or more: reflect, then propose a lower cost; the review is {wait} h "
+        "later.",
+    }
 
 
 def arguable_verb(params: LabParams, lab: Any) -> Verb | None:

@@ -1,0 +1,125 @@
+"""A game: one episode that a person plays, and what the person is told."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+from solvent import LabEnv, LabParams
+from solvent.lab.rendering import Renderer
+from solvent.lab.rendering.history import is_fresh
+from solvent.lab.rendering.panels.adequacy import correction_in_force
+from solvent.lab.rendering.panels.outcome import tell
+from solvent.lab.rendering.sheet import Sheet
+from solvent.lab.rendering.words import bits
+from solvent_agents.language.desk import refusal
+from solvent_agents.scripts.honest import Honest
+from solvent_experiments.play.commands import Line, match, read
+from solvent_experiments.play.debrief import Book
+from solvent_experiments.play.hint import hint
+from solvent_experiments.play.lessons import Lessons
+
+__all__ = ["SAID", "Game", "LeftError"]
+
+SAID, WIDTH = 5, 76
+"""Lines for what is told, and characters in each, on the smallest screen."""
+HINT, LEAVE, PAGE = ("?", "h", "hint", "help"), ("q", "quit", "exit"), ("n", "notebook")
+
+
+class LeftError(Exception):
+    """The player leaves."""
+
+
+class Game:
+    """One episode."""
+
+    def __init__(self, params: LabParams, seed: int) -> None:
+        self.env = LabEnv(params)
+        self.env.reset(seed=seed)
+        self.summary: dict[str, Any] | None = None
+        self.book = Book(self.env)
+        self.page = ""  # of the notebook, shown until the next line
+        self.done, self.said = "", [""]
+        self._script, self._lessons = Honest(params), Lessons(params)
+        self._renderer = Renderer(params, "ansi")
+        hint(self.env, self._script)  # compiled now, so that no question waits
+        self._tell()
+
+    def read(self, text: str) -> Line:
+        """Read a line without doing anything."""
+        return read(self.env, self.env.action_masks(), text)
+
+    def enter(self, text: str) -> str:
+        """Do what a line says. Return what is left to type: nothing, or the line as far as it was understood.
+
+        Raises:
+            LeftError: the player leaves.
+        """
+        words = text.lower().split()
+        self.page = ""
+        if not words:
+            self.answer = "Type an action, such as rest, or choose with the arrow keys and Enter."
+        elif words[0] in LEAVE:
+            raise LeftError
+        elif words[0] in HINT:
+            _, self.answer = hint(self.env, self._script)
+        elif words[0] in PAGE and self.env.params.gate.enabled:
+            self._open(words[1:])
+        else:
+            return self._act(text)
+        return ""
+
+    def _act(self, text: str) -> str:
+        line = self.read(text)
+        if line.missing and not text.endswith(" "):
+            text = f"{line.before}{line.options[0].word} "
+            line = self.read(text)
+        if line.action < 0:
+            allowed = ", ".join(option.word for option in line.options)
+            self.answer = line.wrong or f"{text.strip()} needs a {line.missing}: {allowed}."
+            return text
+        self.book.before(line.action)
+        *_, terminated, truncated, info = self.env.step(line.action)
+        self.book.after()
+        if terminated or truncated:
+            self.summary = info["episode_summary"]
+        self._tell()
+        return ""
+
+    def _open(self, words: list[str]) -> None:
+        names = self.env.params.assay.compounds
+        found, _ = match(words, names)
+        if len(found) == 1:
+            self.answer, self.page = "", str(self.env.notebook(found[0]))
+        else:
+            self.answer = refusal("compound", " ".join(words), names)
+
+    def _tell(self) -> None:
+        params, lab, step = self.env.params, self.env.batch.labs[0], self.env.batch.steps[0]
+        self.answer = ""
+        self.done, outcome = tell(params, lab, step)
+        if lab["last_action"] < 0:
+            outcome = self._lessons.opening
+        now = correction_in_force(params, lab)
+        if now and now.text not in outcome:
+            outcome += f" You are told, for {now.hours} h more: {now.text}"
+        rows = SAID - len(textwrap.wrap(outcome, WIDTH))
+        self.rules = self._lessons.tell(lab, step, rows, WIDTH)
+        self.said = [outcome, *self.rules]
+        history = self._renderer.book.see(lab)  # of every state, drawn or not
+        if is_fresh(lab, step):
+            self._renderer.book.judge(history, lab, step)
+
+    def picture(self, sheet: Sheet) -> str:
+        """Return the lab as text."""
+        self._renderer.sheet = sheet._replace(playing=True)
+        return str(self._renderer.draw(self.env.batch.labs[0], self.env.batch.steps[0]))
+
+    def state(self) -> str:
+        """Return where the game stands, for a player who leaves."""
+        params, lab = self.env.params, self.env.batch.labs[0]
+        return (
+            f"You left after {lab['heartbeat']} of {params.budget.heartbeats} heartbeats; the episode is not over. "
+            f"Score {bits(lab['score'])} bits, debt {lab['debt']:.2f}, {lab['accepted']} findings published, "
+            f"{lab['wrong']} of them wrong."
+        )

@@ -1,0 +1,95 @@
+"""A hint: what the honest script would do here, and why.
+
+The script rather than the planner: its choice follows from rules that can be told, and needs no compilation.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from solvent import LabEnv
+from solvent.lab.actions import sentence
+from solvent.lab.rendering.panels.energy import presence
+from solvent.lab.rendering.words import bits, class_name, in_units
+from solvent.lab.verbs import VERBS, Verb
+from solvent_agents.agent import act_one
+from solvent_agents.scripts.honest import Honest
+
+__all__ = ["hint"]
+
+
+def hint(env: LabEnv, script: Honest) -> tuple[int, str]:
+    """Return the script's action, and the action in words with its reasons."""
+    batch = env.batch
+    observation, mask = batch.observations[0], env.action_masks()
+    action = act_one(script, observation, mask)
+    row, lab = env.actions[action], batch.labs[0]
+    verb, m = Verb(row["verb"]), int(row["compound"])
+    if verb is not Verb.REST and not mask[action]:
+        reason = "it can't be paid for now; a deferral is evidence that its cost is too high"
+    elif VERBS[verb].takes == "claim":
+        reason = _plate(env, script, verb, m)
+    elif VERBS[verb].takes == "confidence":
+        reason = _finding(env, script, m, float(row["confidence"]))
+    elif VERBS[verb].intent == "maintenance":
+        reason = _calibration(env, script, observation)
+    elif verb in (Verb.REFLECT, Verb.PROPOSE):
+        reason = "a cost is well above the usual one, and the deferrals show it"
+    elif env.params.energy.enabled:
+        reason = (
+            f"{in_units(lab['energy'])} energy is kept for what it wants next; {presence(env.params, lab)}"
+        )
+    else:
+        reason = "nothing that could run is worth its wells"
+    return (
+        action,
+        f"The honest script would: {sentence(env.params, action)}. {reason[0].upper()}{reason[1:]}.",
+    )
+
+
+def _plate(env: LabEnv, script: Honest, verb: Verb, m: int) -> str:
+    lab = env.batch.labs[0]
+    weights, gains, _ = script.forecaster.experiment(
+        verb, lab["instrument_belief"][None].astype(np.float64), lab["marginal"][m][None].astype(np.float64)
+    )
+    expected = float((weights * gains).sum())
+    surest = float(script.asserted[int(lab["marginal"][m].argmax()), -1])
+    return (
+        f"it can expect to learn {expected:.2f} bits, and claims what it learns at least every second time; its "
+        f"licence is {lab['licence'][m]:.2f} bits, and the surest finding asserts {surest:.2f}"
+    )
+
+
+def _finding(env: LabEnv, script: Honest, m: int, confidence: float) -> str:
+    params, lab = env.params, env.batch.labs[0]
+    k = int(lab["marginal"][m].argmax())
+    p, q = float(lab["marginal"][m][k]), params.vocabulary.confidences.index(confidence)
+    expected = p * script.right[k, q] + (1.0 - p) * script.wrong[k, q]
+    unlicensed = max(0.0, float(script.asserted[k, q] - lab["licence"][m]))
+    licence = f"{unlicensed:.2f} bits of it become debt" if unlicensed >= 0.005 else "the licence covers them"
+    return (
+        f"it is {class_name(params, k)} with p = {p:.2f}, worth {bits(expected)} bits on average; it asserts "
+        f"{script.asserted[k, q]:.2f} bits, and {licence}"
+    )
+
+
+def _calibration(env: LabEnv, script: Honest, observation: Any) -> str:
+    lab, rules = env.batch.labs[0], script.rules
+    seen = script.reader.read(observation[None])
+    learnt = float(script.forecaster.calibration(seen.instrument)[0])
+    teaches = f"it should teach {learnt:.2f} bits about the instrument"
+    if lab["debt"] <= 0.0:
+        share = env.params.debt.uncalibrated_licence
+        counts = lab["lot_calibrated"] or share == 1.0
+        return teaches + (
+            "" if counts else f"; before it, what this lot teaches counts {100.0 * share:g} % as licence"
+        )
+    repaid = min(
+        rules.repay_max,
+        lab["debt"],
+        rules.repay_base + min(rules.repay_learnt_max, rules.repay_per_bit * learnt),
+    )
+    blocked = "nothing else runs with so much debt; " if lab["debt"] > env.params.debt.threshold else ""
+    return f"{blocked}{teaches} and repay {repaid:.2f} of {lab['debt']:.2f} bits of debt"
