@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 
 import yaml
@@ -13,7 +14,8 @@ from solvent_experiments.config.experiment import Evaluation, ExperimentFile
 from solvent_experiments.figures import FIGURES
 from tests.runs import Level
 
-DOCS = Path(__file__).resolve().parents[2].joinpath("docs", "experiments.md").read_text(encoding="utf-8")
+FOLDER = Path(__file__).resolve().parents[2] / "docs"
+DOCS, GALLERY = ((FOLDER / name).read_text(encoding="utf-8") for name in ("experiments.md", "gallery.md"))
 
 
 def test_every_key_is_documented_with_its_default() -> None:
@@ -35,6 +37,7 @@ def test_every_key_of_a_recipe_is_documented_with_its_default() -> None:
 def test_every_agent_that_needs_no_training_and_every_figure_is_documented() -> None:
     for name in (*PLAYERS, *FIGURES):
         assert f"| `{name}` |" in DOCS, name
+    assert re.findall(r"\(img/gallery/(\w+)\.png\)$", GALLERY, re.MULTILINE) == list(FIGURES)
 
 
 def test_every_file_and_column_is_documented(level: Level) -> None:
