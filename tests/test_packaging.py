@@ -187,9 +187,13 @@ def test_the_metadata_are_valid_and_an_index_can_show_them(built: Path, kind: st
     assert not re.findall(r"\]\((?!https?:)[^)]*\)|(?:src|href)=[\"'](?!https?:)", metadata.description)
 
 
-def test_the_citation_is_of_this_version() -> None:
+def test_citation_and_changelog_are_of_this_version() -> None:
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert f"\nversion: {solvent.__version__}\n" in citation
+    (version,) = re.findall(r"^version: (.*)$", citation, re.MULTILINE)
+    (released,) = re.findall(r"^date-released: (.*)$", citation, re.MULTILINE)
+    changes = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert version == solvent.__version__
+    assert changes[:2] == ["[Unreleased]", f"[{version}] - {released}"]
 
 
 # ----------------------------------------------------------------------------------------- requirements
