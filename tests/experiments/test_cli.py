@@ -141,7 +141,7 @@ def test_play_to_the_end() -> None:
     typed = "nine\ndose noco\ndose noco 2.5\npublish noco 0.95\n" + "rest\n" * 40
     call("play", "--seed", "3", typed=typed).succeeded(
         "action: got 'nine'; allowed: rest, dmso",
-        "dose noco needs a claim: 0, 0.25",
+        "dose_response nocodazole needs a claim: 0, 0.25",
         "Dose response nocodazole, claiming 2.5 bits",
         "Over (horizon)",
         "The same lab, seed 3",
