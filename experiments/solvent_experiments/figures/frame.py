@@ -10,7 +10,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
 from solvent_experiments.artifacts.parquet import Columns
@@ -25,7 +24,6 @@ __all__ = [
     "dots",
     "level_line",
     "missing",
-    "name_points",
     "panels",
     "share_bars",
     "stack",
@@ -35,14 +33,6 @@ PERCENT = ([0.0, 0.5, 1.0], ["0", "50", "100 %"])
 """Ticks of an axis of shares."""
 BAR = 0.68
 WRAP = 46  # characters of a line under a figure
-GAPS = (2, 5, 8, 14, 20, 28, 36, 46, 60)
-NEAR = 8
-"""Distances of a name from its point that are tried, points, and the greatest that needs no line."""
-WAYS = [
-    np.array([np.cos(angle), np.sin(angle)]) / max(abs(np.cos(angle)), abs(np.sin(angle)))
-    for angle in np.linspace(0, 2 * np.pi, 24, endpoint=False)
-]
-"""Directions that are tried, to the edge of the unit square."""
 
 
 def panels(
@@ -109,65 +99,6 @@ def dots(
     axes.set_ylim(-0.6, len(names) - 0.4)
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
-
-
-def name_points(
-    axes: Axes, points: Mapping[str, tuple[Interval, Interval]], colour: Mapping[str, str]
-) -> None:
-    """Write each name beside its point ``(x, y)``, on no other name or point; a line leads to a name further away.
-
-    The axes must have their final limits.
-    """
-    figure: Any = axes.figure
-    figure.draw_without_rendering()
-    inside, pixel = axes.get_window_extent(), figure.dpi / 72
-
-    def place(x: float, y: float) -> Any:
-        return axes.transData.transform((x, y))
-
-    at = {name: place(x.value, y.value) for name, (x, y) in points.items()}
-    taken = [Bbox([spot - 3 * pixel, spot + 3 * pixel]) for spot in at.values()]
-    bars = [
-        Bbox([place(*start), place(*end)]).padded(pixel)
-        for x, y in points.values()
-        for start, end in (
-            ((x.low, y.value), (x.high, y.value)),
-            ((x.value, y.low), (x.value, y.high)),
-        )
-    ]
-    bars.append(Bbox([(inside.x0, place(0, 0)[1]), (inside.x1, place(0, 0)[1])]).padded(pixel))
-
-    def cost(label: Bbox, gap: int) -> Any:
-        covered, outside = sum(_common(label, one) for one in taken), label.width * label.height
-        outside -= _common(label, inside)
-        return outside * 1e6 + covered * 1e3 + sum(_common(label, bar) for bar in bars) + gap * pixel
-
-    for name in sorted(points, key=lambda name: -at[name][1]):
-        text = axes.annotate(
-            name, (points[name][0].value, points[name][1].value), (0, 0), textcoords="offset points",
-            ha="center", va="center", color=colour[name], in_layout=False, zorder=5,
-        )  # fmt: skip
-        extent = text.get_window_extent()
-        size = np.array([extent.width, extent.height]) / 2 + 1.5 * pixel
-        offsets = [(way * (size + gap * pixel), gap) for gap in GAPS for way in WAYS]
-        boxes = [Bbox([at[name] + offset - size, at[name] + offset + size]) for offset, _ in offsets]
-        costs = [cost(box, gap) for box, (_, gap) in zip(boxes, offsets, strict=True)]
-        best = int(np.argmin(costs))
-        offset, gap = offsets[best]
-        taken.append(boxes[best])
-        text.set_position(tuple(offset / pixel))
-        if gap > NEAR:
-            axes.annotate(
-                "", text.xy, tuple(np.clip(0, offset - size, offset + size) / pixel),
-                textcoords="offset points", in_layout=False,
-                arrowprops={"arrowstyle": "-", "color": colour[name], "lw": 0.6, "shrinkA": 0, "shrinkB": 0},
-            )  # fmt: skip
-
-
-def _common(one: Bbox, other: Bbox) -> float:
-    """Return the common area of two boxes."""
-    common = Bbox.intersection(one, other)
-    return float(common.width * common.height) if common is not None else 0.0
 
 
 def share_bars(

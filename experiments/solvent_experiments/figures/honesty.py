@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from adjustText import adjust_text
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 
 from solvent_experiments.figures.data import RunData
-from solvent_experiments.figures.frame import name_points
 from solvent_experiments.figures.style import GREY, looks, new_figure
 from solvent_experiments.figures.training import DRAWS
 from solvent_experiments.measure.statistics import Interval, mean_interval
@@ -50,5 +51,22 @@ def honesty(run: RunData) -> Figure:
         + ("\ndiamond: language model" if run.models else "")
     )
     axes.set_ylabel("return (bits):\ninterquartile mean, 95 %")
-    name_points(axes, found, {agent: own.colour for agent, own in look.items()})
+    named: dict[str, Any] = {
+        "in_layout": False,
+        "zorder": 5,
+        "path_effects": [withStroke(linewidth=2, foreground="white")],
+    }
+    names = [
+        axes.text(claims.value, returns.value, agent, color=look[agent].colour, **named)
+        for agent, (claims, returns) in found.items()
+    ]
+    adjust_text(
+        names,
+        objects=axes.lines[1:],
+        ax=axes,
+        expand=(1.15, 1.4),
+        min_arrow_len=12,
+        iter_lim=500,
+        arrowprops={"arrowstyle": "-", "color": GREY, "lw": 0.6},
+    )
     return figure
