@@ -25,7 +25,7 @@ def installed(where: Path, direct_url: object | None) -> None:
     ("source", "editable", "command", "newer"),
     [
         ("my clone", True, "pip install -e '{}/my clone[gate]'", "git -C '{}/my clone' pull"),
-        ("clone", False, "pip install '{}/clone[gate]'", "pip install --upgrade {}/clone"),
+        ("clone", False, "pip install '{}/clone[gate]'", "git -C {}/clone pull && pip install {}/clone"),
         ("gone", True, "pip install 'solvent-gym[gate]'", "pip install --upgrade solvent-gym"),
         (None, False, "pip install 'solvent-gym[gate]'", "pip install --upgrade solvent-gym"),
     ],

@@ -22,9 +22,10 @@ def install(extra: str) -> str:
 def upgrade() -> str:
     """Return the command that brings a newer Solvent."""
     place, editable = _origin()
-    if editable:
-        return f"git -C {shlex.quote(place)} pull"
-    return f"pip install --upgrade {shlex.quote(place)}"
+    if not Path(place).is_dir():
+        return f"pip install --upgrade {PACKAGE}"
+    pull = f"git -C {shlex.quote(place)} pull"
+    return pull if editable else f"{pull} && pip install {shlex.quote(place)}"
 
 
 def _origin() -> tuple[str, bool]:

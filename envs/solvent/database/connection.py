@@ -133,7 +133,7 @@ def place_of(url: URL) -> str:
     """Return the path, or the URL without its password, for messages."""
     if url.drivername == "sqlite":
         return str(url.database)
-    bare = url.difference_update_query([key for key in url.query if "password" in key])
+    bare = url.difference_update_query([key for key in url.query if "password" in key.lower()])
     return bare.set(drivername="postgresql").render_as_string(hide_password=True)
 
 

@@ -36,7 +36,7 @@ SCORE_COLOURS = ("#DADADA", "#B4B4B4", ROSE, OCHRE)
 ARMS = dict(zip(("enforced", "only tracked"), (PALETTE[0], PALETTE[2]), strict=True))
 OUTRUN = "share_2_or_3"
 ABLATED = {
-    OUTRUN: "findings that say more\nthan the evidence",
+    OUTRUN: "findings that say much more\nthan the evidence",
     "overclaimed_bits": "overclaimed bits\nan episode",
 }
 """Measure of the arms and its heading."""
@@ -132,13 +132,14 @@ def words_ablation(found: Mapping[str, Any], agent: str) -> Figure:
         axes.yaxis.set_major_locator(MaxNLocator(3))
     panels[0].yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
     figure.supxlabel(
-        "early, late: the first and last tenth of the training\ntested: the trained policy on other labs; bands: 95 %\n"
+        "much more: score 2 or 3 of 0 to 3\nearly, late: the first and last tenth of the training\n"
+        "tested: the trained policy on other labs; bands: 95 %\n"
         f"{agent}, {found['env']}",
         fontsize=8,
     )
     *_, after = STAGES
     shares = (arms[name][after][OUTRUN] for name in ("only tracked", "enforced"))
     tracked, enforced = (f"{share['value']:.0%}".replace("%", " %") if share else "none" for share in shares)
-    says = f"Rules only tracked: {tracked} of a learner's findings say more than its evidence."
+    says = f"Rules only tracked: {tracked} of findings say much more than their evidence."
     head(figure, f"{says} Rules enforced: {enforced}.", bold=True)
     return figure

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from solvent_experiments.measure.columns import COLUMNS, SCORES, headed_columns
 from solvent_experiments.measure.statistics import Interval
@@ -19,13 +19,6 @@ WITH_INTERVAL = "95 % interval"
 OPTIMUM = "Optimum: the mean return as a share of the expected return of the best policy. "
 SHARES = {"ceiling_share": "ceil-\ning", "optimum_share": "opti-\nmum"}
 """Headings of the shares by key, with a terminal's line breaks."""
-WIDE = {
-    "return (bits)": "return\n(bits)",
-    "debt at end (bits)": "debt at end\n(bits)",
-    "seeds x episodes": "seeds x\nepisodes",
-    **{heading: f"{heading}\n" for heading in (WITH_INTERVAL, "refusals", "accepted", "wrong")},
-}
-"""Line breaks of the first table's headings when no other table follows."""
 
 
 def result_tables(rows: Sequence[Row], *, title: str = "", mark: str = "") -> list[Table]:
@@ -36,7 +29,7 @@ def result_tables(rows: Sequence[Row], *, title: str = "", mark: str = "") -> li
         for key, table in (("energy_spent", _energy), ("verdicts_accept", _gate), (SCORES[0], _words))
         if key in have
     ]
-    first = _results(rows, f"{title}\n{mark}" if mark else title, narrow=bool(further))
+    first = _results(rows, f"{title}\n{mark}" if mark else title)
     return [first, *(table(rows) for table in further)]
 
 
@@ -44,22 +37,20 @@ def drawn_results(rows: Sequence[Row], *, title: str, mark: str = "") -> list[ri
     """Return the same tables for a terminal; a marked run has a red title."""
     first, *further = result_tables(rows, title=title, mark=mark)
     style = "bold red" if mark else "bold"
-    return [first.terminal(title_style=style, framed=not further), *(table.terminal() for table in further)]
+    return [first.terminal(title_style=style), *(table.terminal() for table in further)]
 
 
-def _table(broken: Sequence[str], rows: Sequence[Sequence[str]], caption: str, **other: Any) -> Table:
+def _table(broken: Sequence[str], rows: Sequence[Sequence[str]], caption: str, title: str = "") -> Table:
     """Return a table from headings with a terminal's line breaks."""
     whole = tuple(heading.replace("-\n", "").replace("\n", " ") for heading in broken)
-    lines: Mapping[str, str] = dict(zip(whole, broken, strict=True)) | other.pop("lines", {})
-    return Table(whole, tuple(map(tuple, rows)), caption=caption, lines=lines, **other)
+    lines = dict(zip(whole, broken, strict=True))
+    return Table(whole, tuple(map(tuple, rows)), title=title, caption=caption, lines=lines)
 
 
-def _results(rows: Sequence[Row], title: str, *, narrow: bool) -> Table:
+def _results(rows: Sequence[Row], title: str) -> Table:
     shares = [key for key in SHARES if key in rows[0].measured]
     headings = [COLUMNS[name].heading for name in ("return", "refusals", "debt", "accepted", "wrong")]
     first, *others = headings
-    if not narrow:
-        others[1] = "debt at end\n(bits)"
     return _table(
         ("agent", first, WITH_INTERVAL, *(SHARES[key] for key in shares), *others, "seeds x\nepisodes"),
         [
@@ -67,10 +58,7 @@ def _results(rows: Sequence[Row], title: str, *, narrow: bool) -> Table:
                 row.agent,
                 *_with_interval(row.score, 1.0, 2),
                 # Learners differ by tenths of a percent of the optimum.
-                *(
-                    f"{row.mean(key):{'.0%' if narrow and key == 'ceiling_share' else '.1%'}}"
-                    for key in shares
-                ),
+                *(f"{row.mean(key):{'.0%' if key == 'ceiling_share' else '.1%'}}" for key in shares),
                 *(f"{row.mean(key):.2f}" for key in ("refusals", "debt", "accepted", "wrong")),
                 f"{row.seeds} x {row.episodes // row.seeds}",
             )
@@ -81,7 +69,6 @@ def _results(rows: Sequence[Row], title: str, *, narrow: bool) -> Table:
         f"{OPTIMUM if 'optimum_share' in shares else ''}Wrong findings are among the accepted. A trained policy "
         "takes its most probable action in evaluations.",
         title=title,
-        lines={} if narrow else WIDE,
     )
 
 

@@ -49,7 +49,8 @@ class Table:
             **{"caption_justify": "left", **({} if framed else compact), **layout},
         )
         for column, heading in enumerate(self.headings):
-            wraps = heading in self.wrapped
+            # In a narrow terminal a row's name breaks before a number is cut.
+            wraps = not column or heading in self.wrapped
             drawn.add_column(
                 Text(self.lines.get(heading, heading)),
                 justify="left" if not column or heading in self.left else "right",

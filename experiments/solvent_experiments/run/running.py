@@ -215,7 +215,8 @@ class _Work:
         learned = sum(unit.seed is not None for unit in left)
         together = waiting_steps(experiment, left) if learned > session["jobs"] else {}
         watch = Watch(self.shown, session, together, keep)
-        first = tasks[0].units[-1].label if len(tasks) > 1 else None
+        scripts = [unit.label for unit in tasks[0].units if unit.seed is None]
+        first = scripts[-1] if scripts and len(tasks) > 1 else None
 
         def on_message(message: Message) -> None:
             watch(message)
@@ -239,9 +240,13 @@ class _Work:
         from solvent_experiments.figures.drawing import draw_first
 
         done = [unit for unit in self.folder.units(self.experiment) if unit.finished]
-        with suppress(OSError):  # where there is no room for it, a file that the run needs will say so
-            if drawn := draw_first(self.experiment, self.folder, done):
-                self.shown.say(f"first figure, while the others are under way: {drawn}")
+        try:
+            drawn = draw_first(self.experiment, self.folder, done)
+        except Exception as error:  # an early picture is not worth the trainings under way
+            self.shown.say(f"no first figure: {error}")
+            return
+        if drawn:
+            self.shown.say(f"first figure, while the others are under way: {drawn}")
 
     def _draw(self, seconds: dict[str, Any]) -> None:
         if self.stop.is_set():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import getpass
 import json
+import shlex
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -113,7 +114,9 @@ def judge(
     for line in _about(chosen, failed):
         say(line)
     if store is not None and outcomes["review"]:
-        say(f"{counted(outcomes['review'], 'review')} to decide: solvent gate reviews --store {place}")
+        say(
+            f"{counted(outcomes['review'], 'review')} to decide: solvent gate reviews --store {shlex.quote(place)}"
+        )
     if outcomes["reject"] or outcomes["decline"]:
         raise typer.Exit(REJECTED)
     if outcomes["review"]:
@@ -172,7 +175,10 @@ def reviews(
     elif key is not None:
         show_table(tables.review_table(rows[0]), framed=True)
         if rows[0].verdict == "review" and rows[0].decision is None:
-            say(f'decide: solvent gate decide {rows[0].id} accept|decline --why "..." --store {opened.place}')
+            say(
+                f'decide: solvent gate decide {rows[0].id} accept|decline --why "..."'
+                f" --store {shlex.quote(opened.place)}"
+            )
     elif rows:
         show_table(tables.judged_table(rows))
         say(f"{counted(waiting, 'review')} to decide: solvent gate reviews ID shows one")
