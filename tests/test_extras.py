@@ -45,7 +45,7 @@ def test_the_command_is_that_of_the_installation(
     )
     installed(tmp_path / "site", made)
     monkeypatch.syspath_prepend(tmp_path / "site")
-    assert (install("gate"), upgrade()) == (command.format(tmp_path), newer.format(tmp_path))
+    assert (install("gate"), upgrade()) == (command.format(tmp_path), newer.format(tmp_path, tmp_path))
 
 
 def test_in_the_clone_its_folder_is_a_dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
