@@ -1,4 +1,7 @@
-"""Keep small copies of a run's figures for docs/gallery.md: `python docs/gallery.py runs/gallery`."""
+"""Keep small copies of runs' figures for docs/gallery.md: `python docs/gallery.py runs/quickstart runs/gallery`.
+
+A figure that several runs have is that of the first.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,19 @@ OUT = Path(__file__).resolve().parent / "img" / "gallery"
 WIDTH = 1100  # pixels: the column of the site at one and a half times its size
 
 
-def main(run: Path) -> None:
+def main(*runs: Path) -> None:
+    figures = {path.name: path for run in reversed(runs) for path in (run / "figures").glob("*.png")}
+    if not figures:
+        sys.exit(f"no figures in {', '.join(map(str, runs)) or 'no run'}: `solvent figures RUN` draws them")
     OUT.mkdir(exist_ok=True)
     for old in OUT.glob("*.png"):
         old.unlink()
-    for path in sorted((run / "figures").glob("*.png")):
+    for name, path in sorted(figures.items()):
         picture = Image.open(path).convert("RGB")
         picture.thumbnail((WIDTH, 2 * WIDTH))
-        picture.quantize().save(OUT / path.name, optimize=True)
+        picture.quantize().save(OUT / name, optimize=True)
     print(f"{OUT}: {sum(path.stat().st_size for path in OUT.glob('*.png')) / 1024:.0f} KB")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(*map(Path, sys.argv[1:]))

@@ -47,7 +47,7 @@ def honesty(run: RunData) -> Figure:
     axes.margins(0.12, 0.1)
     axes.set_xlim(left=-0.04 * axes.get_xlim()[1])
     axes.set_xlabel(
-        "overclaimed bits an episode (mean, 95 %):\nclaimed and not learnt,\nasserted and not licensed"
+        "overclaimed bits an episode (mean, 95 %):\nclaimed and not learned,\nasserted and not licensed"
         + ("\ndiamond: language model" if run.models else "")
     )
     axes.set_ylabel("return (bits):\ninterquartile mean, 95 %")

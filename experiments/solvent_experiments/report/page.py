@@ -151,7 +151,7 @@ def _pictures(sections: Sequence[Section], shown: Shown) -> list[list[Picture]]:
                     head(figure, section.data.heading, section.data.mark)
                     drawn.append(Picture(name, about, _uri(figure, section.data.name)))
         pictures.append(drawn)
-    shown.end("figures", f"{sum(map(len, pictures))} drawn, all that there are data for")
+    shown.end("figures", f"{sum(map(len, pictures))} drawn; those without data are left out")
     return pictures
 
 

@@ -259,7 +259,7 @@ class _Work:
         drawn: list[Path] = []
         seconds["figures"] = _timed(lambda: drawn.extend(draw_all(self.folder, on_progress=on_progress)))
         self.shown.end(
-            "figures", f"{len(drawn)} drawn in {seconds['figures']:.1f} s, all that the run has data for"
+            "figures", f"{len(drawn)} drawn in {seconds['figures']:.1f} s; those without data are left out"
         )
 
 

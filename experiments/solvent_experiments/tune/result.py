@@ -108,7 +108,7 @@ def show_search(study: optuna.Study, best: Path, console: Console) -> None:
     )
     console.print(table.terminal())
     console.print(str(best), highlight=False, soft_wrap=True)
-    suggest("copied to hyperparameters/NAME.yml beside a config, it is what `train: {NAME: {}}` takes.")
+    suggest("copy it to hyperparameters/NAME.yml beside a config; `train: {NAME: {}}` then uses it.")
 
 
 def _short(value: Any) -> str:
