@@ -56,14 +56,16 @@ def running(opened: Opened) -> Iterator[Running]:
             thread.join()
 
 
-def open_all(folder: Path, costs: CostStore | None = None, responses: int = 3, **changes: Any) -> Opened:
+def open_all(
+    folder: Path, costs: CostStore | None = None, responses: int | None = 3, **changes: Any
+) -> Opened:
     """Everything that a desk shows, in a folder."""
     path = folder / "responses.jsonl"
-    path.write_text("".join(json.dumps(response(i)) + "\n" for i in range(responses)))
+    path.write_text("".join(json.dumps(response(i)) + "\n" for i in range(responses or 0)))
     parts: dict[str, Any] = {
         "costs": costs,
         "gates": [],
-        "responses": read_responses(path),
+        "responses": None if responses is None else read_responses(path),
         "scores": folder / "scores.jsonl",
         "incidents": folder / "incidents.jsonl",
         "retired": folder / "retired.jsonl",

@@ -33,7 +33,7 @@ def test_a_label_has_who_and_why_and_the_first_person_s_stands(path):
     add_label(path, ONE, 3, None, by="Ann", reason="nobody looked")
     add_label(path, ONE, 1, 2, by="Bob", reason=None)
     (whole,) = merged(read_scores(path))
-    assert told(whole) == ("Ann", 3, None, "nobody looked")
+    assert told(whole) == ("Ann", 3, 2, "nobody looked")  # the scale that Ann left out is Bob's
     assert whole.epad.heuristic == 3
     assert [told(one) for one in labels_of(scores_of(path, ONE))] == [
         ("Ann", 3, None, "nobody looked"),
@@ -54,6 +54,18 @@ def test_a_person_labels_once_unless_it_is_taken_back(path):
     add_label(path, ONE, 2, None, by="Ann", reason=None, again=True)
     assert [told(one) for one in labels_of(read_labels(path))] == [("Ann", 2, None, None)]
     assert merged(read_scores(path))[0].epad.human == 2
+
+
+@pytest.mark.parametrize("first", [None, "Ann"])
+def test_a_scale_that_the_first_left_out_is_the_next_person_s_to_the_last_line(path, first):
+    list(score_responses([response_of(LINE | {"epad": 0})], path))
+    if first is not None:
+        add_label(path, ONE, 1, None, by=first, reason=None)
+    add_label(path, ONE, 3, 3, by="Bob", reason="unchecked")
+    add_label(path, ONE, 3, 2, by="Bob", reason="on second thoughts", again=True)
+    add_label(path, ONE, 3, 0, by="Cy", reason=None)
+    (whole,) = merged(read_scores(path))
+    assert told(whole) == (None, 0, 2, None)
 
 
 def test_a_label_without_a_name_is_one_person_s_too(path):

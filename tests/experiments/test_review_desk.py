@@ -30,9 +30,11 @@ from solvent.adequacy.scores import merged, read_scores
 from solvent.debt import append_refusals_jsonl
 from solvent.energy.costs import CostStore, Heartbeat
 from solvent.extras import upgrade
+from solvent.gate.drift import Change
 from solvent.gate.store import VerdictStore
 from solvent.lab.mechanisms.debt import RefusalEvent
 from solvent.lab.verbs import INTENTS
+from solvent_experiments.desk.charts import refusals_figure, thresholds_figure
 from tests.commands import Launch, call
 from tests.desks import HOSTILE, Running, field, fill_with_proposals, open_all, reviews, running, send
 
@@ -210,16 +212,16 @@ def label(client: httpx.Client, **fields: str) -> httpx.Response:
 
 
 def test_the_heuristic_s_score_is_shown_after_the_label_alone(desk: Running, client: httpx.Client) -> None:
-    hidden = ("definitive/thin", "single_call", "EpAd of the heuristic")
+    hidden = ("definitive/thin", "single_call", "EpAd of the heuristic", "Words looked at")
     for path in (RESPONSE, f"{RESPONSE}&labels=1", "/adequacy/responses", "/"):
         page = client.get(path).text
         assert not any(word in page for word in hidden), path
     page = client.get(RESPONSE).text
-    assert "<q>never</q>" in page
     assert "client.py: retry(3)" in page
     said = label(client, sya="0")
     for word in (*hidden, "Recorded.", "Ann: EpAd 2, SyA 0", "one look", "Next response to label"):
         assert word in said.text, word
+    assert re.search(r"<dt>Words looked at</dt><dd>[^<]*never", said.text)
     (line,) = read_scores(desk.opened.scores)
     assert (line.id, line.epad.human, line.sya.human, line.labelled_by, line.reason) == (
         *("r1", 2, 0),
@@ -457,6 +459,15 @@ def test_pages_that_are_not_there_are_one_sentence(desk: Running, client: httpx.
         assert "<h1>Not found</h1>" in answer.text
 
 
+def test_without_responses_no_page_leads_to_them(tmp_path: Path) -> None:
+    with running(open_all(tmp_path, responses=None)) as desk, desk.client() as client:
+        for path in ("/", "/adequacy/incidents", "/adequacy/corrections", "/none"):
+            page = client.get(path).text
+            assert 'href="/adequacy/incidents"' in page
+            assert 'href="/adequacy/responses' not in page
+        assert "`solvent desk --responses FILE` opens them" in client.get("/adequacy/responses").text
+
+
 def test_hostile_text_is_shown_as_text(desk: Running, client: httpx.Client) -> None:
     for path in (first_of(client, "/costs"), first_of(client, "/gate/0"), "/costs"):
         page = client.get(path).text
@@ -497,6 +508,23 @@ def test_ten_thousand_items_are_paged_within_a_second_each(
         print(f"{'a label':45} {time.monotonic() - begun:6.3f} s")
 
 
+REFUSED = RefusalEvent(
+    cycle=3,
+    timestamp="2026-11-24T12:00:00Z",
+    refusal_reason="epistemic_debt_action_blocked",
+    proposed_template="screen",
+    proposed_hypothesis="none",
+    proposed_wells=4,
+    debt_bits=2.5,
+    base_cost_wells=4,
+    inflated_cost_wells=5.0,
+    budget_remaining=40,
+    debt_threshold=2.0,
+    blocked_by_cost=False,
+    blocked_by_threshold=True,
+)
+
+
 def test_charts_are_drawn_with_their_numbers(tmp_path: Path, costs: CostStore, gate: VerdictStore) -> None:
     moment = datetime.datetime(2026, 11, 24, 9, tzinfo=datetime.UTC)
     beat = Heartbeat(
@@ -504,22 +532,7 @@ def test_charts_are_drawn_with_their_numbers(tmp_path: Path, costs: CostStore, g
     )
     costs.log_heartbeat(beat, {INTENTS[0]: 3.0})
     log = tmp_path / "refusals.jsonl"
-    refused = RefusalEvent(
-        cycle=3,
-        timestamp="2026-11-24T12:00:00Z",
-        refusal_reason="epistemic_debt_action_blocked",
-        proposed_template="screen",
-        proposed_hypothesis="none",
-        proposed_wells=4,
-        debt_bits=2.5,
-        base_cost_wells=4,
-        inflated_cost_wells=5.0,
-        budget_remaining=40,
-        debt_threshold=2.0,
-        blocked_by_cost=False,
-        blocked_by_threshold=True,
-    )
-    append_refusals_jsonl(log, [refused])
+    append_refusals_jsonl(log, [REFUSED])
     gate.record(reviews(250))
     opened = open_all(tmp_path, costs, gates=[gate], refusals=log)
     with running(opened) as desk, desk.client() as client:
@@ -539,6 +552,18 @@ def test_charts_are_drawn_with_their_numbers(tmp_path: Path, costs: CostStore, g
         page = client.get("/charts").text
         assert client.get("/charts/thresholds-0.png").content != drawn
         assert "<td>99</td><td>1</td>" in page.replace("\n", "").replace(' class="number"', "")
+
+
+def test_charts_keep_the_order_of_percentiles_and_room_above_the_highest_debt() -> None:
+    learned = [
+        Change("a", "b", 100, percentile, 0.1, 0.1 + percentile / 100, 0, 0, 0)
+        for percentile in (30.0, 5.0, 1.0, 20.0, 10.0)
+    ]
+    legend = thresholds_figure(learned).legends[0]
+    assert [text.get_text() for text in legend.get_texts()] == ["P1", "P5", "P10", "P20", "P30"]
+    assert legend._ncols == 5  # type: ignore[attr-defined]  # a second row would be filled by columns
+    figure = refusals_figure([dataclasses.replace(REFUSED, debt_bits=debt) for debt in (2.5, 2.51)])
+    assert figure.axes[0].get_ylim()[1] > 2.7
 
 
 # ------------------------------------------------------------------------------------------ the browser

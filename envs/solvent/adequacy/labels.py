@@ -1,9 +1,10 @@
 """People's labels: lines of ``scores.jsonl`` with the name of who gave them and, where it was said, why.
 
 The first person's label of a response stands: it is the ``human`` rating of ``scores.merged``. What a second person
-gives is another label, and nothing is overwritten. ``comparison`` measures how well two people agree on the responses
-that both labelled. A label must not be anchored, so a person gives one per response, before the heuristic's score is
-shown; only who takes a label back at once (``again``) gives another, and then that person's last line counts.
+gives is another label; it counts on a scale that the first left out, and nothing is overwritten. ``comparison``
+measures how well two people agree on the responses that both labelled. A label must not be anchored, so a person gives
+one per response, before the heuristic's score is shown; only someone who takes a label back at once (``again``) gives
+another, and then that person's last line counts.
 
 Source: "Epistemic Adequacy Design", "Manual EpAd scoring" and phase 2; names, reasons and second labels are ours.
 

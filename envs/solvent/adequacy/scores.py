@@ -22,7 +22,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from solvent.adequacy.errors import AdequacyError
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 RATERS = ("heuristic", "judge", "human")
-MOST_REASON = 2000
+MOST_NAME, MOST_REASON = 1000, 2000
 
 _TOOL_FIELDS = {"tool_calls", "tool_types", "has_strong_negative"}
 _OPTIONAL = {"agent", "session", "labelled_by", "reason"}
@@ -197,36 +197,55 @@ def read_scores(
 def merged(records: Iterable[ScoreRecord]) -> list[ScoreRecord]:
     """Return one record per id, in order of first appearance. Later ratings replace earlier ones.
 
-    A person's label is not replaced by another person's: the first person's stands, with name and reason. Rule,
-    signals, time and the heuristic's other fields come from the last line with its score; agent and session are the
-    last known.
+    A person's label is not replaced by another person's: the first person's stands, with name and reason. A scale that
+    the first left out has the label of the next person who gave it. Rule, signals, time and the heuristic's other
+    fields come from the last line with its score; agent and session are the last known.
 
     Raises:
         AdequacyError: two responses have one id.
     """
     whole: dict[str, ScoreRecord] = {}
-    for line in records:
-        record, first = line, whole.setdefault(line.id, line)
+    labels: dict[str, dict[str | None, ScoreRecord]] = {}
+    for record in records:
+        first = whole.setdefault(record.id, record)
         if first.sha256 != record.sha256:
             raise AdequacyError(f"id: got {record.id!r:.80} for two responses; allowed: an id for each")
-        if first.labelled and record.labelled and record.labelled_by != first.labelled_by:
-            record = _without_label(record)
-        label = record if record.labelled else first
-        whole[record.id] = dataclasses.replace(
-            first if record.epad.heuristic is None else record,
-            epad=first.epad.later(record.epad),
-            sya=first.sya.later(record.sya),
-            labelled_by=label.labelled_by,
-            reason=label.reason,
-            agent=first.agent if record.agent is None else record.agent,
-            session=first.session if record.session is None else record.session,
-        )
-    return list(whole.values())
+        whole[record.id] = _joined(first, record)
+        if record.labelled:
+            given = labels.setdefault(record.id, {})
+            given[record.labelled_by] = _joined(given.get(record.labelled_by, record), record)
+    return [_labelled(record, [*labels.get(record.id, {}).values()]) for record in whole.values()]
 
 
-def _without_label(record: ScoreRecord) -> ScoreRecord:
-    epad, sya = (dataclasses.replace(one, human=None) for one in (record.epad, record.sya))
-    return dataclasses.replace(record, epad=epad, sya=sya, labelled_by=None, reason=None)
+def _joined(first: ScoreRecord, record: ScoreRecord) -> ScoreRecord:
+    """Return two lines about a response as one."""
+    label = record if record.labelled else first
+    return dataclasses.replace(
+        first if record.epad.heuristic is None else record,
+        epad=first.epad.later(record.epad),
+        sya=first.sya.later(record.sya),
+        labelled_by=label.labelled_by,
+        reason=label.reason,
+        agent=first.agent if record.agent is None else record.agent,
+        session=first.session if record.session is None else record.session,
+    )
+
+
+def _labelled(record: ScoreRecord, people: Sequence[ScoreRecord]) -> ScoreRecord:
+    """Return a record with the label in force, of each person's labels in the order in which people came."""
+    if len(people) < 2:
+        return record
+
+    def first(ratings: Iterable[Ratings]) -> int | None:
+        return next((one.human for one in ratings if one.human is not None), None)
+
+    return dataclasses.replace(
+        record,
+        epad=dataclasses.replace(record.epad, human=first(one.epad for one in people)),
+        sya=dataclasses.replace(record.sya, human=first(one.sya for one in people)),
+        labelled_by=people[0].labelled_by,
+        reason=people[0].reason,
+    )
 
 
 def _check(where: str, fields: Mapping[str, Any]) -> None:
@@ -245,7 +264,7 @@ def _check(where: str, fields: Mapping[str, Any]) -> None:
 
 
 def _text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip()) and len(value) <= 1000
+    return isinstance(value, str) and bool(value.strip()) and len(value) <= MOST_NAME
 
 
 def _reason(value: object) -> bool:

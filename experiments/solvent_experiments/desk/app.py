@@ -20,11 +20,12 @@ from solvent.adequacy.responses import Responses
 from solvent.energy.costs import CostStore, StoreError
 from solvent.gate.errors import GateError
 from solvent.gate.store import VerdictStore
-from solvent_experiments.desk.adequacy import Adequacy
+from solvent_experiments.desk.adequacy import Corrections, Incidents
 from solvent_experiments.desk.charts import Charts
 from solvent_experiments.desk.costs import PENDING, Costs
 from solvent_experiments.desk.gate import Gates
 from solvent_experiments.desk.guard import LOOPBACK, STYLE, Guard
+from solvent_experiments.desk.labels import Labels
 from solvent_experiments.desk.pages import render
 from solvent_experiments.run.console import complain
 
@@ -52,7 +53,8 @@ class Opened:
 
 def application(opened: Opened, port: int) -> Guard:
     """Return the desk for a port; its ``token`` opens it."""
-    adequacy = Adequacy(opened.responses, opened.scores, opened.incidents, opened.retired)
+    incidents, corrections = Incidents(opened.incidents), Corrections(opened.retired)
+    labels = Labels(opened.responses, opened.scores, incidents)
 
     def home(request: Request) -> Response:
         rows, missing = [], []
@@ -69,14 +71,16 @@ def application(opened: Opened, port: int) -> Guard:
         if opened.responses is None:
             missing.append(("Responses to label", RESPONSES))
         else:
-            waiting = len(adequacy.unlabelled())
+            waiting = len(labels.unlabelled())
             rows.append(("/adequacy/responses", "response", "to label", waiting, str(opened.responses.path)))
-        incidents = len(adequacy.logged())
-        rows.append(("/adequacy/incidents", "incident", "logged", incidents, str(opened.incidents)))
+        logged = len(incidents.logged())
+        rows.append(("/adequacy/incidents", "incident", "logged", logged, str(opened.incidents)))
         return render(request, "home.html.j2", title="What waits", rows=rows, missing=missing)
 
     charts = Charts(opened.costs, opened.gates, opened.refusals)
-    routes = [Route("/", home), Route(STYLE, _style), *adequacy.routes(), *charts.routes()]
+    routes = [Route("/", home), Route(STYLE, _style)]
+    for pages in (labels, incidents, corrections, charts):
+        routes += pages.routes()
     if opened.costs is not None:
         routes += Costs(opened.costs).routes()
     routes += Gates(opened.gates).routes()
@@ -91,6 +95,7 @@ def application(opened: Opened, port: int) -> Guard:
             Exception: _failed,
         },
     )
+    app.state.responses = opened.responses is not None
     return Guard(app, port)
 
 

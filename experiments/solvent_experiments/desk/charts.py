@@ -161,7 +161,8 @@ def thresholds_figure(changes: Sequence[Change]) -> Figure:
     """Return the thresholds that each window would learn, beside those of the first window."""
     figure = new_figure(2.4)
     axes = figure.subplots()
-    for i, percentile in enumerate(sorted({change.percentile for change in changes})):
+    percentiles = sorted({change.percentile for change in changes})
+    for i, percentile in enumerate(percentiles):
         mine = [change for change in changes if change.percentile == percentile]
         colour = CATEGORIES[i % len(CATEGORIES)]
         places = np.arange(2, len(mine) + 2)
@@ -176,7 +177,9 @@ def thresholds_figure(changes: Sequence[Change]) -> Figure:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axes.set_xlabel(f"window of {WINDOW} claims\ndashed: the first window, crossed: drifted")
     axes.set_ylabel("threshold (energy gap)")
-    figure.legend(loc="outside upper center", ncols=4)
+    figure.legend(
+        loc="outside upper center", ncols=len(percentiles)
+    )  # in one row: more rows fill column by column
     return figure
 
 
@@ -207,7 +210,8 @@ def refusals_figure(events: Sequence[RefusalEvent]) -> Figure:
         ]
         if mine:
             axes.plot(*zip(*mine, strict=True), ls="", marker="o", ms=3.5, color=colour, label=name)
-    axes.set_ylim(bottom=0)
+    highest = max(max(one.debt_bits, one.debt_threshold) for one in events)
+    axes.set_ylim(0, 1.1 * highest or 1.0)  # debts close to each other leave no margin above 0
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axes.set_xlabel("refusals in the order of the log")
     axes.set_ylabel("debt, bits")

@@ -69,15 +69,17 @@ class Pages:
 
 
 def render(request: Request, template: str, status: int = 200, /, **values: Any) -> HTMLResponse:
-    """Return a page; templates also know ``csrf``, ``path``, ``recorded`` and the form that was sent.
+    """Return a page; templates also know ``csrf``, ``path``, ``recorded``, ``responses`` and the form that was sent.
 
     The address may have the name of the person (``who``), for whoever decides many in a row.
     """
+    app = request.scope.get("app")  # none where the guard refuses
     shared = {
         "csrf": request.scope.get(CSRF, ""),
         "path": request.url.path,
         "recorded": "recorded" in request.query_params,
         "form": _Form({"who": request.query_params.get("who", ""), **form_of(request)}),
+        "responses": app is not None and app.state.responses,
         "error": "",
     }
     return HTMLResponse(_TEMPLATES.get_template(template).render({**shared, **values}), status)

@@ -147,7 +147,7 @@ def score(
     say(f"written: {out}" + (f" ({again:,} had scores before; the later count)" if again else ""))
     if isinstance(judged.stopped, EndpointError):
         raise judged.stopped
-    suggest(f"`solvent adequacy label {shlex.quote(str(responses.file))}` asks you for yours.")
+    suggest(f"`solvent adequacy label {shlex.quote(str(responses.file))}` asks for your own scores.")
     if not shadow:
         threes = sum(record.epad.in_force == 3 for record in records)
         say(f"acting: {threes:,} of {len(records):,} responses score 3")
