@@ -343,21 +343,10 @@ def test_desks_and_commands_at_once_lose_no_line_and_decide_once(tmp_path: Path,
             )
             assert client.get(url).status_code == 200
             clients.append(client)
-        row = opened.responses.path.read_text().splitlines()[0]
-        (tmp_path / "one.jsonl").write_text(row + "\n")
         of_command = ("--severity", "high", "--occurrence", 4, "--detectability", 7, "--by", "Cy")
+        of_command += ("--description", "wrong", "--out", opened.incidents)
         commands = [
-            launch(
-                "adequacy",
-                "incident",
-                opened.responses.path,
-                "--id",
-                "r0",
-                *of_command,
-                "--description",
-                "wrong",
-            )
-            for _ in range(2)
+            launch("adequacy", "incident", opened.responses.path, "--id", "r0", *of_command) for _ in range(2)
         ]
         ready = threading.Barrier(len(clients))
 
