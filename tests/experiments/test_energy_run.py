@@ -75,7 +75,7 @@ def test_figures_name_agents_and_units(eventful: RunData) -> None:
     assert "price / fair price" in shown["prices"]
     assert "too dear, argued about" in shown["prices"]
     assert RESTLESS in shown["prices"]
-    assert "hermit" not in shown["prices"]  # it never argues
+    assert "proposal: hermit" in shown["prices"]  # named as left out: it never argues
 
 
 def test_a_price_that_is_argued_about_comes_nearer_to_the_fair_one(eventful: RunData) -> None:

@@ -225,7 +225,7 @@ def test_a_mistake_is_one_line_and_nothing_is_written(
 
 def test_without_its_package_it_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
-    with pytest.raises(ConfigError, match=r"solvent-gym\[tune\]"):
+    with pytest.raises(ConfigError, match=r"pip install .*\[tune\]"):
         search(SMALL, tmp_path / "out", console=console())
 
 
