@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 import signal
 import socket
 import sys
+from pathlib import Path
 
 import anyio
 import httpx
@@ -318,6 +320,9 @@ def test_what_can_not_be_served_is_one_line():
 def test_the_energy_model_prices_its_tools_like_those_of_any_server():
     listing = list_tools(f"{sys.executable} -m solvent_experiments serve", 60.0, env=dict(os.environ))
     assert listing.left_out == ()
+    page = (Path(__file__).parents[2] / "docs" / "energy.md").read_text(encoding="utf-8")
+    told = re.findall(r"^│ (\w+) +│ .+? │ +([\d.]+) │", page, re.MULTILINE)
+    assert [(tool.name, f"{tool.energy_cost:g}") for tool in listing.tools] == told
     assert {tool.name: (tool.category, tool.energy_cost) for tool in listing.tools} == {
         "read_notebook": ("read", 0.5),
         "publish": ("send_public", 6.25),

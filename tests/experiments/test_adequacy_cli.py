@@ -536,7 +536,7 @@ def test_a_second_person_labels_what_the_first_has_labelled(file):
     with labelling(file, "--most", "2") as session:
         session.type("31")
         assert session.leave() == 0
-    with terminal("adequacy", "label", "--by", "Bob", "--reason", "second reading", file) as session:
+    with terminal("adequacy", "label", "--by", " Bob ", "--reason", "second reading ", file) as session:
         assert "1 of 4" in session.until("EpAd of this response?")
         session.type("22q")
         assert session.leave() == 0
@@ -615,4 +615,10 @@ def test_without_a_terminal_it_is_one_line(file):
     ended = call("adequacy", "label", file, "--by", "Ann", typed="3")
     ended.refused("stdin: not a terminal; allowed: a terminal")
     call("adequacy", "label", file).refused("--by")
+    for option, said, most in (
+        *(("--by", " ", "1,000"), ("--by", "x" * 1001, "1,000")),
+        *(("--reason", "", "2,000"), ("--reason", "x" * 2001, "2,000")),
+    ):  # before the first key
+        ended = call("adequacy", "label", file, "--by", "Ann", option, said)
+        ended.refused(f"{option}: got ", f"allowed: a text of 1 to {most} characters")
     assert not Path("scores.jsonl").exists()

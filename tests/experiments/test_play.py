@@ -278,6 +278,15 @@ def test_enter_completes_a_word_and_keeps_what_is_wrong() -> None:
     assert game.answer.startswith("action: got 'fly'")
 
 
+def test_an_action_chosen_with_the_arrows_is_not_repeated_by_another_enter() -> None:
+    game = Game(preset("default"), 3)
+    rest = [option.word for option in game.read("").options].index("rest")
+    with pytest.raises(LeftError):
+        keys(game, DOWN * (rest + 1) + "\r\r\r" + "q\r")
+    assert game.env.batch.labs["steps"][0] == 1
+    assert game.answer.startswith("Type an action")
+
+
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (140, 50)])
 def test_control_c_ends_a_real_terminal_with_130_and_the_state(width: int, height: int) -> None:
     with terminal("play", "--env", DEBT, "--seed", 3, width=width, height=height) as person:
@@ -409,6 +418,14 @@ def test_the_sums_of_the_debrief_are_those_of_the_episode(env_id: str, agent: st
     honest = episodes(AGENTS["honest"](game.env.params, 0), game.env.params, [4])["return"][0]
     assert f"- honest {honest:+.2f} bits".replace("-", "−").replace("− honest", "- honest") in shown
     assert re.search(r"- oracle [+−]\d+\.\d\d bits, which knows the truth", shown)
+
+
+def test_an_agent_s_name_is_no_markup_in_the_debrief() -> None:
+    *_, game = moments(TINY, "random")
+    assert game.summary is not None
+    page = console(100)
+    debrief(game.book, game.summary, "runs/[/x]/[bold]", TINY, 3, page)
+    assert "- runs/[/x]/[bold] " in written(page)
 
 
 # -- the page

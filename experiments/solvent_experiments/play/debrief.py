@@ -107,7 +107,7 @@ def debrief(book: Book, summary: dict[str, Any], who: str, level: str, seed: int
     _listed(console, "Where bits were lost", _losses(env, book, summary))
     _listed(console, "What else was counted", _accounts(env, summary))
     console.print(f"\nThe same lab, seed {seed}", style="bold")
-    console.print(f"- {who} {bits(summary['return'])} bits", highlight=False)
+    console.print(f"- {who} {bits(summary['return'])} bits", highlight=False, markup=False)
     for name in COMPARED:
         if name == who:
             continue
@@ -120,7 +120,6 @@ def debrief(book: Book, summary: dict[str, Any], who: str, level: str, seed: int
         f"solvent play {same}  (the same lab again)",
         f"solvent play --agent honest {same}  (watch the honest script in it)",
         f"solvent evaluate honest {same} --episodes 100  (what it earns on average)",
-        "docs/play.md and docs/levels.md",
     )
     _listed(console, "Next", commands)
 
@@ -131,7 +130,7 @@ def _listed(console: Console, heading: str, lines: Iterable[str]) -> None:
     if lines:
         console.print(f"\n{heading}", style="bold")
     for line in lines:
-        console.print(f"- {line}", highlight=False)
+        console.print(f"- {line}", highlight=False, markup=False)
 
 
 def _table(env: LabEnv, book: Book) -> Table:

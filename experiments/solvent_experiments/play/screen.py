@@ -152,6 +152,7 @@ def play_with_keys(game: Game) -> None:
 
     @keys.add("enter")
     def _enter(event: KeyPressEvent) -> None:
+        nonlocal cursor
         text = line.text
         if cursor >= 0:
             chosen = game.read(text)
@@ -164,6 +165,7 @@ def play_with_keys(game: Game) -> None:
         except LeftError:
             event.app.exit(exception=LeftError)
             return
+        cursor = -1  # an empty line stays empty, which is no change of text
         line.cursor_position = len(line.text)
         if game.summary is not None:
             event.app.exit()

@@ -184,12 +184,15 @@ def label(
 
     Example: `solvent adequacy label responses.jsonl --by "J. Doe" --seed 1`
     """
+    from solvent.adequacy.scores import MOST_NAME, MOST_REASON
     from solvent.adequacy.scoring import known_ids
     from solvent_experiments.instruments.adequacy import labelling
 
+    by, reason = by.strip(), None if reason is None else reason.strip()
+    for option, text, most in (("--by", by, MOST_NAME), ("--reason", reason, MOST_REASON)):
+        if text is not None and not 0 < len(text) <= most:
+            raise ConfigError(f"{option}: got {text!r:.60}; allowed: a text of 1 to {most:,} characters")
     labelling.require_terminal()
-    if not by.strip():
-        raise ConfigError("--by: got nothing; allowed: a person's name")
     read = _read(responses, out)
     known_ids(out, read)
     labelled = labelling.labelled_ids(out, by, sya=sya)
