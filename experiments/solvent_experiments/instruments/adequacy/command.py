@@ -189,9 +189,9 @@ def label(
     from solvent_experiments.instruments.adequacy import labelling
 
     by, reason = by.strip(), None if reason is None else reason.strip()
-    for option, text, most in (("--by", by, MOST_NAME), ("--reason", reason, MOST_REASON)):
-        if text is not None and not 0 < len(text) <= most:
-            raise ConfigError(f"{option}: got {text!r:.60}; allowed: a text of 1 to {most:,} characters")
+    for option, text, longest in (("--by", by, MOST_NAME), ("--reason", reason, MOST_REASON)):
+        if text is not None and not 0 < len(text) <= longest:
+            raise ConfigError(f"{option}: got {text!r:.60}; allowed: a text of 1 to {longest:,} characters")
     labelling.require_terminal()
     read = _read(responses, out)
     known_ids(out, read)
