@@ -237,9 +237,7 @@ def test_a_second_run_does_nothing(level: Level, capsys: pytest.CaptureFixture[s
 
 
 def test_the_tables_fit_and_name_every_agent(level: Level) -> None:
-    # Where more tables follow, the first is made compact.
-    compact = level.experiment.params.energy.enabled or level.experiment.params.gate.enabled
-    for width in (80, 120) if compact else (120,):
+    for width in (80, 120):
         page = console(width)
         show_results(level.eventful_folder, page)
         shown = written(page)

@@ -15,7 +15,7 @@ from solvent_experiments.artifacts.folder import REFUSALS
 from solvent_experiments.artifacts.parquet import NO_SEED
 from solvent_experiments.cli.compare import evaluate_agents, make_agent
 from solvent_experiments.config.experiment import Evaluation, known_agent
-from solvent_experiments.measure.results import drawn_results, result_tables
+from solvent_experiments.measure.results import drawn_results
 from solvent_experiments.measure.summary import summary, to_mappings
 from solvent_experiments.play import play_episode
 from solvent_experiments.run.evaluation import evaluate
@@ -95,14 +95,12 @@ def test_the_table_has_them_and_cuts_nothing_in_80_columns(params):
     page = console(80)
     page.print(drawn_results(rows, title="t")[0])
     assert "…" not in written(page)
-    assert f"{rows[0].mean('ceiling_share'):.0%}" in written(page)
     assert ("opti" in written(page).partition("Interquartile")[0]) == ("optimum_share" in rows[0].measured)
 
 
 def test_without_parameters_there_are_no_shares():
     rows = rows_of(None, [1.0, 2.0])
     assert "ceiling_share" not in rows[0].measured
-    assert "ceiling" not in result_tables(rows)[0].headings
 
 
 # -- by name ------------------------------------------------------------------------------------

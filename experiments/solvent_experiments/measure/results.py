@@ -17,8 +17,6 @@ __all__ = ["drawn_results", "result_tables"]
 
 WITH_INTERVAL = "95 % interval"
 OPTIMUM = "Optimum: the mean return as a share of the expected return of the best policy. "
-SHARES = {"ceiling_share": "ceil-\ning", "optimum_share": "opti-\nmum"}
-"""Headings of the shares by key, with a terminal's line breaks."""
 
 
 def result_tables(rows: Sequence[Row], *, title: str = "", mark: str = "") -> list[Table]:
@@ -48,25 +46,25 @@ def _table(broken: Sequence[str], rows: Sequence[Sequence[str]], caption: str, t
 
 
 def _results(rows: Sequence[Row], title: str) -> Table:
-    shares = [key for key in SHARES if key in rows[0].measured]
+    solved = "optimum_share" in rows[0].measured
     headings = [COLUMNS[name].heading for name in ("return", "refusals", "debt", "accepted", "wrong")]
     first, *others = headings
     return _table(
-        ("agent", first, WITH_INTERVAL, *(SHARES[key] for key in shares), *others, "seeds x\nepisodes"),
+        ("agent", first, WITH_INTERVAL, *(["opti-\nmum"] if solved else []), *others, "seeds x\nepisodes"),
         [
             (
                 row.agent,
                 *_with_interval(row.score, 1.0, 2),
                 # Learners differ by tenths of a percent of the optimum.
-                *(f"{row.mean(key):{'.0%' if key == 'ceiling_share' else '.1%'}}" for key in shares),
+                *([f"{row.mean('optimum_share'):.1%}"] if solved else []),
                 *(f"{row.mean(key):.2f}" for key in ("refusals", "debt", "accepted", "wrong")),
                 f"{row.seeds} x {row.episodes // row.seeds}",
             )
             for row in rows
         ],
         "Interquartile mean of the return with its 95 % bootstrap interval over training seeds and episodes; the other "
-        "columns are means per episode. Ceiling: the return as a share of all bits there are to learn. "
-        f"{OPTIMUM if 'optimum_share' in shares else ''}Wrong findings are among the accepted. A trained policy "
+        "columns are means per episode. "
+        f"{OPTIMUM if solved else ''}Wrong findings are among the accepted. A trained policy "
         "takes its most probable action in evaluations.",
         title=title,
     )
