@@ -183,7 +183,7 @@ class Clerk:
         with VerdictStore(self.folder / "solvent_gate.db", create=True) as verdicts:
             judged = verdicts.record(judged)
         for row in judged:
-            print(f"{row.verdict}: {row.claim} ({row.result['reasons'][0]})")
+            print(f"{row.verdict}: {row.claim} ({'; '.join(row.result['reasons'])})")
 
 
 def main(arguments: list[str] | None = None) -> None:

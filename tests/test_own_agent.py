@@ -113,6 +113,8 @@ def test_the_gate_keeps_verdicts_and_reviews_wait(tmp_path, capsys, monkeypatch)
         ("Dan", "review"),
     ]
     assert judged[3].fired == ["numbers"]
-    _, reviews, *_ = commands(capsys.readouterr().out)
+    printed = capsys.readouterr().out
+    assert re.search(r"^review: A bike costs 4 euros .*; numbers: ", printed, re.MULTILINE)
+    _, reviews, *_ = commands(printed)
     waiting = json.loads(call(*reviews, "--json").succeeded())
     assert [row["id"] for row in waiting] == [judged[3].id, judged[4].id]

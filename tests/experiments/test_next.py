@@ -30,6 +30,12 @@ def test_a_command_ends_with_what_to_do_next(
     assert call(*command).succeeded().splitlines()[-1].startswith("Next: ")
 
 
+def test_the_claims_of_studies_stand_apart_in_the_list() -> None:
+    listed = call("study", "list").succeeded()
+    assert "\\n" not in listed
+    assert any(not line.strip() for line in listed.splitlines()[2:-2])
+
+
 def test_what_a_program_reads_has_nothing_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     call("proposals", "register").succeeded()

@@ -34,7 +34,8 @@ EXPLORED = int(Event.EXPLORED)
 class LabEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     """A small biology lab whose agent may believe only what it has paid for.
 
-    This is the specification of ``Solvent/Debt-v0``; docs/levels.md leads to what the other levels add.
+    This is the specification of ``Solvent/Debt-v0``; the page *Levels* of the documentation leads to what
+    the others add.
 
     ## Description
     Eight compounds have hidden potency classes. An instrument has a hidden state that changes with every reagent lot.

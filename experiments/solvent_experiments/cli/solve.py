@@ -62,8 +62,8 @@ def solve_lab(
 
 
 def _enumerated(params: LabParams, shown: Shown) -> Any:
-    def on_progress(done: int, moments: int, states: int) -> None:
-        shown.update(f"{states:,} states", "enumerating", done, moments, "moments")
+    def on_progress(done: int, moments: int, _states: int) -> None:
+        shown.update("states", "enumerating", done, moments, "moments")
 
     shown.say("enumerating; the first solution on a machine compiles for half a minute")
     return enumerate_process(params, on_progress=on_progress)

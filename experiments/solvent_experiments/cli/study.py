@@ -51,11 +51,11 @@ def list_studies() -> None:
     from solvent_experiments.studies.registry import all_studies, arms_of
 
     rows = [
-        (name, f"{study.CLAIM}\n", str(sum(arm.seeds for arm in arms_of(study))), str(len(study.PLAYS)))
+        (name, study.CLAIM, str(sum(arm.seeds for arm in arms_of(study))), str(len(study.PLAYS)))
         for name, study in all_studies().items()
     ]
     table = Table(("study", "claim", "trainings", "plays"), tuple(rows), left=("claim",), wrapped=("claim",))
-    new_console().print(table.terminal())
+    new_console().print(table.terminal(leading=1))
     suggest("`solvent study run NAME --smoke` runs one in seconds, as a test.")
 
 
