@@ -247,9 +247,8 @@ def test_the_scripts_have_a_figure_before_the_learners_are_done(
         unit.episodes.unlink()
     said = call("run", smoke_config, "--out", folder.root, "--jobs", "1").out
     figure = folder.figures / "episode.png"
-    assert said.index(f"first figure, while the others are under way: {figure}") < said.index(
-        "ppo seed 0: evaluated"
-    )
+    lines = ("drawing the first figure", f"first figure, while the others are under way: {figure}")
+    assert said.index(lines[0]) < said.index(lines[1]) < said.index("ppo seed 0: evaluated")
     assert (
         figure.read_bytes() == (smoke_run.figures / "episode.png").read_bytes()
     )  # drawn again, of all agents

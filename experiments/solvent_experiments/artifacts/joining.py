@@ -12,6 +12,7 @@ from solvent_experiments.artifacts.folder import RunFolder, Unit
 from solvent_experiments.artifacts.parquet import Columns, joined, owned, read_parquet, write_parquet
 from solvent_experiments.config.experiment import Experiment
 from solvent_experiments.measure.columns import LANGUAGE
+from solvent_experiments.measure.statistics import BOOTSTRAP, Bootstrap
 from solvent_experiments.measure.summary import summary, to_mappings
 
 __all__ = ["DamagedError", "join"]
@@ -21,7 +22,9 @@ class DamagedError(RuntimeError):
     """Finished artifacts are unreadable. The message has a line for each."""
 
 
-def join(experiment: Experiment, folder: RunFolder, units: list[Unit]) -> None:
+def join(
+    experiment: Experiment, folder: RunFolder, units: list[Unit], bootstrap: Bootstrap = BOOTSTRAP
+) -> None:
     """Join the tables of ``units`` in ``folder`` and write the summary; write nothing if a table is damaged."""
     tables = _read_all([table for unit in units for table in unit.tables])
     trained = [unit for unit in units if unit.seed is not None]
@@ -31,7 +34,7 @@ def join(experiment: Experiment, folder: RunFolder, units: list[Unit]) -> None:
         write_parquet(folder.training, joined([owned(tables[u.training], u.agent, u.seed) for u in trained]))
     if experiment.params.gate.enabled:
         write_json(folder.gate, judged_by(experiment.params))
-    rows = summary(read_parquet(folder.episodes), experiment.params)
+    rows = summary(read_parquet(folder.episodes), experiment.params, bootstrap)
     about = {
         "name": experiment.name,
         "env": experiment.env,

@@ -25,6 +25,7 @@ from solvent_experiments.figures.training import learning_curve, refusal_curve
 from solvent_experiments.figures.verdicts import finding_energies, verdict_curve, verdicts
 from solvent_experiments.figures.voice import deferrals, prices
 from solvent_experiments.figures.words import words_curve, words_of_findings
+from solvent_experiments.measure.statistics import Bootstrap
 
 __all__ = ["FIGURES", "draw_all", "draw_first"]
 
@@ -70,12 +71,13 @@ def draw_all(folder: RunFolder, *, on_progress: Callable[[int, int], None] = lam
 def draw_first(experiment: Experiment, folder: RunFolder, units: list[Unit]) -> Path | None:
     """Draw budget, debt and refusals of the agents that are done in an unfinished run; ``draw_all`` draws all anew.
 
-    The tables of these agents are joined outside of the run's folder, where they would pass for a finished run's.
+    The tables of these agents are joined outside of the run's folder, where they would pass for a finished run's. The
+    figure shows no interval of their summary, so that one draw is enough.
     """
     with TemporaryDirectory() as place:
         so_far = RunFolder(Path(place))
         so_far.prepare(experiment)
-        join(experiment, so_far, units)
+        join(experiment, so_far, units, Bootstrap(1))
         run = load_run(so_far)
     with styled():
         figure = episode(run)

@@ -10,7 +10,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, redirect_stderr, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -33,7 +33,7 @@ from solvent_experiments.run.backends import Backend, Processes
 from solvent_experiments.run.console import new_console
 from solvent_experiments.run.progress import Shown, shown_on
 from solvent_experiments.run.watch import Watch, waiting_steps
-from solvent_experiments.run.worker import Message, Task, run_unit
+from solvent_experiments.run.worker import Message, Notes, Task, run_unit
 
 __all__ = ["BrokenRunError", "Interrupted", "run_experiment", "show_results", "stop_on_signals"]
 
@@ -205,16 +205,20 @@ class _Work:
 
     def _train_and_evaluate(self, left: list[Unit], tasks: list[Task], manifest: dict[str, Any]) -> None:
         session, experiment = manifest["sessions"][-1], self.experiment
-        session["seconds"]["compilation"] = _timed(lambda: _compile(experiment))
 
         def keep() -> None:
             with suppress(OSError):
                 self.folder.write_manifest(manifest)
 
-        # With more trainings than processes, the bars of the running ones don't show when all will be done.
+        # Where trainings wait for a process, the bars of the running ones don't show when all will be done.
         learned = sum(unit.seed is not None for unit in left)
-        together = waiting_steps(experiment, left) if learned > session["jobs"] else {}
+        at_first = sum(task.units[0].seed is not None for task in tasks[: session["jobs"]])
+        together = waiting_steps(experiment, left) if 1 < learned > at_first else {}
+        if learned > 1:
+            self.shown.say(f"{learned} trainings, up to {min(learned, session['jobs'])} at a time")
         watch = Watch(self.shown, session, together, keep)
+        with redirect_stderr(Notes(watch)):  # a worker that compiles too would say it again
+            session["seconds"]["compilation"] = _timed(lambda: _compile(experiment))
         scripts = [unit.label for unit in tasks[0].units if unit.seed is None]
         first = scripts[-1] if scripts and len(tasks) > 1 else None
 
@@ -239,6 +243,7 @@ class _Work:
     def _draw_first(self) -> None:
         from solvent_experiments.figures.drawing import draw_first
 
+        self.shown.say("drawing the first figure")
         done = [unit for unit in self.folder.units(self.experiment) if unit.finished]
         try:
             drawn = draw_first(self.experiment, self.folder, done)

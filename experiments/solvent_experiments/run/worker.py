@@ -29,7 +29,7 @@ from solvent_experiments.config.experiment import Experiment, make_recipe
 from solvent_experiments.language.transcripts import language_columns, recorded
 from solvent_experiments.run.evaluation import Evaluated, evaluate
 
-__all__ = ["ENDS", "Message", "Task", "do_units", "run_unit", "work"]
+__all__ = ["ENDS", "Message", "Notes", "Task", "do_units", "run_unit", "work"]
 
 REPORT_EVERY = 0.2  # seconds
 PARENT_EVERY = 0.5
@@ -96,11 +96,11 @@ def work(task: Task, connection: Connection, stop: Any) -> None:
         with one_at_a_time, contextlib.suppress(OSError):  # the parent is gone, and this process ends soon
             connection.send(message)
 
-    with contextlib.redirect_stderr(_Notes(send)):
+    with contextlib.redirect_stderr(Notes(send)):
         do_units(task, send, stop.is_set)
 
 
-class _Notes(io.TextIOBase):
+class Notes(io.TextIOBase):
     """Sends what is printed, as when the lab compiles, as notes: printed by this process, it would tear the bars."""
 
     def __init__(self, send: Callable[[Message], None]) -> None:
