@@ -24,7 +24,7 @@ from solvent_experiments.figures import FIGURES, draw_all
 from solvent_experiments.figures.after_refusal import REACTIONS
 from solvent_experiments.figures.data import RunData, load_run
 from solvent_experiments.figures.energy import INTENT_COLOURS
-from solvent_experiments.figures.episode import held
+from solvent_experiments.figures.frame import held
 from solvent_experiments.figures.strictness import LEVEL_COLOURS
 from solvent_experiments.figures.style import (
     AGENTS,

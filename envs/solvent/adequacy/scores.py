@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import functools
 import hashlib
 import json
 import os
@@ -263,12 +264,8 @@ def _check(where: str, fields: Mapping[str, Any]) -> None:
         )
 
 
-def _text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip()) and len(value) <= MOST_NAME
-
-
-def _reason(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip()) and len(value) <= MOST_REASON
+def _text(value: object, most: int = MOST_NAME) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and len(value) <= most
 
 
 def _count(value: object) -> bool:
@@ -334,5 +331,5 @@ _CHECKS: dict[str, tuple[Callable[[object], bool], str]] = {
     "agent": _A_TEXT,
     "session": _A_TEXT,
     "labelled_by": _A_TEXT,
-    "reason": (_reason, f"a text of up to {MOST_REASON:,} characters"),
+    "reason": (functools.partial(_text, most=MOST_REASON), f"a text of up to {MOST_REASON:,} characters"),
 }

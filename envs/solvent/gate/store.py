@@ -33,14 +33,11 @@ _OUTCOMES = ("accept", "review", "decline", "reject")
 
 _LONGEST = {"who": 200, "why": 2000}
 _AT_ONCE = 500  # ids in one query
-_VERDICTS = sa.table(
-    "verdicts",
-    *(
-        sa.column(name)
-        for name in ("number", "id", "judged_at", "name", "pages", "claim", "evidence", "domain")
-    ),
-    *(sa.column(name) for name in ("model", "model_fingerprint", "policy", "verdict", "result")),
+_COLUMNS = (
+    *("number", "id", "judged_at", "name", "pages", "claim", "evidence", "domain"),
+    *("model", "model_fingerprint", "policy", "verdict", "result"),
 )
+_VERDICTS = sa.table("verdicts", *map(sa.column, _COLUMNS))
 _DECISIONS = sa.table("decisions", *map(sa.column, ("id", "choice", "who", "why", "decided_at")))
 _BOTH = _VERDICTS.outerjoin(_DECISIONS, _VERDICTS.c.id == _DECISIONS.c.id)
 _ROWS = sa.select(*_VERDICTS.c, *list(_DECISIONS.c)[1:]).select_from(_BOTH)

@@ -12,21 +12,18 @@ from solvent_experiments.artifacts.folder import RunFolder, Unit
 from solvent_experiments.artifacts.parquet import Columns, joined, owned, read_parquet, write_parquet
 from solvent_experiments.config.experiment import Experiment
 from solvent_experiments.measure.columns import LANGUAGE
-from solvent_experiments.measure.statistics import BOOTSTRAP, Bootstrap
 from solvent_experiments.measure.summary import summary, to_mappings
 
-__all__ = ["DamagedError", "join"]
+__all__ = ["DamagedError", "join", "read_tables"]
 
 
 class DamagedError(RuntimeError):
     """Finished artifacts are unreadable. The message has a line for each."""
 
 
-def join(
-    experiment: Experiment, folder: RunFolder, units: list[Unit], bootstrap: Bootstrap = BOOTSTRAP
-) -> None:
+def join(experiment: Experiment, folder: RunFolder, units: list[Unit]) -> None:
     """Join the tables of ``units`` in ``folder`` and write the summary; write nothing if a table is damaged."""
-    tables = _read_all([table for unit in units for table in unit.tables])
+    tables = read_tables([table for unit in units for table in unit.tables])
     trained = [unit for unit in units if unit.seed is not None]
     write_parquet(folder.episodes, joined([tables[unit.episodes] for unit in units]))
     write_parquet(folder.traces, joined([tables[unit.traces] for unit in units]))
@@ -34,7 +31,7 @@ def join(
         write_parquet(folder.training, joined([owned(tables[u.training], u.agent, u.seed) for u in trained]))
     if experiment.params.gate.enabled:
         write_json(folder.gate, judged_by(experiment.params))
-    rows = summary(read_parquet(folder.episodes), experiment.params, bootstrap)
+    rows = summary(read_parquet(folder.episodes), experiment.params)
     about = {
         "name": experiment.name,
         "env": experiment.env,
@@ -56,7 +53,8 @@ def judged_by(params: LabParams) -> dict[str, Any]:
     return {"thresholds": thresholds, "domain": measured.about["domain"]}
 
 
-def _read_all(paths: list[Path]) -> dict[Path, Columns]:
+def read_tables(paths: list[Path]) -> dict[Path, Columns]:
+    """Return tables of units by path, or raise DamagedError."""
     tables, problems = {}, []
     for path in paths:
         try:

@@ -28,7 +28,17 @@ from solvent.gate.errors import GateError
 from solvent.gate.store import VerdictStore, Window
 from solvent.lab.mechanisms.debt import RefusalEvent
 from solvent_experiments.desk.pages import render
-from solvent_experiments.figures.style import CATEGORIES, DASHED, INK, REASONS, as_image, new_figure, styled
+from solvent_experiments.figures.style import (
+    CATEGORIES,
+    DASHED,
+    INK,
+    MINT,
+    REASONS,
+    as_image,
+    new_figure,
+    styled,
+)
+from solvent_experiments.figures.verdicts import VERDICT_COLOURS
 from solvent_experiments.instruments.energy.intents import intents_figure, intents_table
 from solvent_experiments.instruments.gate.tables import drift_table
 from solvent_experiments.measure.table import Table
@@ -38,10 +48,10 @@ __all__ = ["Charts"]
 WINDOW = 100
 """Claims in a window, as in `solvent gate drift`."""
 COLOURS = {
-    "accept": CATEGORIES[0],
-    "review": CATEGORIES[2],
-    "decline": CATEGORIES[3],
-    "reject": CATEGORIES[1],
+    "accept": VERDICT_COLOURS["accept"],
+    "review": VERDICT_COLOURS["review"],
+    "decline": MINT,
+    "reject": VERDICT_COLOURS["reject"],
 }
 
 
@@ -177,9 +187,8 @@ def thresholds_figure(changes: Sequence[Change]) -> Figure:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axes.set_xlabel(f"window of {WINDOW} claims\ndashed: the first window, crossed: drifted")
     axes.set_ylabel("threshold (energy gap)")
-    figure.legend(
-        loc="outside upper center", ncols=len(percentiles)
-    )  # in one row: more rows fill column by column
+    # In one row, because more rows would be filled column by column.
+    figure.legend(loc="outside upper center", ncols=len(percentiles))
     return figure
 
 

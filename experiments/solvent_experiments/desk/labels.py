@@ -14,9 +14,10 @@ from starlette.routing import Route
 from solvent.adequacy.errors import AdequacyError
 from solvent.adequacy.fmea import SCALE as SEVERITIES
 from solvent.adequacy.heuristic import score
-from solvent.adequacy.labels import labels_of, read_labels, scores_of
+from solvent.adequacy.labels import add_label, labels_of, read_labels, scores_of
 from solvent.adequacy.responses import Response, Responses
 from solvent.adequacy.scores import ScoreRecord, merged
+from solvent_experiments.artifacts.files import appending
 from solvent_experiments.desk.adequacy import Incidents
 from solvent_experiments.desk.pages import (
     PER_PAGE,
@@ -33,7 +34,7 @@ from solvent_experiments.desk.pages import (
 )
 from solvent_experiments.desk.texts import calls_of, cut
 from solvent_experiments.instruments.adequacy.incident import incident_of, log_incidents
-from solvent_experiments.instruments.adequacy.labelling import PREMISE, SCALE, record_label
+from solvent_experiments.instruments.adequacy.labelling import PREMISE, SCALE
 
 __all__ = ["Labels"]
 
@@ -88,7 +89,9 @@ class Labels:
         try:
             who = text_in(form, "who")
             epad, sya = _rating(form, "epad"), _rating(form, "sya") if form.get("sya") else None
-            record_label(self.scores, response, epad, sya, by=who, reason=text_in(form, "why"))
+            why = text_in(form, "why")
+            with appending(self.scores):
+                add_label(self.scores, response, epad, sya, by=who, reason=why)
         except (FormError, AdequacyError) as error:
             return self._shown(request, response, 422, str(error))
         return saved(f"/adequacy/response?{urlencode({'id': response.id, 'labels': 1, 'who': who})}")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from solvent_experiments.artifacts.folder import RunFolder, Unit
-from solvent_experiments.artifacts.joining import join
+from solvent_experiments.artifacts.joining import read_tables
+from solvent_experiments.artifacts.parquet import joined
 from solvent_experiments.config.experiment import Experiment
 from solvent_experiments.figures.after_refusal import after_refusal
 from solvent_experiments.figures.claims import claims
@@ -25,7 +26,9 @@ from solvent_experiments.figures.training import learning_curve, refusal_curve
 from solvent_experiments.figures.verdicts import finding_energies, verdict_curve, verdicts
 from solvent_experiments.figures.voice import deferrals, prices
 from solvent_experiments.figures.words import words_curve, words_of_findings
-from solvent_experiments.measure.statistics import Bootstrap
+from solvent_experiments.measure.statistics import interquartile_mean
+from solvent_experiments.measure.summary import Row, groups_of
+from solvent_experiments.run.console import visible
 
 __all__ = ["FIGURES", "draw_all", "draw_first"]
 
@@ -71,14 +74,23 @@ def draw_all(folder: RunFolder, *, on_progress: Callable[[int, int], None] = lam
 def draw_first(experiment: Experiment, folder: RunFolder, units: list[Unit]) -> Path | None:
     """Draw budget, debt and refusals of the agents that are done in an unfinished run; ``draw_all`` draws all anew.
 
-    The tables of these agents are joined outside of the run's folder, where they would pass for a finished run's. The
-    figure shows no interval of their summary, so that one draw is enough.
+    The figure shows no interval, so no summary is computed.
     """
-    with TemporaryDirectory() as place:
-        so_far = RunFolder(Path(place))
-        so_far.prepare(experiment)
-        join(experiment, so_far, units, Bootstrap(1))
-        run = load_run(so_far)
+    tables = read_tables([path for unit in units for path in (unit.episodes, unit.traces)])
+    episodes = joined([tables[unit.episodes] for unit in units])
+    returns = {str(agent): groups_of(episodes, agent, "return") for agent in dict.fromkeys(episodes["agent"])}
+    best_first = sorted(returns, key=lambda agent: -interquartile_mean(np.concatenate(returns[agent])))
+    run = RunData(
+        name=visible(experiment.name),
+        env=experiment.env,
+        params=experiment.params,
+        learned=tuple(experiment.train),
+        rows=tuple(Row(one, len(returns[one]), sum(map(len, returns[one])), {}) for one in best_first),
+        episodes=episodes,
+        traces=joined([tables[unit.traces] for unit in units]),
+        training=None,
+        models=tuple(experiment.language),
+    )
     with styled():
         figure = episode(run)
         if figure is None:

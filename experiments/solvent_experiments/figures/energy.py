@@ -12,8 +12,7 @@ from solvent.lab.mechanisms.energy import hour_of, within_hours
 from solvent.lab.verbs import INTENTS, VERBS
 from solvent_experiments.artifacts.parquet import Columns
 from solvent_experiments.figures.data import RunData
-from solvent_experiments.figures.episode import percentile_band
-from solvent_experiments.figures.frame import colour_key, level_line, panels, stack
+from solvent_experiments.figures.frame import colour_key, level_line, panels, percentile_band, stack
 from solvent_experiments.figures.style import DOTTED, GREY, LAVENDER, MINT, OCHRE, ROSE, TEAL
 
 __all__ = ["FEW", "clock", "energy_curve", "intents_by_hour", "of_heartbeats", "opening", "shade_absence"]

@@ -2,43 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from solvent.lab.codes import REFUSAL_REASONS
-from solvent_experiments.artifacts.parquet import Columns
 from solvent_experiments.figures.data import RunData
-from solvent_experiments.figures.frame import colour_key, level_line, stack
+from solvent_experiments.figures.frame import colour_key, held, level_line, percentile_band, stack
 from solvent_experiments.figures.style import GREY, REASONS, colour_of, new_figure
 
-__all__ = ["episode", "held", "percentile_band"]
+__all__ = ["episode"]
 
 ROW_HEIGHT = 0.62
 LEAST = 0.1  # least upper limit of refusals an hour, so that a rare one stays small
-
-
-def held(traces: Columns, name: str, heartbeats: int) -> NDArray[np.float64]:
-    """Return values at each heartbeat's start, shape ``(episodes, heartbeats + 1)``; the last is held to the end."""
-    starts = np.flatnonzero(traces.get("step", traces["heartbeat"]) == 0)
-    grid = np.empty((len(starts), heartbeats + 1))
-    for row, (first, end) in enumerate(zip(starts, [*starts[1:], len(traces["heartbeat"])], strict=True)):
-        values = traces[name][first:end]
-        _, at_starts = np.unique(traces["heartbeat"][first:end], return_index=True)
-        grid[row, : len(at_starts)] = values[at_starts]
-        grid[row, len(at_starts) :] = values[-1]
-    return grid
-
-
-def percentile_band(axes: Axes, heartbeats: Any, grid: NDArray[np.float64], colour: str) -> None:
-    """Draw the median of each column, and a band from the 10th to the 90th percentile; NaN does not count."""
-    low, middle, high = np.nanpercentile(grid, (10, 50, 90), axis=0)
-    axes.fill_between(heartbeats, low, high, color=colour, alpha=0.25, lw=0)
-    axes.plot(heartbeats, middle, color=colour)
 
 
 def episode(run: RunData) -> Figure | None:

@@ -22,9 +22,11 @@ __all__ = [
     "band",
     "colour_key",
     "dots",
+    "held",
     "level_line",
     "missing",
     "panels",
+    "percentile_band",
     "share_bars",
     "stack",
 ]
@@ -60,6 +62,25 @@ def band(axes: Axes, xs: Sequence[float], found: Sequence[Interval], colour: str
     low, high = ([getattr(one, end) for one in found] for end in ("low", "high"))
     axes.fill_between(xs, low, high, color=colour, alpha=0.25, lw=0)
     axes.plot(xs, [one.value for one in found], color=colour, **line)
+
+
+def held(traces: Columns, name: str, heartbeats: int) -> NDArray[np.float64]:
+    """Return values at each heartbeat's start, shape ``(episodes, heartbeats + 1)``; the last is held to the end."""
+    starts = np.flatnonzero(traces.get("step", traces["heartbeat"]) == 0)
+    grid = np.empty((len(starts), heartbeats + 1))
+    for row, (first, end) in enumerate(zip(starts, [*starts[1:], len(traces["heartbeat"])], strict=True)):
+        values = traces[name][first:end]
+        _, at_starts = np.unique(traces["heartbeat"][first:end], return_index=True)
+        grid[row, : len(at_starts)] = values[at_starts]
+        grid[row, len(at_starts) :] = values[-1]
+    return grid
+
+
+def percentile_band(axes: Axes, heartbeats: Any, grid: NDArray[np.float64], colour: str) -> None:
+    """Draw the median of each column, and a band from the 10th to the 90th percentile; NaN does not count."""
+    low, middle, high = np.nanpercentile(grid, (10, 50, 90), axis=0)
+    axes.fill_between(heartbeats, low, high, color=colour, alpha=0.25, lw=0)
+    axes.plot(heartbeats, middle, color=colour)
 
 
 def level_line(axes: Axes, value: float) -> None:

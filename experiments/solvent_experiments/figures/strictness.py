@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from solvent.lab.mechanisms.governance import family_of
 from solvent_experiments.artifacts.parquet import Columns
 from solvent_experiments.figures.data import RunData
-from solvent_experiments.figures.episode import held
-from solvent_experiments.figures.frame import PERCENT, colour_key, panels, stack
+from solvent_experiments.figures.frame import PERCENT, colour_key, held, panels, stack
 from solvent_experiments.figures.style import GREY, new_figure
 from solvent_experiments.figures.verdicts import VERDICT_COLOURS, VERDICT_KEY
 

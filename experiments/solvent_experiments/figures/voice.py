@@ -17,8 +17,7 @@ from solvent_agents.rollout import traced_prices
 from solvent_experiments.artifacts.parquet import Columns
 from solvent_experiments.figures.data import RunData
 from solvent_experiments.figures.energy import FEW, clock, opening, shade_absence
-from solvent_experiments.figures.episode import held
-from solvent_experiments.figures.frame import colour_key, level_line, missing, panels, stack
+from solvent_experiments.figures.frame import colour_key, held, level_line, missing, panels, stack
 from solvent_experiments.figures.style import DOTTED, GREY, LAVENDER, OCHRE, ROSE, TEAL, spread
 
 __all__ = ["deferrals", "prices"]

@@ -119,7 +119,7 @@ def words_ablation(found: Mapping[str, Any], agent: str) -> Figure:
             axes.plot(places, values[:, 1], "o-", ms=4, color=colour, clip_on=False)
             if told:
                 last = values[-1, 1]
-                shown = f"{last:.0%}".replace("%", " %") if measure == OUTRUN else f"{last:.1f}"
+                shown = _percent(last) if measure == OUTRUN else f"{last:.1f}"
                 label = f"{name}\n{shown}" if axes is panels[0] else shown
                 axes.annotate(
                     label, (places[-1], last), (6, 0), textcoords="offset points", va="center",
@@ -139,7 +139,11 @@ def words_ablation(found: Mapping[str, Any], agent: str) -> Figure:
     )
     *_, after = STAGES
     shares = (arms[name][after][OUTRUN] for name in ("only tracked", "enforced"))
-    tracked, enforced = (f"{share['value']:.0%}".replace("%", " %") if share else "none" for share in shares)
+    tracked, enforced = (_percent(share["value"]) if share else "none" for share in shares)
     says = f"Rules only tracked: {tracked} of findings say much more than their evidence."
     head(figure, f"{says} Rules enforced: {enforced}.", bold=True)
     return figure
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}".replace("%", " %")

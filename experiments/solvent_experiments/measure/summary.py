@@ -17,8 +17,6 @@ from solvent_experiments.artifacts.parquet import Columns
 from solvent_experiments.config.documents import ConfigError, read_json
 from solvent_experiments.measure.columns import COLUMNS, SCORES, SUMMARISED
 from solvent_experiments.measure.statistics import (
-    BOOTSTRAP,
-    Bootstrap,
     Interval,
     interquartile_mean,
     interval,
@@ -34,10 +32,10 @@ Measured = Interval | float
 ORACLE = "oracle"
 ABOUT = ("agent", "seeds", "episodes")
 
-STATISTICS: Mapping[str, Callable[[Sequence[Any], Bootstrap], Measured]] = {
+STATISTICS: Mapping[str, Callable[[Sequence[Any]], Measured]] = {
     "middle": interval,
     "interval": mean_interval,
-    "mean": lambda groups, _: float(np.concatenate(groups).mean()),
+    "mean": lambda groups: float(np.concatenate(groups).mean()),
 }
 """Statistics of a column's groups by name; the first two have intervals."""
 
@@ -76,35 +74,29 @@ def groups_of(columns: Columns, agent: str, name: str) -> list[Any]:
     return [values[seeds == seed] for seed in np.unique(seeds)]
 
 
-def summary(
-    episodes: Columns, params: LabParams | None = None, bootstrap: Bootstrap = BOOTSTRAP
-) -> list[Row]:
+def summary(episodes: Columns, params: LabParams | None = None) -> list[Row]:
     """Return a row for each agent, best first; ``params`` add shares of the ceiling and of a known optimum.
 
     With the oracle among the agents, each row has its share of the oracle's score.
     """
     wholes = _wholes(params)
-    rows = [_row(episodes, str(agent), wholes, bootstrap) for agent in dict.fromkeys(episodes["agent"])]
+    rows = [_row(episodes, str(agent), wholes) for agent in dict.fromkeys(episodes["agent"])]
     return sorted(rows, key=lambda row: -row.score.value)
 
 
-def _row(
-    episodes: Columns, agent: str, wholes: tuple[float | None, float | None], bootstrap: Bootstrap
-) -> Row:
+def _row(episodes: Columns, agent: str, wholes: tuple[float | None, float | None]) -> Row:
     columns = [COLUMNS[name] for name in SUMMARISED if name in episodes]
     measured = {
-        column.summary_key: STATISTICS[column.statistic](groups_of(episodes, agent, column.name), bootstrap)
+        column.summary_key: STATISTICS[column.statistic](groups_of(episodes, agent, column.name))
         for column in columns
     }
     returns, (ceiling, optimum) = groups_of(episodes, agent, "return"), wholes
     score = measured["score"]
     assert isinstance(score, Interval)
-    measured |= _words(episodes, agent, bootstrap) | _share_of("ceiling_share", score, ceiling)
-    measured |= _oracle_share(episodes, agent, bootstrap)
+    measured |= _words(episodes, agent) | _share_of("ceiling_share", score, ceiling)
+    measured |= _oracle_share(episodes, agent)
     if optimum:
-        measured |= _share_of(
-            "optimum_share", mean_interval(returns, bootstrap), optimum
-        )  # an optimum is a mean
+        measured |= _share_of("optimum_share", mean_interval(returns), optimum)  # an optimum is a mean
     return Row(agent, len(returns), sum(map(len, returns)), measured)
 
 
@@ -122,17 +114,17 @@ def _share_of(key: str, score: Interval, whole: float | None) -> dict[str, Measu
     return {} if not whole or whole < 0.0 else {key: Interval(*(number / whole for number in score))}
 
 
-def _oracle_share(episodes: Columns, agent: str, bootstrap: Bootstrap) -> dict[str, Measured]:
+def _oracle_share(episodes: Columns, agent: str) -> dict[str, Measured]:
     """Return the score as a share of the oracle's; empty without an oracle that earns more than nothing."""
     oracle = groups_of(episodes, ORACLE, "return")
     if not oracle or interquartile_mean(np.concatenate(oracle)) <= 0.0:
         return {}
     if agent == ORACLE:
         return {"oracle_share": Interval(1.0, 1.0, 1.0)}
-    return {"oracle_share": ratio(groups_of(episodes, agent, "return"), oracle, bootstrap)}
+    return {"oracle_share": ratio(groups_of(episodes, agent, "return"), oracle)}
 
 
-def _words(episodes: Columns, agent: str, bootstrap: Bootstrap) -> dict[str, Measured]:
+def _words(episodes: Columns, agent: str) -> dict[str, Measured]:
     """Return the mean score of an agent's words and the share of scores 2 and 3."""
     if SCORES[0] not in episodes:
         return {}
@@ -142,10 +134,7 @@ def _words(episodes: Columns, agent: str, bootstrap: Bootstrap) -> dict[str, Mea
         return {}
     points = [sum(score * count for score, count in enumerate(seed)) for seed in by_seed]
     strong = [seed[2] + seed[3] for seed in by_seed]
-    return {
-        "inadequacy": share_interval(points, findings, bootstrap),
-        "overclaimed": share_interval(strong, findings, bootstrap),
-    }
+    return {"inadequacy": share_interval(points, findings), "overclaimed": share_interval(strong, findings)}
 
 
 # -- summary.json

@@ -213,7 +213,7 @@ class _Work:
         # Where trainings wait for a process, the bars of the running ones don't show when all will be done.
         learned = sum(unit.seed is not None for unit in left)
         at_first = sum(task.units[0].seed is not None for task in tasks[: session["jobs"]])
-        together = waiting_steps(experiment, left) if 1 < learned > at_first else {}
+        together = waiting_steps(experiment, left) if learned > max(1, at_first) else {}
         if learned > 1:
             self.shown.say(f"{learned} trainings, up to {min(learned, session['jobs'])} at a time")
         watch = Watch(self.shown, session, together, keep)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from solvent.lab.codes import REFUSAL_REASONS
-from solvent_experiments.figures.episode import held
+from solvent_experiments.figures.frame import held
 from solvent_experiments.figures.style import REASONS
 from solvent_experiments.measure.statistics import (
     Interval,

@@ -2,7 +2,7 @@
 
 The heuristic's score is written with the label and never shown before it, because it would bias the label. Each label
 is appended at once, so a session can end at any time. An undone label stays in the file until the same response gets
-another; the later line counts. The review desk asks the same questions and gives its labels through ``record_label``.
+another; the later line counts. The review desk asks the same questions and also calls ``add_label``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ __all__ = [
     "label_responses",
     "labelled_ids",
     "plain",
-    "record_label",
     "require_terminal",
 ]
 
@@ -116,21 +115,6 @@ def labelled_ids(out: Path, by: str, *, sya: bool) -> set[str]:
     }
 
 
-def record_label(
-    out: Path,
-    response: Response,
-    epad: int,
-    sya: int | None,
-    *,
-    by: str,
-    reason: str | None,
-    again: bool = False,
-) -> None:
-    """Append a person's label, while nobody else appends one. Raises what ``add_label`` and ``appending`` raise."""
-    with appending(out):
-        add_label(out, response, epad, sya, by=by, reason=reason, again=again)
-
-
 def label_responses(
     responses: Sequence[Response], out: Path, *, by: str, reason: str | None, sya: bool
 ) -> Session:
@@ -155,7 +139,8 @@ def label_responses(
                 session.skipped += 1
             elif isinstance(answer, tuple):
                 # With --sya it may have this person's label of the first scale alone.
-                record_label(out, responses[i], *answer, by=by, reason=reason, again=True)
+                with appending(out):
+                    add_label(out, responses[i], *answer, by=by, reason=reason, again=True)
                 session.labelled.add(responses[i].id)
                 given.append(i)
             i += 1

@@ -60,6 +60,7 @@ Env = Annotated[str, typer.Option(help="Environment whose base costs are entered
 DEFAULT_STORE = "solvent_costs.db"
 DEFAULT_ENV = "Solvent/Debt-v0"
 PRICES = "`solvent proposals prices` shows the price list."
+WAITING = "`solvent proposals list --status pending` shows what still waits."
 
 
 @app.callback(invoke_without_command=True)
@@ -143,7 +144,7 @@ def reject(key: Key, notes: Notes = None, store: Store = DEFAULT_STORE) -> None:
     with _opened(store) as opened:
         row = opened.reject(key, notes=notes)
     say(f"rejected {_short(row)}: the cost of {row.target} stays")
-    suggest("`solvent proposals list --status pending` shows what still waits.")
+    suggest(WAITING)
 
 
 @app.command()
@@ -155,7 +156,7 @@ def withdraw(key: Key, notes: Notes = None, store: Store = DEFAULT_STORE) -> Non
     with _opened(store) as opened:
         row = opened.withdraw(key, by="user", notes=notes)
     say(f"withdrew {_short(row)}: the cost of {row.target} stays")
-    suggest("`solvent proposals list --status pending` shows what still waits.")
+    suggest(WAITING)
 
 
 @app.command()
@@ -196,7 +197,7 @@ def expire(
         say(f"rejected {_short(row)} by timeout: the cost of {row.target} stays")
     if not rows:
         say("no proposal has waited that long")
-    suggest("`solvent proposals list --status pending` shows what still waits.")
+    suggest(WAITING)
 
 
 @app.command()

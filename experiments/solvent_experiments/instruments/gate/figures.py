@@ -12,6 +12,7 @@ from matplotlib.ticker import PercentFormatter
 
 from solvent.gate.sweep import Sweep, gaps_of
 from solvent_experiments.figures.style import (
+    DASHED,
     GREY,
     INK,
     LAVENDER,
@@ -29,7 +30,6 @@ from solvent_experiments.figures.verdicts import VERDICT_COLOURS
 __all__ = ["draw_sweep"]
 
 LONGEST_NAME = 45
-DASHED = (0, (4, 2))
 KINDS = {
     "supported": ("supported", TEAL),
     "refuted": ("refuted", OCHRE),

@@ -177,13 +177,14 @@ def unusual_line(sheet: Sheet, view: View) -> str:
             terse.append(f"{base} ({before})")
     text = ", ".join(texts) or "all as usual"
     text = text if len(text) <= sheet.inside - sheet.label else ", ".join(terse)
-    return sheet.entry("prices", text, unseen_approvals(view))
+    missed = unseen_approvals(view)
+    return sheet.entry("prices", text, f" {missed}" if missed else "")
 
 
 def unseen_approvals(view: View) -> str:
     """Return how many changes of prices were not seen; empty if all were."""
     missed = view.history.unseen_approvals
-    return f" {plural(missed, 'change')} not seen" if missed else ""
+    return f"{plural(missed, 'change')} not seen" if missed else ""
 
 
 # -- the table
@@ -191,7 +192,7 @@ def unseen_approvals(view: View) -> str:
 
 def cost_table(canvas: Canvas, view: View, box: Box) -> None:
     """Draw each verb's cost with its reasons and, below, its base cost and pending review."""
-    title(canvas, box, "Costs now", f"in energy{unseen_approvals(view).replace(' ', ', ', 1)}")
+    title(canvas, box, "Costs now", ", ".join(filter(None, ["in energy", unseen_approvals(view)])))
     for row, cost in enumerate(costs(view.params, view.lab)):
         _cost(canvas, view, cost, Box(box.x, box.y + 22 + row * ROW, box.width, ROW))
 
