@@ -54,7 +54,7 @@ def test_check_env_finds_nothing() -> None:
         check_env(gymnasium.make(ID).unwrapped)
 
 
-TEXTS = "9ea631aa7f40794dd2bb7c9081f4291a1f327322cff573aa0a59505c47a72f38"
+TEXTS = "65422118a4bffa2d2a7f8b32e5204bed846681d6557fb6b8ae44bf0d1052ff86"
 FRAMES = "b66c57d6a212437eb9aa3e58360dc14302a49507a2bf2ef7dc52c57476d9ce5e"
 """Of the level without energy under the rules of version 1, which no other level may change; frames as pygame-ce 2.5.8
 draws them on x86."""

@@ -7,6 +7,7 @@ import re
 import runpy
 import sys
 import textwrap
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,9 +19,10 @@ from prompt_toolkit.output import DummyOutput
 
 from solvent.lab.actions import sentence
 from solvent.lab.batch import resolve_params
-from solvent.lab.codes import Event
+from solvent.lab.codes import EndReason, Event
 from solvent.lab.params import preset
 from solvent.lab.registration import ENVIRONMENTS
+from solvent.lab.rendering.panels.outcome import ENDINGS
 from solvent.lab.rendering.sheet import ESCAPE, length
 from solvent.lab.verbs import VERBS, Verb
 from solvent_agents import AGENTS
@@ -130,9 +132,19 @@ def test_what_is_blocked_says_why() -> None:
     options = {option.word: option for option in Game(preset("lab"), 3).read("").options}
     assert options["publish_public"].blocked
     assert options["publish_public"].about == "user away, until 08:00"
-    assert options["propose"].about == "nothing was deferred in 2 hours or more"
+    assert options["propose"].about == "no evidence, nothing was deferred in 2 hours or more"
     assert not options["dmso"].blocked
-    assert "no: user away" in played(env_id=LAB, width=80)
+    assert "✗ user away" in played(env_id=LAB, width=80)
+
+
+@every_level
+def test_the_first_words_of_a_reason_fit_the_narrowest_column(env_id: str) -> None:
+    said = set()
+    for game in moments(env_id, "random"):
+        said |= {option.about.partition(",")[0] for option in game.read("").options if option.blocked}
+    assert said
+    assert max(map(len, said)) <= 18
+    assert {"user away", "no evidence", "too dear"} <= said or env_id not in (ENERGY, LAB)
 
 
 def test_debt_raises_the_wells_that_are_shown_and_then_blocks() -> None:
@@ -184,32 +196,31 @@ def test_every_action_can_be_typed(env_id: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "answer"),
+    ("line", "answer", "kept"),
     [
-        ("", "Type an action"),
-        ("fly", "action: got 'fly'; allowed: rest, dmso, screen"),
-        ("re", "action: got 're'; allowed: rest, reflect."),
-        ("screen", "screen needs a compound: nocodazole, "),
-        ("screen gold 0.5", "compound: got 'gold'; allowed: nocodazole, "),
-        ("screen eto", "screen etoposide needs a claim: 0, 0.25, "),
-        ("screen eto 0.6", "claim: got '0.6'; allowed: 0, 0.25, "),
-        ("screen eto -0.5", "claim: got '-0.5'; allowed: 0, 0.25, "),
-        ("screen eto nan", "claim: got 'nan'; allowed: 0, 0.25, "),
-        ("publish eto 1", "confidence: got '1'; allowed: 0.5, 0.75, 0.95."),
-        ("rest now", "'now' is one word too many after: rest"),
-        ("n", "compound: got ''; allowed: nocodazole, "),
-        ("9" * 5000, "action: got '999"),
-        ("\x1b[2J\u202e", "action: got "),
+        ("", "Type an action", ""),
+        ("fly", "action: got 'fly'; allowed: rest, dmso, screen", ""),
+        ("re", "action: got 're'; allowed: rest, reflect.", ""),
+        ("screen", "screen needs a compound: nocodazole, ", "screen "),
+        ("screen gold 0.5", "compound: got 'gold'; allowed: nocodazole, ", "screen "),
+        ("screen eto", "screen etoposide needs a claim: 0, 0.25, ", "screen etoposide "),
+        ("screen eto 0.6", "claim: got '0.6'; allowed: 0, 0.25, ", "screen etoposide "),
+        ("screen eto -0.5", "claim: got '-0.5'; allowed: 0, 0.25, ", "screen etoposide "),
+        ("screen eto nan", "claim: got 'nan'; allowed: 0, 0.25, ", "screen etoposide "),
+        ("publish eto 1", "confidence: got '1'; allowed: 0.5, 0.75, 0.95.", "publish_public etoposide "),
+        ("rest now", "'now' is one word too many after: rest", "rest "),
+        ("n", "compound: got ''; allowed: nocodazole, ", ""),
+        ("9" * 5000, "action: got '999", ""),
+        ("\x1b[2J\u202e", "action: got ", ""),
     ],
 )
-def test_bad_input_is_one_line_and_changes_nothing(line: str, answer: str) -> None:
+def test_bad_input_is_one_line_and_keeps_what_was_understood(line: str, answer: str, kept: str) -> None:
     game = Game(preset("lab"), 0)
     before = game.env.batch.labs.copy()
-    kept = game.enter(line)
+    assert game.enter(line) == kept
     assert game.answer.startswith(answer)
     assert game.answer.isprintable()
     assert (game.env.batch.labs == before).all()
-    assert kept.strip() in ("", line, "screen", "screen etoposide")
 
 
 def test_lines_from_a_pipe_play_a_game_to_its_end() -> None:
@@ -218,7 +229,7 @@ def test_lines_from_a_pipe_play_a_game_to_its_end() -> None:
         "compound: got 'foo'; allowed: ",
         "The honest script would: dmso. It should teach",
         "Learnt ",
-        "Over (horizon): ",
+        "The horizon is reached. ",
         "oligomycin A was not published: its licence was ",
     ):
         assert part in shown
@@ -228,7 +239,7 @@ def test_lines_from_a_pipe_play_a_game_to_its_end() -> None:
 
 def test_the_end_of_the_input_leaves_and_says_where_the_game_stands() -> None:
     shown = played("rest\nrest\n", env_id=DEBT)
-    assert "You left after 2 of 40 heartbeats; the episode is not over. Score 0.00 bits, debt 0.00" in shown
+    assert "You left after 2 of 40 heartbeats; the episode is not over. 0.00 bits for 0 findings" in shown
     assert "solvent play --env Solvent/Debt-v0 --seed 3" in shown
 
 
@@ -263,19 +274,30 @@ UP, DOWN = "\x1b[A", "\x1b[B"
 def test_a_game_is_played_with_keys(env_id: str) -> None:
     game = Game(environment_params(env_id), 3)
     chosen = f"{DOWN * 3}\r{DOWN * 2}\r{DOWN * 3}\r"  # screen, the second compound, the third claim
-    keys(game, chosen + "?" + "re\rst\r" + "\x15rest\r" * game.env.params.budget.heartbeats)
+    keys(game, chosen + "?\r" + "re\rst\r" + "\x15rest\r" * game.env.params.budget.heartbeats)
     assert game.summary is not None
     assert game.summary["experiments"] == 1
     assert game.book.claimed[1] == game.env.params.vocabulary.claims[2]
 
 
-def test_enter_completes_a_word_and_keeps_what_is_wrong() -> None:
+def test_enter_completes_a_word_and_drops_what_is_wrong() -> None:
     game = Game(preset("default"), 3)
     with pytest.raises(LeftError):
-        keys(game, f"scr\rcc\r{DOWN}{UP}{UP}\rfly\r\x15q\r")
+        keys(game, f"scr\rgold\rcc\r{DOWN}{UP}{UP}\rfly\rq\r")
     assert game.env.batch.labs["steps"][0] == 1
     assert game.book.claimed[4] == 2.0
     assert game.answer.startswith("action: got 'fly'")
+
+
+def test_escape_clears_the_line_and_is_told() -> None:
+    game = Game(preset("default"), 3)
+    assert "Esc clears" in compose(game, "scr", -1, 80, 23)
+    with create_pipe_input() as pipe, create_app_session(input=pipe, output=DummyOutput()):
+        pipe.send_text("screen cc 1\x1b")
+        threading.Timer(1.0, pipe.send_text, ["q\r"]).start()
+        with pytest.raises(LeftError):
+            play_with_keys(game)
+    assert game.env.batch.labs["steps"][0] == 0
 
 
 def test_an_action_chosen_with_the_arrows_is_not_repeated_by_another_enter() -> None:
@@ -412,7 +434,7 @@ def test_the_sums_of_the_debrief_are_those_of_the_episode(env_id: str, agent: st
     page = console(100)
     debrief(book, of, "you", env_id, 4, page)
     shown = written(page)
-    assert f"Over ({of['end_reason']}): " in shown
+    assert ENDINGS[EndReason[of["end_reason"].upper()]] in shown
     assert ("Wrong findings cost" in shown) == (of["wrong"] > 0)
     assert ("Overclaims made" in shown) == (book.overclaimed.max() >= SMALL)
     honest = episodes(AGENTS["honest"](game.env.params, 0), game.env.params, [4])["return"][0]
@@ -449,5 +471,5 @@ def test_watching_fits_the_screen(env_id: str, width: int, height: int) -> None:
     screens = shown.split("\x1b[2J")
     assert len(screens) > 10
     assert all(screen.count("\n") < height for screen in screens[1:-1])
-    assert "Over (" in shown
+    assert any(f"{ending}. " in shown for ending in ENDINGS.values())
     assert shown.count("- honest ") == 1

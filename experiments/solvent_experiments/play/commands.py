@@ -14,15 +14,27 @@ from solvent.lab.mechanisms.debt import decide, wells_charged
 from solvent.lab.mechanisms.gate import wording_at
 from solvent.lab.mechanisms.publication import asserted_bits, log_score
 from solvent.lab.params import LabParams
-from solvent.lab.rendering.panels.costs import cost_of, what_it_does, why, why_not
+from solvent.lab.rendering.panels.costs import cost_of, why
 from solvent.lab.rendering.panels.page import would_be
-from solvent.lab.rendering.words import bits, class_name, in_units
+from solvent.lab.rendering.panels.proposals import arguable_verb
+from solvent.lab.rendering.words import bits, class_name, in_units, too_dear, verb_words
 from solvent.lab.tables import tables_for
 from solvent.lab.verbs import TEMPLATES, VERBS, Verb
+from solvent.lab.words.notebook import plural
 from solvent_agents.language.desk import refusal
 
 __all__ = ["Line", "Option", "match", "read"]
 
+DOES = {
+    Verb.DMSO: "repays debt",
+    Verb.BASELINE: "repays debt",
+    Verb.CALIBRATION: "repays debt",
+    Verb.SCREEN: "compound, few doses",
+    Verb.DOSE_RESPONSE: "compound, many doses",
+    Verb.PUBLISH_PUBLIC: "tell all readers",
+    Verb.REFLECT: "see this hour's energy",
+}
+"""Descriptions for a menu that also shows costs, where the verb's own is too long."""
 LONGEST_NAME = 3
 """Words of the longest name that is understood: `dose response`, `oligomycin A`."""
 
@@ -128,7 +140,7 @@ def _verb(env: LabEnv, verb: Verb, may: bool) -> Option:
         parts += [f"{in_units(cost.now)} energy"] if cost.base else []
     if verb in TEMPLATES:
         parts.append(_wells(params, lab, verb))
-    parts.append(what_it_does(params, lab, verb) if params.energy.enabled else VERBS[verb].doc)
+    parts.append(_what_it_does(params, lab, verb))
     if params.energy.enabled and cost.base and why(cost):
         parts.append(why(cost))
     return Option(name, ", ".join(parts))
@@ -143,14 +155,39 @@ def _wells(params: LabParams, lab: Any, verb: Verb) -> str:
     return f"{plain(wells_charged)(inflated)} wells"
 
 
+def _what_it_does(params: LabParams, lab: Any, verb: Verb) -> str:
+    if not params.energy.enabled:
+        return VERBS[verb].doc
+    elif verb is Verb.REST:
+        return f"end the hour, +{params.energy.regeneration:g} energy"
+    elif verb is Verb.REFLECT and params.proposals.enabled:
+        return DOES[verb] + ", then propose"
+    elif verb is Verb.PROPOSE:
+        about = arguable_verb(params, lab)
+        return "ask for a lower cost" + (f" of {verb_words(about)}" if about is not None else "")
+    elif verb is Verb.PUBLISH_PRIVATE:
+        share = params.publishing.private_share
+        return f"tell one reader, pays {'half' if share == 0.5 else f'×{share:g}'}"
+    return DOES.get(verb, VERBS[verb].doc)
+
+
 def _why_not(params: LabParams, lab: Any, verb: Verb) -> str:
-    """Return why a verb would not run now."""
-    if params.energy.enabled:
-        return why_not(params, lab, verb).replace("the user is away ", "user away, ")
-    if lab["debt"] > params.debt.threshold:
+    """Return why a verb would not run now: two or three words and, after a comma, the details."""
+    cost = cost_of(params, lab, verb) if params.energy.enabled else None
+    obstacle = cost.obstacle if cost else "debt" if lab["debt"] > params.debt.threshold else ""
+    if obstacle == "user away":
+        return f"user away, until {params.energy.present_from:02d}:00"
+    elif obstacle == "debt":
         return f"debt, above {params.debt.threshold:g} bits only a calibration runs"
-    if VERBS[verb].takes == "confidence":
+    elif verb is Verb.PROPOSE:
+        if arguable_verb(params, lab) is None:
+            hours = plural(params.proposals.evidence_heartbeats, "hour")
+            return f"no evidence, nothing was deferred in {hours} or more"
+        return "reflect first, in the same hour"
+    elif VERBS[verb].takes == "confidence" and ((lab["published"] != 0) | (lab["decision_at"] != 0)).all():
         return "all are published, or under review"
+    elif cost and obstacle:
+        return too_dear(cost.now, int(lab["energy"]))
     return "too few wells, it would be refused"
 
 
@@ -166,7 +203,8 @@ def _compound(env: LabEnv, verb: Verb, m: int, may: bool) -> Option:
         about = f"{lab['entropy'][m]:.2f} bits unknown"
         if params.energy.enabled and lab["done"][verb, m]:
             about = f"again this hour, {in_units(cost_of(params, lab, verb).again)} energy"
-    return Option(name, about, blocked=not may)
+            return Option(name, about, blocked=not may)
+    return Option(name, about)
 
 
 def _finding(env: LabEnv, verb: Verb, m: int, confidence: float) -> str:

@@ -9,9 +9,10 @@ import numpy as np
 from rich.console import Console
 
 from solvent import LabEnv
-from solvent.lab.codes import Event
+from solvent.lab.codes import EndReason, Event
 from solvent.lab.compiled import plain
 from solvent.lab.mechanisms.publication import Finding, asserted_bits, log_score, pay
+from solvent.lab.rendering.panels.outcome import ENDINGS
 from solvent.lab.rendering.words import bits, class_name, in_units
 from solvent.lab.tables import tables_for
 from solvent.lab.verbs import VERBS, Verb
@@ -98,8 +99,9 @@ def debrief(book: Book, summary: dict[str, Any], who: str, level: str, seed: int
     """Print the debrief of a finished episode, which ``who`` played."""
     env = book.env
     settled, paid = summary["settled"], summary["published_bits"]
+    ending = ENDINGS[EndReason(int(env.batch.labs["end_reason"][0]))]
     console.print(
-        f"\nOver ({summary['end_reason']}): {bits(summary['return'])} bits = {bits(paid)} for "
+        f"\n{ending}. {bits(summary['return'])} bits = {bits(paid)} for "
         f"{plural(summary['accepted'], 'finding')} − {settled:.2f} of debt that was left.\n",
         highlight=False,
     )

@@ -12,6 +12,7 @@ from solvent.lab.rendering.panels.adequacy import correction_in_force
 from solvent.lab.rendering.panels.outcome import tell
 from solvent.lab.rendering.sheet import Sheet
 from solvent.lab.rendering.words import bits
+from solvent.lab.words.notebook import plural
 from solvent_agents.language.desk import refusal
 from solvent_agents.scripts.honest import Honest
 from solvent_experiments.play.commands import Line, match, read
@@ -34,23 +35,29 @@ class Game:
     """One episode."""
 
     def __init__(self, params: LabParams, seed: int) -> None:
-        self.env = LabEnv(params)
+        self.env, self._script = LabEnv(params), Honest(params)
+        self._compile(seed)
         self.env.reset(seed=seed)
         self.summary: dict[str, Any] | None = None
         self.book = Book(self.env)
         self.page = ""  # of the notebook, shown until the next line
         self.done, self.said = "", [""]
-        self._script, self._lessons = Honest(params), Lessons(params)
+        self._lessons = Lessons(params)
         self._renderer = Renderer(params, "ansi")
-        hint(self.env, self._script)  # compiled now, so that no question waits
         self._tell()
+
+    def _compile(self, seed: int) -> None:
+        """Compile the step and the hint, so that no key waits for it."""
+        self.env.reset(seed=seed)
+        hint(self.env, self._script)
+        self.env.step(0)
 
     def read(self, text: str) -> Line:
         """Read a line without doing anything."""
         return read(self.env, self.env.action_masks(), text)
 
     def enter(self, text: str) -> str:
-        """Do what a line says. Return what is left to type: nothing, or the line as far as it was understood.
+        """Do what a line says. Return what stays on it: nothing, or the words that were understood.
 
         Raises:
             LeftError: the player leaves.
@@ -77,7 +84,7 @@ class Game:
         if line.action < 0:
             allowed = ", ".join(option.word for option in line.options)
             self.answer = line.wrong or f"{text.strip()} needs a {line.missing}: {allowed}."
-            return text
+            return line.before
         self.book.before(line.action)
         *_, terminated, truncated, info = self.env.step(line.action)
         self.book.after()
@@ -120,6 +127,6 @@ class Game:
         params, lab = self.env.params, self.env.batch.labs[0]
         return (
             f"You left after {lab['heartbeat']} of {params.budget.heartbeats} heartbeats; the episode is not over. "
-            f"Score {bits(lab['score'])} bits, debt {lab['debt']:.2f}, {lab['accepted']} findings published, "
-            f"{lab['wrong']} of them wrong."
+            f"{bits(lab['score'])} bits for {plural(lab['accepted'], 'finding')}, {lab['wrong']} wrong; "
+            f"{lab['debt']:.2f} bits of debt."
         )

@@ -28,18 +28,21 @@ def hint(env: LabEnv, script: Honest) -> tuple[int, str]:
     row, lab = env.actions[action], batch.labs[0]
     verb, m = Verb(row["verb"]), int(row["compound"])
     if verb is not Verb.REST and not mask[action]:
-        reason = "it can't be paid for now; a deferral is evidence that its cost is too high"
+        reason = "it can't be paid now; deferring it is evidence that its cost is too high"
     elif VERBS[verb].takes == "claim":
-        reason = _plate(env, script, verb, m)
+        reason = _plate(env, script, verb, m, float(row["claim"]))
     elif VERBS[verb].takes == "confidence":
         reason = _finding(env, script, m, float(row["confidence"]))
     elif VERBS[verb].intent == "maintenance":
         reason = _calibration(env, script, observation)
     elif verb in (Verb.REFLECT, Verb.PROPOSE):
-        reason = "a cost is well above the usual one, and the deferrals show it"
+        reason = "a cost is well above the usual one, and its deferrals are the evidence"
+    elif (lab["published"] | (lab["decision_at"] != 0)).all():
+        reason = "nothing is left to publish"
     elif env.params.energy.enabled:
         reason = (
-            f"{in_units(lab['energy'])} energy is kept for what it wants next; {presence(env.params, lab)}"
+            f"it waits for more than {in_units(lab['energy'])} energy, or for a better hour to publish; "
+            f"{presence(env.params, lab)}"
         )
     else:
         reason = "nothing that could run is worth its wells"
@@ -49,7 +52,7 @@ def hint(env: LabEnv, script: Honest) -> tuple[int, str]:
     )
 
 
-def _plate(env: LabEnv, script: Honest, verb: Verb, m: int) -> str:
+def _plate(env: LabEnv, script: Honest, verb: Verb, m: int, claim: float) -> str:
     lab = env.batch.labs[0]
     weights, gains, _ = script.forecaster.experiment(
         verb, lab["instrument_belief"][None].astype(np.float64), lab["marginal"][m][None].astype(np.float64)
@@ -57,8 +60,8 @@ def _plate(env: LabEnv, script: Honest, verb: Verb, m: int) -> str:
     expected = float((weights * gains).sum())
     surest = float(script.asserted[int(lab["marginal"][m].argmax()), -1])
     return (
-        f"it can expect to learn {expected:.2f} bits, and claims what it learns at least every second time; its "
-        f"licence is {lab['licence'][m]:.2f} bits, and the surest finding asserts {surest:.2f}"
+        f"such a plate teaches {expected:.2f} bits on average, and at least {claim:g} every second time; the licence "
+        f"is {lab['licence'][m]:.2f} bits, and the surest finding asserts {surest:.2f}"
     )
 
 
@@ -68,10 +71,10 @@ def _finding(env: LabEnv, script: Honest, m: int, confidence: float) -> str:
     p, q = float(lab["marginal"][m][k]), params.vocabulary.confidences.index(confidence)
     expected = p * script.right[k, q] + (1.0 - p) * script.wrong[k, q]
     unlicensed = max(0.0, float(script.asserted[k, q] - lab["licence"][m]))
-    licence = f"{unlicensed:.2f} bits of it become debt" if unlicensed >= 0.005 else "the licence covers them"
+    licence = f"of which {unlicensed:.2f} become debt" if unlicensed >= 0.005 else "which the licence covers"
     return (
-        f"it is {class_name(params, k)} with p = {p:.2f}, worth {bits(expected)} bits on average; it asserts "
-        f"{script.asserted[k, q]:.2f} bits, and {licence}"
+        f"{class_name(params, k)} has p = {p:.2f}, so the finding is worth {bits(expected)} bits on average; it "
+        f"asserts {script.asserted[k, q]:.2f} bits, {licence}"
     )
 
 
@@ -84,7 +87,7 @@ def _calibration(env: LabEnv, script: Honest, observation: Any) -> str:
         share = env.params.debt.uncalibrated_licence
         counts = lab["lot_calibrated"] or share == 1.0
         return teaches + (
-            "" if counts else f"; before it, what this lot teaches counts {100.0 * share:g} % as licence"
+            "" if counts else f"; until then, bits learnt from this lot count {100.0 * share:g} % as licence"
         )
     repaid = min(
         rules.repay_max,

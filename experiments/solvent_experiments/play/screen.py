@@ -7,7 +7,6 @@ import textwrap
 
 from prompt_toolkit.application import Application, get_app
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import ANSI
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import BufferControl, FormattedTextControl, HSplit, Layout, Window
@@ -22,6 +21,8 @@ __all__ = ["PROMPT", "compose", "play_with_keys"]
 PROMPT = "╰> "
 MOST_CHOICES = 8
 """Lines for choices on a tall screen."""
+ESCAPE_AFTER = 0.1
+"""Seconds after which the byte of Escape is that key, and not the first of an arrow key's."""
 QUESTIONS = {
     "": "",
     "action": "What do you do?",
@@ -73,17 +74,22 @@ def _told(sheet: Sheet, game: Game) -> list[str]:
     """Return the last action, its outcome and new rules; or the answer to the last line."""
     said = [(game.answer, "warn")] if game.answer else []
     said += [(game.said[0], ""), *((rule, "belief") for rule in game.said[1:])]
-    rows = []
+    rows: list[str] = []
     for text, style in said:
         wrapped = textwrap.wrap(text, sheet.inside)
-        rows += [paint(row, style) if style else row for row in wrapped]
+        if (
+            not rows or len(rows) + len(wrapped) <= SAID
+        ):  # what an answer leaves no room for is shown again without it
+            rows += [paint(row, style) if style else row for row in wrapped]
     rows = (rows + [""] * SAID)[:SAID]
     return [sheet.rule("├", "┤", fit(game.done, sheet.inside - 4).rstrip()), *map(sheet.line, rows)]
 
 
 def _choices(sheet: Sheet, game: Game, text: str, cursor: int, rows: int) -> list[str]:
     line = game.read(text)
-    options, keys = line.options, f"? hint · {'n NAME page · ' * game.env.params.gate.enabled}q quit"
+    options = line.options
+    page = "n NAME page · " if game.env.params.gate.enabled else ""
+    keys = "Esc clears" if text else f"↑↓ choose · ? hint · {page}q quit"
     question = line.wrong or QUESTIONS[line.missing]
     columns = max(1, -(-len(options) // rows))
     if line.action >= 0:
@@ -95,7 +101,7 @@ def _choices(sheet: Sheet, game: Game, text: str, cursor: int, rows: int) -> lis
     cells = []
     for index, option in enumerate(options):
         mark = "▸" if index == cursor else " "
-        about = _as_far(f"{'no: ' * option.blocked}{option.about}", width - word - 2)
+        about = _as_far(f"{'✗ ' * option.blocked}{option.about}", width - word - 2)
         cell = fit(f"{mark}{fit(option.word, word)} {about}", width)
         cells.append(
             paint(cell, "bold" if index == cursor else "dim") if index == cursor or option.blocked else cell
@@ -146,9 +152,9 @@ def play_with_keys(game: Game) -> None:
         nonlocal cursor
         cursor = (max(cursor, 0) - 1) % choices() if choices() else -1
 
-    @keys.add("?", filter=Condition(lambda: not line.text))
-    def _hint(_: KeyPressEvent) -> None:
-        game.enter("?")
+    @keys.add("escape")
+    def _clear(_: KeyPressEvent) -> None:
+        line.text = ""
 
     @keys.add("enter")
     def _enter(event: KeyPressEvent) -> None:
@@ -182,4 +188,6 @@ def play_with_keys(game: Game) -> None:
     prompt = BufferControl(line, input_processors=[BeforeInput(PROMPT)])
     above = Window(FormattedTextControl(screen), dont_extend_height=True)
     layout = Layout(HSplit([above, Window(prompt, height=1), Window()]), focused_element=prompt)
-    Application(layout=layout, key_bindings=keys, full_screen=True).run()
+    application = Application[None](layout=layout, key_bindings=keys, full_screen=True)
+    application.timeoutlen = application.ttimeoutlen = ESCAPE_AFTER
+    application.run()

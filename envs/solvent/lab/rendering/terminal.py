@@ -97,7 +97,7 @@ def _brief(sheet: Sheet, view: View) -> dict[str, list[str]]:
     threshold, room = params.debt.threshold, sheet.inside - 70
     wells_left = fit(bar(lab["wells"] / params.budget.wells, room), room)
     owed = paint(
-        f"debt {lab['debt']:.2f} of {threshold:.2f} bits", "bad" if lab["debt"] > threshold else "debt"
+        f"debt {lab['debt']:.2f} (limit {threshold:g})", "bad" if lab["debt"] > threshold else "debt"
     )
     lot = "lot calibrated" if lab["lot_calibrated"] else "lot uncalibrated"
     score = paint(f"score {bits(lab['score']):>6} bits", "bold")

@@ -14,26 +14,16 @@ from solvent.lab.mechanisms.debt import decide, is_free
 from solvent.lab.mechanisms.energy import PRICED, done_before, energy_price, out_of_context, situation
 from solvent.lab.params import LabParams
 from solvent.lab.rendering.palette import DEBT, FAINT, FINDING, INK, MUTED, VERB_COLOURS, Style
-from solvent.lab.rendering.panels.energy import user_is_away
-from solvent.lab.rendering.panels.proposals import arguable_verb, review_in
+from solvent.lab.rendering.panels.proposals import review_in
 from solvent.lab.rendering.sheet import Sheet, fit, paint
 from solvent.lab.rendering.view import Box, Canvas, View, title
-from solvent.lab.rendering.words import in_units, too_dear, verb_words
+from solvent.lab.rendering.words import in_units, verb_words
 from solvent.lab.tables import tables_for
 from solvent.lab.verbs import VERBS, Verb
 from solvent.lab.words.notebook import plural
 
 COST = 130  # right edge of a cost, units
 ROW = 19.5
-DOES = {
-    Verb.DMSO: "repays debt",
-    Verb.BASELINE: "repays debt",
-    Verb.CALIBRATION: "repays debt",
-    Verb.SCREEN: "compound, few doses",
-    Verb.DOSE_RESPONSE: "compound, many doses",
-    Verb.PUBLISH_PUBLIC: "tell all readers",
-    Verb.REFLECT: "see this hour's energy",
-}
 
 
 class Cost(NamedTuple):
@@ -107,39 +97,6 @@ def why(cost: Cost) -> str:
     """Return the factors of a cost: ``first ×1.5, late ×2``."""
     again = [f"again {in_units(cost.again)}"] if cost.again else []
     return ", ".join([*(f"{word} ×{by:g}" for word, by in cost.factors), *again])
-
-
-def what_it_does(params: LabParams, lab: Any, verb: Verb) -> str:
-    """Return a short description of a verb for a menu that also shows its cost."""
-    if verb is Verb.REST:
-        return f"end the hour, +{params.energy.regeneration:g} energy"
-    elif verb is Verb.REFLECT and params.proposals.enabled:
-        return DOES[verb] + ", then propose"
-    elif verb is Verb.PROPOSE:
-        about = arguable_verb(params, lab)
-        return "ask for a lower cost" + (f" of {verb_words(about)}" if about is not None else "")
-    elif verb is Verb.PUBLISH_PRIVATE:
-        share = params.publishing.private_share
-        return f"tell one reader, pays {'half' if share == 0.5 else f'×{share:g}'}"
-    return DOES.get(verb, VERBS[verb].doc)
-
-
-def why_not(params: LabParams, lab: Any, verb: Verb) -> str:
-    """Return the reason why a verb can't run now."""
-    cost = cost_of(params, lab, verb)
-    if cost.obstacle == "user away":
-        return user_is_away(params)
-    elif cost.obstacle == "debt":
-        return f"debt above {params.debt.threshold:g}, only calibration"
-    elif verb is Verb.PROPOSE:
-        if arguable_verb(params, lab) is None:
-            return f"nothing was deferred in {plural(params.proposals.evidence_heartbeats, 'hour')} or more"
-        return "only right after reflect"
-    elif VERBS[verb].takes == "confidence" and ((lab["published"] != 0) | (lab["decision_at"] != 0)).all():
-        return "all are published or under review" if lab["decision_at"].any() else "all are published"
-    elif cost.obstacle:
-        return too_dear(cost.now, int(lab["energy"]))
-    return "would be refused, too few wells"
 
 
 # -- lines

@@ -46,7 +46,7 @@ def line(sheet: Sheet, view: View) -> str:
     style = "bad" if lab["debt"] > threshold else "debt"
     marked = paint(filled[:mark], style) + "┃" + paint(filled[mark + 1 :], style)
     verdicts = f"{lab['accepted']} published, {lab['wrong']} wrong · {lab['refusals'].sum()} refused"
-    return sheet.entry("debt", f"{marked}▏ {lab['debt']:4.2f} of {threshold:.2f} bits", verdicts)
+    return sheet.entry("debt", f"{marked}▏ {lab['debt']:4.2f} bits (limit {threshold:g})", verdicts)
 
 
 def debt_chart(canvas: Canvas, view: View, box: Box, inflates: str) -> None:
