@@ -113,7 +113,7 @@ def debrief(book: Book, summary: dict[str, Any], who: str, level: str, seed: int
     for name in COMPARED:
         if name == who:
             continue
-        with console.status(f"the {name} plays the same lab ..."):
+        with console.status(f"{name} plays the same lab ..."):
             earned = episodes(PLAYERS[name](env.params, 0), env.params, [seed])["return"][0]
         knows = ", which knows the truth" if name == "oracle" else ""
         console.print(f"- {name} {bits(earned)} bits{knows}", highlight=False)

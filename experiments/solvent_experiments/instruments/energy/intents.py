@@ -15,7 +15,7 @@ from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.instruments.outputs import require_place
 from solvent_experiments.instruments.terminal import show_table
 from solvent_experiments.measure.table import Table
-from solvent_experiments.run.console import say
+from solvent_experiments.run.console import say, suggest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -84,7 +84,10 @@ def shown_intents(
     never = [intent for intent in INTENTS if not any(period.spent.get(intent) for period in periods)]
     if never:
         say(f"nothing was spent on: {', '.join(never)}")
-    say(f"figure: {path}" if path is not None else "draw it: --figure intents.png")
+    if path is None:
+        suggest("`--figure intents.png` draws it.")
+    else:
+        say(f"figure: {path}")
 
 
 def intents_table(periods: Sequence[IntentPeriod], by: str, zone: str) -> Table:

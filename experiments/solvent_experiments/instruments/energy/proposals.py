@@ -176,6 +176,7 @@ def revise(
         old = opened.proposal(key)
         new = revised(opened, old, least, most, by=by, reason=reason)
     say(f"withdrew {_short(old)}, filed {_short(new)}: {new.target}, {least:g} to {most:g}")
+    suggest(WAITING)
 
 
 @app.command()
@@ -292,6 +293,8 @@ def history(
         kinds = {row.target_type for row in opened.prices() if row.target_name == target}
         rows = [row for kind in sorted(kinds or {"action"}) for row in opened.history(kind, target)]
     _print_prices(rows, f"Prices of {target}", as_json=as_json)
+    if not as_json:
+        suggest("`solvent proposals show ID` shows the argument for a price.")
 
 
 @app.command()
