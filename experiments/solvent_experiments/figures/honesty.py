@@ -62,6 +62,8 @@ def honesty(run: RunData) -> Figure:
     ]
     adjust_text(
         names,
+        x=[claims.value for claims, _ in found.values()],
+        y=[returns.value for _, returns in found.values()],
         objects=axes.lines[1:],
         ax=axes,
         expand=(1.15, 1.4),
