@@ -24,7 +24,7 @@ def main(*runs: Path) -> None:
     for name, path in sorted(figures.items()):
         picture = Image.open(path).convert("RGB")
         picture.thumbnail((WIDTH, 2 * WIDTH))
-        picture.quantize().save(OUT / name, optimize=True)
+        picture.quantize(method=Image.Quantize.MAXCOVERAGE).save(OUT / name, optimize=True)
     print(f"{OUT}: {sum(path.stat().st_size for path in OUT.glob('*.png')) / 1024:.0f} KB")
 
 

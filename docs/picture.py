@@ -171,7 +171,7 @@ def main() -> None:
         frame = draw(shot._replace(seed=seed, heartbeat=heartbeat), arguments.scale)
         path = arguments.out / f"{name}.png"
         # A palette takes a third of the bytes and looks the same.
-        Image.fromarray(frame).quantize().save(path, optimize=True)
+        Image.fromarray(frame).quantize(method=Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
         print(f"{path}: {path.stat().st_size / 1024:.0f} KB")
 
 

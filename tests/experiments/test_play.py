@@ -289,6 +289,16 @@ def test_enter_completes_a_word_and_drops_what_is_wrong() -> None:
     assert game.answer.startswith("action: got 'fly'")
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [("?", "what the honest script would do"), ("n eto", "page of the notebook"), ("q", "leave the game")],
+)
+def test_what_enter_will_do_is_told_of_a_line_that_is_no_action(line: str, told: str) -> None:
+    shown = text_of(compose(Game(preset("gate"), 3), line, -1, 80, 23))
+    assert told in shown
+    assert "got" not in shown
+
+
 def test_escape_clears_the_line_and_is_told() -> None:
     game = Game(preset("default"), 3)
     assert "Esc clears" in compose(game, "scr", -1, 80, 23)

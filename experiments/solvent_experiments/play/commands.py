@@ -17,7 +17,7 @@ from solvent.lab.params import LabParams
 from solvent.lab.rendering.panels.costs import cost_of, why
 from solvent.lab.rendering.panels.page import would_be
 from solvent.lab.rendering.panels.proposals import arguable_verb
-from solvent.lab.rendering.words import bits, class_name, in_units, too_dear, verb_words
+from solvent.lab.rendering.words import bits, class_name, in_units, too_dear
 from solvent.lab.tables import tables_for
 from solvent.lab.verbs import TEMPLATES, VERBS, Verb
 from solvent.lab.words.notebook import plural
@@ -25,16 +25,6 @@ from solvent_agents.language.desk import refusal
 
 __all__ = ["Line", "Option", "match", "read"]
 
-DOES = {
-    Verb.DMSO: "repays debt",
-    Verb.BASELINE: "repays debt",
-    Verb.CALIBRATION: "repays debt",
-    Verb.SCREEN: "compound, few doses",
-    Verb.DOSE_RESPONSE: "compound, many doses",
-    Verb.PUBLISH_PUBLIC: "tell all readers",
-    Verb.REFLECT: "see this hour's energy",
-}
-"""Descriptions for a menu that also shows costs, where the verb's own is too long."""
 LONGEST_NAME = 3
 """Words of the longest name that is understood: `dose response`, `oligomycin A`."""
 
@@ -140,7 +130,7 @@ def _verb(env: LabEnv, verb: Verb, may: bool) -> Option:
         parts += [f"{in_units(cost.now)} energy"] if cost.base else []
     if verb in TEMPLATES:
         parts.append(_wells(params, lab, verb))
-    parts.append(_what_it_does(params, lab, verb))
+    parts.append(VERBS[verb].doc)
     if params.energy.enabled and cost.base and why(cost):
         parts.append(why(cost))
     return Option(name, ", ".join(parts))
@@ -153,22 +143,6 @@ def _wells(params: LabParams, lab: Any, verb: Verb) -> str:
         tables.debt, lab["debt"], tables.wells[verb], lab["wells"], tables.is_calibration[verb]
     )
     return f"{plain(wells_charged)(inflated)} wells"
-
-
-def _what_it_does(params: LabParams, lab: Any, verb: Verb) -> str:
-    if not params.energy.enabled:
-        return VERBS[verb].doc
-    elif verb is Verb.REST:
-        return f"end the hour, +{params.energy.regeneration:g} energy"
-    elif verb is Verb.REFLECT and params.proposals.enabled:
-        return DOES[verb] + ", then propose"
-    elif verb is Verb.PROPOSE:
-        about = arguable_verb(params, lab)
-        return "ask for a lower cost" + (f" of {verb_words(about)}" if about is not None else "")
-    elif verb is Verb.PUBLISH_PRIVATE:
-        share = params.publishing.private_share
-        return f"tell one reader, pays {'half' if share == 0.5 else f'×{share:g}'}"
-    return DOES.get(verb, VERBS[verb].doc)
 
 
 def _why_not(params: LabParams, lab: Any, verb: Verb) -> str:

@@ -24,7 +24,8 @@ __all__ = ["SAID", "Game", "LeftError"]
 
 SAID, WIDTH = 5, 76
 """Lines for what is told, and characters in each, on the smallest screen."""
-HINT, LEAVE, PAGE = ("?", "h", "hint", "help"), ("q", "quit", "exit"), ("n", "notebook")
+COMMANDS = {"hint": ("?", "h", "hint", "help"), "leave": ("q", "quit", "exit"), "page": ("n", "notebook")}
+"""Lines that are no action, by the first word."""
 
 
 class LeftError(Exception):
@@ -54,6 +55,10 @@ class Game:
 
     def read(self, text: str) -> Line:
         """Read a line without doing anything."""
+        first = text.lower().split()[:1]
+        for command, names in COMMANDS.items():
+            if first and first[0] in names and (command != "page" or self.env.params.gate.enabled):
+                return Line(-1, "", (), missing=command)
         return read(self.env, self.env.action_masks(), text)
 
     def enter(self, text: str) -> str:
@@ -62,16 +67,15 @@ class Game:
         Raises:
             LeftError: the player leaves.
         """
-        words = text.lower().split()
-        self.page = ""
-        if not words:
+        self.page, command = "", self.read(text).missing
+        if not text.strip():
             self.answer = "Type an action, such as rest, or choose with the arrow keys and Enter."
-        elif words[0] in LEAVE:
+        elif command == "leave":
             raise LeftError
-        elif words[0] in HINT:
+        elif command == "hint":
             _, self.answer = hint(self.env, self._script)
-        elif words[0] in PAGE and self.env.params.gate.enabled:
-            self._open(words[1:])
+        elif command == "page":
+            self._open(text.lower().split()[1:])
         else:
             return self._act(text)
         return ""

@@ -29,6 +29,9 @@ QUESTIONS = {
     "compound": "Which compound?",
     "claim": "How many bits do you claim to learn?",
     "confidence": "How sure are you?",
+    "hint": "Enter: what the honest script would do",
+    "page": "Enter: the compound's page of the notebook",
+    "leave": "Enter: leave the game",
 }
 
 
@@ -95,6 +98,7 @@ def _choices(sheet: Sheet, game: Game, text: str, cursor: int, rows: int) -> lis
     if line.action >= 0:
         question = f"Enter: {sentence(game.env.params, line.action)}"
     elif 0 <= cursor < len(options) and columns > 1:  # narrow cells are cut
+        keys = ""
         question = f"{options[cursor].word}: {options[cursor].about}".removesuffix(": ")
     width = (sheet.inside - 2 * (columns - 1)) // columns
     word = max((len(option.word) for option in options), default=0)
