@@ -223,6 +223,12 @@ def test_bad_input_is_one_line_and_keeps_what_was_understood(line: str, answer: 
     assert (game.env.batch.labs == before).all()
 
 
+def test_a_question_within_a_line_keeps_the_line() -> None:
+    game = Game(preset("lab"), 0)
+    assert game.enter("screen etoposide ?") == "screen etoposide "
+    assert game.answer.startswith("The honest script would: ")
+
+
 def test_lines_from_a_pipe_play_a_game_to_its_end() -> None:
     shown = played("screen foo\n?\nscr oli 0.5\n" + "rest\n" * 42, env_id=LAB, width=80)
     for part in (

@@ -42,6 +42,7 @@ from mcp.types import (
 from starlette.applications import Starlette
 from starlette.routing import Route
 
+import solvent
 from solvent_agents.language.calls import salted
 from solvent_agents.language.conversation import MOST_TURNS
 from solvent_agents.language.desk import Desk, refusal
@@ -118,7 +119,7 @@ def lab_server(
     params = Desk(env_id)._params
     text = instructions(params, beliefs=beliefs, explanation=explanation)
     text += f"\n{_START} begins the episode of a seed, {_FINISH} ends it and returns the score.\n"
-    server: Server[Any] = Server("solvent", instructions=text, lifespan=lifespan)
+    server: Server[Any] = Server("solvent", solvent.__version__, instructions=text, lifespan=lifespan)
     tools = _tools(schemas(params))
 
     @server.list_tools()

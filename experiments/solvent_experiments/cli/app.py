@@ -539,6 +539,8 @@ def _one_line() -> Iterator[None]:
     except (OSError, ValueError) as error:  # ConfigError and ParamError are ValueErrors
         if _State.debug:
             raise
+        if isinstance(error, OSError) and error.filename is not None:
+            _fail(f"{error.filename}: {error.strerror}", USAGE)
         _fail(str(error), USAGE)
     except KeyboardInterrupt:
         _fail("stopped", STOPPED)

@@ -55,9 +55,11 @@ class Game:
 
     def read(self, text: str) -> Line:
         """Read a line without doing anything."""
-        first = text.lower().split()[:1]
+        first, _, rest = text.lower().strip().partition(" ")
+        if rest.endswith("?"):
+            return Line(-1, "", (), missing="hint")
         for command, names in COMMANDS.items():
-            if first and first[0] in names and (command != "page" or self.env.params.gate.enabled):
+            if first in names and (command != "page" or self.env.params.gate.enabled):
                 return Line(-1, "", (), missing=command)
         return read(self.env, self.env.action_masks(), text)
 
@@ -74,6 +76,7 @@ class Game:
             raise LeftError
         elif command == "hint":
             _, self.answer = hint(self.env, self._script)
+            return text.rpartition("?")[0]
         elif command == "page":
             self._open(text.lower().split()[1:])
         else:

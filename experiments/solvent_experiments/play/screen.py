@@ -96,7 +96,8 @@ def _choices(sheet: Sheet, game: Game, text: str, cursor: int, rows: int) -> lis
     question = line.wrong or QUESTIONS[line.missing]
     columns = max(1, -(-len(options) // rows))
     if line.action >= 0:
-        question = f"Enter: {sentence(game.env.params, line.action)}"
+        runs = game.env.action_masks()[line.action]
+        question = f"Enter: {sentence(game.env.params, line.action)}{'' if runs else ', which would not run'}"
     elif 0 <= cursor < len(options) and columns > 1:  # narrow cells are cut
         keys = ""
         question = f"{options[cursor].word}: {options[cursor].about}".removesuffix(": ")

@@ -183,7 +183,7 @@ def reviews(
         show_table(tables.judged_table(rows))
         say(f"{counted(waiting, 'review')} to decide: solvent gate reviews ID shows one")
     else:
-        say("nothing waits for a decision; `solvent gate learn` learns from what was decided")
+        say("nothing waits for a decision; once some are decided, `solvent gate learn` learns from them")
 
 
 @grouped
