@@ -130,7 +130,7 @@ class Shot(NamedTuple):
 
 SHOTS = {
     "lab": Shot("default", hasty, 2, 21, 0),
-    "energy": Shot("energy", outspoken, 15, 38, 1),
+    "energy": Shot("energy", outspoken, 15, 36, 1),
     "gate": Shot("gate", talkative, 71, 14, 0),
     "words": Shot("lab", certain, 37, 29, 1),
     "tiny": Shot("tiny", hasty, 4, 5, 0),

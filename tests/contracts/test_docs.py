@@ -56,6 +56,12 @@ def test_every_command_of_a_page_is_a_command_with_these_options(page):
         assert set(re.findall(OPTION, line)) <= KNOWN[longest], line
 
 
+def test_no_line_of_a_page_is_taken_for_a_comment():
+    """MyST drops a line that begins with a percent sign, and what follows it in the paragraph."""
+    lost = [page for page in (*DOCS.rglob("*.md"), *ROOT.glob("*.md")) if "\n%" in page.read_text("utf-8")]
+    assert not lost
+
+
 @pytest.mark.parametrize("page", ["adequacy", "energy", "gate"])
 def test_every_option_of_an_instruments_page_is_an_option(page):
     named = set(re.findall(OPTION, text_of(page)))

@@ -66,6 +66,6 @@ def sentence(params: LabParams, action: int) -> str:
         return words
     compound = params.assay.compounds[row["compound"]]
     if verb in TEMPLATES:
-        return f"{words} {compound}, claiming {row['claim']:g} bits"
+        return f"{words} {compound}, claiming {row['claim']:g} bit{'' if row['claim'] == 1.0 else 's'}"
     _, _, reader = words.partition(" ")
     return f"publish {compound} {'privately' if reader == 'private' else 'publicly'} at {row['confidence']:g}"

@@ -68,8 +68,8 @@ def _page(sheet: Sheet, page: str, room: int) -> list[str]:
     for span in spans:
         indent = " " * (len(span) - len(span.lstrip()))
         rows += textwrap.wrap(span, sheet.inside, initial_indent="", subsequent_indent=f"{indent}  ")
-    if len(rows) > room - 1:
-        rows = [*rows[: room - 2], f"... and {len(rows) - room + 2} more lines; a taller window shows them"]
+    if len(rows) > room - 1:  # the findings come last
+        rows = [f"a taller window shows {len(rows) - room + 2} lines more", *rows[2 - room :]]
     return [sheet.rule("╭", "╮", title.removesuffix(":")), *map(sheet.line, rows)]
 
 

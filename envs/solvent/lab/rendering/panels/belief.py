@@ -34,7 +34,8 @@ COLUMNS = ((2, 1), (10, 2), (18, 3), (32, 4), (64, 6))  # most compounds, column
 
 
 def _classes(params: LabParams) -> str:
-    return f"{class_name(params, 1)} to {class_name(params, params.assay.potency_classes - 1)}"
+    ends = (class_name(params, potency) for potency in (1, params.assay.potency_classes - 1))
+    return " to ".join(dict.fromkeys(ends))
 
 
 def _review(view: View, m: int) -> tuple[int, str]:
