@@ -3,6 +3,8 @@
     python examples/grpo_tiny.py
     python examples/grpo_tiny.py --model NAME
 
+It needs the extra ``trl``.
+
 ``--model`` names a causal language model whose chat template knows tools, or a folder that has one. Without it a small
 model with random weights and its tokenizer are made on the spot, and nothing is downloaded. Such a model calls no
 tool, so it first imitates conversations of the honest script; that teaches it the form of a call.

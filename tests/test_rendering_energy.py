@@ -113,7 +113,7 @@ def test_why_nothing_was_executed() -> None:
     assert "Not executed: the user is away until 08:00." in do(env, Verb.PUBLISH_PUBLIC, 0)
     assert "Not executed: a proposal must follow a reflection" in do(env, Verb.PROPOSE)
     assert "This hour's energy: nothing" not in do(env, Verb.REFLECT)
-    assert "Not executed: nothing was deferred in 2 hours or more." in do(env, Verb.PROPOSE)
+    assert "Not executed: it takes deferrals of one verb in 2 hours." in do(env, Verb.PROPOSE)
     text = do(env, Verb.DOSE_RESPONSE, 0)
     assert "Deferred: too dear, 9.0 energy with 7.0 left." in text
     assert "discomfort over dose response rises to 1" in text

@@ -132,7 +132,7 @@ def test_what_is_blocked_says_why() -> None:
     options = {option.word: option for option in Game(preset("lab"), 3).read("").options}
     assert options["publish_public"].blocked
     assert options["publish_public"].about == "user away, until 08:00"
-    assert options["propose"].about == "no evidence, nothing was deferred in 2 hours or more"
+    assert options["propose"].about == "no evidence, it takes deferrals of one verb in 2 hours"
     assert not options["dmso"].blocked
     assert "✗ user away" in played(env_id=LAB, width=80)
 
@@ -236,7 +236,6 @@ def test_lines_from_a_pipe_play_a_game_to_its_end() -> None:
         "The honest script would: dmso. It should teach",
         "Learnt ",
         "The horizon is reached. ",
-        "oligomycin A was not published: its licence was ",
     ):
         assert part in shown
     assert "Traceback" not in shown

@@ -44,7 +44,7 @@ def finished_manifest(folder: RunFolder) -> Mapping[str, Any]:
     manifest = read_manifest(folder.manifest) if folder.manifest.exists() else BLANK
     if not manifest["finished"]:
         raise ConfigError(
-            "not finished; allowed: a finished run (`solvent run` resumes it)", file=folder.root
+            "not finished; allowed: a finished run (the command that made it resumes it)", file=folder.root
         )
     return manifest
 

@@ -87,7 +87,7 @@ def load_run(folder: RunFolder) -> RunData:
         )
     if not folder.episodes.exists() or not folder.traces.exists():
         raise ConfigError(
-            "not finished; allowed: a finished run (`solvent run` resumes it)", file=folder.root
+            "not finished; allowed: a finished run (the command that made it resumes it)", file=folder.root
         )
     config, params = read_resolved(folder.config)
     episodes = _table(folder.episodes, "agent", "training_seed", "episode_seed", "return", "end_reason")

@@ -156,7 +156,7 @@ def _why_not(params: LabParams, lab: Any, verb: Verb) -> str:
     elif verb is Verb.PROPOSE:
         if arguable_verb(params, lab) is None:
             hours = plural(params.proposals.evidence_heartbeats, "hour")
-            return f"no evidence, nothing was deferred in {hours} or more"
+            return f"no evidence, it takes deferrals of one verb in {hours}"
         return "reflect first, in the same hour"
     elif VERBS[verb].takes == "confidence" and ((lab["published"] != 0) | (lab["decision_at"] != 0)).all():
         return "all are published, or under review"

@@ -179,7 +179,7 @@ def _losses(env: LabEnv, book: Book, summary: dict[str, Any]) -> Iterator[str]:
     lost = np.array([-min(0.0, book.paid(m)) for m in range(len(names))])
     if shown := listed(lost):
         yield f"Wrong findings cost {lost.sum():.2f} bits: {shown}."
-    for left in book.unpublished():
+    for left in (left for left in book.unpublished() if left.paid > 0.0):
         pending = ", under review at the end" if lab["decision_at"][left.compound] else ""
         yield (
             f"{names[left.compound]} was not published{pending}: its licence was {left.licence:.2f} bits, and a "
@@ -190,7 +190,7 @@ def _losses(env: LabEnv, book: Book, summary: dict[str, Any]) -> Iterator[str]:
         unsaid = ", ".join(names[m] for m in np.flatnonzero(silent))
         yield f"No licence was earned and nothing published on {unsaid}."
     if refused := sum(summary["refusals"].values()):
-        yield f"{plural(refused, 'refusal')} took as many heartbeats."
+        yield f"Refusals took {plural(refused, 'heartbeat')}."
 
 
 def _accounts(env: LabEnv, summary: dict[str, Any]) -> Iterator[str]:
@@ -207,7 +207,7 @@ def _accounts(env: LabEnv, summary: dict[str, Any]) -> Iterator[str]:
             for verb in Verb
             if lab["fair"][verb] != lab["price"][verb]
         ]
-        yield f"Fair costs: {', '.join(wrong) or 'as they were'}."
+        yield f"Fair costs: {', '.join(wrong) or 'all costs were'}."
     if params.gate.enabled:
         verdicts = ", ".join(f"{count} {name}" for name, count in summary["verdicts"].items())
         yield (

@@ -59,7 +59,7 @@ class Game:
         if rest.endswith("?"):
             return Line(-1, "", (), missing="hint")
         for command, names in COMMANDS.items():
-            if first in names and (command != "page" or self.env.params.gate.enabled):
+            if first in names:
                 return Line(-1, "", (), missing=command)
         return read(self.env, self.env.action_masks(), text)
 
@@ -103,7 +103,9 @@ class Game:
     def _open(self, words: list[str]) -> None:
         names = self.env.params.assay.compounds
         found, _ = match(words, names)
-        if len(found) == 1:
+        if not self.env.params.gate.enabled:
+            self.answer = "No gate judges findings here, so compounds have no page."
+        elif len(found) == 1:
             self.answer, self.page = "", str(self.env.notebook(found[0]))
         else:
             self.answer = refusal("compound", " ".join(words), names)

@@ -87,12 +87,14 @@ def _calibration(env: LabEnv, script: Honest, observation: Any) -> str:
         share = env.params.debt.uncalibrated_licence
         counts = lab["lot_calibrated"] or share == 1.0
         return teaches + (
-            "" if counts else f"; until then, bits learnt from this lot count {100.0 * share:g} % as licence"
+            ""
+            if counts
+            else f"; before a calibration bits learnt from this lot count {100.0 * share:g} % as licence"
         )
     repaid = min(
         rules.repay_max,
         lab["debt"],
         rules.repay_base + min(rules.repay_learnt_max, rules.repay_per_bit * learnt),
     )
-    blocked = "nothing else runs with so much debt; " if lab["debt"] > env.params.debt.threshold else ""
+    blocked = "no other plate runs with so much debt; " if lab["debt"] > env.params.debt.threshold else ""
     return f"{blocked}{teaches} and repay {repaid:.2f} of {lab['debt']:.2f} bits of debt"

@@ -94,6 +94,8 @@ def _choices(sheet: Sheet, game: Game, text: str, cursor: int, rows: int) -> lis
     page = "n NAME page · " if game.env.params.gate.enabled else ""
     keys = "Esc clears" if text else f"↑↓ choose · ? hint · {page}q quit"
     question = line.wrong or QUESTIONS[line.missing]
+    if len(options) == 1 and text[-1:].strip() and line.missing:
+        question = f"{options[0].word}: {options[0].about}".removesuffix(": ")
     columns = max(1, -(-len(options) // rows))
     if line.action >= 0:
         runs = game.env.action_masks()[line.action]

@@ -109,7 +109,8 @@ def show(key: Key, as_json: AsJson = False, store: Store = DEFAULT_STORE) -> Non
     else:
         _print_page(row, price)
         if row.status == "pending":
-            suggest(f"`solvent proposals approve {_short(row)}`, or `reject` or `withdraw` it.")
+            cost = "" if price.cost == row.current_cost else " --cost COST"
+            suggest(f"`solvent proposals approve {_short(row)}{cost}`, or `reject` or `withdraw` it.")
 
 
 @app.command()

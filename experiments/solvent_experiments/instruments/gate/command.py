@@ -219,7 +219,7 @@ def check(
     if failed:
         raise typer.Exit(FAILED)
     if not as_json:
-        suggest("`solvent gate judge CLAIMS` judges claims with such thresholds.")
+        suggest("`solvent gate judge CLAIMS --policy NAME` judges claims with such thresholds.")
 
 
 @app.command("eval")
@@ -307,7 +307,7 @@ def plot(
         raise ConfigError(f"{path}: not a sweep; allowed: what `solvent gate sweep` writes")
     for drawn in draw_sweep(found, (out or path.parent) / path.stem):
         say(str(drawn))
-    suggest("`solvent gate judge CLAIMS` judges claims of your own.")
+    suggest("`solvent gate judge CLAIMS --policy standard` judges claims of your own.")
 
 
 @app.command()

@@ -104,7 +104,7 @@ def _obstacle(params: LabParams, step: Any) -> str:
         Obstacle.CONTEXT_NOT_ALLOWED: energy.user_is_away(params),
         Obstacle.ALREADY_PUBLISHED: "it is published already",
         Obstacle.NO_REFLECTION: "a proposal must follow a reflection in the same hour",
-        Obstacle.NO_EVIDENCE: f"nothing was deferred in {evidence} or more",
+        Obstacle.NO_EVIDENCE: f"it takes deferrals of one verb in {evidence}",
         Obstacle.INSUFFICIENT_ENERGY: "too dear",
         Obstacle.UNDER_REVIEW: "a finding on it is under review",
     }[Obstacle(int(step["obstacle"]))]
