@@ -54,8 +54,8 @@ def test_check_env_finds_nothing() -> None:
         check_env(gymnasium.make(ID).unwrapped)
 
 
-TEXTS = "649cf3ed314702a15c8e3239cf3d8993322382f3d5247b300aa09f67790bd556"
-FRAMES = "dcf929c67a95ca3c7994fd29b2b87c5e6d37127c135f539e1647557ec6a39454"
+TEXTS = "87dfb6a38b2eb0d5966e7b35eb2c63d95a15114b4a3fd28a052acc0a849582d2"
+FRAMES = "215434513c3b73a2afa1b000e998ab11643c61773528d023443ccbd97bdbfabe"
 """Of the level without energy under the rules of version 1, which no other level may change; frames as pygame-ce 2.5.8
 draws them on x86."""
 

@@ -143,7 +143,7 @@ def test_play_to_the_end() -> None:
         "action: got 'nine'; allowed: rest, dmso",
         "dose_response nocodazole needs a claim: 0, 0.25",
         "Dose response nocodazole, claiming 2.5 bits",
-        "Over (horizon)",
+        "The horizon is reached. ",
         "The same lab, seed 3",
     )
 
@@ -155,7 +155,7 @@ def test_play_can_be_left_at_any_line(typed: str) -> None:
 
 @pytest.mark.parametrize("agent", ["honest", "random"])
 def test_watch_an_agent(agent: str) -> None:
-    call("play", "--agent", agent, "--delay", "0").succeeded("Over (")
+    call("play", "--agent", agent, "--delay", "0").succeeded("The same lab, seed 0")
 
 
 # -- solve ---------------------------------------------------------------------------------------

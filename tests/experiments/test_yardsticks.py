@@ -118,4 +118,4 @@ def test_they_are_evaluated_and_watched_by_name():
     assert "planner: evaluation, 6 episodes" in written(page)
     assert "oracle " in written(page)
     play_episode(TINY, "planner", 3, 0.0, console=page)
-    assert "Over (" in written(page)
+    assert "The same lab, seed" in written(page)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import shlex
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import typer
 
 from solvent_experiments.config.documents import ConfigError
 from solvent_experiments.instruments.options import Quiet, grouped, json_object
-from solvent_experiments.run.console import new_console, say
+from solvent_experiments.run.console import new_console, say, suggest
 
 if TYPE_CHECKING:
     from solvent import LabParams
@@ -204,7 +205,9 @@ def replay(
                 differing |= bool(lines)
     if differing:
         raise typer.Exit(1)
-    say("Next: `solvent llm report RUN...` shows figures, and conversations step by step.")
+    suggest(
+        f"`solvent llm report {shlex.join(map(str, runs))}` shows figures, and conversations step by step."
+    )
 
 
 def _experiment(settings: LanguageModel, env: str, evaluation: Evaluation, agents: list[str]) -> Experiment:

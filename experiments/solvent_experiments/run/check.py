@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from solvent_experiments.artifacts.integrity import (
     repairing,
 )
 from solvent_experiments.config.documents import ConfigError
-from solvent_experiments.run.console import say
+from solvent_experiments.run.console import say, suggest
 
 __all__ = ["check_runs", "tell_altered"]
 
@@ -33,9 +34,9 @@ def check_runs(roots: Sequence[Path]) -> bool:
         else:
             say(f"{folder.root}: all {len(artifacts)} files are as written")
     if commands:
-        say(f"Next: {', '.join(commands)} makes them again.")
+        suggest(f"{', '.join(commands)} makes them again.")
     else:
-        say("Next: `solvent report RUN...` shows tables, figures and episodes of these runs.")
+        suggest(f"`solvent report {shlex.join(map(str, roots))}` shows tables, figures and episodes.")
     return not commands
 
 

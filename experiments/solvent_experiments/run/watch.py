@@ -49,7 +49,7 @@ class Watch:
         elif kind == "note":
             if detail not in self._noted:
                 self._noted.add(detail)
-                self._shown.say(f"note: {detail}")
+                self._shown.say(f"note: {detail.removeprefix('solvent: ')}")
         elif kind in UNITS:
             self._progress(kind, label, done, total)
         elif kind == "incident":

@@ -19,7 +19,7 @@ def refused(params: LabParams, step: Any) -> str:
     """Return the reason for a refusal."""
     reason = Refusal(int(step["refusal"]))
     if reason is Refusal.EPISTEMIC_DEBT_ACTION_BLOCKED:
-        return f"debt of {step['debt_before']:.4g} bits is above {params.debt.threshold:g}, only calibration runs"
+        return f"debt of {step['debt_before']:.2f} bits is above {params.debt.threshold:g}, only calibration runs"
     elif reason is Refusal.EPISTEMIC_DEBT_BUDGET_EXCEEDED:
         return f"it would cost {step['inflated_cost']:.4g} wells, with {step['wells_before']} left"
     return f"it would leave too few of {step['wells_before']} wells for a calibration"
@@ -46,7 +46,7 @@ def line(sheet: Sheet, view: View) -> str:
     style = "bad" if lab["debt"] > threshold else "debt"
     marked = paint(filled[:mark], style) + "┃" + paint(filled[mark + 1 :], style)
     verdicts = f"{lab['accepted']} published, {lab['wrong']} wrong · {lab['refusals'].sum()} refused"
-    return sheet.entry("debt", f"{marked}▏ {lab['debt']:4.2f} bits (limit {threshold:g})", verdicts)
+    return sheet.entry("debt", f"{marked}▏ {lab['debt']:4.2f} bits, limit {threshold:g}", verdicts)
 
 
 def debt_chart(canvas: Canvas, view: View, box: Box, inflates: str) -> None:

@@ -19,7 +19,7 @@ from solvent.lab.words.notebook import NO_PLATE, plural
 ENDINGS = {
     EndReason.HORIZON: "The horizon is reached",
     EndReason.EXHAUSTED: "Only rest can still run",
-    EndReason.BANKRUPT: "Bankrupt: in debt, and no calibration is affordable",
+    EndReason.BANKRUPT: "Bankrupt: no calibration can be paid",
     EndReason.TERMINATED_BY_AGENT: "Ended by the agent",
 }
 OUTCOMES = {
