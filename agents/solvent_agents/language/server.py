@@ -144,9 +144,9 @@ def lab_server(
         message = PromptMessage(role="user", content=TextContent(type="text", text=text))
         return GetPromptResult(messages=[message])
 
-    logging.getLogger("mcp").setLevel(
-        logging.ERROR
-    )  # it warns of each unknown tool, which the desk tells the client
+    # It warns of each unknown tool, which the desk tells the client, and calls it an error if a client leaves.
+    logging.getLogger("mcp").setLevel(logging.ERROR)
+    logging.getLogger("mcp.server.streamable_http").setLevel(logging.CRITICAL)
     return server
 
 

@@ -184,7 +184,7 @@ class _Form:
     def _ask(self, question: str, scale: Sequence[str]) -> str:
         lines = [f"{value}  {said}" for value, said in enumerate(scale)]
         self.console.print("\n".join(lines), style="dim", highlight=False)
-        self.console.print(f"{question} 0-3, {SKIP} skip, {UNDO} undo, {QUIT} quit", highlight=False)
+        self.console.print(f"{question} Press 0-3, {SKIP} skip, {UNDO} undo, {QUIT} quit", highlight=False)
         while True:
             answer = self.key().lower()
             if answer in INTERRUPT:
