@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
-from rich.terminal_theme import DIMMED_MONOKAI
+from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
 from solvent.lab.params import preset
@@ -32,7 +32,7 @@ def draw() -> str:
     form = FROM_ELSEWHERE.sub("", CONSOLE_SVG_FORMAT).replace(
         "Fira Code", "DejaVu Sans Mono, Consolas, Menlo"
     )
-    return console.export_svg(title="solvent play", theme=DIMMED_MONOKAI, code_format=form, unique_id="play")
+    return console.export_svg(title="solvent play", theme=MONOKAI, code_format=form, unique_id="play")
 
 
 if __name__ == "__main__":
