@@ -109,7 +109,7 @@ def test_a_person_can_read_it():
     assert text.startswith(f"The page of {page.compound}:")
     assert all(span in text for span in page.spans)
     assert f"{page.policy} accepts up to {page.tau_accept:.3f}" in text
-    assert all(f"energy {finding.energy:.3f}" in text for finding in page.findings)
+    assert all(f"{finding.energy:.3f} unexplained" in text for finding in page.findings)
 
 
 def test_looking_changes_nothing_and_the_truth_is_not_in_it():
@@ -249,9 +249,10 @@ def test_a_person_can_read_who_decides_and_what_the_words_rest_on():
     assert "The tool log: 2 screens, 1 dose response." in str(page)
     study(made, 3, screens=1)
     page = str(made.notebook(3))
-    assert "energy 0.000; words hedged/thin, score 0: accept\n" in page
+    assert "0.000 unexplained; words hedged/thin, score 0: accept\n" in page
     assert (
-        "energy 0.000; words definitive/thin, score 2: review by its words (the gate alone: accept)" in page
+        "0.000 unexplained; words definitive/thin, score 2: review by its words (the gate alone: accept)"
+        in page
     )
     study(made, 3, screens=1, gap=400_000)
     assert "words definitive/thin, score 2: reject by the gate" in str(made.notebook(3))

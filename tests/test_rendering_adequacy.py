@@ -103,22 +103,22 @@ def shown(made: Any) -> str:
             0.95,
             "Under review for 4 h: its words are absolute, with three plates behind them (score 2)",
         ),
-        (4, 0, 5, 0.95, "Accepted: energy 0.000, at most 0.071 (P20), words score 0; it is right"),
-        (4, 300_000, 1, 0.75, "Rejected: energy 0.300, above 0.089 (P20), words score 1"),
-        (4, 300_000, 1, 0.95, "Rejected: energy 0.300, above 0.089 (P20), words score 2"),
+        (4, 0, 5, 0.95, "Accepted: 0.000 unexplained, at most 0.071 (P20), words score 0; it is right"),
+        (4, 300_000, 1, 0.75, "Rejected: 0.300 unexplained, above 0.089 (P20), words score 1"),
+        (4, 300_000, 1, 0.95, "Rejected: 0.300 unexplained, above 0.089 (P20), words score 2"),
         (
             0,
             300_000,
             1,
             0.95,
-            "Rejected: energy 0.300, above 0.089 (P20), and its words are absolute, with one",
+            "Rejected: 0.300 unexplained, above 0.089 (P20), and its words are absolute, with one",
         ),
         (
             4,
             80_000,
             1,
             0.95,
-            "Under review for 4 h: energy 0.080, between 0.071 and 0.089 (P20), and its words",
+            "Under review for 4 h: 0.080 unexplained, between 0.071 and 0.089 (P20), and its words",
         ),
     ],
 )
@@ -149,7 +149,8 @@ def test_the_outcome_says_what_decided(
             now.decided_by
         ]
         assert (
-            f"{wording:<11}would be {now.verdict}{who}, score {now.adequacy}, energy {now.energy:.3f}" in text
+            f"{wording:<11}would be {now.verdict}{who}, score {now.adequacy}, {now.energy:.3f} unexplained"
+            in text
         )
 
 
@@ -242,7 +243,7 @@ def test_what_has_no_consequence_is_said(drawn: list[Text]) -> None:
     assert text.split("\n")[-1].startswith(f"╰─ {mark} ─")
     said = tell(params, lab, step)[1]
     assert said.startswith(
-        "Accepted: energy 0.300, above 0.089, not enforced (P20), words score 3, not enforced; it is right"
+        "Accepted: 0.300 unexplained, above 0.089, not enforced (P20), words score 3, not enforced; it is right"
     )
     assert "accept · not enforced: the gate reject, its words reject " in unframed(text)
     Renderer(params, "rgb_array").draw(lab, step)
@@ -354,7 +355,7 @@ def test_pictures_show_who_decided(drawn: list[Text]) -> None:
     take(made, Verb.PUBLISH_PUBLIC, 2, confidence=0.95)
     Renderer(made.params, "rgb_array").draw(made.batch.labs[0], made.batch.steps[0])
     said = [text.said for text in drawn]
-    assert "by its words (energy 0.000, at most 0.071)" in said
+    assert "by its words (0.000 unexplained, at most 0.071)" in said
     assert {
         "definitive",
         "1 plate",

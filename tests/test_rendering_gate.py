@@ -70,7 +70,7 @@ def test_the_words_the_page_and_the_verdict_are_shown() -> None:
             sentence = sentences_of(env.params).finding(m, step["wording"], step["asserted"])
             assert f"“{sentence}”" in text
             verdict = Verdict(step["verdict"]).name.lower()
-            assert f"verdict {verdict} · energy {step['residual'] / 1e6:.3f}" in text
+            assert f"verdict {verdict} · {step['residual'] / 1e6:.3f} unexplained" in text
             assert judged(env.params, lab, step) in text
             said.add(verdict)
         if row["compound"] >= 0:
@@ -117,11 +117,11 @@ def test_a_finding_that_a_reader_approved_is_shown_as_it_was_submitted() -> None
 
 
 def test_why_a_finding_got_its_verdict() -> None:
-    assert because(0.0531, "accept", 0.067, 0.084, False) == "energy 0.053, at most 0.067"
-    assert because(0.0751, "review", 0.067, 0.084, False) == "energy 0.075, between 0.067 and 0.084"
+    assert because(0.0531, "accept", 0.067, 0.084, False) == "0.053 unexplained, at most 0.067"
+    assert because(0.0751, "review", 0.067, 0.084, False) == "0.075 unexplained, between 0.067 and 0.084"
     assert because(0.0531, "review", 0.067, 0.084, True).endswith("but a number is missing")
     assert because(0.0751, "review", 0.067, 0.084, True).endswith("between 0.067 and 0.084")
-    assert because(0.31, "reject", 0.067, 0.084, True) == "energy 0.310, above 0.084"
+    assert because(0.31, "reject", 0.067, 0.084, True) == "0.310 unexplained, above 0.084"
     assert policy_word("adaptive.P20.v1") == "P20"
     assert policy_word("strict") == "strict"
 

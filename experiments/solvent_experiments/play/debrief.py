@@ -80,7 +80,7 @@ class Book:
         return float(plain(pay)(self.findings[m], self.is_right(m), tables_for(self.env.params)))
 
     def unpublished(self) -> Iterator[Unpublished]:
-        """Yield the compounds whose licence was of no use."""
+        """Yield the compounds on which a finding would have paid."""
         params, lab = self.env.params, self.env.batch.labs[0]
         for m in np.flatnonzero((lab["published"] == 0) & (lab["licence"] >= SMALL)).tolist():
             k = int(lab["marginal"][m].argmax())
@@ -92,7 +92,8 @@ class Book:
             best = max(params.vocabulary.confidences, key=worth)
             owed = max(0.0, asserted_bits(best, prior) - float(lab["licence"][m]))
             score = log_score(best, prior, bool(k == lab["potency"][m]))
-            yield Unpublished(m, float(lab["licence"][m]), best, score - owed)
+            if score > owed:
+                yield Unpublished(m, float(lab["licence"][m]), best, score - owed)
 
 
 def debrief(book: Book, summary: dict[str, Any], who: str, level: str, seed: int, console: Console) -> None:
@@ -179,7 +180,7 @@ def _losses(env: LabEnv, book: Book, summary: dict[str, Any]) -> Iterator[str]:
     lost = np.array([-min(0.0, book.paid(m)) for m in range(len(names))])
     if shown := listed(lost):
         yield f"Wrong findings cost {lost.sum():.2f} bits: {shown}."
-    for left in (left for left in book.unpublished() if left.paid > 0.0):
+    for left in book.unpublished():
         pending = ", under review at the end" if lab["decision_at"][left.compound] else ""
         yield (
             f"{names[left.compound]} was not published{pending}: its licence was {left.licence:.2f} bits, and a "

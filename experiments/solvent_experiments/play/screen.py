@@ -80,9 +80,8 @@ def _told(sheet: Sheet, game: Game) -> list[str]:
     rows: list[str] = []
     for text, style in said:
         wrapped = textwrap.wrap(text, sheet.inside)
-        if (
-            not rows or len(rows) + len(wrapped) <= SAID
-        ):  # what an answer leaves no room for is shown again without it
+        # What an answer leaves no room for is shown again without it.
+        if not rows or len(rows) + len(wrapped) <= SAID:
             rows += [paint(row, style) if style else row for row in wrapped]
     rows = (rows + [""] * SAID)[:SAID]
     return [sheet.rule("├", "┤", fit(game.done, sheet.inside - 4).rstrip()), *map(sheet.line, rows)]

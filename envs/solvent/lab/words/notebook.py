@@ -99,7 +99,7 @@ class Notebook(NamedTuple):
             missing = ", a number is not on the page" if finding.number_missing else ""
             said += [
                 f"  {finding.wording}: {finding.sentence}",
-                f"    energy {finding.energy:.3f}{missing}{_weighed(finding)}",
+                f"    {finding.energy:.3f} unexplained{missing}{_weighed(finding)}",
             ]
         limits = f"{self.policy} accepts up to {self.tau_accept:.3f}, reviews up to {self.tau_review:.3f}"
         pending = [f"Under review, decided in {self.decision_in} h."] if self.decision_in else []

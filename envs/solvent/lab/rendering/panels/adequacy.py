@@ -146,8 +146,8 @@ def lines(sheet: Sheet, view: View) -> list[str]:
         so_far = so_far.replace("published ", "").replace("the next one", "the next")
     energy = sheet.line()
     if finding:
-        why = gate.deserved(view.params, finding).removeprefix("energy ")
-        energy = sheet.entry("energy", f"{gate.energy_bar(finding, room - 34)} {why}")
+        why = gate.deserved(view.params, finding).replace(" unexplained", "")
+        energy = sheet.entry("page", f"{gate.energy_bar(finding, room - 34)} {why}")
     return [
         gate.ladder(sheet, view),
         sheet.entry("so far", so_far),

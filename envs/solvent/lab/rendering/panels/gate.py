@@ -46,7 +46,7 @@ def rules(params: LabParams) -> dict[str, str]:
     told = {
         "page": f"Experiments write sentences on a compound's page. A finding is a sentence too: below {plain:g} "
         "hedged,\n"
-        f"from {definitive:g} definitive. The gate measures how much of it the page leaves unexplained: its energy.",
+        f"from {definitive:g} definitive. The gate measures how much of it the page leaves unexplained.",
         "verdict": f"Up to {accept:.3f} it is accepted ({name}), up to {review:.3f} reviewed ({wait} h), "
         "else rejected.",
     }
@@ -74,14 +74,16 @@ def policy_in_force(params: LabParams, lab: Any) -> str:
 
 
 def because(energy: float, verdict: str, tau_accept: float, tau_review: float, missing: bool) -> str:
-    """Return the reason for a verdict: ``energy 0.053, at most 0.067``."""
+    """Return the reason for a verdict: ``0.053 unexplained, at most 0.067``."""
     if verdict == "accept":
-        return f"energy {energy:.3f}, at most {tau_accept:.3f}"
+        limits = f"at most {tau_accept:.3f}"
     elif verdict == "reject":
-        return f"energy {energy:.3f}, above {tau_review:.3f}"
+        limits = f"above {tau_review:.3f}"
     elif missing and energy <= tau_accept:
-        return f"energy {energy:.3f}, but a number is missing"
-    return f"energy {energy:.3f}, between {tau_accept:.3f} and {tau_review:.3f}"
+        limits = "but a number is missing"
+    else:
+        limits = f"between {tau_accept:.3f} and {tau_review:.3f}"
+    return f"{energy:.3f} unexplained, {limits}"
 
 
 def deserved(params: LabParams, finding: JudgedFinding) -> str:
@@ -157,7 +159,7 @@ def lines(sheet: Sheet, view: View) -> list[str]:
         word = paint(finding.verdict, VERDICT_STYLES[finding.verdict])
         verdict = [
             sheet.entry("verdict", fit(f"{word} · {deserved(view.params, finding)}", width)),
-            sheet.entry("energy", f"{energy_bar(finding, width - 8)} {finding.energy:.3f}"),
+            sheet.entry("page", f"{energy_bar(finding, width - 8)} {finding.energy:.3f}"),
         ]
     counts = sheet.entry("so far", so_far(view))
     return [ladder(sheet, view), counts, *sentence_rows(sheet, view), *verdict, reviews_line(sheet, view)]
@@ -277,7 +279,7 @@ def draw_energy(canvas: Canvas, view: View, finding: JudgedFinding, box: Box) ->
     if accept - length > box.x + 8 or finding.score < 0:
         canvas.text("0", box.x, under, VALUE)
     canvas.text(f"{finding.tau_review:.3f}", review + 4, under, VALUE)
-    canvas.text(f"energy {top:.2f}", box.right, under, VALUE, align=1.0)
+    canvas.text(f"unexplained {top:.2f}", box.right, under, VALUE, align=1.0)
     colour = VERDICT_COLOURS[finding.gate_verdict]
     if finding.energy <= top:
         canvas.dot(box.x + box.width * finding.energy / top, box.y + box.height / 2, 5, colour)

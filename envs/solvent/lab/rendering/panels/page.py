@@ -26,12 +26,12 @@ LINE, INDENT = 12.0, 8.0
 
 
 def would_be(finding: Finding) -> str:
-    """Return the outcome of a finding if submitted now: ``accept, energy 0.053``.
+    """Return the outcome of a finding if submitted now: ``accept, 0.053 unexplained``.
 
-    With adequacy: ``review by its words, score 2, energy 0.053``.
+    With adequacy: ``review by its words, score 2, 0.053 unexplained``.
     """
     lacking = finding.number_missing and finding.gate_verdict == "review"
-    energy = f"energy {finding.energy:.3f}"
+    energy = f"{finding.energy:.3f} unexplained"
     if finding.adequacy == UNWEIGHED:
         shadow = f" (the gate: {finding.gate_verdict})" if finding.gate_verdict != finding.verdict else ""
         missing = ", a number is not on the page" if lacking else ""
