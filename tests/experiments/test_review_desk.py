@@ -578,7 +578,7 @@ def test_a_person_decides_in_a_browser(size: dict[str, int], browser: Browser, d
     page.get_by_role("link", name="3 cost proposals to decide").click()
     page.get_by_role("list").locator("a[href^='/costs/']").first.click()
     fits(page)
-    page.get_by_label("Approve: the price changes at once").check()
+    page.get_by_label("Approve: the price changes").check()
     page.get_by_label("Your name").first.fill("Ann")
     page.get_by_label("Reason").first.fill("borne out <b>twice</b>")
     look(page, f"proposal-{size['width']}")
