@@ -15,6 +15,7 @@ from solvent.lab.mechanisms.gate import wording_at
 from solvent.lab.mechanisms.publication import asserted_bits, log_score
 from solvent.lab.params import LabParams
 from solvent.lab.rendering.panels.costs import cost_of, why
+from solvent.lab.rendering.panels.energy import user_is_away
 from solvent.lab.rendering.panels.page import would_be
 from solvent.lab.rendering.panels.proposals import arguable_verb
 from solvent.lab.rendering.words import bits, class_name, in_units, too_dear
@@ -150,7 +151,7 @@ def _why_not(params: LabParams, lab: Any, verb: Verb) -> str:
     cost = cost_of(params, lab, verb) if params.energy.enabled else None
     obstacle = cost.obstacle if cost else "debt" if lab["debt"] > params.debt.threshold else ""
     if obstacle == "user away":
-        return f"user away, until {params.energy.present_from:02d}:00"
+        return user_is_away(params).replace("the user is away ", "user away, ")
     elif obstacle == "debt":
         return f"debt, above {params.debt.threshold:g} bits only a calibration runs"
     elif verb is Verb.PROPOSE:

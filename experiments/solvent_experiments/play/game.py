@@ -69,22 +69,21 @@ class Game:
         Raises:
             LeftError: the player leaves.
         """
-        self.page, command = "", self.read(text).missing
+        self.page, line = "", self.read(text)
         if not text.strip():
             self.answer = "Type an action, such as rest, or choose with the arrow keys and Enter."
-        elif command == "leave":
+        elif line.missing == "leave":
             raise LeftError
-        elif command == "hint":
+        elif line.missing == "hint":
             _, self.answer = hint(self.env, self._script)
             return text.rpartition("?")[0]
-        elif command == "page":
+        elif line.missing == "page":
             self._open(text.lower().split()[1:])
         else:
-            return self._act(text)
+            return self._act(text, line)
         return ""
 
-    def _act(self, text: str) -> str:
-        line = self.read(text)
+    def _act(self, text: str, line: Line) -> str:
         if line.missing and not text.endswith(" "):
             text = f"{line.before}{line.options[0].word} "
             line = self.read(text)
@@ -101,11 +100,12 @@ class Game:
         return ""
 
     def _open(self, words: list[str]) -> None:
-        names = self.env.params.assay.compounds
-        found, _ = match(words, names)
         if not self.env.params.gate.enabled:
             self.answer = "No gate judges findings here, so compounds have no page."
-        elif len(found) == 1:
+            return
+        names = self.env.params.assay.compounds
+        found, _ = match(words, names)
+        if len(found) == 1:
             self.answer, self.page = "", str(self.env.notebook(found[0]))
         else:
             self.answer = refusal("compound", " ".join(words), names)

@@ -93,15 +93,16 @@ def _choices(sheet: Sheet, game: Game, text: str, cursor: int, rows: int) -> lis
     page = "n NAME page · " if game.env.params.gate.enabled else ""
     keys = "Esc clears" if text else f"↑↓ choose · ? hint · {page}q quit"
     question = line.wrong or QUESTIONS[line.missing]
-    if len(options) == 1 and text[-1:].strip() and line.missing:
-        question = f"{options[0].word}: {options[0].about}".removesuffix(": ")
     columns = max(1, -(-len(options) // rows))
+    highlighted = columns > 1 and 0 <= cursor < len(options)  # narrow cells are cut
+    understood = len(options) == 1 and line.missing and not text.endswith(" ")
     if line.action >= 0:
         runs = game.env.action_masks()[line.action]
         question = f"Enter: {sentence(game.env.params, line.action)}{'' if runs else ', which would not run'}"
-    elif 0 <= cursor < len(options) and columns > 1:  # narrow cells are cut
-        keys = ""
-        question = f"{options[cursor].word}: {options[cursor].about}".removesuffix(": ")
+    elif highlighted or understood:
+        option = options[cursor if highlighted else 0]
+        question = f"{option.word}: {option.about}".removesuffix(": ")
+        keys = "" if highlighted else keys
     width = (sheet.inside - 2 * (columns - 1)) // columns
     word = max((len(option.word) for option in options), default=0)
     cells = []
